@@ -21,7 +21,7 @@ const SOURCES = {
 }
 
 /** Old versions younger than this stay: a build that runs at the same time may just have named them. */
-const KEEP_OLD_MS = 60_000
+const OLD_FILE_GRACE_MS = 60_000
 
 /** How each compressed form of a file is made, by the ending of its name: as small as it gets. */
 const COMPRESSIONS = {
@@ -34,13 +34,13 @@ const COMPRESSIONS = {
  * forms of these and of the kept scripts there, too, and writes manifest.json last: name -> { file, integrity, bytes }.
  */
 export async function buildPage() {
-  const [assets, kept] = await Promise.all([
+  const [assets, released] = await Promise.all([
     Promise.all(Object.entries(SOURCES).map(bundleAsset)),
-    readKept(),
+    readReleased(),
   ])
   await Promise.all(assets.map(({ file, content }) => replaceFile(join(BUILT_FOLDER, file), content)))
   // The present scripts are among the kept ones, under the same names.
-  const contents = new Map([...kept, ...assets.map(({ file, content }) => [file, content])])
+  const contents = new Map([...released, ...assets.map(({ file, content }) => [file, content])])
   await Promise.all([...contents].map(compress))
   const manifest = Object.fromEntries(
     assets.map(({ name, file, content }) => [name, describe(file, content)]),
@@ -61,16 +61,16 @@ function describe(file, content) {
 }
 
 /** Scripts that a release had, by their file names. They stay as they are; their names say what they hold. */
-async function readKept() {
+async function readReleased() {
   const files = (await readdir(RELEASED_FOLDER)).filter((file) => /\.(?:css|js)$/.test(file))
   return Promise.all(files.map(async (file) => [file, await readFile(join(RELEASED_FOLDER, file))]))
 }
 
 /** Brotli at its best takes as long as much of a start does: it is done here, once. */
 async function compress([file, content]) {
-  const forms = Object.entries(COMPRESSIONS)
+  const compressions = Object.entries(COMPRESSIONS)
   await Promise.all(
-    forms.map(async ([ending, make]) =>
+    compressions.map(async ([ending, make]) =>
       replaceFile(join(BUILT_FOLDER, `${file}.${ending}`), await make(content)),
     ),
   )
@@ -105,6 +105,6 @@ async function removeOld(current) {
     if (current.has(file.replace(/\.(?:br|gz)$/, '')) || file === 'manifest.json') continue
     const path = join(BUILT_FOLDER, file)
     const found = await stat(path).catch(() => undefined)
-    if (found && Date.now() - found.mtimeMs > KEEP_OLD_MS) await rm(path, { force: true })
+    if (found && Date.now() - found.mtimeMs > OLD_FILE_GRACE_MS) await rm(path, { force: true })
   }
 }

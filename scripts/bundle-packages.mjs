@@ -27,23 +27,23 @@ export async function bundlePackages(folder, rootFolder) {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
   const texts = new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, 'utf8')])))
   const names = collectNames([...texts.values()])
-  refuseOtherImports(texts)
+  assertNoOtherImports(texts)
   const built = await Promise.all(
     [...names].map(([name, used]) => bundle(name, { used, folder, rootFolder })),
   )
   await writeFile(join(folder, 'packages', 'LICENSES.txt'), await collectLicences(built, rootFolder))
   for (const [file, text] of texts) {
-    const led = text.replaceAll(/ from '([\w-]+)';/g, (whole, name) => {
+    const rewritten = text.replaceAll(/ from '([\w-]+)';/g, (whole, name) => {
       if (!names.has(name)) return whole
       const path = relative(dirname(file), join(folder, 'packages', `${name}.js`))
       return ` from '${path.startsWith('.') ? path : `./${path}`}';`
     })
-    if (led !== text) await writeFile(file, led)
+    if (rewritten !== text) await writeFile(file, rewritten)
   }
 }
 
 /** An import in a form that is not led to the bundle would be a second instance of the package. */
-function refuseOtherImports(texts) {
+function assertNoOtherImports(texts) {
   for (const [file, text] of texts) {
     for (const [whole, first, second] of text.matchAll(OTHER_IMPORT))
       if (PACKAGES.has(first ?? second))

@@ -1,13 +1,13 @@
 import type { RequestListener } from 'node:http'
 import express, { type Express } from 'express'
 import type { Context } from './context.ts'
-import { createAdminGate } from './http/admin-gate.ts'
+import { createAdminAuth } from './http/admin-auth.ts'
 import { createAssetsRouter } from './routes/assets.ts'
 import { createDemoRouter } from './routes/demo.ts'
 import { createEmbedsRouter } from './routes/embeds.ts'
 import { createErrorHandler, throwUnknownAddress } from './routes/failures.ts'
 import { createFragmentsRouter } from './routes/fragments.ts'
-import { createGoRouter } from './routes/go.ts'
+import { createOfferRedirectRouter } from './routes/offer-redirect.ts'
 import { createHealthRouter } from './routes/health.ts'
 import { createOembedRouter } from './routes/oembed.ts'
 import { createRequestCheck } from './routes/requests.ts'
@@ -15,17 +15,17 @@ import { createStudioRouter } from './routes/studio.ts'
 
 /** Create the widget server: cached responses leave at once, and everything else goes through Express once. */
 export function createApp(context: Context, isStopping: () => boolean = () => false): RequestListener {
-  const { responses } = context.memories
+  const { responses } = context.caches
   const app = createRoutes(context, isStopping)
   return (request, response) => {
-    if (!responses.send(request, response)) app(request, response)
+    if (!responses.sendByTarget(request, response)) app(request, response)
   }
 }
 
 /** Every address and every failure, in reading order. */
 function createRoutes(context: Context, isStopping: () => boolean): Express {
   const app = express()
-  const gate = createAdminGate(context)
+  const adminAuth = createAdminAuth(context)
   app.disable('x-powered-by')
   app.set('etag', false)
   app.set('query parser', false)
@@ -35,11 +35,11 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createFragmentsRouter(context))
   app.use(createEmbedsRouter(context))
   app.use(createOembedRouter(context))
-  app.use(createGoRouter(context))
+  app.use(createOfferRedirectRouter(context))
   app.use(createAssetsRouter(context))
-  app.use(createHealthRouter(context, { isStopping, gate }))
+  app.use(createHealthRouter(context, { isStopping, gate: adminAuth }))
   app.use(createDemoRouter(context))
-  app.use(createStudioRouter(context, gate))
+  app.use(createStudioRouter(context, adminAuth))
   app.use(throwUnknownAddress)
   app.use(createErrorHandler(context))
   return app

@@ -9,14 +9,14 @@ export type Caches = ReturnType<typeof createCaches>
 
 /** Create the caches in memory of one process, together within the bounds of the settings. */
 export function createCaches({ cacheMaxEntries, cacheMaxBytes }: Config, clock: Clock) {
-  const share = (entriesShare: number, bytesShare: number): CacheBounds => ({
+  const toBounds = (entriesShare: number, bytesShare: number): CacheBounds => ({
     maxEntries: Math.max(1, Math.floor(cacheMaxEntries * entriesShare)),
     maxBytes: Math.max(1, Math.floor(cacheMaxBytes * bytesShare)),
   })
   // Responses have most: nobody asks for the data of a cached response.
   return {
-    products: createLruCache<CopyEntry>(share(1 / 4, 1 / 16)),
-    deals: createLruCache<CachedDeals>(share(1 / 8, 1 / 16)),
-    responses: createResponseCache(share(5 / 8, 7 / 8), clock),
+    products: createLruCache<CopyEntry>(toBounds(1 / 4, 1 / 16)),
+    deals: createLruCache<CachedDeals>(toBounds(1 / 8, 1 / 16)),
+    responses: createResponseCache(toBounds(5 / 8, 7 / 8), clock),
   }
 }

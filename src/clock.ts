@@ -31,14 +31,14 @@ export const systemClock: Clock = {
   wait: (delayMs, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()
-      const done = (): void => {
+      const finish = (): void => {
         clearTimeout(timer)
-        signal?.removeEventListener('abort', done)
+        signal?.removeEventListener('abort', finish)
         resolve()
       }
-      const timer = setTimeout(done, delayMs)
+      const timer = setTimeout(finish, delayMs)
       timer.unref()
-      signal?.addEventListener('abort', done)
+      signal?.addEventListener('abort', finish)
     }),
   startTimer(delayMs, run) {
     const timer = setTimeout(run, delayMs)
@@ -51,9 +51,9 @@ export const systemClock: Clock = {
  * Is a pause still on? One that would last longer than any that is made was noted before the clock was set back: it is
  * over.
  */
-export function isPauseOn(pause: Readonly<{ untilMs: number; nowMs: number; longestMs: number }>): boolean {
-  const leftMs = pause.untilMs - pause.nowMs
-  return leftMs > 0 && leftMs <= pause.longestMs
+export function isPauseActive(pause: Readonly<{ untilMs: number; nowMs: number; maxMs: number }>): boolean {
+  const remainingMs = pause.untilMs - pause.nowMs
+  return remainingMs > 0 && remainingMs <= pause.maxMs
 }
 
 /** Clocks of one system agree within this. */
@@ -68,27 +68,27 @@ export function isFuture(timeMs: number, nowMs: number): boolean {
 }
 
 /** Is the time less than `withinMs` ago? A time in the future is not. */
-export function isWithin(timeMs: number, withinMs: number, nowMs: number): boolean {
-  return nowMs - timeMs < withinMs && !isFuture(timeMs, nowMs)
+export function isWithin(timeMs: number, maxAgeMs: number, nowMs: number): boolean {
+  return nowMs - timeMs < maxAgeMs && !isFuture(timeMs, nowMs)
 }
 
 /** Is `timeMs` later than `thanMs`? A time of the future is earlier than any other, since it says nothing. */
-export function isNewer(timeMs: number, thanMs: number, nowMs: number): boolean {
+export function isNewer(timeMs: number, otherMs: number, nowMs: number): boolean {
   if (isFuture(timeMs, nowMs)) return false
-  return timeMs > thanMs || isFuture(thanMs, nowMs)
+  return timeMs > otherMs || isFuture(otherMs, nowMs)
 }
 
 /** Return the later of two times. A time in the future counts as the earlier one. */
-export function toNewer(aMs: number, bMs: number, nowMs: number): number {
+export function toNewerMs(aMs: number, bMs: number, nowMs: number): number {
   return isNewer(aMs, bMs, nowMs) ? aMs : bMs
 }
 
 /** The latest time that is not of the future. */
-export function toLatestMs(nowMs: number): number {
+export function toLatestPlausibleMs(nowMs: number): number {
   return nowMs + CLOCK_TOLERANCE_MS
 }
 
 /** The next 00:00 UTC after `nowMs`, Unix milliseconds: when the catalog's daily request limit resets. */
-export function nextMidnightUtcMs(nowMs: number): number {
+export function computeNextMidnightUtcMs(nowMs: number): number {
   return (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS
 }

@@ -1,4 +1,4 @@
-import { type CallGate, createCallGate } from './catalog/call-gate.ts'
+import { type CallPolicy, createCallPolicy } from './catalog/call-policy.ts'
 import { createCatalogClient } from './catalog/client.ts'
 import { type Caches, createCaches } from './caches.ts'
 import type { Clock } from './clock.ts'
@@ -11,8 +11,8 @@ import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
 import { createEtag, hashFolders } from './http/response.ts'
 import { BUILT_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
-import { createCatalogHealth } from './observability/catalog-health.ts'
-import { type ClockWatch, createClockWatch } from './observability/clock-watch.ts'
+import { createCatalogHealthLog } from './observability/catalog-health-log.ts'
+import { type ClockMonitor, createClockMonitor } from './observability/clock-monitor.ts'
 import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
@@ -20,9 +20,14 @@ import type { OpenLongReads } from './storage/long-reads.ts'
 import { openReconnectingStore } from './storage/reconnecting-store.ts'
 import { openSqlStore } from './storage/sql-store.ts'
 import type { CopyStore } from './storage/store.ts'
-import { type StoreFailure, type StoreHealth, createStoreHealth, logHealed } from './storage/store-health.ts'
+import {
+  type StoreFailure,
+  type StoreHealth,
+  createStoreHealth,
+  logRecovery,
+} from './storage/store-health.ts'
 import type { WalkRunner } from './sync/walk-runner.ts'
-import { Walks, type WalksDetails } from './sync/walks.ts'
+import { WalkSupervisor, type WalkSupervisorDetails } from './sync/walk-supervisor.ts'
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
@@ -42,17 +47,17 @@ export type Demo = Readonly<{
 }>
 
 /** Which catalog is called: its address, its key, and the name under which its copy is stored. */
-export type CatalogPlace = WalksDetails['catalog']
+export type CatalogConnection = WalkSupervisorDetails['catalog']
 
 /** What a context is made of. */
-export type ContextDetails = Readonly<{
+export type ContextOptions = Readonly<{
   config: Config
   secrets: Secrets
   clock: Clock
   logger: Logger
   /** How the outside reaches this server, without a slash at its end. */
   publicUrl: string
-  catalog: CatalogPlace
+  catalog: CatalogConnection
   /** `null` with a real catalog. */
   demo: Demo | null
   /** `null`: another process makes the walks. */
@@ -64,10 +69,10 @@ export type ContextDetails = Readonly<{
 }>
 
 /** Every long-lived part of the widget server, made once and disposed of together. */
-export type Context = Omit<ContextDetails, 'catalog' | 'walkRunner' | 'openLongReads'> &
+export type Context = Omit<ContextOptions, 'catalog' | 'walkRunner' | 'openLongReads'> &
   Readonly<{
     /** For lines about responses; bugs have their own, so that a flood of mistakes hides none. */
-    lines: Readonly<{ answers: LogRateLimiter; bugs: LogRateLimiter }>
+    logLimiters: Readonly<{ responses: LogRateLimiter; bugs: LogRateLimiter }>
     metrics: Metrics
     adminLimiter: AdminLimiter
     ownOrigin: string
@@ -76,16 +81,16 @@ export type Context = Omit<ContextDetails, 'catalog' | 'walkRunner' | 'openLongR
     renderer: Renderer
     assets: Assets
     key: KeySource
-    gate: CallGate
+    callPolicy: CallPolicy
     store: CopyStore
     findStoreFailure(): StoreFailure | null
-    clocks: ClockWatch
+    clockMonitor: ClockMonitor
     channels: ChannelSource
     widgets: Widgets
-    memories: Caches
-    walks: Walks
+    caches: Caches
+    walks: WalkSupervisor
     /** Resolves when the stored copy has what was looked up. */
-    settle(): Promise<void>
+    waitForWrites(): Promise<void>
     dispose(): Promise<void>
   }>
 
@@ -94,8 +99,8 @@ export type Context = Omit<ContextDetails, 'catalog' | 'walkRunner' | 'openLongR
  * @throws StoreNewerError when the stored copy was made by a newer version. One that cannot be opened at all is reported,
  * and tried again.
  */
-export async function createContext(details: ContextDetails): Promise<Context> {
-  const { config, secrets, clock, logger, publicUrl, catalog, demo, worker } = details
+export async function createContext(options: ContextOptions): Promise<Context> {
+  const { config, secrets, clock, logger, publicUrl, catalog, demo, worker } = options
   const ownOrigin = new URL(publicUrl).origin
   // What may be missing is loaded first: nothing is open yet that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
@@ -103,20 +108,24 @@ export async function createContext(details: ContextDetails): Promise<Context> {
   const metrics = createMetrics()
   const storeHealth = createStoreHealth({ clock, logger, metrics })
   // The walks exist by then: a database that could not be opened is not tried again within a second.
-  const store = await openStore(details, storeHealth, () => {
-    void logHealed(logger, store)
+  const store = await openStore(options, storeHealth, () => {
+    void logRecovery(logger, store)
     void walks.ensureCopied()
   })
-  const gate = createCallGate({
+  const callPolicy = createCallPolicy({
     clock,
     unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
     dailyLimit: config.catalogDailyLimit,
     store,
     isShared: config.database.kind === 'postgres',
-    onStoreFailure: storeHealth.note,
+    onStoreFailure: storeHealth.recordFailure,
   })
-  const clocks = createClockWatch({ clock, logger, store })
-  const noteCall = createCatalogHealth({ clock, logger, limitedUntilMs: gate.limitedUntilMs })
+  const clockMonitor = createClockMonitor({ clock, logger, store })
+  const logCallOutcome = createCatalogHealthLog({
+    clock,
+    logger,
+    limitedUntilMs: callPolicy.getRateLimitedUntilMs,
+  })
   const client = createCatalogClient({
     baseUrl: catalog.baseUrl,
     key: catalog.key,
@@ -124,17 +133,21 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     maxBytes: config.catalogMaxBytes,
     ownOrigin,
     clock,
-    gate,
-    onClockDifference: (differenceMs) => clocks.note('catalog', differenceMs),
+    callPolicy,
+    onClockSkew: (skewMs) => clockMonitor.recordSkew('catalog', skewMs),
     onCall(call) {
       metrics.countCall(call)
-      noteCall(call)
+      logCallOutcome(call)
     },
   })
-  const memories = createCaches(config, clock)
-  const parts = { config, clock, client, gate, store, memories }
-  const sources = createSources({ ...parts, onStoreFailure: storeHealth.note, onDrops: metrics.countDrops })
-  const walks = new Walks({ ...details, gate, store, clocks, metrics, ownOrigin })
+  const caches = createCaches(config, clock)
+  const parts = { config, clock, client, callPolicy, store, caches }
+  const sources = createSources({
+    ...parts,
+    onStoreFailure: storeHealth.recordFailure,
+    onDrops: metrics.countDrops,
+  })
+  const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
   const stylePath = assets.get('vitrine.css').path
   return {
     config,
@@ -144,7 +157,7 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     publicUrl,
     demo,
     worker,
-    lines: { answers: new LogRateLimiter(clock), bugs: new LogRateLimiter(clock) },
+    logLimiters: { responses: new LogRateLimiter(clock), bugs: new LogRateLimiter(clock) },
     metrics,
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,
@@ -152,17 +165,17 @@ export async function createContext(details: ContextDetails): Promise<Context> {
     renderer,
     assets,
     key: catalog.key,
-    gate,
+    callPolicy,
     store,
-    findStoreFailure: storeHealth.last,
-    clocks,
+    findStoreFailure: storeHealth.getLastFailure,
+    clockMonitor,
     channels: sources.channels,
     widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath }),
-    memories,
+    caches,
     walks,
-    settle: sources.settle,
+    waitForWrites: sources.settle,
     async dispose() {
-      clocks.stop()
+      clockMonitor.stop()
       await walks.stop()
       await client.close()
       await sources.stop()
@@ -172,13 +185,17 @@ export async function createContext(details: ContextDetails): Promise<Context> {
 }
 
 /** Open the stored copy. `onHealed`: it is available again after it was not. */
-function openStore(details: ContextDetails, health: StoreHealth, onHealed: () => void): Promise<CopyStore> {
-  const { config, catalog, clock, openLongReads } = details
+function openStore(
+  options: ContextOptions,
+  health: StoreHealth,
+  onRecovered: () => void,
+): Promise<CopyStore> {
+  const { config, catalog, clock, openLongReads } = options
   const { database, freshness } = config
   const engine =
     database.kind === 'postgres'
       ? { visitorTimeoutMs: freshness.visitorTimeoutMs }
-      : { clock, identify: () => findFileId(database.path) }
+      : { clock, readFileId: () => findFileId(database.path) }
   return openReconnectingStore({
     ...engine,
     open: (timeouts) =>
@@ -189,10 +206,10 @@ function openStore(details: ContextDetails, health: StoreHealth, onHealed: () =>
         timeouts,
         ...(openLongReads && { openLongReads }),
       }),
-    onFailure: health.note,
-    onHealed,
-    onReadOnly: health.noteReadOnly,
-    onWritable: health.noteWritable,
+    onFailure: health.recordFailure,
+    onRecovered,
+    onReadOnly: health.recordReadOnly,
+    onWritable: health.recordWritable,
   })
 }
 

@@ -91,13 +91,13 @@ export class UnavailableError extends VitrineError {
 }
 
 /** A mistake in an address; its author reads `publicMessage`. */
-export abstract class MistakeError extends VitrineError {
+export abstract class RequestError extends VitrineError {
   /** HTTP status of the response. */
   abstract readonly statusCode: number
 }
 
 /** Throw this when a query parameter that we know has a bad value, or stands twice where it is single. */
-export class BadOptionError extends MistakeError {
+export class BadOptionError extends RequestError {
   static readonly code = 'VITRINE_BAD_OPTION'
   readonly statusCode = 400
   override readonly publicMessage: string
@@ -115,7 +115,7 @@ export class InvalidGtinError extends VitrineError {
 }
 
 /** Throw this when a fetched list of channels lacks the channel, or `VITRINE_CHANNELS` does not serve it. */
-export class UnknownChannelError extends MistakeError {
+export class UnknownChannelError extends RequestError {
   static readonly code = 'VITRINE_UNKNOWN_CHANNEL'
   readonly statusCode = 404
   override readonly publicMessage: string =
@@ -123,14 +123,14 @@ export class UnknownChannelError extends MistakeError {
 }
 
 /** Throw this for an address that this server does not have. */
-export class UnknownAddressError extends MistakeError {
+export class UnknownAddressError extends RequestError {
   static readonly code = 'VITRINE_UNKNOWN_ADDRESS'
   readonly statusCode = 404
   override readonly publicMessage: string = 'This server has no such address.'
 }
 
 /** Throw this when the link of a frame leads to an offer that the catalog no longer has. */
-export class OfferGoneError extends MistakeError {
+export class OfferGoneError extends RequestError {
   static readonly code = 'VITRINE_OFFER_GONE'
   readonly statusCode = 404
   override readonly publicMessage: string =
@@ -138,7 +138,7 @@ export class OfferGoneError extends MistakeError {
 }
 
 /** Throw this when an oEmbed question cannot be answered: 400 it is none, 404 there is nothing at its address, 501 another format. */
-export class OembedError extends MistakeError {
+export class OembedError extends RequestError {
   static readonly code = 'VITRINE_OEMBED'
   readonly statusCode: number
   override readonly publicMessage: string
@@ -158,15 +158,15 @@ export class StoreError extends VitrineError {
   /** What to do about it, as a sentence; `null` when the cause is not known that well. */
   readonly remedy: string | null
   /** Was a server not even asked, because it could not be reached just before? */
-  readonly isUnreached: boolean
+  readonly isUnreachable: boolean
 
   constructor(
     message: string,
-    options: ErrorOptions & Readonly<{ remedy?: string | null; isUnreached?: boolean }> = {},
+    options: ErrorOptions & Readonly<{ remedy?: string | null; isUnreachable?: boolean }> = {},
   ) {
     super(message, options)
     this.remedy = options.remedy ?? null
-    this.isUnreached = options.isUnreached ?? false
+    this.isUnreachable = options.isUnreachable ?? false
   }
 }
 

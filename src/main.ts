@@ -14,7 +14,7 @@ const EXIT_INTERRUPTED = 130
 const NICENESS = 10
 
 /** How often a process that npm started looks whether npm's shell is still there. */
-const PARENT_LOOK_MS = 250
+const PARENT_POLL_MS = 250
 
 // What serves until it is told to stop is done then, also where a slow reader has to be cut off.
 if (process.argv.slice(2, 4).includes('serve')) process.exitCode = 0
@@ -27,7 +27,7 @@ const shutdown = createShutdown((fields, message) => createLogger({ level: 'fata
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     if (shutdown.signal.aborted) process.exit(shutdown.toExitCode(EXIT_INTERRUPTED))
-    shutdown.stopFor(signal)
+    shutdown.begin(signal)
   })
 }
 
@@ -35,8 +35,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 if (isRunByNpm()) {
   const shell = process.ppid
   setInterval(
-    () => process.ppid === shell || shutdown.signal.aborted || shutdown.stopFor('npm'),
-    PARENT_LOOK_MS,
+    () => process.ppid === shell || shutdown.signal.aborted || shutdown.begin('npm'),
+    PARENT_POLL_MS,
   ).unref()
 }
 
@@ -56,7 +56,7 @@ const io = createCommandIo({
 })
 
 // No wait of the clock keeps a process alive: without this, Node would end it in the middle of a command.
-const alive = setInterval(() => {}, HOUR_MS)
+const keepAliveTimer = setInterval(() => {}, HOUR_MS)
 const code = await runCommandLine(process.argv.slice(2), readEnvironment, io)
-clearInterval(alive)
+clearInterval(keepAliveTimer)
 process.exitCode = shutdown.toExitCode(code)

@@ -1,7 +1,7 @@
 import { SECOND_MS, isFuture } from './clock.ts'
 import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
-import { waitInTime } from './lib/in-time.ts'
+import { tryWithTimeout } from './lib/with-timeout.ts'
 
 /** What an operator asks of the whole, by `/readyz` and by `/metrics`. */
 export type ServerState = Awaited<ReturnType<typeof readServerState>>
@@ -11,20 +11,20 @@ export type ServerState = Awaited<ReturnType<typeof readServerState>>
  * longer than visitors wait for it.
  */
 export async function readServerState(context: Context) {
-  const { store, gate, clock, config } = context
-  const inTime = <T>(call: Promise<T>): Promise<T | undefined> =>
-    waitInTime(clock, config.freshness.visitorTimeoutMs, call)
-  const [isStoreUp = false, isStoreWritable = false, state, copies] = await Promise.all([
-    inTime(store.ping().then(() => true)),
-    inTime(store.checkWritable().then(() => true)),
-    inTime(gate.readState()),
-    inTime(readCopies(context)),
+  const { store, callPolicy, clock, config } = context
+  const withTimeout = <T>(call: Promise<T>): Promise<T | undefined> =>
+    tryWithTimeout(clock, config.freshness.visitorTimeoutMs, call)
+  const [isStoreUp = false, isStoreWritable = false, callPolicyState, copies] = await Promise.all([
+    withTimeout(store.ping().then(() => true)),
+    withTimeout(store.checkWritable().then(() => true)),
+    withTimeout(callPolicy.readState()),
+    withTimeout(readCopies(context)),
   ])
   return {
     isStoreUp,
     /** Does it take writes? A server may only read, as a standby does. */
     isStoreWritable: isStoreUp && isStoreWritable,
-    gate: state ?? gate.readSeenState(),
+    callPolicy: callPolicyState ?? callPolicy.getLocalState(),
     ...((isStoreUp && copies) || { channelCount: null, channelsHeldSinceMs: null, copies: [] }),
   }
 }
@@ -33,43 +33,43 @@ export async function readServerState(context: Context) {
 async function readCopies({ store, config, clock }: Context) {
   const list = await store.findChannelList()
   if (list === undefined) return undefined
-  const served = list.channels.filter(({ id }) => isServed(config, id))
+  const servedChannels = list.channels.filter(({ id }) => isServed(config, id))
   const states = await Promise.all(
-    served.map(async ({ id }) => ({ channel: id, ...(await store.getCopyState(id)) })),
+    servedChannels.map(async ({ id }) => ({ channel: id, ...(await store.getCopyState(id)) })),
   )
   return {
     /** Served channels of the list. */
-    channelCount: served.length,
+    channelCount: servedChannels.length,
     /** Since when the catalog lists no channels and is not believed, Unix milliseconds. */
     channelsHeldSinceMs: list.heldSinceMs,
     /** Of every channel that was walked whole. */
     copies: states.flatMap(({ channel, completedAtMs, productCount, dealCount, held }) =>
       completedAtMs === null
         ? []
-        : [{ channel, ageMs: findAgeMs(completedAtMs, clock.nowMs()), productCount, dealCount, held }],
+        : [{ channel, ageMs: computeAgeMs(completedAtMs, clock.nowMs()), productCount, dealCount, held }],
     ),
   }
 }
 
 /** The age of what was complete then; `null`: unknown, because a clock was wrong. */
-function findAgeMs(completedAtMs: number, nowMs: number): number | null {
+function computeAgeMs(completedAtMs: number, nowMs: number): number | null {
   return isFuture(completedAtMs, nowMs) ? null : Math.max(0, nowMs - completedAtMs)
 }
 
 const BREAKER_VALUES = { closed: 0, probing: 1, open: 2 } as const
 
 /** Read the state into the gauges of this process. */
-export async function measureState(context: Context): Promise<void> {
-  const { memories, clocks, metrics } = context
+export async function updateStateGauges(context: Context): Promise<void> {
+  const { caches, clockMonitor, metrics } = context
   const state = await readServerState(context)
-  const { quota, limit, left, keyRefusedUntilMs, breaker } = state.gate
-  const { products, deals, responses: answers } = memories
-  const caches = Object.entries({ products, deals, answers })
+  const { quota, limit, remaining, keyRefusedUntilMs, breaker } = state.callPolicy
+  const { products, deals, responses } = caches
+  const cachesByLabel = Object.entries({ products, deals, answers: responses })
   metrics.setGauges({
     vitrine_store_up: Number(state.isStoreUp),
     vitrine_store_writable: Number(state.isStoreWritable),
     vitrine_catalog_calls_today: quota.calls,
-    vitrine_catalog_calls_left: left ?? {},
+    vitrine_catalog_calls_left: remaining ?? {},
     vitrine_catalog_daily_limit:
       limit === undefined ? {} : { [limit.isLearned ? 'learned' : 'set']: limit.calls },
     vitrine_catalog_paused_until_timestamp_seconds: {
@@ -79,23 +79,28 @@ export async function measureState(context: Context): Promise<void> {
     vitrine_catalog_breaker_state: BREAKER_VALUES[breaker],
     vitrine_channels: state.channelCount,
     vitrine_channel_list_held: Number(state.channelsHeldSinceMs !== null),
-    vitrine_walk_held: byChannel(state.copies, ({ held }) => Number(held !== null)),
-    vitrine_copy_age_seconds: byChannel(
+    vitrine_walk_held: toChannelSeries(state.copies, ({ held }) => Number(held !== null)),
+    vitrine_copy_age_seconds: toChannelSeries(
       state.copies.filter(({ ageMs }) => ageMs !== null),
       ({ ageMs }) => Number(ageMs) / SECOND_MS,
     ),
-    vitrine_copy_products: byChannel(state.copies, ({ productCount }) => productCount),
-    vitrine_copy_deals: byChannel(state.copies, ({ dealCount }) => dealCount),
+    vitrine_copy_products: toChannelSeries(state.copies, ({ productCount }) => productCount),
+    vitrine_copy_deals: toChannelSeries(state.copies, ({ dealCount }) => dealCount),
     vitrine_clock_difference_seconds: Object.fromEntries(
-      Object.entries(clocks.differences()).map(([other, differenceMs]) => [other, differenceMs / SECOND_MS]),
+      Object.entries(clockMonitor.getSkewsMs()).map(([other, differenceMs]) => [
+        other,
+        differenceMs / SECOND_MS,
+      ]),
     ),
-    vitrine_cache_entries: Object.fromEntries(caches.map(([name, cache]) => [name, cache.entryCount()])),
-    vitrine_cache_bytes: Object.fromEntries(caches.map(([name, cache]) => [name, cache.byteCount()])),
+    vitrine_cache_entries: Object.fromEntries(
+      cachesByLabel.map(([name, cache]) => [name, cache.entryCount()]),
+    ),
+    vitrine_cache_bytes: Object.fromEntries(cachesByLabel.map(([name, cache]) => [name, cache.byteCount()])),
   })
 }
 
 type Copies = ServerState['copies']
 
-function byChannel(copies: Copies, read: (copy: Copies[number]) => number): Record<string, number> {
-  return Object.fromEntries(copies.map((copy) => [copy.channel, read(copy)]))
+function toChannelSeries(copies: Copies, getValue: (copy: Copies[number]) => number): Record<string, number> {
+  return Object.fromEntries(copies.map((copy) => [copy.channel, getValue(copy)]))
 }

@@ -6,7 +6,7 @@ import { makeResponse } from './helpers/responses.ts'
 
 const NAMES = ['products', 'deals', 'responses'] as const
 
-const makeMemories = (maxEntries: number, maxBytes: number): Caches => {
+const makeCaches = (maxEntries: number, maxBytes: number): Caches => {
   const settings = {
     VITRINE_CACHE_MAX_ENTRIES: String(maxEntries),
     VITRINE_CACHE_MAX_BYTES: String(maxBytes),
@@ -30,18 +30,18 @@ const sum = (memories: Caches, read: 'entryCount' | 'byteCount'): number =>
 
 describe('caches in memory', () => {
   test('new - are empty', () => {
-    const memories = makeMemories(100, 1_000_000)
+    const memories = makeCaches(100, 1_000_000)
     expect([sum(memories, 'entryCount'), sum(memories, 'byteCount')]).toEqual([0, 0])
   })
 
   test('more entries than the setting - together they keep to it, responses have most', () => {
-    const memories = makeMemories(96, 67_108_864)
+    const memories = makeCaches(96, 67_108_864)
     fill(memories, 500, 1)
     expect(NAMES.map((name) => memories[name].entryCount())).toEqual([24, 12, 60])
   })
 
   test('more bytes than the setting - together they keep to it, responses have most', () => {
-    const memories = makeMemories(20_000, 4_000_000)
+    const memories = makeCaches(20_000, 4_000_000)
     fill(memories, 500, 50_000)
     expect(sum(memories, 'byteCount')).toBeLessThanOrEqual(4_000_000)
     expect(memories.products.byteCount()).toBeLessThanOrEqual(250_000)
@@ -50,7 +50,7 @@ describe('caches in memory', () => {
   })
 
   test('what one cache drops - is still in the others', () => {
-    const memories = makeMemories(8, 67_108_864)
+    const memories = makeCaches(8, 67_108_864)
     fill(memories, 1, 1)
     for (let index = 0; index < 10; index += 1)
       memories.products.set(`p${index}`, { product: null, asOfMs: 0 }, 1)

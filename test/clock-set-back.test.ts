@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createCatalogHealth } from '../src/observability/catalog-health.ts'
+import { createCatalogHealthLog } from '../src/observability/catalog-health-log.ts'
 import { createRateLimiter } from '../src/catalog/rate-limiter.ts'
 import { DAY_MS, HOUR_MS } from '../src/clock.ts'
 import { openReconnectingStore } from '../src/storage/reconnecting-store.ts'
@@ -9,7 +9,7 @@ import { createStoreHealth } from '../src/storage/store-health.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { createFakeClock } from './helpers/fake-clock.ts'
 import { NOON_MS } from './helpers/harness.ts'
-import { makeSources } from './freshness/sources.ts'
+import { makeSources } from './freshness/sources-fixture.ts'
 
 /** What a process remembers with a time, after the clock was a day ahead and was put right. */
 describe('clock set a day back', () => {
@@ -20,14 +20,14 @@ describe('clock set a day back', () => {
   test('failures of the store - are logged again', () => {
     const health = createStoreHealth({ clock, logger, metrics: createMetrics() })
     lines.length = 0
-    health.note(new Error('first'))
+    health.recordFailure(new Error('first'))
     clock.step(-DAY_MS)
-    health.note(new Error('second'))
+    health.recordFailure(new Error('second'))
     expect(lines).toHaveLength(2)
   })
 
   test('failures of the catalog - are logged again', () => {
-    const note = createCatalogHealth({ clock, logger, limitedUntilMs: () => 0 })
+    const note = createCatalogHealthLog({ clock, logger, limitedUntilMs: () => 0 })
     lines.length = 0
     note({ operation: 'product', outcome: 'VITRINE_CATALOG_DEADLINE' })
     clock.step(-DAY_MS)
@@ -48,11 +48,11 @@ describe('clock set a day back', () => {
   test('look-ups of the day ahead - do not count, and the pause of that day is over', async () => {
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 1 })
     await limiter.take('lookup')
-    expect(limiter.isFree('lookup')).toBe(false)
+    expect(limiter.canCall('lookup')).toBe(false)
     await limiter.pauseUntil(clock.nowMs() + HOUR_MS)
-    expect(limiter.isFree('refresh')).toBe(false)
+    expect(limiter.canCall('refresh')).toBe(false)
     clock.step(-DAY_MS)
-    expect([limiter.isFree('refresh'), limiter.readSeen().quota.limitedUntilMs]).toEqual([true, 0])
+    expect([limiter.canCall('refresh'), limiter.getLocal().quota.limitedUntilMs]).toEqual([true, 0])
     await limiter.take('lookup')
   })
 

@@ -10,9 +10,9 @@ import {
   isFuture,
   isNewer,
   isWithin,
-  nextMidnightUtcMs,
+  computeNextMidnightUtcMs,
   systemClock,
-  toNewer,
+  toNewerMs,
 } from '../src/clock.ts'
 
 const MIDNIGHT_MS = Date.UTC(2026, 10, 21)
@@ -130,7 +130,7 @@ describe('times of the future', () => {
     ['known, the other of the future', 0, FUTURE_MS, true],
     ['both of the future', FUTURE_MS + 1, FUTURE_MS, false],
   ])('%s - is newer or not', (...[, timeMs, thanMs, expected]) => {
-    expect([isNewer(timeMs, thanMs, NOW_MS), toNewer(timeMs, thanMs, NOW_MS) === timeMs]).toEqual([
+    expect([isNewer(timeMs, thanMs, NOW_MS), toNewerMs(timeMs, thanMs, NOW_MS) === timeMs]).toEqual([
       expected,
       expected || timeMs === thanMs,
     ])
@@ -147,14 +147,14 @@ describe('next midnight, UTC', () => {
     ['the first millisecond of all', 0, DAY_MS],
     ['before 1970', -1, 0],
   ])('%s - the next one', (_name, nowMs, expected) => {
-    expect(nextMidnightUtcMs(nowMs)).toBe(expected)
+    expect(computeNextMidnightUtcMs(nowMs)).toBe(expected)
   })
 
   test('any time - 00:00:00.000 of the next UTC day', () => {
     const years = { min: new Date(0), max: new Date('2199-12-31'), noInvalidDate: true }
     fc.assert(
       fc.property(fc.date(years), (date) => {
-        const next = new Date(nextMidnightUtcMs(date.getTime()))
+        const next = new Date(computeNextMidnightUtcMs(date.getTime()))
         const expected = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + 1)
         expect(next.getTime()).toBe(expected)
         expect(next.toISOString()).toMatch(/T00:00:00\.000Z$/)

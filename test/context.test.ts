@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openSqlStore } from '../src/storage/sql-store.ts'
-import { BOX, GTIN, makeSale, visit } from './app/visit.ts'
+import { BOX, GTIN, makeProductOnSale, fetchPath } from './app/app-client.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { createHarness } from './helpers/harness.ts'
 
@@ -12,8 +12,8 @@ test('stop right after a cold box - what the catalog said of it is in the copy',
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'copy.db')
   const harness = await createHarness({ settings: { VITRINE_DATABASE_URL: `sqlite:${path}` } })
-  harness.catalog.products.set(CHANNEL_ID, [makeSale({ title: 'Seen last' })])
-  expect((await visit(harness, BOX)).text).toContain('Seen last')
+  harness.catalog.products.set(CHANNEL_ID, [makeProductOnSale({ title: 'Seen last' })])
+  expect((await fetchPath(harness, BOX)).text).toContain('Seen last')
   const catalog = harness.catalog.url
   await harness.dispose()
   const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog })
@@ -28,14 +28,14 @@ test('stop while another process asks for a product - the store is not used afte
   const asking = await createHarness({ settings })
   const { catalog } = asking
   const isAsked = (): void => expect(catalog.countCalls(/\/products\//)).toBe(1)
-  catalog.fault = { matches: /\/products\//, does: () => {} }
-  void visit(asking, BOX)
+  catalog.fault = { pathPattern: /\/products\//, respond: () => {} }
+  void fetchPath(asking, BOX)
   await vi.waitFor(isAsked)
-  const place = { baseUrl: catalog.url, key: asking.context.key, identity: catalog.url }
-  const waiting = await createHarness({ settings, over: { catalog: place } })
+  const catalogConnection = { baseUrl: catalog.url, key: asking.context.key, identity: catalog.url }
+  const waiting = await createHarness({ settings, over: { catalog: catalogConnection } })
   const { store } = waiting.context
   const findProduct = vi.spyOn(store, 'findProduct')
-  const box = visit(waiting, BOX)
+  const box = fetchPath(waiting, BOX)
   await vi.waitFor(() => expect(findProduct.mock.calls.length).toBeGreaterThan(2))
   await waiting.dispose()
   await box

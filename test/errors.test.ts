@@ -14,7 +14,7 @@ import {
   ConfigError,
   ImportError,
   InvalidGtinError,
-  MistakeError,
+  RequestError,
   CatalogServiceError,
   StoreError,
   StoreNewerError,
@@ -27,41 +27,44 @@ import {
 } from '../src/errors.ts'
 
 /** What only the log may say. */
-const DETAIL = 'connect ECONNREFUSED 10.0.0.7:443'
+const SECRET_DETAIL = 'connect ECONNREFUSED 10.0.0.7:443'
 const NO_ANSWER = 'The product catalog gave no usable answer.'
 const GENERIC = 'Something went wrong on this server.'
 
 /** Each failure of the catalog, and its public message. */
 const OF_THE_CATALOG: readonly (readonly [error: CatalogError, message: string])[] = [
-  [new CatalogUnreachableError(DETAIL), NO_ANSWER],
-  [new CatalogDeadlineError(DETAIL), NO_ANSWER],
-  [new CatalogKeyRefusedError(DETAIL), 'The product catalog refused the key of this server.'],
-  [new CatalogRateLimitedError(DETAIL, null), 'The daily request limit of the product catalog is reached.'],
-  [new CatalogRedirectError(DETAIL), NO_ANSWER],
-  [new CatalogStatusError(DETAIL, 500), NO_ANSWER],
-  [new CatalogTooLargeError(DETAIL), NO_ANSWER],
-  [new CatalogInvalidError(DETAIL), NO_ANSWER],
-  [new CatalogCallBlockedError(DETAIL), NO_ANSWER],
+  [new CatalogUnreachableError(SECRET_DETAIL), NO_ANSWER],
+  [new CatalogDeadlineError(SECRET_DETAIL), NO_ANSWER],
+  [new CatalogKeyRefusedError(SECRET_DETAIL), 'The product catalog refused the key of this server.'],
+  [
+    new CatalogRateLimitedError(SECRET_DETAIL, null),
+    'The daily request limit of the product catalog is reached.',
+  ],
+  [new CatalogRedirectError(SECRET_DETAIL), NO_ANSWER],
+  [new CatalogStatusError(SECRET_DETAIL, 500), NO_ANSWER],
+  [new CatalogTooLargeError(SECRET_DETAIL), NO_ANSWER],
+  [new CatalogInvalidError(SECRET_DETAIL), NO_ANSWER],
+  [new CatalogCallBlockedError(SECRET_DETAIL), NO_ANSWER],
 ]
 
 /** The same for everything else whose message is free. */
 const OF_THIS_SERVER: readonly (readonly [error: VitrineError, message: string])[] = [
-  [new UnavailableError(DETAIL), 'No usable data yet; this is tried again at the next visit.'],
-  [new InvalidGtinError(DETAIL), 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
+  [new UnavailableError(SECRET_DETAIL), 'No usable data yet; this is tried again at the next visit.'],
+  [new InvalidGtinError(SECRET_DETAIL), 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
   [
-    new UnknownChannelError(DETAIL),
+    new UnknownChannelError(SECRET_DETAIL),
     'This server serves no channel of that id. The ids are on its /studio page and in "vitrine check".',
   ],
-  [new UnknownAddressError(DETAIL), 'This server has no such address.'],
+  [new UnknownAddressError(SECRET_DETAIL), 'This server has no such address.'],
   [
-    new StoreError(DETAIL),
+    new StoreError(SECRET_DETAIL),
     'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.',
   ],
-  [new StoreNewerError(DETAIL), GENERIC],
-  [new WalkError(DETAIL), GENERIC],
-  [new ImportError(DETAIL), GENERIC],
-  [new UsageError(DETAIL), GENERIC],
-  [new ConfigError([DETAIL]), GENERIC],
+  [new StoreNewerError(SECRET_DETAIL), GENERIC],
+  [new WalkError(SECRET_DETAIL), GENERIC],
+  [new ImportError(SECRET_DETAIL), GENERIC],
+  [new UsageError(SECRET_DETAIL), GENERIC],
+  [new ConfigError([SECRET_DETAIL]), GENERIC],
 ]
 
 const named = <T extends readonly [VitrineError, ...unknown[]]>(rows: readonly T[]) =>
@@ -71,15 +74,15 @@ describe('errors of the catalog', () => {
   test.each(named(OF_THE_CATALOG))('%s - public message - is constant words', (_name, error, message) => {
     expect(error.publicMessage).toBe(message)
     expect(error).toBeInstanceOf(CatalogError)
-    expect(error.message).toBe(DETAIL)
+    expect(error.message).toBe(SECRET_DETAIL)
   })
 
   test.each([0, 1, 86_400_000, null])('rate limit - wait of %j ms - is kept', (retryAfterMs) => {
-    expect(new CatalogRateLimitedError(DETAIL, retryAfterMs).retryAfterMs).toBe(retryAfterMs)
+    expect(new CatalogRateLimitedError(SECRET_DETAIL, retryAfterMs).retryAfterMs).toBe(retryAfterMs)
   })
 
   test('status of the catalog - is kept', () => {
-    expect(new CatalogStatusError(DETAIL, 404).upstreamStatus).toBe(404)
+    expect(new CatalogStatusError(SECRET_DETAIL, 404).upstreamStatus).toBe(404)
   })
 })
 
@@ -90,10 +93,10 @@ describe('errors of this server', () => {
     expect(error).not.toBeInstanceOf(CatalogError)
   })
 
-  test.each([new UnknownChannelError(DETAIL), new UnknownAddressError(DETAIL)])(
+  test.each([new UnknownChannelError(SECRET_DETAIL), new UnknownAddressError(SECRET_DETAIL)])(
     '%s - is a mistake in an address: 404',
     (error) => {
-      expect(error).toBeInstanceOf(MistakeError)
+      expect(error).toBeInstanceOf(RequestError)
       expect(error.statusCode).toBe(404)
     },
   )

@@ -47,7 +47,7 @@ describe('the repository', () => {
   })
 
   it('errors - each exported class - ends in Error and has a code of its own', () => {
-    const bases = new Set(['VitrineError', 'CatalogError', 'MistakeError'])
+    const bases = new Set(['VitrineError', 'CatalogError', 'RequestError'])
     const concrete = Object.keys(errors).filter((name) => !bases.has(name))
     expect(concrete.length).toBeGreaterThan(15)
     expect(read('src/errors.ts').match(/static readonly code = /g)).toHaveLength(concrete.length)
@@ -56,7 +56,7 @@ describe('the repository', () => {
 
   it('settings - numeric ones - name their unit', () => {
     const settings = Object.entries(SETTINGS) as [string, Setting<unknown>][]
-    const numeric = settings.filter(([, { reader }]) => reader.expects.startsWith('a whole number'))
+    const numeric = settings.filter(([, { parser }]) => parser.expects.startsWith('a whole number'))
     expect(numeric.length).toBeGreaterThan(8)
     for (const [name] of numeric)
       expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|DAILY_LIMIT|PORT)$/)
@@ -90,7 +90,7 @@ describe('the repository', () => {
   it('views - raw output - is only for partials, rendered widgets, and JSON-LD', () => {
     for (const file of listFiles('views', '.eta')) {
       for (const [raw] of read(file).matchAll(/<%~[^%]*%>/g)) {
-        expect(raw, file).toMatch(/^<%~ (?:include\('@[a-z-]+'|it\.body |it\.schema |specimen\.html )/)
+        expect(raw, file).toMatch(/^<%~ (?:include\('@[a-z-]+'|it\.body |it\.schema |example\.html )/)
       }
     }
   })

@@ -3,27 +3,27 @@ import { inspect } from 'node:util'
 import request from 'supertest'
 import { describe, expect, it, vi } from 'vitest'
 import { DAY_MS, SECOND_MS } from '../src/clock.ts'
-import { OPERATIONS, TIMEOUT_MS, makeClient, startCatalog } from './catalog/client-harness.ts'
+import { OPERATIONS, TIMEOUT_MS, createClient, startCatalog } from './catalog/client-harness.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct } from './helpers/fake-catalog.ts'
 import type { FakeClock } from './helpers/fake-clock.ts'
-import { startHarness } from './app/visit.ts'
+import { startHarness } from './app/app-client.ts'
 import type { Harness } from './helpers/harness.ts'
 
 const GTIN = '09521234567899'
 const PASSWORD = 'studio-password'
 const MAX_BYTES = 4_096
-const ECHO = JSON.stringify({ error: `key ${FAKE_KEY} is refused`, authorization: `Bearer ${FAKE_KEY}` })
+const ECHO_BODY = JSON.stringify({ error: `key ${FAKE_KEY} is refused`, authorization: `Bearer ${FAKE_KEY}` })
 const ECHO_HEADERS = { 'x-key': FAKE_KEY, 'www-authenticate': `Bearer realm="${FAKE_KEY}"`, server: FAKE_KEY }
 
-type Fault = (request: IncomingMessage, response: ServerResponse) => void
+type FaultHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 const echo =
-  (status: number, headers: Record<string, string> = {}, body = ECHO): Fault =>
+  (status: number, headers: Record<string, string> = {}, body = ECHO_BODY): FaultHandler =>
   (_request, response) =>
     void response.writeHead(status, FAKE_KEY, { ...ECHO_HEADERS, ...headers }).end(body)
 
 /** Every way in which the catalog fails, each with the key in whatever it sends. */
-const FAULTS: Readonly<Record<string, readonly [code: string, fault: Fault]>> = {
+const FAULTS: Readonly<Record<string, readonly [code: string, fault: FaultHandler]>> = {
   'key refused, 401': ['VITRINE_CATALOG_KEY_REFUSED', echo(401)],
   'key refused, 403': ['VITRINE_CATALOG_KEY_REFUSED', echo(403)],
   'rate limited': ['VITRINE_CATALOG_RATE_LIMITED', echo(429, { 'retry-after': FAKE_KEY })],
@@ -76,7 +76,7 @@ function start(): Promise<Harness> {
 }
 
 /** Moves time on until the promise is settled, whatever it waits for. */
-async function passTime<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
+async function advanceUntilSettledWithResult<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
   let isSettled = false
   const settled = promise.finally(() => {
     isSettled = true
@@ -93,14 +93,14 @@ async function passTime<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
 }
 
 /** Everything that anybody gets of the server, as one text. Time stands still where the catalog answers by itself. */
-async function collectAnswers(
+async function collectResponses(
   { app, clock }: Harness,
   {
     isTimeMoving = true,
     paths = PATHS,
   }: Readonly<{ isTimeMoving?: boolean; paths?: readonly string[] }> = {},
 ): Promise<string> {
-  const ask = async (path: string, isAdmin: boolean): Promise<string> => {
+  const fetchText = async (path: string, isAdmin: boolean): Promise<string> => {
     const call = request(server).get(path)
     if (isAdmin) call.auth('admin', PASSWORD)
     const { status, headers, text } = await call
@@ -108,17 +108,19 @@ async function collectAnswers(
   }
   const server = createServer(app).listen(0, '127.0.0.1')
   try {
-    const calls = paths.flatMap((path) => [ask(path, true), ask(path, false)])
-    const answers = Promise.all(calls)
-    return (await (isTimeMoving ? passTime(clock, answers) : answers)).join('\n')
+    const calls = paths.flatMap((path) => [fetchText(path, true), fetchText(path, false)])
+    const responses = Promise.all(calls)
+    return (await (isTimeMoving ? advanceUntilSettledWithResult(clock, responses) : responses)).join('\n')
   } finally {
     server.close()
   }
 }
 
 function expectNoKey(text: string): void {
-  for (const form of [FAKE_KEY, Buffer.from(FAKE_KEY).toString('base64').slice(0, -2), 'Bearer ']) {
-    expect(text.includes(form), text.slice(Math.max(0, text.indexOf(form) - 200)).slice(0, 400)).toBe(false)
+  for (const variant of [FAKE_KEY, Buffer.from(FAKE_KEY).toString('base64').slice(0, -2), 'Bearer ']) {
+    expect(text.includes(variant), text.slice(Math.max(0, text.indexOf(variant) - 200)).slice(0, 400)).toBe(
+      false,
+    )
   }
 }
 
@@ -136,10 +138,10 @@ function printError(error: unknown): string {
 describe('the key', () => {
   it.each(Object.entries(FAULTS))(
     '%s - errors of every operation - hold no key',
-    async (_name, [code, does]) => {
+    async (_name, [code, respond]) => {
       const catalog = await startCatalog()
-      const under = makeClient(catalog.url, { maxBytes: MAX_BYTES })
-      catalog.fault = { matches: /./, does }
+      const under = createClient(catalog.url, { maxBytes: MAX_BYTES })
+      catalog.fault = { pathPattern: /./, respond }
       for (const call of Object.values(OPERATIONS)) {
         under.clock.advance(2 * DAY_MS)
         const before = catalog.calls.length
@@ -156,12 +158,12 @@ describe('the key', () => {
 
   it.each(Object.entries(FAULTS))(
     '%s - before any copy - in no answer, log, metric or walk',
-    async (_name, [, does]) => {
+    async (_name, [, respond]) => {
       const harness = await start()
-      harness.catalog.fault = { matches: /./, does }
-      const report = await passTime(harness.clock, harness.context.walks.runNow())
+      harness.catalog.fault = { pathPattern: /./, respond }
+      const report = await advanceUntilSettledWithResult(harness.clock, harness.context.walks.runNow())
       expect(report.failure).toMatch(/^VITRINE_CATALOG_/)
-      const answers = await collectAnswers(harness)
+      const answers = await collectResponses(harness)
       expect(answers).toContain('vitrine_catalog_calls_total{operation="channels"')
       expect(harness.logs()).toContain('VITRINE_')
       expectNoKey([answers, harness.logs(), JSON.stringify(report)].join('\n'))
@@ -170,27 +172,29 @@ describe('the key', () => {
 
   it.each(Object.entries(FAULTS))(
     '%s - of products, with a copy - in no answer, log, metric or walk',
-    async (_name, [, does]) => {
+    async (_name, [, respond]) => {
       const harness = await start()
       harness.catalog.products.set(CHANNEL_ID, [
         makeWireProduct({ offers: [makeWireOffer({ old_price: '60' })] }),
       ])
       expect((await harness.context.walks.runNow()).failure).toBeNull()
-      harness.catalog.fault = { matches: /products/, does }
+      harness.catalog.fault = { pathPattern: /products/, respond }
       harness.clock.advance(2 * DAY_MS)
-      const answers = await collectAnswers(harness)
+      const answers = await collectResponses(harness)
       expect(answers).toContain('"vitrine-state":"shown"')
-      const report = await passTime(harness.clock, harness.context.walks.runNow())
+      const report = await advanceUntilSettledWithResult(harness.clock, harness.context.walks.runNow())
       expect(report.walks.every(({ outcome }) => outcome === 'failed')).toBe(true)
       expect(report.walks.length + Number(report.failure !== null)).toBe(1)
-      expectNoKey([answers, harness.logs(), JSON.stringify(report), await collectAnswers(harness)].join('\n'))
+      expectNoKey(
+        [answers, harness.logs(), JSON.stringify(report), await collectResponses(harness)].join('\n'),
+      )
     },
   )
 
   it('404 of a channel and a product that echo it - in no answer or log', async () => {
     const harness = await start()
-    harness.catalog.fault = { matches: /products/, does: echo(404) }
-    const answers = await collectAnswers(harness, { isTimeMoving: false })
+    harness.catalog.fault = { pathPattern: /products/, respond: echo(404) }
+    const answers = await collectResponses(harness, { isTimeMoving: false })
     expect(answers).toContain('"vitrine-state":"hidden"')
     expectNoKey(answers + harness.logs())
   })
@@ -200,7 +204,7 @@ describe('the key', () => {
     await harness.context.walks.runNow()
     await harness.context.store.close()
     harness.clock.advance(2 * DAY_MS)
-    const answers = await collectAnswers(harness)
+    const answers = await collectResponses(harness)
     const error: unknown = await harness.context.store.ping().catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'VITRINE_STORE_FAILED' })
     expect(harness.logs()).toContain('the stored copy failed')
@@ -213,7 +217,7 @@ describe('the key', () => {
       makeWireProduct({ offers: [makeWireOffer({ old_price: '60' })] }),
     ])
     await harness.context.walks.runNow()
-    const answers = await collectAnswers(harness, {
+    const answers = await collectResponses(harness, {
       isTimeMoving: false,
       // The gallery asks the catalog for nothing.
       paths: [...PATHS, '/studio/gallery'],

@@ -3,8 +3,8 @@ import { createQuotaState } from '../src/catalog/quota.ts'
 import { MINUTE_MS } from '../src/clock.ts'
 import type { Context } from '../src/context.ts'
 import { StoreError } from '../src/errors.ts'
-import { measureState, readServerState } from '../src/server-status.ts'
-import { BOX, startHarness, startStocked, visit } from './app/visit.ts'
+import { updateStateGauges, readServerState } from '../src/server-status.ts'
+import { BOX, startHarness, startStockedHarness, fetchPath } from './app/app-client.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { NOON_MS } from './helpers/harness.ts'
 
@@ -17,14 +17,14 @@ const withStore = (context: Context, over: Partial<Context['store']>): Context =
 
 describe('state of the whole', () => {
   test('walked - store, gate and copies; nothing is called and nothing counted', async () => {
-    const { context, catalog, clock } = await startStocked()
+    const { context, catalog, clock } = await startStockedHarness()
     clock.advance(MINUTE_MS)
     const callCount = catalog.calls.length
     for (let turn = 0; turn < 5; turn += 1) await readServerState(context)
     expect(await readServerState(context)).toMatchObject({
       isStoreUp: true,
       isStoreWritable: true,
-      gate: { quota: { calls: { walk: 2, refresh: 0, lookup: 0 } }, breaker: 'closed' },
+      callPolicy: { quota: { calls: { walk: 2, refresh: 0, lookup: 0 } }, breaker: 'closed' },
       copies: [{ channel: CHANNEL_ID, ageMs: MINUTE_MS, productCount: 1, dealCount: 1 }],
     })
     expect(catalog.calls).toHaveLength(callCount)
@@ -36,7 +36,7 @@ describe('state of the whole', () => {
   })
 
   test('channel without a complete walk, and one that is not served - are no copies', async () => {
-    const { context, catalog } = await startStocked()
+    const { context, catalog } = await startStockedHarness()
     const other = { id: OTHER_ID, name: 'Other', kind: 'app', url: null } as const
     await context.store.putChannelList([...catalog.channels, other], NOON_MS)
     expect((await readServerState(context)).copies.map(({ channel }) => channel)).toEqual([CHANNEL_ID])
@@ -45,24 +45,24 @@ describe('state of the whole', () => {
   })
 
   test('clock behind that of the one who walked - an age of nothing, never less', async () => {
-    const { context } = await startStocked()
+    const { context } = await startStockedHarness()
     const clock = { ...context.clock, nowMs: () => NOON_MS - MINUTE_MS }
     expect((await readServerState({ ...context, clock })).copies).toMatchObject([{ ageMs: 0 }])
   })
 
   test('store that cannot be read - is down and has no copies, the rest is told', async () => {
-    const { context } = await startStocked()
+    const { context } = await startStockedHarness()
     expect(await readServerState(withStore(context, { ping: broken }))).toMatchObject({
       isStoreUp: false,
       copies: [],
-      gate: { quota: { calls: { walk: 2 } } },
+      callPolicy: { quota: { calls: { walk: 2 } } },
     })
   })
 
   test.each(['findChannelList', 'getCopyState'] as const)(
     'store that fails at %s alone - is up, without copies',
     async (name) => {
-      const { context } = await startStocked()
+      const { context } = await startStockedHarness()
       expect(await readServerState(withStore(context, { [name]: broken }))).toMatchObject({
         isStoreUp: true,
         isStoreWritable: true,
@@ -72,25 +72,25 @@ describe('state of the whole', () => {
   )
 })
 
-type Gate = Awaited<ReturnType<Context['gate']['readState']>>
+type CallPolicyMethods = Awaited<ReturnType<Context['callPolicy']['readState']>>
 
-const GATE: Gate = {
+const CALL_POLICY: CallPolicyMethods = {
   quota: createQuotaState(NOON_MS),
   limit: undefined,
-  left: undefined,
+  remaining: undefined,
   keyRefusedUntilMs: 0,
   breaker: 'closed',
 }
 
-const withGate = (context: Context, over: Partial<Gate>): Context => ({
+const withCallPolicy = (context: Context, over: Partial<CallPolicyMethods>): Context => ({
   ...context,
-  gate: { ...context.gate, readState: () => Promise.resolve({ ...GATE, ...over }) },
+  callPolicy: { ...context.callPolicy, readState: () => Promise.resolve({ ...CALL_POLICY, ...over }) },
 })
 
 /** The series of the server's state whose names begin with one of `names`, without that beginning of all. */
 async function readSeries(context: Context, ...names: readonly string[]): Promise<string[]> {
-  await measureState(context)
-  const { text } = await context.metrics.print()
+  await updateStateGauges(context)
+  const { text } = await context.metrics.render()
   const starts = names.map((name) => `vitrine_${name}`)
   return text.split('\n').filter((line) => starts.some((start) => line.startsWith(start)))
 }
@@ -103,8 +103,8 @@ describe('gauges of the state', () => {
       calls: { walk: 1, refresh: 2, lookup: 3 },
       limitedUntilMs: 1_790_000_000_500,
     }
-    const left = { walk: 4, refresh: 5, lookup: 6 }
-    const open = withGate(context, { quota, left, keyRefusedUntilMs: 7_000, breaker: 'open' })
+    const remaining = { walk: 4, refresh: 5, lookup: 6 }
+    const open = withCallPolicy(context, { quota, remaining, keyRefusedUntilMs: 7_000, breaker: 'open' })
     expect(await readSeries(open, 'catalog_', 'store_up', 'store_writable')).toEqual([
       'vitrine_store_up 1',
       'vitrine_store_writable 1',
@@ -122,8 +122,8 @@ describe('gauges of the state', () => {
 
   test('limit learned, set and not known - by how it is known; the series of before are gone', async () => {
     const { context } = await startHarness()
-    const readLimit = (limit: Gate['limit']): Promise<string[]> =>
-      readSeries(withGate(context, { limit }), 'catalog_daily_limit')
+    const readLimit = (limit: CallPolicyMethods['limit']): Promise<string[]> =>
+      readSeries(withCallPolicy(context, { limit }), 'catalog_daily_limit')
     expect(await readLimit({ calls: 80, isLearned: true })).toEqual([
       'vitrine_catalog_daily_limit{known="learned"} 80',
     ])
@@ -139,13 +139,13 @@ describe('gauges of the state', () => {
     ['open', 2],
   ] as const)('breaker %s - is %i', async (breaker, value) => {
     const { context } = await startHarness()
-    expect(await readSeries(withGate(context, { breaker }), 'catalog_breaker')).toEqual([
+    expect(await readSeries(withCallPolicy(context, { breaker }), 'catalog_breaker')).toEqual([
       `vitrine_catalog_breaker_state ${value}`,
     ])
   })
 
   test('copies and channels - ages in seconds; a held walk and a held list are 1', async () => {
-    const { context, clock } = await startStocked()
+    const { context, clock } = await startStockedHarness()
     clock.advance(90_500)
     const label = `{channel="${CHANNEL_ID}"}`
     const names = ['channel', 'copy_age', 'copy_products', 'copy_deals', 'walk_held']
@@ -157,7 +157,7 @@ describe('gauges of the state', () => {
       `vitrine_copy_products${label} 1`,
       `vitrine_copy_deals${label} 1`,
     ])
-    await context.store.holdChannelList(NOON_MS)
+    await context.store.recordEmptyChannelList(NOON_MS)
     const held = { reason: 'few_products', sinceMs: 1, startedAtMs: 1, productCount: 0 } as const
     const stricter = withStore(context, {
       getCopyState: async (id) => ({ ...(await context.store.getCopyState(id)), held }),
@@ -169,7 +169,7 @@ describe('gauges of the state', () => {
   })
 
   test('copy of unknown age - its series is absent, and not 0', async () => {
-    const { context } = await startStocked()
+    const { context } = await startStockedHarness()
     const clock = { ...context.clock, nowMs: () => NOON_MS - 10 * MINUTE_MS }
     const label = `{channel="${CHANNEL_ID}"}`
     expect(await readSeries({ ...context, clock }, 'copy_age', 'copy_products', 'copy_deals')).toEqual([
@@ -179,26 +179,26 @@ describe('gauges of the state', () => {
   })
 
   test('store that cannot be read - is 0, without channels and copies', async () => {
-    const { context } = await startStocked()
-    await measureState(context)
+    const { context } = await startStockedHarness()
+    await updateStateGauges(context)
     const names = ['store_up', 'channels', 'copy_age', 'copy_products', 'copy_deals']
     expect(await readSeries(withStore(context, { ping: broken }), ...names)).toEqual(['vitrine_store_up 0'])
   })
 
   test('clocks - by how many seconds each is ahead', async () => {
     const { context } = await startHarness()
-    const clocks = { ...context.clocks, differences: () => ({ catalog: -250, database: 90_000 }) }
-    expect(await readSeries({ ...context, clocks }, 'clock_difference')).toEqual([
+    const clockMonitor = { ...context.clockMonitor, getSkewsMs: () => ({ catalog: -250, database: 90_000 }) }
+    expect(await readSeries({ ...context, clockMonitor }, 'clock_difference')).toEqual([
       'vitrine_clock_difference_seconds{with="catalog"} -0.25',
       'vitrine_clock_difference_seconds{with="database"} 90',
     ])
   })
 
   test('caches - entries and bytes of each by its name', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const { context } = harness
-    await visit(harness, BOX)
-    const { products, deals, responses } = context.memories
+    await fetchPath(harness, BOX)
+    const { products, deals, responses } = context.caches
     expect(await readSeries(context, 'cache_')).toEqual([
       'vitrine_cache_entries{cache="products"} 1',
       'vitrine_cache_entries{cache="deals"} 0',

@@ -28,7 +28,7 @@ const LAYERS = [
 ]
 
 /** Folders that could be a repository of their own, with all that they may import. */
-const SEPARATE: Readonly<Record<string, readonly string[]>> = {
+const SELF_CONTAINED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'catalog-service': [
     'lib',
     'clock.ts',
@@ -66,8 +66,8 @@ const toModule = (file: string): string => file.split('/')[0] ?? file
 function isAllowed(from: string, to: string): boolean {
   const [importer, imported] = [toModule(from), toModule(to)]
   if (importer === imported || (importer === 'catalog-service' && to === CONTRACT)) return true
-  const own = SEPARATE[importer]
-  if (own !== undefined) return own.includes(imported)
+  const allowedImports = SELF_CONTAINED_FOLDERS[importer]
+  if (allowedImports !== undefined) return allowedImports.includes(imported)
   return findLayer(imported) <= findLayer(importer)
 }
 
@@ -75,7 +75,9 @@ const findLayer = (module: string): number => LAYERS.findIndex((names) => names.
 
 test('every folder and file of src - is in a layer', () => {
   const modules = new Set(listFiles().map(toModule))
-  expect([...modules].filter((module) => findLayer(module) < 0 && !(module in SEPARATE))).toEqual([])
+  expect(
+    [...modules].filter((module) => findLayer(module) < 0 && !(module in SELF_CONTAINED_FOLDERS)),
+  ).toEqual([])
 })
 
 test('imports - go to the same layer or a lower one, type-only ones included', () => {
@@ -85,11 +87,11 @@ test('imports - go to the same layer or a lower one, type-only ones included', (
 })
 
 test('imports - make no circle, type-only ones included', () => {
-  expect(findCircle()).toEqual([])
+  expect(findCycle()).toEqual([])
 })
 
 /** Return the files of one circle, or none. */
-function findCircle(): readonly string[] {
+function findCycle(): readonly string[] {
   const targets = groupImports()
   const done = new Set<string>()
   const visit = (file: string, path: readonly string[]): readonly string[] => {

@@ -21,10 +21,10 @@ backend vitrine2 { .host = "10.0.0.12"; .port = "3000"; .probe = ready; .connect
 backend vitrine3 { .host = "10.0.0.13"; .port = "3000"; .probe = ready; .connect_timeout = 500ms; .first_byte_timeout = 1500ms; .between_bytes_timeout = 1s; }
 
 sub vcl_init {
-  new fleet = directors.round_robin();
-  fleet.add_backend(vitrine1);
-  fleet.add_backend(vitrine2);
-  fleet.add_backend(vitrine3);
+  new servers = directors.round_robin();
+  servers.add_backend(vitrine1);
+  servers.add_backend(vitrine2);
+  servers.add_backend(vitrine3);
 }
 
 # Who may purge and see the pages for operators. Requests through another proxy are refused, whatever its address: see below.
@@ -35,7 +35,7 @@ acl purgers {
 sub vcl_recv {
   # No valid request has a #. The server refuses it as well.
   if (req.url ~ "#") { return (synth(400)); }
-  set req.backend_hint = fleet.backend();
+  set req.backend_hint = servers.backend();
   if (req.restarts == 0) { unset req.http.X-Vitrine-Rescue; }
   unset req.http.X-Vitrine-Surface;
 

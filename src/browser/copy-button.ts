@@ -6,14 +6,14 @@ export function prepareCopyButton(button: HTMLButtonElement): void {
   const label = button.textContent
   const code = button.parentElement?.querySelector('code')
   button.hidden = false
-  const answer = async (): Promise<void> => {
+  const handleClick = async (): Promise<void> => {
     const isCopied = await copy(code?.textContent ?? '')
     button.textContent = isCopied ? 'Copied' : 'Press Ctrl+C'
     button.focus()
     if (!isCopied && code) window.getSelection()?.selectAllChildren(code)
     setTimeout(() => (button.textContent = label), COPIED_MS)
   }
-  button.addEventListener('click', () => void answer())
+  button.addEventListener('click', () => void handleClick())
 }
 
 async function copy(text: string): Promise<boolean> {

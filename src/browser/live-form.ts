@@ -1,4 +1,4 @@
-import { type Live, applyLive, sayUnanswered } from './live-page.ts'
+import { type StudioUpdate, applyUpdate, showNoResponse } from './live-page.ts'
 
 /** How long typing may pause before it counts. */
 const TYPING_MS = 300
@@ -9,19 +9,19 @@ const TYPING_MS = 300
  */
 export function prepareLiveForm(form: HTMLFormElement): void {
   let timer = 0
-  let asked = 0
+  let latestRequest = 0
   for (const submit of document.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
 
   /** Answers may overtake each other, failures too: the last question counts. */
   const refresh = async (): Promise<void> => {
     clearTimeout(timer)
-    asked += 1
-    const turn = asked
-    const answer = await askLive(`${form.dataset['live'] ?? ''}?${toQuery(form)}`)
-    if (turn !== asked) return
-    if (answer === 'away') sayUnanswered()
-    else if (answer === 'refused') form.submit()
-    else applyLive(answer)
+    latestRequest += 1
+    const request = latestRequest
+    const update = await fetchUpdate(`${form.dataset['live'] ?? ''}?${toQuery(form)}`)
+    if (request !== latestRequest) return
+    if (update === 'unreachable') showNoResponse()
+    else if (update === 'rejected') form.submit()
+    else applyUpdate(update)
   }
 
   form.addEventListener('submit', (event) => {
@@ -42,13 +42,13 @@ export function prepareLiveForm(form: HTMLFormElement): void {
   })
 }
 
-/** `away`: no answer at all, as while the server restarts; `refused`: the page itself may say more. */
-async function askLive(address: string): Promise<Live | 'away' | 'refused'> {
+/** `unreachable`: no answer at all, as while the server restarts; `rejected`: the page itself may say more. */
+async function fetchUpdate(url: string): Promise<StudioUpdate | 'unreachable' | 'rejected'> {
   try {
-    const answer = await fetch(address)
-    return answer.ok ? ((await answer.json()) as Live) : 'refused'
+    const response = await fetch(url)
+    return response.ok ? ((await response.json()) as StudioUpdate) : 'rejected'
   } catch {
-    return 'away'
+    return 'unreachable'
   }
 }
 

@@ -5,26 +5,27 @@ import type { Caller, CatalogStore } from './store/catalog-store.ts'
 import { hashApiKey } from './store/keys.ts'
 
 /** RFC 6750, section 2.1; the bound keeps a huge header from being hashed. */
-const BEARER = /^Bearer +([\w.~+/=-]{1,256}) *$/i
+const BEARER_HEADER = /^Bearer +([\w.~+/=-]{1,256}) *$/i
 
 /**
  * Check keys against the store, and against `ownKey`, a key known to this process only. That stands for the catalog's first
  * organization at the time of each call, so it outlives an import that makes one. The returned function gives the sender of a
  * request, and throws CatalogServiceError 401 when the key is missing, wrong or revoked.
  */
-export function createAuthenticate(
-  store: Pick<CatalogStore, 'findCaller' | 'findFirstCaller'>,
-  ownKey?: Secret,
+export function createAuthenticator(
+  store: Pick<CatalogStore, 'findCaller' | 'findDefaultCaller'>,
+  internalKey?: Secret,
 ) {
-  const ownHash = ownKey && Buffer.from(hashApiKey(ownKey.reveal()))
+  const internalKeyHash = internalKey && Buffer.from(hashApiKey(internalKey.reveal()))
   return async (authorization: string | undefined): Promise<Caller> => {
-    const key = BEARER.exec(authorization ?? '')?.[1]
+    const key = BEARER_HEADER.exec(authorization ?? '')?.[1]
     if (key === undefined)
       throw new CatalogServiceError(401, 'the header "Authorization: Bearer <API key>" is missing')
-    if (ownHash !== undefined && timingSafeEqual(Buffer.from(hashApiKey(key)), ownHash)) {
-      const first = await store.findFirstCaller()
-      if (first === undefined) throw new CatalogServiceError(503, 'the catalog is empty: import a feed first')
-      return first
+    if (internalKeyHash !== undefined && timingSafeEqual(Buffer.from(hashApiKey(key)), internalKeyHash)) {
+      const caller = await store.findDefaultCaller()
+      if (caller === undefined)
+        throw new CatalogServiceError(503, 'the catalog is empty: import a feed first')
+      return caller
     }
     const caller = await store.findCaller(key)
     if (caller === undefined) throw new CatalogServiceError(401, 'the API key is wrong or revoked')

@@ -1,12 +1,12 @@
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 import { CatalogServiceError } from '../errors.ts'
-import { findGtin } from '../offers/gtin.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 
 /** Products in a page when the request names no `limit`. */
 const DEFAULT_PAGE_PRODUCTS = 50
 
 /** A decoded cursor. Its mark lets a later form tell old ones apart. */
-const CURSOR = /^gtin:(\d{14})$/
+const CURSOR_PATTERN = /^gtin:(\d{14})$/
 
 /** @throws CatalogServiceError 400 when `limit` or `cursor` is invalid. */
 export function parsePageRequest(query: Readonly<Record<string, unknown>>) {
@@ -15,13 +15,13 @@ export function parsePageRequest(query: Readonly<Record<string, unknown>>) {
 
 /** Parse the GTIN of an address, padded to 14 digits. @throws CatalogServiceError 400 when it is not 1 to 14 digits. */
 export function parseGtin(text: unknown): string {
-  const gtin = findGtin(typeof text === 'string' ? text : '')
+  const gtin = normalizeGtin(typeof text === 'string' ? text : '')
   if (gtin === undefined) throw new CatalogServiceError(400, 'gtin must be 1 to 14 digits')
   return gtin
 }
 
 /** The opaque `next_cursor` after a page that ends with `gtin`. It holds no state of the server: it survives restarts. */
-export function makeCursor(gtin: string): string {
+export function createCursor(gtin: string): string {
   return Buffer.from(`gtin:${gtin}`, 'utf8').toString('base64url')
 }
 
@@ -36,9 +36,9 @@ function parseLimit(text: unknown): number {
 function parseCursor(text: unknown): string {
   if (text === undefined) return ''
   const decoded = typeof text === 'string' ? Buffer.from(text, 'base64url').toString('utf8') : ''
-  const gtin = CURSOR.exec(decoded)?.[1]
+  const gtin = CURSOR_PATTERN.exec(decoded)?.[1]
   // Several texts decode to the same bytes: only the one that was given out is accepted.
-  if (gtin === undefined || makeCursor(gtin) !== text)
+  if (gtin === undefined || createCursor(gtin) !== text)
     throw new CatalogServiceError(400, 'cursor must be the next_cursor of an earlier answer, unchanged')
   return gtin
 }

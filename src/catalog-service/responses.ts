@@ -6,16 +6,16 @@ import { CatalogServiceError } from '../errors.ts'
 import { type Encoding, chooseEncoding } from '../http/response.ts'
 import type { FormatRefusal } from '../http/refusals.ts'
 
-const CACHEABLE = `private, max-age=${CACHE_SECONDS}`
+const CACHE_CONTROL = `private, max-age=${CACHE_SECONDS}`
 
 /** Headers of every response; a 304 does not have the type. */
-const COMMON = {
+const COMMON_HEADERS = {
   Vary: 'Authorization, Accept-Encoding',
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',
 }
-const TYPE = { 'Content-Type': 'application/json; charset=utf-8' }
+const CONTENT_TYPE_HEADER = { 'Content-Type': 'application/json; charset=utf-8' }
 
 /** A shorter body fits into a packet or two as it is. */
 const MIN_COMPRESSED_BYTES = 1_024
@@ -25,34 +25,38 @@ const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const GZIP_OPTIONS = { level: 1 }
 
 /** Send what was found, or 304. `canCompress`: compressing is worth the time for those who accept it. */
-export function sendFound(
+export function sendResult(
   request: Request,
   response: Response,
   { value, canCompress }: Readonly<{ value: unknown; canCompress: boolean }>,
 ): void {
   const text = JSON.stringify(value)
   const plain = Buffer.from(text)
-  const isWorthwhile = canCompress && plain.length >= MIN_COMPRESSED_BYTES
-  const encoding = isWorthwhile ? chooseEncoding(request.headers['accept-encoding']) : null
+  const shouldCompress = canCompress && plain.length >= MIN_COMPRESSED_BYTES
+  const encoding = shouldCompress ? chooseEncoding(request.headers['accept-encoding']) : null
   // A strong validator names one representation: each encoding has its own.
   const etag = `"${hash('sha1', text, 'base64url')}${encoding === null ? '' : `-${encoding}`}"`
-  response.set({ ...COMMON, 'Cache-Control': CACHEABLE, ETag: etag })
+  response.set({ ...COMMON_HEADERS, 'Cache-Control': CACHE_CONTROL, ETag: etag })
   if (request.fresh) return void response.status(304).end()
   if (encoding !== null) response.set('Content-Encoding', encoding)
-  response.set(TYPE).send(encode(plain, encoding))
+  response.set(CONTENT_TYPE_HEADER).send(compress(plain, encoding))
 }
 
-function encode(bytes: Buffer, encoding: Encoding): Buffer {
+function compress(bytes: Buffer, encoding: Encoding): Buffer {
   if (encoding === 'br') return brotliCompressSync(bytes, BROTLI_OPTIONS)
   return encoding === 'gzip' ? gzipSync(bytes, GZIP_OPTIONS) : bytes
 }
 
-export function sendFailure(response: Response, failure: CatalogServiceError): void {
+export function sendError(response: Response, error: CatalogServiceError): void {
   // The connection broke in the middle of a response: nothing more can be said.
   if (response.headersSent) return void response.destroy()
-  const { statusCode, publicMessage, retryAfterSeconds } = failure
+  const { statusCode, publicMessage, retryAfterSeconds } = error
   // A product that nobody sells is an answer like any other; every other error should be asked about again.
-  response.set({ ...COMMON, ...TYPE, 'Cache-Control': statusCode === 404 ? CACHEABLE : 'no-store' })
+  response.set({
+    ...COMMON_HEADERS,
+    ...CONTENT_TYPE_HEADER,
+    'Cache-Control': statusCode === 404 ? CACHE_CONTROL : 'no-store',
+  })
   if (statusCode === 401) response.set('WWW-Authenticate', 'Bearer')
   if (retryAfterSeconds !== null) response.set('Retry-After', String(retryAfterSeconds))
   // The body that such a request may bring is not read.
@@ -61,12 +65,12 @@ export function sendFailure(response: Response, failure: CatalogServiceError): v
 }
 
 /** Refuse every method that has no handler before it. */
-export const refuseMethod: RequestHandler = () => {
+export const rejectMethod: RequestHandler = () => {
   throw new CatalogServiceError(405, 'only GET is possible here')
 }
 
 /** Format a refusal of a request that never reached the interface as `{ "error": … }`. */
 export const formatRefusal: FormatRefusal = ({ message }) => ({
-  headers: { 'Cache-Control': 'no-store', ...COMMON, ...TYPE },
+  headers: { 'Cache-Control': 'no-store', ...COMMON_HEADERS, ...CONTENT_TYPE_HEADER },
   body: JSON.stringify({ error: message }),
 })

@@ -4,32 +4,32 @@ import type { AddressInfo } from 'node:net'
 import { parse as parseQuery } from 'node:querystring'
 import express, { type Express, type NextFunction, type Request, type Response, Router } from 'express'
 import { VERSION_PATH } from '../catalog/contract.ts'
-import { SECOND_MS, nextMidnightUtcMs } from '../clock.ts'
+import { SECOND_MS, computeNextMidnightUtcMs } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { CatalogServiceError, StoreError, UsageError } from '../errors.ts'
 import { createGuardedServer } from '../http/guarded-server.ts'
-import { createAuthenticate } from './authenticate.ts'
+import { createAuthenticator } from './authenticate.ts'
 import { createOpenApiRouter } from './openapi/routes.ts'
-import { type ServiceResponse, type StandaloneOptions, createOperatorRouter } from './operator.ts'
-import { makeCursor, parseGtin, parsePageRequest } from './requests.ts'
-import { formatRefusal, sendFailure, sendFound } from './responses.ts'
+import { type ServiceResponse, type StandaloneOptions, createMonitoringRouter } from './monitoring.ts'
+import { createCursor, parseGtin, parsePageRequest } from './requests.ts'
+import { formatRefusal, sendError, sendResult } from './responses.ts'
 import type { CatalogStore, ChannelQuery } from './store/catalog-store.ts'
 
 /** How long `close` waits for responses under way, or on their way to a slow reader; then it cuts their connections. */
-const CLOSE_GRACE_MS: number = 2 * SECOND_MS
+const CLOSE_GRACE_PERIOD_MS: number = 2 * SECOND_MS
 
 /** Ids of channels are uuids. PostgreSQL refuses some of the other texts. */
-const CHANNEL_ID = /^[0-9a-f-]{36}$/
+const CHANNEL_ID_PATTERN = /^[0-9a-f-]{36}$/
 
-const NO_CHANNEL = 'there is no such channel'
+const CHANNEL_NOT_FOUND = 'there is no such channel'
 
 export type CatalogServiceOptions = Readonly<{
   store: CatalogStore
-  logger: Readonly<{ error(fields: object, words: string): void }>
+  logger: Readonly<{ error(fields: object, message: string): void }>
   /** A key known to this process only, accepted beside the stored ones, for the catalog's first organization. */
-  ownKey?: Secret
+  internalKey?: Secret
   /** What a service that runs alone has beside the interface: pages for its operator, a request log, compression. */
-  alone?: StandaloneOptions
+  standalone?: StandaloneOptions
 }>
 
 /** The running catalog service. The store stays open when it closes: whoever opened it closes it. */
@@ -44,15 +44,15 @@ export function createCatalogService(options: CatalogServiceOptions): CatalogSer
   const app = createApp(options)
   const guarded = createGuardedServer({
     options: {},
-    answer: app,
+    handleRequest: app,
     // A request with `Expect` is answered like any other: no body is ever read.
-    answerExpectation: app,
+    handleExpectation: app,
     formatRefusal,
   })
   return {
     listen: (host, port) => listen(guarded.server, host, port),
     async close() {
-      if (guarded.server.listening) await guarded.end(options.store.clock, CLOSE_GRACE_MS)
+      if (guarded.server.listening) await guarded.end(options.store.clock, CLOSE_GRACE_PERIOD_MS)
     },
   }
 }
@@ -68,8 +68,8 @@ async function listen(server: Server, host: string, port: number): Promise<{ url
       cause: error,
     })
   }
-  const { port: chosenPort } = server.address() as AddressInfo
-  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${chosenPort}` }
+  const { port: assignedPort } = server.address() as AddressInfo
+  return { url: `http://${host.includes(':') ? `[${host}]` : host}:${assignedPort}` }
 }
 
 function createApp(options: CatalogServiceOptions): Express {
@@ -78,15 +78,15 @@ function createApp(options: CatalogServiceOptions): Express {
   app.set('etag', 'strong')
   // A parameter that stands twice is a list; no number of others hides one.
   app.set('query parser', (text: string) => parseQuery(text, '&', '=', { maxKeys: 0 }))
-  if (options.alone) app.use(createOperatorRouter(options.store, options.alone))
+  if (options.standalone) app.use(createMonitoringRouter(options.store, options.standalone))
   app.use(createOpenApiRouter())
-  app.use(createOperationsRouter(options))
+  app.use(createApiRouter(options))
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const failure = toServiceError(error)
     if (failure !== error)
       options.logger.error({ err: error, path: request.path }, 'the catalog service failed to answer')
-    sendFailure(response, failure)
+    sendError(response, failure)
   })
   return app
 }
@@ -95,27 +95,27 @@ function createApp(options: CatalogServiceOptions): Express {
  * Serve the operations of the contract (section 4): first the key, then the daily limit, then the address. A 401 is not counted,
  * everything else is, whatever the response.
  */
-function createOperationsRouter({ store, ownKey, alone }: CatalogServiceOptions): Router {
+function createApiRouter({ store, internalKey, standalone }: CatalogServiceOptions): Router {
   const { clock } = store
-  const authenticate = createAuthenticate(store, ownKey)
+  const authenticate = createAuthenticator(store, internalKey)
   const admit = async (request: Request, response: ServiceResponse): Promise<string> => {
     const { organization, keyId } = await authenticate(request.headers.authorization)
-    const askedAtMs = clock.nowMs()
-    if (!(await store.countRequest(organization))) throw toLimitError(askedAtMs, clock.nowMs())
-    if (keyId !== null) store.noteKeyUse(keyId)
+    const receivedAtMs = clock.nowMs()
+    if (!(await store.countRequest(organization))) throw toLimitError(receivedAtMs, clock.nowMs())
+    if (keyId !== null) store.recordKeyUse(keyId)
     response.locals.organizationId = organization.id
     return organization.id
   }
   /** `operation`: its name in the API document. */
   const serve =
-    (operation: string, find: (request: Request, organizationId: string) => Promise<unknown>) =>
+    (operation: string, handle: (request: Request, organizationId: string) => Promise<unknown>) =>
     async (request: Request, response: ServiceResponse): Promise<void> => {
       response.locals.operation = operation
       const organizationId = await admit(request, response)
       if (request.method !== 'GET' && request.method !== 'HEAD')
         throw new CatalogServiceError(405, 'only GET is possible here')
-      const value = await find(request, organizationId)
-      sendFound(request, response, { value, canCompress: alone !== undefined })
+      const value = await handle(request, organizationId)
+      sendResult(request, response, { value, canCompress: standalone !== undefined })
     }
   // Strict: an address that ends in "products/" is a look-up without a GTIN, not the list.
   const router = Router({ strict: true })
@@ -145,24 +145,24 @@ function createOperationsRouter({ store, ownKey, alone }: CatalogServiceOptions)
   return router
 }
 
-function parseChannel({ params }: Request, organizationId: string): ChannelQuery {
+function parseChannelQuery({ params }: Request, organizationId: string): ChannelQuery {
   const channelId = String(params['channelId']).toLowerCase()
-  if (!CHANNEL_ID.test(channelId)) throw new CatalogServiceError(404, NO_CHANNEL)
+  if (!CHANNEL_ID_PATTERN.test(channelId)) throw new CatalogServiceError(404, CHANNEL_NOT_FOUND)
   return { organizationId, channelId }
 }
 
 async function fetchPage(store: CatalogStore, request: Request, organizationId: string): Promise<unknown> {
   const pageRequest = parsePageRequest(request.query)
-  const page = await store.fetchPage({ ...parseChannel(request, organizationId), ...pageRequest })
-  if (page === undefined) throw new CatalogServiceError(404, NO_CHANNEL)
+  const page = await store.fetchPage({ ...parseChannelQuery(request, organizationId), ...pageRequest })
+  if (page === undefined) throw new CatalogServiceError(404, CHANNEL_NOT_FOUND)
   const { items, lastGtin } = page
-  return { items, next_cursor: lastGtin === null ? null : makeCursor(lastGtin) }
+  return { items, next_cursor: lastGtin === null ? null : createCursor(lastGtin) }
 }
 
 async function findProduct(store: CatalogStore, request: Request, organizationId: string): Promise<unknown> {
   const gtin = parseGtin(request.params['gtin'])
-  const product = await store.findProduct(parseChannel(request, organizationId), gtin)
-  if (product === undefined) throw new CatalogServiceError(404, NO_CHANNEL)
+  const product = await store.findProduct(parseChannelQuery(request, organizationId), gtin)
+  if (product === undefined) throw new CatalogServiceError(404, CHANNEL_NOT_FOUND)
   if (product === null)
     throw new CatalogServiceError(404, 'no shop that the channel is approved for sells it')
   return product
@@ -177,8 +177,8 @@ function toServiceError(error: unknown): CatalogServiceError {
 }
 
 /** A request that came before midnight was counted on the day that is over. */
-function toLimitError(askedAtMs: number, nowMs: number): CatalogServiceError {
-  const waitMs = Math.max(0, nextMidnightUtcMs(askedAtMs) - nowMs)
+function toLimitError(receivedAtMs: number, nowMs: number): CatalogServiceError {
+  const waitMs = Math.max(0, computeNextMidnightUtcMs(receivedAtMs) - nowMs)
   const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS))
   return new CatalogServiceError(429, 'the daily request limit is reached; it resets at 00:00 UTC', seconds)
 }

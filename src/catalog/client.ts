@@ -14,26 +14,26 @@ import {
   CatalogUnreachableError,
 } from '../errors.ts'
 import { describeBug } from '../lib/bugs.ts'
-import { discardBody, readJson } from './body.ts'
-import { type CallGate, MAX_CALLS_AT_ONCE } from './call-gate.ts'
+import { discardBody, readJson } from './response-body.ts'
+import { type CallPolicy, MAX_CONCURRENT_CALLS } from './call-policy.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './contract.ts'
 import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } from './parse.ts'
 import type { CallPurpose } from './quota.ts'
-import { computeClockDifferenceMs, parseRetryAfter, readAgeMs } from './response-headers.ts'
+import { computeClockSkewMs, parseRetryAfter, parseAgeMs } from './response-headers.ts'
 
 /** Undici's own timers are the second net under the deadline: where they come first, it is the same failure. */
-const UNDICI_TIMEOUT = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
+const UNDICI_TIMEOUT_CODE = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
 
 /** An answer with the time at which the catalog gave it, Unix milliseconds. */
-export type Answer<T> = Readonly<{ value: T; asOfMs: number }>
+export type CatalogResponse<T> = Readonly<{ value: T; asOfMs: number }>
 
 /** The three operations of the contract. Every failure is a `CatalogError`; none carries the key, a query or a body. */
 export type CatalogClient = Readonly<{
   /** `purpose`: a walk pays for its own list; by default a visit needs it. */
-  fetchChannels(purpose?: 'channels' | 'walk'): Promise<Answer<readonly Channel[]>>
-  fetchProductPage(page: ProductPageQuery): Promise<Answer<ParsedPage>>
+  fetchChannels(purpose?: 'channels' | 'walk'): Promise<CatalogResponse<readonly Channel[]>>
+  fetchProductPage(page: ProductPageQuery): Promise<CatalogResponse<ParsedPage>>
   /** `undefined` in the answer: the catalog says that no approved shop sells it (404). */
-  findProduct(query: ProductQuery): Promise<Answer<Product | undefined>>
+  fetchProduct(query: ProductQuery): Promise<CatalogResponse<Product | undefined>>
   close(): Promise<void>
 }>
 
@@ -52,38 +52,41 @@ export type CatalogClientOptions = Readonly<{
   /** Origin of the widget server, whose own pictures may be http. */
   ownOrigin: string
   clock: Clock
-  gate: Pick<CallGate, 'pass'>
+  callPolicy: Pick<CallPolicy, 'execute'>
   /** Told of every call that was made. `outcome` is `ok`, `not_found` or an error's code, `reason` the error's words. */
   onCall?: (call: Readonly<{ operation: Operation; outcome: string; reason?: string }>) => void
   /** Told with each response by how much the catalog's clock is ahead of this machine's, in milliseconds. */
-  onClockDifference?: (differenceMs: number) => void
+  onClockSkew?: (skewMs: number) => void
 }>
 
 /** The operations by name, as metrics know them. */
 export type Operation = 'channels' | 'products' | 'product'
 
-type Call = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
+type CatalogCall = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
 
-type Reply = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
+type RawResponse = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
 
 /** Create the one thing that calls the catalog and holds its key. */
 export function createCatalogClient(options: CatalogClientOptions): CatalogClient {
   const base = new URL(options.baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '') + VERSION_PATH
   const pool = new Pool(base.origin, {
-    connections: MAX_CALLS_AT_ONCE,
+    connections: MAX_CONCURRENT_CALLS,
     connect: { timeout: options.timeoutMs },
     headersTimeout: options.timeoutMs,
     bodyTimeout: options.timeoutMs,
   })
   /** Pass the gate, send, and read what came: an answer that cannot be used is a failure of the call, too. */
-  const call = async <T>(details: Call, read: (reply: Reply) => T): Promise<Answer<T>> => {
-    const { operation, purpose } = details
+  const execute = async <T>(
+    call: CatalogCall,
+    parse: (response: RawResponse) => T,
+  ): Promise<CatalogResponse<T>> => {
+    const { operation, purpose } = call
     try {
-      const reply = await options.gate.pass(purpose, () => sendInTime(options, pool, details))
-      const value = readSafely(reply, read)
-      options.onCall?.({ operation, outcome: reply.isNotFound ? 'not_found' : 'ok' })
-      return { value, asOfMs: reply.asOfMs }
+      const response = await options.callPolicy.execute(purpose, () => sendWithDeadline(options, pool, call))
+      const value = parseSafely(response, parse)
+      options.onCall?.({ operation, outcome: response.isNotFound ? 'not_found' : 'ok' })
+      return { value, asOfMs: response.asOfMs }
     } catch (error) {
       const failure = toCatalogError(error)
       if (!(failure instanceof CatalogCallBlockedError))
@@ -94,19 +97,19 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
   return {
     fetchChannels(purpose = 'channels') {
       const path = `${basePath}/channels`
-      return call({ operation: 'channels', purpose, path }, ({ json }) => parseChannelList(json))
+      return execute({ operation: 'channels', purpose, path }, ({ json }) => parseChannelList(json))
     },
     fetchProductPage({ channelId, cursor }) {
       const limit = String(MAX_PAGE_PRODUCTS)
       const query = new URLSearchParams({ limit, ...(cursor !== null && { cursor }) })
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products?${query.toString()}`
-      return call({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
+      return execute({ operation: 'products', purpose: 'walk', path }, ({ json }) =>
         parseProductPage(json, options),
       )
     },
-    findProduct({ channelId, gtin, purpose }) {
+    fetchProduct({ channelId, gtin, purpose }) {
       const path = `${basePath}/channels/${encodeURIComponent(channelId)}/products/${encodeURIComponent(gtin)}`
-      return call({ operation: 'product', purpose, path }, ({ json, isNotFound }) =>
+      return execute({ operation: 'product', purpose, path }, ({ json, isNotFound }) =>
         isNotFound ? undefined : parseProduct(json, gtin, options),
       )
     },
@@ -115,9 +118,9 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
 }
 
 /** The catalog has answered: whatever else goes wrong in reading says where, and nothing of its connection. */
-function readSafely<T>(reply: Reply, read: (reply: Reply) => T): T {
+function parseSafely<T>(response: RawResponse, parse: (reply: RawResponse) => T): T {
   try {
-    return read(reply)
+    return parse(response)
   } catch (error) {
     if (error instanceof CatalogError) throw error
     throw new CatalogInvalidError(`the answer could not be read: ${describeBug(error as Error)}`, {
@@ -131,36 +134,44 @@ function readSafely<T>(reply: Reply, read: (reply: Reply) => T): T {
  * key. The promise is rejected here: undici looks at a signal only once a connection is there.
  * @throws CatalogError
  */
-function sendInTime(options: CatalogClientOptions, pool: Pool, { operation, path }: Call): Promise<Reply> {
+function sendWithDeadline(
+  options: CatalogClientOptions,
+  pool: Pool,
+  { operation, path }: CatalogCall,
+): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     // Undici takes an emitter in place of an AbortSignal, which costs several times as much.
     const signal = new EventEmitter()
-    const late = (): void =>
+    const rejectLate = (): void =>
       reject(new CatalogDeadlineError(`no complete answer within ${options.timeoutMs} ms`))
     const cancel = options.clock.startTimer(options.timeoutMs, () => {
-      late()
+      rejectLate()
       signal.emit('abort')
     })
-    sendWithKey(options, pool, { operation, path, signal })
+    sendWithKeyRetry(options, pool, { operation, path, signal })
       .then(resolve, (error: unknown) => {
-        if (UNDICI_TIMEOUT.test(findCode(error) ?? '')) late()
+        if (UNDICI_TIMEOUT_CODE.test(findErrorCode(error) ?? '')) rejectLate()
         else reject(toCatalogError(error))
       })
       .finally(cancel)
   })
 }
 
-type Request = Readonly<{ operation: Operation; path: string; signal: EventEmitter }>
+type HttpRequest = Readonly<{ operation: Operation; path: string; signal: EventEmitter }>
 
 /** A refused key is read again; the call is tried once more with another one, whichever call it was that read it. */
-async function sendWithKey(options: CatalogClientOptions, pool: Pool, request: Request): Promise<Reply> {
+async function sendWithKeyRetry(
+  options: CatalogClientOptions,
+  pool: Pool,
+  request: HttpRequest,
+): Promise<RawResponse> {
   const { key } = options
-  const used = key.current()
+  const usedKey = key.current()
   try {
     return await send(options, pool, request)
   } catch (error) {
     if (!(error instanceof CatalogKeyRefusedError)) throw error
-    if ((await key.refresh()) || key.current() !== used) return send(options, pool, request)
+    if ((await key.refresh()) || key.current() !== usedKey) return send(options, pool, request)
     throw error
   }
 }
@@ -168,9 +179,9 @@ async function sendWithKey(options: CatalogClientOptions, pool: Pool, request: R
 async function send(
   options: CatalogClientOptions,
   pool: Pool,
-  { operation, path, signal }: Request,
-): Promise<Reply> {
-  const { clock, key, maxBytes, onClockDifference } = options
+  { operation, path, signal }: HttpRequest,
+): Promise<RawResponse> {
+  const { clock, key, maxBytes, onClockSkew } = options
   const sentAtMs = clock.nowMs()
   const response = await pool.request({
     method: 'GET',
@@ -185,10 +196,10 @@ async function send(
   })
   const receivedAtMs = clock.nowMs()
   const { age, date } = response.headers
-  const ageMs = readAgeMs(age)
+  const ageMs = parseAgeMs(age)
   const asOfMs = receivedAtMs - ageMs
-  const differenceMs = computeClockDifferenceMs({ date, ageMs, sentAtMs, receivedAtMs })
-  if (differenceMs !== null) onClockDifference?.(differenceMs)
+  const skewMs = computeClockSkewMs({ date, ageMs, sentAtMs, receivedAtMs })
+  if (skewMs !== null) onClockSkew?.(skewMs)
   if (response.statusCode === 200)
     return { json: await readJson(response, maxBytes), isNotFound: false, asOfMs }
   discardBody(response.body)
@@ -211,12 +222,12 @@ function toStatusError({ statusCode, headers }: Dispatcher.ResponseData, nowMs: 
 /** A failure of the connection is told by its code alone: undici's errors may carry pieces of what the catalog sent. */
 function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
-  const code = findCode(error)
+  const code = findErrorCode(error)
   return new CatalogUnreachableError(`the connection failed${code === undefined ? '' : `: ${code}`}`)
 }
 
 /** The code of an error of Node or undici, when it is a plain word. */
-function findCode(error: unknown): string | undefined {
+function findErrorCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && /^[A-Z_0-9]{1,60}$/.test(code) ? code : undefined
 }

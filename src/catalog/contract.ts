@@ -136,7 +136,7 @@ export type Product = Readonly<{
   images: readonly string[]
   offers: readonly Offer[]
   /** How many of its offers were left out, by reason; absent where none was. */
-  drops?: Readonly<Drops>
+  drops?: Readonly<DropCounts>
 }>
 
 /** Longest name of a merchant, network, brand or channel. */
@@ -146,7 +146,7 @@ export const MAX_NAME_CHARACTERS = 100
 export type DropReason = 'product' | 'merchant' | 'price' | 'currency' | 'link' | 'shape' | 'too_many'
 
 /** How many products (`product`) and offers (all other reasons) were left out. */
-export type Drops = Partial<Record<DropReason, number>>
+export type DropCounts = Partial<Record<DropReason, number>>
 
 /** The offer, or why it cannot be used. */
 export function parseOffer(item: unknown): Offer | DropReason {
@@ -162,10 +162,10 @@ export function parseOffer(item: unknown): Offer | DropReason {
     availability: cleanText(availability ?? '', MAX_NAME_CHARACTERS),
     affiliateUrl: link,
   }
-  return findFault(offer) ?? offer
+  return findDropReason(offer) ?? offer
 }
 
-function findFault(offer: Offer): DropReason | undefined {
+function findDropReason(offer: Offer): DropReason | undefined {
   if (offer.merchant === '') return 'merchant'
   if (!isPrice(offer.price)) return 'price'
   if (offer.currency === '') return 'currency'

@@ -1,11 +1,11 @@
-import { findGtin } from '../offers/gtin.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 import { isUsableImage } from '../offers/links.ts'
 import { cleanText } from '../offers/text.ts'
 import { CatalogInvalidError } from '../errors.ts'
 import {
   type Channel,
   type DropReason,
-  type Drops,
+  type DropCounts,
   MAX_NAME_CHARACTERS,
   MAX_OFFERS,
   type Offer,
@@ -23,7 +23,7 @@ const MAX_TITLE_CHARACTERS = 300
 const MAX_IMAGES = 5
 
 /** How many products and offers were left out. */
-export type { Drops } from './contract.ts'
+export type { DropCounts } from './contract.ts'
 
 /** GTINs that are named of each reason: enough to look at, however many were left out. */
 const MAX_DROPPED_GTINS = 10
@@ -38,7 +38,7 @@ type ParseOptions = Readonly<{ ownOrigin: string }>
 export type ParsedPage = Readonly<{
   products: readonly Product[]
   nextCursor: string | null
-  drops: Drops
+  drops: DropCounts
   droppedGtins: DroppedGtins
 }>
 
@@ -46,8 +46,8 @@ export type ParsedPage = Readonly<{
  * Reads `{ items: [Channel] }`. Malformed channels are left out.
  * @throws CatalogInvalidError when the answer is no list.
  */
-export function parseChannelList(answer: unknown): readonly Channel[] {
-  const list = wireChannelListSchema.safeParse(answer)
+export function parseChannelList(body: unknown): readonly Channel[] {
+  const list = wireChannelListSchema.safeParse(body)
   if (!list.success) throw new CatalogInvalidError('the list of channels has no items')
   return list.data.items.flatMap((item) => {
     const channel = wireChannelSchema.safeParse(item)
@@ -61,22 +61,22 @@ export function parseChannelList(answer: unknown): readonly Channel[] {
  * Reads a page of products. A malformed offer costs the offer, a malformed product the product; both are counted.
  * @throws CatalogInvalidError when the answer is no page.
  */
-export function parseProductPage(answer: unknown, options: ParseOptions): ParsedPage {
-  const page = wireProductPageSchema.safeParse(answer)
+export function parseProductPage(body: unknown, options: ParseOptions): ParsedPage {
+  const page = wireProductPageSchema.safeParse(body)
   if (!page.success)
     throw new CatalogInvalidError('the page of products has no items or no usable next_cursor')
   const products: Product[] = []
-  const drops: Drops = {}
+  const drops: DropCounts = {}
   const droppedGtins: DroppedGtins = {}
   for (const item of page.data.items) {
-    const product = findProduct(item, options)
+    const product = findUsableProduct(item, options)
     if (product !== undefined) products.push(product)
-    const left = product === undefined ? { product: 1 } : product.drops
-    if (left === undefined) continue
-    addDrops(drops, left)
+    const counts = product === undefined ? { product: 1 } : product.drops
+    if (counts === undefined) continue
+    addDropCounts(drops, counts)
     const gtin = product?.gtin ?? findItemGtin(item)
     if (gtin === undefined) continue
-    for (const reason of Object.keys(left)) addDroppedGtins(droppedGtins, { [reason]: [gtin] })
+    for (const reason of Object.keys(counts)) addDroppedGtins(droppedGtins, { [reason]: [gtin] })
   }
   return { products, nextCursor: page.data.next_cursor, drops, droppedGtins }
 }
@@ -84,15 +84,15 @@ export function parseProductPage(answer: unknown, options: ParseOptions): Parsed
 /** The GTIN of a malformed product, where it has a usable one. */
 function findItemGtin(item: unknown): string | undefined {
   const gtin = (item as Readonly<{ gtin?: unknown }> | null | undefined)?.gtin
-  return typeof gtin === 'string' ? findGtin(gtin) : undefined
+  return typeof gtin === 'string' ? normalizeGtin(gtin) : undefined
 }
 
 /** Adds the GTINs of `more` to `to`, each once, up to the bound of each reason. */
-export function addDroppedGtins(to: DroppedGtins, more: DroppedGtins): void {
-  for (const [reason, gtins] of Object.entries(more) as [DropReason, readonly string[]][]) {
-    const known = to[reason] ?? []
-    if (gtins.length > 0 && known.length < MAX_DROPPED_GTINS)
-      to[reason] = [...new Set([...known, ...gtins])].slice(0, MAX_DROPPED_GTINS)
+export function addDroppedGtins(target: DroppedGtins, added: DroppedGtins): void {
+  for (const [reason, gtins] of Object.entries(added) as [DropReason, readonly string[]][]) {
+    const existing = target[reason] ?? []
+    if (gtins.length > 0 && existing.length < MAX_DROPPED_GTINS)
+      target[reason] = [...new Set([...existing, ...gtins])].slice(0, MAX_DROPPED_GTINS)
   }
 }
 
@@ -100,8 +100,8 @@ export function addDroppedGtins(to: DroppedGtins, more: DroppedGtins): void {
  * Reads the answer to a look-up of `gtin`.
  * @throws CatalogInvalidError when it is no product, or another one.
  */
-export function parseProduct(answer: unknown, gtin: string, options: ParseOptions): Product {
-  const product = findProduct(answer, options)
+export function parseProduct(body: unknown, gtin: string, options: ParseOptions): Product {
+  const product = findUsableProduct(body, options)
   if (product === undefined) throw new CatalogInvalidError('the answer is no product')
   if (product.gtin !== gtin)
     throw new CatalogInvalidError('the answer is another product than the one asked for')
@@ -109,46 +109,46 @@ export function parseProduct(answer: unknown, gtin: string, options: ParseOption
 }
 
 /** Adds the counts of `more` to `drops`. */
-export function addDrops(drops: Drops, more: Drops): void {
-  for (const [reason, count] of Object.entries(more) as [DropReason, number][])
-    drops[reason] = (drops[reason] ?? 0) + count
+export function addDropCounts(target: DropCounts, added: DropCounts): void {
+  for (const [reason, count] of Object.entries(added) as [DropReason, number][])
+    target[reason] = (target[reason] ?? 0) + count
 }
 
 /** Are there more malformed offers or products than usable ones? */
 export function isMostlyMalformed(
-  drops: Drops,
+  drops: DropCounts,
   { offerCount, productCount }: Readonly<{ offerCount: number; productCount: number }>,
 ): boolean {
   return countMalformedOffers(drops) > offerCount || (drops.product ?? 0) > productCount
 }
 
 /** Offers that could not be used. Products, and offers beyond the limit of one product, are not among them. */
-export function countMalformedOffers(drops: Drops): number {
+export function countMalformedOffers(drops: DropCounts): number {
   return MALFORMED_REASONS.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0)
 }
 
 const MALFORMED_REASONS: readonly DropReason[] = ['merchant', 'price', 'currency', 'link', 'shape']
 
-function findProduct(item: unknown, options: ParseOptions): Product | undefined {
+function findUsableProduct(item: unknown, options: ParseOptions): Product | undefined {
   const wire = wireProductSchema.safeParse(item).data
-  const gtin = wire === undefined ? undefined : findGtin(wire.gtin)
+  const gtin = wire === undefined ? undefined : normalizeGtin(wire.gtin)
   if (wire === undefined || gtin === undefined) return undefined
   const title = cleanText(wire.title, MAX_TITLE_CHARACTERS)
   if (title === '') return undefined
   const brand = cleanText(wire.brand ?? '', MAX_NAME_CHARACTERS)
-  const drops: Drops = {}
+  const drops: DropCounts = {}
   const offers = collectOffers(wire.offers, drops)
   const images = collectImages(wire.images ?? [], options.ownOrigin)
   const product = { gtin, title, brand: brand === '' ? null : brand, images, offers }
   return Object.keys(drops).length === 0 ? product : { ...product, drops }
 }
 
-function collectOffers(items: readonly unknown[], drops: Drops): Offer[] {
+function collectOffers(items: readonly unknown[], drops: DropCounts): Offer[] {
   if (items.length > MAX_OFFERS) drops.too_many = items.length - MAX_OFFERS
   const offers: Offer[] = []
   for (const item of items.slice(0, MAX_OFFERS)) {
     const offer = parseOffer(item)
-    if (typeof offer === 'string') addDrops(drops, { [offer]: 1 })
+    if (typeof offer === 'string') addDropCounts(drops, { [offer]: 1 })
     else offers.push(offer)
   }
   return offers

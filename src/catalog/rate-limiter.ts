@@ -1,4 +1,4 @@
-import { type Clock, HOUR_MS, SECOND_MS, isWithin, nextMidnightUtcMs } from '../clock.ts'
+import { type Clock, HOUR_MS, SECOND_MS, isWithin, computeNextMidnightUtcMs } from '../clock.ts'
 import { CatalogCallBlockedError, type CatalogRateLimitedError } from '../errors.ts'
 import { createBatcher } from '../lib/batcher.ts'
 import {
@@ -9,21 +9,21 @@ import {
   type QuotaRules,
   type QuotaState,
   type QuotaStore,
-  type ShareCalls,
+  type CallsByShare,
   checkQuota,
-  computeLeft,
-  correctPause,
-  countCall,
+  computeRemainingCalls,
+  clearImpossiblePause,
+  recordCall,
   createQuotaState,
   findDailyLimit,
-  mergeOutage,
-  noteAnswered,
-  noteLimited,
-  startDay,
+  mergeOfflineState,
+  recordSuccess,
+  recordRateLimit,
+  rollToDay,
 } from './quota.ts'
 
 /** How long a refusal that may pass is believed without asking the store again: look-ups become free one by one. */
-const REFUSAL_HINT_MS: number = SECOND_MS
+const DENIAL_CACHE_MS: number = SECOND_MS
 
 /** What an operator sees of the quota. */
 export type QuotaReport = Readonly<{
@@ -31,24 +31,24 @@ export type QuotaReport = Readonly<{
   /** `undefined` where no limit is set or learned. */
   limit: DailyLimit | undefined
   /** What is left of each share today; `undefined` without a limit. */
-  left: ShareCalls | undefined
+  remaining: CallsByShare | undefined
 }>
 
 /** Keeps calls within the catalog's limits, together with all processes that share the store. */
 export type RateLimiter = Readonly<{
   /** Count one call. @throws CatalogCallBlockedError when it may not be made. */
   take(purpose: CallPurpose): Promise<void>
-  noteAnswered(calledAtMs: number): Promise<void>
-  noteLimited(error: CatalogRateLimitedError, calledAtMs: number): Promise<void>
+  recordSuccess(calledAtMs: number): Promise<void>
+  recordRateLimit(error: CatalogRateLimitedError, calledAtMs: number): Promise<void>
   /** Would `take` allow the call, as far as this process knows? Nothing is asked. */
-  isFree(purpose: CallPurpose): boolean
+  canCall(purpose: CallPurpose): boolean
   /** Take over a pause that another thread learned of. */
   pauseUntil(untilMs: number): Promise<void>
   /** How long a walk waits, so that `callsToGo` calls do not use up its share before 00:00 UTC; 0 when they fit. */
-  computeWalkWaitMs(callsToGo: number): number
+  computeWalkWaitMs(remainingCalls: number): number
   read(): Promise<QuotaReport>
   /** The same as far as this process knows; nothing is asked. */
-  readSeen(): QuotaReport
+  getLocal(): QuotaReport
 }>
 
 /** How the calls of a process are limited. */
@@ -67,141 +67,145 @@ export type RateLimiterOptions = Readonly<{
   onStoreFailure?(error: unknown): void
 }>
 
-const REFUSALS = {
+const DENIAL_REASONS = {
   paused: 'calls to the catalog are paused: its request limit was reached',
   degraded: 'the database in which all machines count calls is unavailable',
-  share_spent: 'what this kind of call may use of the daily limit is spent until 00:00 UTC',
-  lookups_spent: 'the look-ups of unknown products for this hour are spent',
+  share_exhausted: 'what this kind of call may use of the daily limit is spent until 00:00 UTC',
+  lookups_exhausted: 'the look-ups of unknown products for this hour are spent',
 } as const satisfies Record<Exclude<Decision, 'allowed'> | 'degraded', string>
 
 /** Create the rate limiter of one process or thread. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { clock } = options
-  const counter = createCounter(options)
+  const counter = createQuotaCounter(options)
   const rules = { dailyLimit: options.dailyLimit ?? null, lookupsPerHour: options.unknownLookupsPerHour }
   const toReport = (quota: QuotaState): QuotaReport => {
     const nowMs = clock.nowMs()
-    return { quota, limit: findDailyLimit(quota, rules, nowMs), left: computeLeft(quota, rules, nowMs) }
+    return {
+      quota,
+      limit: findDailyLimit(quota, rules, nowMs),
+      remaining: computeRemainingCalls(quota, rules, nowMs),
+    }
   }
   return {
     async take(purpose) {
       let decision: Decision | 'degraded' = 'allowed'
       await counter.update((state, nowMs, isDegraded) => {
         decision = isDegraded ? 'degraded' : checkQuota(state, rules, { purpose, nowMs })
-        return decision === 'allowed' ? countCall(state, { purpose, nowMs }) : state
+        return decision === 'allowed' ? recordCall(state, { purpose, nowMs }) : state
       })
-      refuseUnlessAllowed(decision)
+      assertAllowed(decision)
     },
-    async noteAnswered(calledAtMs) {
-      const seen = counter.seen()
-      if (noteAnswered(seen, calledAtMs) !== seen)
-        await counter.update((state) => noteAnswered(state, calledAtMs))
+    async recordSuccess(calledAtMs) {
+      const localState = counter.getState()
+      if (recordSuccess(localState, calledAtMs) !== localState)
+        await counter.update((state) => recordSuccess(state, calledAtMs))
     },
-    async noteLimited({ retryAfterMs }, calledAtMs) {
-      await counter.update((state, nowMs) => noteLimited(state, { retryAfterMs, nowMs, calledAtMs }))
+    async recordRateLimit({ retryAfterMs }, calledAtMs) {
+      await counter.update((state, nowMs) => recordRateLimit(state, { retryAfterMs, nowMs, calledAtMs }))
     },
-    isFree(purpose) {
-      const isHinted = counter.isRecent()
-      if (counter.isDegraded()) return !isHinted
-      const decision = checkQuota(counter.seen(), rules, { purpose, nowMs: clock.nowMs() })
-      return decision === 'allowed' || (decision === 'lookups_spent' && !isHinted)
+    canCall(purpose) {
+      const isRecent = counter.isRecent()
+      if (counter.isDegraded()) return !isRecent
+      const decision = checkQuota(counter.getState(), rules, { purpose, nowMs: clock.nowMs() })
+      return decision === 'allowed' || (decision === 'lookups_exhausted' && !isRecent)
     },
     async pauseUntil(untilMs) {
-      if (untilMs <= Math.max(counter.seen().limitedUntilMs, clock.nowMs())) return
-      const longer = ({ limitedUntilMs }: QuotaState): number => Math.max(limitedUntilMs, untilMs)
-      await counter.update((state) => ({ ...state, limitedUntilMs: longer(state) }))
+      if (untilMs <= Math.max(counter.getState().limitedUntilMs, clock.nowMs())) return
+      const toLaterEnd = ({ limitedUntilMs }: QuotaState): number => Math.max(limitedUntilMs, untilMs)
+      await counter.update((state) => ({ ...state, limitedUntilMs: toLaterEnd(state) }))
     },
-    computeWalkWaitMs: (callsToGo) =>
-      computeWaitMs(counter.seen(), rules, { callsToGo, nowMs: clock.nowMs() }),
+    computeWalkWaitMs: (remainingCalls) =>
+      computeWaitMs(counter.getState(), rules, { remainingCalls, nowMs: clock.nowMs() }),
     read: async () => toReport(await counter.update((state) => state)),
-    readSeen: () => toReport(counter.seen()),
+    getLocal: () => toReport(counter.getState()),
   }
 }
 
-function refuseUnlessAllowed(decision: Decision | 'degraded'): void {
-  if (decision !== 'allowed') throw new CatalogCallBlockedError(REFUSALS[decision])
+function assertAllowed(decision: Decision | 'degraded'): void {
+  if (decision !== 'allowed') throw new CatalogCallBlockedError(DENIAL_REASONS[decision])
 }
 
 /** Spread what is left of the walk's share over the rest of the day; without any, wait until it is renewed. */
 function computeWaitMs(
   state: QuotaState,
   rules: QuotaRules,
-  walk: Readonly<{ callsToGo: number; nowMs: number }>,
+  request: Readonly<{ remainingCalls: number; nowMs: number }>,
 ): number {
-  const left = computeLeft(state, rules, walk.nowMs)?.walk ?? Infinity
-  if (walk.callsToGo <= left) return 0
-  return Math.ceil((nextMidnightUtcMs(walk.nowMs) - walk.nowMs) / (left + 1))
+  const remaining = computeRemainingCalls(state, rules, request.nowMs)?.walk ?? Infinity
+  if (request.remainingCalls <= remaining) return 0
+  return Math.ceil((computeNextMidnightUtcMs(request.nowMs) - request.nowMs) / (remaining + 1))
 }
 
 /**
  * One change of a batch. `nowMs`: the time of the batch, whose day is the one that is changed; `isDegraded`: the counts of
  * other machines are unknown.
  */
-type Step = (state: QuotaState, nowMs: number, isDegraded: boolean) => QuotaState
+type QuotaUpdate = (state: QuotaState, nowMs: number, isDegraded: boolean) => QuotaState
 
 /** Count in the store, or in memory while it fails; what was counted there is added to the store when it is back. */
-function createCounter({ clock, store, isShared = false, onStoreFailure }: RateLimiterOptions) {
+function createQuotaCounter({ clock, store, isShared = false, onStoreFailure }: RateLimiterOptions) {
   /** The state as the store had it last. */
-  let synced = createQuotaState(clock.nowMs())
+  let syncedState = createQuotaState(clock.nowMs())
   /** The same, with what this process has counted since. */
-  let seen = synced
-  let seenAtMs = -Infinity
+  let localState = syncedState
+  let updatedAtMs = -Infinity
   let isDegraded = false
   /** Look-ups of this process by second: of those of others the times are not known here. */
-  const lookups = new Map<number, number>()
+  const ownLookupsBySecond = new Map<number, number>()
   const countOwnLookups = (nowMs: number): number => {
-    for (const second of lookups.keys())
-      if (!isWithin(second * SECOND_MS, HOUR_MS, nowMs)) lookups.delete(second)
-    return [...lookups.values()].reduce((sum, count) => sum + count, 0)
+    for (const second of ownLookupsBySecond.keys())
+      if (!isWithin(second * SECOND_MS, HOUR_MS, nowMs)) ownLookupsBySecond.delete(second)
+    return [...ownLookupsBySecond.values()].reduce((sum, count) => sum + count, 0)
   }
-  const toOwnState = (nowMs: number): QuotaState => ({
-    ...startDay(correctPause(seen, nowMs), nowMs),
+  const toLocalState = (nowMs: number): QuotaState => ({
+    ...rollToDay(clearImpossiblePause(localState, nowMs), nowMs),
     lookupsLastHour: countOwnLookups(nowMs),
   })
-  const note = (before: QuotaState, after: QuotaState, nowMs: number): void => {
-    seen = after
+  const applyUpdate = (before: QuotaState, after: QuotaState, nowMs: number): void => {
+    localState = after
     const count = after.lookupsLastHour - before.lookupsLastHour
     if (count === 0) return
     const second = Math.floor(nowMs / SECOND_MS)
-    if (!lookups.has(second)) countOwnLookups(nowMs)
-    lookups.set(second, (lookups.get(second) ?? 0) + count)
+    if (!ownLookupsBySecond.has(second)) countOwnLookups(nowMs)
+    ownLookupsBySecond.set(second, (ownLookupsBySecond.get(second) ?? 0) + count)
   }
-  const countInMemory = (nowMs: number, change: QuotaChange): void => {
-    const before = toOwnState(nowMs)
-    note(before, change(before), nowMs)
+  const updateInMemory = (nowMs: number, change: QuotaChange): void => {
+    const before = toLocalState(nowMs)
+    applyUpdate(before, change(before), nowMs)
   }
-  const countInStore = async (to: QuotaStore, nowMs: number, change: QuotaChange): Promise<void> => {
-    const own = seen === synced ? undefined : toOwnState(nowMs)
-    let before = synced
-    const after = await to.updateQuota(nowMs, (stored) => {
-      before = own === undefined ? stored : mergeOutage(stored, own, synced)
+  const updateInStore = async (quotaStore: QuotaStore, nowMs: number, change: QuotaChange): Promise<void> => {
+    const local = localState === syncedState ? undefined : toLocalState(nowMs)
+    let before = syncedState
+    const after = await quotaStore.updateQuota(nowMs, (stored) => {
+      before = local === undefined ? stored : mergeOfflineState(stored, local, syncedState)
       return change(before)
     })
-    note(before, after, nowMs)
-    synced = after
+    applyUpdate(before, after, nowMs)
+    syncedState = after
     isDegraded = false
   }
-  const update = createBatcher<Step, QuotaState>(async (steps) => {
+  const update = createBatcher<QuotaUpdate, QuotaState>(async (updates) => {
     const nowMs = clock.nowMs()
     const toChange = (degraded: boolean) => (state: QuotaState) =>
-      steps.reduce((before, step) => step(before, nowMs, degraded), state)
+      updates.reduce((before, update) => update(before, nowMs, degraded), state)
     try {
-      if (store === undefined) countInMemory(nowMs, toChange(false))
-      else await countInStore(store, nowMs, toChange(false))
+      if (store === undefined) updateInMemory(nowMs, toChange(false))
+      else await updateInStore(store, nowMs, toChange(false))
     } catch (error) {
       onStoreFailure?.(error)
       isDegraded = isShared
-      countInMemory(nowMs, toChange(isShared))
+      updateInMemory(nowMs, toChange(isShared))
     }
-    seenAtMs = nowMs
-    return steps.map(() => seen)
+    updatedAtMs = nowMs
+    return updates.map(() => localState)
   })
   return {
     update,
     /** The state as this process saw it last. */
-    seen: () => correctPause(seen, clock.nowMs()),
+    getState: () => clearImpossiblePause(localState, clock.nowMs()),
     /** Was the store asked a moment ago? */
-    isRecent: () => isWithin(seenAtMs, REFUSAL_HINT_MS, clock.nowMs()),
+    isRecent: () => isWithin(updatedAtMs, DENIAL_CACHE_MS, clock.nowMs()),
     isDegraded: () => isDegraded,
   }
 }

@@ -1,7 +1,7 @@
 import { DAY_SECONDS, SECOND_MS } from '../clock.ts'
 
 /** A header as undici gives it. */
-type Header = string | string[] | undefined
+type HeaderValue = string | string[] | undefined
 
 const IMF_FIXDATE =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/
@@ -15,16 +15,16 @@ export function parseRetryAfter({
   retryAfter,
   date,
   nowMs,
-}: Readonly<{ retryAfter: Header; date: Header; nowMs: number }>): number | null {
-  const text = toText(retryAfter)
+}: Readonly<{ retryAfter: HeaderValue; date: HeaderValue; nowMs: number }>): number | null {
+  const text = toFirstValue(retryAfter)
   const untilMs = parseDate(text)
-  const untilDateMs = untilMs === null ? 0 : untilMs - (parseDate(toText(date)) ?? nowMs)
-  const waitMs = /^\d{1,9}$/.test(text) ? Number(text) * SECOND_MS : untilDateMs
+  const dateWaitMs = untilMs === null ? 0 : untilMs - (parseDate(toFirstValue(date)) ?? nowMs)
+  const waitMs = /^\d{1,9}$/.test(text) ? Number(text) * SECOND_MS : dateWaitMs
   return waitMs > 0 ? waitMs : null
 }
 
 /** How long a cache between the catalog and us has had the answer, by its `Age`: at most a day is believed. */
-export function readAgeMs(age: Header): number {
+export function parseAgeMs(age: HeaderValue): number {
   return typeof age === 'string' && /^\d{1,9}$/.test(age) ? Math.min(Number(age), DAY_SECONDS) * SECOND_MS : 0
 }
 
@@ -35,12 +35,12 @@ const HALF_SECOND_MS: number = SECOND_MS / 2
  * By how much the sender's clock is ahead of ours, in milliseconds, to half a second and half of the response time; `null`
  * when the response does not tell, or our clock was set while it was awaited.
  */
-export function computeClockDifferenceMs({
+export function computeClockSkewMs({
   date,
   ageMs,
   sentAtMs,
   receivedAtMs,
-}: Readonly<{ date: Header; ageMs: number; sentAtMs: number; receivedAtMs: number }>): number | null {
+}: Readonly<{ date: HeaderValue; ageMs: number; sentAtMs: number; receivedAtMs: number }>): number | null {
   const timeMs = typeof date === 'string' ? parseDate(date.trim()) : null
   if (timeMs === null || receivedAtMs < sentAtMs) return null
   return timeMs + HALF_SECOND_MS + ageMs - (sentAtMs + receivedAtMs) / 2
@@ -53,6 +53,6 @@ function parseDate(text: string): number | null {
 }
 
 /** The value of a header; the first of several. */
-function toText(header: Header): string {
+function toFirstValue(header: HeaderValue): string {
   return (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
 }

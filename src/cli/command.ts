@@ -27,18 +27,18 @@ export function createCommandIo(
 ) {
   return {
     ...io,
-    out: (line: string): void => io.out(toPlain(line)),
+    out: (line: string): void => io.out(replaceControlCharacters(line)),
     /** Writes one line to standard error. */
-    err: (line: string): void => io.err(`${toPlain(line)}\n`),
+    err: (line: string): void => io.err(`${replaceControlCharacters(line)}\n`),
     /** Draws a line of progress over the one before; an empty one removes it. Does nothing where there is no terminal. */
-    draw(line: string): void {
-      if (io.isTerminal) io.err(`${CLEAR_LINE}${toPlain(line)}`)
+    drawProgress(line: string): void {
+      if (io.isTerminal) io.err(`${CLEAR_LINE}${replaceControlCharacters(line)}`)
     },
   }
 }
 
 /** Replace control characters: names come from feeds and users, and must not move the cursor of a terminal. */
-function toPlain(line: string): string {
+function replaceControlCharacters(line: string): string {
   return line.replace(/\p{Cc}/gu, '\ufffd')
 }
 
@@ -50,7 +50,7 @@ export type CommandContext = Readonly<{
   clock: Clock
   io: CommandIo
   /** `--json`: results as JSON on standard output instead of sentences. */
-  json: boolean
+  isJson: boolean
 }>
 
 /** The exit code of the process: 0 done, 1 something is wrong, 64 wrong usage, 78 wrong settings. */
@@ -58,27 +58,27 @@ export type ExitCode = number
 
 /** Makes an action of commander: `work` gets the settings, then the arguments and options. No exit code means 0. */
 export type Runner = <Given extends unknown[]>(
-  work: (context: CommandContext, ...given: Given) => Promise<ExitCode | void>,
-) => (...given: Given) => Promise<void>
+  work: (context: CommandContext, ...args: Given) => Promise<ExitCode | void>,
+) => (...args: Given) => Promise<void>
 
 /** Put command lines at the end of the help of a command; a subcommand gets those that call it. */
 export function addExamples(command: Command, path: string, lines: readonly string[]): void {
   if (lines.length > 0) command.addHelpText('after', `\nExamples:\n  ${lines.join('\n  ')}`)
   for (const child of command.commands) {
     const childPath = `${path} ${child.name()}`
-    const own = lines.filter((line) => line === childPath || line.startsWith(`${childPath} `))
-    addExamples(child, childPath, own)
+    const ownLines = lines.filter((line) => line === childPath || line.startsWith(`${childPath} `))
+    addExamples(child, childPath, ownLines)
   }
 }
 
 /** Print what a command found or did: `value` for scripts, `lines` for people. */
-export function print({ io, json }: CommandContext, value: unknown, lines: readonly string[]): void {
-  if (json) io.out(toPlainJson(value))
+export function print({ io, isJson }: CommandContext, value: unknown, lines: readonly string[]): void {
+  if (isJson) io.out(toTerminalSafeJson(value))
   else for (const line of lines) io.out(line)
 }
 
 /** JSON without control characters that a terminal obeys: `JSON.stringify` leaves U+007F to U+009F as they are. */
-function toPlainJson(value: unknown): string {
+function toTerminalSafeJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\u009f]/g,
     (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -8,16 +8,16 @@ import {
   UsageError,
   VitrineError,
 } from '../errors.ts'
-import { findGtin } from '../offers/gtin.ts'
-import { listOptions } from '../studio/choice.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
+import { listOptions } from '../studio/selection.ts'
 import { type ExplanationView, explainBox } from '../studio/explain.ts'
-import { type CatalogAnswer, type Known, readKnown } from '../studio/known.ts'
+import { type CatalogLookupResult, type BoxInputs, readBoxInputs } from '../studio/box-inputs.ts'
 import { formatTime } from '../widgets/format.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
 import { parseQueryString } from '../widgets/parameters.ts'
-import { findRemedy, findRemedyByCode } from './checks/findings.ts'
+import { findErrorRemedy, findCodeRemedy } from './checks/report.ts'
 import { type CommandContext, type ExitCode, print } from './command.ts'
-import { type CommandParts, createCommandClient, openContext } from './open-catalog.ts'
+import { type ContextWithCatalog, createCommandClient, openContext } from './open-catalog.ts'
 
 /** Options of the box are arguments such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
 export type ExplainArguments = [
@@ -33,25 +33,25 @@ export type ExplainArguments = [
  */
 export async function runExplain(
   command: CommandContext,
-  ...[channel, typedGtin, args, { call: mayCall }]: ExplainArguments
+  ...[channel, gtinText, args, { call: mayCall }]: ExplainArguments
 ): Promise<ExitCode> {
-  const gtin = findGtin(typedGtin.trim())
+  const gtin = normalizeGtin(gtinText.trim())
   if (gtin === undefined) throw new UsageError('a GTIN is 1 to 14 digits, without spaces or hyphens')
-  const query = parseArguments(args)
-  const wanted = { channelId: channel.trim().toLowerCase(), gtin }
+  const query = parseOptionArguments(args)
+  const request = { channelId: channel.trim().toLowerCase(), gtin }
   const context = await openContext(command, { walkRunner: null })
   try {
     const { defaults } = context.widgets
-    const options = parseOptions(query, defaults)
-    const known = await gather(command, context, { ...wanted, mayCall })
+    const options = parseOptionQuery(query, defaults)
+    const inputs = await gatherInputs(command, context, { ...request, mayCall })
     const names = new Set(listOptions('where-to-buy').map(({ name }) => name))
     const ignored = [...new Set(query.keys())].filter((name) => !names.has(name))
     const { config, clock } = command
-    const view = explainBox(known, { options, defaults, ignored, config, nowMs: clock.nowMs() })
+    const view = explainBox(inputs, { options, defaults, ignored, config, nowMs: clock.nowMs() })
     command.io.err(
       `A running server may answer from its memory for up to ${config.freshness.freshSeconds} more seconds.`,
     )
-    print(command, { ...wanted, ...view }, toLines(view))
+    print(command, { ...request, ...view }, formatExplanation(view))
     return view.isShown ? 0 : 1
   } finally {
     await context.dispose()
@@ -59,7 +59,7 @@ export async function runExplain(
 }
 
 /** An argument with `?` or `&` is a query as in an address; any other is one option as it is typed. */
-function parseArguments(args: readonly string[]): URLSearchParams {
+function parseOptionArguments(args: readonly string[]): URLSearchParams {
   const query = new URLSearchParams()
   for (const argument of args) {
     const isQuery = argument.startsWith('?') || /&[a-z_]+=/.test(argument)
@@ -74,7 +74,7 @@ function parseArguments(args: readonly string[]): URLSearchParams {
   return query
 }
 
-function parseOptions(query: URLSearchParams, defaults: OptionDefaults): BoxOptions {
+function parseOptionQuery(query: URLSearchParams, defaults: OptionDefaults): BoxOptions {
   try {
     return parseBoxOptions(query, defaults, 'fragment')
   } catch (error) {
@@ -83,12 +83,16 @@ function parseOptions(query: URLSearchParams, defaults: OptionDefaults): BoxOpti
   }
 }
 
-type Wanted = Readonly<{ channelId: string; gtin: string; mayCall: boolean }>
+type ExplainRequest = Readonly<{ channelId: string; gtin: string; mayCall: boolean }>
 
 /** As a visit does: the list of channels where none or another one is known, then the product, with one call. */
-async function gather(command: CommandContext, context: CommandParts, wanted: Wanted): Promise<Known> {
-  const { channelId, gtin, mayCall } = wanted
-  if (!mayCall) return readKnown(context, wanted, { kind: 'not-asked', why: '--no-call' })
+async function gatherInputs(
+  command: CommandContext,
+  context: ContextWithCatalog,
+  request: ExplainRequest,
+): Promise<BoxInputs> {
+  const { channelId, gtin, mayCall } = request
+  if (!mayCall) return readBoxInputs(context, request, { kind: 'skipped', reason: '--no-call' })
   const isListed = await context.channels.getChannel(channelId).then(
     () => true,
     (error: unknown) => {
@@ -96,52 +100,58 @@ async function gather(command: CommandContext, context: CommandParts, wanted: Wa
       throw error
     },
   )
-  const before = await readKnown(context, wanted, { kind: 'not-asked', why: 'the channel is not listed' })
-  if (!isListed && before.list !== undefined) return before
-  const client = await createCommandClient(command, context.catalog, { gate: context.gate })
+  const stored = await readBoxInputs(context, request, {
+    kind: 'skipped',
+    reason: 'the channel is not listed',
+  })
+  if (!isListed && stored.list !== undefined) return stored
+  const client = await createCommandClient(command, context.catalog, { callPolicy: context.callPolicy })
   try {
     if (!isListed) {
       // There is no list of channels: the visit before has not waited long for it.
       await client.fetchChannels()
-      return { ...before, catalog: { kind: 'not-asked', why: 'its channels came only now: try again' } }
+      return { ...stored, catalog: { kind: 'skipped', reason: 'its channels came only now: try again' } }
     }
-    const purpose = before.entry?.product ? 'refresh' : 'lookup'
-    const { value: product } = await client.findProduct({ channelId, gtin, purpose })
-    return { ...before, catalog: product === undefined ? { kind: 'absent' } : { kind: 'product', product } }
+    const purpose = stored.entry?.product ? 'refresh' : 'lookup'
+    const { value: product } = await client.fetchProduct({ channelId, gtin, purpose })
+    return {
+      ...stored,
+      catalog: product === undefined ? { kind: 'not-found' } : { kind: 'product', product },
+    }
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error
-    return { ...before, catalog: await describeFailure(command, context, error) }
+    return { ...stored, catalog: await describeCallFailure(command, context, error) }
   } finally {
     await client.close()
   }
 }
 
-async function describeFailure(
+async function describeCallFailure(
   { config, clock }: CommandContext,
-  { gate }: CommandParts,
+  { callPolicy }: ContextWithCatalog,
   error: CatalogError,
-): Promise<CatalogAnswer> {
+): Promise<CatalogLookupResult> {
   if (!(error instanceof CatalogCallBlockedError)) {
-    const remedy = findRemedy(error, config) ?? null
+    const remedy = findErrorRemedy(error, config) ?? null
     return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
   }
-  const { quota, keyRefusedUntilMs, breaker } = await gate.readState()
+  const { quota, keyRefusedUntilMs, breaker } = await callPolicy.readState()
   const nowMs = clock.nowMs()
-  const pause = (why: string, { code }: Readonly<{ code: string }>): CatalogAnswer => ({
+  const toPaused = (reason: string, { code }: Readonly<{ code: string }>): CatalogLookupResult => ({
     kind: 'failed',
-    text: `not asked: ${why}`,
-    remedy: findRemedyByCode(code, config) ?? null,
+    text: `not asked: ${reason}`,
+    remedy: findCodeRemedy(code, config) ?? null,
   })
-  if (keyRefusedUntilMs > nowMs) return pause('it refused the key a moment ago', CatalogKeyRefusedError)
+  if (keyRefusedUntilMs > nowMs) return toPaused('it refused the key a moment ago', CatalogKeyRefusedError)
   if (quota.limitedUntilMs > nowMs) {
     const until = formatTime(quota.limitedUntilMs, 'en')
-    return pause(`the request limit is reached until ${until}`, CatalogRateLimitedError)
+    return toPaused(`the request limit is reached until ${until}`, CatalogRateLimitedError)
   }
-  if (breaker !== 'closed') return pause('it did not answer a moment ago', CatalogUnreachableError)
-  return pause("the hour's first look-ups, or the day's, are used up", CatalogCallBlockedError)
+  if (breaker !== 'closed') return toPaused('it did not answer a moment ago', CatalogUnreachableError)
+  return toPaused("the hour's first look-ups, or the day's, are used up", CatalogCallBlockedError)
 }
 
-function toLines({ verdict, remedy, facts, offers }: ExplanationView): readonly string[] {
+function formatExplanation({ verdict, remedy, facts, offers }: ExplanationView): readonly string[] {
   return [
     verdict,
     ...(remedy === null ? [] : [`       ${remedy}`]),

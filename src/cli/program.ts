@@ -24,23 +24,23 @@ export async function runCommandLine(
   let code: ExitCode = 0
   const run: Runner =
     (work) =>
-    async (...given) => {
-      const command = given.at(-1) as Command
+    async (...args) => {
+      const command = args.at(-1) as Command
       const { config, secrets } = parseConfig(readEnvironment())
       const logger = createLogger({ level: config.logLevel })
-      const json = command.optsWithGlobals<{ json?: boolean }>().json === true
-      code = (await work({ config, secrets, logger, clock: systemClock, io, json }, ...given)) ?? 0
+      const isJson = command.optsWithGlobals<{ json?: boolean }>().json === true
+      code = (await work({ config, secrets, logger, clock: systemClock, io, isJson }, ...args)) ?? 0
     }
   try {
     const program = createProgram(run, io)
     const catalog = program.command('catalog').description('the embedded catalog service')
     // Starting the server loads nothing of the catalog's commands.
     if (args.includes('catalog')) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
-    pointToHelp(program, program.name(), io)
-    await program.parseAsync(nameList(program, args), { from: 'user' })
+    addHelpPointer(program, program.name(), io)
+    await program.parseAsync(insertListSubcommand(program, args), { from: 'user' })
     return code
   } catch (error) {
-    return explain(error, io)
+    return reportError(error, io)
   }
 }
 
@@ -84,8 +84,8 @@ function createProgram(run: Runner, io: CommandIo): Command {
     .argument('[options...]', 'options of the box as in its address: stock=in merchant=NAME')
     .option('--no-call', 'asks the catalog nothing')
     .action(
-      run(async (context, ...given: ExplainArguments) =>
-        (await import('./explain.ts')).runExplain(context, ...given),
+      run(async (context, ...args: ExplainArguments) =>
+        (await import('./explain.ts')).runExplain(context, ...args),
       ),
     )
   program
@@ -103,14 +103,14 @@ function createProgram(run: Runner, io: CommandIo): Command {
 }
 
 /** `vitrine catalog keys` alone, or with options, is `vitrine catalog keys list`. */
-function nameList(program: Command, args: readonly string[]): readonly string[] {
+function insertListSubcommand(program: Command, args: readonly string[]): readonly string[] {
   const [catalog, name, next] = args
   const subcommands =
     program.commands
       .find((command) => command.name() === catalog)
       ?.commands.find((command) => command.name() === name)?.commands ?? []
-  const isNamed = next !== undefined && (!next.startsWith('-') || next === '--help' || next === '-h')
-  if (subcommands.length === 0 || isNamed) return args
+  const hasSubcommand = next !== undefined && (!next.startsWith('-') || next === '--help' || next === '-h')
+  if (subcommands.length === 0 || hasSubcommand) return args
   return [...args.slice(0, 2), 'list', ...args.slice(2)]
 }
 
@@ -119,31 +119,33 @@ function printLines(text: string, print: (line: string) => void): void {
 }
 
 /** Errors have one form, and point to the help that is nearest: of the command that could not go on. */
-function pointToHelp(command: Command, path: string, io: CommandIo): void {
+function addHelpPointer(command: Command, path: string, io: CommandIo): void {
   command.configureOutput({
     outputError(text) {
-      const said = text
+      const message = text
         .replace(/^error: /, '')
         .replace(/\s*\(Did you mean (.*)\?\)\s*$/, '; did you mean $1?')
         .trim()
         .replace(/\.$/, '')
-      io.err(`vitrine: ${said}${said.endsWith('?') ? '' : ';'} see "${path} --help" (${UsageError.code})`)
+      io.err(
+        `vitrine: ${message}${message.endsWith('?') ? '' : ';'} see "${path} --help" (${UsageError.code})`,
+      )
     },
   })
-  for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`, io)
+  for (const child of command.commands) addHelpPointer(child, `${path} ${child.name()}`, io)
 }
 
 /** Say what went wrong, where commander has not, and return the exit code. */
-function explain(error: unknown, io: CommandIo): ExitCode {
+function reportError(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error
   const remedy = error instanceof StoreError && error.remedy !== null ? `. ${error.remedy}` : ''
-  const said = `vitrine: ${error.message}${remedy} (${error.code})`
+  const message = `vitrine: ${error.message}${remedy} (${error.code})`
   // Settings are told line by line; what is in any other message may be of a feed.
   if (error instanceof ConfigError) {
-    printLines(said, io.err)
+    printLines(message, io.err)
     return EXIT_CONFIG
   }
-  io.err(said)
+  io.err(message)
   return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED
 }

@@ -4,13 +4,13 @@ import { SECOND_MS } from '../clock.ts'
 import type { Primary } from '../cluster/primary.ts'
 import { readEnvironment } from '../config/env.ts'
 import type { Context } from '../context.ts'
-import { isStudioReachable } from '../http/admin-gate.ts'
+import { isStudioReachable } from '../http/admin-auth.ts'
 import { listenHttp } from '../http/server.ts'
 import { openReadThread } from '../storage/long-reads.ts'
 import { runWalkInThread } from '../sync/walk-runner.ts'
 import { TRUST_ALL_WARNING } from './checks/listener.ts'
 import { type CommandContext, print } from './command.ts'
-import { type CommandParts, openContext, toLocalUrl } from './open-catalog.ts'
+import { type ContextWithCatalog, openContext, toLocalUrl } from './open-catalog.ts'
 
 /** Compiled: a process needs JavaScript. */
 const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.meta.url))
@@ -25,7 +25,7 @@ const SIGTERM_DRAIN_MS: number = 0.75 * SECOND_MS
 type Listener = Readonly<{
   port: number
   /** Answer; without workers also when the server was told to stop, for visitors who came before. */
-  start(context: CommandParts): Promise<void>
+  start(context: ContextWithCatalog): Promise<void>
   /** What SIGHUP does. */
   reload(context: Context): Promise<void>
   /** Go on answering for `drainMs`, then stop. Called more than once. */
@@ -41,24 +41,30 @@ export async function runServe(command: CommandContext): Promise<void> {
   const { config, io, logger } = command
   if (config.trustProxy === true) logger.warn(TRUST_ALL_WARNING)
   // SIGHUP never ends the process: one that comes during the start waits for its end.
-  let isReloadDue = false
-  let reload = (): void => void (isReloadDue = true)
+  let isReloadPending = false
+  let reload = (): void => void (isReloadPending = true)
   io.onHangUp(() => reload())
-  const isSingle = config.workers === 1
-  const listener = await (isSingle ? listenHere(command) : listenWithWorkers(command))
+  const isSingleProcess = config.workers === 1
+  const listener = await (isSingleProcess ? listenInProcess(command) : listenWithWorkers(command))
   try {
-    const parts = { walkRunner: runWalkInThread, ...(isSingle && { openLongReads: openReadThread }) }
-    const context = await openContext(command, parts, { port: listener.port, mayPutSample: true })
+    const contextOptions = {
+      walkRunner: runWalkInThread,
+      ...(isSingleProcess && { openLongReads: openReadThread }),
+    }
+    const context = await openContext(command, contextOptions, { port: listener.port, shouldAddSample: true })
     try {
       await listener.start(context)
       if (io.signal.aborted) return
       reload = () => void listener.reload(context)
-      if (isReloadDue) reload()
-      const isCluster = !isSingle && { workers: config.workers }
-      logger.info({ publicUrl: context.publicUrl, catalog: config.catalog.kind, ...isCluster }, 'listening')
+      if (isReloadPending) reload()
+      const clusterFields = !isSingleProcess && { workers: config.workers }
+      logger.info(
+        { publicUrl: context.publicUrl, catalog: config.catalog.kind, ...clusterFields },
+        'listening',
+      )
       const stopped = waitForStop(io.signal)
       await Promise.race([context.walks.start(), stopped])
-      if (!io.signal.aborted) await announce(command, context, toLocalUrl(config.host, listener.port))
+      if (!io.signal.aborted) await printAddresses(command, context, toLocalUrl(config.host, listener.port))
       await stopped
     } finally {
       const drainMs = io.signal.reason === 'SIGTERM' ? SIGTERM_DRAIN_MS : 0
@@ -73,14 +79,14 @@ export async function runServe(command: CommandContext): Promise<void> {
   }
 }
 
-async function listenHere({ config, clock }: CommandContext): Promise<Listener> {
+async function listenInProcess({ config, clock }: CommandContext): Promise<Listener> {
   const loading = import('../app.ts')
   const server = await listenHttp(config.host, config.port, clock)
   return {
     port: server.port,
     async start(context) {
       const { createApp } = await loading
-      server.answerWith(createApp(context, server.isStopping))
+      server.setHandler(createApp(context, server.isStopping))
     },
     reload: refreshKey,
     stop: server.stop,
@@ -103,7 +109,7 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
       const environment = readEnvironment()
       primary = new WorkerPrimary({
         context,
-        size: config.workers,
+        workerCount: config.workers,
         workerFile: WORKER_FILE,
         parameters: { environment, port: probe.port, publicUrl, baseUrl, identity, embeddedKey },
         readContent: () => demo?.readContent() ?? Promise.resolve('own'),
@@ -124,33 +130,33 @@ async function waitForStop(signal: AbortSignal): Promise<void> {
 }
 
 /** Read the key again: a new one ends the pause that the old one brought about. */
-async function refreshKey({ key, gate, logger }: Context): Promise<void> {
+async function refreshKey({ key, callPolicy, logger }: Context): Promise<void> {
   const isNew = await key.refresh()
-  if (isNew) gate.liftKeyPause()
-  const words = 'told to read the key again: it is the one used so far, or its file holds none'
-  logger.info(isNew ? 'told to read the key again: it is another one now' : words)
+  if (isNew) callPolicy.endKeyPause()
+  const unchangedMessage = 'told to read the key again: it is the one used so far, or its file holds none'
+  logger.info(isNew ? 'told to read the key again: it is another one now' : unchangedMessage)
 }
 
 /** Print what a newcomer opens next, on standard output. */
-async function announce(command: CommandContext, context: Context, localUrl: string): Promise<void> {
+async function printAddresses(command: CommandContext, context: Context, localUrl: string): Promise<void> {
   const { publicUrl } = context
   // Without a password the studio opens to this machine alone, whatever the outside calls the server.
   const studioBase = command.secrets.adminPassword === null ? localUrl : publicUrl
   const studio = isStudioReachable(context) ? `${studioBase}/studio` : null
   // Without a stored copy there is nothing to choose an address from; the log says why.
-  const { box, grid } = await findAddresses(context).catch(() => NOTHING)
+  const { box, grid } = await findAddresses(context).catch(() => NO_ADDRESSES)
   print(command, { studio, publicUrl, box, grid }, [
     '',
     'Vitrine is ready.',
     ...(studio === null ? [] : [`  studio       ${studio}`]),
-    box === null ? `  ${explainNothing(context)}` : `  a box        ${box}`,
+    box === null ? `  ${explainMissingBox(context)}` : `  a box        ${box}`,
     ...(grid === null ? [] : [`  a deal grid  ${grid}`]),
     '  Ctrl-C ends it.',
     '',
   ])
 }
 
-function explainNothing({ config, findStoreFailure }: Context): string {
+function explainMissingBox({ config, findStoreFailure }: Context): string {
   const reason = findStoreFailure()?.reason
   if (reason !== undefined) {
     const meanwhile =
@@ -164,20 +170,21 @@ function explainNothing({ config, findStoreFailure }: Context): string {
     : 'The catalog could not be walked yet; "vitrine check" says why. It is tried again.'
 }
 
-const NOTHING = { box: null, grid: null } as const
+const NO_ADDRESSES = { box: null, grid: null } as const
 
 /** Find addresses that really open: of a product that the demonstration shows first, else of the first one in the copy. */
 async function findAddresses({ channels, store, demo, publicUrl }: Context) {
   const showcase = demo?.showcase
   const isShowcase = (id: string): boolean => id === showcase?.channelId
-  const listed = await channels.listChannels()
-  for (const { id } of listed.toSorted((a, b) => Number(isShowcase(b.id)) - Number(isShowcase(a.id)))) {
-    const shown = showcase && isShowcase(id) ? await store.findProduct(id, showcase.gtin) : undefined
-    const product = shown?.product ?? (await store.searchProducts(id, '', 1))[0]?.product
+  const channelList = await channels.listChannels()
+  for (const { id } of channelList.toSorted((a, b) => Number(isShowcase(b.id)) - Number(isShowcase(a.id)))) {
+    const showcaseProduct =
+      showcase && isShowcase(id) ? await store.findProduct(id, showcase.gtin) : undefined
+    const product = showcaseProduct?.product ?? (await store.searchProducts(id, '', 1))[0]?.product
     if (!product) continue
     const { dealCount } = await store.getCopyState(id)
     const base = `${publicUrl}/embeds/${id}`
     return { box: `${base}/where-to-buy/${product.gtin}`, grid: dealCount > 0 ? `${base}/deals` : null }
   }
-  return NOTHING
+  return NO_ADDRESSES
 }

@@ -1,16 +1,16 @@
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 import type { Context } from '../context.ts'
-import { measureState } from '../server-status.ts'
+import { updateStateGauges } from '../server-status.ts'
 import type { MetricValues } from './messages.ts'
 
 /** Metrics of a process, such as its memory: they carry the label `process` instead of being summed. */
-const OF_PROCESS = /^(?:process|nodejs)_|^vitrine_clock_difference_seconds$/
+const PER_PROCESS_METRIC = /^(?:process|nodejs)_|^vitrine_clock_difference_seconds$/
 
-export type MetricsPage = Awaited<ReturnType<Context['metrics']['print']>>
+export type MetricsPage = Awaited<ReturnType<Context['metrics']['render']>>
 
 /** A worker, as far as its metrics go. */
 type MeasuredWorker = Readonly<{
-  number: number
+  workerNumber: number
   /** As it sent them last. */
   values: MetricValues
   /** Ask the worker for its metrics; `false` when it did not answer in time. */
@@ -55,37 +55,39 @@ export class ClusterMetrics {
   }
 
   /** Keep the counters and histograms of a worker that has ended, so that the sums never fall. */
-  fold(ended: MetricValues): void {
-    const counters = ended.filter(
-      ({ name, type }) => ['counter', 'histogram'].includes(String(type)) && !OF_PROCESS.test(name),
+  fold(values: MetricValues): void {
+    const counters = values.filter(
+      ({ name, type }) => ['counter', 'histogram'].includes(String(type)) && !PER_PROCESS_METRIC.test(name),
     )
     const sum = AggregatorRegistry.aggregate([this.#folded, counters])
     this.#folded = sum.getMetricsAsArray() as unknown as MetricValues
   }
 
   /** Counters and histograms are summed, gauges as their own `aggregator` says. */
-  async print(): Promise<MetricsPage> {
-    const answers = await Promise.all([...this.#workers].map((worker) => worker.refreshValues()))
-    this.#timeouts.inc(answers.filter((isInTime) => !isInTime).length)
+  async render(): Promise<MetricsPage> {
+    const results = await Promise.all([...this.#workers].map((worker) => worker.refreshValues()))
+    this.#timeouts.inc(results.filter((isInTime) => !isInTime).length)
     this.#workerCount.set(this.#workers.size)
-    const primary = labelProcess(await collectValues(this.#context), 'primary')
+    const primary = addProcessLabel(await collectMetricValues(this.#context), 'primary')
     // No await from here on: a worker that ends is either among those that run or folded.
-    const parts = [...this.#workers].map(({ values, number }) => labelProcess(values, `worker-${number}`))
+    const parts = [...this.#workers].map(({ values, workerNumber }) =>
+      addProcessLabel(values, `worker-${workerNumber}`),
+    )
     const text = await AggregatorRegistry.aggregate([primary, ...parts, [...this.#folded]]).metrics()
     return { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text }
   }
 }
 
 /** The metrics of this process, with its own view of the shared state. */
-export async function collectValues(context: Context): Promise<MetricValues> {
-  await measureState(context)
+export async function collectMetricValues(context: Context): Promise<MetricValues> {
+  await updateStateGauges(context)
   return context.metrics.registry.getMetricsAsJSON()
 }
 
-function labelProcess(values: MetricValues, process: string): MetricValues {
+function addProcessLabel(values: MetricValues, process: string): MetricValues {
   return values.map((metric) => {
-    if (!OF_PROCESS.test(metric.name)) return metric
-    const labelled = metric.values.map((value) => ({ ...value, labels: { ...value.labels, process } }))
-    return { ...metric, aggregator: 'first' as const, values: labelled }
+    if (!PER_PROCESS_METRIC.test(metric.name)) return metric
+    const labelledValues = metric.values.map((value) => ({ ...value, labels: { ...value.labels, process } }))
+    return { ...metric, aggregator: 'first' as const, values: labelledValues }
   })
 }

@@ -10,7 +10,7 @@ export type WorkerParameters = Readonly<{
   /** The settings of the primary, also after a reload. */
   environment: Environment
   /** From 1; a worker that replaces another one has the same number. */
-  number: number
+  workerNumber: number
   /** The port that is listened on, whatever the settings ask for. */
   port: number
   publicUrl: string

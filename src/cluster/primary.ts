@@ -9,10 +9,10 @@ import { type WorkerExit, WorkerProcess, describeExit } from './worker-process.t
 
 type PrimaryOptions = Readonly<{
   context: Context
-  size: number
+  workerCount: number
   /** The compiled program of a worker. */
   workerFile: string
-  parameters: Omit<WorkerParameters, 'number'>
+  parameters: Omit<WorkerParameters, 'workerNumber'>
   readContent: Demo['readContent']
 }>
 
@@ -26,7 +26,7 @@ const REPLACED_TIMEOUT_MS: number = 9.75 * SECOND_MS
 const STOP_TIMEOUT_MS: number = 9.25 * SECOND_MS
 
 /** A place for one worker after the other. */
-type Slot = { readonly number: number; worker: WorkerProcess; readonly backoff: RestartBackoff }
+type Slot = { readonly workerNumber: number; worker: WorkerProcess; readonly backoff: RestartBackoff }
 
 /** Starts the workers, replaces those that end, reloads them on demand, and sums their metrics. */
 export class Primary {
@@ -49,9 +49,9 @@ export class Primary {
 
   /** Start all workers. Rejects with WorkerError when one does not come up. */
   async start(): Promise<void> {
-    for (let number = 1; number <= this.#options.size; number += 1) {
+    for (let workerNumber = 1; workerNumber <= this.#options.workerCount; workerNumber += 1) {
       const backoff = createRestartBackoff(this.#options.context.clock)
-      this.#slots.push({ number, backoff, worker: this.#launch(number) })
+      this.#slots.push({ workerNumber, backoff, worker: this.#launch(workerNumber) })
     }
     await Promise.all(this.#slots.map(({ worker }) => worker.ready))
     this.#isStarted = true
@@ -74,17 +74,21 @@ export class Primary {
     await Promise.all([...this.#running].map((worker) => worker.stop(message, STOP_TIMEOUT_MS)))
   }
 
-  #launch(number: number): WorkerProcess {
+  #launch(workerNumber: number): WorkerProcess {
     const { clock } = this.#options.context
-    const worker = new WorkerProcess({ number, clock, answer: (call) => this.#answer(call, number) })
+    const worker = new WorkerProcess({
+      workerNumber,
+      clock,
+      handleCall: (call) => this.#handleCall(call, workerNumber),
+    })
     this.#running.add(worker)
     void worker.exit.then((exit) => this.#onExit(worker, exit))
     return worker
   }
 
-  async #answer(call: WorkerCall, number: number): Promise<unknown> {
-    if (call === 'parameters') return { ...this.#options.parameters, number }
-    if (call === 'metrics-page') return this.#metrics.print()
+  async #handleCall(call: WorkerCall, workerNumber: number): Promise<unknown> {
+    if (call === 'parameters') return { ...this.#options.parameters, workerNumber }
+    if (call === 'metrics-page') return this.#metrics.render()
     if (call === 'content') return this.#options.readContent()
     return this.#options.context.adminLimiter.admit(call)
   }
@@ -95,42 +99,42 @@ export class Primary {
     const slot = this.#slots.find((slot) => slot.worker === worker)
     if (slot === undefined || this.#stopping.signal.aborted || !this.#isStarted) return
     this.#options.context.logger.error(
-      { worker: slot.number, pid: worker.pid, ...exit },
+      { worker: slot.workerNumber, pid: worker.pid, ...exit },
       `a worker ended (${describeExit(exit)}); it is replaced`,
     )
     await this.#replaceEnded(slot)
   }
 
   async #replaceEnded(slot: Slot): Promise<void> {
-    const ended = slot.worker
+    const endedWorker = slot.worker
     await this.#options.context.clock.wait(slot.backoff.nextMs(), this.#stopping.signal)
     // A reload may have filled the slot meanwhile.
-    if (this.#stopping.signal.aborted || slot.worker !== ended) return
+    if (this.#stopping.signal.aborted || slot.worker !== endedWorker) return
     this.#metrics.restarts.inc()
-    slot.backoff.noteStart()
-    slot.worker = this.#launch(slot.number)
+    slot.backoff.recordStart()
+    slot.worker = this.#launch(slot.workerNumber)
   }
 
   async #replaceAll(): Promise<void> {
     const { logger } = this.#options.context
     for (const slot of this.#slots) {
       if (this.#stopping.signal.aborted) return
-      const next = this.#launch(slot.number)
+      const newWorker = this.#launch(slot.workerNumber)
       try {
-        await next.ready
+        await newWorker.ready
       } catch (error) {
-        next.kill()
+        newWorker.kill()
         if (this.#stopping.signal.aborted) return
         this.#metrics.reloads.inc({ outcome: 'failed' })
-        const fields = { err: error, worker: slot.number }
+        const fields = { err: error, worker: slot.workerNumber }
         logger.error(fields, 'the reload stops: a new worker did not come up; the old ones stay')
         return
       }
-      const old = slot.worker
-      slot.worker = next
-      slot.backoff.noteStart()
+      const oldWorker = slot.worker
+      slot.worker = newWorker
+      slot.backoff.recordStart()
       const message = { type: 'stop', drainMs: REPLACED_DRAIN_MS, isServerStop: false } as const
-      await old.stop(message, REPLACED_TIMEOUT_MS)
+      await oldWorker.stop(message, REPLACED_TIMEOUT_MS)
     }
     this.#metrics.reloads.inc({ outcome: 'done' })
     logger.info({ workers: this.#slots.length }, 'every worker was replaced')

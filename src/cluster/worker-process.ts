@@ -20,10 +20,10 @@ const READY_TIMEOUT_MS: number = 30 * SECOND_MS
 const METRICS_TIMEOUT_MS: number = SECOND_MS
 
 type WorkerProcessOptions = Readonly<{
-  number: number
+  workerNumber: number
   clock: Clock
   /** Replies to a call of the worker. */
-  answer(call: WorkerCall): Promise<unknown>
+  handleCall(call: WorkerCall): Promise<unknown>
 }>
 
 /** How a worker ended: its exit code, or the signal that killed it. */
@@ -31,7 +31,7 @@ export type WorkerExit = Readonly<{ code: number | null; signal: string | null; 
 
 /** One worker, as its primary sees it. A worker that hangs is killed. */
 export class WorkerProcess {
-  readonly number: number
+  readonly workerNumber: number
   /** Rejects with WorkerError when the worker ends before. */
   readonly ready: Promise<void>
   readonly exit: Promise<WorkerExit>
@@ -46,20 +46,20 @@ export class WorkerProcess {
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options
-    this.number = options.number
+    this.workerNumber = options.workerNumber
     this.#worker = cluster.fork()
-    const ended = this.#exited.signal
-    this.#calls = createRpcChannel({ clock: options.clock, timeoutMs: METRICS_TIMEOUT_MS, ended })
+    const endSignal = this.#exited.signal
+    this.#calls = createRpcChannel({ clock: options.clock, timeoutMs: METRICS_TIMEOUT_MS, endSignal })
     // An error of the channel precedes the exit; without a listener it would be an uncaught exception.
     this.#worker.on('error', () => {})
     this.exit = this.#supervise()
     this.ready = new Promise((resolve, reject) => {
       this.#worker.on('message', (message: ToPrimary) => {
-        this.#take(message)
+        this.#onMessage(message)
         if (this.isReady) resolve()
       })
       void this.exit.then((exit) =>
-        reject(new WorkerError(`worker ${this.number} ended at its start: ${describeExit(exit)}`)),
+        reject(new WorkerError(`worker ${this.workerNumber} ended at its start: ${describeExit(exit)}`)),
       )
     })
     this.ready.catch(() => {})
@@ -100,7 +100,7 @@ export class WorkerProcess {
     await this.exit
   }
 
-  #take(message: ToPrimary): void {
+  #onMessage(message: ToPrimary): void {
     this.#missedHeartbeats = 0
     if (message.type === 'ready') this.isReady = true
     else if (message.type === 'ended') this.values = message.values
@@ -109,21 +109,21 @@ export class WorkerProcess {
   }
 
   async #reply(id: number, call: WorkerCall): Promise<void> {
-    const value = await this.#options.answer(call).catch(() => undefined)
+    const value = await this.#options.handleCall(call).catch(() => undefined)
     this.send({ type: 'reply', id, value })
   }
 
   /** Count heartbeats, not time: neither a clock that was set nor a machine that slept makes a worker look hung. */
   #supervise(): Promise<WorkerExit> {
-    const looking = setInterval(() => {
+    const heartbeatTimer = setInterval(() => {
       this.#missedHeartbeats += 1
       if (this.#isHung()) this.kill()
     }, HEARTBEAT_MS)
-    const starting = setTimeout(() => this.isReady || this.kill(), READY_TIMEOUT_MS)
+    const readyTimer = setTimeout(() => this.isReady || this.kill(), READY_TIMEOUT_MS)
     return new Promise((resolve) => {
       this.#worker.once('exit', (code, signal) => {
-        clearInterval(looking)
-        clearTimeout(starting)
+        clearInterval(heartbeatTimer)
+        clearTimeout(readyTimer)
         this.#exited.abort()
         resolve({ code, signal, isHung: this.#isHung() })
       })

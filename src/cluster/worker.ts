@@ -1,5 +1,5 @@
 import { createApp } from '../app.ts'
-import { createFixedKey, openKeySource } from '../config/key-source.ts'
+import { createFixedKeySource, openKeySource } from '../config/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { parseConfig } from '../config/config.ts'
 import { Secret } from '../config/secrets.ts'
@@ -11,7 +11,7 @@ import { createRpcChannel } from '../lib/rpc-channel.ts'
 import { createShutdown } from '../lib/shutdown.ts'
 import { createLogger } from '../observability/logger.ts'
 import { openReadThread } from '../storage/long-reads.ts'
-import { type MetricsPage, collectValues } from './cluster-metrics.ts'
+import { type MetricsPage, collectMetricValues } from './cluster-metrics.ts'
 import {
   HEARTBEAT_MS,
   type ToPrimary,
@@ -24,34 +24,34 @@ import {
 const REPLY_TIMEOUT_MS: number = 3 * SECOND_MS
 
 /** The reason of a stop that the primary asked for. */
-const PRIMARY_STOP = 'stop'
+const PRIMARY_STOP_REASON = 'stop'
 
 let logger = createLogger({ level: 'fatal' })
 const shutdown = createShutdown((fields, message) => logger.fatal(fields, message))
 const calls = createRpcChannel({ clock: systemClock, timeoutMs: REPLY_TIMEOUT_MS })
-let running: Readonly<{ context: Context; server: HttpServer }> | undefined
+let active: Readonly<{ context: Context; server: HttpServer }> | undefined
 let isServerStopping = false
 
-function send(message: ToPrimary, whenSent: () => void = () => {}): void {
+function send(message: ToPrimary, onSent: () => void = () => {}): void {
   // The primary may have gone in the same moment.
-  if (process.connected) process.send?.(message, undefined, undefined, whenSent)
-  else whenSent()
+  if (process.connected) process.send?.(message, undefined, undefined, onSent)
+  else onSent()
 }
 
 const callPrimary = (call: WorkerCall): Promise<unknown> =>
   calls.call((id) => send({ type: 'call', id, call }))
 
 /** Load what the sample data shows; `readContent` asks the embedded catalog, `publicUrl` is where its pictures are. */
-type LoadDemo = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
+type DemoLoader = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
 
 /** Build everything, then listen: every connection is served at once. */
-async function start(loadDemo: LoadDemo): Promise<void> {
+async function start(loadDemo: DemoLoader): Promise<void> {
   const parameters = (await callPrimary('parameters')) as WorkerParameters | undefined
   if (parameters === undefined) throw new WorkerError('the primary did not say what to serve')
   const { environment, publicUrl, baseUrl, identity, embeddedKey } = parameters
   const { config, secrets } = parseConfig(environment)
-  logger = createLogger({ level: config.logLevel }).child({ worker: parameters.number })
-  const key = embeddedKey === null ? openKeySource(secrets) : createFixedKey(new Secret(embeddedKey))
+  logger = createLogger({ level: config.logLevel }).child({ worker: parameters.workerNumber })
+  const key = embeddedKey === null ? openKeySource(secrets) : createFixedKeySource(new Secret(embeddedKey))
   const context = await createContext({
     catalog: { baseUrl, identity, key },
     demo: embeddedKey === null ? null : await loadDemo(publicUrl, readContent),
@@ -62,16 +62,16 @@ async function start(loadDemo: LoadDemo): Promise<void> {
     publicUrl,
     walkRunner: null,
     openLongReads: openReadThread,
-    worker: parameters.number,
+    worker: parameters.workerNumber,
   })
-  const metrics = { ...context.metrics, print: readMetricsPage }
+  const metrics = { ...context.metrics, render: readMetricsPage }
   const app = createApp({ ...context, metrics, adminLimiter: { admit } }, () => isServerStopping)
   const server = await listenHttp(config.host, parameters.port, systemClock).catch(async (error: unknown) => {
     await context.dispose()
     throw error
   })
-  server.answerWith(app)
-  running = { context, server }
+  server.setHandler(app)
+  active = { context, server }
   send({ type: 'ready' })
 }
 
@@ -95,34 +95,34 @@ async function admit(attempt: AdminAttempt): Promise<number> {
 }
 
 async function refreshKey(): Promise<void> {
-  if (await running?.context.key.refresh()) running?.context.gate.liftKeyPause()
+  if (await active?.context.key.refresh()) active?.context.callPolicy.endKeyPause()
 }
 
 async function replyWithMetrics(id: number): Promise<void> {
-  const value = running && (await collectValues(running.context).catch(() => undefined))
+  const value = active && (await collectMetricValues(active.context).catch(() => undefined))
   send({ type: 'reply', id, value })
 }
 
-const exit = (): never => process.exit(shutdown.toExitCode(0))
+const exitProcess = (): never => process.exit(shutdown.toExitCode(0))
 
 /** Let responses under way end, then send what was counted. */
-async function end(drainMs: number): Promise<void> {
-  if (running === undefined) return exit()
-  const { context, server } = running
+async function shutDown(drainMs: number): Promise<void> {
+  if (active === undefined) return exitProcess()
+  const { context, server } = active
   await server.stop(drainMs)
-  const values = await collectValues(context).catch(() => [])
+  const values = await collectMetricValues(context).catch(() => [])
   await context.dispose()
-  send({ type: 'ended', values }, exit)
+  send({ type: 'ended', values }, exitProcess)
 }
 
 /** Serve HTTP until the primary says to stop or has gone: the whole life of this process. */
-export async function runWorker(loadDemo: LoadDemo): Promise<void> {
+export async function runWorker(loadDemo: DemoLoader): Promise<void> {
   // Terminals and service managers signal the whole process group; the primary decides what follows.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('message', onMessage)
   // An uncaught error ends the worker without a word of the primary.
   shutdown.signal.addEventListener('abort', () => {
-    if (shutdown.signal.reason !== PRIMARY_STOP) void end(0)
+    if (shutdown.signal.reason !== PRIMARY_STOP_REASON) void shutDown(0)
   })
   setInterval(() => send({ type: 'heartbeat' }), HEARTBEAT_MS).unref()
   try {
@@ -140,7 +140,7 @@ function onMessage(message: ToWorker): void {
   else if (message.type === 'refresh-key') void refreshKey()
   else if (!shutdown.signal.aborted) {
     isServerStopping = message.isServerStop
-    shutdown.stopFor(PRIMARY_STOP)
-    void end(message.drainMs)
+    shutdown.begin(PRIMARY_STOP_REASON)
+    void shutDown(message.drainMs)
   }
 }

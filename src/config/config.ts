@@ -25,7 +25,7 @@ const KUBERNETES_PORT_VALUE = /^(?:tcp|udp|sctp):\/\//
 const PORT_NAME = 'PORT'
 
 /** A setting with a default always has a value; `null`: not set. */
-type Values = {
+type SettingValues = {
   [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T, infer Fallback>
     ? T | (null extends Fallback ? null : never)
     : never
@@ -36,12 +36,12 @@ type Values = {
  * @throws ConfigError that lists every unknown, missing or malformed name, and never a value.
  */
 export function parseConfig(environment: Environment): Readonly<{ config: Config; secrets: Secrets }> {
-  const given = collectGiven(environment)
-  const problems = [...given.keys()]
+  const rawValues = collectRawValues(environment)
+  const problems = [...rawValues.keys()]
     .filter((name) => name !== PORT_NAME && !Object.hasOwn(SETTINGS, name))
     .map((name) => `${name}: there is no such setting (docs/operate/configuration.md lists them)`)
-  const values = readValues(given, problems)
-  checkPartners(values, problems)
+  const values = parseValues(rawValues, problems)
+  checkCombinations(values, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   const secrets = {
     catalogKey: values.VITRINE_CATALOG_KEY,
@@ -51,37 +51,39 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
   return { config: toConfig(values), secrets: Object.freeze(secrets) }
 }
 
-function collectGiven(environment: Environment): Map<string, string> {
-  const given = new Map<string, string>()
+function collectRawValues(environment: Environment): Map<string, string> {
+  const rawValues = new Map<string, string>()
   for (const [name, text] of Object.entries(environment)) {
     if (name.startsWith('VITRINE_') && text !== undefined && text !== '' && !isFromKubernetes(name, text))
-      given.set(name, text)
+      rawValues.set(name, text)
   }
   const port = environment[PORT_NAME]
-  if (!given.has('VITRINE_PORT') && port !== undefined && port !== '') given.set(PORT_NAME, port)
-  return given
+  if (!rawValues.has('VITRINE_PORT') && port !== undefined && port !== '') rawValues.set(PORT_NAME, port)
+  return rawValues
 }
 
 function isFromKubernetes(name: string, text: string): boolean {
   return KUBERNETES_NAME.test(name) || (name.endsWith('_PORT') && KUBERNETES_PORT_VALUE.test(text))
 }
 
-function readValues(given: ReadonlyMap<string, string>, problems: string[]): Values {
+function parseValues(rawValues: ReadonlyMap<string, string>, problems: string[]): SettingValues {
   const entries = Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
-    const givenName = name === 'VITRINE_PORT' && given.has(PORT_NAME) ? PORT_NAME : name
-    const text = given.get(givenName) ?? setting.fallback
+    const usedName = name === 'VITRINE_PORT' && rawValues.has(PORT_NAME) ? PORT_NAME : name
+    const text = rawValues.get(usedName) ?? setting.defaultText
     if (text === null) return [name, null]
-    const { reader } = setting
-    const value = reader.read(text)
-    const fault = value === undefined ? reader.explain?.(text) : undefined
+    const { parser } = setting
+    const value = parser.parse(text)
+    const explanation = value === undefined ? parser.explainError?.(text) : undefined
     if (value === undefined)
-      problems.push(`${givenName}: ${fault === undefined ? '' : `${fault}; `}expected ${reader.expects}`)
+      problems.push(
+        `${usedName}: ${explanation === undefined ? '' : `${explanation}; `}expected ${parser.expects}`,
+      )
     return [name, value]
   })
-  return Object.fromEntries(entries) as Values
+  return Object.fromEntries(entries) as SettingValues
 }
 
-function checkPartners(values: Values, problems: string[]): void {
+function checkCombinations(values: SettingValues, problems: string[]): void {
   const hasKey = values.VITRINE_CATALOG_KEY !== null || values.VITRINE_CATALOG_KEY_FILE !== null
   if (values.VITRINE_CATALOG_URL !== null && !hasKey)
     problems.push('VITRINE_CATALOG_URL: needs VITRINE_CATALOG_KEY or VITRINE_CATALOG_KEY_FILE beside it')
@@ -92,7 +94,7 @@ function checkPartners(values: Values, problems: string[]): void {
 }
 
 /** `null`: not set. What each setting means is in `SETTINGS`. */
-function toConfig(values: Values) {
+function toConfig(values: SettingValues) {
   const url = values.VITRINE_CATALOG_URL
   return Object.freeze({
     catalog: url === null ? ({ kind: 'embedded' } as const) : ({ kind: 'remote', url } as const),

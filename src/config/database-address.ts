@@ -1,6 +1,6 @@
 import { StoreError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
-import { type Reader, oneOf, wholeNumber } from './readers.ts'
+import { type ValueParser, oneOf, wholeNumber } from './parsers.ts'
 import { Secret } from './secrets.ts'
 
 export type SqliteAddress = Readonly<{ kind: 'sqlite'; path: string }>
@@ -40,41 +40,41 @@ const DEFAULT_PORT = 5432
 const MAX_POOL_SIZE = 1_000
 const MAX_TIMEOUT_MS = 60_000
 
-export const databaseAddress: Reader<DatabaseAddress> = {
+export const databaseAddressParser: ValueParser<DatabaseAddress> = {
   expects:
     'sqlite:PATH of a file, for example sqlite:data/vitrine.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE with user and password percent-encoded (after "?": sslmode=disable, require, verify-ca or verify-full; sslrootcert; pool_size from 2; connect_timeout_ms; statement_timeout_ms; application_name; host)',
-  read(text) {
-    const server = readServer(text)
-    if (server !== undefined) return typeof server === 'string' ? undefined : server
+  parse(text) {
+    const parsed = parsePostgresAddress(text)
+    if (parsed !== undefined) return typeof parsed === 'string' ? undefined : parsed
     const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
     // In memory, the walk's thread and other processes would each have a database of their own.
     return path === undefined || path === ':memory:' ? undefined : { kind: 'sqlite', path }
   },
-  explain(text) {
-    const server = readServer(text)
-    return typeof server === 'string' ? server : undefined
+  explainError(text) {
+    const parsed = parsePostgresAddress(text)
+    return typeof parsed === 'string' ? parsed : undefined
   },
 }
 
 /** An address as a text that travels to another thread of this process; with its password, so nowhere else. */
-export function toDatabaseText(address: DatabaseAddress): string {
+export function serializeDatabaseAddress(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? `sqlite:${address.path}` : address.text.reveal()
 }
 
 /** The address of such a text. @throws StoreError when the text is not an address. */
-export function parseDatabaseText(text: string): DatabaseAddress {
-  const address = databaseAddress.read(text)
+export function parseSerializedAddress(text: string): DatabaseAddress {
+  const address = databaseAddressParser.parse(text)
   if (address === undefined) throw new StoreError('the address of a database was lost on its way to a thread')
   return address
 }
 
 /** What may be told to anybody: a file, or a server without user and password. */
-export function labelDatabase(address: DatabaseAddress): string {
+export function describeDatabase(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? address.path : address.label
 }
 
 /** Return the address of a server, or what is wrong with it; `undefined` for another kind of address. */
-function readServer(text: string): PostgresAddress | string | undefined {
+function parsePostgresAddress(text: string): PostgresAddress | string | undefined {
   if (!/^postgres(?:ql)?:/i.test(text)) return undefined
   const url = parseUrl(text)
   if (url === undefined)
@@ -83,8 +83,8 @@ function readServer(text: string): PostgresAddress | string | undefined {
   const parameters = url.searchParams
   const parts = decodeAll([url.pathname.slice(1), url.username, url.password])
   const host = parameters.get('host') ?? url.hostname.replace(/^\[|\]$/g, '')
-  const fault = findParameterFault(parameters) ?? findPartFault(parts, host)
-  if (fault !== undefined) return fault
+  const problem = findParameterProblem(parameters) ?? findPartProblem(parts, host)
+  if (problem !== undefined) return problem
   const [database, user, password] = parts as readonly [string, string, string]
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
   return {
@@ -96,11 +96,11 @@ function readServer(text: string): PostgresAddress | string | undefined {
     database,
     user,
     password: password === '' ? null : new Secret(password),
-    ...readOptions(parameters),
+    ...parseConnectionOptions(parameters),
   }
 }
 
-function readOptions(parameters: URLSearchParams) {
+function parseConnectionOptions(parameters: URLSearchParams) {
   return {
     tls: (parameters.get('sslmode') ?? 'disable') as TlsMode,
     tlsRootFile: parameters.get('sslrootcert'),
@@ -120,33 +120,33 @@ function decodeAll(texts: readonly string[]): readonly string[] {
   }
 }
 
-function findPartFault([database, user]: readonly string[], host: string): string | undefined {
+function findPartProblem([database, user]: readonly string[], host: string): string | undefined {
   if (database === undefined) return '"%" in user, password or database has to be written %25'
-  const missing = Object.entries({ host, user, database }).find(([, part]) => part === '')?.[0]
-  if (missing !== undefined) return `the ${missing} is missing`
+  const missingPart = Object.entries({ host, user, database }).find(([, part]) => part === '')?.[0]
+  if (missingPart !== undefined) return `the ${missingPart} is missing`
   return database.includes('/') ? 'the database has a "/" in its name' : undefined
 }
 
 /** Can a parameter be that? */
-const PARAMETERS: Readonly<Record<string, (text: string) => boolean>> = {
-  sslmode: accepts(oneOf(TLS_MODES)),
+const PARAMETER_CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
+  sslmode: toCheck(oneOf(TLS_MODES)),
   sslrootcert: (text) => text !== '',
-  pool_size: accepts(wholeNumber(2, MAX_POOL_SIZE)),
-  connect_timeout_ms: accepts(wholeNumber(1, MAX_TIMEOUT_MS)),
-  statement_timeout_ms: accepts(wholeNumber(1, MAX_TIMEOUT_MS)),
+  pool_size: toCheck(wholeNumber(2, MAX_POOL_SIZE)),
+  connect_timeout_ms: toCheck(wholeNumber(1, MAX_TIMEOUT_MS)),
+  statement_timeout_ms: toCheck(wholeNumber(1, MAX_TIMEOUT_MS)),
   application_name: (text) => /^[\x21-\x7e]{1,63}$/.test(text),
   host: (text) => text.startsWith('/'),
 }
 
-function accepts({ read }: Reader<unknown>): (text: string) => boolean {
-  return (text) => read(text) !== undefined
+function toCheck({ parse }: ValueParser<unknown>): (text: string) => boolean {
+  return (text) => parse(text) !== undefined
 }
 
-function findParameterFault(given: URLSearchParams): string | undefined {
-  for (const [name, text] of given) {
-    if (!Object.hasOwn(PARAMETERS, name)) return 'there is an unknown parameter after "?"'
-    if (given.getAll(name).length > 1) return `${name} is given twice`
-    if (PARAMETERS[name]?.(text) !== true) return `${name} cannot be that`
+function findParameterProblem(parameters: URLSearchParams): string | undefined {
+  for (const [name, text] of parameters) {
+    if (!Object.hasOwn(PARAMETER_CHECKS, name)) return 'there is an unknown parameter after "?"'
+    if (parameters.getAll(name).length > 1) return `${name} is given twice`
+    if (PARAMETER_CHECKS[name]?.(text) !== true) return `${name} cannot be that`
   }
   return undefined
 }

@@ -15,19 +15,19 @@ export type KeySource = Readonly<{
  * @throws ConfigError when there is none, or when its file cannot be read or holds no usable key.
  */
 export function openKeySource({ catalogKey, catalogKeyFile }: Omit<Secrets, 'adminPassword'>): KeySource {
-  if (catalogKeyFile !== null) return openKeyFile(catalogKeyFile)
+  if (catalogKeyFile !== null) return openKeyFileSource(catalogKeyFile)
   if (catalogKey === null) throw new ConfigError(['VITRINE_CATALOG_URL: needs a key'])
-  return createFixedKey(catalogKey)
+  return createFixedKeySource(catalogKey)
 }
 
 /** A key that never changes while the process lives. */
-export function createFixedKey(key: Secret): KeySource {
+export function createFixedKeySource(key: Secret): KeySource {
   return { current: () => key, refresh: () => Promise.resolve(false) }
 }
 
 /** A key in a file, so that it can be rotated without a restart. */
-function openKeyFile(path: string): KeySource {
-  let key = readKey(path)
+function openKeyFileSource(path: string): KeySource {
+  let key = readKeyFile(path)
   return {
     current: () => key,
     async refresh() {
@@ -39,7 +39,7 @@ function openKeyFile(path: string): KeySource {
   }
 }
 
-function readKey(path: string): Secret {
+function readKeyFile(path: string): Secret {
   let text: string
   try {
     text = readFileSync(path, 'utf8')

@@ -1,31 +1,31 @@
 import { inspect } from 'node:util'
 
 /** Shorter values are words that stand in any text; to hide them would make lines unreadable and tell what they are. */
-const MIN_HIDDEN_CHARACTERS = 6
+const MIN_REDACTED_CHARACTERS = 6
 
 /** Every value that was made a secret in this process, as it is and as JSON writes it; the longest first. */
-let known: readonly string[] = []
+let redactedValues: readonly string[] = []
 
 /** A text without any value that was made a secret: the last net under what is logged. */
-export function hideSecrets(text: string): string {
-  let hidden = text
-  for (const value of known) {
-    if (!hidden.includes(value)) continue
+export function redactSecrets(text: string): string {
+  let redacted = text
+  for (const value of redactedValues) {
+    if (!redacted.includes(value)) continue
     // A secret of digits may stand in longer numbers by chance.
-    hidden = /^\d+$/.test(value)
-      ? hidden.replace(new RegExp(`(?<!\\d)${value}(?!\\d)`, 'g'), HIDDEN)
-      : hidden.replaceAll(value, HIDDEN)
+    redacted = /^\d+$/.test(value)
+      ? redacted.replace(new RegExp(`(?<!\\d)${value}(?!\\d)`, 'g'), REDACTED)
+      : redacted.replaceAll(value, REDACTED)
   }
-  return hidden
+  return redacted
 }
 
-const HIDDEN = '[redacted]'
+const REDACTED = '[redacted]'
 
 /** JSON within a line of JSON writes it a third way. A secret that begins with another one comes before it. */
-function hideFromNowOn(value: string): void {
-  const inJson = JSON.stringify(value).slice(1, -1)
-  const forms = [value, inJson, JSON.stringify(inJson).slice(1, -1)]
-  known = [...new Set([...known, ...forms])].sort((a, b) => b.length - a.length)
+function registerSecret(value: string): void {
+  const jsonText = JSON.stringify(value).slice(1, -1)
+  const variants = [value, jsonText, JSON.stringify(jsonText).slice(1, -1)]
+  redactedValues = [...new Set([...redactedValues, ...variants])].sort((a, b) => b.length - a.length)
 }
 
 /**
@@ -37,7 +37,7 @@ export class Secret {
 
   constructor(value: string) {
     this.#value = value
-    if (value.length >= MIN_HIDDEN_CHARACTERS) hideFromNowOn(value)
+    if (value.length >= MIN_REDACTED_CHARACTERS) registerSecret(value)
   }
 
   /** The secret itself. Never put the result into an error, a log line or an answer. */
@@ -46,15 +46,15 @@ export class Secret {
   }
 
   toString(): string {
-    return HIDDEN
+    return REDACTED
   }
 
   toJSON(): string {
-    return HIDDEN
+    return REDACTED
   }
 
   [inspect.custom](): string {
-    return HIDDEN
+    return REDACTED
   }
 }
 

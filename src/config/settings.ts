@@ -1,6 +1,6 @@
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../clock.ts'
-import { databaseAddress } from './database-address.ts'
-import * as readers from './readers.ts'
+import { databaseAddressParser } from './database-address.ts'
+import * as parsers from './parsers.ts'
 
 /** Log levels of pino, from quiet to loud. */
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
@@ -12,10 +12,10 @@ export type CacheTagHeader = (typeof CACHE_TAG_HEADERS)[number]
 
 /** One setting: its reader, its default as text (read the same way), and its meaning for the documentation. */
 export type Setting<T, Fallback extends string | null = string | null> = Readonly<{
-  reader: readers.Reader<T>
+  parser: parsers.ValueParser<T>
   /** Default as text; `null`: none. */
-  fallback: Fallback
-  meaning: string
+  defaultText: Fallback
+  description: string
 }>
 
 /** Largest byte setting, 1 TiB: a larger number is a typing error. */
@@ -27,162 +27,167 @@ const MAX_SECONDS: number = 3_650 * DAY_SECONDS
 /** Maximum number of workers: each one needs its own memory. */
 const MAX_WORKERS = 64
 
-function setting<T, Fallback extends string | null>(
-  reader: readers.Reader<T>,
-  fallback: Fallback,
-  meaning: string,
+function defineSetting<T, Fallback extends string | null>(
+  parser: parsers.ValueParser<T>,
+  defaultText: Fallback,
+  description: string,
 ): Setting<T, Fallback> {
-  return { reader, fallback, meaning }
+  return { parser, defaultText, description }
 }
 
-function number(min: number, max: number, fallback: number, meaning: string): Setting<number, string> {
-  return setting(readers.wholeNumber(min, max), String(fallback), meaning)
+function defineNumber(
+  min: number,
+  max: number,
+  defaultNumber: number,
+  description: string,
+): Setting<number, string> {
+  return defineSetting(parsers.wholeNumber(min, max), String(defaultNumber), description)
 }
 
-function seconds(fallbackSeconds: number, meaning: string): Setting<number, string> {
-  return number(1, MAX_SECONDS, fallbackSeconds, meaning)
+function defineSeconds(defaultSeconds: number, description: string): Setting<number, string> {
+  return defineNumber(1, MAX_SECONDS, defaultSeconds, description)
 }
 
 /** Every setting by name, in the order of docs/operate/configuration.md. `PORT` is used if `VITRINE_PORT` is not set. */
 export const SETTINGS = {
-  VITRINE_CATALOG_URL: setting(
-    readers.httpAddress,
+  VITRINE_CATALOG_URL: defineSetting(
+    parsers.httpAddress,
     null,
     'base URL of the catalog; if not set, the embedded catalog service runs with sample data',
   ),
-  VITRINE_CATALOG_KEY: setting(readers.secretText, null, 'API key of the catalog'),
-  VITRINE_CATALOG_KEY_FILE: setting(
-    readers.anyText,
+  VITRINE_CATALOG_KEY: defineSetting(parsers.secretText, null, 'API key of the catalog'),
+  VITRINE_CATALOG_KEY_FILE: defineSetting(
+    parsers.anyText,
     null,
     'file with the API key; read again after a 401 and on SIGHUP, so that a new key needs no restart',
   ),
-  VITRINE_HOST: setting(readers.anyText, '127.0.0.1', 'address to listen on'),
-  VITRINE_PORT: setting(
-    readers.wholeNumber(0, 65_535),
+  VITRINE_HOST: defineSetting(parsers.anyText, '127.0.0.1', 'address to listen on'),
+  VITRINE_PORT: defineSetting(
+    parsers.wholeNumber(0, 65_535),
     '3000',
     'port to listen on; 0 chooses a free one; if not set, `PORT` is used',
   ),
-  VITRINE_PUBLIC_URL: setting(
-    readers.httpAddress,
+  VITRINE_PUBLIC_URL: defineSetting(
+    parsers.httpAddress,
     null,
     'public address of this server, with its path if it has one; default: `http://HOST:PORT`',
   ),
-  VITRINE_DATABASE_URL: setting(
-    databaseAddress,
+  VITRINE_DATABASE_URL: defineSetting(
+    databaseAddressParser,
     'sqlite:data/vitrine.db',
     'database of the stored copy; a copy belongs to its catalog address',
   ),
-  VITRINE_CATALOG_DATABASE_URL: setting(
-    databaseAddress,
+  VITRINE_CATALOG_DATABASE_URL: defineSetting(
+    databaseAddressParser,
     'sqlite:data/catalog.db',
     'database of the embedded catalog service and of `vitrine catalog …`; several `catalog serve` can share one on PostgreSQL',
   ),
-  VITRINE_CHANNELS: setting(
-    readers.uuidList,
+  VITRINE_CHANNELS: defineSetting(
+    parsers.uuidList,
     null,
     'ids of the channels to serve; default: all channels of the key',
   ),
-  VITRINE_FRAME_ANCESTORS: setting(
-    readers.originList,
+  VITRINE_FRAME_ANCESTORS: defineSetting(
+    parsers.originList,
     null,
     'origins that may frame the embeds, in addition to the address of each channel; `*` allows all, also local files',
   ),
-  VITRINE_FRESH_SECONDS: setting(
-    readers.wholeNumber(1, 5 * MINUTE_SECONDS),
+  VITRINE_FRESH_SECONDS: defineSetting(
+    parsers.wholeNumber(1, 5 * MINUTE_SECONDS),
     String(5 * MINUTE_SECONDS),
     'maximum age of fresh data, which is served without a catalog call',
   ),
-  VITRINE_STALE_SECONDS: seconds(
+  VITRINE_STALE_SECONDS: defineSeconds(
     HOUR_SECONDS,
     'maximum age of stale data, which is served at once and refreshed in the background',
   ),
-  VITRINE_RESCUE_SECONDS: seconds(
+  VITRINE_RESCUE_SECONDS: defineSeconds(
     7 * DAY_SECONDS,
     'maximum age of older data, which is served if the catalog call fails or takes too long',
   ),
-  VITRINE_VISITOR_TIMEOUT_MS: setting(
-    readers.wholeNumber(1, 10_000),
+  VITRINE_VISITOR_TIMEOUT_MS: defineSetting(
+    parsers.wholeNumber(1, 10_000),
     '800',
     'maximum time that a visitor waits; the catalog call continues in the background',
   ),
-  VITRINE_NOT_FOUND_SECONDS: seconds(
+  VITRINE_NOT_FOUND_SECONDS: defineSeconds(
     5 * MINUTE_SECONDS,
     'how long a 404 of the catalog for a product is cached',
   ),
-  VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: setting(
-    readers.wholeNumber(0, 1_000_000),
+  VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: defineSetting(
+    parsers.wholeNumber(0, 1_000_000),
     '600',
     'maximum catalog calls an hour for products that are not in the stored copy',
   ),
-  VITRINE_PRICE_MAX_AGE_SECONDS: seconds(
+  VITRINE_PRICE_MAX_AGE_SECONDS: defineSeconds(
     DAY_SECONDS,
     'maximum age of a price; afterwards the link says "See price at shop"',
   ),
-  VITRINE_CACHE_MAX_BYTES: number(
+  VITRINE_CACHE_MAX_BYTES: defineNumber(
     1,
     MAX_BYTES,
     64 * 1024 ** 2,
     'maximum size of the in-memory caches of a process',
   ),
-  VITRINE_CACHE_MAX_ENTRIES: number(
+  VITRINE_CACHE_MAX_ENTRIES: defineNumber(
     1,
     100_000_000,
     20_000,
     'maximum number of entries in the in-memory caches of a process',
   ),
-  VITRINE_CACHE_TAG_HEADER: setting(
-    readers.headerName(CACHE_TAG_HEADERS),
+  VITRINE_CACHE_TAG_HEADER: defineSetting(
+    parsers.headerName(CACHE_TAG_HEADERS),
     null,
     'response header with tags by which a shared cache can purge (docs/operate/cdn.md); default: no header',
   ),
-  VITRINE_SYNC_CRON: setting(
-    readers.cronPattern,
+  VITRINE_SYNC_CRON: defineSetting(
+    parsers.cronPattern,
     '7 * * * *',
     'when to walk the whole catalog (UTC); a start without a stored copy also walks; `off`: only `vitrine sync` walks',
   ),
-  VITRINE_CATALOG_DAILY_LIMIT: setting(
-    readers.wholeNumber(1, 1_000_000_000),
+  VITRINE_CATALOG_DAILY_LIMIT: defineSetting(
+    parsers.wholeNumber(1, 1_000_000_000),
     null,
     'daily request limit of the plan: walks use at most 50 %, refreshes 40 %, first look-ups the rest; if not set, it is learned from the first 429',
   ),
-  VITRINE_CATALOG_TIMEOUT_MS: setting(
-    readers.wholeNumber(1, 600_000),
+  VITRINE_CATALOG_TIMEOUT_MS: defineSetting(
+    parsers.wholeNumber(1, 600_000),
     '5000',
     'maximum time of a catalog call: connection, headers and body',
   ),
-  VITRINE_CATALOG_MAX_BYTES: number(
+  VITRINE_CATALOG_MAX_BYTES: defineNumber(
     1,
     MAX_BYTES,
     8 * 1024 ** 2,
     'maximum size of a catalog response after decompression',
   ),
-  VITRINE_WORKERS: setting(
-    readers.workerCount(MAX_WORKERS),
+  VITRINE_WORKERS: defineSetting(
+    parsers.workerCount(MAX_WORKERS),
     '1',
     'number of processes that serve requests, each with its own caches; `auto`: one for each CPU core',
   ),
-  VITRINE_LOCALE: setting(readers.localeTag, 'en', 'language of widgets without a `locale` option'),
-  VITRINE_CURRENCY: setting(
-    readers.currencyCode,
+  VITRINE_LOCALE: defineSetting(parsers.localeTag, 'en', 'language of widgets without a `locale` option'),
+  VITRINE_CURRENCY: defineSetting(
+    parsers.currencyCode,
     null,
     'currency of widgets without a `currency` option; default: the currency of most offers',
   ),
-  VITRINE_DISCLOSURE: setting(
-    readers.disclosureLine,
+  VITRINE_DISCLOSURE: defineSetting(
+    parsers.disclosureLine,
     null,
     'advertising disclosure; default: the text of the language; `off`: none',
   ),
-  VITRINE_ADMIN_PASSWORD: setting(
-    readers.secretText,
+  VITRINE_ADMIN_PASSWORD: defineSetting(
+    parsers.secretText,
     null,
     'HTTP Basic password (user `admin`) of `/studio`, `/metrics` and the detail of `/readyz`',
   ),
-  VITRINE_TRUST_PROXY: setting(
-    readers.proxyTrust,
+  VITRINE_TRUST_PROXY: defineSetting(
+    parsers.proxyTrust,
     'false',
     'number of proxies in front of the server, or their addresses (`trust proxy` of Express); `true` trusts every `X-Forwarded-For`, also those that visitors make up, so wrong admin passwords are then counted by the address of the connection',
   ),
-  VITRINE_LOG_LEVEL: setting(readers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
+  VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>
 
 /** The name of a setting. */

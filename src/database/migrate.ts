@@ -1,7 +1,7 @@
 import { type Kysely, type Migration, type Transaction, sql } from 'kysely'
 import { systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError, VitrineError } from '../errors.ts'
-import { retryConflicts } from './transact.ts'
+import { retryConflicts } from './transaction.ts'
 
 /** Migrations by name, applied in the order of their names. */
 export type Migrations = Readonly<Record<string, Migration>>
@@ -17,7 +17,7 @@ export async function migrateDatabase<T>(database: Kysely<T>, migrations: Migrat
   try {
     await database.transaction().execute(async (transaction) => {
       await createMigrationTable(transaction)
-      await applyMissing(transaction, migrations)
+      await applyPending(transaction, migrations)
     })
   } catch (error) {
     if (error instanceof VitrineError) throw error
@@ -40,13 +40,13 @@ export async function migratePostgres<T>(
   await retryConflicts(async () => {
     await sql`create schema if not exists ${sql.ref(schema)}`.execute(database)
     await createMigrationTable(database)
-    await sql`create table if not exists migration_turn (id integer primary key)`.execute(database)
-    await sql`insert into migration_turn (id) values (1) on conflict (id) do nothing`.execute(database)
+    await sql`create table if not exists migration_lock (id integer primary key)`.execute(database)
+    await sql`insert into migration_lock (id) values (1) on conflict (id) do nothing`.execute(database)
   })
   await retryConflicts(() =>
     database.transaction().execute(async (transaction) => {
-      await sql`select id from migration_turn for update`.execute(transaction)
-      await applyMissing(transaction, migrations)
+      await sql`select id from migration_lock for update`.execute(transaction)
+      await applyPending(transaction, migrations)
     }),
   )
 }
@@ -73,7 +73,7 @@ async function listApplied<T>(database: Kysely<T>): Promise<ReadonlySet<string>>
   return new Set(rows.map(({ name }) => name))
 }
 
-async function applyMissing<T>(transaction: Transaction<T>, migrations: Migrations): Promise<void> {
+async function applyPending<T>(transaction: Transaction<T>, migrations: Migrations): Promise<void> {
   const applied = await listApplied(transaction)
   if ([...applied].some((name) => !Object.hasOwn(migrations, name)))
     throw new StoreNewerError('the database was made by a newer version of Vitrine; nothing was changed')

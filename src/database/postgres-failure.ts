@@ -1,4 +1,4 @@
-import { listCauses } from './causes.ts'
+import { listCauses } from './error-causes.ts'
 
 /**
  * Failures of a server that speaks PostgreSQL's protocol, in words that may be told to anybody: what drivers and servers say
@@ -11,7 +11,7 @@ const SYSTEM_CODE = /^E(?!RR_)[A-Z_]+$/
 const failures = new WeakSet<Error>()
 
 /** By SQLSTATE, or its first two characters. Where there is none, the server's own words are told, without names of users. */
-const WORDS: Readonly<Record<string, string>> = {
+const MESSAGES: Readonly<Record<string, string>> = {
   '28': 'it refuses the user or the password, or has no rule for this machine',
   '3D000': 'it has no such database',
   '53300': 'it has no connection left',
@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<string, string>> = {
  * as `code`, and nothing else of the error.
  */
 export function toPostgresFailure(error: unknown, label: string): Error {
-  const code = findCode(error)
+  const code = findErrorCode(error)
   const failure = new Error(`${label}: ${describe(error, code)}`)
   if (code !== undefined) Object.assign(failure, { code })
   failures.add(failure)
@@ -39,7 +39,7 @@ export function findPostgresFailure(error: unknown): Error | undefined {
   return listCauses(error).find((cause) => failures.has(cause))
 }
 
-function findCode(error: unknown): string | undefined {
+function findErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
@@ -48,5 +48,5 @@ function describe(error: unknown, code: string | undefined): string {
   if (code === undefined) return error.message
   // Where a name has several addresses, the error of all of them has no message.
   if (SYSTEM_CODE.test(code)) return `it cannot be reached (${code})`
-  return WORDS[code] ?? WORDS[code.slice(0, 2)] ?? error.message.replace(/\b(user|role) "[^"]*"/g, '$1')
+  return MESSAGES[code] ?? MESSAGES[code.slice(0, 2)] ?? error.message.replace(/\b(user|role) "[^"]*"/g, '$1')
 }

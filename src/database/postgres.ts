@@ -30,7 +30,7 @@ export type PostgresOptions = Readonly<{
 export type OpenPostgres<T> = Readonly<{ database: Kysely<T>; close(): Promise<void> }>
 
 /** How much longer than its own limit a server that sends nothing is waited for. */
-const SILENCE_MS = 500
+const SILENCE_GRACE_MS = 500
 
 const IDLE_TRANSACTION_MS: number = 10 * SECOND_MS
 
@@ -103,24 +103,24 @@ function readCertificates(path: string): string {
 }
 
 function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
-  const known = new WeakMap<PoolClient, LendClient>()
+  const checkOuts = new WeakMap<PoolClient, CheckOutClient>()
   return {
     async connect() {
       const client = await pool.connect().catch((error: unknown) => {
         // The server is there, and this process has more statements than its connections carry.
-        const isFull = pool.totalCount >= options.size && pool.idleCount === 0
-        const full = new Error(`${options.size} statements at once, and too many behind them`)
-        throw toPostgresFailure(isFull ? full : error, options.address.label)
+        const isPoolFull = pool.totalCount >= options.size && pool.idleCount === 0
+        const poolFullError = new Error(`${options.size} statements at once, and too many behind them`)
+        throw toPostgresFailure(isPoolFull ? poolFullError : error, options.address.label)
       })
-      const lend = known.get(client) ?? createConnection(client, options)
-      known.set(client, lend)
-      return lend()
+      const checkOut = checkOuts.get(client) ?? createClientCheckOut(client, options)
+      checkOuts.set(client, checkOut)
+      return checkOut()
     },
     end: () => pool.end(),
   }
 }
 
-type LendClient = () => Promise<PostgresPoolClient>
+type CheckOutClient = () => Promise<PostgresPoolClient>
 
 const NO_RESULT: QueryResult = { command: '', rowCount: 0, oid: 0, fields: [], rows: [] }
 
@@ -128,8 +128,8 @@ const NO_RESULT: QueryResult = { command: '', rowCount: 0, oid: 0, fields: [], r
 const STALE_CODES: ReadonlySet<string> = new Set(['0A000', '25006'])
 
 /** A connection that prepares repeated statements, and that is cut when its server sends nothing. */
-function createConnection(client: PoolClient, options: PostgresOptions): LendClient {
-  const toQuery = createNames()
+function createClientCheckOut(client: PoolClient, options: PostgresOptions): CheckOutClient {
+  const prepareQuery = createQueryPreparer()
   let isReady = false
   let isBroken = false
   client.on('error', () => {
@@ -140,36 +140,39 @@ function createConnection(client: PoolClient, options: PostgresOptions): LendCli
     if (isBroken && text === 'rollback') return NO_RESULT
     try {
       if (isBroken) throw new Error('the connection was given up')
-      return await inTime(client.query(toQuery(text, values)), options.statementTimeoutMs + SILENCE_MS)
+      return await withTimeout(
+        client.query(prepareQuery(text, values)),
+        options.statementTimeoutMs + SILENCE_GRACE_MS,
+      )
     } catch (error) {
       // An error from the server leaves the connection usable; after any other its state is unknown.
       if (!(error instanceof DatabaseError) || STALE_CODES.has(error.code ?? '')) isBroken = true
       throw toPostgresFailure(error, options.address.label)
     }
   }
-  const lent = { query, release: () => client.release(isBroken) } as unknown as PostgresPoolClient
+  const preparedClient = { query, release: () => client.release(isBroken) } as unknown as PostgresPoolClient
   return async () => {
-    if (isReady) return lent
+    if (isReady) return preparedClient
     try {
-      await query(listSettings(options), [])
+      await query(createSettingsStatement(options), [])
     } catch (error) {
       client.release(true)
       throw error
     }
     isReady = true
-    return lent
+    return preparedClient
   }
 }
 
 /** Settings as a statement, not as connection parameters, which not every pooler accepts. */
-function listSettings(options: PostgresOptions): string {
+function createSettingsStatement(options: PostgresOptions): string {
   const idleMs = options.idleTransactionMs ?? IDLE_TRANSACTION_MS
   return `set search_path = ${options.schema}; set statement_timeout = ${options.statementTimeoutMs};
     set idle_in_transaction_session_timeout = ${idleMs}`
 }
 
 /** Prepare a statement when it comes for the second time, and find it again by its name. */
-function createNames(): (text: string, values: readonly unknown[]) => QueryConfig {
+function createQueryPreparer(): (text: string, values: readonly unknown[]) => QueryConfig {
   const names = new Map<string, string>()
   return (text, values) => {
     const query = { text, values: [...values] }
@@ -182,14 +185,14 @@ function createNames(): (text: string, values: readonly unknown[]) => QueryConfi
 }
 
 /** @throws Error when `work` takes longer; it is left to itself then. */
-export async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`the database said nothing for ${withinMs} ms`)), withinMs)
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`the database said nothing for ${timeoutMs} ms`)), timeoutMs)
   })
   work.catch(() => {})
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, timeout])
   } finally {
     clearTimeout(timer)
   }

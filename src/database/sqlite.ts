@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 import { BackupError, StoreError } from '../errors.ts'
 import { SECOND_MS } from '../clock.ts'
-import { toOpenError } from './open-failure.ts'
-import { READ_IN_TIME, checkReadDeadline } from './read-deadline.ts'
+import { toOpenError } from './open-error.ts'
+import { DEADLINE_FUNCTION, checkReadDeadline } from './read-deadline.ts'
 
 /** The part of `node:sqlite` that is used; `@photostructure/sqlite` offers the same. */
 type NativeStatement = {
@@ -22,7 +22,7 @@ type NativeDatabase = {
 type NativeModule = { DatabaseSync: new (path: string, options?: { readOnly?: boolean }) => NativeDatabase }
 
 /** Prepared statements kept per connection; the code has fewer shapes of query than this. */
-const MAX_STATEMENTS = 200
+const MAX_CACHED_STATEMENTS = 200
 
 /** How long a writer waits for another process's transaction, on the calling thread, before it gives up. */
 const BUSY_TIMEOUT_MS: number = 5 * SECOND_MS
@@ -32,13 +32,13 @@ const CACHE_BYTES: number = 2_000 * 1_024
 const CHECKPOINT_BYTES: number = 4_096 * 1_000
 
 /** A log that one large transaction made longer is cut back to this; in bytes. */
-const LARGEST_LOG_BYTES: number = 64 * 1_024 * 1_024
+const MAX_LOG_BYTES: number = 64 * 1_024 * 1_024
 
 /** Bytes of a page of the file, as SQLite makes it. */
 const PAGE_BYTES = 4_096
 
 /** The log may take this part of the free space. Copying it into the file may need as much again, or the log stays for ever. */
-const LOG_PART = 1 / 4
+const MAX_LOG_SHARE = 1 / 4
 
 /** Copying a shorter log costs more than the space is worth; in pages. */
 const MIN_CHECKPOINT_PAGES = 64
@@ -69,10 +69,10 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
   const { path, role } = options
   let database: NativeDatabase | undefined
   try {
-    if (path !== ':memory:') makeFolder(dirname(path))
+    if (path !== ':memory:') createFolder(dirname(path))
     database = new DatabaseSync(path)
     configure(database, options)
-    database.function(READ_IN_TIME, checkReadDeadline)
+    database.function(DEADLINE_FUNCTION, checkReadDeadline)
     return toKyselyDatabase(database, role)
   } catch (error) {
     database?.close()
@@ -82,14 +82,14 @@ export function openSqlite(options: SqliteOptions): SqliteDatabase {
 
 function configure(database: NativeDatabase, options: SqliteOptions): void {
   database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`)
-  if (options.canShrink === true) makeShrinkable(database)
+  if (options.canShrink === true) enableAutoVacuum(database)
   database.exec(`PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
     PRAGMA foreign_keys = ON;
     PRAGMA cache_size = ${-Math.ceil((options.cacheBytes ?? CACHE_BYTES) / 1_024)};
     PRAGMA mmap_size = ${options.mapBytes ?? 0};
     PRAGMA wal_autocheckpoint = ${computeCheckpointPages(options)};
-    PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES}`)
+    PRAGMA journal_size_limit = ${MAX_LOG_BYTES}`)
   if (options.role === 'reader' && options.path !== ':memory:') database.exec('PRAGMA query_only = ON')
 }
 
@@ -103,8 +103,8 @@ export function copySqlite(source: string, target: string): void {
   try {
     database.prepare('vacuum into ?').run([target])
   } catch (error) {
-    const said = error instanceof Error ? error.message : 'unknown reason'
-    throw new BackupError(`Cannot copy "${source}" to "${target}": ${said}`, { cause: error })
+    const reason = error instanceof Error ? error.message : 'unknown reason'
+    throw new BackupError(`Cannot copy "${source}" to "${target}": ${reason}`, { cause: error })
   } finally {
     database.close()
   }
@@ -114,14 +114,14 @@ export function copySqlite(source: string, target: string): void {
 }
 
 /** Possible only before anything is written, as the change to WAL does; later it would be a write at each opening. */
-function makeShrinkable(database: NativeDatabase): void {
+function enableAutoVacuum(database: NativeDatabase): void {
   const [row] = database.prepare('PRAGMA page_count').all() as { page_count: number }[]
   if (row?.page_count === 0) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
 }
 
 function computeCheckpointPages({ path, checkpointBytes = CHECKPOINT_BYTES }: SqliteOptions): number {
   const bytes =
-    path === ':memory:' ? checkpointBytes : Math.min(checkpointBytes, findFreeBytes(path) * LOG_PART)
+    path === ':memory:' ? checkpointBytes : Math.min(checkpointBytes, findFreeBytes(path) * MAX_LOG_SHARE)
   return Math.max(MIN_CHECKPOINT_PAGES, Math.ceil(bytes / PAGE_BYTES))
 }
 
@@ -136,9 +136,9 @@ function findFreeBytes(path: string): number {
 }
 
 /** Create a folder and those above it. Node's recursive mkdir never ends where a file system refuses with ENOENT, as /proc does. */
-function makeFolder(path: string): void {
+function createFolder(path: string): void {
   if (existsSync(path)) return
-  makeFolder(dirname(path))
+  createFolder(dirname(path))
   try {
     mkdirSync(path)
   } catch (error) {
@@ -154,7 +154,7 @@ function toKyselyDatabase(database: NativeDatabase, role: SqliteOptions['role'])
       if (cached !== undefined) return cached
       const text = sql === 'begin' && role === 'writer' ? 'begin immediate' : sql
       const statement = toKyselyStatement(database, text)
-      if (statements.size >= MAX_STATEMENTS) statements.clear()
+      if (statements.size >= MAX_CACHED_STATEMENTS) statements.clear()
       statements.set(sql, statement)
       return statement
     },
@@ -196,8 +196,8 @@ function shrinkLog(database: NativeDatabase): void {
 }
 
 function loadSqlite(): NativeModule {
-  const own = loadBuiltIn()
-  if (own !== undefined) return own
+  const builtIn = loadBuiltIn()
+  if (builtIn !== undefined) return builtIn
   try {
     return createRequire(import.meta.url)('@photostructure/sqlite') as NativeModule
   } catch (error) {

@@ -24,11 +24,11 @@ export type Cached<T> = Readonly<{
   asOfMs: number
   status: CacheStatus
   /** Until when, Unix milliseconds, a request would get the same; 0: the next one has to look again. */
-  currentUntilMs: number
+  validUntilMs: number
 }>
 
 /** Judge data of the catalog by their age. */
-export function judgeAge(asOfMs: number, nowMs: number, config: FreshnessConfig): Age {
+export function classifyAge(asOfMs: number, nowMs: number, config: FreshnessConfig): Age {
   const ageMs = nowMs - asOfMs
   if (ageMs < config.freshSeconds * SECOND_MS) return isFuture(asOfMs, nowMs) ? 'unknown' : 'fresh'
   if (ageMs <= config.staleSeconds * SECOND_MS) return 'stale'
@@ -36,12 +36,12 @@ export function judgeAge(asOfMs: number, nowMs: number, config: FreshnessConfig)
 }
 
 /** Return the channels of the list, and those that have gone from it so lately that their copies are still shown. */
-export function listShown(
+export function listVisibleChannels(
   { channels, gone }: ChannelList,
   nowMs: number,
   { rescueSeconds }: Pick<FreshnessConfig, 'rescueSeconds'>,
 ): readonly Channel[] {
   const goneSinceMs = nowMs - rescueSeconds * SECOND_MS
-  const shown = gone.filter(({ goneAtMs }) => goneAtMs >= goneSinceMs).map(({ channel }) => channel)
-  return [...channels, ...shown]
+  const recentlyGone = gone.filter(({ goneAtMs }) => goneAtMs >= goneSinceMs).map(({ channel }) => channel)
+  return [...channels, ...recentlyGone]
 }

@@ -2,11 +2,11 @@ import { type Clock, SECOND_MS, isWithin } from '../clock.ts'
 import type { FreshnessConfig } from '../config/config.ts'
 import { UnavailableError } from '../errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
-import { waitInTime } from '../lib/in-time.ts'
+import { tryWithTimeout } from '../lib/with-timeout.ts'
 import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../storage/store.ts'
-import { type Cached, judgeAge } from './age.ts'
+import { type Cached, classifyAge } from './age.ts'
 
 /** A page of deals. `hasNext`: there are more behind it. */
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean }>
@@ -15,21 +15,21 @@ export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean 
  * Which deals: `query` without a currency asks for the one that most deals have, and its `limit` is one more than shown.
  * `visitor`: who waits for them, such as an address.
  */
-export type WantedDeals = Readonly<{
+export type DealRequest = Readonly<{
   visitor?: string
   query: Omit<DealQuery, 'currency'> & Readonly<{ currency: string | null }>
 }>
 
 type DealSourceDetails = Readonly<{
   store: Pick<CopyStore, 'getCopyState' | 'findDeals' | 'findDealCurrency'>
-  memory: LruCache<CachedDeals>
+  cache: LruCache<CachedDeals>
   clock: Clock
   config: FreshnessConfig
   onStoreFailure(error: unknown): void
 }>
 
 /** How soon a finished walk, also of another process, shows in grids. */
-const WALK_SEEN_WITHIN_MS: number = SECOND_MS
+const WALK_VISIBLE_WITHIN_MS: number = SECOND_MS
 
 /** A page in memory, as it was read from the copy at `readAtMs`: for one walk of the copy, for as long as an answer is fresh. */
 export type CachedDeals = Readonly<{ page: DealPage; asOfMs: number; readAtMs: number; walk: number }>
@@ -57,40 +57,40 @@ export class DealSource {
    * @throws UnavailableError before the first complete walk, when the copy is older than it may be shown, and when the page
    * cannot be read within the time that a visitor waits.
    */
-  async getDeals(wanted: WantedDeals): Promise<Cached<DealPage>> {
-    const { clock, config, memory } = this.#details
-    const key = JSON.stringify(wanted.query)
-    const remembered = memory.get(key)
+  async getDeals(request: DealRequest): Promise<Cached<DealPage>> {
+    const { clock, config, cache } = this.#details
+    const key = JSON.stringify(request.query)
+    const cachedDeals = cache.get(key)
     let failure: UnavailableError | undefined
-    const finding = this.#find(wanted, key, remembered).catch((error: unknown) => {
+    const pendingResult = this.#find(request, key, cachedDeals).catch((error: unknown) => {
       failure = toUnavailable(error, this.#details)
       throw failure
     })
     // A database that is slow is waited for no longer than a catalog that is.
-    const found = await waitInTime(clock, config.visitorTimeoutMs, finding)
+    const found = await tryWithTimeout(clock, config.visitorTimeoutMs, pendingResult)
     if (found !== undefined) return found
-    if (remembered !== undefined) return toCached(remembered, this.#details)
-    throw failure ?? createTooLate(this.#findLastFailure())
+    if (cachedDeals !== undefined) return toCached(cachedDeals, this.#details)
+    throw failure ?? createTimeoutError(this.#findLastFailure())
   }
 
-  async #find(wanted: WantedDeals, key: string, remembered?: CachedDeals): Promise<Cached<DealPage>> {
-    const { memory, store } = this.#details
-    const { currentWalk, completedStartedAtMs } = await store.getCopyState(wanted.query.channelId)
+  async #find(request: DealRequest, key: string, cachedDeals?: CachedDeals): Promise<Cached<DealPage>> {
+    const { cache, store } = this.#details
+    const { currentWalk, completedStartedAtMs } = await store.getCopyState(request.query.channelId)
     if (currentWalk === 0 || completedStartedAtMs === null)
       throw new UnavailableError('the catalog was not walked yet')
-    if (remembered?.walk === currentWalk && this.#isFresh(remembered))
-      return limitByPage(remembered, this.#details)
+    if (cachedDeals?.walk === currentWalk && this.#isFresh(cachedDeals))
+      return withValidity(cachedDeals, this.#details)
     const read = await this.#flights.run(`${key} ${currentWalk}`, async () => {
-      const { page, readAtMs } = await this.#readOnTurn(wanted)
+      const { page, readAtMs } = await this.#readQueued(request)
       const asOfMs = findOldestMs(page.deals, completedStartedAtMs)
       const deals = { page, asOfMs, readAtMs, walk: currentWalk }
-      memory.set(key, deals, JSON.stringify(page.deals).length * 2)
+      cache.set(key, deals, JSON.stringify(page.deals).length * 2)
       return deals
     })
-    return limitByPage(read, this.#details)
+    return withValidity(read, this.#details)
   }
 
-  async #readOnTurn({ query, visitor = '' }: WantedDeals): Promise<PageRead> {
+  async #readQueued({ query, visitor = '' }: DealRequest): Promise<PageRead> {
     const { clock, config } = this.#details
     const withinMs = config.visitorTimeoutMs
     // A long read leaves time for the next one.
@@ -98,21 +98,21 @@ export class DealSource {
       ? { queue: this.#shortReads, longestMs: withinMs }
       : { queue: this.#longReads, longestMs: withinMs / 2 }
     try {
-      const read = await queue.run({ visitor, withinMs }, (leftMs) =>
-        this.#readPage(query, Math.min(leftMs, longestMs)),
+      const read = await queue.run({ visitor, withinMs }, (remainingMs) =>
+        this.#readPage(query, Math.min(remainingMs, longestMs)),
       )
       this.#lastFailure = undefined
       return read
     } catch (error) {
       // A store that fails makes the queue full or slow.
       const cause = this.#findLastFailure()
-      if (error instanceof UnavailableError) throw cause === undefined ? error : createTooLate(cause)
+      if (error instanceof UnavailableError) throw cause === undefined ? error : createTimeoutError(cause)
       this.#lastFailure = { error, atMs: clock.nowMs() }
       throw error
     }
   }
 
-  async #readPage(query: WantedDeals['query'], withinMs: number): Promise<PageRead> {
+  async #readPage(query: DealRequest['query'], withinMs: number): Promise<PageRead> {
     const { clock, store } = this.#details
     const readAtMs = clock.nowMs()
     const currency = query.currency ?? (await store.findDealCurrency(query.channelId))
@@ -135,7 +135,7 @@ export class DealSource {
 }
 
 /** `cause`: why reads fail; `undefined` where they are only slow. */
-function createTooLate(cause: unknown): UnavailableError {
+function createTimeoutError(cause: unknown): UnavailableError {
   return new UnavailableError('the stored copy was not read in time', { cause })
 }
 
@@ -149,26 +149,26 @@ function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): U
 function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {
   const nowMs = clock.nowMs()
   const { page, asOfMs } =
-    judgeAge(read.asOfMs, nowMs, config) === 'gone' ? dropGone(read, nowMs, config) : read
-  const age = judgeAge(asOfMs, nowMs, config)
+    classifyAge(read.asOfMs, nowMs, config) === 'gone' ? dropExpired(read, nowMs, config) : read
+  const age = classifyAge(asOfMs, nowMs, config)
   if (age === 'gone') throw new UnavailableError('the copy is older than it may be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
-  return { value: page, asOfMs, status, currentUntilMs: 0 }
+  return { value: page, asOfMs, status, validUntilMs: 0 }
 }
 
 /** A page is of one walk. It is current until another process can have made a newer one, or it becomes older or shorter. */
-function limitByPage(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
+function withValidity(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
   const cached = toCached(read, details)
   if (cached.status === 'rescued') return cached
   const freshMs = details.config.freshSeconds * SECOND_MS
   const untilOlderMs = cached.status === 'hit' ? freshMs : details.config.staleSeconds * SECOND_MS + 1
-  const seenUntilMs = details.clock.nowMs() + WALK_SEEN_WITHIN_MS
-  const currentUntilMs = Math.min(seenUntilMs, read.readAtMs + freshMs, read.asOfMs + untilOlderMs)
-  return { ...cached, currentUntilMs }
+  const walkVisibleUntilMs = details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
+  const validUntilMs = Math.min(walkVisibleUntilMs, read.readAtMs + freshMs, read.asOfMs + untilOlderMs)
+  return { ...cached, validUntilMs }
 }
 
-function dropGone(read: CachedDeals, nowMs: number, config: FreshnessConfig): CachedDeals {
-  const deals = read.page.deals.filter((deal) => judgeAge(deal.asOfMs, nowMs, config) !== 'gone')
+function dropExpired(read: CachedDeals, nowMs: number, config: FreshnessConfig): CachedDeals {
+  const deals = read.page.deals.filter((deal) => classifyAge(deal.asOfMs, nowMs, config) !== 'gone')
   return deals.length === 0
     ? read
     : { ...read, page: { ...read.page, deals }, asOfMs: findOldestMs(deals, read.asOfMs) }

@@ -1,40 +1,40 @@
-import type { CallGate } from '../catalog/call-gate.ts'
+import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import type { Product } from '../catalog/contract.ts'
-import type { Drops } from '../catalog/parse.ts'
+import type { DropCounts } from '../catalog/parse.ts'
 import { type Clock, SECOND_MS, isNewer, isWithin } from '../clock.ts'
 import type { Config, FreshnessConfig } from '../config/config.ts'
 import { CatalogInvalidError, CatalogStatusError, UnavailableError } from '../errors.ts'
-import { computePatienceMs, readInTime, waitInTime } from '../lib/in-time.ts'
+import { computeRemainingWaitMs, tryReadBeforeDeadline, tryWithTimeout } from '../lib/with-timeout.ts'
 import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import { isCheckDigitRight } from '../offers/gtin.ts'
+import { isCheckDigitValid } from '../offers/gtin.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import { type CacheStatus, type Cached, judgeAge } from './age.ts'
+import { type CacheStatus, type Cached, classifyAge } from './age.ts'
 import type { ChannelSource } from './channels.ts'
-import type { Fetched, Lookups } from './lookups.ts'
+import type { FetchedProduct, Lookups } from './lookups.ts'
 import type { NegativeCache } from './negative-cache.ts'
 
 /** What a product source is made of. */
 export type ProductSourceDetails = Readonly<{
   client: CatalogClient
-  gate: CallGate
+  callPolicy: CallPolicy
   store: Pick<CopyStore, 'findProduct' | 'getCopyState'>
   lookups: Lookups
   channels: ChannelSource
-  memory: LruCache<CopyEntry>
+  cache: LruCache<CopyEntry>
   failures: NegativeCache
   clock: Clock
   config: FreshnessConfig
   findWalkPeriodMs: Config['findWalkPeriodMs']
   onStoreFailure(error: unknown): void
-  onDrops(drops: Drops, channelId: string): void
+  onDrops(drops: DropCounts, channelId: string): void
 }>
 
-type Wanted = Readonly<{ channelId: string; gtin: string; key: string; patientUntilMs: number }>
+type ProductRequest = Readonly<{ channelId: string; gtin: string; key: string; deadlineMs: number }>
 type Purpose = 'refresh' | 'lookup'
 /** `isCopyRead`: a copy that could not be read says nothing about what it lacks. */
-type Found = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
+type FoundEntry = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
 
 /** The one way to a product: memory, then the stored copy, then the catalog (product.md, section 2). */
 export class ProductSource {
@@ -50,28 +50,28 @@ export class ProductSource {
    * waited long enough, for what came before too.
    * @throws UnavailableError when nothing is known and the catalog cannot say in time.
    */
-  async getProduct(channelId: string, gtin: string, patientUntilMs: number): Promise<Cached<Product | null>> {
-    const wanted = { channelId, gtin, key: [channelId, gtin].join(' '), patientUntilMs }
-    const found = await this.#findEntry(wanted)
+  async getProduct(channelId: string, gtin: string, deadlineMs: number): Promise<Cached<Product | null>> {
+    const request = { channelId, gtin, key: [channelId, gtin].join(' '), deadlineMs }
+    const found = await this.#findEntry(request)
     const { entry } = found
     if (entry?.product === null) {
       const { clock, config } = this.#details
-      const isRemembered = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
-      return isRemembered ? this.#toCurrent(entry, 'hit') : this.#getUnknown(wanted, found)
+      const isNotFoundCached = isWithin(entry.asOfMs, config.notFoundSeconds * SECOND_MS, clock.nowMs())
+      return isNotFoundCached ? this.#toCurrent(entry, 'hit') : this.#getUnknown(request, found)
     }
-    return (entry && (await this.#getKnown(wanted, entry))) ?? this.#getUnknown(wanted, found)
+    return (entry && (await this.#getKnown(request, entry))) ?? this.#getUnknown(request, found)
   }
 
-  async #getKnown(wanted: Wanted, entry: CopyEntry): Promise<Cached<Product | null> | undefined> {
-    switch (this.#judgeAge(entry)) {
+  async #getKnown(request: ProductRequest, entry: CopyEntry): Promise<Cached<Product | null> | undefined> {
+    switch (this.#classifyAge(entry)) {
       case 'fresh':
         return this.#toCurrent(entry, 'hit')
       case 'stale':
-        if (this.#mayCall(wanted, 'refresh')) this.#refresh(wanted, 'refresh').catch(() => {})
+        if (this.#canCall(request, 'refresh')) this.#refresh(request, 'refresh').catch(() => {})
         return toCached(entry, 'stale')
       case 'rescue':
       case 'unknown': {
-        const fresh = await this.#fetchInTime(wanted, 'refresh')
+        const fresh = await this.#fetchInTime(request, 'refresh')
         return fresh === undefined ? toCached(entry, 'rescued') : this.#toCurrent(fresh, 'miss')
       }
       default:
@@ -79,12 +79,15 @@ export class ProductSource {
     }
   }
 
-  async #getUnknown(wanted: Wanted, { isCopyRead, failure }: Found): Promise<Cached<Product | null>> {
-    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(this.#details, wanted) : undefined
+  async #getUnknown(
+    request: ProductRequest,
+    { isCopyRead, failure }: FoundEntry,
+  ): Promise<Cached<Product | null>> {
+    const walkedAtMs = isCopyRead ? await findCompleteWalkTime(this.#details, request) : undefined
     if (walkedAtMs !== undefined) return toCached({ product: null, asOfMs: walkedAtMs }, 'hit')
-    if (!isCheckDigitRight(wanted.gtin))
+    if (!isCheckDigitValid(request.gtin))
       return toCached({ product: null, asOfMs: this.#details.clock.nowMs() }, 'hit')
-    const entry = await this.#fetchInTime(wanted, 'lookup')
+    const entry = await this.#fetchInTime(request, 'lookup')
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
     throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
       cause: failure,
@@ -92,16 +95,16 @@ export class ProductSource {
   }
 
   /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
-  async #findEntry(wanted: Wanted): Promise<Found> {
-    const { memory, lookups, store, clock, onStoreFailure } = this.#details
-    const remembered = memory.get(wanted.key) ?? lookups.findUnwritten(wanted)
-    if (remembered !== undefined && this.#judgeAge(remembered) === 'fresh')
-      return { entry: remembered, isCopyRead: true }
+  async #findEntry(request: ProductRequest): Promise<FoundEntry> {
+    const { cache, lookups, store, clock, onStoreFailure } = this.#details
+    const cachedEntry = cache.get(request.key) ?? lookups.findPending(request)
+    if (cachedEntry !== undefined && this.#classifyAge(cachedEntry) === 'fresh')
+      return { entry: cachedEntry, isCopyRead: true }
     let isCopyRead = false
     let failure: unknown
     const read = async (): Promise<CopyEntry | undefined> => {
       try {
-        const entry = await store.findProduct(wanted.channelId, wanted.gtin)
+        const entry = await store.findProduct(request.channelId, request.gtin)
         isCopyRead = true
         return entry
       } catch (error) {
@@ -110,52 +113,52 @@ export class ProductSource {
         return undefined
       }
     }
-    const stored = await readInTime(this.#details, wanted.patientUntilMs, read())
+    const stored = await tryReadBeforeDeadline(this.#details, request.deadlineMs, read())
     const isStoredNewer =
       stored !== undefined &&
-      (remembered === undefined || isNewer(stored.asOfMs, remembered.asOfMs, clock.nowMs()))
-    if (isStoredNewer) this.#remember(wanted, stored)
-    return { entry: isStoredNewer ? stored : remembered, isCopyRead, failure }
+      (cachedEntry === undefined || isNewer(stored.asOfMs, cachedEntry.asOfMs, clock.nowMs()))
+    if (isStoredNewer) this.#cacheEntry(request, stored)
+    return { entry: isStoredNewer ? stored : cachedEntry, isCopyRead, failure }
   }
 
   /** The answer within the visitor's patience; `undefined` when it failed, is late, or no call may be made. */
-  async #fetchInTime(wanted: Wanted, purpose: Purpose): Promise<CopyEntry | undefined> {
-    if (!this.#mayCall(wanted, purpose)) return undefined
-    const patienceMs = computePatienceMs(this.#details, wanted.patientUntilMs, 0)
-    return waitInTime(this.#details.clock, patienceMs, this.#refresh(wanted, purpose))
+  async #fetchInTime(request: ProductRequest, purpose: Purpose): Promise<CopyEntry | undefined> {
+    if (!this.#canCall(request, purpose)) return undefined
+    const timeoutMs = computeRemainingWaitMs(this.#details, request.deadlineMs, 0)
+    return tryWithTimeout(this.#details.clock, timeoutMs, this.#refresh(request, purpose))
   }
 
-  #mayCall({ key }: Wanted, purpose: Purpose): boolean {
-    const { failures, gate } = this.#details
-    return this.#flights.has(key) || (!failures.has(key) && gate.isOpen(purpose))
+  #canCall({ key }: ProductRequest, purpose: Purpose): boolean {
+    const { failures, callPolicy } = this.#details
+    return this.#flights.has(key) || (!failures.has(key) && callPolicy.canCall(purpose))
   }
 
-  #refresh(wanted: Wanted, purpose: Purpose): Promise<CopyEntry> {
-    const { lookups, memory } = this.#details
-    return this.#flights.run(wanted.key, async () => {
-      const entry = await lookups.run(wanted, () => this.#lookUp(wanted, purpose))
+  #refresh(request: ProductRequest, purpose: Purpose): Promise<CopyEntry> {
+    const { lookups, cache } = this.#details
+    return this.#flights.run(request.key, async () => {
+      const entry = await lookups.run(request, () => this.#lookUp(request, purpose))
       // What another process has found is not in memory yet.
-      if (memory.get(wanted.key)?.asOfMs !== entry.asOfMs) this.#remember(wanted, entry)
+      if (cache.get(request.key)?.asOfMs !== entry.asOfMs) this.#cacheEntry(request, entry)
       return entry
     })
   }
 
-  async #lookUp(wanted: Wanted, purpose: Purpose): Promise<Fetched> {
+  async #lookUp(request: ProductRequest, purpose: Purpose): Promise<FetchedProduct> {
     const { client, channels, failures, onDrops } = this.#details
-    const { channelId, gtin, key } = wanted
+    const { channelId, gtin, key } = request
     try {
-      const { value, asOfMs } = await client.findProduct({ channelId, gtin, purpose })
+      const { value, asOfMs } = await client.fetchProduct({ channelId, gtin, purpose })
       if (value === undefined && !(await channels.isListed(channelId)))
         throw new CatalogStatusError('404 for a product of a channel that is not listed', 404)
       if (value?.drops !== undefined) {
         onDrops(value.drops, channelId)
-        await this.#refuseMalformed(wanted, value)
+        await this.#checkMalformed(request, value)
       }
-      const entry = this.#keepBrand(wanted, { product: value ?? null, asOfMs })
+      const entry = this.#keepBrand(request, { product: value ?? null, asOfMs })
       // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
-      if (this.#judgeAge(entry) === 'fresh') failures.delete(key)
+      if (this.#classifyAge(entry) === 'fresh') failures.delete(key)
       else failures.add(key, undefined)
-      return { entry, bytes: this.#remember(wanted, entry) }
+      return { entry, bytes: this.#cacheEntry(request, entry) }
     } catch (error) {
       failures.add(key, error)
       throw error
@@ -166,27 +169,27 @@ export class ProductSource {
    * Judge a product with malformed offers. One that the catalog lists without any offer has lost them, which is believed.
    * @throws CatalogInvalidError when every offer was malformed and others are known that may still be shown.
    */
-  async #refuseMalformed(wanted: Wanted, { offers }: Product): Promise<void> {
+  async #checkMalformed(request: ProductRequest, { offers }: Product): Promise<void> {
     if (offers.length > 0) return
-    const { memory, store } = this.#details
-    const stored = memory.get(wanted.key) ?? store.findProduct(wanted.channelId, wanted.gtin)
-    const known = await Promise.resolve(stored).catch(() => undefined)
-    if (known === undefined || this.#judgeAge(known) === 'gone') return
-    if ((known.product?.offers.length ?? 0) > 0)
+    const { cache, store } = this.#details
+    const stored = cache.get(request.key) ?? store.findProduct(request.channelId, request.gtin)
+    const knownEntry = await Promise.resolve(stored).catch(() => undefined)
+    if (knownEntry === undefined || this.#classifyAge(knownEntry) === 'gone') return
+    if ((knownEntry.product?.offers.length ?? 0) > 0)
       throw new CatalogInvalidError('every offer of the product is malformed; the offers known before stay')
   }
 
   /** A look-up may lack the brand that a page of a walk has named. */
-  #keepBrand({ key }: Wanted, entry: CopyEntry): CopyEntry {
+  #keepBrand({ key }: ProductRequest, entry: CopyEntry): CopyEntry {
     const { product } = entry
     if (product === null || product.brand !== null) return entry
-    return { ...entry, product: { ...product, brand: this.#details.memory.get(key)?.product?.brand ?? null } }
+    return { ...entry, product: { ...product, brand: this.#details.cache.get(key)?.product?.brand ?? null } }
   }
 
   /** Return the bytes that are counted for it. */
-  #remember({ key }: Wanted, entry: CopyEntry): number {
+  #cacheEntry({ key }: ProductRequest, entry: CopyEntry): number {
     const bytes = estimateBytes(entry.product)
-    this.#details.memory.set(key, entry, bytes)
+    this.#details.cache.set(key, entry, bytes)
     return bytes
   }
 
@@ -194,17 +197,17 @@ export class ProductSource {
   #toCurrent(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
     const { freshSeconds, notFoundSeconds } = this.#details.config
     const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
-    return { ...toCached(entry, status), currentUntilMs: entry.asOfMs + seconds * SECOND_MS }
+    return { ...toCached(entry, status), validUntilMs: entry.asOfMs + seconds * SECOND_MS }
   }
 
-  #judgeAge({ asOfMs }: CopyEntry): ReturnType<typeof judgeAge> {
-    return judgeAge(asOfMs, this.#details.clock.nowMs(), this.#details.config)
+  #classifyAge({ asOfMs }: CopyEntry): ReturnType<typeof classifyAge> {
+    return classifyAge(asOfMs, this.#details.clock.nowMs(), this.#details.config)
   }
 }
 
 /** An answer that the next request may not have without a look at its age. */
 function toCached({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
-  return { value: product, asOfMs, status, currentUntilMs: 0 }
+  return { value: product, asOfMs, status, validUntilMs: 0 }
 }
 
 /** Memory of an object beside its texts, and of an offer. */
@@ -225,10 +228,10 @@ function estimateBytes(product: Product | null): number {
 export async function findCompleteWalkTime(
   details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,
-  { channelId, patientUntilMs }: Pick<Wanted, 'channelId' | 'patientUntilMs'>,
+  { channelId, deadlineMs }: Pick<ProductRequest, 'channelId' | 'deadlineMs'>,
 ): Promise<number | undefined> {
   if (details.findWalkPeriodMs === null) return undefined
-  const state = await readInTime(details, patientUntilMs, details.store.getCopyState(channelId))
+  const state = await tryReadBeforeDeadline(details, deadlineMs, details.store.getCopyState(channelId))
   const startedAtMs = state?.completedStartedAtMs ?? null
   if (state === undefined || startedAtMs === null || state.completedAtMs === null) return undefined
   const periodMs = details.findWalkPeriodMs(state.completedAtMs)

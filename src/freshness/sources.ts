@@ -1,11 +1,11 @@
-import type { CallGate } from '../catalog/call-gate.ts'
+import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { CatalogClient } from '../catalog/client.ts'
-import type { Drops } from '../catalog/parse.ts'
+import type { DropCounts } from '../catalog/parse.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { LruCache } from '../lib/lru-cache.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
-import { judgeAge } from './age.ts'
+import { classifyAge } from './age.ts'
 import { ChannelSource } from './channels.ts'
 import { type CachedDeals, DealSource } from './deals.ts'
 import { createLookups } from './lookups.ts'
@@ -16,15 +16,15 @@ type SourcesDetails = Readonly<{
   config: Config
   clock: Clock
   client: CatalogClient
-  gate: CallGate
+  callPolicy: CallPolicy
   store: CopyStore
-  memories: Readonly<{ products: LruCache<CopyEntry>; deals: LruCache<CachedDeals> }>
+  caches: Readonly<{ products: LruCache<CopyEntry>; deals: LruCache<CachedDeals> }>
   onStoreFailure(error: unknown): void
-  onDrops(drops: Drops, channelId: string): void
+  onDrops(drops: DropCounts, channelId: string): void
 }>
 
 /** Create the sources of one process: where widgets get their data from. */
-export function createSources({ config, memories, onDrops, ...parts }: SourcesDetails) {
+export function createSources({ config, caches, onDrops, ...parts }: SourcesDetails) {
   const { clock } = parts
   const shared = { ...parts, config: config.freshness }
   const failures = createNegativeCache(clock)
@@ -33,24 +33,24 @@ export function createSources({ config, memories, onDrops, ...parts }: SourcesDe
     ...parts,
     isShared: config.workers > 1 || config.database.kind === 'postgres',
     timeoutMs: config.catalogTimeoutMs,
-    isFresh: (asOfMs) => judgeAge(asOfMs, clock.nowMs(), config.freshness) === 'fresh',
+    isFresh: (asOfMs) => classifyAge(asOfMs, clock.nowMs(), config.freshness) === 'fresh',
   })
   const products = new ProductSource({
     ...shared,
     lookups,
     channels,
     failures,
-    memory: memories.products,
+    cache: caches.products,
     findWalkPeriodMs: config.findWalkPeriodMs,
     onDrops,
   })
-  const deals = new DealSource({ ...shared, memory: memories.deals })
+  const deals = new DealSource({ ...shared, cache: caches.deals })
   return {
     channels,
     products,
     deals,
     /** Resolve when the store knows what the sources do. */
-    settle: lookups.settle,
+    settle: lookups.waitForWrites,
     /** The same, and nothing uses the store afterwards. Close the client before. */
     stop: lookups.stop,
   }

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import { type Clock, MINUTE_MS, isPauseOn } from '../clock.ts'
+import { type Clock, MINUTE_MS, isPauseActive } from '../clock.ts'
 
 /** Wrong passwords from one address before it is locked: people mistype, programs guess. */
-const MAX_WRONG = 10
+const MAX_WRONG_PASSWORDS = 10
 
 /** Starts with the first wrong password; no address is locked for longer. */
 const WINDOW_MS: number = 15 * MINUTE_MS
@@ -11,7 +11,7 @@ const WINDOW_MS: number = 15 * MINUTE_MS
 const MAX_ADDRESSES = 10_000
 
 /** One request for a page of the admin. `address` is a key made by `toLimiterKey`. */
-export type AdminAttempt = Readonly<{ address: string; isWrong: boolean }>
+export type AdminAttempt = Readonly<{ address: string; hasWrongPassword: boolean }>
 
 /** Limits wrong admin passwords by address, in one place for all processes of a server. */
 export type AdminLimiter = Readonly<{
@@ -25,15 +25,15 @@ export function createAdminLimiter(clock: Clock): AdminLimiter {
     max: MAX_ADDRESSES,
   })
   return {
-    admit({ address, isWrong }) {
+    admit({ address, hasWrongPassword }) {
       const nowMs = clock.nowMs()
-      const found = windows.get(address)
+      const stored = windows.get(address)
       const window =
-        found !== undefined && isPauseOn({ untilMs: found.untilMs, nowMs, longestMs: WINDOW_MS })
-          ? found
+        stored !== undefined && isPauseActive({ untilMs: stored.untilMs, nowMs, maxMs: WINDOW_MS })
+          ? stored
           : { untilMs: nowMs + WINDOW_MS, wrongCount: 0 }
-      if (window.wrongCount >= MAX_WRONG) return Promise.resolve(window.untilMs - nowMs)
-      if (isWrong) windows.set(address, { ...window, wrongCount: window.wrongCount + 1 })
+      if (window.wrongCount >= MAX_WRONG_PASSWORDS) return Promise.resolve(window.untilMs - nowMs)
+      if (hasWrongPassword) windows.set(address, { ...window, wrongCount: window.wrongCount + 1 })
       return Promise.resolve(0)
     },
   }

@@ -5,8 +5,8 @@ import { RELEASED_FOLDER } from '../lib/paths.ts'
 import type { Bodies } from './response.ts'
 
 /** What `npm run build` makes for browsers. */
-const NAMES = ['vitrine.css', 'frame.js', 'embed.js', 'studio.js', 'studio.css'] as const
-type AssetName = (typeof NAMES)[number]
+const ASSET_NAMES = ['vitrine.css', 'frame.js', 'embed.js', 'studio.js', 'studio.css'] as const
+type AssetName = (typeof ASSET_NAMES)[number]
 
 /** One built file, whole and in memory. */
 export type Asset = Readonly<{
@@ -39,12 +39,12 @@ type Manifest = Partial<Record<AssetName, Readonly<{ file: string; integrity: st
 export function loadAssets(builtFolder: string, releasedFolder: string = RELEASED_FOLDER) {
   const manifest = JSON.parse(readBuilt(builtFolder, 'manifest.json').toString()) as Manifest
   const assets = new Map<string, Asset>(
-    NAMES.map((name) => {
+    ASSET_NAMES.map((name) => {
       const { file, integrity } = manifest[name] ?? { file: name, integrity: '' }
       return [name, loadAsset(builtFolder, { file, integrity, body: readBuilt(builtFolder, file) })]
     }),
   )
-  const kept = new Map<string, Asset>(
+  const releasedAssets = new Map<string, Asset>(
     readdirSync(releasedFolder)
       .filter((file) => HASHED_NAME.test(file))
       .map((file) => {
@@ -58,10 +58,10 @@ export function loadAssets(builtFolder: string, releasedFolder: string = RELEASE
      * The file of a request. A name whose hash is neither the present one nor kept finds the present file with `isLasting`
      * false: it must be short-lived in caches. `undefined` for a name that never was.
      */
-    findByFile(fileName: string): Readonly<{ asset: Asset; isLasting: boolean }> | undefined {
+    findByFileName(fileName: string): Readonly<{ asset: Asset; isImmutable: boolean }> | undefined {
       const [, stem, ending] = HASHED_NAME.exec(fileName) ?? []
-      const asset = kept.get(fileName) ?? assets.get(`${stem}.${ending}`)
-      return asset && { asset, isLasting: asset.fileName === fileName }
+      const asset = releasedAssets.get(fileName) ?? assets.get(`${stem}.${ending}`)
+      return asset && { asset, isImmutable: asset.fileName === fileName }
     },
   }
 }

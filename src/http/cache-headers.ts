@@ -7,11 +7,11 @@ const MIN_AGE_SECONDS: number = MINUTE_SECONDS
 const MAX_AGE_SECONDS: number = 5 * MINUTE_SECONDS
 
 /** How long caches may go on with an old answer: while they renew it, and while this server fails (RFC 5861). */
-const WHILE_REVALIDATE_SECONDS = 600
-const IF_ERROR_SECONDS = 86_400
+const STALE_WHILE_REVALIDATE_SECONDS = 600
+const STALE_IF_ERROR_SECONDS = 86_400
 
 /** What the lifetime of an answer depends on beside the time: a few numbers, and nothing of the answer. */
-export type Ages = Readonly<{
+export type CacheLifetime = Readonly<{
   asOfMs: number
   /** When the oldest price in it was given; `null`: it has none that could grow too old. */
   oldestPriceMs: number | null
@@ -25,21 +25,24 @@ export type Ages = Readonly<{
  * `Cache-Control` of boxes and grids. Never `s-maxage`: it switches the stale directives off in strict caches (RFC 9111,
  * section 5.2.2.10). Both stale times are cut to what is left of the price age.
  */
-export function toCacheControl(ages: Ages, nowMs: number): string {
-  const { oldestPriceMs, priceMaxAgeSeconds } = ages
-  const freshLeftSeconds = computeFreshLeftSeconds(ages, nowMs)
-  const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, freshLeftSeconds))
-  const priceLeftSeconds =
+export function toCacheControl(lifetime: CacheLifetime, nowMs: number): string {
+  const { oldestPriceMs, priceMaxAgeSeconds } = lifetime
+  const remainingFreshSeconds = computeRemainingFreshSeconds(lifetime, nowMs)
+  const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, remainingFreshSeconds))
+  const remainingPriceSeconds =
     oldestPriceMs === null
       ? Infinity
       : Math.max(0, priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs))
-  const whileRevalidate = Math.min(WHILE_REVALIDATE_SECONDS, priceLeftSeconds)
-  const ifError = Math.min(IF_ERROR_SECONDS, priceLeftSeconds)
+  const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE_SECONDS, remainingPriceSeconds)
+  const ifError = Math.min(STALE_IF_ERROR_SECONDS, remainingPriceSeconds)
   return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`
 }
 
 /** An answer of unknown age is asked for again soon, as one that is about to expire. */
-function computeFreshLeftSeconds({ asOfMs, freshSeconds, isGrid }: Ages, nowMs: number): number {
+function computeRemainingFreshSeconds(
+  { asOfMs, freshSeconds, isGrid }: CacheLifetime,
+  nowMs: number,
+): number {
   if (isFuture(asOfMs, nowMs)) return 0
   return isGrid ? MAX_AGE_SECONDS : freshSeconds - computeAgeSeconds(asOfMs, nowMs)
 }
@@ -66,10 +69,13 @@ export function toCacheStatus(status: keyof typeof CACHE_STATUSES): string {
  * Whose response it is. Both come from what was looked up or checked and never from a visitor's text: `channelId` is a uuid in
  * lower case (`null`: of no channel), `gtin` has 14 digits (`null`: not of one product).
  */
-type Tagged = Readonly<{ channelId: string | null; gtin: string | null; isGrid: boolean }>
+type TaggedResource = Readonly<{ channelId: string | null; gtin: string | null; isGrid: boolean }>
 
 /** The tags of a response as a header; `null`: no header. A purge by the tag `vitrine` empties the cache of all widgets. */
-export function toCacheTags(header: CacheTagHeader | null, { channelId, gtin, isGrid }: Tagged): Headers {
+export function toCacheTags(
+  header: CacheTagHeader | null,
+  { channelId, gtin, isGrid }: TaggedResource,
+): Headers {
   if (header === null) return {}
   const tags = ['vitrine']
   if (channelId !== null) tags.push(`channel-${channelId}`)
@@ -81,12 +87,12 @@ export function toCacheTags(header: CacheTagHeader | null, { channelId, gtin, is
 }
 
 /** A channel's id in the place where addresses have it. */
-const CHANNEL = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//i
+const CHANNEL_PATH = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//i
 
 /**
  * The channel that a path below `/fragments` or `/embeds` names, in lower case; `null` where its form is not that of an id. The
  * channel need not exist.
  */
 export function findChannelId(path: string): string | null {
-  return CHANNEL.exec(path)?.[1]?.toLowerCase() ?? null
+  return CHANNEL_PATH.exec(path)?.[1]?.toLowerCase() ?? null
 }

@@ -59,7 +59,7 @@ const FORWARDING_HEADERS = [
  * Was a listener on loopback asked by a name of this machine, and not through a proxy? A page elsewhere can point a name of its
  * own at this machine.
  */
-export function isAskedLocally(headers: IncomingHttpHeaders): boolean {
+export function isLocalRequest(headers: IncomingHttpHeaders): boolean {
   const address = parseUrl(`http://${headers.host ?? ''}`)
   const isOwnName = address !== undefined && isLoopback(address.hostname)
   return isOwnName && !FORWARDING_HEADERS.some((name) => headers[name] !== undefined)
@@ -71,6 +71,6 @@ export function isLocalDemo(config: Pick<Config, 'catalog' | 'host'>): boolean {
 }
 
 /** The same, and no other address is given to the outside: pages of this machine may frame the widgets, to try them. */
-export function isFramedLocally(config: Config, publicUrl: string): boolean {
+export function isLocalFramingAllowed(config: Config, publicUrl: string): boolean {
   return isLocalDemo(config) && isLoopback(new URL(publicUrl).hostname)
 }

@@ -25,15 +25,15 @@ const STALL_TIMEOUT_MS: number = 15 * SECOND_MS
 /** How many pipelined requests of one connection may wait for their responses. Each costs about 6 kB. */
 const MAX_PENDING_REQUESTS = 64
 /** A connection without a pending response may bring a request that was sent before the end for this long. */
-const QUIET_MS: number = SECOND_MS / 2
+const CLOSE_GRACE_MS: number = SECOND_MS / 2
 /** How often idle connections are closed while the server ends. */
-const LOOK_MS = 50
+const CLOSE_POLL_MS = 50
 
 const NO_HOST: Refusal = { status: 400, message: 'The request has no Host header. HTTP/1.1 requires one.' }
 const MALFORMED: Refusal = { status: 400, message: 'The request is malformed.' }
 
 /** Refusals of requests that Node could not parse, by its error codes. */
-const UNPARSED: Readonly<Record<string, Refusal>> = {
+const PARSE_REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: { status: 431, message: 'The address or the headers are too long.' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'The extensions of a chunk are too long.' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive.' },
@@ -42,9 +42,9 @@ const UNPARSED: Readonly<Record<string, Refusal>> = {
 /** What a guarded server does with requests. */
 export type GuardedServerDetails = Readonly<{
   options: ServerOptions
-  answer: RequestListener
+  handleRequest: RequestListener
   /** Called for requests with an `Expect` header other than `100-continue`. */
-  answerExpectation: RequestListener
+  handleExpectation: RequestListener
   formatRefusal: FormatRefusal
   stallTimeoutMs?: number
 }>
@@ -66,8 +66,8 @@ type Pending = Map<Duplex, number>
 export function createGuardedServer(details: GuardedServerDetails): GuardedServer {
   const { options, formatRefusal, stallTimeoutMs = STALL_TIMEOUT_MS } = details
   const pending: Pending = new Map()
-  const guard =
-    (answer: RequestListener): RequestListener =>
+  const limitPipelining =
+    (handler: RequestListener): RequestListener =>
     (request, response) => {
       const { socket } = request
       // A response without a socket is queued behind an earlier one of its connection that has not been sent.
@@ -77,17 +77,17 @@ export function createGuardedServer(details: GuardedServerDetails): GuardedServe
       )
         socket.destroy()
       else {
-        route(request, response, answer)
+        dispatch(request, response, handler)
         // A cached response has been handed to the kernel by now, unless it is queued.
-        if (!response.writableEnded || response.socket === null) notePending(pending, socket, response)
+        if (!response.writableEnded || response.socket === null) trackPending(pending, socket, response)
       }
     }
-  const route = (request: IncomingMessage, response: ServerResponse, answer: RequestListener): void => {
+  const dispatch = (request: IncomingMessage, response: ServerResponse, handler: RequestListener): void => {
     if (request.headers.host === undefined && request.httpVersion === '1.1')
       return sendRefusal(request, response, { refusal: NO_HOST, format: formatRefusal })
     // A body is never read. If it does not arrive, Node would send a 408 that belongs to no request.
-    if (announcesBody(request.headers)) response.setHeader('Connection', 'close')
-    answer(request, response)
+    if (hasBody(request.headers)) response.setHeader('Connection', 'close')
+    handler(request, response)
   }
   const server = createServer(
     {
@@ -97,19 +97,19 @@ export function createGuardedServer(details: GuardedServerDetails): GuardedServe
       requireHostHeader: false,
       ...options,
     },
-    guard(details.answer),
+    limitPipelining(details.handleRequest),
   )
   server.timeout = stallTimeoutMs
   server.on('connection', (socket) => {
     pending.set(socket, 0)
     socket.once('close', () => pending.delete(socket))
   })
-  server.on('checkExpectation', guard(details.answerExpectation))
+  server.on('checkExpectation', limitPipelining(details.handleExpectation))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Bytes written now would be taken for the response that is still to come.
     const isUnusable = !socket.writable || error.code === 'ECONNRESET' || countPending(pending, socket) > 0
     if (isUnusable) socket.destroy()
-    else writeRefusal(socket, UNPARSED[error.code ?? ''] ?? MALFORMED, formatRefusal)
+    else writeRefusal(socket, PARSE_REFUSALS[error.code ?? ''] ?? MALFORMED, formatRefusal)
   })
   return { server, end: (clock, withinMs) => endServer({ server, pending }, clock, withinMs) }
 }
@@ -119,7 +119,7 @@ function countPending(pending: Pending, socket: Duplex): number {
 }
 
 /** Until the response closes, its connection is not quiet. */
-function notePending(pending: Pending, socket: Duplex, response: ServerResponse): void {
+function trackPending(pending: Pending, socket: Duplex, response: ServerResponse): void {
   const add = (change: number): void => {
     const before = pending.get(socket)
     if (before !== undefined) pending.set(socket, before + change)
@@ -143,8 +143,8 @@ async function endServer(
     const sockets = [...pending.keys()]
     if (sockets.every((socket) => socket.writableLength === 0)) server.closeIdleConnections()
     // Node takes no connection for idle that never sent a request, and browsers open such ones ahead of need.
-    if (!isWithin(startedMs, QUIET_MS, clock.nowMs())) closeQuiet(pending)
-    await clock.wait(LOOK_MS, done.signal)
+    if (!isWithin(startedMs, CLOSE_GRACE_MS, clock.nowMs())) closeIdleSockets(pending)
+    await clock.wait(CLOSE_POLL_MS, done.signal)
   }
   server.closeAllConnections()
   await closed
@@ -152,11 +152,11 @@ async function endServer(
   server.close()
 }
 
-function closeQuiet(pending: Pending): void {
+function closeIdleSockets(pending: Pending): void {
   for (const [socket, count] of pending) if (count === 0 && socket.writableLength === 0) socket.destroy()
 }
 
-function announcesBody(headers: IncomingHttpHeaders): boolean {
+function hasBody(headers: IncomingHttpHeaders): boolean {
   const { 'content-length': length } = headers
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined
 }

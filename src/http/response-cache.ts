@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Clock, isFuture } from '../clock.ts'
 import type { CacheBounds } from '../lib/lru-cache.ts'
-import { type Ages, toCacheControl } from './cache-headers.ts'
-import { type Bodies, type Headers, OF_A_BODY, isNoneMatch, listHeaders, pickBody } from './response.ts'
+import { type CacheLifetime, toCacheControl } from './cache-headers.ts'
+import { type Bodies, type Headers, BODY_HEADERS, isEtagMatch, listHeaders, pickBody } from './response.ts'
 
 /** Request targets for each cached response. A longer target is never one of them. */
 const TARGETS_PER_RESPONSE = 2
@@ -12,13 +12,13 @@ const MAX_TARGET_CHARACTERS = 256
 const OVERHEAD_BYTES = 1_024
 
 /** Names and values in turn, as `writeHead` takes them, for a whole response and for a 304. Many responses share one block. */
-export type HeaderBlock = Readonly<{ whole: readonly string[]; notModified: readonly string[] }>
+export type HeaderBlock = Readonly<{ full: readonly string[]; notModified: readonly string[] }>
 
 /** A response as it is sent, except for the headers that depend on the moment. */
 export type PreparedResponse = Readonly<{
   headers: HeaderBlock
   /** Headers of this response alone, names and values in turn. */
-  own: readonly string[]
+  ownHeaders: readonly string[]
   /** `null`: there is nothing to revalidate. */
   etag: string | null
   bodies: Bodies
@@ -31,11 +31,11 @@ export type CachedResponse = PreparedResponse &
     digest: string
     isShown: boolean
     /** What `Cache-Control` counts down from. */
-    ages: Ages
+    lifetime: CacheLifetime
     cacheStatus: string
     expiresAtMs: number
     /** Count one response. */
-    count(): void
+    countResponse(): void
   }>
 
 /** `target`: the request target as it was sent. */
@@ -44,7 +44,7 @@ type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; t
 /** Finished responses by the normal form of their address, and by the request targets that lead to them. */
 export type ResponseCache = Readonly<{
   /** Send the response that was cached for this very request target. `false`: nothing was sent. */
-  send(request: IncomingMessage, response: ServerResponse): boolean
+  sendByTarget(request: IncomingMessage, response: ServerResponse): boolean
   /** The same for a target that another one of the same normal form has led to; from now on this target leads there, too. */
   sendByKey(key: string, exchange: Exchange): boolean
   /** Find a response that may have expired: its bodies can still be those of a new one. */
@@ -59,7 +59,7 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
   const responses = new LRUCache<string, CachedResponse>({
     max: bounds.maxEntries,
     maxSize: bounds.maxBytes,
-    sizeCalculation: computeBytes,
+    sizeCalculation: computeSizeBytes,
   })
   const keys = new LRUCache<string, string>({ max: bounds.maxEntries * TARGETS_PER_RESPONSE })
   const addTarget = (key: string, target: string): void => {
@@ -69,15 +69,15 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
     const cached = responses.get(key)
     const nowMs = clock.nowMs()
     // A clock that was set back makes the expiry meaningless.
-    if (cached === undefined || nowMs >= cached.expiresAtMs || isFuture(cached.ages.asOfMs, nowMs))
+    if (cached === undefined || nowMs >= cached.expiresAtMs || isFuture(cached.lifetime.asOfMs, nowMs))
       return false
-    cached.count()
-    const cacheControl = toCacheControl(cached.ages, nowMs)
-    sendPrepared(request, response, cached, { cacheControl, cacheStatus: cached.cacheStatus })
+    cached.countResponse()
+    const cacheControl = toCacheControl(cached.lifetime, nowMs)
+    sendPreparedResponse(request, response, cached, { cacheControl, cacheStatus: cached.cacheStatus })
     return true
   }
   return {
-    send(request, response) {
+    sendByTarget(request, response) {
       const { method, url = '' } = request
       if (method !== 'GET' && method !== 'HEAD') return false
       const key = keys.get(url)
@@ -98,30 +98,30 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
   }
 }
 
-function computeBytes({ bodies: { identity, gzip = '', br = '' }, own }: CachedResponse): number {
-  const ownBytes = own.reduce((sum, text) => sum + text.length, 0)
+function computeSizeBytes({ bodies: { identity, gzip = '', br = '' }, ownHeaders }: CachedResponse): number {
+  const ownBytes = ownHeaders.reduce((sum, text) => sum + text.length, 0)
   return identity.length + gzip.length + br.length + ownBytes + OVERHEAD_BYTES
 }
 
 /** Make the block of headers that many responses share. */
 export function toHeaderBlock(headers: Headers): HeaderBlock {
   const all = listHeaders(headers)
-  return { whole: all.flat(), notModified: all.filter(([name]) => !OF_A_BODY.has(name)).flat() }
+  return { full: all.flat(), notModified: all.filter(([name]) => !BODY_HEADERS.has(name)).flat() }
 }
 
 /** Send a prepared response: 304 to a visitor who has it, the head alone for HEAD, and the encoding that the visitor accepts. */
-export function sendPrepared(
+export function sendPreparedResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { headers, own, etag, bodies }: PreparedResponse,
+  { headers, ownHeaders, etag, bodies }: PreparedResponse,
   { cacheControl, cacheStatus }: Readonly<{ cacheControl: string; cacheStatus: string }>,
 ): void {
-  const isKnown = etag !== null && isNoneMatch(request.headers['if-none-match'], etag)
-  const shared = isKnown ? headers.notModified : headers.whole
+  const isNotModified = etag !== null && isEtagMatch(request.headers['if-none-match'], etag)
+  const shared = isNotModified ? headers.notModified : headers.full
   const list = shared.slice()
-  list.push('Cache-Control', cacheControl, 'Cache-Status', cacheStatus, ...own)
+  list.push('Cache-Control', cacheControl, 'Cache-Status', cacheStatus, ...ownHeaders)
   if (etag !== null) list.push('ETag', etag)
-  if (isKnown) {
+  if (isNotModified) {
     response.writeHead(304, list)
     response.end()
     return

@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache'
 export type Headers = Readonly<Record<string, string | undefined>>
 
 /** A whole response; `etag` is `null` where there is nothing to revalidate. */
-export type WholeResponse = Readonly<{
+export type ResponseDetails = Readonly<{
   status: number
   headers: Headers
   etag: string | null
@@ -19,7 +19,7 @@ export type WholeResponse = Readonly<{
 }>
 
 /** Headers that say something of a body: a cache that updates what it holds would take them for another encoding's. */
-export const OF_A_BODY: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding'])
+export const BODY_HEADERS: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding'])
 
 /**
  * Send a response with its exact length, without the help of Express: no `Vary`, no encoding, no redirect, no reading of the
@@ -28,11 +28,11 @@ export const OF_A_BODY: ReadonlySet<string> = new Set(['Content-Type', 'Content-
 export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, etag, getBody }: WholeResponse,
+  { status, headers, etag, getBody }: ResponseDetails,
 ): void {
   const list = listHeaders({ ...headers, ETag: etag ?? undefined })
-  if (etag !== null && isNoneMatch(request.headers['if-none-match'], etag)) {
-    response.writeHead(304, list.filter(([name]) => !OF_A_BODY.has(name)).flat()).end()
+  if (etag !== null && isEtagMatch(request.headers['if-none-match'], etag)) {
+    response.writeHead(304, list.filter(([name]) => !BODY_HEADERS.has(name)).flat()).end()
     return
   }
   const body = getBody()
@@ -69,7 +69,7 @@ export function createEtag(text: string): string {
 }
 
 /** Does `If-None-Match` hold the tag (RFC 9110, section 13.1.2)? Weak comparison, lists and `*` included. */
-export function isNoneMatch(header: string | undefined, etag: string): boolean {
+export function isEtagMatch(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header === etag) return true
   const tag = etag.replace(/^W\//, '')
@@ -96,13 +96,13 @@ export function hashFolders(folders: readonly string[]): string {
 export type Bodies<Bytes = string> = Readonly<{ identity: Bytes; gzip?: Bytes; br?: Bytes }>
 
 /** Most bodies fit in here: a buffer of its own for each costs as much as encoding it. */
-const scratch = Buffer.allocUnsafe(64 * 1_024)
+const sharedBuffer = Buffer.allocUnsafe(64 * 1_024)
 
 /** Return the bytes of a text in UTF-8 as a string. */
 export function toByteString(text: string): string {
   // A UTF-16 unit has at most three bytes.
-  if (text.length * 3 > scratch.length) return Buffer.from(text).toString('latin1')
-  return scratch.toString('latin1', 0, scratch.write(text))
+  if (text.length * 3 > sharedBuffer.length) return Buffer.from(text).toString('latin1')
+  return sharedBuffer.toString('latin1', 0, sharedBuffer.write(text))
 }
 
 /** An encoding by its name in headers; `null`: as it is. */
@@ -141,21 +141,22 @@ export function pickBody<Bytes>(
 }
 
 /** What was chosen for the few forms that the header has in practice; others are read each time. */
-const chosen = new LRUCache<string, 'br' | 'gzip' | 'identity'>({ max: 100 })
+const cachedEncodings = new LRUCache<string, 'br' | 'gzip' | 'identity'>({ max: 100 })
 
 /** Longest `Accept-Encoding` whose reading is kept. */
-const MAX_KEPT_CHARACTERS = 100
+const MAX_CACHED_CHARACTERS = 100
 
 /** The best encoding that `Accept-Encoding` allows (RFC 9110, section 12.5.3); one with `q=0` is refused. */
 export function chooseEncoding(acceptEncoding: string = ''): Encoding {
-  const known = chosen.get(acceptEncoding)
-  if (known !== undefined) return known === 'identity' ? null : known
-  const encoding = readAccepted(acceptEncoding)
-  if (acceptEncoding.length <= MAX_KEPT_CHARACTERS) chosen.set(acceptEncoding, encoding ?? 'identity')
+  const cached = cachedEncodings.get(acceptEncoding)
+  if (cached !== undefined) return cached === 'identity' ? null : cached
+  const encoding = parseAcceptEncoding(acceptEncoding)
+  if (acceptEncoding.length <= MAX_CACHED_CHARACTERS)
+    cachedEncodings.set(acceptEncoding, encoding ?? 'identity')
   return encoding
 }
 
-function readAccepted(acceptEncoding: string): Encoding {
+function parseAcceptEncoding(acceptEncoding: string): Encoding {
   const accepted = new Set<string>()
   for (const part of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim())

@@ -6,14 +6,14 @@ import { parseUrl } from '../lib/urls.ts'
 export type FrameRules = Readonly<{
   ownOrigin: string
   channelUrl: string | null
-  configured: readonly string[]
+  configuredAncestors: readonly string[]
   /** The embedded catalog on loopback: pages from disk and from localhost may frame, to try a snippet at once. */
   isLocalDemo: boolean
 }>
 
 /** Sources for `frame-ancestors`; a `*` stands alone with `file:`, which it does not cover. */
 export function listFrameAncestors(rules: FrameRules): readonly string[] {
-  const sources = ["'self'", rules.ownOrigin, ...rules.configured]
+  const sources = ["'self'", rules.ownOrigin, ...rules.configuredAncestors]
   const channelOrigin = findOrigin(rules.channelUrl)
   if (channelOrigin !== undefined) sources.push(channelOrigin)
   if (rules.isLocalDemo) sources.push('http://localhost:*', 'http://127.0.0.1:*', 'file:')
@@ -21,16 +21,16 @@ export function listFrameAncestors(rules: FrameRules): readonly string[] {
 }
 
 /** Where styles, scripts and pictures of our own pages come from: the public address may differ from the one asked. */
-const fromHere = (ownOrigin: string): readonly string[] => ["'self'", ownOrigin]
+const listOwnSources = (ownOrigin: string): readonly string[] => ["'self'", ownOrigin]
 
 /** The policy of an embed as a header's value: it may load this server's styles and script, and pictures. */
 export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string[]): string {
-  const here = fromHere(ownOrigin).join(' ')
+  const ownSources = listOwnSources(ownOrigin).join(' ')
   return [
     "default-src 'none'",
-    `style-src ${here}`,
-    `script-src ${here}`,
-    `img-src ${here} https:`,
+    `style-src ${ownSources}`,
+    `script-src ${ownSources}`,
+    `img-src ${ownSources} https:`,
     "base-uri 'none'",
     "form-action 'none'",
     // The frame's script writes no markup; should it ever, the browser refuses.
@@ -42,12 +42,12 @@ export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string
 
 /** The policy of a fragment that is opened as a page: it may show itself, and nothing may run. */
 export function toFragmentPolicy(ownOrigin: string): string {
-  const here = fromHere(ownOrigin).join(' ')
-  return `default-src 'none'; style-src ${here}; img-src ${here} https:; frame-ancestors 'none'`
+  const ownSources = listOwnSources(ownOrigin).join(' ')
+  return `default-src 'none'; style-src ${ownSources}; img-src ${ownSources} https:; frame-ancestors 'none'`
 }
 
 /** Headers of responses that other sites take in (fragments, assets, embeds): CORP must be cross-origin, framing is the CSP's. */
-export const takenInHeaderList: Readonly<Record<string, string>> = {
+export const crossOriginHeaders: Readonly<Record<string, string>> = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
@@ -55,26 +55,28 @@ export const takenInHeaderList: Readonly<Record<string, string>> = {
 }
 
 /** Create the handler that sets them, and `more`. */
-export function createTakenInHeaders(more: Readonly<Record<string, string>> = {}): RequestHandler {
+export function createCrossOriginHeaders(
+  extraHeaders: Readonly<Record<string, string>> = {},
+): RequestHandler {
   return (_request, response, next) => {
-    response.set({ ...takenInHeaderList, ...more })
+    response.set({ ...crossOriginHeaders, ...extraHeaders })
     next()
   }
 }
 
 /** For this server's own pages (studio, demonstration shop, mistakes). */
 export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
-  const here = [...fromHere(ownOrigin)]
+  const ownSources = [...listOwnSources(ownOrigin)]
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: {
         'default-src': ["'none'"],
-        'style-src': here,
-        'script-src': here,
-        'img-src': [...here, 'https:'],
-        'frame-src': here,
-        'connect-src': here,
+        'style-src': ownSources,
+        'script-src': ownSources,
+        'img-src': [...ownSources, 'https:'],
+        'frame-src': ownSources,
+        'connect-src': ownSources,
         'base-uri': ["'none'"],
         'form-action': ["'self'"],
         'require-trusted-types-for': ["'script'"],

@@ -16,7 +16,7 @@ const MAX_HEADER_BYTES: number = 8 * 1024
 /** Longer than the proxies' own (nginx keeps a connection for 60 s), so that they never write into a closing one. */
 const KEEP_ALIVE_MS: number = 65 * SECOND_MS
 /** Answers under way may end within this; then their connections are cut. The process may take 10 s in all. */
-const STOP_WITHIN_MS: number = 8 * SECOND_MS
+const SHUTDOWN_TIMEOUT_MS: number = 8 * SECOND_MS
 
 const EXPECTATION_FAILED: Refusal = {
   status: 417,
@@ -29,7 +29,7 @@ export type HttpServer = Readonly<{
   /** The port that was taken; with 0 asked for, the free one that was found. */
   port: number
   /** From now on requests go there; those that came before have waited. */
-  answerWith(listener: RequestListener): void
+  setHandler(listener: RequestListener): void
   /** From the first call of `stop` on: what `/readyz` tells. */
   isStopping(): boolean
   /**
@@ -44,29 +44,29 @@ export type HttpServer = Readonly<{
  * @throws UsageError when the address cannot be listened on.
  */
 export async function listenHttp(host: string, port: number, clock: Clock): Promise<HttpServer> {
-  const early: (() => void)[] = []
-  let answer: RequestListener | undefined
+  const waitingRequests: (() => void)[] = []
+  let handler: RequestListener | undefined
   let stopped: Promise<void> | undefined
   const guarded = createGuardedServer({
     options: { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS },
-    answer: (request, response) => {
+    handleRequest: (request, response) => {
       if (stopped !== undefined) response.setHeader('Connection', 'close')
-      if (answer === undefined) early.push(() => answer?.(request, response))
-      else answer(request, response)
+      if (handler === undefined) waitingRequests.push(() => handler?.(request, response))
+      else handler(request, response)
     },
-    answerExpectation: (request, response) =>
+    handleExpectation: (request, response) =>
       sendRefusal(request, response, { refusal: EXPECTATION_FAILED, format: formatWidgetRefusal }),
     formatRefusal: formatWidgetRefusal,
   })
   const { server } = guarded
   await listen(server, host, port)
-  const end = (): Promise<void> => guarded.end(clock, STOP_WITHIN_MS)
+  const end = (): Promise<void> => guarded.end(clock, SHUTDOWN_TIMEOUT_MS)
   return {
     host,
     port: (server.address() as AddressInfo).port,
-    answerWith(listener) {
-      answer = listener
-      for (const run of early.splice(0)) run()
+    setHandler(listener) {
+      handler = listener
+      for (const run of waitingRequests.splice(0)) run()
     },
     isStopping: () => stopped !== undefined,
     stop: (drainMs = 0) => (stopped ??= drainMs === 0 ? end() : clock.wait(drainMs).then(end)),

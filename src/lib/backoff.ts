@@ -1,9 +1,9 @@
-import { type Clock, SECOND_MS, isPauseOn } from '../clock.ts'
+import { type Clock, SECOND_MS, isPauseActive } from '../clock.ts'
 
 /** `jitterShare`: up to this share of a wait is added, so that processes do not try again together. */
 export type BackoffOptions = Readonly<{
-  firstMs: number
-  longestMs: number
+  initialMs: number
+  maxMs: number
   jitterShare?: number
   /** Numbers from 0 to 1, for the jitter. */
   random?: () => number
@@ -11,10 +11,10 @@ export type BackoffOptions = Readonly<{
 
 /** Return the wait after `failures` earlier failures, in milliseconds, without jitter. */
 export function computeBackoffMs(
-  { firstMs, longestMs }: Pick<BackoffOptions, 'firstMs' | 'longestMs'>,
+  { initialMs, maxMs }: Pick<BackoffOptions, 'initialMs' | 'maxMs'>,
   failures: number,
 ): number {
-  return Math.min(firstMs * 2 ** failures, longestMs)
+  return Math.min(initialMs * 2 ** failures, maxMs)
 }
 
 /** Create waits that double at each failure, up to the longest. */
@@ -41,13 +41,13 @@ export type Pause = ReturnType<typeof createPause>
 /** Create a pause that is not on. A clock that is set back ends it. */
 export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions) {
   const backoff = createBackoff(options)
-  const longestMs = options.longestMs * (1 + (options.jitterShare ?? 0))
+  const maxMs = options.maxMs * (1 + (options.jitterShare ?? 0))
   let endMs = 0
-  const isOn = (): boolean => isPauseOn({ untilMs: endMs, nowMs: clock.nowMs(), longestMs })
+  const isActive = (): boolean => isPauseActive({ untilMs: endMs, nowMs: clock.nowMs(), maxMs })
   return {
-    isOn,
+    isOn: isActive,
     /** Unix milliseconds; 0 while there is no pause. */
-    untilMs: (): number => (isOn() ? endMs : 0),
+    untilMs: (): number => (isActive() ? endMs : 0),
     /** Note a failure: the next pause begins now. */
     start(): void {
       endMs = clock.nowMs() + backoff.nextMs()
@@ -62,18 +62,18 @@ export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions
 
 /** A process or thread that ran this long did not fail at its start: it is restarted at once. */
 const STABLE_MS: number = 10 * SECOND_MS
-const FIRST_RESTART_WAIT_MS: number = SECOND_MS / 2
-const LONGEST_RESTART_WAIT_MS: number = 30 * SECOND_MS
+const INITIAL_RESTART_WAIT_MS: number = SECOND_MS / 2
+const MAX_RESTART_WAIT_MS: number = 30 * SECOND_MS
 
 /** When to restart a process or thread that ended by itself: at once, then after longer and longer waits. */
 export type RestartBackoff = ReturnType<typeof createRestartBackoff>
 
 export function createRestartBackoff(clock: Pick<Clock, 'nowMs'>) {
-  const backoff = createBackoff({ firstMs: FIRST_RESTART_WAIT_MS, longestMs: LONGEST_RESTART_WAIT_MS })
+  const backoff = createBackoff({ initialMs: INITIAL_RESTART_WAIT_MS, maxMs: MAX_RESTART_WAIT_MS })
   let startedAtMs = clock.nowMs()
   let isFirst = true
   return {
-    noteStart(): void {
+    recordStart(): void {
       startedAtMs = clock.nowMs()
     },
     /** Milliseconds to wait. Call it once at each end. */

@@ -3,7 +3,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 /** Items in one batch, at most. */
 const MAX_ITEMS = 200
 
-type Waiting<Item, Result> = Readonly<{
+type PendingItem<Item, Result> = Readonly<{
   item: Item
   resolve(result: Result): void
   reject(error: unknown): void
@@ -18,13 +18,13 @@ export function createBatcher<Item, Result>(
   process: (items: readonly Item[]) => Promise<readonly Result[]>,
   pause: () => Promise<void> = () => Promise.resolve(),
 ): (item: Item) => Promise<Result> {
-  const waiting: Waiting<Item, Result>[] = []
+  const pendingItems: PendingItem<Item, Result>[] = []
   let isRunning = false
   const processAll = async (): Promise<void> => {
-    while (waiting.length > 0) {
+    while (pendingItems.length > 0) {
       // SQLite would end a batch before the next request is read.
       await yieldToEventLoop()
-      const batch = waiting.splice(0, MAX_ITEMS)
+      const batch = pendingItems.splice(0, MAX_ITEMS)
       try {
         const results = await process(batch.map(({ item }) => item))
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result)
@@ -37,7 +37,7 @@ export function createBatcher<Item, Result>(
   }
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      pendingItems.push({ item, resolve, reject })
       if (isRunning) return
       isRunning = true
       void processAll()

@@ -3,7 +3,7 @@ import { UnavailableError } from '../errors.ts'
 
 /** Requests that may wait, all together and of one visitor: beyond, they are refused at once. */
 const MAX_WAITING = 128
-const MAX_WAITING_OF_ONE = 32
+const MAX_WAITING_PER_VISITOR = 32
 
 /** Create a queue that runs one task at a time, and takes turns between the visitors that wait. */
 export function createFairQueue(clock: Clock) {
@@ -25,23 +25,23 @@ export function createFairQueue(clock: Clock) {
      * @throws UnavailableError when the queue is full, or `withinMs` passes first
      */
     async run<T>(
-      { visitor, withinMs }: Readonly<{ visitor: string; withinMs: number }>,
-      task: (leftMs: number) => Promise<T>,
+      { visitor, withinMs: timeoutMs }: Readonly<{ visitor: string; withinMs: number }>,
+      task: (remainingMs: number) => Promise<T>,
     ): Promise<T> {
-      const own = waiting.get(visitor) ?? []
-      if (count >= MAX_WAITING || own.length >= MAX_WAITING_OF_ONE)
+      const ownTasks = waiting.get(visitor) ?? []
+      if (count >= MAX_WAITING || ownTasks.length >= MAX_WAITING_PER_VISITOR)
         throw new UnavailableError('too many grids wait to be read')
-      const untilMs = clock.nowMs() + withinMs
+      const deadlineMs = clock.nowMs() + timeoutMs
       return new Promise((resolve, reject) => {
-        const cancel = clock.startTimer(withinMs, () =>
+        const cancel = clock.startTimer(timeoutMs, () =>
           reject(new UnavailableError('the grid was not read in time')),
         )
-        own.push(async () => {
-          const leftMs = Math.min(withinMs, untilMs - clock.nowMs())
-          if (leftMs > 0) await task(leftMs).then(resolve, reject)
+        ownTasks.push(async () => {
+          const remainingMs = Math.min(timeoutMs, deadlineMs - clock.nowMs())
+          if (remainingMs > 0) await task(remainingMs).then(resolve, reject)
           cancel()
         })
-        waiting.set(visitor, own)
+        waiting.set(visitor, ownTasks)
         count += 1
         if (!isRunning) void runAll()
       })

@@ -1,19 +1,19 @@
 import type { Clock } from '../clock.ts'
 
 /** `ended` aborts when the other side has ended. */
-type RpcChannelOptions = Readonly<{ clock: Clock; timeoutMs: number; ended?: AbortSignal }>
+type RpcChannelOptions = Readonly<{ clock: Clock; timeoutMs: number; endSignal?: AbortSignal }>
 
 export type RpcChannel = ReturnType<typeof createRpcChannel>
 
 /** Create a channel for calls to another process or thread that may be busy, or gone. */
-export function createRpcChannel({ clock, timeoutMs, ended }: RpcChannelOptions) {
+export function createRpcChannel({ clock, timeoutMs, endSignal }: RpcChannelOptions) {
   const pending = new Map<number, (value: unknown) => void>()
   let lastId = 0
-  ended?.addEventListener('abort', () => pending.forEach((resolve) => resolve(undefined)))
+  endSignal?.addEventListener('abort', () => pending.forEach((resolve) => resolve(undefined)))
   return {
     /** Send a call with a new id and wait for its reply; `undefined` on timeout or when the other side has ended. */
     async call(send: (id: number) => void): Promise<unknown> {
-      if (ended?.aborted) return undefined
+      if (endSignal?.aborted) return undefined
       const id = (lastId += 1)
       const reply = new Promise<unknown>((resolve) => pending.set(id, resolve))
       const cancel = clock.startTimer(timeoutMs, () => pending.get(id)?.(undefined))

@@ -7,24 +7,24 @@ const LINES_PER_SECOND = 50
 export class LogRateLimiter {
   readonly #clock: Clock
   #second = 0
-  #lines = 0
-  #leftOut = 0
+  #lineCount = 0
+  #suppressed = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** `undefined`: no line now. Else how many were left out since the last one. */
-  take(): number | undefined {
+  tryAcquire(): number | undefined {
     const second = Math.floor(this.#clock.nowMs() / SECOND_MS)
-    if (second !== this.#second) [this.#second, this.#lines] = [second, 0]
-    if (this.#lines >= LINES_PER_SECOND) {
-      this.#leftOut += 1
+    if (second !== this.#second) [this.#second, this.#lineCount] = [second, 0]
+    if (this.#lineCount >= LINES_PER_SECOND) {
+      this.#suppressed += 1
       return undefined
     }
-    this.#lines += 1
-    const leftOut = this.#leftOut
-    this.#leftOut = 0
-    return leftOut
+    this.#lineCount += 1
+    const suppressed = this.#suppressed
+    this.#suppressed = 0
+    return suppressed
   }
 }

@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger as PinoLogger, destination, pino } from 'pino'
-import { hideSecrets } from '../config/secrets.ts'
+import { redactSecrets } from '../config/secrets.ts'
 import type { LogLevel } from '../config/settings.ts'
 
 /** JSON lines on standard error. One line an event; warm answers are counted in metrics, not logged. */
@@ -11,5 +11,5 @@ export function createLogger({
   stream = destination({ dest: 2, sync: true }),
 }: Readonly<{ level: LogLevel; stream?: DestinationStream }>): Logger {
   const timestamp = pino.stdTimeFunctions.isoTime
-  return pino({ level, base: null, timestamp, hooks: { streamWrite: hideSecrets } }, stream)
+  return pino({ level, base: null, timestamp, hooks: { streamWrite: redactSecrets } }, stream)
 }

@@ -1,5 +1,5 @@
 import { toPriceKey, toRatioKey, toSavingKey } from './money.ts'
-import { type Rankable, compareTexts, isInStock, pickOnePerMerchant } from './ranking.ts'
+import { type RankableOffer, compareTexts, isInStock, pickOnePerMerchant } from './ranking.ts'
 import { computeDiscountPercent, isOnSale } from './sale.ts'
 
 /** How grids are sorted. */
@@ -13,7 +13,7 @@ export type DealSort = (typeof DEAL_SORTS)[number]
  * `isBest`: the product's best deal in its currency: highest discount, then lowest price. `isBestInStock`: the same among offers in
  * stock.
  */
-export function collectDeals<T extends Rankable>(offers: readonly T[]) {
+export function collectDeals<T extends RankableOffer>(offers: readonly T[]) {
   // Most products have none, and need no ranking.
   if (!offers.some((offer) => isOnSale(offer))) return []
   const seen = new Set<string>()

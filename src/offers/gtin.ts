@@ -5,7 +5,7 @@ const GTIN_DIGITS = 14
 const GTIN_PATTERN = /^\d{1,14}$/
 
 /** `01234567890128` from a code of 1 to 14 digits, padded with zeros; `undefined` for anything else. */
-export function findGtin(text: string): string | undefined {
+export function normalizeGtin(text: string): string | undefined {
   return GTIN_PATTERN.test(text) ? text.padStart(GTIN_DIGITS, '0') : undefined
 }
 
@@ -13,7 +13,7 @@ export function findGtin(text: string): string | undefined {
  * Is the last digit of a padded GTIN its GS1 check digit (GS1 General Specifications, section 7.9: weights 3 and 1
  * from the left of 14 digits)?
  */
-export function isCheckDigitRight(gtin: string): boolean {
+export function isCheckDigitValid(gtin: string): boolean {
   return gtin.length === GTIN_DIGITS && Number(gtin.at(-1)) === computeCheckDigit(gtin.slice(0, -1))
 }
 

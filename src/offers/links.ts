@@ -10,13 +10,13 @@ export const MAX_LINK_CHARACTERS = 4_096
  * (RFC 3986, appendix A). An apostrophe is a letter like others there.
  */
 // oxlint-disable-next-line no-control-regex -- these are what it refuses
-const FORBIDDEN = /[\u0000-\u0020\u007f-\u00a0"<>`\\]/
+const FORBIDDEN_CHARACTERS = /[\u0000-\u0020\u007f-\u00a0"<>`\\]/
 
 /**
  * An address that needs no parser: a host of letters, digits, hyphens and dots that ends in letters (so that it is no number
  * and no IP address) and has no label of another script (`xn--`), perhaps a port, then a path without anything forbidden.
  */
-const PLAIN =
+const PLAIN_URL =
   /^https?:\/\/(?:(?!xn--)[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?\.){1,8}(?!xn--)[a-z]{2,30}(?::[1-9]\d{0,3})?\/[!#-;=?-[\]_a-z{-~]*$/
 
 /**
@@ -24,11 +24,11 @@ const PLAIN =
  * stays unchanged: affiliate links are tracked byte by byte.
  */
 export function isUsableLink(address: string): boolean {
-  return isPlain(address) || parseAddress(address) !== undefined
+  return isPlainUrl(address) || findWebUrl(address) !== undefined
 }
 
 /** IPv4 networks that are not on the public internet: "this" network, private, shared, loopback, link-local, documentation, multicast. */
-const NOT_PUBLIC = new BlockList()
+const PRIVATE_NETWORKS = new BlockList()
 for (const [network, prefixBits] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -44,13 +44,13 @@ for (const [network, prefixBits] of [
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const)
-  NOT_PUBLIC.addSubnet(network, prefixBits)
+  PRIVATE_NETWORKS.addSubnet(network, prefixBits)
 
 /** Global unicast IPv6 (2000::/3) without 6to4 (2002::/16) and documentation (2001:db8::/32). Other forms are local, or hold an IPv4 address. */
 const PUBLIC_IPV6 = /^\[(?!2002:|2001:db8:)[23][\da-f]{3}:/
 
 /** Names that only resolve inside a network (RFC 6761, 6762, 8375, ICANN's `.internal`, and those that routers use), up to the port or path. */
-const LOCAL_NAME =
+const LOCAL_HOSTNAME =
   /(?:^|[./])(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)(?=[:/]|$)/
 
 /**
@@ -59,8 +59,8 @@ const LOCAL_NAME =
  */
 export function isUsableImage(address: string, ownOrigin: string): boolean {
   // Needs no parser either, unless something in it looks like a local name.
-  if (address.startsWith('https:') && isPlain(address) && !LOCAL_NAME.test(address)) return true
-  const url = parseAddress(address)
+  if (address.startsWith('https:') && isPlainUrl(address) && !LOCAL_HOSTNAME.test(address)) return true
+  const url = findWebUrl(address)
   if (url === undefined) return false
   return url.origin === ownOrigin || (url.protocol === 'https:' && isPublicHost(url.hostname))
 }
@@ -68,17 +68,17 @@ export function isUsableImage(address: string, ownOrigin: string): boolean {
 /** Is it a host of the public internet, by its name or address? `hostname` is as `URL` writes it, IPv6 in brackets. */
 export function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return PUBLIC_IPV6.test(hostname)
-  if (isIPv4(hostname)) return !NOT_PUBLIC.check(hostname)
+  if (isIPv4(hostname)) return !PRIVATE_NETWORKS.check(hostname)
   const name = hostname.replace(/\.+$/, '')
-  return name.includes('.') && !LOCAL_NAME.test(name)
+  return name.includes('.') && !LOCAL_HOSTNAME.test(name)
 }
 
-function isPlain(address: string): boolean {
-  return address.length <= MAX_LINK_CHARACTERS && PLAIN.test(address)
+function isPlainUrl(address: string): boolean {
+  return address.length <= MAX_LINK_CHARACTERS && PLAIN_URL.test(address)
 }
 
-function parseAddress(address: string): URL | undefined {
-  if (address.length > MAX_LINK_CHARACTERS || FORBIDDEN.test(address)) return undefined
+function findWebUrl(address: string): URL | undefined {
+  if (address.length > MAX_LINK_CHARACTERS || FORBIDDEN_CHARACTERS.test(address)) return undefined
   if (!/^https?:\/\/[^/]/i.test(address)) return undefined
   const url = parseUrl(address)
   const isUsable = url?.username === '' && url.password === '' && url.hostname !== ''

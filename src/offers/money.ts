@@ -2,7 +2,7 @@
 const DECIMALS = 4
 
 /** Digits before the point that a price may have. */
-const WHOLE_DIGITS = 12
+const INTEGER_DIGITS = 12
 
 /** Digits of the exact price ratio, enough to tell any two prices of 16 digits apart (ADR 0003). */
 const RATIO_DIGITS = 34
@@ -11,7 +11,7 @@ const RATIO_DIGITS = 34
 const PRICE_PATTERN: RegExp = /^\d{1,12}(?:\.\d{1,4})?$/
 
 /** The upper-case form of an ISO 4217 code that Intl knows; `undefined` for any other text. */
-export function findCurrency(text: string): string | undefined {
+export function normalizeCurrency(text: string): string | undefined {
   const code = text.toUpperCase()
   return Intl.supportedValuesOf('currency').includes(code) ? code : undefined
 }
@@ -22,10 +22,10 @@ export function isPrice(text: string): boolean {
 }
 
 /** Whole numbers of so many digits are exact as numbers, too, which are faster than `bigint`. */
-const EXACT_DIGITS = 15
+const SAFE_NUMBER_DIGITS = 15
 
 /** `12.9` as whole ten-thousandths (`129000n`), exact. The text must be a price. */
-export function toPriceSteps(price: string): bigint {
+export function toScaledPrice(price: string): bigint {
   return BigInt(toDigits(price))
 }
 
@@ -39,7 +39,7 @@ function toDigits(price: string): string {
 /** Negative, zero or positive as `a` is below, equal to or above `b`; exact. */
 export function comparePrices(a: string, b: string): number {
   const [digitsA, digitsB] = [toDigits(a), toDigits(b)]
-  if (Math.max(digitsA.length, digitsB.length) <= EXACT_DIGITS)
+  if (Math.max(digitsA.length, digitsB.length) <= SAFE_NUMBER_DIGITS)
     return Math.sign(Number(digitsA) - Number(digitsB))
   const difference = BigInt(digitsA) - BigInt(digitsB)
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
@@ -47,12 +47,12 @@ export function comparePrices(a: string, b: string): number {
 
 /** A text that sorts as the price does, byte by byte, in every database. */
 export function toPriceKey(price: string): string {
-  return toDigits(price).padStart(WHOLE_DIGITS + DECIMALS, '0')
+  return toDigits(price).padStart(INTEGER_DIGITS + DECIMALS, '0')
 }
 
 /** A text that sorts as `price / oldPrice` does, exactly: the smaller, the higher the discount. */
 export function toRatioKey(price: string, oldPrice: string): string {
-  const scaled = (toPriceSteps(price) * 10n ** BigInt(RATIO_DIGITS)) / toPriceSteps(oldPrice)
+  const scaled = (toScaledPrice(price) * 10n ** BigInt(RATIO_DIGITS)) / toScaledPrice(oldPrice)
   return scaled.toString().padStart(RATIO_DIGITS + 1, '0')
 }
 
@@ -64,5 +64,5 @@ export function toLargestRatioKey(minDiscountPercent: number): string {
 
 /** A text that sorts as the saved amount does. `oldPrice` must be above `price`. */
 export function toSavingKey(price: string, oldPrice: string): string {
-  return (toPriceSteps(oldPrice) - toPriceSteps(price)).toString().padStart(WHOLE_DIGITS + DECIMALS, '0')
+  return (toScaledPrice(oldPrice) - toScaledPrice(price)).toString().padStart(INTEGER_DIGITS + DECIMALS, '0')
 }

@@ -3,7 +3,7 @@ import { isOnSale } from './sale.ts'
 import { foldCase } from './text.ts'
 
 /** What ranking looks at; commission is no part of it. */
-export type Rankable = Readonly<{
+export type RankableOffer = Readonly<{
   merchant: string
   network: string
   price: string
@@ -25,21 +25,21 @@ export function isInStock(offer: Readonly<{ availability: string }>): boolean {
  * One offer for each merchant and currency: the cheapest in stock, or the cheapest when none is; at equal price the one on
  * sale. Merchants are equal without case.
  */
-export function pickOnePerMerchant<T extends Rankable>(offers: readonly T[]): T[] {
-  const picked = new Map<string, T>()
+export function pickOnePerMerchant<T extends RankableOffer>(offers: readonly T[]): T[] {
+  const bestOffers = new Map<string, T>()
   for (const offer of offers) {
     const key = `${offer.currency} ${foldCase(offer.merchant)}`
-    const before = picked.get(key)
-    if (before === undefined || compareForBox(offer, before) < 0) picked.set(key, offer)
+    const current = bestOffers.get(key)
+    if (current === undefined || compareForBox(offer, current) < 0) bestOffers.set(key, offer)
   }
-  return [...picked.values()]
+  return [...bestOffers.values()]
 }
 
 /**
  * In stock first, then by price and merchant; of one merchant the offer on sale first, then by network and link. The rest
  * only tells apart what a reader cannot.
  */
-export function compareForBox(a: Rankable, b: Rankable): number {
+export function compareForBox(a: RankableOffer, b: RankableOffer): number {
   return (
     Number(isInStock(b)) - Number(isInStock(a)) ||
     comparePrices(a.price, b.price) ||
@@ -49,11 +49,11 @@ export function compareForBox(a: Rankable, b: Rankable): number {
     compareTexts(a.affiliateUrl, b.affiliateUrl) ||
     // The smaller claim of a discount, then the wording: no order ever depends on that of the answer.
     comparePrices(a.oldPrice ?? '0', b.oldPrice ?? '0') ||
-    compareTexts(toWording(a), toWording(b))
+    compareTexts(toTieBreaker(a), toTieBreaker(b))
   )
 }
 
-function toWording({ availability, merchant, price, oldPrice }: Rankable): string {
+function toTieBreaker({ availability, merchant, price, oldPrice }: RankableOffer): string {
   return JSON.stringify([availability, merchant, price, oldPrice])
 }
 

@@ -4,18 +4,18 @@ import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import type { Asset } from '../http/assets.ts'
 import { pickBody, sendResponse } from '../http/response.ts'
-import { createTakenInHeaders } from '../http/security-headers.ts'
+import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
 import { getParameter } from './requests.ts'
 
 /** A name with its content's hash never changes its bytes. */
-const FOR_EVER = `public, max-age=${365 * DAY_SECONDS}, immutable`
+const IMMUTABLE_CACHE_CONTROL = `public, max-age=${365 * DAY_SECONDS}, immutable`
 /** An old hash answers with the current file, so that cached fragments stay styled. */
-const SHORT = `public, max-age=${5 * MINUTE_SECONDS}`
+const SHORT_CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}`
 /** `/embed.js` has no hash: publishers paste it once. */
-const LOADER = `public, max-age=${5 * MINUTE_SECONDS}, stale-while-revalidate=${DAY_SECONDS}, stale-if-error=${DAY_SECONDS}`
+const LOADER_CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}, stale-while-revalidate=${DAY_SECONDS}, stale-if-error=${DAY_SECONDS}`
 /** The few rules of an accent depend on its address alone, until a new version. */
-const ACCENT = `public, max-age=${DAY_SECONDS}`
+const ACCENT_CACHE_CONTROL = `public, max-age=${DAY_SECONDS}`
 
 /** A shop window with an awning. Browsers ask for it by themselves, and complain on their console where it is missing. */
 const FAVICON = Buffer.from(
@@ -27,24 +27,30 @@ const FAVICON = Buffer.from(
 /** `/embed.js`, `/assets/…` and `/accents/….css`: what pages of other sites load. */
 export function createAssetsRouter(context: Context): Router {
   const router = Router()
-  const forAnySite = createTakenInHeaders({ 'Access-Control-Allow-Origin': '*' })
-  router.use(['/assets', '/accents', '/embed.js'], forAnySite)
+  const crossOriginHeaders = createCrossOriginHeaders({ 'Access-Control-Allow-Origin': '*' })
+  router.use(['/assets', '/accents', '/embed.js'], crossOriginHeaders)
   router.get('/embed.js', (request, response) => {
-    sendAsset(request, response, { asset: context.assets.get('embed.js'), cacheControl: LOADER })
+    sendAsset(request, response, {
+      asset: context.assets.get('embed.js'),
+      cacheControl: LOADER_CACHE_CONTROL,
+    })
   })
-  router.get('/favicon.ico', createTakenInHeaders(), (request, response) => {
-    const headers = { 'Content-Type': 'image/svg+xml', 'Cache-Control': ACCENT }
+  router.get('/favicon.ico', createCrossOriginHeaders(), (request, response) => {
+    const headers = { 'Content-Type': 'image/svg+xml', 'Cache-Control': ACCENT_CACHE_CONTROL }
     sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => FAVICON })
   })
   router.get('/assets/:file', (request, response) => {
-    const found = context.assets.findByFile(getParameter(request.params, 'file'))
+    const found = context.assets.findByFileName(getParameter(request.params, 'file'))
     if (found === undefined) throw new UnknownAddressError('no such asset')
-    sendAsset(request, response, { asset: found.asset, cacheControl: found.isLasting ? FOR_EVER : SHORT })
+    sendAsset(request, response, {
+      asset: found.asset,
+      cacheControl: found.isImmutable ? IMMUTABLE_CACHE_CONTROL : SHORT_CACHE_CONTROL,
+    })
   })
   router.get('/accents/:file', (request, response) => {
     const hex = /^([0-9a-f]{6})\.css$/i.exec(getParameter(request.params, 'file'))?.[1]
     if (hex === undefined) throw new UnknownAddressError('no such accent')
-    const headers = { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': ACCENT }
+    const headers = { 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': ACCENT_CACHE_CONTROL }
     const body = Buffer.from(renderAccentCss(hex.toLowerCase()))
     sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => body })
   })

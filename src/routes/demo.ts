@@ -2,7 +2,7 @@ import { Router } from 'express'
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
-import { createOwnPageHeaders, createTakenInHeaders } from '../http/security-headers.ts'
+import { createOwnPageHeaders, createCrossOriginHeaders } from '../http/security-headers.ts'
 import { formatPrice } from '../widgets/format.ts'
 import { getParameter, parseQuery } from './requests.ts'
 
@@ -16,7 +16,7 @@ export function createDemoRouter(context: Context): Router {
   const { demo } = context
   if (demo === null) return router
 
-  router.get('/demo/pictures/:name', createTakenInHeaders(), (request, response) => {
+  router.get('/demo/pictures/:name', createCrossOriginHeaders(), (request, response) => {
     const picture = demo.findPicture(getParameter(request.params, 'name'))
     if (picture === undefined) throw new UnknownAddressError('no such picture')
     response

@@ -1,11 +1,11 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import { isFramedLocally } from '../http/client-address.ts'
+import { isLocalFramingAllowed } from '../http/client-address.ts'
 import { encodeBody } from '../http/response.ts'
-import { listFrameAncestors, takenInHeaderList, toEmbedPolicy } from '../http/security-headers.ts'
-import { findSpeech } from '../widgets/locales/index.ts'
+import { listFrameAncestors, crossOriginHeaders, toEmbedPolicy } from '../http/security-headers.ts'
+import { getLocalization } from '../widgets/locales/index.ts'
 import type { CommonOptions } from '../widgets/options.ts'
-import { listStyles } from '../widgets/presentation.ts'
+import { listStyles } from '../widgets/view-parts.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
 import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './widget-routes.ts'
 
@@ -15,27 +15,27 @@ import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './
  */
 export function createEmbedsRouter(context: Context): Router {
   const { assets, config, ownOrigin, publicUrl, renderer, widgets } = context
-  const isLocalDemo = isFramedLocally(config, publicUrl)
-  const rules = { ownOrigin, configured: config.frameAncestors, isLocalDemo }
+  const isLocalDemo = isLocalFramingAllowed(config, publicUrl)
+  const rules = { ownOrigin, configuredAncestors: config.frameAncestors, isLocalDemo }
   return createWidgetRouter(context, {
     surface: 'embed',
     toHeaders: (channelUrl) => ({
-      ...takenInHeaderList,
+      ...crossOriginHeaders,
       'Content-Security-Policy': toEmbedPolicy(ownOrigin, listFrameAncestors({ ...rules, channelUrl })),
       'X-Robots-Tag': 'noindex, indexifembedded',
       Vary: 'Accept-Encoding',
     }),
     toEtag: (digest) => `W/"${digest}"`,
-    render: (widget, view) => encodeBody(renderer.renderEmbed(toView(context, widget, view))),
-    renderFailure({ form, message }) {
-      const look = { locale: widgets.defaults.locale, theme: 'auto', accent: null } as const
-      if (form === 'empty')
+    render: (widget, view) => encodeBody(renderer.renderEmbed(toEmbedView(context, widget, view))),
+    renderFailure({ body, message }) {
+      const defaultOptions = { locale: widgets.defaults.locale, theme: 'auto', accent: null } as const
+      if (body === 'empty')
         return renderer.renderEmbed({
-          ...toHiddenView(context, look),
+          ...toHiddenView(context, defaultOptions),
           reason: message ?? 'The catalog gave no answer in time, and nothing is stored of it.',
-          isFault: true,
+          isFailure: true,
         })
-      return renderer.renderMistake({
+      return renderer.renderErrorPage({
         title: 'This address needs a change',
         message: message ?? '',
         styles: [`${publicUrl}${assets.get('studio.css').path}`],
@@ -45,7 +45,7 @@ export function createEmbedsRouter(context: Context): Router {
   })
 }
 
-function toView(context: Context, widget: AnyWidget, view: AnyView | undefined): EmbedView {
+function toEmbedView(context: Context, widget: AnyWidget, view: AnyView | undefined): EmbedView {
   const { publicUrl } = context
   const { options, path } = widget.address
   const toHref = (format: string): string =>
@@ -54,8 +54,8 @@ function toView(context: Context, widget: AnyWidget, view: AnyView | undefined):
   // Programs that find the address of an embed in a post look for its oEmbed answers in its head.
   const discovery = { json: toHref('json'), xml: toHref('xml') }
   if (view === undefined) {
-    const { words } = findSpeech(options.locale)
-    const title = widget.kind === 'deals' ? words.gridHeading : words.boxHeading
+    const { texts } = getLocalization(options.locale)
+    const title = widget.kind === 'deals' ? texts.gridHeading : texts.boxHeading
     return { ...hidden, title, reason: widget.hiddenReason, discovery }
   }
   return {
@@ -63,7 +63,7 @@ function toView(context: Context, widget: AnyWidget, view: AnyView | undefined):
     title: view.label,
     state: 'shown',
     reason: null,
-    goUrl: `${publicUrl}/go/${widget.channel.id}/`,
+    redirectBaseUrl: `${publicUrl}/go/${widget.channel.id}/`,
     discovery,
     body: renderView(context, widget, view),
   }
@@ -75,18 +75,18 @@ function toHiddenView(
   { accent, locale, theme }: Pick<CommonOptions, 'accent' | 'locale' | 'theme'>,
 ): EmbedView {
   const { publicUrl, assets } = context
-  const { lang, dir, words } = findSpeech(locale)
+  const { lang, dir, texts } = getLocalization(locale)
   return {
     lang,
     dir,
     theme,
-    title: words.boxHeading,
+    title: texts.boxHeading,
     state: 'hidden',
     reason: null,
-    isFault: false,
+    isFailure: false,
     styles: listStyles(accent, { publicUrl, stylePath: assets.get('vitrine.css').path }),
     frameScript: toFrameScript(context),
-    goUrl: null,
+    redirectBaseUrl: null,
     discovery: null,
     body: '',
   }

@@ -1,7 +1,7 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { type Headers, toByteString } from '../http/response.ts'
-import { takenInHeaderList, toFragmentPolicy } from '../http/security-headers.ts'
+import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import { createWidgetRouter, renderView } from './widget-routes.ts'
 
 /**
@@ -10,7 +10,7 @@ import { createWidgetRouter, renderView } from './widget-routes.ts'
  */
 export function createFragmentsRouter(context: Context): Router {
   const headers: Headers = {
-    ...takenInHeaderList,
+    ...crossOriginHeaders,
     'Access-Control-Allow-Origin': '*',
     'Content-Security-Policy': toFragmentPolicy(context.ownOrigin),
   }
@@ -19,6 +19,6 @@ export function createFragmentsRouter(context: Context): Router {
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
     render: (widget, view) => ({ identity: toByteString(renderView(context, widget, view)) }),
-    renderFailure: ({ form, message }) => (form === 'mistake' ? `<!-- Vitrine: ${message ?? ''} -->` : ''),
+    renderFailure: ({ body, message }) => (body === 'message' ? `<!-- Vitrine: ${message ?? ''} -->` : ''),
   })
 }

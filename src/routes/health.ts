@@ -1,15 +1,15 @@
 import { Router } from 'express'
 import { TIME_UNKNOWN } from '../widgets/format.ts'
-import { SECOND_MS, isFuture, isPauseOn } from '../clock.ts'
+import { SECOND_MS, isFuture, isPauseActive } from '../clock.ts'
 import type { Context } from '../context.ts'
-import type { ChannelKnowledge } from '../freshness/channels.ts'
+import type { ChannelListState } from '../freshness/channels.ts'
 import { describeHold } from '../sync/held-walk.ts'
-import { waitInTime } from '../lib/in-time.ts'
+import { tryWithTimeout } from '../lib/with-timeout.ts'
 import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
-import type { AdminGate } from '../http/admin-gate.ts'
+import type { AdminAuth } from '../http/admin-auth.ts'
 import { parseQuery } from './requests.ts'
-import { type ServerState, measureState, readServerState } from '../server-status.ts'
+import { type ServerState, updateStateGauges, readServerState } from '../server-status.ts'
 
 /** How long readiness is cached, so that a flood of requests costs no database reads. */
 const READINESS_CACHE_MS: number = SECOND_MS
@@ -20,10 +20,10 @@ const READINESS_CACHE_MS: number = SECOND_MS
  */
 export function createHealthRouter(
   context: Context,
-  { isStopping, gate }: Readonly<{ isStopping(): boolean; gate: AdminGate }>,
+  { isStopping, gate: adminAuth }: Readonly<{ isStopping(): boolean; gate: AdminAuth }>,
 ): Router {
   const router = Router()
-  const getReadiness = cacheReadiness(context)
+  const getReadiness = createReadinessCache(context)
   router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.ownOrigin))
   router.get('/healthz', (_request, response) => {
     response.set({ 'Cache-Control': 'no-store', Server: SERVER_NAME }).json({ status: 'ok' })
@@ -31,17 +31,18 @@ export function createHealthRouter(
   // Balancers ask without a password: the status never depends on who asks, only the detail does.
   router.get('/readyz', async (request, response) => {
     const isDatabaseRequired = parseQuery(request).get('require') === 'database'
-    const { detail, isCutOff, ...found } = isStopping() ? STOPPING : await getReadiness()
-    const readiness = found.ready && isDatabaseRequired && isCutOff ? CUT_OFF : found
-    const isDetailShown = detail !== undefined && (await gate.isAdmin(request))
+    const { detail, isDatabaseUnavailable, ...found } = isStopping() ? STOPPING : await getReadiness()
+    const readiness =
+      found.ready && isDatabaseRequired && isDatabaseUnavailable ? DATABASE_UNAVAILABLE : found
+    const isDetailShown = detail !== undefined && (await adminAuth.isAdmin(request))
     response
       .status(readiness.ready ? 200 : 503)
       .set('Cache-Control', 'no-store')
       .json(isDetailShown ? { ...readiness, detail } : readiness)
   })
-  router.get('/metrics', gate.protect, async (_request, response) => {
-    await measureState(context)
-    const { contentType, text } = await context.metrics.print()
+  router.get('/metrics', adminAuth.requireAdmin, async (_request, response) => {
+    await updateStateGauges(context)
+    const { contentType, text } = await context.metrics.render()
     response.set({ 'Content-Type': contentType, 'Cache-Control': 'no-store' }).send(text)
   })
   return router
@@ -51,21 +52,21 @@ export function createHealthRouter(
 type Readiness = Readonly<{
   ready: boolean
   reason: string
-  isCutOff: boolean
+  isDatabaseUnavailable: boolean
   detail?: ReturnType<typeof toDetail>
 }>
 
-const STOPPING: Readiness = { ready: false, reason: 'stopping', isCutOff: false }
+const STOPPING: Readiness = { ready: false, reason: 'stopping', isDatabaseUnavailable: false }
 
-const CUT_OFF = { ready: false, reason: 'the database cannot be reached' } as const
+const DATABASE_UNAVAILABLE = { ready: false, reason: 'the database cannot be reached' } as const
 
 /** Check readiness at most once in `READINESS_CACHE_MS`; requests meanwhile share the result. */
-function cacheReadiness(context: Context): () => Promise<Readiness> {
+function createReadinessCache(context: Context): () => Promise<Readiness> {
   let last: Promise<Readiness> | undefined
   let untilMs = 0
   return () => {
     const nowMs = context.clock.nowMs()
-    if (last === undefined || !isPauseOn({ untilMs, nowMs, longestMs: READINESS_CACHE_MS })) {
+    if (last === undefined || !isPauseActive({ untilMs, nowMs, maxMs: READINESS_CACHE_MS })) {
       last = checkReadiness(context)
       untilMs = nowMs + READINESS_CACHE_MS
     }
@@ -82,15 +83,15 @@ async function checkReadiness(context: Context): Promise<Readiness> {
   const { channels, clock, config } = context
   const [state, knowledge] = await Promise.all([
     readServerState(context),
-    waitInTime(clock, config.freshness.visitorTimeoutMs, channels.getKnowledge()),
+    tryWithTimeout(clock, config.freshness.visitorTimeoutMs, channels.getListState()),
   ])
-  const common = { isCutOff: !state.isStoreUp, detail: toDetail(context, state) }
-  if (!state.isStoreUp && !isShared(context))
+  const common = { isDatabaseUnavailable: !state.isStoreUp, detail: toDetail(context, state) }
+  if (!state.isStoreUp && !isStoreShared(context))
     return { ready: false, reason: 'the stored copy cannot be read', ...common }
-  return { ...READINESS_OF_CHANNELS[knowledge ?? 'unknown'], ...common }
+  return { ...READINESS_BY_CHANNELS[knowledge ?? 'unknown'], ...common }
 }
 
-const READINESS_OF_CHANNELS: Readonly<Record<ChannelKnowledge, Pick<Readiness, 'ready' | 'reason'>>> = {
+const READINESS_BY_CHANNELS: Readonly<Record<ChannelListState, Pick<Readiness, 'ready' | 'reason'>>> = {
   known: { ready: true, reason: 'the channels are known' },
   unknown: { ready: false, reason: 'the channels could not be listed yet' },
   unlisted: {
@@ -99,16 +100,17 @@ const READINESS_OF_CHANNELS: Readonly<Record<ChannelKnowledge, Pick<Readiness, '
   },
 }
 
-function isShared({ config }: Context): boolean {
+function isStoreShared({ config }: Context): boolean {
   return config.database.kind === 'postgres'
 }
 
 /** Times are ISO texts; one of the past is `null` where a clock was wrong. */
 function toDetail(context: Context, state: ServerState) {
-  const { gate, copies, channelsHeldSinceMs } = state
+  const { callPolicy, copies, channelsHeldSinceMs } = state
   const nowMs = context.clock.nowMs()
-  const toEnd = (timeMs: number): string | null => (timeMs > nowMs ? new Date(timeMs).toISOString() : null)
-  const toPast = (timeMs: number): string | null =>
+  const toFutureTime = (timeMs: number): string | null =>
+    timeMs > nowMs ? new Date(timeMs).toISOString() : null
+  const toPastTime = (timeMs: number): string | null =>
     isFuture(timeMs, nowMs) ? null : new Date(timeMs).toISOString()
   const failure = context.findStoreFailure()
   return {
@@ -118,24 +120,24 @@ function toDetail(context: Context, state: ServerState) {
       isWritable: state.isStoreWritable,
       // Paths, machines and users are for the log and for "vitrine check".
       lastFailure: failure && {
-        at: toPast(failure.atMs),
-        reason: isShared(context)
+        at: toPastTime(failure.atMs),
+        reason: isStoreShared(context)
           ? 'the database server could not be used'
           : failure.reason.replace(/\S*\/\S+/g, '(path)'),
       },
     },
     catalog: {
-      breaker: gate.breaker,
-      limitedUntil: toEnd(gate.quota.limitedUntilMs),
-      keyRefusedUntil: toEnd(gate.keyRefusedUntilMs),
+      breaker: callPolicy.breaker,
+      limitedUntil: toFutureTime(callPolicy.quota.limitedUntilMs),
+      keyRefusedUntil: toFutureTime(callPolicy.keyRefusedUntilMs),
     },
     quota: {
-      dailyLimit: gate.limit?.calls ?? null,
-      isLearned: gate.limit?.isLearned ?? false,
-      callsToday: gate.quota.calls,
-      callsLeft: gate.left ?? null,
+      dailyLimit: callPolicy.limit?.calls ?? null,
+      isLearned: callPolicy.limit?.isLearned ?? false,
+      callsToday: callPolicy.quota.calls,
+      callsLeft: callPolicy.remaining ?? null,
     },
-    heldChannelList: channelsHeldSinceMs === null ? null : { since: toPast(channelsHeldSinceMs) },
+    heldChannelList: channelsHeldSinceMs === null ? null : { since: toPastTime(channelsHeldSinceMs) },
     copies: copies.map(({ channel, ageMs, productCount, dealCount, held }) => ({
       channel,
       ageSeconds: ageMs === null ? null : Math.round(ageMs / SECOND_MS),
@@ -143,7 +145,7 @@ function toDetail(context: Context, state: ServerState) {
       products: productCount,
       deals: dealCount,
       heldWalk: held && {
-        since: toPast(held.sinceMs),
+        since: toPastTime(held.sinceMs),
         reason: describeHold(held, productCount),
         products: held.productCount,
       },

@@ -1,16 +1,16 @@
 import { type ErrorRequestHandler, Router } from 'express'
 import { HOUR_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { MistakeError } from '../errors.ts'
+import { RequestError } from '../errors.ts'
 import { findClientAddress } from '../http/client-address.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
 import { createEtag, sendResponse } from '../http/response.ts'
-import { createTakenInHeaders } from '../http/security-headers.ts'
-import { type OembedFormat, answerOembed, parseOembedQuestion } from '../widgets/oembed.ts'
+import { createCrossOriginHeaders } from '../http/security-headers.ts'
+import { type OembedFormat, createOembedResponse, parseOembedRequest } from '../widgets/oembed.ts'
 import { logFailure } from './request-log.ts'
 import { parseQuery } from './requests.ts'
 
-const TYPES: Readonly<Record<OembedFormat, string>> = {
+const CONTENT_TYPES: Readonly<Record<OembedFormat, string>> = {
   json: 'application/json; charset=utf-8',
   xml: 'text/xml; charset=utf-8',
 }
@@ -22,16 +22,16 @@ const CACHEABLE = `public, max-age=${HOUR_SECONDS}`
 export function createOembedRouter(context: Context): Router {
   const { config, publicUrl, widgets } = context
   const router = Router()
-  router.use('/oembed', createTakenInHeaders({ 'Access-Control-Allow-Origin': '*' }))
+  router.use('/oembed', createCrossOriginHeaders({ 'Access-Control-Allow-Origin': '*' }))
   router.get('/oembed', async (request, response) => {
-    const question = parseOembedQuestion(parseQuery(request))
+    const oembedRequest = parseOembedRequest(parseQuery(request))
     const visitor = findClientAddress(request, config.trustProxy)
-    const { text, isKnown } = await answerOembed(widgets, question, { publicUrl, visitor })
+    const { text, isCacheable } = await createOembedResponse(widgets, oembedRequest, { publicUrl, visitor })
     sendResponse(request, response, {
       status: 200,
       headers: {
-        'Content-Type': TYPES[question.format],
-        'Cache-Control': isKnown ? CACHEABLE : 'no-store',
+        'Content-Type': CONTENT_TYPES[oembedRequest.format],
+        'Cache-Control': isCacheable ? CACHEABLE : 'no-store',
       },
       etag: createEtag(text),
       getBody: () => Buffer.from(text),
@@ -45,7 +45,7 @@ export function createOembedRouter(context: Context): Router {
 function createOembedErrorHandler(context: Context): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, next) => {
-    if (!(error instanceof MistakeError)) return next(error)
+    if (!(error instanceof RequestError)) return next(error)
     logFailure(context, { error, surface: 'oembed', state: 'invalid', request, response })
     response.status(error.statusCode).set(toRefusalHeaders(error.publicMessage))
     response.type('text').send(`${error.publicMessage}\n`)

@@ -11,7 +11,7 @@ const REQUEST_ID_BYTES = 8
 const MAX_PATH_CHARACTERS = 200
 
 /** What is counted of a response, and the exchange that it belongs to. */
-type LoggedAnswer = Readonly<{
+type LoggedResponse = Readonly<{
   surface: string
   state: string
   cache: CacheStatus | 'none'
@@ -20,7 +20,7 @@ type LoggedAnswer = Readonly<{
 }>
 
 /** Remember when a request came, for the line that may be written about it. */
-export function noteArrival({ clock }: Context, { locals }: Response): void {
+export function recordArrivalTime({ clock }: Context, { locals }: Response): void {
   locals['arrivedAtMs'] = clock.nowMs()
 }
 
@@ -31,10 +31,10 @@ export function getRequestId({ locals }: Response): string {
 }
 
 /** Count a response. One that came of a call, or of a copy because no call came about, is one line; a `hit` is none. */
-export function logAnswer(context: Context, answer: LoggedAnswer): void {
-  context.metrics.countAnswer(answer)
-  if (answer.cache === 'hit') return
-  writeLine(context, answer, { level: answer.cache === 'stale' ? 'debug' : 'info', message: 'answered' })
+export function logResponse(context: Context, logged: LoggedResponse): void {
+  context.metrics.countResponse(logged)
+  if (logged.cache === 'hit') return
+  writeLine(context, logged, { level: logged.cache === 'stale' ? 'debug' : 'info', message: 'answered' })
 }
 
 /**
@@ -43,23 +43,23 @@ export function logAnswer(context: Context, answer: LoggedAnswer): void {
  */
 export function logFailure(
   context: Context,
-  { error, ...failure }: Omit<LoggedAnswer, 'cache'> & Readonly<{ error: unknown }>,
+  { error, ...failure }: Omit<LoggedResponse, 'cache'> & Readonly<{ error: unknown }>,
 ): void {
-  const answer = { ...failure, cache: 'none' } as const
-  context.metrics.countAnswer(answer)
+  const logged = { ...failure, cache: 'none' } as const
+  context.metrics.countResponse(logged)
   if (error instanceof VitrineError) {
-    const level = answer.state === 'unavailable' ? 'warn' : 'info'
-    writeLine(context, answer, { level, message: error.message, fields: { code: error.code } })
+    const level = logged.state === 'unavailable' ? 'warn' : 'info'
+    writeLine(context, logged, { level, message: error.message, fields: { code: error.code } })
     return
   }
-  const line = isGone(answer)
+  const line = isDisconnected(logged)
     ? ({ level: 'debug', message: 'an error after the visitor had closed the connection' } as const)
     : ({ level: 'error', message: 'an error without a code: a bug' } as const)
-  writeLine(context, answer, { ...line, fields: { err: error } })
+  writeLine(context, logged, { ...line, fields: { err: error } })
 }
 
 /** A reset is first seen in the lost address of the peer: the socket says that it is closed a moment later. */
-function isGone({ request, response }: LoggedAnswer): boolean {
+function isDisconnected({ request, response }: LoggedResponse): boolean {
   return response.destroyed || request.socket.destroyed || request.socket.remoteAddress === undefined
 }
 
@@ -68,13 +68,13 @@ function isGone({ request, response }: LoggedAnswer): boolean {
  * flood of lines; how many were left out stands in the next one.
  */
 function writeLine(
-  { clock, lines, logger }: Context,
-  { surface, state, cache, request, response }: LoggedAnswer,
+  { clock, logLimiters, logger }: Context,
+  { surface, state, cache, request, response }: LoggedResponse,
   line: Readonly<{ level: 'debug' | 'info' | 'warn' | 'error'; message: string; fields?: object }>,
 ): void {
   const { level, message, fields } = line
   if (!logger.isLevelEnabled(level)) return
-  const leftOut = lines[level === 'error' ? 'bugs' : 'answers'].take()
+  const leftOut = logLimiters[level === 'error' ? 'bugs' : 'responses'].tryAcquire()
   if (leftOut === undefined) return
   const nowMs = clock.nowMs()
   logger[level](

@@ -1,40 +1,40 @@
 import type { Request, RequestHandler } from 'express'
 import type { Context } from '../context.ts'
 import { type Refusal, formatWidgetRefusal, sendRefusal } from '../http/refusals.ts'
-import { findQuery, parseQueryString } from '../widgets/parameters.ts'
-import { noteArrival } from './request-log.ts'
+import { getQueryString, parseQueryString } from '../widgets/parameters.ts'
+import { recordArrivalTime } from './request-log.ts'
 
 /** Longest address that is answered, in characters: options are short, and no page needs a longer one. */
 const MAX_ADDRESS_CHARACTERS = 2_048
 
-const METHOD_REFUSED: Refusal = { status: 405, message: 'Only GET and HEAD are answered here.' }
-const TOO_LONG: Refusal = {
+const METHOD_NOT_ALLOWED: Refusal = { status: 405, message: 'Only GET and HEAD are answered here.' }
+const URI_TOO_LONG: Refusal = {
   status: 414,
   message: `An address has at most ${MAX_ADDRESS_CHARACTERS} characters here.`,
 }
 /** Some caches end the query at a "#", and others do not. */
-const HASH_REFUSED: Refusal = {
+const HASH_NOT_ALLOWED: Refusal = {
   status: 400,
   message: 'The address of a request has no "#". Write %23 for one inside a value.',
 }
 
 /** Create the first handler: it notes the arrival, takes the prefix off the address, and refuses what no route may see. */
 export function createRequestCheck(context: Context): RequestHandler {
-  const strip = createStrip(context.publicUrl)
+  const removePrefix = createPrefixRemover(context.publicUrl)
   return (request, response, next) => {
-    noteArrival(context, response)
-    request.url = strip(request.url)
+    recordArrivalTime(context, response)
+    request.url = removePrefix(request.url)
     const refusal = findRefusal(request)
     if (refusal === undefined) return next()
-    if (refusal === METHOD_REFUSED) response.set('Allow', 'GET, HEAD')
+    if (refusal === METHOD_NOT_ALLOWED) response.set('Allow', 'GET, HEAD')
     sendRefusal(request, response, { refusal, format: formatWidgetRefusal, target: request.path })
   }
 }
 
 function findRefusal({ method, originalUrl }: Request): Refusal | undefined {
-  if (method !== 'GET' && method !== 'HEAD') return METHOD_REFUSED
-  if (originalUrl.length > MAX_ADDRESS_CHARACTERS) return TOO_LONG
-  return originalUrl.includes('#') ? HASH_REFUSED : undefined
+  if (method !== 'GET' && method !== 'HEAD') return METHOD_NOT_ALLOWED
+  if (originalUrl.length > MAX_ADDRESS_CHARACTERS) return URI_TOO_LONG
+  return originalUrl.includes('#') ? HASH_NOT_ALLOWED : undefined
 }
 
 /** What stands behind a prefix: an address of this server, or nothing. */
@@ -45,7 +45,7 @@ const OWN_ADDRESS =
  * Create the function that takes the path of `VITRINE_PUBLIC_URL` off an address where the proxy in front has left it on. A prefix
  * that is named like an address of ours is taken off once at most.
  */
-function createStrip(publicUrl: string): (address: string) => string {
+function createPrefixRemover(publicUrl: string): (address: string) => string {
   const prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
   if (prefix === '') return (address) => address
   return (address) => {
@@ -64,5 +64,5 @@ export function getParameter(parameters: Partial<Request['params']>, name: strin
 
 /** Parse the query string as it was sent; Express does not read it. */
 export function parseQuery(request: Pick<Request, 'originalUrl'>): URLSearchParams {
-  return parseQueryString(findQuery(request.originalUrl))
+  return parseQueryString(getQueryString(request.originalUrl))
 }

@@ -4,37 +4,42 @@ import { UnknownAddressError } from '../errors.ts'
 import { HOUR_SECONDS } from '../clock.ts'
 import { encodeBody, pickBody } from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
-import { parseGalleryChoice, toGalleryView } from '../studio/gallery/gallery.ts'
+import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.ts'
 import { findGalleryPicture } from '../studio/gallery/cases.ts'
-import type { Specimen } from '../studio/gallery/specimens.ts'
+import type { GalleryExample } from '../studio/gallery/examples.ts'
 import { readStudioData } from '../studio/data.ts'
-import { toStudioLive } from '../studio/live.ts'
+import { toStudioUpdate } from '../studio/update.ts'
 import { type StudioView, toStudioView } from '../studio/studio.ts'
 import { withQuery } from '../widgets/options.ts'
-import type { AdminGate } from '../http/admin-gate.ts'
+import type { AdminAuth } from '../http/admin-auth.ts'
 import { getParameter, parseQuery } from './requests.ts'
 
 /** `/studio`, its gallery, and `/`, which leads to the studio. */
-export function createStudioRouter(context: Context, gate: AdminGate): Router {
+export function createStudioRouter(context: Context, adminAuth: AdminAuth): Router {
   const router = Router()
-  const headers = createOwnPageHeaders(context.ownOrigin)
+  const pageHeaders = createOwnPageHeaders(context.ownOrigin)
   const getView = async (request: Request): Promise<StudioView> =>
     toStudioView(await readStudioData(context, parseQuery(request), findStudioUrl(context, request)))
 
   // Uptime probes and browsers ask for it without a password, so it asks for none: `/studio` does.
-  router.get('/', gate.requireStudio, (_request, response) => {
+  router.get('/', adminAuth.requireStudio, (_request, response) => {
     response.set('Cache-Control', 'no-store').redirect(302, `${context.publicUrl}/studio`)
   })
-  router.get('/studio', gate.protect, headers, async (request: Request, response: Response) => {
+  router.get('/studio', adminAuth.requireAdmin, pageHeaders, async (request: Request, response: Response) => {
     // The page's addresses are relative to its own.
     if (request.path.endsWith('/')) return response.redirect(302, withQuery('../studio', parseQuery(request)))
     await sendPage(request, response, context.renderer.renderStudio(await getView(request)))
   })
   // What the page's script puts in place after a change: texts and attributes, never markup.
-  router.get('/studio/live', gate.protect, headers, async (request: Request, response: Response) => {
-    response.set('Cache-Control', 'no-store').json(toStudioLive(await getView(request)))
-  })
-  addGallery(router, context, gate)
+  router.get(
+    '/studio/live',
+    adminAuth.requireAdmin,
+    pageHeaders,
+    async (request: Request, response: Response) => {
+      response.set('Cache-Control', 'no-store').json(toStudioUpdate(await getView(request)))
+    },
+  )
+  addGallery(router, context, adminAuth)
   return router
 }
 
@@ -44,14 +49,14 @@ function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): s
 }
 
 /** `/studio/gallery`: every layout, theme and hard case on one page, from fixtures; and their pictures. */
-function addGallery(router: Router, context: Context, gate: AdminGate): void {
+function addGallery(router: Router, context: Context, adminAuth: AdminAuth): void {
   const { assets, publicUrl, renderer } = context
-  const render = (specimen: Specimen): string =>
-    specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view)
+  const render = (example: GalleryExample): string =>
+    example.widget === 'deals' ? renderer.renderGrid(example.view) : renderer.renderBox(example.view)
 
   router.get(
     '/studio/gallery',
-    gate.protect,
+    adminAuth.requireAdmin,
     createOwnPageHeaders(context.ownOrigin),
     async (request, response) => {
       const view = await toGalleryView({
@@ -59,13 +64,13 @@ function addGallery(router: Router, context: Context, gate: AdminGate): void {
         stylePath: assets.get('vitrine.css').path,
         pageStylePath: assets.get('studio.css').path,
         scriptPath: assets.get('studio.js').path,
-        choice: parseGalleryChoice(parseQuery(request)),
+        selection: parseGallerySelection(parseQuery(request)),
         render,
       })
       await sendPage(request, response, renderer.renderGallery(view))
     },
   )
-  router.get('/studio/gallery/pictures/:name', gate.protect, (request, response) => {
+  router.get('/studio/gallery/pictures/:name', adminAuth.requireAdmin, (request, response) => {
     const picture = findGalleryPicture(getParameter(request.params, 'name'))
     if (picture === undefined) throw new UnknownAddressError('no such picture')
     response

@@ -4,18 +4,23 @@ import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import type { CacheStatus } from '../freshness/age.ts'
 import {
-  type Ages,
+  type CacheLifetime,
   findChannelId,
   toCacheControl,
   toCacheStatus,
   toCacheTags,
 } from '../http/cache-headers.ts'
 import { findClientAddress } from '../http/client-address.ts'
-import { type CachedResponse, type HeaderBlock, sendPrepared, toHeaderBlock } from '../http/response-cache.ts'
+import {
+  type CachedResponse,
+  type HeaderBlock,
+  sendPreparedResponse,
+  toHeaderBlock,
+} from '../http/response-cache.ts'
 import {
   type Bodies,
   type Headers,
-  isNoneMatch,
+  isEtagMatch,
   listHeaders,
   sendResponse,
   toHeaderText,
@@ -23,11 +28,11 @@ import {
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { type WidgetAddress, hasEncodedOptionName } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'
-import { findQuery } from '../widgets/parameters.ts'
+import { getQueryString } from '../widgets/parameters.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
-import { type FailureForm, toFailureForm, toFailureStatus, toKnownError } from './failures.ts'
-import { logAnswer, logFailure } from './request-log.ts'
+import { type FailureResponse, toFailureResponse, computeFailureStatus, normalizeError } from './failures.ts'
+import { logResponse, logFailure } from './request-log.ts'
 import { getParameter } from './requests.ts'
 
 export type AnyView = BoxView | GridView
@@ -42,13 +47,13 @@ export type SurfaceDetails = Readonly<{
   toEtag(digest: string, isShown: boolean): string | null
   render(widget: AnyWidget, view: AnyView | undefined): Bodies | Promise<Bodies>
   /** Return the body of a failed request. */
-  renderFailure(form: FailureForm): string
+  renderFailure(failure: FailureResponse): string
 }>
 
 /** Header blocks that are kept: one for each state and site that may frame. */
 const MAX_HEADER_BLOCKS = 200
 /** Visitors who ask for one box within this time share one look at its data. */
-const TOGETHER_MS = 10
+const SHARED_PREPARATION_MS = 10
 /** The body of a visitor who has it already: nothing was rendered. */
 const NOT_RENDERED: Bodies = { identity: '' }
 const NO_HEADERS: readonly string[] = []
@@ -61,11 +66,11 @@ export function createWidgetRouter(context: Context, details: SurfaceDetails): R
   const router = Router()
   router.get(`/${surface}s/:channel/where-to-buy{/*gtin}`, async (request, response) => {
     const gtin = getParameter(request.params, 'gtin')
-    const address = widgets.parseBoxAddress({ ...toParts(request, surface), gtin })
+    const address = widgets.parseBoxAddress({ ...toAddressParts(request, surface), gtin })
     await send(request, response, { address, getWidget: () => widgets.getBox(address) })
   })
   router.get(`/${surface}s/:channel/deals`, async (request, response) => {
-    const address = widgets.parseGridAddress(toParts(request, surface))
+    const address = widgets.parseGridAddress(toAddressParts(request, surface))
     const visitor = findClientAddress(request, context.config.trustProxy)
     await send(request, response, { address, getWidget: () => widgets.getGrid(address, visitor) })
   })
@@ -82,20 +87,20 @@ export function renderView({ renderer }: Context, { kind }: AnyWidget, view: Any
   return kind === 'deals' ? renderer.renderGrid(view as GridView) : renderer.renderBox(view as BoxView)
 }
 
-function toParts(
+function toAddressParts(
   request: Request,
   surface: Surface,
 ): Readonly<{ surface: Surface; channelId: string; query: string }> {
   const channelId = getParameter(request.params, 'channel')
-  return { surface, channelId, query: findQuery(request.originalUrl) }
+  return { surface, channelId, query: getQueryString(request.originalUrl) }
 }
 
-type Asked = Readonly<{ address: WidgetAddress; getWidget(): Promise<AnyWidget> }>
+type WidgetRequest = Readonly<{ address: WidgetAddress; getWidget(): Promise<AnyWidget> }>
 
 /** What the visitors of one moment share: a response without its bodies, and those where they are known or when they are made. */
 type Prepared = Readonly<{
   cached: Omit<CachedResponse, 'bodies'>
-  known: Bodies | undefined
+  knownBodies: Bodies | undefined
   /** Make the bodies on the first call. */
   render(): Bodies | Promise<Bodies>
   status: CacheStatus
@@ -106,43 +111,45 @@ type Prepared = Readonly<{
 function createSender(
   context: Context,
   details: SurfaceDetails,
-): (request: Request, response: Response, asked: Asked) => Promise<void> {
+): (request: Request, response: Response, widgetRequest: WidgetRequest) => Promise<void> {
   const { clock } = context
-  const { responses } = context.memories
-  const flights = createSingleFlight<Prepared>()
+  const { responses } = context.caches
+  const singleFlight = createSingleFlight<Prepared>()
   const prepare = createPreparer(context, details)
   return async (request, response, { address, getWidget }) => {
     const key = `${details.surface}s/${address.path}`
     const target = request.originalUrl
-    const isStorable = !hasEncodedOptionName(findQuery(target))
+    const isCacheable = !hasEncodedOptionName(getQueryString(target))
     // The target is another spelling of one that is cached.
-    if (isStorable && responses.sendByKey(key, { request, response, target })) return
-    const make = async (): Promise<Prepared> => {
-      const made = prepare(key, await getWidget())
+    if (isCacheable && responses.sendByKey(key, { request, response, target })) return
+    const prepareWidget = async (): Promise<Prepared> => {
+      const prepared = prepare(key, await getWidget())
       // Visitors who come while the body is encoded share it.
-      await getBodies(made, request)
-      return made
+      await getBodies(prepared, request)
+      return prepared
     }
-    const moment = Math.floor(clock.nowMs() / TOGETHER_MS)
+    const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
     // The queue of grids is fair only while it knows each visitor.
-    const prepared = await (address.gtin === null ? make() : flights.run(`${key} ${moment}`, make))
+    const prepared = await (address.gtin === null
+      ? prepareWidget()
+      : singleFlight.run(`${key} ${timeSlot}`, prepareWidget))
     const { status, kind } = prepared
     const cached = { ...prepared.cached, bodies: await getBodies(prepared, request) }
     const state = cached.isShown ? 'shown' : 'hidden'
-    logAnswer(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
-    sendPrepared(request, response, cached, {
-      cacheControl: isStorable ? toCacheControl(cached.ages, clock.nowMs()) : 'no-store',
+    logResponse(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
+    sendPreparedResponse(request, response, cached, {
+      cacheControl: isCacheable ? toCacheControl(cached.lifetime, clock.nowMs()) : 'no-store',
       cacheStatus: toCacheStatus(status),
     })
-    if (isStorable && cached.bodies !== NOT_RENDERED) responses.set(key, cached, target)
+    if (isCacheable && cached.bodies !== NOT_RENDERED) responses.set(key, cached, target)
   }
 }
 
 /** A visitor who has the body already needs none. */
-function getBodies({ cached, known, render }: Prepared, request: Request): Bodies | Promise<Bodies> {
-  if (known !== undefined) return known
-  const hasVisitorIt = cached.etag !== null && isNoneMatch(request.headers['if-none-match'], cached.etag)
-  return hasVisitorIt ? NOT_RENDERED : render()
+function getBodies({ cached, knownBodies, render }: Prepared, request: Request): Bodies | Promise<Bodies> {
+  if (knownBodies !== undefined) return knownBodies
+  const isNotModified = cached.etag !== null && isEtagMatch(request.headers['if-none-match'], cached.etag)
+  return isNotModified ? NOT_RENDERED : render()
 }
 
 /** Create the function that makes the response of a widget, with bodies from the cache where its data are still the same. */
@@ -151,37 +158,38 @@ function createPreparer(
   details: SurfaceDetails,
 ): (key: string, widget: AnyWidget) => Prepared {
   const { logger, metrics, version } = context
-  const { responses } = context.memories
+  const { responses } = context.caches
   const getHeaders = createHeaderBlocks(details)
-  const isEachLogged = ({ status }: AnyWidget): boolean =>
+  const shouldLogEach = ({ status }: AnyWidget): boolean =>
     status === 'stale' && logger.isLevelEnabled('debug')
   return (key, widget) => {
     const { kind, status } = widget
     const digest = widget.computeDigest(`${version} ${key}`)
-    const found = responses.find(key)
-    const known = found !== undefined && found.digest === digest ? found : undefined
-    const view = known === undefined ? widget.getView() : undefined
-    const isShown = known === undefined ? view !== undefined : known.isShown
+    const cachedResponse = responses.find(key)
+    const reusable =
+      cachedResponse !== undefined && cachedResponse.digest === digest ? cachedResponse : undefined
+    const view = reusable === undefined ? widget.getView() : undefined
+    const isShown = reusable === undefined ? view !== undefined : reusable.isShown
     const state = isShown ? 'shown' : 'hidden'
     const cache = status === 'miss' ? 'hit' : status
-    const cached = {
+    const response = {
       digest,
       etag: details.toEtag(digest, isShown),
       isShown,
       headers: getHeaders(state, widget.channel.url),
-      own: toOwnHeaders(context, widget, isShown),
-      ages: toAges(context, widget, isShown),
-      expiresAtMs: isEachLogged(widget) ? 0 : widget.currentUntilMs,
+      ownHeaders: toWidgetHeaders(context, widget, isShown),
+      lifetime: toCacheLifetime(context, widget, isShown),
+      expiresAtMs: shouldLogEach(widget) ? 0 : widget.validUntilMs,
       cacheStatus: toCacheStatus(cache),
-      count: metrics.getAnswerCounter({ surface: `${details.surface} ${kind}`, state, cache }),
+      countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),
     }
     let rendered: Bodies | Promise<Bodies> | undefined
     const render = (): Bodies | Promise<Bodies> => (rendered ??= details.render(widget, view))
-    return { cached, known: known?.bodies, render, status, kind }
+    return { cached: response, knownBodies: reusable?.bodies, render, status, kind }
   }
 }
 
-function toAges({ config }: Context, widget: AnyWidget, isShown: boolean): Ages {
+function toCacheLifetime({ config }: Context, widget: AnyWidget, isShown: boolean): CacheLifetime {
   return {
     asOfMs: widget.asOfMs,
     oldestPriceMs: isShown ? widget.oldestPriceMs : null,
@@ -211,13 +219,13 @@ function createHeaderBlocks(
 }
 
 /** Headers of one response alone, names and values in turn. */
-function toOwnHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
+function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
   if (isShown && config.cacheTagHeader === null) return NO_HEADERS
   const { address, channel, kind } = widget
-  const tagged = { channelId: channel.id, gtin: address.gtin, isGrid: kind === 'deals' }
+  const taggedResource = { channelId: channel.id, gtin: address.gtin, isGrid: kind === 'deals' }
   return listHeaders({
     'Vitrine-Reason': isShown ? undefined : toHeaderText(widget.hiddenReason),
-    ...toCacheTags(config.cacheTagHeader, tagged),
+    ...toCacheTags(config.cacheTagHeader, taggedResource),
   }).flat()
 }
 
@@ -225,35 +233,38 @@ function toOwnHeaders({ config }: Context, widget: AnyWidget, isShown: boolean):
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {
   const { surface } = details
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
-  return async (failure: unknown, request, response, next) => {
-    if (response.headersSent) return next(failure)
-    const error = toKnownError(failure, request.path)
-    const form = toFailureForm(error, surface)
-    logFailure(context, { error, surface, state: form.state, request, response })
+  return async (thrown: unknown, request, response, next) => {
+    if (response.headersSent) return next(thrown)
+    const error = normalizeError(thrown, request.path)
+    const failure = toFailureResponse(error, surface)
+    logFailure(context, { error, surface, state: failure.state, request, response })
     const channelId = findChannelId(request.path)
     // A browser shows a frame that it refuses as an error: these, too, may stand in the channel's own pages.
-    const channel = channelId === null ? undefined : await context.channels.findKnown(channelId)
+    const channel = channelId === null ? undefined : await context.channels.findChannel(channelId)
     sendResponse(request, response, {
-      status: toFailureStatus(form, error, request),
-      headers: { ...toFailureHeaders(context, form, channelId), ...details.toHeaders(channel?.url ?? null) },
+      status: computeFailureStatus(failure, error, request),
+      headers: {
+        ...toFailureHeaders(context, failure, channelId),
+        ...details.toHeaders(channel?.url ?? null),
+      },
       etag: null,
-      getBody: () => Buffer.from(details.renderFailure(form)),
+      getBody: () => Buffer.from(details.renderFailure(failure)),
     })
   }
 }
 
 function toFailureHeaders(
   { clock, config }: Context,
-  { state, isCacheable, message }: FailureForm,
+  { state, isCacheable, message }: FailureResponse,
   channelId: string | null,
 ): Headers {
   const nowMs = clock.nowMs()
   const { priceMaxAgeSeconds, cacheTagHeader } = config
   const { freshSeconds } = config.freshness
-  const ages = { asOfMs: nowMs, oldestPriceMs: null, freshSeconds, priceMaxAgeSeconds, isGrid: true }
+  const lifetime = { asOfMs: nowMs, oldestPriceMs: null, freshSeconds, priceMaxAgeSeconds, isGrid: true }
   return {
     'Content-Type': 'text/html; charset=utf-8',
-    'Cache-Control': isCacheable ? toCacheControl(ages, nowMs) : 'no-store',
+    'Cache-Control': isCacheable ? toCacheControl(lifetime, nowMs) : 'no-store',
     'Vitrine-State': state,
     'Vitrine-Error': message ?? undefined,
     'Cache-Status': toCacheStatus(state === 'invalid' ? 'invalid' : 'unavailable'),

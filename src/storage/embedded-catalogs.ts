@@ -2,17 +2,17 @@ import { existsSync } from 'node:fs'
 import { SECOND_MS } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
+import { type BusyTimeouts, openCopyDatabase } from './copy-database.ts'
 
 /** How long to wait for another process that makes the tables, or that writes. */
-const TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: SECOND_MS }
+const BUSY_TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: SECOND_MS }
 
 /** How the copies of embedded catalogs are named: by this and the id of the catalog. */
-const EMBEDDED = 'embedded:'
+const EMBEDDED_PREFIX = 'embedded:'
 
 /** Return the name under which the copy of an embedded catalog is stored. */
 export function toEmbeddedIdentity(catalogId: string): string {
-  return `${EMBEDDED}${catalogId}`
+  return `${EMBEDDED_PREFIX}${catalogId}`
 }
 
 /**
@@ -22,21 +22,21 @@ export function toEmbeddedIdentity(catalogId: string): string {
  */
 export async function findEmbeddedCatalog(
   address: DatabaseAddress,
-  ignoredChannels: readonly string[],
+  ignoredChannelIds: readonly string[],
 ): Promise<string | undefined> {
   if (address.kind === 'sqlite' && !existsSync(address.path)) return undefined
-  const { reader, close } = await openCopyDatabase(address, TIMEOUTS)
+  const { reader, close } = await openCopyDatabase(address, BUSY_TIMEOUTS)
   try {
     const row = await reader
       .selectFrom('channels')
       .innerJoin('channel_lists', 'channel_lists.catalog', 'channels.catalog')
       .select('channels.catalog')
-      .where('channels.catalog', 'like', `${EMBEDDED}%`)
-      .where('channels.channel_id', 'not in', ignoredChannels)
+      .where('channels.catalog', 'like', `${EMBEDDED_PREFIX}%`)
+      .where('channels.channel_id', 'not in', ignoredChannelIds)
       .orderBy('channel_lists.as_of_ms', 'desc')
       .limit(1)
       .executeTakeFirst()
-    return row?.catalog.slice(EMBEDDED.length)
+    return row?.catalog.slice(EMBEDDED_PREFIX.length)
   } catch (error) {
     if (error instanceof VitrineError) throw error
     throw new StoreError('the stored copy cannot be read', { cause: error })

@@ -4,14 +4,14 @@ import { hostname } from 'node:os'
 
 /** A name for a walk of this process, by which another one on this machine can tell whether it still lives. */
 export function createLeaseOwner(): string {
-  return [randomUUID(), process.pid, MACHINE].join(' ')
+  return [randomUUID(), process.pid, MACHINE_ID].join(' ')
 }
 
 /**
  * What tells this machine from others: machines that were cloned, and containers, may have the same name, and a number of a
  * process means something only among those that count together.
  */
-const MACHINE = [
+const MACHINE_ID = [
   hostname(),
   tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
   tryRead(() => readlinkSync('/proc/self/ns/pid')),
@@ -30,9 +30,9 @@ function tryRead(read: () => string): string {
  * Has the owner's process on this machine ended without giving its lease back, as one that was killed? Of other machines
  * nothing is known: their leases run out.
  */
-export function isOwnerGone(owner: string): boolean {
+export function hasOwnerExited(owner: string): boolean {
   const [, pid = '', ...machine] = owner.split(' ')
-  if (machine.join(' ') !== MACHINE || !/^[1-9]\d{0,9}$/.test(pid)) return false
+  if (machine.join(' ') !== MACHINE_ID || !/^[1-9]\d{0,9}$/.test(pid)) return false
   try {
     process.kill(Number(pid), 0)
     return false

@@ -5,38 +5,41 @@ import { SECOND_MS, systemClock } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { UnavailableError } from '../errors.ts'
 import { createSerialQueue } from '../lib/serial-queue.ts'
-import type { ReadCopy } from './sql-copies.ts'
-import { NO_DEALS, countDeals } from './sql-deal-counts.ts'
+import type { CopyReader } from './sql-copies.ts'
+import { EMPTY_DEAL_COUNTS, countDeals } from './sql-deal-counts.ts'
 import { findDeals } from './sql-deals.ts'
 import { searchProducts } from './sql-search.ts'
 import type { CopyStore } from './store.ts'
-import { isTooLong } from './unavailable.ts'
+import { isTimeout } from './store-failures.ts'
 
 /** Reads that may go through a whole copy, so that they must not run on a thread that answers visitors. */
 export type LongReads = Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>
 
 /** Open what makes the long reads of a catalog's copy in the SQLite file at `path`. */
 export type OpenLongReads = (
-  place: Readonly<{ path: string; catalog: string }>,
+  source: Readonly<{ path: string; catalog: string }>,
 ) => LongReads & Readonly<{ close(): Promise<void> }>
 
 /**
  * Create the long reads of a connection. SQLite runs them on the calling thread, to their end; a server ends each statement of
  * `findDeals` after its time.
  */
-export function createLongReads(readCopy: ReadCopy): LongReads {
+export function createLongReads(readCopy: CopyReader): LongReads {
   return {
     findDeals: (query, withinMs) =>
-      readCopy(query.channelId, [], async (view, copy) => {
-        if (withinMs === undefined || !isPostgres(view)) return findDeals(view, copy, query)
-        await sql`set local statement_timeout = ${sql.lit(Math.max(1, Math.ceil(withinMs)))}`.execute(view)
-        return findDeals(view, copy, query).catch((error: unknown) => {
-          throw isTooLong(error) ? createLateError(error) : error
+      readCopy(query.channelId, [], async (snapshot, copy) => {
+        if (withinMs === undefined || !isPostgres(snapshot)) return findDeals(snapshot, copy, query)
+        await sql`set local statement_timeout = ${sql.lit(Math.max(1, Math.ceil(withinMs)))}`.execute(
+          snapshot,
+        )
+        return findDeals(snapshot, copy, query).catch((error: unknown) => {
+          throw isTimeout(error) ? createTimeoutError(error) : error
         })
       }),
-    countDeals: (query) => readCopy(query.channelId, NO_DEALS, (view, copy) => countDeals(view, copy, query)),
+    countDeals: (query) =>
+      readCopy(query.channelId, EMPTY_DEAL_COUNTS, (snapshot, copy) => countDeals(snapshot, copy, query)),
     searchProducts: (channelId, text, limit) =>
-      readCopy(channelId, [], (view, copy) => searchProducts(view, copy, { text, limit })),
+      readCopy(channelId, [], (snapshot, copy) => searchProducts(snapshot, copy, { text, limit })),
   }
 }
 
@@ -48,7 +51,7 @@ export type ReadRequest = Readonly<{
 }>
 
 /** What a thread is told: a read, or to end. It has one read at a time. */
-export type ToReadThread = ReadRequest | 'close'
+export type ReadThreadMessage = ReadRequest | 'close'
 
 /** What a thread answers; `failure`: in the words of the database, or `null` when the time was over. */
 export type ReadResponse = Readonly<{ value: unknown }> | Readonly<{ failure: string | null }>
@@ -60,8 +63,8 @@ export type ReadThreadData = Parameters<OpenLongReads>[0]
 const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
 
 /** Open a thread that makes the long reads of a SQLite file, with a connection of its own. It starts with its first read. */
-export const openReadThread: OpenLongReads = (place) => {
-  const thread = new ReadThread(place)
+export const openReadThread: OpenLongReads = (source) => {
+  const thread = new ReadThread(source)
   return {
     findDeals: (query, withinMs = Infinity) =>
       thread.read({ method: 'findDeals', parameters: [query], withinMs }),
@@ -72,32 +75,32 @@ export const openReadThread: OpenLongReads = (place) => {
   }
 }
 
-function createLateError(cause?: unknown): UnavailableError {
+function createTimeoutError(cause?: unknown): UnavailableError {
   return new UnavailableError('the deals were not read in time', { cause })
 }
 
 /** A thread that starts with its first read, and again after it has failed. */
 class ReadThread {
-  readonly #place: ReadThreadData
+  readonly #source: ReadThreadData
   readonly #queue = createSerialQueue()
   #running: Readonly<{ worker: Worker; ended: AbortSignal }> | undefined
 
-  constructor(place: ReadThreadData) {
-    this.#place = place
+  constructor(source: ReadThreadData) {
+    this.#source = source
   }
 
   read<T>(request: ReadRequest): Promise<T> {
     const { worker, ended } = (this.#running ??= this.#start())
     return this.#queue.run(async () => {
-      worker.postMessage(request satisfies ToReadThread)
+      worker.postMessage(request satisfies ReadThreadMessage)
       const [response] = (await once(worker, 'message', { signal: ended })) as [ReadResponse]
       if ('value' in response) return response.value as T
-      throw response.failure === null ? createLateError() : new Error(response.failure)
+      throw response.failure === null ? createTimeoutError() : new Error(response.failure)
     })
   }
 
   #start(): Readonly<{ worker: Worker; ended: AbortSignal }> {
-    const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#place })
+    const worker = new Worker(new URL('./read-thread.js', import.meta.url), { workerData: this.#source })
     const ended = new AbortController()
     let cause: unknown
     worker.on('error', (error) => (cause = error))
@@ -113,7 +116,7 @@ class ReadThread {
     if (this.#running === undefined) return
     const { worker, ended } = this.#running
     worker.ref()
-    void this.#queue.run(async () => worker.postMessage('close' satisfies ToReadThread))
+    void this.#queue.run(async () => worker.postMessage('close' satisfies ReadThreadMessage))
     await systemClock.wait(CLOSE_TIMEOUT_MS, ended)
     if (!ended.aborted) await worker.terminate()
   }

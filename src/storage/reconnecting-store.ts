@@ -2,13 +2,13 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
-import type { BusyTimeouts } from './dialects.ts'
+import type { BusyTimeouts } from './copy-database.ts'
 import type { CopyStore } from './store.ts'
-import { isFileDamaged, isLocked, isReadOnly, isTooLong, isUnavailable } from './unavailable.ts'
+import { isFileDamaged, isLocked, isReadOnly, isTimeout, isUnavailable } from './store-failures.ts'
 import { retryWhileLocked } from './with-retries.ts'
 
 /** How long after a failure a database is probed again. Opening a file is dear, and a server is soon back. */
-const PROBE_AFTER_MS = { file: 30 * SECOND_MS, server: SECOND_MS } as const
+const PROBE_INTERVAL_MS = { file: 30 * SECOND_MS, server: SECOND_MS } as const
 
 /** How long writes to a file fail at once after another process held it for longer than a write is retried. */
 const WRITE_PAUSE_MS: number = SECOND_MS
@@ -17,29 +17,29 @@ const WRITE_PAUSE_MS: number = SECOND_MS
 const CLOSE_TIMEOUT_MS: number = SECOND_MS
 
 /** A server that sends nothing at all for this long fails a visitor's read, so that the visitor still gets an answer in time. */
-const SILENT_MS = 700
-const SILENT_SHARE = 7 / 8
+const MAX_SILENCE_MS = 700
+const MAX_SILENCE_SHARE = 7 / 8
 
 /**
  * The serving thread never waits within SQLite: a write that finds the file locked is retried from the event loop. At a start
  * nobody is served yet, and processes that start together wait for the one that creates the tables.
  */
-const AT_START: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
+const STARTUP_TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
 /** While visitors are served. */
-const LATER: BusyTimeouts = { openingMs: 0, openMs: 0 }
+const SERVING_TIMEOUTS: BusyTimeouts = { openingMs: 0, openMs: 0 }
 
 export type ReconnectingDetails = Readonly<{
   open(timeouts: BusyTimeouts): Promise<CopyStore>
   /** How long visitors wait for a database on a server; without it the database is a file. */
   visitorTimeoutMs?: number
   /** Return which file lies at the path now, `null` for none: a replaced one is noticed. */
-  identify?(): string | null
+  readFileId?(): string | null
   /** When a file is opened again; by default the machine's. */
   clock?: Clock
   /** Called once each time that the database becomes unavailable. */
   onFailure(error: unknown): void
   /** The database is available again, perhaps as an empty one. */
-  onHealed?(): void
+  onRecovered?(): void
   /** Called once each time that a server begins to refuse writes, and when it accepts them again. */
   onReadOnly?(error: unknown): void
   onWritable?(): void
@@ -53,20 +53,20 @@ export type ReconnectingDetails = Readonly<{
 export async function openReconnectingStore(details: ReconnectingDetails): Promise<CopyStore> {
   const connection = new Connection(details)
   await connection.open()
-  const failWhenSilent = createSilenceLimit()
+  const rejectOnSilence = createSilenceTimeout()
   const { visitorTimeoutMs } = details
-  const longMs = visitorTimeoutMs === undefined ? undefined : visitorTimeoutMs * SILENT_SHARE
-  const shortMs = longMs === undefined ? undefined : Math.min(SILENT_MS, longMs)
+  const longSilenceMs = visitorTimeoutMs === undefined ? undefined : visitorTimeoutMs * MAX_SILENCE_SHARE
+  const shortSilenceMs = longSilenceMs === undefined ? undefined : Math.min(MAX_SILENCE_MS, longSilenceMs)
 
-  const run = async <T>(action: Action<T>, kind: CallKind, silentMs?: number): Promise<T> => {
-    const store = connection.current(kind) ?? (await connection.reopen())
+  const run = async <T>(action: Action<T>, kind: CallKind, maxSilenceMs?: number): Promise<T> => {
+    const store = connection.getStore(kind) ?? (await connection.reopen())
     const isFileWrite = kind === 'write' && visitorTimeoutMs === undefined
     const call = isFileWrite ? retryWhileLocked(() => action(store)) : action(store)
     // After silence the call goes on: its own end, which may come later, tells whether the database is unavailable.
-    call.catch((error: unknown) => connection.note(error, kind, store))
-    return silentMs === undefined ? call : failWhenSilent(call, silentMs)
+    call.catch((error: unknown) => connection.recordFailure(error, kind, store))
+    return maxSilenceMs === undefined ? call : rejectOnSilence(call, maxSilenceMs)
   }
-  const readShort = <T>(action: Action<T>): Promise<T> => run(action, 'short read', shortMs)
+  const readShort = <T>(action: Action<T>): Promise<T> => run(action, 'short read', shortSilenceMs)
   const read = <T>(action: Action<T>): Promise<T> => run(action, 'read')
   const write = <T>(action: Action<T>): Promise<T> => run(action, 'write')
   return {
@@ -75,19 +75,19 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     getCopyState: (channelId) => readShort((store) => store.getCopyState(channelId)),
     findDealCurrency: (channelId) => readShort((store) => store.findDealCurrency(channelId)),
     // A grid may take nearly as long as a visitor waits.
-    findDeals: (query, withinMs) => run((store) => store.findDeals(query, withinMs), 'read', longMs),
+    findDeals: (query, withinMs) => run((store) => store.findDeals(query, withinMs), 'read', longSilenceMs),
     countDeals: (query) => read((store) => store.countDeals(query)),
     searchProducts: (channelId, text, limit) => read((store) => store.searchProducts(channelId, text, limit)),
     findUnfinishedWalks: () => read((store) => store.findUnfinishedWalks()),
     findFutureCopies: () => read((store) => store.findFutureCopies()),
-    readTime: () => read((store) => store.readTime()),
+    readDatabaseTime: () => read((store) => store.readDatabaseTime()),
     ping: () => read((store) => store.ping()),
     checkWritable: () => read((store) => store.checkWritable()),
     putLookups: (lookups) => write((store) => store.putLookups(lookups)),
-    claimLookup: (product, claim) => write((store) => store.claimLookup(product, claim)),
-    releaseLookup: (product, claim) => write((store) => store.releaseLookup(product, claim)),
+    acquireLookupLease: (product, lease) => write((store) => store.acquireLookupLease(product, lease)),
+    releaseLookupLease: (product, lease) => write((store) => store.releaseLookupLease(product, lease)),
     putChannelList: (channels, asOfMs) => write((store) => store.putChannelList(channels, asOfMs)),
-    holdChannelList: (asOfMs) => write((store) => store.holdChannelList(asOfMs)),
+    recordEmptyChannelList: (asOfMs) => write((store) => store.recordEmptyChannelList(asOfMs)),
     updateQuota: (...parameters) => write((store) => store.updateQuota(...parameters)),
     close: () => connection.close(),
   }
@@ -106,8 +106,8 @@ class Connection {
   readonly #details: ReconnectingDetails
   readonly #clock: Clock
   readonly #isServer: boolean
-  readonly #unavailable: Trouble
-  readonly #readOnly: Trouble
+  readonly #unavailable: Problem
+  readonly #readOnly: Problem
   readonly #writePause: Pause
   readonly #stopping = new AbortController()
   #store: CopyStore | undefined
@@ -115,41 +115,42 @@ class Connection {
   #probing: Promise<void> | undefined
   #failedAtMs = -Infinity
   /** Which file was opened, and when the path was looked at last. */
-  #file: string | null | undefined
-  #lookedAtMs = -Infinity
+  #fileId: string | null | undefined
+  #fileCheckedAtMs = -Infinity
 
   constructor(details: ReconnectingDetails) {
     this.#details = details
     this.#clock = details.clock ?? systemClock
     this.#isServer = details.visitorTimeoutMs !== undefined
-    this.#unavailable = createTrouble(details.onFailure)
-    this.#readOnly = createTrouble(details.onReadOnly, details.onWritable)
-    this.#writePause = createPause(this.#clock, { firstMs: WRITE_PAUSE_MS, longestMs: WRITE_PAUSE_MS })
+    this.#unavailable = createProblem(details.onFailure)
+    this.#readOnly = createProblem(details.onReadOnly, details.onWritable)
+    this.#writePause = createPause(this.#clock, { initialMs: WRITE_PAUSE_MS, maxMs: WRITE_PAUSE_MS })
   }
 
   /** Open the store for the first time. @throws StoreNewerError */
   async open(): Promise<void> {
     try {
-      await this.#open(this.#isServer ? LATER : AT_START)
+      await this.#open(this.#isServer ? SERVING_TIMEOUTS : STARTUP_TIMEOUTS)
     } catch (error) {
       if (error instanceof StoreNewerError) throw error
       this.#fail(error)
     }
-    this.#probeWhileTroubled()
+    this.#probeUntilHealthy()
   }
 
   /**
    * Return the open store, or `undefined` when a file is to be opened again now.
    * @throws StoreError while the database is unavailable, and for a write while it accepts none.
    */
-  current(kind: CallKind): CopyStore | undefined {
+  getStore(kind: CallKind): CopyStore | undefined {
     if (kind === 'write') this.#checkWritesAccepted()
     if (this.#store !== undefined && this.#isFileReplaced()) this.#drop(this.#store)
     const cause = this.#unavailable.error
-    const mayReopen = !this.#isServer && !isWithin(this.#failedAtMs, PROBE_AFTER_MS.file, this.#clock.nowMs())
-    if (this.#stopping.signal.aborted || (cause !== undefined && !mayReopen))
+    const canReopen =
+      !this.#isServer && !isWithin(this.#failedAtMs, PROBE_INTERVAL_MS.file, this.#clock.nowMs())
+    if (this.#stopping.signal.aborted || (cause !== undefined && !canReopen))
       throw this.#isServer
-        ? new StoreError('the database could not be reached a moment ago', { cause, isUnreached: true })
+        ? new StoreError('the database could not be reached a moment ago', { cause, isUnreachable: true })
         : new StoreError('the database could not be opened a moment ago', { cause })
     return this.#store
   }
@@ -163,12 +164,12 @@ class Connection {
   }
 
   /** Take the failure of a call into account. */
-  note(error: unknown, kind: CallKind, store: CopyStore): void {
+  recordFailure(error: unknown, kind: CallKind, store: CopyStore): void {
     if (this.#isServer) {
-      const isTooSlow = kind === 'short read' && isTooLong(error)
+      const isTooSlow = kind === 'short read' && isTimeout(error)
       if (isReadOnly(error)) this.#readOnly.begin(error)
       else if (isUnavailable(error) || isTooSlow) this.#unavailable.begin(error)
-      this.#probeWhileTroubled()
+      this.#probeUntilHealthy()
       return
     }
     // A write that fails on a full disk leaves a copy that can be read.
@@ -199,11 +200,12 @@ class Connection {
 
   /** A file that was removed or replaced stays open without a name, while walks write to another one. */
   #isFileReplaced(): boolean {
-    const { identify } = this.#details
+    const { readFileId } = this.#details
     const nowMs = this.#clock.nowMs()
-    if (identify === undefined || isWithin(this.#lookedAtMs, PROBE_AFTER_MS.file, nowMs)) return false
-    this.#lookedAtMs = nowMs
-    return identify() !== this.#file
+    if (readFileId === undefined || isWithin(this.#fileCheckedAtMs, PROBE_INTERVAL_MS.file, nowMs))
+      return false
+    this.#fileCheckedAtMs = nowMs
+    return readFileId() !== this.#fileId
   }
 
   #fail(error: unknown): void {
@@ -212,23 +214,23 @@ class Connection {
   }
 
   async #open(timeouts: BusyTimeouts): Promise<CopyStore> {
-    const opened = await this.#details.open(timeouts)
+    const openedStore = await this.#details.open(timeouts)
     if (this.#stopping.signal.aborted) {
-      await opened.close()
+      await openedStore.close()
       throw new StoreError('the store is closed')
     }
-    this.#file = this.#details.identify?.()
-    this.#lookedAtMs = this.#clock.nowMs()
-    this.#store = opened
-    return opened
+    this.#fileId = this.#details.readFileId?.()
+    this.#fileCheckedAtMs = this.#clock.nowMs()
+    this.#store = openedStore
+    return openedStore
   }
 
   async #reopen(): Promise<CopyStore> {
     try {
-      const opened = await this.#open(LATER)
+      const openedStore = await this.#open(SERVING_TIMEOUTS)
       this.#unavailable.end()
-      this.#details.onHealed?.()
-      return opened
+      this.#details.onRecovered?.()
+      return openedStore
     } catch (error) {
       this.#fail(error)
       throw error
@@ -236,24 +238,24 @@ class Connection {
   }
 
   /** Probe a server in the background until nothing is wrong with it. */
-  #probeWhileTroubled(): void {
-    const isTroubled = (): boolean => (this.#unavailable.error ?? this.#readOnly.error) !== undefined
+  #probeUntilHealthy(): void {
+    const hasProblem = (): boolean => (this.#unavailable.error ?? this.#readOnly.error) !== undefined
     const probeRepeatedly = async (): Promise<void> => {
-      while (isTroubled()) {
-        await systemClock.wait(PROBE_AFTER_MS.server, this.#stopping.signal)
+      while (hasProblem()) {
+        await systemClock.wait(PROBE_INTERVAL_MS.server, this.#stopping.signal)
         if (this.#stopping.signal.aborted) return
         await this.#probe()
       }
       this.#probing = undefined
     }
-    if (this.#isServer && !this.#stopping.signal.aborted && isTroubled()) this.#probing ??= probeRepeatedly()
+    if (this.#isServer && !this.#stopping.signal.aborted && hasProblem()) this.#probing ??= probeRepeatedly()
   }
 
   async #probe(): Promise<void> {
     try {
       const store = this.#store ?? (await this.reopen())
       await store.ping()
-      if (this.#unavailable.end()) this.#details.onHealed?.()
+      if (this.#unavailable.end()) this.#details.onRecovered?.()
       // A check that fails for want of a connection says nothing about reads, which have just worked.
       if (this.#readOnly.error !== undefined)
         await store
@@ -262,14 +264,14 @@ class Connection {
           .catch(() => {})
     } catch (error) {
       // Without tables of this version there is nothing to read.
-      const trouble = this.#store !== undefined && isReadOnly(error) ? this.#readOnly : this.#unavailable
-      trouble.begin(error)
+      const problem = this.#store !== undefined && isReadOnly(error) ? this.#readOnly : this.#unavailable
+      problem.begin(error)
     }
   }
 }
 
 /** Something that is wrong for a while; its begin and its end are reported once. */
-type Trouble = {
+type Problem = {
   /** `undefined`: nothing is wrong. */
   error: unknown
   begin(error: unknown): void
@@ -277,37 +279,38 @@ type Trouble = {
   end(): boolean
 }
 
-function createTrouble(onBegin?: (error: unknown) => void, onEnd?: () => void): Trouble {
+function createProblem(onBegin?: (error: unknown) => void, onEnd?: () => void): Problem {
   return {
     error: undefined,
     begin(error) {
-      const isNew = this.error === undefined
+      const isFirst = this.error === undefined
       this.error = error
-      if (isNew) onBegin?.(error)
+      if (isFirst) onBegin?.(error)
     },
     end() {
-      const wasWrong = this.error !== undefined
+      const wasActive = this.error !== undefined
       this.error = undefined
-      if (wasWrong) onEnd?.()
-      return wasWrong
+      if (wasActive) onEnd?.()
+      return wasActive
     },
   }
 }
 
 /** Let a read fail when the database has answered nothing for `silentMs`; a database that is only slow is waited for. */
-function createSilenceLimit(): <T>(call: Promise<T>, silentMs: number) => Promise<T> {
-  let answeredAtMs = -Infinity
-  return <T>(call: Promise<T>, silentMs: number) => {
+function createSilenceTimeout(): <T>(call: Promise<T>, maxSilenceMs: number) => Promise<T> {
+  let respondedAtMs = -Infinity
+  return <T>(call: Promise<T>, maxSilenceMs: number) => {
     const sinceMs = performance.now()
     return new Promise<T>((resolve, reject) => {
       const failIfSilent = async (): Promise<void> => {
         // Read first what arrived while this process was busy.
         await yieldToEventLoop()
-        if (answeredAtMs <= sinceMs) reject(new StoreError(`the database said nothing for ${silentMs} ms`))
+        if (respondedAtMs <= sinceMs)
+          reject(new StoreError(`the database said nothing for ${maxSilenceMs} ms`))
       }
-      const cancel = systemClock.startTimer(silentMs, () => void failIfSilent())
+      const cancel = systemClock.startTimer(maxSilenceMs, () => void failIfSilent())
       const end = (result: T): void => {
-        answeredAtMs = performance.now()
+        respondedAtMs = performance.now()
         resolve(result)
       }
       void call.then(end, reject).finally(cancel)

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { array, number, object, record, string } from 'zod'
 import type { Offer, Product } from '../catalog/contract.ts'
-import type { Drops } from '../catalog/parse.ts'
+import type { DropCounts } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { collectDeals, toOfferKey } from '../offers/deals.ts'
 import { isOnSale } from '../offers/sale.ts'
-import { foldCase, foldText } from '../offers/text.ts'
+import { foldCase, foldCaseAndAccents } from '../offers/text.ts'
 import type { DealsTable, ProductsTable } from './schema.ts'
 import type { DealEntry } from './store.ts'
 
@@ -18,17 +18,17 @@ export type ProductContent = Pick<
 >
 
 /** What a product shows, with its offers in an order that does not depend on the response's. The rest of its rows follows. */
-export type ShownProduct = Readonly<{ content: ProductContent; offers: readonly Offer[] }>
+export type CanonicalProduct = Readonly<{ content: ProductContent; offers: readonly Offer[] }>
 
 /** All that is stored of a product. */
-export type StoredShape = ShownProduct &
+export type StoredProduct = CanonicalProduct &
   Readonly<{ searchText: string; deals: ReturnType<typeof collectDeals<Offer>>; asOfMs: number }>
 
 /** When each offer of some products was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
 export type FirstSeen = ReadonlyMap<string, number>
 
 /** Where versions belong, and since when their deals are known. */
-export type VersionPlace = Readonly<{ copyId: number; fromWalk: number; firstSeen: FirstSeen }>
+export type VersionContext = Readonly<{ copyId: number; fromWalk: number; firstSeen: FirstSeen }>
 
 const offerSchema = object({
   merchant: string().min(1),
@@ -43,27 +43,27 @@ const offersSchema = array(offerSchema)
 const imagesSchema = array(string())
 
 /** Shape what tells by its digest whether anything changed; most products of a walk need no more. */
-export function toShownProduct(product: Product, knownBrand: string | null = null): ShownProduct {
-  const list = [...product.offers].sort(compareOffers)
+export function toCanonicalProduct(product: Product, knownBrand: string | null = null): CanonicalProduct {
+  const sortedOffers = [...product.offers].sort(compareOffers)
   const { gtin, title } = product
   const brand = product.brand ?? knownBrand
   const images = JSON.stringify(product.images)
-  const offers = JSON.stringify(list)
-  const drops = toDropsText(product.drops)
+  const offers = JSON.stringify(sortedOffers)
+  const drops = toDropsJson(product.drops)
   // Clean texts and JSON have no line breaks of their own: no two products make the same text.
-  const shown = `${title}\n${brand ?? ''}\n${images}\n${offers}${drops === null ? '' : `\n${drops}`}`
-  const digest = hash('sha256', shown, 'base64url')
-  return { content: { gtin, digest, title, brand, images, offers, drops }, offers: list }
+  const visibleText = `${title}\n${brand ?? ''}\n${images}\n${offers}${drops === null ? '' : `\n${drops}`}`
+  const digest = hash('sha256', visibleText, 'base64url')
+  return { content: { gtin, digest, title, brand, images, offers, drops }, offers: sortedOffers }
 }
 
 /** Add what searches and grids need, and when the catalog said so. */
-export function completeShape({ content, offers }: ShownProduct, asOfMs: number): StoredShape {
-  const searchText = foldText(`${content.title} ${content.brand ?? ''}`)
+export function toStoredProduct({ content, offers }: CanonicalProduct, asOfMs: number): StoredProduct {
+  const searchText = foldCaseAndAccents(`${content.title} ${content.brand ?? ''}`)
   return { content, offers, searchText, deals: collectDeals(offers), asOfMs }
 }
 
 /** In an order that does not depend on that of the offers; `null`: nothing was left out. */
-function toDropsText(drops: Product['drops']): string | null {
+function toDropsJson(drops: Product['drops']): string | null {
   if (drops === undefined) return null
   return JSON.stringify(Object.fromEntries(Object.entries(drops).sort(([a], [b]) => compareTexts(a, b))))
 }
@@ -75,9 +75,9 @@ export function toFirstSeenKey(gtin: string, offerKey: string): string {
 
 /** Return the rows of a version's deals. Each column by name: a spread costs as much as the insert. */
 export function toDealRows(
-  { content, offers, searchText, deals, asOfMs }: StoredShape,
+  { content, offers, searchText, deals, asOfMs }: StoredProduct,
   productId: number,
-  { copyId, fromWalk, firstSeen }: VersionPlace,
+  { copyId, fromWalk, firstSeen }: VersionContext,
 ): readonly Omit<DealsTable, 'id'>[] {
   const { gtin, brand } = content
   return deals.map((deal) => {
@@ -135,7 +135,7 @@ export function findOfferInRow(json: string): Offer | undefined {
 }
 
 /** Counts of what was left out, from their JSON; nothing when it is damaged. */
-export function parseDrops(json: string): Drops {
+export function parseDrops(json: string): DropCounts {
   if (json === '{}') return {}
   const drops = record(string(), number()).safeParse(parseJson(json))
   return drops.success ? drops.data : {}

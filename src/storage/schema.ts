@@ -127,5 +127,5 @@ export type CopyTables = {
   /** How far the index of words is filled; no row: wholly. Products below the row are still to come. */
   search_backlog: { below_id: number }
   /** A row in it: the transaction under way puts the words of its new products into the index by itself. */
-  held_words: { held: number }
+  deferred_words: { is_deferred: number }
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
-import { toLatestMs } from '../clock.ts'
-import { transact } from '../database/transact.ts'
+import { toLatestPlausibleMs } from '../clock.ts'
+import { transact } from '../database/transaction.ts'
 import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
 import { isIn } from './statements.ts'
 import type { ChannelList } from './store.ts'
@@ -37,7 +37,7 @@ export async function putChannelList(
     const ids = channels.map(({ id }) => id)
     // One that went while a clock was wrong has gone now.
     await sql`update channels set gone_at_ms = ${asOfMs} where catalog = ${catalog}
-      and (gone_at_ms is null or gone_at_ms > ${toLatestMs(asOfMs)})
+      and (gone_at_ms is null or gone_at_ms > ${toLatestPlausibleMs(asOfMs)})
       and not ${isIn(transaction, 'channel_id', ids)}`.execute(transaction)
     for (const [position, { id, name, kind, url }] of channels.entries())
       await sql`insert into channels (catalog, channel_id, position, name, kind, url)
@@ -52,7 +52,7 @@ export async function putChannelList(
 }
 
 /** Note that the catalog lists no channels. A time of the future, of a clock that was wrong, is overwritten. */
-export async function holdChannelList(
+export async function recordEmptyChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
   asOfMs: number,
@@ -62,6 +62,6 @@ export async function holdChannelList(
 }
 
 function toChannel(row: ChannelsTable): Channel {
-  const kind = CHANNEL_KINDS.find((known) => known === row.kind) ?? 'other'
+  const kind = CHANNEL_KINDS.find((candidate) => candidate === row.kind) ?? 'other'
   return { id: row.channel_id, name: row.name, kind, url: row.url }
 }

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, type SqlBool, type Transaction, sql } from 'kysely'
-import { type Clock, systemClock, toLatestMs } from '../clock.ts'
+import { type Clock, systemClock, toLatestPlausibleMs } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { parseDrops } from './rows.ts'
 import type { CopiesTable, CopyTables } from './schema.ts'
@@ -27,9 +27,9 @@ async function findCopy(
   catalog: string,
   channelId: string,
 ): Promise<CopyRow | undefined> {
-  const text =
+  const statement =
     'select id, current_walk, running_walk, deal_currency from copies where catalog = ? and channel_id = ?'
-  const [row] = await execute<Selectable<CopiesTable>>(database, text, [catalog, channelId])
+  const [row] = await execute<Selectable<CopiesTable>>(database, statement, [catalog, channelId])
   if (row === undefined) return undefined
   const { id, current_walk: currentWalk, running_walk: runningWalk, deal_currency: dealCurrency } = row
   const visibleWalk = currentWalk > 0 ? currentWalk : runningWalk
@@ -37,7 +37,7 @@ async function findCopy(
 }
 
 /** Return the copy's row, made where there is none. */
-export async function getCopy(
+export async function getOrCreateCopy(
   database: Kysely<CopyTables>,
   catalog: string,
   channelId: string,
@@ -46,7 +46,7 @@ export async function getCopy(
   if (found !== undefined) return found
   await sql`insert into copies (catalog, channel_id) values (${catalog}, ${channelId})
     on conflict (catalog, channel_id) do nothing`.execute(database)
-  return getCopy(database, catalog, channelId)
+  return getOrCreateCopy(database, catalog, channelId)
 }
 
 /** Rows of a table with versions that a reader at `walk` sees. */
@@ -56,30 +56,30 @@ export function isVisibleAt(walk: number): RawBuilder<SqlBool> {
 }
 
 /** Read one channel of a catalog's copy; `empty` when nothing was ever stored of the channel. */
-export type ReadCopy = <T>(
+export type CopyReader = <T>(
   channelId: string,
   empty: T,
-  read: (view: Transaction<CopyTables>, copy: CopyView) => Promise<T>,
+  read: (snapshot: Transaction<CopyTables>, copy: CopyView) => Promise<T>,
 ) => Promise<T>
 
 /** Let all statements of one read see the same data: a walk that completes meanwhile removes what it replaced. */
-export function readInOneView<T>(
+export function readInSnapshot<T>(
   reader: Kysely<CopyTables>,
-  read: (view: Transaction<CopyTables>) => Promise<T>,
+  read: (snapshot: Transaction<CopyTables>) => Promise<T>,
 ): Promise<T> {
   return reader.transaction().setIsolationLevel('repeatable read').execute(read)
 }
 
 /** Create the reader of a catalog's copies, each read in one view. */
-export function createReadCopy(
+export function createCopyReader(
   reader: Kysely<CopyTables>,
   catalog: string,
   clock: Clock = systemClock,
-): ReadCopy {
+): CopyReader {
   return (channelId, empty, read) =>
-    readInOneView(reader, async (view) => {
-      const copy = await findCopy(view, catalog, channelId)
-      return copy === undefined ? empty : read(view, { nowMs: clock.nowMs(), ...copy })
+    readInSnapshot(reader, async (snapshot) => {
+      const copy = await findCopy(snapshot, catalog, channelId)
+      return copy === undefined ? empty : read(snapshot, { nowMs: clock.nowMs(), ...copy })
     })
 }
 
@@ -102,8 +102,8 @@ export async function readCopyState(
   catalog: string,
   channelId: string,
 ): Promise<CopyState> {
-  const text = 'select * from copies where catalog = ? and channel_id = ?'
-  const [row] = await execute<Selectable<CopiesTable>>(database, text, [catalog, channelId])
+  const statement = 'select * from copies where catalog = ? and channel_id = ?'
+  const [row] = await execute<Selectable<CopiesTable>>(database, statement, [catalog, channelId])
   if (row === undefined) return EMPTY_STATE
   return {
     currentWalk: row.current_walk,
@@ -121,7 +121,7 @@ export async function readCopyState(
 }
 
 function toHeldWalk(row: Selectable<CopiesTable>): HeldWalk | null {
-  const reason = HOLD_REASONS.find((known) => known === row.held_reason)
+  const reason = HOLD_REASONS.find((candidate) => candidate === row.held_reason)
   if (reason === undefined) return null
   return {
     reason,
@@ -136,7 +136,7 @@ export async function findFutureCopies(
   catalog: string,
   nowMs: number,
 ): Promise<readonly string[]> {
-  const latestMs = toLatestMs(nowMs)
+  const latestMs = toLatestPlausibleMs(nowMs)
   const { rows } = await sql<{ channel_id: string }>`select channel_id from copies where catalog = ${catalog}
     and (completed_started_at_ms > ${latestMs} or completed_at_ms > ${latestMs})`.execute(database)
   return rows.map((row) => row.channel_id)

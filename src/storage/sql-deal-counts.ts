@@ -3,7 +3,7 @@ import { foldCase } from '../offers/text.ts'
 import { findOfferInRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { createCountedCondition, isVisibleDeal } from './sql-deal-filters.ts'
+import { createCountCondition, isVisibleDeal } from './sql-deal-filters.ts'
 import { isIn } from './statements.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
 
@@ -11,10 +11,10 @@ import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery
 const MAX_DEALS = 20_000
 
 /** Brands, and merchants, that are named. */
-const MAX_NAMES = 30
+const MAX_GROUPS = 30
 
 /** The counts of a copy that has nothing. */
-export const NO_DEALS: DealCounts = {
+export const EMPTY_DEAL_COUNTS: DealCounts = {
   total: 0,
   isBounded: false,
   brands: [],
@@ -29,28 +29,28 @@ export async function countDeals(
   query: DealQuery,
 ): Promise<DealCounts> {
   const rows = await readDeals(database, copy, query)
-  const counted = rows.slice(0, MAX_DEALS).filter((row) => row.is_counted === 1)
+  const countedRows = rows.slice(0, MAX_DEALS).filter((row) => row.is_counted === 1)
   const brand = query.brand === null ? null : foldCase(query.brand)
-  const wanted = new Set(query.merchants.map(foldCase))
-  const excluded = new Set(query.excluded.map(foldCase))
+  const includedKeys = new Set(query.merchants.map(foldCase))
+  const excludedKeys = new Set(query.excluded.map(foldCase))
   const isOfBrand = (row: DealRow): boolean => brand === null || row.brand_key === brand
   const isOfMerchant = ({ merchant_key: key }: DealRow): boolean =>
-    (wanted.size === 0 || wanted.has(key)) && !excluded.has(key)
+    (includedKeys.size === 0 || includedKeys.has(key)) && !excludedKeys.has(key)
   const hasDiscount = (row: DealRow): boolean => row.discount_percent >= query.minDiscountPercent
 
-  const discounted = counted.filter(hasDiscount)
-  const brands = findLargest(discounted.filter(isOfMerchant), ({ brand_key: key }) => key)
-  const merchants = findLargest(discounted.filter(isOfBrand), ({ merchant_key: key }) => key)
+  const discountedRows = countedRows.filter(hasDiscount)
+  const brands = findLargestGroups(discountedRows.filter(isOfMerchant), ({ brand_key: key }) => key)
+  const merchants = findLargestGroups(discountedRows.filter(isOfBrand), ({ merchant_key: key }) => key)
   const names = await readNames(database, [...brands, ...merchants])
-  const chosen = counted.filter((row) => isOfBrand(row) && isOfMerchant(row))
+  const matchingRows = countedRows.filter((row) => isOfBrand(row) && isOfMerchant(row))
   return {
-    total: countProducts(chosen.filter(hasDiscount)),
+    total: countProducts(matchingRows.filter(hasDiscount)),
     isBounded: rows.length > MAX_DEALS,
-    brands: brands.map((group) => toFacet(group, names.get(group.first.id)?.brand)),
-    merchants: merchants.map((group) => toFacet(group, names.get(group.first.id)?.merchant)),
+    brands: brands.map((group) => toFacet(group, names.get(group.topDeal.id)?.brand)),
+    merchants: merchants.map((group) => toFacet(group, names.get(group.topDeal.id)?.merchant)),
     discounts: DISCOUNT_STEPS_PERCENT.map((minPercent) => ({
       minPercent,
-      count: countProducts(chosen.filter((row) => row.discount_percent >= minPercent)),
+      count: countProducts(matchingRows.filter((row) => row.discount_percent >= minPercent)),
     })),
   }
 }
@@ -71,7 +71,7 @@ async function readDeals(
   copy: CopyRow,
   query: DealQuery,
 ): Promise<readonly DealRow[]> {
-  const isCounted = await createCountedCondition(database, copy, query)
+  const isCounted = await createCountCondition(database, copy, query)
   const { rows } = await sql<DealRow>`select id, product_id, brand_key, merchant_key, discount_percent,
     case when ${isCounted} then 1 else 0 end as is_counted from deals where ${isVisibleDeal(copy, query)}
     order by ratio_key, price_key, gtin, id limit ${MAX_DEALS + 1}`.execute(database)
@@ -83,25 +83,25 @@ function countProducts(rows: readonly DealRow[]): number {
 }
 
 /** The deals of a brand or merchant. `first`: the one with the highest discount, which names it. */
-type Group = Readonly<{ key: string; first: DealRow; count: number }>
+type DealGroup = Readonly<{ key: string; topDeal: DealRow; count: number }>
 
 /** Find the groups with the most products; a product without a brand has none to choose. */
-function findLargest(rows: readonly DealRow[], toKey: (row: DealRow) => string): readonly Group[] {
-  const groups = new Map<string, { first: DealRow; products: Set<number> }>()
+function findLargestGroups(rows: readonly DealRow[], toKey: (row: DealRow) => string): readonly DealGroup[] {
+  const groups = new Map<string, { topDeal: DealRow; products: Set<number> }>()
   for (const row of rows) {
-    const group = groups.get(toKey(row)) ?? { first: row, products: new Set() }
+    const group = groups.get(toKey(row)) ?? { topDeal: row, products: new Set() }
     group.products.add(row.product_id)
     groups.set(toKey(row), group)
   }
   return [...groups]
     .filter(([key]) => key !== '')
-    .map(([key, { first, products }]) => ({ key, first, count: products.size }))
+    .map(([key, { topDeal, products }]) => ({ key, topDeal, count: products.size }))
     .sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
-    .slice(0, MAX_NAMES)
+    .slice(0, MAX_GROUPS)
 }
 
 /** A row that is gone or damaged leaves the name without case. */
-function toFacet({ key, count }: Group, name: string | null | undefined): DealFacet {
+function toFacet({ key, count }: DealGroup, name: string | null | undefined): DealFacet {
   return { name: name ?? key, count }
 }
 
@@ -110,9 +110,9 @@ type Names = Readonly<{ brand: string | null; merchant: string | undefined }>
 /** Read how the deals that name groups write their brand and merchant, by the id of the deal. */
 async function readNames(
   database: Kysely<CopyTables>,
-  groups: readonly Group[],
+  groups: readonly DealGroup[],
 ): Promise<ReadonlyMap<number, Names>> {
-  const ids = groups.map(({ first }) => first.id)
+  const ids = groups.map(({ topDeal }) => topDeal.id)
   const { rows } = await sql<{ id: number; brand: string | null; offer: string }>`
     select deals.id, brand, offer from deals join products on products.id = deals.product_id
     where ${isIn(database, 'deals.id', ids)}`.execute(database)

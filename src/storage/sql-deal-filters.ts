@@ -1,11 +1,18 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
-import { inTime } from '../database/read-deadline.ts'
+import { createDeadlineCheck } from '../database/read-deadline.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, isVisibleAt } from './sql-copies.ts'
-import { WORD, hasWord, selectIdsByWords, splitWords, toIndexWords, unlessSplit } from './sql-search.ts'
+import {
+  WORD,
+  hasWord,
+  selectIdsByWords,
+  splitWords,
+  toIndexWords,
+  replaceOnSplitWord,
+} from './sql-search.ts'
 import type { DealQuery } from './store.ts'
 
 /** A filter with at most so many deals is rare: they are read through an index of their own and sorted. */
@@ -15,7 +22,7 @@ const RARE_DEALS = 2_000
 const MAX_SCANNED = 20_000
 
 /** Deals that such a search gives: their ids stand in the statement. */
-const MAX_FOUND = 1_000
+const MAX_MATCHES = 1_000
 
 type Condition = RawBuilder<SqlBool>
 
@@ -24,7 +31,7 @@ type ColumnFilter = Readonly<{
   column: 'brand_key' | 'merchant_key' | 'price_key' | 'is_in_stock'
   isIndexed: boolean
   /** Build the condition on the column, as the statement names it. */
-  test(column: RawBuilder<unknown>): Condition
+  toCondition(column: RawBuilder<unknown>): Condition
 }>
 
 /** The `q` of a grid. */
@@ -32,50 +39,51 @@ type WordFilter = Readonly<{
   /** Products that have the words, counted up to a bound; 0: no deal can pass. */
   count: number
   /** `isIndexUsed`: deals are found by the index, and not only tested. */
-  test(isIndexUsed: boolean): Condition
+  toCondition(isIndexUsed: boolean): Condition
 }>
 
 /** How to find the deals of a grid. `rare`: a filter that few deals pass; `null`: none is known to be rare. */
 export type DealPlan = Readonly<{
   query: DealQuery
-  words: WordFilter | null
-  rare: ColumnFilter['column'] | 'words' | null
+  wordFilter: WordFilter | null
+  rareFilter: ColumnFilter['column'] | 'words' | null
 }>
 
 /**
  * Choose how to find the deals of a grid. SQLite has no statistics to choose by, so each indexed filter is counted up to a bound.
  * @returns `null` when no deal can pass
  */
-export async function planDeals(
+export async function planDealQuery(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   query: DealQuery,
 ): Promise<DealPlan | null> {
-  const words = query.words === null ? null : await createWordFilter(database, copy, query)
-  let rare: DealPlan['rare'] = words === null ? null : 'words'
-  let least = words?.count ?? Infinity
-  for (const { column, isIndexed, test } of listColumnFilters(query)) {
+  const wordFilter = query.searchText === null ? null : await createWordFilter(database, copy, query)
+  let rareFilter: DealPlan['rareFilter'] = wordFilter === null ? null : 'words'
+  let lowestCount = wordFilter?.count ?? Infinity
+  for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
     if (!isIndexed) continue
     // Deals of all versions: an index entry says nothing of the walk, and the count only tells few from many.
     const count = await countUpToBound(
       database,
       sql`(select id from deals where copy_id = ${copy.id} and currency = ${query.currency}
-        and ${test(sql.ref(column))} and ${isInTime(database)})`,
+        and ${toCondition(sql.ref(column))} and ${createDeadlineCondition(database)})`,
     )
-    if (count >= least) continue
-    rare = column
-    least = count
+    if (count >= lowestCount) continue
+    rareFilter = column
+    lowestCount = count
   }
-  if (least === 0) return null
-  return { query, words, rare: least <= RARE_DEALS ? rare : null }
+  if (lowestCount === 0) return null
+  return { query, wordFilter, rareFilter: lowestCount <= RARE_DEALS ? rareFilter : null }
 }
 
 /** List the filters that deals pass by a column. */
 function listColumnFilters(query: Omit<DealQuery, 'channelId'>): readonly ColumnFilter[] {
   const { brand, merchants, excluded, maxPrice } = query
   const filters: ColumnFilter[] = []
-  const add = (...[column, isIndexed, test]: [ColumnFilter['column'], boolean, ColumnFilter['test']]): void =>
-    void filters.push({ column, isIndexed, test })
+  const add = (
+    ...[column, isIndexed, toCondition]: [ColumnFilter['column'], boolean, ColumnFilter['toCondition']]
+  ): void => void filters.push({ column, isIndexed, toCondition })
   if (query.isInStockOnly) add('is_in_stock', false, (column) => sql`${column} = 1`)
   if (brand !== null) add('brand_key', true, (column) => sql`${column} = ${foldCase(brand)}`)
   if (merchants.length > 0) add('merchant_key', true, (column) => sql`${column} in (${toKeys(merchants)})`)
@@ -98,53 +106,58 @@ async function countUpToBound(
 }
 
 /** End a statement of SQLite that goes through many deals when its time is over. A server ends statements by itself. */
-export function isInTime(database: Kysely<CopyTables>): Condition {
-  return isPostgres(database) ? sql`1 = 1` : inTime('deals.id')
+export function createDeadlineCondition(database: Kysely<CopyTables>): Condition {
+  return isPostgres(database) ? sql`1 = 1` : createDeadlineCheck('deals.id')
 }
 
 /** Is the deal visible, and in the currency of the grid? `isByIndex`: false keeps SQLite from searching an index for that. */
 export function isVisibleDeal(
   { id, currentWalk }: CopyRow,
   { currency }: Pick<DealQuery, 'currency'>,
-  isByIndex = true,
+  canUseIndex = true,
 ): Condition {
-  const plus = isByIndex ? sql`` : sql`+`
-  return sql`${plus}deals.copy_id = ${id} and ${plus}deals.currency = ${currency} and ${isVisibleAt(currentWalk)}`
+  const indexGuard = canUseIndex ? sql`` : sql`+`
+  return sql`${indexGuard}deals.copy_id = ${id} and ${indexGuard}deals.currency = ${currency} and ${isVisibleAt(currentWalk)}`
 }
 
 /** Does the deal pass every filter of the grid, and is it the best of its product among those that pass? */
-export function isPassing(database: Kysely<CopyTables>, { query, words, rare }: DealPlan): Condition {
+export function passesFilters(
+  database: Kysely<CopyTables>,
+  { query, wordFilter, rareFilter }: DealPlan,
+): Condition {
   const conditions: Condition[] = [
     sql`discount_percent >= ${query.minDiscountPercent}`,
     isBestOfProduct(query),
   ]
-  for (const { column, isIndexed, test } of listColumnFilters(query)) {
+  for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
     // SQLite takes any index that fits a condition. Where none is rare, reading the rows that an index points to costs more
     // than going through `deals_by_discount`; a plus sign keeps SQLite from using an index for that column.
-    const isFree = isPostgres(database) || column === 'is_in_stock' || (isIndexed && column === rare)
-    const named = sql.ref(`deals.${column}`)
-    conditions.push(test(isFree ? named : sql`+${named}`))
+    const canUseColumnIndex =
+      isPostgres(database) || column === 'is_in_stock' || (isIndexed && column === rareFilter)
+    const qualifiedColumn = sql.ref(`deals.${column}`)
+    conditions.push(toCondition(canUseColumnIndex ? qualifiedColumn : sql`+${qualifiedColumn}`))
   }
   // Nearly every deal has the least discount: with a bound on it the index of another order would not be taken.
   if (query.minDiscountPercent > 1)
     conditions.push(sql`ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`)
-  if (words !== null) conditions.push(words.test(rare === 'words'))
-  return joinAll(conditions)
+  if (wordFilter !== null) conditions.push(wordFilter.toCondition(rareFilter === 'words'))
+  return joinConditions(conditions)
 }
 
 /** Build the condition that a deal passes the filters that no facet of the counts leaves out: stock, price and words. */
-export async function createCountedCondition(
+export async function createCountCondition(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   query: DealQuery,
 ): Promise<Condition> {
   const filters = listColumnFilters({ ...query, brand: null, merchants: [], excluded: [] })
-  const conditions = filters.map(({ column, test }) => test(sql.ref(`deals.${column}`)))
-  if (query.words !== null) conditions.push((await createWordFilter(database, copy, query)).test(false))
-  return joinAll(conditions)
+  const conditions = filters.map(({ column, toCondition }) => toCondition(sql.ref(`deals.${column}`)))
+  if (query.searchText !== null)
+    conditions.push((await createWordFilter(database, copy, query)).toCondition(false))
+  return joinConditions(conditions)
 }
 
-function joinAll(conditions: readonly Condition[]): Condition {
+function joinConditions(conditions: readonly Condition[]): Condition {
   return conditions.length === 0 ? sql`1 = 1` : sql`(${sql.join(conditions, sql` and `)})`
 }
 
@@ -157,11 +170,13 @@ function isBestOfProduct(query: DealQuery): Condition {
   const hasOfferFilters = query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
   if (!hasOfferFilters) return isBest
   const filters = listColumnFilters({ ...query, brand: null })
-  const isOtherPassing = joinAll(filters.map(({ column, test }) => test(sql.ref(`other.${column}`))))
+  const otherPassesFilters = joinConditions(
+    filters.map(({ column, toCondition }) => toCondition(sql.ref(`other.${column}`))),
+  )
   return sql`(${isBest} or not exists (select other.id from deals as other
     where other.product_id = deals.product_id and other.currency = deals.currency
     and (other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)
-    and ${isOtherPassing}))`
+    and ${otherPassesFilters}))`
 }
 
 /**
@@ -173,30 +188,30 @@ async function createWordFilter(
   copy: CopyRow,
   query: DealQuery,
 ): Promise<WordFilter> {
-  const typed = splitWords(query.words ?? '')
-  const words = toIndexWords(typed.join(' '))
+  const typedWords = splitWords(query.searchText ?? '')
+  const words = toIndexWords(typedWords.join(' '))
   const ids =
-    words.length === 0 ? undefined : await selectIdsByWords(database, copy, { words, isWhole: false })
-  const count = ids === undefined ? 0 : await unlessSplit(countUpToBound(database, ids), 0)
+    words.length === 0 ? undefined : await selectIdsByWords(database, copy, { words, isWholeWord: false })
+  const count = ids === undefined ? 0 : await replaceOnSplitWord(countUpToBound(database, ids), 0)
   if (ids === undefined || count === 0) {
-    const found = await findByText(database, copy, { words: typed, currency: query.currency })
-    const test = (): Condition =>
-      found.length === 0 ? sql`1 = 0` : sql`deals.id in (${sql.join(found.map(sql.lit))})`
-    return { count: found.length, test }
+    const matchIds = await scanForText(database, copy, { words: typedWords, currency: query.currency })
+    const toCondition = (): Condition =>
+      matchIds.length === 0 ? sql`1 = 0` : sql`deals.id in (${sql.join(matchIds.map(sql.lit))})`
+    return { count: matchIds.length, toCondition }
   }
   // The index knows letters and digits only: "c++" is more than "c".
-  const signs = typed.filter((word) => word.match(WORD)?.[0] !== word).map(hasWord)
+  const symbolConditions = typedWords.filter((word) => word.match(WORD)?.[0] !== word).map(hasWord)
   return {
     count,
-    test(isIndexUsed) {
+    toCondition(isIndexUsed) {
       const id = isIndexUsed || isPostgres(database) ? sql`deals.product_id` : sql`+deals.product_id`
-      return joinAll([sql`${id} in ${ids}`, ...signs])
+      return joinConditions([sql`${id} in ${ids}`, ...symbolConditions])
     },
   }
 }
 
 /** Find deals whose text has the words anywhere, among those with the highest discounts. */
-async function findByText(
+async function scanForText(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   { words, currency }: Readonly<{ words: readonly string[]; currency: string }>,
@@ -206,6 +221,6 @@ async function findByText(
   const { rows } = await sql<{ id: number }>`select id from (
       select id, search_text from deals where ${isVisibleDeal(copy, { currency })}
       order by ratio_key, price_key, gtin limit ${MAX_SCANNED}) as first
-    where ${joinAll(words.map(hasWord))} limit ${MAX_FOUND}`.execute(database)
+    where ${joinConditions(words.map(hasWord))} limit ${MAX_MATCHES}`.execute(database)
   return rows.map(({ id }) => id)
 }

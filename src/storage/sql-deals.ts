@@ -4,7 +4,13 @@ import type { DealSort } from '../offers/deals.ts'
 import { findDealInRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
-import { type DealPlan, isInTime, isPassing, isVisibleDeal, planDeals } from './sql-deal-filters.ts'
+import {
+  type DealPlan,
+  createDeadlineCondition,
+  passesFilters,
+  isVisibleDeal,
+  planDealQuery,
+} from './sql-deal-filters.ts'
 import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
 import { isIn } from './statements.ts'
 import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
@@ -34,7 +40,7 @@ export async function findDeals(
   copy: CopyView,
   query: DealQuery,
 ): Promise<readonly DealEntry[]> {
-  const plan = await planDeals(database, copy, query)
+  const plan = await planDealQuery(database, copy, query)
   const ids = plan === null ? [] : await findIds(database, copy, plan)
   return ids.length === 0 ? [] : readDeals(database, copy, ids)
 }
@@ -44,40 +50,46 @@ async function findIds(
   copy: CopyRow,
   plan: DealPlan,
 ): Promise<readonly number[]> {
-  const { query, rare } = plan
-  const find = async (
+  const { query, rareFilter } = plan
+  const findPage = async (
     source: RawBuilder<unknown>,
     condition: RawBuilder<unknown>,
-    isSorted = false,
+    shouldSort = false,
   ): Promise<readonly number[]> => {
     const { rows } = await sql<{ id: number }>`select deals.id from ${source} as deals
-      where ${condition} and ${isPassing(database, plan)}
-      order by ${toOrder(query.sort, isSorted)} limit ${query.limit} offset ${query.offset}`.execute(database)
+      where ${condition} and ${passesFilters(database, plan)}
+      order by ${toOrderBy(query.sort, shouldSort)} limit ${query.limit} offset ${query.offset}`.execute(
+      database,
+    )
     return rows.map(({ id }) => id)
   }
   const isVisible = isVisibleDeal(copy, query)
   const deals = sql.table('deals')
   // The order by discount has an index that holds everything; without filters nearly every deal in any order is a card.
-  if (rare === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
-    return find(deals, sql`${isInTime(database)} and ${isVisible}`)
-  if (rare === null && query.offset + query.limit <= WINDOW_CARDS) {
+  if (rareFilter === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
+    return findPage(deals, sql`${createDeadlineCondition(database)} and ${isVisible}`)
+  if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
     const window = sql`(select ${WINDOW_COLUMNS} from deals where ${isVisible}
-      order by ${toOrder(query.sort)} limit ${WINDOW_DEALS})`
-    const ids = await find(window, sql`1 = 1`)
+      order by ${toOrderBy(query.sort)} limit ${WINDOW_DEALS})`
+    const ids = await findPage(window, sql`1 = 1`)
     // A page that is not full may have more behind the window.
     if (ids.length === query.limit) return ids
   }
   // Find all deals that pass, by the rare filter or by going through all of them, and sort them.
-  const isByIndex = rare !== 'words' || isPostgres(database)
-  const isMatching = isVisibleDeal(copy, query, isByIndex)
-  return find(deals, sql`${isInTime(database)} and ${isMatching}`, !isPostgres(database))
+  const canUseIndex = rareFilter !== 'words' || isPostgres(database)
+  const isVisibleMatch = isVisibleDeal(copy, query, canUseIndex)
+  return findPage(
+    deals,
+    sql`${createDeadlineCondition(database)} and ${isVisibleMatch}`,
+    !isPostgres(database),
+  )
 }
 
 /** `isSorted`: SQLite is not to read the deals in the order of an index. */
-function toOrder(sort: DealSort, isSorted = false): RawBuilder<unknown> {
+function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
   const terms = ORDERS[sort].map((column) => {
     const key = sql.ref(`deals.${column}`)
-    return sql`${isSorted ? sql`+${key}` : key} ${sql.raw(DESCENDING.has(column) ? 'desc' : 'asc')}`
+    return sql`${shouldSort ? sql`+${key}` : key} ${sql.raw(DESCENDING.has(column) ? 'desc' : 'asc')}`
   })
   return sql.join(terms)
 }

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import { type Clock, isNewer, toNewer } from '../clock.ts'
+import { type Clock, isNewer, toNewerMs } from '../clock.ts'
 import { findProductInRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
@@ -15,7 +15,7 @@ type ProductRow = Parameters<typeof findProductInRow>[0] & RowTimes & Readonly<{
 
 /** Return how old the data of a row is. */
 export function toAsOfMs({ as_of_ms: rowMs, page_as_of_ms: pageMs }: RowTimes, nowMs: number): number {
-  return toNewer(rowMs, pageMs ?? rowMs, nowMs)
+  return toNewerMs(rowMs, pageMs ?? rowMs, nowMs)
 }
 
 /** When a walk last saw the page that holds `p.gtin`: pages do not overlap, so only the last that begins below can hold it. */
@@ -46,9 +46,9 @@ type JoinedRow = (ProductRow | Readonly<{ id: null }>) & Readonly<{ absent_at_ms
 /** What the copy knows of one product, in one statement: the newer of its row and its remembered absence. */
 export async function findProduct(
   database: Kysely<CopyTables>,
-  wanted: Readonly<{ catalog: string; channelId: string; gtin: string; clock: Clock }>,
+  request: Readonly<{ catalog: string; channelId: string; gtin: string; clock: Clock }>,
 ): Promise<CopyEntry | undefined> {
-  const { catalog, channelId, gtin, clock } = wanted
+  const { catalog, channelId, gtin, clock } = request
   const [row] = await execute<JoinedRow>(database, FIND_PRODUCT, [gtin, gtin, catalog, channelId])
   if (row === undefined) return undefined
   const nowMs = clock.nowMs()

@@ -1,21 +1,21 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Transaction, sql } from 'kysely'
 import type { Product } from '../catalog/contract.ts'
-import { isFuture, toLatestMs } from '../clock.ts'
+import { isFuture, toLatestPlausibleMs } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import { type StoredShape, completeShape, toShownProduct } from './rows.ts'
+import { type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import type { WalkWriter } from './sql-leases.ts'
+import type { WalkWriter } from './sql-walk-leases.ts'
 import {
   type Version,
-  carryFirstSeen,
-  countDealsOf,
+  collectFirstSeen,
+  countDealsByVersion,
   deleteVersions,
   insertVersions,
-  keepFirstSeen,
-  markUntil,
-  takeLapsed,
+  saveFirstSeen,
+  setUntilWalk,
+  takeSavedFirstSeen,
 } from './sql-versions.ts'
 import { isIn } from './statements.ts'
 import type { WalkPage } from './store.ts'
@@ -61,14 +61,14 @@ export async function applyPage({ copy, write }: WalkWriter, page: WalkPage, now
 /** One transaction. Returns what is left, or `undefined` when the page is in the copy. */
 async function applyStep(transaction: Transaction<CopyTables>, step: Step): Promise<Step | undefined> {
   const { copyId, page, afterGtin } = step
-  const { versions, knownUntilGtin } = await readVersions(transaction, step)
-  const absent = await readAbsences(transaction, step)
-  const products = step.products.filter(({ gtin }) => gtin <= knownUntilGtin)
-  const changes = listChanges(page, products, { versions, absent })
-  const { taken, isCut } = await takeWithinRows(transaction, changes)
-  if (taken.length > 0) await makeChanges(transaction, step, { changes: taken, versions })
-  const doneGtin = isCut ? (taken.at(-1)?.gtin ?? afterGtin) : knownUntilGtin
-  await dateAnew(
+  const { versions, completeUntilGtin } = await readVersions(transaction, step)
+  const absentGtins = await readAbsences(transaction, step)
+  const products = step.products.filter(({ gtin }) => gtin <= completeUntilGtin)
+  const changes = computeChanges(page, products, { versions, absentGtins })
+  const { selected, isTruncated } = await selectWithinRowLimit(transaction, changes)
+  if (selected.length > 0) await applyChanges(transaction, step, { changes: selected, versions })
+  const doneGtin = isTruncated ? (selected.at(-1)?.gtin ?? afterGtin) : completeUntilGtin
+  await correctFutureTimes(
     transaction,
     page,
     versions.filter((version) => version.as_of_ms === UNKNOWN_AGE_MS && version.gtin <= doneGtin),
@@ -87,7 +87,7 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
 
 /** Taking seven values of each row out of a database costs more than finding the rows: they come as one text. */
 const COLUMNS = 'id, gtin, from_walk, until_walk, digest, brand, as_of_ms'
-const IN_ONE_TEXT = {
+const AGGREGATE_AS_JSON = {
   sqlite: sql.raw<string>(`json_group_array(json_array(${COLUMNS}))`),
   postgres: sql.raw<string>(`coalesce(json_agg(json_build_array(${COLUMNS})), '[]')::text`),
 } as const
@@ -114,19 +114,19 @@ function parseVersions(json: string, nowMs: number): readonly Version[] {
 async function readVersions(
   transaction: Transaction<CopyTables>,
   { copyId, page, afterGtin, untilGtin, nowMs }: Step,
-): Promise<Readonly<{ versions: readonly Version[]; knownUntilGtin: string }>> {
+): Promise<Readonly<{ versions: readonly Version[]; completeUntilGtin: string }>> {
   const { rows } = await sql<{ json: string }>`
-    select ${IN_ONE_TEXT[isPostgres(transaction) ? 'postgres' : 'sqlite']} as json from (
+    select ${AGGREGATE_AS_JSON[isPostgres(transaction) ? 'postgres' : 'sqlite']} as json from (
       select * from products where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
       and (until_walk is null or until_walk = ${page.walk}) order by gtin limit ${MAX_VERSIONS_READ}
     ) versions`.execute(transaction)
   const versions = parseVersions(rows[0]?.json ?? '[]', nowMs)
   const last = versions.at(-1)
   if (last === undefined || versions.length < MAX_VERSIONS_READ)
-    return { versions, knownUntilGtin: untilGtin }
+    return { versions, completeUntilGtin: untilGtin }
   // The last product may have another version behind it.
-  const whole = versions.filter(({ gtin }) => gtin < last.gtin)
-  return { versions: whole, knownUntilGtin: whole.at(-1)?.gtin ?? untilGtin }
+  const completeVersions = versions.filter(({ gtin }) => gtin < last.gtin)
+  return { versions: completeVersions, completeUntilGtin: completeVersions.at(-1)?.gtin ?? untilGtin }
 }
 
 /** Products of the range of which something newer than the page says that no shop sells them. */
@@ -136,7 +136,7 @@ async function readAbsences(
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ gtin: string }>`
     select gtin from absences where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
-    and as_of_ms > ${page.asOfMs} and as_of_ms <= ${toLatestMs(nowMs)}`.execute(transaction)
+    and as_of_ms > ${page.asOfMs} and as_of_ms <= ${toLatestPlausibleMs(nowMs)}`.execute(transaction)
   return new Set(rows.map((row) => row.gtin))
 }
 
@@ -148,95 +148,102 @@ type Change = Readonly<{
   kind: 'revive' | 'end' | 'delete' | 'insert'
   gtin: string
   version: Version | undefined
-  shape: StoredShape | undefined
+  storedProduct: StoredProduct | undefined
 }>
 
 /**
  * Compare a page with the copy, only as far as the changes are asked for.
  * @yields the changes of a range in the order of GTINs: of the products of the page, and of those that it does not have
  */
-function* listChanges(
+function* computeChanges(
   page: WalkPage,
   products: readonly Product[],
-  { versions, absent }: Readonly<{ versions: readonly Version[]; absent: ReadonlySet<string> }>,
+  { versions, absentGtins }: Readonly<{ versions: readonly Version[]; absentGtins: ReadonlySet<string> }>,
 ): Generator<Change> {
-  let at = 0
+  let position = 0
   for (const product of products) {
-    let version = versions[at]
-    for (; version !== undefined && version.gtin < product.gtin; version = versions[++at])
+    let version = versions[position]
+    for (; version !== undefined && version.gtin < product.gtin; version = versions[++position])
       yield* findEnd(version, page)
-    const own: Version[] = []
-    for (; version?.gtin === product.gtin; version = versions[++at]) own.push(version)
-    if (!absent.has(product.gtin)) yield* findChange(product, own, page)
+    const productVersions: Version[] = []
+    for (; version?.gtin === product.gtin; version = versions[++position]) productVersions.push(version)
+    if (!absentGtins.has(product.gtin)) yield* findChange(product, productVersions, page)
   }
-  for (const version of versions.slice(at)) yield* findEnd(version, page)
+  for (const version of versions.slice(position)) yield* findEnd(version, page)
 }
 
 function findChange(product: Product, versions: readonly Version[], page: WalkPage): readonly Change[] {
   const newest = versions.find((version) => version.from_walk === page.walk) ?? versions[0]
   if (newest !== undefined && newest.as_of_ms > page.asOfMs) return findRevival(newest)
-  const shown = toShownProduct(product, newest?.brand)
-  if (newest?.digest === shown.content.digest) return findRevival(newest)
-  return [{ kind: 'insert', gtin: product.gtin, version: newest, shape: completeShape(shown, page.asOfMs) }]
+  const canonical = toCanonicalProduct(product, newest?.brand)
+  if (newest?.digest === canonical.content.digest) return findRevival(newest)
+  return [
+    {
+      kind: 'insert',
+      gtin: product.gtin,
+      version: newest,
+      storedProduct: toStoredProduct(canonical, page.asOfMs),
+    },
+  ]
 }
 
 function findRevival(version: Version): readonly Change[] {
   if (version.until_walk === null) return []
-  return [{ kind: 'revive', gtin: version.gtin, version, shape: undefined }]
+  return [{ kind: 'revive', gtin: version.gtin, version, storedProduct: undefined }]
 }
 
 /** What a page lacks is gone, unless a look-up has seen it since. */
 function findEnd(version: Version, page: WalkPage): readonly Change[] {
   if (version.until_walk !== null || version.as_of_ms > page.asOfMs) return []
   const kind = version.from_walk === page.walk ? 'delete' : 'end'
-  return [{ kind, gtin: version.gtin, version, shape: undefined }]
+  return [{ kind, gtin: version.gtin, version, storedProduct: undefined }]
 }
 
 /** Take the first of the changes that one transaction may write, one at least; `isCut`: there are more. */
-async function takeWithinRows(
+async function selectWithinRowLimit(
   transaction: Transaction<CopyTables>,
   changes: Iterable<Change>,
-): Promise<Readonly<{ taken: readonly Change[]; isCut: boolean }>> {
-  const byNewRows = takeWhile(changes, countNewRows)
-  const deals = await countDealsOf(
+): Promise<Readonly<{ selected: readonly Change[]; isTruncated: boolean }>> {
+  const byNewRows = selectUntilRowLimit(changes, countNewRows)
+  const deals = await countDealsByVersion(
     transaction,
-    byNewRows.taken.flatMap(({ version }) => version?.id ?? []),
+    byNewRows.selected.flatMap(({ version }) => version?.id ?? []),
   )
-  const byAllRows = takeWhile(byNewRows.taken, (change) => {
+  const byAllRows = selectUntilRowLimit(byNewRows.selected, (change) => {
     const { kind, version } = change
     const oldDeals = version === undefined ? 0 : (deals.get(version.id) ?? 0)
     // What ends leaves the first times of its deals behind.
     return countNewRows(change) + 1 + (kind === 'end' || kind === 'delete' ? 2 * oldDeals : oldDeals)
   })
-  return { taken: byAllRows.taken, isCut: byNewRows.isCut || byAllRows.isCut }
+  return { selected: byAllRows.selected, isTruncated: byNewRows.isTruncated || byAllRows.isTruncated }
 }
 
 /** A product, its words, and its deals. */
-function countNewRows({ shape }: Change): number {
-  return shape === undefined ? 0 : 2 + shape.deals.length
+function countNewRows({ storedProduct }: Change): number {
+  return storedProduct === undefined ? 0 : 2 + storedProduct.deals.length
 }
 
 /** Changes that are not taken are not made: shaping a product costs as much as writing it. */
-function takeWhile(
+function selectUntilRowLimit(
   changes: Iterable<Change>,
   countRows: (change: Change) => number,
-): Readonly<{ taken: readonly Change[]; isCut: boolean }> {
-  const taken: Change[] = []
+): Readonly<{ selected: readonly Change[]; isTruncated: boolean }> {
+  const selected: Change[] = []
   // The page's own row.
   let rows = 1
   for (const change of changes) {
     rows += countRows(change)
-    if (rows > MAX_TRANSACTION_ROWS && taken.length > 0) return { taken, isCut: true }
-    taken.push(change)
+    if (rows > MAX_TRANSACTION_ROWS && selected.length > 0) return { selected, isTruncated: true }
+    selected.push(change)
   }
-  return { taken, isCut: false }
+  return { selected, isTruncated: false }
 }
 
 function toIds(versions: readonly Version[]): readonly number[] {
   return versions.map(({ id }) => id)
 }
 
-async function makeChanges(
+async function applyChanges(
   transaction: Transaction<CopyTables>,
   { copyId, page }: Step,
   { changes, versions }: Readonly<{ changes: readonly Change[]; versions: readonly Version[] }>,
@@ -244,30 +251,33 @@ async function makeChanges(
   const { walk, asOfMs } = page
   const listIds = (kind: Change['kind']): readonly number[] =>
     changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
-  const shapes = changes.flatMap(({ shape }) => shape ?? [])
-  const written = new Set(shapes.map(({ content }) => content.gtin))
+  const storedProducts = changes.flatMap(({ storedProduct }) => storedProduct ?? [])
+  const writtenGtins = new Set(storedProducts.map(({ content }) => content.gtin))
   // A version that this walk wrote before goes; the one that it had replaced has the first times.
-  const replaced = versions.filter(({ gtin }) => written.has(gtin))
+  const replaced = versions.filter(({ gtin }) => writtenGtins.has(gtin))
   const rewritten = replaced.filter((version) => version.from_walk === walk)
   const outdated = replaced.filter((version) => version.from_walk < walk && version.until_walk === null)
-  const firstSeen = await carryFirstSeen(transaction, copyId, { replacedIds: toIds(replaced), shapes })
-  await keepFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], asOfMs)
-  await markUntil(transaction, listIds('revive'), null)
+  const firstSeen = await collectFirstSeen(transaction, copyId, {
+    replacedIds: toIds(replaced),
+    storedProducts,
+  })
+  await saveFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], asOfMs)
+  await setUntilWalk(transaction, listIds('revive'), null)
   const revivedGtins = changes.flatMap(({ kind, gtin }) => (kind === 'revive' ? gtin : []))
-  await takeLapsed(transaction, copyId, revivedGtins)
+  await takeSavedFirstSeen(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, [...listIds('delete'), ...toIds(rewritten)])
-  await markUntil(transaction, [...listIds('end'), ...toIds(outdated)], walk)
-  await insertVersions(transaction, shapes, { copyId, fromWalk: walk, firstSeen })
+  await setUntilWalk(transaction, [...listIds('end'), ...toIds(outdated)], walk)
+  await insertVersions(transaction, storedProducts, { copyId, fromWalk: walk, firstSeen })
 }
 
 /** Give what is still current and was dated while a clock was wrong the page's time: the future would arrive some day. */
-async function dateAnew(
+async function correctFutureTimes(
   transaction: Transaction<CopyTables>,
   { asOfMs }: WalkPage,
-  undated: readonly Version[],
+  futureDated: readonly Version[],
 ): Promise<void> {
-  if (undated.length === 0) return
-  const ids = toIds(undated)
+  if (futureDated.length === 0) return
+  const ids = toIds(futureDated)
   await sql`update products set as_of_ms = ${asOfMs}
     where ${isIn(transaction, 'id', ids)} and until_walk is null`.execute(transaction)
   await sql`update deals set first_seen_ms = ${asOfMs}

@@ -2,21 +2,21 @@ import { type Kysely, type Transaction, sql } from 'kysely'
 import {
   type QuotaChange,
   type QuotaState,
-  SHARES,
-  type Share,
-  correctPause,
-  toDay,
+  QUOTA_SHARES,
+  type QuotaShare,
+  clearImpossiblePause,
+  toDayNumber,
 } from '../catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
-import { transact } from '../database/transact.ts'
+import { transact } from '../database/transaction.ts'
 import type { CopyTables } from './schema.ts'
-import { readTime } from './sql-leases.ts'
+import { readDatabaseTime } from './sql-walk-leases.ts'
 
 /** Days whose calls are kept: an operator may look back. */
 const KEPT_DAYS = 8
 
-type Place = Readonly<{ transaction: Transaction<CopyTables>; catalog: string; nowMs: number }>
+type QuotaContext = Readonly<{ transaction: Transaction<CopyTables>; catalog: string; nowMs: number }>
 
 /** Change the state of a catalog's quota in one transaction; processes take it one after the other. */
 export function updateQuota(
@@ -26,21 +26,21 @@ export function updateQuota(
   change: QuotaChange,
 ): Promise<QuotaState> {
   const work = async (transaction: Transaction<CopyTables>): Promise<QuotaState> => {
-    const place = { transaction, catalog, nowMs }
-    if (isPostgres(transaction)) await lockQuota(place)
-    const stored = await readQuota(place)
-    const before = await correctStoredPause(place, stored)
+    const context = { transaction, catalog, nowMs }
+    if (isPostgres(transaction)) await lockQuota(context)
+    const stored = await readQuota(context)
+    const before = await correctStoredPause(context, stored)
     const after = change(before)
-    if (isPauseChanged(stored, after)) await writePause(place, after)
-    await addCalls(place, before, after)
-    await addLookups(place, after.lookupsLastHour - before.lookupsLastHour)
+    if (isPauseChanged(stored, after)) await writePause(context, after)
+    await addCalls(context, before, after)
+    await addLookups(context, after.lookupsLastHour - before.lookupsLastHour)
     return after
   }
   return transact(database, work, 'read committed')
 }
 
 /** On a server all processes queue for the catalog's row; SQLite has one writer. */
-async function lockQuota({ transaction, catalog }: Place): Promise<void> {
+async function lockQuota({ transaction, catalog }: QuotaContext): Promise<void> {
   const { rows } = await sql`select 1 from quotas where catalog = ${catalog} for update`.execute(transaction)
   if (rows.length === 0)
     await sql`insert into quotas (catalog, limited_until_ms, pause_count, limited_at_ms) values (${catalog}, 0, 0, 0)
@@ -48,12 +48,12 @@ async function lockQuota({ transaction, catalog }: Place): Promise<void> {
 }
 
 type QuotaRow = Readonly<
-  Record<'limited_until_ms' | 'pause_count' | 'limited_at_ms' | Share | 'lookups', unknown> &
+  Record<'limited_until_ms' | 'pause_count' | 'limited_at_ms' | QuotaShare | 'lookups', unknown> &
     Record<'learned_calls', number | null>
 >
 
-async function readQuota({ transaction, catalog, nowMs }: Place): Promise<QuotaState> {
-  const day = toDay(nowMs)
+async function readQuota({ transaction, catalog, nowMs }: QuotaContext): Promise<QuotaState> {
+  const day = toDayNumber(nowMs)
   // The minute an hour ago counts whole, so that no 60 minutes ever see more than their budget. Minutes of a clock that was
   // ahead do not count.
   const { rows } = await sql<QuotaRow>`
@@ -80,9 +80,12 @@ async function readQuota({ transaction, catalog, nowMs }: Place): Promise<QuotaS
  * A machine whose clock is behind must not end the pause of all, so the clock of the database server counts too. A machine
  * whose clock is ahead keeps the pause that it noted itself, until another one removes it.
  */
-async function correctStoredPause({ transaction, nowMs }: Place, stored: QuotaState): Promise<QuotaState> {
-  if (correctPause(stored, nowMs) === stored) return stored
-  return correctPause(stored, Math.max(nowMs, (await readTime(transaction)) ?? nowMs))
+async function correctStoredPause(
+  { transaction, nowMs }: QuotaContext,
+  stored: QuotaState,
+): Promise<QuotaState> {
+  if (clearImpossiblePause(stored, nowMs) === stored) return stored
+  return clearImpossiblePause(stored, Math.max(nowMs, (await readDatabaseTime(transaction)) ?? nowMs))
 }
 
 function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
@@ -91,7 +94,7 @@ function isPauseChanged(before: QuotaState, after: QuotaState): boolean {
   )
 }
 
-async function writePause({ transaction, catalog }: Place, state: QuotaState): Promise<void> {
+async function writePause({ transaction, catalog }: QuotaContext, state: QuotaState): Promise<void> {
   const { limitedUntilMs, pauseCount, limitedAtMs, learnedCalls } = state
   await sql`insert into quotas (catalog, limited_until_ms, pause_count, limited_at_ms, learned_calls)
     values (${catalog}, ${limitedUntilMs}, ${pauseCount}, ${limitedAtMs}, ${learnedCalls})
@@ -101,11 +104,11 @@ async function writePause({ transaction, catalog }: Place, state: QuotaState): P
 
 /** Added, not set: during an update a replica of the version before counts without the lock. */
 async function addCalls(
-  { transaction, catalog }: Place,
+  { transaction, catalog }: QuotaContext,
   before: QuotaState,
   { day, calls }: QuotaState,
 ): Promise<void> {
-  const added = SHARES.map((share) => calls[share] - before.calls[share])
+  const added = QUOTA_SHARES.map((share) => calls[share] - before.calls[share])
   if (added.every((count) => count === 0)) return
   await sql`insert into quota_days (catalog, day, walk, refresh, lookup) values (${catalog}, ${day}, ${sql.join(added)})
     on conflict (catalog, day) do update set walk = quota_days.walk + excluded.walk,
@@ -113,13 +116,13 @@ async function addCalls(
     transaction,
   )
   // The first call of a day removes the rows that are too old.
-  if (SHARES.every((share) => before.calls[share] === 0))
+  if (QUOTA_SHARES.every((share) => before.calls[share] === 0))
     await sql`delete from quota_days where catalog = ${catalog} and day < ${day - KEPT_DAYS}`.execute(
       transaction,
     )
 }
 
-async function addLookups({ transaction, catalog, nowMs }: Place, lookups: number): Promise<void> {
+async function addLookups({ transaction, catalog, nowMs }: QuotaContext, lookups: number): Promise<void> {
   if (lookups === 0) return
   const { rows } = await sql<Readonly<{ lookups: number }>>`
     insert into quota_minutes (catalog, minute, lookups) values (${catalog}, ${toMinute(nowMs)}, ${lookups})

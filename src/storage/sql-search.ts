@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
-import { inTime } from '../database/read-deadline.ts'
+import { createDeadlineCheck } from '../database/read-deadline.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import { cleanText, foldText } from '../offers/text.ts'
+import { cleanText, foldCaseAndAccents } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
 import { readProducts } from './sql-lookups.ts'
@@ -39,12 +39,12 @@ const PRODUCT_BITS = 40
 const SPLIT_WORD = /^fts5: phrase queries are not supported/
 
 /** The beginning of a GTIN of 14 digits, and a text that comes after every digit. */
-const SOME_DIGITS = /^\d{4,14}$/
+const GTIN_PREFIX = /^\d{4,14}$/
 const GTIN_DIGITS = 14
 const ABOVE_DIGITS = ':'
 
 /** `isWhole`: products with all the words; otherwise with words that begin so. */
-type WantedWords = Readonly<{ words: readonly string[]; isWhole: boolean }>
+type WordQuery = Readonly<{ words: readonly string[]; isWholeWord: boolean }>
 
 /** A search: the copy that it is in, and how many products it may find. */
 type Search = Readonly<{ database: Kysely<CopyTables>; copy: CopyRow; text: string; limit: number }>
@@ -57,21 +57,21 @@ type Search = Readonly<{ database: Kysely<CopyTables>; copy: CopyRow; text: stri
 export async function searchProducts(
   database: Kysely<CopyTables>,
   copy: CopyView,
-  wanted: Readonly<{ text: string; limit: number }>,
+  request: Readonly<{ text: string; limit: number }>,
 ): Promise<readonly CopyEntry[]> {
-  const text = cleanText(wanted.text, MAX_CHARACTERS)
+  const text = cleanText(request.text, MAX_CHARACTERS)
   // Controls alone are no search, and not the empty one either.
-  if (text === '' && wanted.text.trim() !== '') return []
-  const ids = await findIds({ database, copy, text, limit: wanted.limit })
+  if (text === '' && request.text.trim() !== '') return []
+  const ids = await findIds({ database, copy, text, limit: request.limit })
   return ids.length === 0 ? [] : readProducts(database, copy, ids)
 }
 
 async function findIds(search: Search): Promise<readonly number[]> {
   if (search.text === '') return findInRange(search, '', ABOVE_DIGITS)
-  const byGtin = SOME_DIGITS.test(search.text) ? await findByGtin(search) : []
+  const byGtin = GTIN_PREFIX.test(search.text) ? await findByGtin(search) : []
   if (byGtin.length > 0) return byGtin
-  const byWords = await findBest(search)
-  return byWords.length > 0 ? byWords : lookThrough(search)
+  const byWords = await findByIndexedWords(search)
+  return byWords.length > 0 ? byWords : scanProducts(search)
 }
 
 /** Find products by GTIN whose GTIN is at least `from` and below `below`. */
@@ -88,29 +88,44 @@ async function findInRange(
 
 /** Find by the beginning of a GTIN, the product that has just this one first: one range for each number of zeros before it. */
 async function findByGtin(search: Search): Promise<readonly number[]> {
-  const found = new Set<number>()
+  const foundIds = new Set<number>()
   for (let zeros = GTIN_DIGITS - search.text.length; zeros >= 0; zeros--) {
     const digits = '0'.repeat(zeros) + search.text
-    for (const id of await findInRange(search, digits, `${digits}${ABOVE_DIGITS}`)) found.add(id)
-    if (found.size >= search.limit) break
+    for (const id of await findInRange(search, digits, `${digits}${ABOVE_DIGITS}`)) foundIds.add(id)
+    if (foundIds.size >= search.limit) break
   }
-  return [...found].slice(0, search.limit)
+  return [...foundIds].slice(0, search.limit)
 }
 
 /** A candidate of a search, with what it is ranked by. */
-type Ranked = Readonly<{ id: number; gtin: string; wholeCount: number; isFirst: boolean; length: number }>
+type RankedProduct = Readonly<{
+  id: number
+  gtin: string
+  wholeCount: number
+  isFirst: boolean
+  length: number
+}>
 
 /** Find by the words of the index. Those that have every word whole come before those where words only begin so. */
-async function findBest({ database, copy, text, limit }: Search): Promise<readonly number[]> {
-  const folded = foldText(text)
+async function findByIndexedWords({ database, copy, text, limit }: Search): Promise<readonly number[]> {
+  const folded = foldCaseAndAccents(text)
   const words = toIndexWords(folded)
   if (words.length === 0) return []
-  const matches = new Map<number, Ranked>()
-  for (const isWhole of [true, false]) {
-    for (const { id, gtin, search_text: found } of await findByWords(database, copy, { words, isWhole })) {
-      const foundWords = new Set(found.match(WORD))
+  const matches = new Map<number, RankedProduct>()
+  for (const isWholeWord of [true, false]) {
+    for (const { id, gtin, search_text: searchText } of await findByWords(database, copy, {
+      words,
+      isWholeWord,
+    })) {
+      const foundWords = new Set(searchText.match(WORD))
       const wholeCount = words.filter((word) => foundWords.has(word)).length
-      matches.set(id, { id, gtin, wholeCount, isFirst: found.startsWith(folded), length: found.length })
+      matches.set(id, {
+        id,
+        gtin,
+        wholeCount,
+        isFirst: searchText.startsWith(folded),
+        length: searchText.length,
+      })
     }
     if (matches.size >= limit) break
   }
@@ -121,7 +136,7 @@ async function findBest({ database, copy, text, limit }: Search): Promise<readon
 }
 
 /** More whole words, then a title that begins with the search, then the shortest title; the GTIN decides between equals. */
-function compareMatches(a: Ranked, b: Ranked): number {
+function compareMatches(a: RankedProduct, b: RankedProduct): number {
   return (
     b.wholeCount - a.wholeCount ||
     Number(b.isFirst) - Number(a.isFirst) ||
@@ -131,11 +146,11 @@ function compareMatches(a: Ranked, b: Ranked): number {
 }
 
 /** Look through the first products, by GTIN, for words or digits anywhere: Chinese is not split, nor are words. */
-async function lookThrough({ database, copy, text, limit }: Search): Promise<readonly number[]> {
+async function scanProducts({ database, copy, text, limit }: Search): Promise<readonly number[]> {
   const words = splitWords(text)
   // Accents alone are no word.
   if (words.length === 0) return []
-  const hasDigits = SOME_DIGITS.test(text) ? sql`gtin like ${`%${text}%`}` : sql`1 = 0`
+  const hasDigits = GTIN_PREFIX.test(text) ? sql`gtin like ${`%${text}%`}` : sql`1 = 0`
   const { rows } = await sql<{ id: number }>`select id from (
       select id, gtin, search_text from products where copy_id = ${copy.id} and ${isVisibleAt(copy.visibleWalk)}
       order by gtin limit ${MAX_SCANNED}) as looked_at
@@ -146,7 +161,7 @@ async function lookThrough({ database, copy, text, limit }: Search): Promise<rea
 
 /** Return the words of a search, with their signs, without case and accents. */
 export function splitWords(text: string): readonly string[] {
-  return foldText(text).split(' ').filter(Boolean)
+  return foldCaseAndAccents(text).split(' ').filter(Boolean)
 }
 
 /** Return the words of a folded text as the index has them. */
@@ -161,27 +176,27 @@ export function hasWord(word: string): RawBuilder<SqlBool> {
 }
 
 /** Return the words of a text as PostgreSQL writes a list of them: each once, in quotation marks. */
-export function toWordList(searchText: string): string {
+export function toTsvectorText(searchText: string): string {
   return [...new Set(searchText.match(WORD))]
     .filter((word) => word.length <= MAX_WORD_CHARACTERS)
     .map((word) => `'${word}'`)
     .join(' ')
 }
 
-type FoundWords = Readonly<{ id: number; gtin: string; search_text: string }>
+type WordMatch = Readonly<{ id: number; gtin: string; search_text: string }>
 
 /** Find visible products with the words; not all of many. */
 async function findByWords(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  wanted: WantedWords,
-): Promise<readonly FoundWords[]> {
+  wordQuery: WordQuery,
+): Promise<readonly WordMatch[]> {
   const hasWords = isPostgres(database)
-    ? sql`copy_id = ${copy.id} and ${hasLexemes(wanted)}`
-    : sql`id in (${selectMatches(copy, wanted)} order by rowid limit ${MAX_MATCHES})`
-  const found = sql<FoundWords>`select id, gtin, search_text from products
+    ? sql`copy_id = ${copy.id} and ${hasLexemes(wordQuery)}`
+    : sql`id in (${selectMatches(copy, wordQuery)} order by rowid limit ${MAX_MATCHES})`
+  const found = sql<WordMatch>`select id, gtin, search_text from products
     where ${hasWords} and ${isVisibleAt(copy.visibleWalk)} limit ${MAX_CANDIDATES}`.execute(database)
-  return unlessSplit(
+  return replaceOnSplitWord(
     found.then(({ rows }) => rows),
     [],
   )
@@ -194,17 +209,17 @@ async function findByWords(
 export async function selectIdsByWords(
   database: Kysely<CopyTables>,
   copy: CopyRow,
-  wanted: WantedWords,
+  wordQuery: WordQuery,
 ): Promise<RawBuilder<{ id: number }> | undefined> {
   if (isPostgres(database))
     return sql`(select id from products
-      where copy_id = ${copy.id} and ${isVisibleAt(copy.visibleWalk)} and ${hasLexemes(wanted)})`
+      where copy_id = ${copy.id} and ${isVisibleAt(copy.visibleWalk)} and ${hasLexemes(wordQuery)})`
   const { rows: backlog } = await sql`select 1 from search_backlog limit 1`.execute(database)
-  return backlog.length === 0 ? sql`(${selectMatches(copy, wanted)})` : undefined
+  return backlog.length === 0 ? sql`(${selectMatches(copy, wordQuery)})` : undefined
 }
 
 /** Replace the result when SQLite takes a word for two, which its index cannot find: a few letters, as of New Tai Lue, are none to it. */
-export async function unlessSplit<T>(result: Promise<T>, replacement: T): Promise<T> {
+export async function replaceOnSplitWord<T>(result: Promise<T>, replacement: T): Promise<T> {
   try {
     return await result
   } catch (error) {
@@ -213,18 +228,18 @@ export async function unlessSplit<T>(result: Promise<T>, replacement: T): Promis
   }
 }
 
-function selectMatches(copy: CopyRow, { words, isWhole }: WantedWords): RawBuilder<{ id: number }> {
+function selectMatches(copy: CopyRow, { words, isWholeWord }: WordQuery): RawBuilder<{ id: number }> {
   // Letters and digits in quotation marks: nothing of a search is syntax.
-  const match = words.map((word) => `"${word}"${isWhole ? '' : '*'}`).join(' AND ')
+  const match = words.map((word) => `"${word}"${isWholeWord ? '' : '*'}`).join(' AND ')
   const bits = sql.lit(PRODUCT_BITS)
   const [first, next] = [sql.lit(copy.id), sql.lit(copy.id + 1)]
   return sql`select rowid & ((1 << ${bits}) - 1) as id from product_words
     where product_words match ${match} and rowid between ${first} << ${bits} and (${next} << ${bits}) - 1
-    and ${inTime('rowid')}`
+    and ${createDeadlineCheck('rowid')}`
 }
 
-function hasLexemes({ words, isWhole }: WantedWords): RawBuilder<SqlBool> {
+function hasLexemes({ words, isWholeWord }: WordQuery): RawBuilder<SqlBool> {
   if (words.some((word) => word.length > MAX_WORD_CHARACTERS)) return sql<SqlBool>`1 = 0`
-  const query = words.map((word) => `'${word}'${isWhole ? '' : ':*'}`).join(' & ')
+  const query = words.map((word) => `'${word}'${isWholeWord ? '' : ':*'}`).join(' & ')
   return sql<SqlBool>`words @@ ${query}::tsquery`
 }

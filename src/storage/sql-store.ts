@@ -3,19 +3,25 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { type BusyTimeouts, openCopyDatabase } from './dialects.ts'
+import { type BusyTimeouts, openCopyDatabase } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
-import { findChannelList, holdChannelList, putChannelList } from './sql-channels.ts'
-import { createSqlClaims } from './sql-claims.ts'
+import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
+import { createLookupLeases } from './sql-lookup-leases.ts'
 import { type OpenLongReads, createLongReads } from './long-reads.ts'
-import { countOffers, createReadCopy, findFutureCopies, readCopyState, readInOneView } from './sql-copies.ts'
+import {
+  countOffers,
+  createCopyReader,
+  findFutureCopies,
+  readCopyState,
+  readInSnapshot,
+} from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
-import { findUnfinishedWalks, readTime } from './sql-leases.ts'
+import { findUnfinishedWalks, readDatabaseTime } from './sql-walk-leases.ts'
 import { findProduct } from './sql-lookups.ts'
-import { createLookupWriter } from './sql-put-lookups.ts'
+import { createLookupWriter } from './sql-lookup-writer.ts'
 import { updateQuota } from './sql-quota.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
-import { maintainSearchIndex } from './sqlite-search.ts'
+import { maintainSearchIndex } from './sqlite-search-index.ts'
 import { shrinkFile } from './sqlite-shrink.ts'
 import { type CopyStore, type WalkStore, isShortRead } from './store.ts'
 import { createServerRunner } from './with-retries.ts'
@@ -55,13 +61,13 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const runner = isServer
     ? createServerRunner({ isWalk: options.timeouts === undefined })
     : maintainSearchIndex(writer)
-  const readCopy = createReadCopy(reader, catalog, clock)
+  const readCopy = createCopyReader(reader, catalog, clock)
   const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
-  const thread = isFile ? options.openLongReads?.({ path: database.path, catalog }) : undefined
-  const reads = createLongReads(readCopy)
-  const longReads = thread ?? reads
+  const readThread = isFile ? options.openLongReads?.({ path: database.path, catalog }) : undefined
+  const directReads = createLongReads(readCopy)
+  const longReads = readThread ?? directReads
   const walks = createSqlWalkStore(writer, catalog, clock)
-  const claims = createSqlClaims(writer, catalog, clock)
+  const lookupLeases = createLookupLeases(writer, catalog, clock)
   const putLookups = createLookupWriter(writer, catalog, clock)
   /** A method of the store throws a `StoreError` and nothing else. */
   const run = <T>(name: keyof SqlStore, action: () => Promise<T>): Promise<T> =>
@@ -73,26 +79,31 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     findProduct: (channelId, gtin) =>
       run('findProduct', () => findProduct(reader, { catalog, channelId, gtin, clock })),
     putLookups: (lookups) => run('putLookups', () => putLookups(lookups)),
-    claimLookup: (product, claim) => run('claimLookup', () => claims.claimLookup(product, claim)),
-    releaseLookup: (product, claim) => run('releaseLookup', () => claims.releaseLookup(product, claim)),
+    acquireLookupLease: (product, lease) =>
+      run('acquireLookupLease', () => lookupLeases.acquireLookupLease(product, lease)),
+    releaseLookupLease: (product, lease) =>
+      run('releaseLookupLease', () => lookupLeases.releaseLookupLease(product, lease)),
     findChannelList: () =>
-      run('findChannelList', () => readInOneView(reader, (view) => findChannelList(view, catalog))),
+      run('findChannelList', () => readInSnapshot(reader, (snapshot) => findChannelList(snapshot, catalog))),
     putChannelList: (channels, asOfMs) =>
       run('putChannelList', () => putChannelList(writer, catalog, channels, asOfMs)),
-    holdChannelList: (asOfMs) => run('holdChannelList', () => holdChannelList(writer, catalog, asOfMs)),
+    recordEmptyChannelList: (asOfMs) =>
+      run('recordEmptyChannelList', () => recordEmptyChannelList(writer, catalog, asOfMs)),
     getCopyState: (channelId) => run('getCopyState', () => readCopyState(reader, catalog, channelId)),
     findDeals: (query, withinMs) =>
-      run('findDeals', () => (isShortRead(query) ? reads : longReads).findDeals(query, withinMs)),
+      run('findDeals', () => (isShortRead(query) ? directReads : longReads).findDeals(query, withinMs)),
     countDeals: (query) => run('countDeals', () => longReads.countDeals(query)),
     // The first products stand at the start of an index: a server that says at its start what to open needs no thread.
     searchProducts: (channelId, text, limit) =>
-      run('searchProducts', () => (text === '' ? reads : longReads).searchProducts(channelId, text, limit)),
+      run('searchProducts', () =>
+        (text === '' ? directReads : longReads).searchProducts(channelId, text, limit),
+      ),
     findDealCurrency: (channelId) =>
       run('findDealCurrency', () => readCopy<string | undefined>(channelId, undefined, findDealCurrency)),
     updateQuota: (nowMs, change) => run('updateQuota', () => updateQuota(writer, catalog, nowMs, change)),
     findUnfinishedWalks: () => run('findUnfinishedWalks', () => findUnfinishedWalks(reader, catalog, clock)),
     findFutureCopies: () => run('findFutureCopies', () => findFutureCopies(reader, catalog, clock.nowMs())),
-    readTime: () => run('readTime', () => readTime(reader)),
+    readDatabaseTime: () => run('readDatabaseTime', () => readDatabaseTime(reader)),
     ping: () => run('ping', async () => void (await sql`select count(*) from copies`.execute(reader))),
     // A refused write closes its connection, so the next check opens a new one.
     checkWritable: () =>
@@ -100,9 +111,11 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
         if (isServer) await sql`select 1 from copies where false for update`.execute(writer)
       }),
 
-    takeLease: (channelId, lease) => run('takeLease', () => walks.takeLease(channelId, lease)),
-    releaseLease: (channelId, owner) => run('releaseLease', () => walks.releaseLease(channelId, owner)),
-    findLeaseOwner: (channelId) => run('findLeaseOwner', () => walks.findLeaseOwner(channelId)),
+    acquireWalkLease: (channelId, lease) =>
+      run('acquireWalkLease', () => walks.acquireWalkLease(channelId, lease)),
+    releaseWalkLease: (channelId, owner) =>
+      run('releaseWalkLease', () => walks.releaseWalkLease(channelId, owner)),
+    findWalkLeaseOwner: (channelId) => run('findWalkLeaseOwner', () => walks.findWalkLeaseOwner(channelId)),
     beginWalk: (channelId, times) => run('beginWalk', () => walks.beginWalk(channelId, times)),
     applyPage: (channelId, page) => run('applyPage', () => walks.applyPage(channelId, page)),
     isWalkMalformed: (channelId, walk) =>
@@ -117,12 +130,12 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     shrink: (signal) => run('shrink', () => (isServer ? Promise.resolve() : shrinkFile(writer, signal))),
     countOffers: (channelId) =>
       run('countOffers', () =>
-        readCopy(channelId, 0, (view, { id, visibleWalk }) => countOffers(view, id, visibleWalk)),
+        readCopy(channelId, 0, (snapshot, { id, visibleWalk }) => countOffers(snapshot, id, visibleWalk)),
       ),
     close: () =>
       run('close', async () => {
         await runner.stop()
-        await thread?.close()
+        await readThread?.close()
         await close()
       }),
   }

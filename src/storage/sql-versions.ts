@@ -1,14 +1,20 @@
 import { type Selectable, type Transaction, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
 import { toOfferKey } from '../offers/deals.ts'
-import { type FirstSeen, type StoredShape, type VersionPlace, toDealRows, toFirstSeenKey } from './rows.ts'
+import {
+  type FirstSeen,
+  type StoredProduct,
+  type VersionContext,
+  toDealRows,
+  toFirstSeenKey,
+} from './rows.ts'
 import type { CopyTables, ProductsTable } from './schema.ts'
-import { toWordList } from './sql-search.ts'
-import { insertWithWords } from './sqlite-search.ts'
+import { toTsvectorText } from './sql-search.ts'
+import { insertWithWords } from './sqlite-search-index.ts'
 import { insertRows, isIn } from './statements.ts'
 
 /** From here on, putting words in at once costs less than letting the trigger do it product by product. */
-const MANY_PRODUCTS = 8
+const BULK_INSERT_MIN_PRODUCTS = 8
 
 /** What a version is compared by. */
 export type Version = Selectable<
@@ -18,22 +24,24 @@ export type Version = Selectable<
 /** Add a version of some products with their deals. */
 export async function insertVersions(
   transaction: Transaction<CopyTables>,
-  shapes: readonly StoredShape[],
-  place: VersionPlace,
+  storedProducts: readonly StoredProduct[],
+  context: VersionContext,
 ): Promise<void> {
-  if (shapes.length === 0) return
-  const rows = shapes.map((shape) => toProductRow(transaction, shape, place))
+  if (storedProducts.length === 0) return
+  const rows = storedProducts.map((storedProduct) => toProductRow(transaction, storedProduct, context))
   const insert = (): Promise<readonly number[]> => insertRows(transaction, 'products', rows)
-  const isOneByOne = shapes.length < MANY_PRODUCTS || isPostgres(transaction)
-  const ids = isOneByOne ? await insert() : await insertWithWords(transaction, insert)
-  const deals = shapes.flatMap((shape, index) => toDealRows(shape, ids[index] ?? 0, place))
+  const isSingleInsert = storedProducts.length < BULK_INSERT_MIN_PRODUCTS || isPostgres(transaction)
+  const ids = isSingleInsert ? await insert() : await insertWithWords(transaction, insert)
+  const deals = storedProducts.flatMap((storedProduct, index) =>
+    toDealRows(storedProduct, ids[index] ?? 0, context),
+  )
   await insertRows(transaction, 'deals', deals)
 }
 
 function toProductRow(
   transaction: Transaction<CopyTables>,
-  { content, searchText, asOfMs }: StoredShape,
-  { copyId, fromWalk }: VersionPlace,
+  { content, searchText, asOfMs }: StoredProduct,
+  { copyId, fromWalk }: VersionContext,
 ): Omit<ProductsTable, 'id'> {
   // An object that begins with a spread, and goes on, is very slow to make.
   return {
@@ -42,7 +50,7 @@ function toProductRow(
     until_walk: null,
     as_of_ms: asOfMs,
     search_text: searchText,
-    ...(isPostgres(transaction) && { words: toWordList(searchText) }),
+    ...(isPostgres(transaction) && { words: toTsvectorText(searchText) }),
     ...content,
   }
 }
@@ -51,7 +59,7 @@ function toProductRow(
 const VERSION_TABLES = { products: 'id', deals: 'product_id' } as const
 
 /** Set or take back the end of versions and of their deals. */
-export async function markUntil(
+export async function setUntilWalk(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
   untilWalk: number | null,
@@ -66,17 +74,17 @@ export async function markUntil(
 export async function deleteVersions(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
-  endedBy?: number,
+  endedByWalk?: number,
 ): Promise<void> {
   if (productIds.length === 0) return
-  const isEnded = endedBy === undefined ? sql`` : sql`and until_walk <= ${endedBy}`
+  const isEnded = endedByWalk === undefined ? sql`` : sql`and until_walk <= ${endedByWalk}`
   for (const [table, column] of Object.entries(VERSION_TABLES))
     await sql`delete from ${sql.table(table)}
       where ${isIn(transaction, column, productIds)} ${isEnded}`.execute(transaction)
 }
 
 /** Count the deals of some versions, by the version. */
-export async function countDealsOf(
+export async function countDealsByVersion(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
@@ -87,9 +95,9 @@ export async function countDealsOf(
   return new Map(rows.map((row) => [row.product_id, row.count]))
 }
 
-type SeenOffer = Readonly<{ gtin: string; offer_key: string; first_seen_ms: number }>
+type OfferFirstSeen = Readonly<{ gtin: string; offer_key: string; first_seen_ms: number }>
 
-function toFirstSeen(offers: readonly SeenOffer[]): FirstSeen {
+function toFirstSeen(offers: readonly OfferFirstSeen[]): FirstSeen {
   return new Map(offers.map((offer) => [toFirstSeenKey(offer.gtin, offer.offer_key), offer.first_seen_ms]))
 }
 
@@ -97,16 +105,19 @@ function toFirstSeen(offers: readonly SeenOffer[]): FirstSeen {
  * Return the first times of the offers that some shapes have: from the versions that they replace, and from products that were
  * absent until now. Call it before the versions are deleted or ended.
  */
-export async function carryFirstSeen(
+export async function collectFirstSeen(
   transaction: Transaction<CopyTables>,
   copyId: number,
-  { replacedIds, shapes }: Readonly<{ replacedIds: readonly number[]; shapes: readonly StoredShape[] }>,
+  {
+    replacedIds,
+    storedProducts,
+  }: Readonly<{ replacedIds: readonly number[]; storedProducts: readonly StoredProduct[] }>,
 ): Promise<FirstSeen> {
-  const seen = await readFirstSeen(transaction, replacedIds)
-  const unseen = shapes.flatMap(({ content: { gtin }, deals }) =>
-    deals.some(({ offer }) => !seen.has(toFirstSeenKey(gtin, toOfferKey(offer)))) ? gtin : [],
+  const knownTimes = await readFirstSeen(transaction, replacedIds)
+  const unseenGtins = storedProducts.flatMap(({ content: { gtin }, deals }) =>
+    deals.some(({ offer }) => !knownTimes.has(toFirstSeenKey(gtin, toOfferKey(offer)))) ? gtin : [],
   )
-  return new Map([...(await takeLapsed(transaction, copyId, unseen)), ...seen])
+  return new Map([...(await takeSavedFirstSeen(transaction, copyId, unseenGtins)), ...knownTimes])
 }
 
 /** Read the deals of some versions; the earliest time where two versions have the same offer. */
@@ -115,14 +126,14 @@ async function readFirstSeen(
   productIds: readonly number[],
 ): Promise<FirstSeen> {
   if (productIds.length === 0) return new Map()
-  const { rows } = await sql<SeenOffer>`
+  const { rows } = await sql<OfferFirstSeen>`
     select gtin, offer_key, min(first_seen_ms) as first_seen_ms from deals
     where ${isIn(transaction, 'product_id', productIds)} group by gtin, offer_key`.execute(transaction)
   return toFirstSeen(rows)
 }
 
 /** Keep the first times of the offers of versions whose product is absent from now on. Call it before they are deleted. */
-export async function keepFirstSeen(
+export async function saveFirstSeen(
   transaction: Transaction<CopyTables>,
   absentIds: readonly number[],
   asOfMs: number,
@@ -136,14 +147,14 @@ export async function keepFirstSeen(
 }
 
 /** Read the first times that are kept of products that are back, and forget them. */
-export async function takeLapsed(
+export async function takeSavedFirstSeen(
   transaction: Transaction<CopyTables>,
   copyId: number,
   gtins: readonly string[],
 ): Promise<FirstSeen> {
   if (gtins.length === 0) return new Map()
   const isBack = sql`copy_id = ${copyId} and ${isIn(transaction, 'gtin', gtins)}`
-  const { rows } = await sql<SeenOffer>`
+  const { rows } = await sql<OfferFirstSeen>`
     select gtin, offer_key, first_seen_ms from lapsed_deals where ${isBack}`.execute(transaction)
   if (rows.length > 0) await sql`delete from lapsed_deals where ${isBack}`.execute(transaction)
   return toFirstSeen(rows)

@@ -1,23 +1,23 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
-import { type Drops, addDrops, countMalformedOffers, isMostlyMalformed } from '../catalog/parse.ts'
-import { type Clock, DAY_MS, isFuture, systemClock, toLatestMs } from '../clock.ts'
-import { transact } from '../database/transact.ts'
+import { type DropCounts, addDropCounts, countMalformedOffers, isMostlyMalformed } from '../catalog/parse.ts'
+import { type Clock, DAY_MS, isFuture, systemClock, toLatestPlausibleMs } from '../clock.ts'
+import { transact } from '../database/transaction.ts'
 import { WalkError } from '../errors.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables, WalkPagesTable } from './schema.ts'
 import { type CopyRow, countOffers, isVisibleAt } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
-import { type WalkWriter, createLeases } from './sql-leases.ts'
+import { type WalkWriter, createWalkLeases } from './sql-walk-leases.ts'
 import { MAX_TRANSACTION_ROWS, applyPage } from './sql-pages.ts'
 import { deleteVersions } from './sql-versions.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
-import type { HeldWalk, WalkPlace, WalkStore } from './store.ts'
+import type { HeldWalk, WalkPosition, WalkStore } from './store.ts'
 
 /** Products looked at for one transaction that ends or removes some; each takes its deals along. */
 const MAX_TRANSACTION_PRODUCTS = 100
 
 /** How long the first times of a product's offers are kept while it is absent: after that, it is not the same sale. */
-const LAPSED_KEPT_MS: number = 7 * DAY_MS
+const LAPSED_RETENTION_MS: number = 7 * DAY_MS
 
 /** Create the walk's side of the stored copy over one writing connection. */
 export function createSqlWalkStore(
@@ -25,7 +25,7 @@ export function createSqlWalkStore(
   catalog: string,
   clock: Clock = systemClock,
 ): WalkStore {
-  const { openWriter, ...leases } = createLeases(database, catalog, clock)
+  const { openWriter, ...leases } = createWalkLeases(database, catalog, clock)
   return {
     ...leases,
     beginWalk: async (channelId, times) => beginWalk(await openWriter(channelId), times),
@@ -51,35 +51,35 @@ export function createSqlWalkStore(
 
 type BeginTimes = Parameters<WalkStore['beginWalk']>[1]
 
-async function beginWalk({ database, copy, write }: WalkWriter, times: BeginTimes): Promise<WalkPlace> {
-  await removeEnded(database, copy.id, copy.currentWalk)
+async function beginWalk({ database, copy, write }: WalkWriter, times: BeginTimes): Promise<WalkPosition> {
+  await deleteEndedVersions(database, copy.id, copy.currentWalk)
   if (copy.currentWalk === 0) await dropDealIndexes(database)
-  return write((transaction) => placeWalk(transaction, copy, times))
+  return write((transaction) => resumeOrStartWalk(transaction, copy, times))
 }
 
 /** Return the place where a broken walk goes on, or the beginning, with what is left of another one removed. */
-async function placeWalk(
+async function resumeOrStartWalk(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
   times: BeginTimes,
-): Promise<WalkPlace> {
+): Promise<WalkPosition> {
   const walk = copy.currentWalk + 1
-  const broken = copy.runningWalk === walk ? await findPlace(transaction, copy, times) : undefined
-  if (broken === undefined) await removePages(transaction, copy.id, walk)
-  const start = { walk, cursor: null, afterGtin: '', productCount: 0, isWalked: false }
-  const place = broken ?? { ...start, startedAtMs: times.nowMs }
-  await sql`update copies set running_walk = ${walk}, started_at_ms = ${place.startedAtMs},
+  const resumed = copy.runningWalk === walk ? await findResumePosition(transaction, copy, times) : undefined
+  if (resumed === undefined) await deletePages(transaction, copy.id, walk)
+  const firstPosition = { walk, cursor: null, afterGtin: '', productCount: 0, hasAllPages: false }
+  const position = resumed ?? { ...firstPosition, startedAtMs: times.nowMs }
+  await sql`update copies set running_walk = ${walk}, started_at_ms = ${position.startedAtMs},
     failure = null, failed_at_ms = null where id = ${copy.id}`.execute(transaction)
-  return place
+  return position
 }
 
 type LastPage = WalkPagesTable & Readonly<{ started_at_ms: number | null; walked_count: number }>
 
-async function findPlace(
+async function findResumePosition(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   { nowMs, resumableSinceMs }: BeginTimes,
-): Promise<WalkPlace | undefined> {
+): Promise<WalkPosition | undefined> {
   const { rows } = await sql<LastPage>`select p.*, c.started_at_ms,
     (select sum(product_count) from walk_pages where copy_id = p.copy_id and walk = p.walk) as walked_count
     from walk_pages p join copies c on c.id = p.copy_id
@@ -94,7 +94,7 @@ async function findPlace(
     afterGtin: page.until_gtin,
     productCount: page.walked_count,
     startedAtMs: page.started_at_ms ?? page.as_of_ms,
-    isWalked: page.next_cursor === null,
+    hasAllPages: page.next_cursor === null,
   }
 }
 
@@ -118,13 +118,13 @@ async function completeWalk(
       failure = null, failed_at_ms = null
       where id = ${copy.id} and current_walk < ${walk} returning started_at_ms`.execute(transaction)
   })
-  await removeEnded(database, copy.id, walk)
+  await deleteEndedVersions(database, copy.id, walk)
   const startedAtMs = rows[0]?.started_at_ms ?? 0
   // The pages have confirmed or overruled older absences. Those of the future were noted by a clock that was wrong.
-  const isOldAbsence = sql<SqlBool>`(as_of_ms < ${startedAtMs} or as_of_ms > ${toLatestMs(nowMs)})`
-  await removeInSteps(database, 'absences', sql`copy_id = ${copy.id} and ${isOldAbsence}`)
-  const oldestMs = nowMs - LAPSED_KEPT_MS
-  await removeInSteps(database, 'lapsed_deals', sql`copy_id = ${copy.id} and lapsed_at_ms < ${oldestMs}`)
+  const isOldAbsence = sql<SqlBool>`(as_of_ms < ${startedAtMs} or as_of_ms > ${toLatestPlausibleMs(nowMs)})`
+  await deleteInSteps(database, 'absences', sql`copy_id = ${copy.id} and ${isOldAbsence}`)
+  const oldestMs = nowMs - LAPSED_RETENTION_MS
+  await deleteInSteps(database, 'lapsed_deals', sql`copy_id = ${copy.id} and lapsed_at_ms < ${oldestMs}`)
 }
 
 /** What the walk wrote stays, unseen, and is compared again by the next one. */
@@ -133,7 +133,7 @@ async function holdWalk({ copy, write }: WalkWriter, walk: number, held: HeldWal
     await sql`update copies set running_walk = ${copy.currentWalk}, held_reason = ${held.reason},
       held_since_ms = ${held.sinceMs}, held_started_at_ms = ${held.startedAtMs},
       held_product_count = ${held.productCount} where id = ${copy.id}`.execute(transaction)
-    await removePages(transaction, copy.id, walk)
+    await deletePages(transaction, copy.id, walk)
   })
 }
 
@@ -149,13 +149,13 @@ async function sumPages(
   database: Kysely<CopyTables>,
   copyId: number,
   walk: number,
-): Promise<Readonly<{ productCount: number; drops: Drops }>> {
+): Promise<Readonly<{ productCount: number; drops: DropCounts }>> {
   const { rows } = await sql<WalkPagesTable>`
     select product_count, drops from walk_pages where copy_id = ${copyId} and walk = ${walk}`.execute(
     database,
   )
-  const drops: Drops = {}
-  for (const row of rows) addDrops(drops, parseDrops(row.drops))
+  const drops: DropCounts = {}
+  for (const row of rows) addDropCounts(drops, parseDrops(row.drops))
   return { productCount: rows.reduce((sum, row) => sum + row.product_count, 0), drops }
 }
 
@@ -166,12 +166,16 @@ async function countDeals(database: Kysely<CopyTables>, copyId: number, walk: nu
   return rows[0]?.count ?? 0
 }
 
-async function removePages(database: Kysely<CopyTables>, copyId: number, walk: number): Promise<void> {
+async function deletePages(database: Kysely<CopyTables>, copyId: number, walk: number): Promise<void> {
   await sql`delete from walk_pages where copy_id = ${copyId} and walk = ${walk}`.execute(database)
 }
 
 /** Remove what ended at or before `walk`, in small transactions. */
-async function removeEnded(database: Kysely<CopyTables>, copyId: number, walk: number): Promise<void> {
+async function deleteEndedVersions(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  walk: number,
+): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ id: number; deal_count: number }>`
       select id, (select count(*) from deals where deals.product_id = products.id) as deal_count from products
@@ -189,7 +193,7 @@ async function removeEnded(database: Kysely<CopyTables>, copyId: number, walk: n
 }
 
 /** Remove the rows that meet the condition in small transactions. */
-async function removeInSteps(
+async function deleteInSteps(
   database: Kysely<CopyTables>,
   table: 'absences' | 'lapsed_deals',
   isOld: RawBuilder<unknown>,

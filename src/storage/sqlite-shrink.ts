@@ -3,14 +3,14 @@ import { type Kysely, sql } from 'kysely'
 import type { CopyTables } from './schema.ts'
 
 /** The free part of a file that stays: a walk in which every product changes needs as many pages again. */
-const KEPT_PART = 1 / 2
+const MAX_FREE_SHARE = 1 / 2
 
 /** A file that would get smaller by less stays as it is; in pages. */
-const MIN_PAGES = 256
+const MIN_EXCESS_PAGES = 256
 
 /** Pages that one transaction gives back, and the rest after it, in which others may write. */
 const STEP_PAGES = 64
-const REST_MS = 1
+const STEP_PAUSE_MS = 1
 
 /** Transactions after one walk, or a gigabyte; the next walk goes on from there. */
 const MAX_STEPS = 4_096
@@ -25,7 +25,7 @@ export async function shrinkFile(database: Kysely<CopyTables>, signal?: AbortSig
     if (signal?.aborted === true) return
     await sql`pragma incremental_vacuum(${sql.lit(Math.min(excess, STEP_PAGES))})`.execute(database)
     excess -= STEP_PAGES
-    await wait(REST_MS)
+    await wait(STEP_PAUSE_MS)
   }
 }
 
@@ -36,6 +36,6 @@ async function countExcess(database: Kysely<CopyTables>): Promise<number> {
     from pragma_page_count, pragma_freelist_count, pragma_auto_vacuum`.execute(database)
   const { pages, free, mode } = rows[0] ?? { pages: 0, free: 0, mode: 0 }
   // Giving x pages back leaves free - x of pages - x.
-  const excess = Math.floor((free - KEPT_PART * pages) / (1 - KEPT_PART))
-  return mode === 0 || excess < MIN_PAGES ? 0 : excess
+  const excess = Math.floor((free - MAX_FREE_SHARE * pages) / (1 - MAX_FREE_SHARE))
+  return mode === 0 || excess < MIN_EXCESS_PAGES ? 0 : excess
 }

@@ -26,14 +26,14 @@ export async function insertRows(
     return rows.map(({ gtin }) => ids.get(gtin) ?? 0)
   }
   const text = `insert into "${table}" (${columns}) values (${names.map(() => '?').join(', ')})`
-  const lists = rows.map((row) => names.map((name) => row[name]))
+  const rowValues = rows.map((row) => names.map((name) => row[name]))
   // One statement for each row: in SQLite, a statement with many rows costs twice as much for its many parameters.
-  const results = await executeEach(transaction, text, lists)
+  const results = await executeEach(transaction, text, rowValues)
   return results.map(({ insertId }) => Number(insertId))
 }
 
 /** Texts with the numbered parameters of PostgreSQL, by their texts with question marks. */
-const numbered = new Map<string, string>()
+const numberedTexts = new Map<string, string>()
 
 /** Execute a statement of a fixed text, with a question mark for each value: building a query costs more than executing it. */
 export async function execute<Returned>(
@@ -41,15 +41,15 @@ export async function execute<Returned>(
   text: string,
   values: readonly unknown[],
 ): Promise<readonly Returned[]> {
-  const query = isPostgres(database) ? toNumbered(text) : text
+  const query = isPostgres(database) ? toNumberedParameters(text) : text
   const compiled = CompiledQuery.raw(query, [...values]) as CompiledQuery<Returned>
   return (await database.executeQuery(compiled)).rows
 }
 
-function toNumbered(text: string): string {
+function toNumberedParameters(text: string): string {
   let count = 0
-  const result = numbered.get(text) ?? text.replace(/\?/g, () => `$${(count += 1)}`)
-  numbered.set(text, result)
+  const result = numberedTexts.get(text) ?? text.replace(/\?/g, () => `$${(count += 1)}`)
+  numberedTexts.set(text, result)
   return result
 }
 

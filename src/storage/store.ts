@@ -1,6 +1,6 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
 import type { DealSort } from '../offers/deals.ts'
-import type { Drops } from '../catalog/parse.ts'
+import type { DropCounts } from '../catalog/parse.ts'
 import type { QuotaStore } from '../catalog/quota.ts'
 
 /** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
@@ -41,7 +41,7 @@ export type CopyState = Readonly<{
   productCount: number
   /** Products with at least one offer on sale. */
   dealCount: number
-  drops: Drops
+  drops: DropCounts
   /** Were most of its offers malformed? */
   isMalformed: boolean
   /** The last walk, where it was held. */
@@ -62,7 +62,7 @@ export type DealQuery = Readonly<{
   minDiscountPercent: number
   maxPrice: string | null
   brand: string | null
-  words: string | null
+  searchText: string | null
   sort: DealSort
   limit: number
   offset: number
@@ -73,9 +73,9 @@ const MAX_SHORT_OFFSETS = { discount: 1_000, other: 200 } as const
 
 /** Is the page read from the start of an index? Any other may go through all deals of a channel. */
 export function isShortRead(query: Omit<DealQuery, 'channelId' | 'currency'>): boolean {
-  const { merchants, excluded, brand, words, maxPrice, minDiscountPercent, sort, offset } = query
+  const { merchants, excluded, brand, searchText, maxPrice, minDiscountPercent, sort, offset } = query
   const hasFilter =
-    merchants.length > 0 || excluded.length > 0 || brand !== null || words !== null || maxPrice !== null
+    merchants.length > 0 || excluded.length > 0 || brand !== null || searchText !== null || maxPrice !== null
   if (hasFilter) return false
   return sort === 'discount'
     ? offset <= MAX_SHORT_OFFSETS.discount
@@ -121,11 +121,11 @@ export type WalkPage = Readonly<{
   products: readonly Product[]
   nextCursor: string | null
   asOfMs: number
-  drops: Drops
+  drops: DropCounts
 }>
 
 /** Where a walk goes on: the first page has neither cursor nor GTIN. */
-export type WalkPlace = Readonly<{
+export type WalkPosition = Readonly<{
   walk: number
   cursor: string | null
   afterGtin: string
@@ -134,16 +134,16 @@ export type WalkPlace = Readonly<{
   /** When the walk began, Unix milliseconds; before it broke off, where it goes on. */
   startedAtMs: number
   /** Every page is in the copy; only the end was missed. */
-  isWalked: boolean
+  hasAllPages: boolean
 }>
 
 /** A walk whose end is not known; `isOver`: its lease has ended, so that another process may take it over. */
-export type UnfinishedWalk = Readonly<{ channelId: string; owner: string; isOver: boolean }>
+export type UnfinishedWalk = Readonly<{ channelId: string; owner: string; isLeaseExpired: boolean }>
 
 /** What the catalog said of one product; `product: null` in the entry: no shop sells it. */
 export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntry }>
 
-type Claimed = Pick<Lookup, 'channelId' | 'gtin'>
+type ProductKey = Pick<Lookup, 'channelId' | 'gtin'>
 
 /** Who holds something, and for how long from now. */
 type Lease = Readonly<{ owner: string; forMs: number }>
@@ -156,12 +156,12 @@ export type CopyStore = QuotaStore &
     /** Write what look-ups found, all of it or nothing. Newer data stays. */
     putLookups(lookups: readonly Lookup[]): Promise<void>
     /** Let this owner alone ask the catalog for a product, for `forMs` at most; `false`: another one does. */
-    claimLookup(product: Claimed, claim: Lease): Promise<boolean>
-    releaseLookup(product: Claimed, claim: Pick<Lease, 'owner'>): Promise<void>
+    acquireLookupLease(product: ProductKey, lease: Lease): Promise<boolean>
+    releaseLookupLease(product: ProductKey, lease: Pick<Lease, 'owner'>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
     /** Note that the catalog listed no channels at `asOfMs`, and keep the list. The first such time stays. */
-    holdChannelList(asOfMs: number): Promise<void>
+    recordEmptyChannelList(asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
     /** Find the cards of a page of a grid. @throws UnavailableError when it takes longer than `withinMs` */
     findDeals(query: DealQuery, withinMs?: number): Promise<readonly DealEntry[]>
@@ -179,7 +179,7 @@ export type CopyStore = QuotaStore &
     /** Find channels whose copy is, by its own account, of the future: a clock was wrong, and a walk is due at once. */
     findFutureCopies(): Promise<readonly string[]>
     /** Read the clock of the database, Unix milliseconds; `null` for a file, which has none. */
-    readTime(): Promise<number | null>
+    readDatabaseTime(): Promise<number | null>
     /** Throws when the database cannot be read. */
     ping(): Promise<void>
     /** Throws when a server only reads, as a standby does. A file is not tried. */
@@ -190,15 +190,15 @@ export type CopyStore = QuotaStore &
 /** What walks alone do with the copy. */
 export type WalkStore = Readonly<{
   /** Take or extend the lease; `false` while another owner holds it. */
-  takeLease(channelId: string, lease: Lease): Promise<boolean>
-  releaseLease(channelId: string, owner: string): Promise<void>
+  acquireWalkLease(channelId: string, lease: Lease): Promise<boolean>
+  releaseWalkLease(channelId: string, owner: string): Promise<void>
   /** Find who holds the lease, or held it last without giving it back; `null`: nobody. */
-  findLeaseOwner(channelId: string): Promise<string | null>
+  findWalkLeaseOwner(channelId: string): Promise<string | null>
   /** Return the place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
   beginWalk(
     channelId: string,
     times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
-  ): Promise<WalkPlace>
+  ): Promise<WalkPosition>
   /** Put a page into the copy; what is newer there stays. */
   applyPage(channelId: string, page: WalkPage): Promise<void>
   /** Were most offers or products of a walk malformed? Its pages are all in the copy; where some were, it reads every product. */

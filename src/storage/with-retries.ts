@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { SECOND_MS, systemClock } from '../clock.ts'
-import { retryConflicts } from '../database/transact.ts'
-import { isLocked, isReadOnly, isUnavailable } from './unavailable.ts'
+import { retryConflicts } from '../database/transaction.ts'
+import { isLocked, isReadOnly, isUnavailable } from './store-failures.ts'
 
 /** A write of a server retries while another process holds the SQLite file; a walk does for milliseconds. */
 const LOCKED_RETRY_MS = 3
@@ -14,11 +14,11 @@ const WALK_RETRY_MS: number = SECOND_MS / 2
 
 /** Run a write again while another process holds the file. The wait keeps the process alive: it may be the last write. */
 export async function retryWhileLocked<T>(write: () => Promise<T>): Promise<T> {
-  for (let leftMs = LOCKED_TIMEOUT_MS; ; leftMs -= LOCKED_RETRY_MS) {
+  for (let remainingMs = LOCKED_TIMEOUT_MS; ; remainingMs -= LOCKED_RETRY_MS) {
     try {
       return await write()
     } catch (error) {
-      if (leftMs <= 0 || !isLocked(error)) throw error
+      if (remainingMs <= 0 || !isLocked(error)) throw error
       await wait(LOCKED_RETRY_MS)
     }
   }
@@ -41,12 +41,12 @@ export function createServerRunner({ isWalk }: Readonly<{ isWalk: boolean }>): C
   setMaxListeners(0, stopping.signal)
   return {
     async run(action) {
-      for (let leftMs = isWalk ? WALK_TIMEOUT_MS : 0; ; leftMs -= WALK_RETRY_MS) {
+      for (let remainingMs = isWalk ? WALK_TIMEOUT_MS : 0; ; remainingMs -= WALK_RETRY_MS) {
         try {
           return await retryConflicts(action)
         } catch (error) {
-          const mayPass = isUnavailable(error) || isReadOnly(error)
-          if (leftMs <= 0 || !mayPass || stopping.signal.aborted) throw error
+          const isTransient = isUnavailable(error) || isReadOnly(error)
+          if (remainingMs <= 0 || !isTransient || stopping.signal.aborted) throw error
           await systemClock.wait(WALK_RETRY_MS, stopping.signal)
         }
       }

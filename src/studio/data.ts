@@ -1,23 +1,23 @@
 import type { Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { UnavailableError, VitrineError } from '../errors.ts'
-import { findGtin } from '../offers/gtin.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
 import { toDealQuery } from '../widgets/deals.ts'
-import { type WidgetSize, toSize } from '../widgets/heights.ts'
+import { type WidgetSize, toWidgetSize } from '../widgets/heights.ts'
 import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
-import { type StudioChoice, judgeOptions, parseStudioChoice } from './choice.ts'
+import { type StudioSelection, validateOptions, parseStudioSelection } from './selection.ts'
 import { type ExplanationView, explainBox } from './explain.ts'
 import { readHealth } from './health.ts'
-import { readKnown } from './known.ts'
+import { readBoxInputs } from './box-inputs.ts'
 
 /** Products that a search of the studio shows. */
 const MAX_MATCHES = 8
 
 /** What the widget of a choice shows now, as far as its height depends on it; or why it is hidden. */
-export type Shown =
+export type WidgetStatus =
   Readonly<{ kind: 'shown'; size: WidgetSize }> | Readonly<{ kind: 'hidden'; reason: string }>
 
 /** What the studio shows of a channel. */
@@ -27,13 +27,20 @@ type ChannelData = Readonly<{
   product: Product | null
   state: CopyState | null
   /** `null`: nothing was asked for, as there is no channel or no product. */
-  shown: Shown | null
+  widgetStatus: WidgetStatus | null
   counts: DealCounts | null
   /** Of the product of a box, or of the GTIN that was typed. */
-  why: ExplanationView | null
+  explanation: ExplanationView | null
 }>
 
-const NOTHING: ChannelData = { matches: [], product: null, state: null, shown: null, counts: null, why: null }
+const NO_CHANNEL_DATA: ChannelData = {
+  matches: [],
+  product: null,
+  state: null,
+  widgetStatus: null,
+  counts: null,
+  explanation: null,
+}
 
 /** What the studio shows, as data. */
 export type StudioData = Awaited<ReturnType<typeof readStudioData>>
@@ -45,11 +52,11 @@ export type StudioData = Awaited<ReturnType<typeof readStudioData>>
 export async function readStudioData(context: Context, query: URLSearchParams, studioUrl: string) {
   const { assets, publicUrl, demo } = context
   const { defaults } = context.widgets
-  const choice = parseStudioChoice(query)
+  const selection = parseStudioSelection(query)
   const channels = await context.channels.listChannels()
-  const wanted = choice.channelId ?? demo?.showcase.channelId
-  const channel = channels.find(({ id }) => id === wanted) ?? channels[0] ?? null
-  const chosen = { choice, judged: judgeOptions(choice.tab, choice.typed, defaults) }
+  const preferredId = selection.channelId ?? demo?.showcase.channelId
+  const channel = channels.find(({ id }) => id === preferredId) ?? channels[0] ?? null
+  const selected = { selection, validated: validateOptions(selection.tab, selection.rawOptions, defaults) }
   const loader = assets.get('embed.js')
   return {
     publicUrl,
@@ -63,93 +70,106 @@ export async function readStudioData(context: Context, query: URLSearchParams, s
     isSample: (await demo?.readContent()) === 'sample',
     channels,
     channel,
-    ...chosen,
-    ...(channel === null ? NOTHING : await readChannelData(context, channel.id, chosen)),
-    health: choice.tab === 'health' ? await readHealth(context, channels) : null,
+    ...selected,
+    ...(channel === null ? NO_CHANNEL_DATA : await readChannelData(context, channel.id, selected)),
+    health: selection.tab === 'health' ? await readHealth(context, channels) : null,
   }
 }
 
-type Chosen = Readonly<{ choice: StudioChoice; judged: ReturnType<typeof judgeOptions> }>
+type ValidatedSelection = Readonly<{
+  selection: StudioSelection
+  validated: ReturnType<typeof validateOptions>
+}>
 
-async function readChannelData(context: Context, channelId: string, chosen: Chosen): Promise<ChannelData> {
+async function readChannelData(
+  context: Context,
+  channelId: string,
+  selected: ValidatedSelection,
+): Promise<ChannelData> {
   const state = await context.store.getCopyState(channelId)
-  switch (chosen.choice.tab) {
+  switch (selected.selection.tab) {
     case 'where-to-buy':
-      return { ...NOTHING, state, ...(await readBox(context, channelId, chosen)) }
+      return { ...NO_CHANNEL_DATA, state, ...(await readBox(context, channelId, selected)) }
     case 'deals':
-      return { ...NOTHING, state, ...(await readDeals(context, channelId, chosen.judged.query)) }
+      return { ...NO_CHANNEL_DATA, state, ...(await readGrid(context, channelId, selected.validated.query)) }
     default:
-      return { ...NOTHING, state }
+      return { ...NO_CHANNEL_DATA, state }
   }
 }
 
 async function readBox(
   context: Context,
   channelId: string,
-  { choice, judged: { query } }: Chosen,
+  { selection, validated: { query } }: ValidatedSelection,
 ): Promise<Partial<ChannelData>> {
   const { store, widgets } = context
-  const found = await store.searchProducts(channelId, choice.find, MAX_MATCHES)
+  const found = await store.searchProducts(channelId, selection.searchText, MAX_MATCHES)
   const matches = found.flatMap(({ product }) => product ?? [])
-  const product = (await findProduct(context, channelId, { choice, matches })) ?? null
-  const parts = { surface: 'fragment', channelId, query: query.toString() } as const
-  const shown =
+  const product = (await findProduct(context, channelId, { selection, matches })) ?? null
+  const addressParts = { surface: 'fragment', channelId, query: query.toString() } as const
+  const widgetStatus =
     product === null
       ? null
-      : await describe(() => widgets.getBox(widgets.parseBoxAddress({ ...parts, gtin: product.gtin })))
-  const gtin = product?.gtin ?? findGtin(choice.find === '' ? (choice.gtin ?? '') : choice.find.trim())
+      : await readWidgetStatus(() =>
+          widgets.getBox(widgets.parseBoxAddress({ ...addressParts, gtin: product.gtin })),
+        )
+  const gtin =
+    product?.gtin ??
+    normalizeGtin(selection.searchText === '' ? (selection.gtin ?? '') : selection.searchText.trim())
   // After the preview, which has made the calls that a visit makes.
-  const why = gtin === undefined ? null : await explain(context, { channelId, gtin, query })
-  return { matches, product, shown, why }
+  const explanation = gtin === undefined ? null : await readExplanation(context, { channelId, gtin, query })
+  return { matches, product, widgetStatus, explanation }
 }
 
 /** What was searched for, the chosen match of it first; else the chosen product, or what the demonstration puts first. */
 async function findProduct(
   { store, demo }: Context,
   channelId: string,
-  { choice, matches }: Readonly<{ choice: StudioChoice; matches: readonly Product[] }>,
+  { selection, matches }: Readonly<{ selection: StudioSelection; matches: readonly Product[] }>,
 ): Promise<Product | undefined> {
-  const wanted = findGtin(choice.gtin ?? demo?.showcase.gtin ?? '')
-  const match = matches.find(({ gtin }) => gtin === wanted) ?? matches[0]
-  if (choice.find !== '') return match
-  const stored = wanted === undefined ? undefined : await store.findProduct(channelId, wanted)
-  return stored?.product ?? (choice.gtin === null ? match : undefined)
+  const wantedGtin = normalizeGtin(selection.gtin ?? demo?.showcase.gtin ?? '')
+  const match = matches.find(({ gtin }) => gtin === wantedGtin) ?? matches[0]
+  if (selection.searchText !== '') return match
+  const stored = wantedGtin === undefined ? undefined : await store.findProduct(channelId, wantedGtin)
+  return stored?.product ?? (selection.gtin === null ? match : undefined)
 }
 
-async function explain(
+async function readExplanation(
   context: Context,
   { query, ...product }: Readonly<{ channelId: string; gtin: string; query: URLSearchParams }>,
 ): Promise<ExplanationView> {
   const { config, clock } = context
   const { defaults } = context.widgets
   const options = parseBoxOptions(query, defaults, 'fragment')
-  const why = 'this page makes no call but those of its preview; "vitrine explain" makes one'
-  const known = await readKnown(context, product, { kind: 'not-asked', why })
-  return explainBox(known, { options, defaults, ignored: [], config, nowMs: clock.nowMs() })
+  const skipReason = 'this page makes no call but those of its preview; "vitrine explain" makes one'
+  const inputs = await readBoxInputs(context, product, { kind: 'skipped', reason: skipReason })
+  return explainBox(inputs, { options, defaults, ignored: [], config, nowMs: clock.nowMs() })
 }
 
-async function readDeals(
+async function readGrid(
   { store, widgets }: Context,
   channelId: string,
   query: URLSearchParams,
 ): Promise<Partial<ChannelData>> {
-  const parts = { surface: 'fragment', channelId, query: query.toString() } as const
-  const shown = await describe(() => widgets.getGrid(widgets.parseGridAddress(parts), 'studio'))
+  const addressParts = { surface: 'fragment', channelId, query: query.toString() } as const
+  const widgetStatus = await readWidgetStatus(() =>
+    widgets.getGrid(widgets.parseGridAddress(addressParts), 'studio'),
+  )
   const options = parseGridOptions(query, widgets.defaults, 'fragment')
   const currency = options.currency ?? (await store.findDealCurrency(channelId))
   const counts =
     currency === undefined ? null : await store.countDeals(toDealQuery(channelId, currency, options))
-  return { shown, counts }
+  return { widgetStatus, counts }
 }
 
 /** A widget that cannot be made now is hidden, in the words of its error. */
-async function describe(getWidget: () => Promise<Widget<BoxView | GridView>>): Promise<Shown> {
+async function readWidgetStatus(getWidget: () => Promise<Widget<BoxView | GridView>>): Promise<WidgetStatus> {
   try {
     const widget = await getWidget()
     const view = widget.getView()
     return view === undefined
       ? { kind: 'hidden', reason: widget.hiddenReason }
-      : { kind: 'shown', size: toSize(view) }
+      : { kind: 'shown', size: toWidgetSize(view) }
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
     const reason = error instanceof UnavailableError ? 'Nothing is known of it yet.' : error.publicMessage

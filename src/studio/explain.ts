@@ -1,9 +1,9 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
-import { judgeAge, listShown } from '../freshness/age.ts'
+import { classifyAge, listVisibleChannels } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
-import { findCorrectedGtin, isCheckDigitRight } from '../offers/gtin.ts'
+import { findCorrectedGtin, isCheckDigitValid } from '../offers/gtin.ts'
 import type { CopyEntry, CopyState } from '../storage/store.ts'
 import { describeHold } from '../sync/held-walk.ts'
 import {
@@ -12,15 +12,25 @@ import {
   formatPrice,
   formatSince,
   formatTime,
-  formatWalked,
-  formatWhen,
+  formatWalkTime,
+  formatPastTime,
 } from '../widgets/format.ts'
-import { GONE_REASON, describeDrops, explainHiddenBox, formatFilter } from '../widgets/hidden-reasons.ts'
-import { type JudgedOffer, judgeOffers, listFilters, selectOffers } from '../widgets/offer-choice.ts'
+import {
+  CHANNEL_GONE_REASON,
+  describeDrops,
+  explainHiddenBox,
+  formatFilter,
+} from '../widgets/hidden-reasons.ts'
+import {
+  type ClassifiedOffer,
+  classifyOffers,
+  listFilters,
+  selectOffers,
+} from '../widgets/offer-selection.ts'
 import type { CommonOptions, OptionDefaults } from '../widgets/options.ts'
-import { isPriceShown } from '../widgets/presentation.ts'
+import { isPriceShown } from '../widgets/view-parts.ts'
 import { formatAge } from './health.ts'
-import type { CatalogAnswer, Known } from './known.ts'
+import type { CatalogLookupResult, BoxInputs } from './box-inputs.ts'
 
 /** By what rules a box is made. */
 export type ExplainRules = Readonly<{
@@ -33,25 +43,25 @@ export type ExplainRules = Readonly<{
 }>
 
 /** Why nothing is shown, and what to do about it. */
-type Fault = Readonly<{ reason: string; remedy: string }>
+type Problem = Readonly<{ reason: string; remedy: string }>
 
 /** Why a box shows what it shows, or nothing. */
 export type ExplanationView = ReturnType<typeof explainBox>
 
 /** Explain by the rules of a visit why a box shows what it shows, or nothing. `remedy` is `null` when a box is shown. */
-export function explainBox(known: Known, rules: ExplainRules) {
-  const product = findShownProduct(known, rules)
-  const fault = findChannelFault(known, rules) ?? explainNothing(known, rules, product)
-  const offers = listOfferFacts(product ?? known.entry?.product ?? null, known, rules)
+export function explainBox(inputs: BoxInputs, rules: ExplainRules) {
+  const product = findShownProduct(inputs, rules)
+  const problem = findChannelProblem(inputs, rules) ?? findProductProblem(inputs, rules, product)
+  const offers = listOfferFacts(product ?? inputs.entry?.product ?? null, inputs, rules)
   const shownCount = offers.filter(({ isShown }) => isShown).length
   return {
-    isShown: fault === undefined,
+    isShown: problem === undefined,
     verdict:
-      fault === undefined
+      problem === undefined
         ? `A box is shown: ${pluralize(shownCount, 'offer')}.`
-        : `Nothing is shown. ${fault.reason}`,
-    remedy: fault?.remedy ?? null,
-    facts: listFacts(known, rules),
+        : `Nothing is shown. ${problem.reason}`,
+    remedy: problem?.remedy ?? null,
+    facts: listFacts(inputs, rules),
     offers,
   }
 }
@@ -61,41 +71,50 @@ export function explainBox(known: Known, rules: ExplainRules) {
  * that no shop sells it; `undefined`: nothing is known.
  */
 function findShownProduct(
-  { entry, catalog, isCopyComplete, gtin }: Known,
+  { entry, catalog, isCopyComplete, gtin }: BoxInputs,
   { config: { freshness }, nowMs }: ExplainRules,
 ): Product | null | undefined {
-  const reply = findReply(catalog)
-  const unknown = isCopyComplete || !isCheckDigitRight(gtin) ? null : reply
-  if (entry === undefined) return unknown
+  const catalogProduct = findCatalogProduct(catalog)
+  const fallback = isCopyComplete || !isCheckDigitValid(gtin) ? null : catalogProduct
+  if (entry === undefined) return fallback
   const { product, asOfMs } = entry
-  if (product === null) return isWithin(asOfMs, freshness.notFoundSeconds * SECOND_MS, nowMs) ? null : unknown
-  switch (judgeAge(asOfMs, nowMs, freshness)) {
+  if (product === null)
+    return isWithin(asOfMs, freshness.notFoundSeconds * SECOND_MS, nowMs) ? null : fallback
+  switch (classifyAge(asOfMs, nowMs, freshness)) {
     case 'gone':
-      return unknown
+      return fallback
     case 'rescue':
     case 'unknown':
-      return isUsable(reply, product) ? reply : product
+      return isReplacementUsable(catalogProduct, product) ? catalogProduct : product
     default:
       return product
   }
 }
 
 /** The product, `null` after a 404, `undefined` where the catalog gave no answer. */
-function findReply(catalog: CatalogAnswer): Product | null | undefined {
+function findCatalogProduct(catalog: CatalogLookupResult): Product | null | undefined {
   if (catalog.kind === 'product') return catalog.product
-  return catalog.kind === 'absent' ? null : undefined
+  return catalog.kind === 'not-found' ? null : undefined
 }
 
 /** A reply whose offers are all malformed never replaces usable ones. */
-function isUsable(reply: Product | null | undefined, known: Product): reply is Product | null {
-  if (reply === undefined) return false
-  return reply === null || reply.offers.length > 0 || reply.drops === undefined || known.offers.length === 0
+function isReplacementUsable(
+  catalogProduct: Product | null | undefined,
+  current: Product,
+): catalogProduct is Product | null {
+  if (catalogProduct === undefined) return false
+  return (
+    catalogProduct === null ||
+    catalogProduct.offers.length > 0 ||
+    catalogProduct.drops === undefined ||
+    current.offers.length === 0
+  )
 }
 
-function findChannelFault(
-  { channelId, list, catalog }: Known,
+function findChannelProblem(
+  { channelId, list, catalog }: BoxInputs,
   { config, nowMs }: ExplainRules,
-): Fault | undefined {
+): Problem | undefined {
   if (!isServed(config, channelId))
     return {
       reason: 'VITRINE_CHANNELS does not name this channel.',
@@ -105,38 +124,38 @@ function findChannelFault(
     return {
       reason:
         'The stored copy has nothing of this catalog, and the catalog has not said yet which channels there are.',
-      remedy: adviseOnFailure(catalog),
+      remedy: getFailureRemedy(catalog),
     }
-  if (listShown(list, nowMs, config.freshness).some(({ id }) => id === channelId)) return undefined
+  if (listVisibleChannels(list, nowMs, config.freshness).some(({ id }) => id === channelId)) return undefined
   if (list.channels.length === 0)
-    return { reason: 'The catalog lists no channel for this key.', remedy: adviseNoChannels(config) }
+    return { reason: 'The catalog lists no channel for this key.', remedy: getNoChannelsRemedy(config) }
   return {
     reason: list.gone.some(({ channel }) => channel.id === channelId)
-      ? GONE_REASON
+      ? CHANNEL_GONE_REASON
       : 'The catalog lists no channel of this id.',
     remedy: `Use a channel that it lists: ${list.channels.map(({ name, id }) => `${name} (${id})`).join(', ')}.`,
   }
 }
 
 /** What to do about a key that has no channels. */
-export function adviseNoChannels({ catalog }: Config): string {
+export function getNoChannelsRemedy({ catalog }: Config): string {
   return catalog.kind === 'embedded'
     ? 'Make a channel in the catalog, or import a feed: vitrine catalog import FILE'
     : 'Check that VITRINE_CATALOG_KEY belongs to the organization that has the channel, and that the channel still exists.'
 }
 
-function explainNothing(
-  known: Known,
+function findProductProblem(
+  inputs: BoxInputs,
   rules: ExplainRules,
   product: Product | null | undefined,
-): Fault | undefined {
-  const { catalog, gtin } = known
+): Problem | undefined {
+  const { catalog, gtin } = inputs
   if (product === undefined)
     return {
       reason: 'Nothing is known of this product, and the catalog gave no answer.',
-      remedy: adviseOnFailure(catalog),
+      remedy: getFailureRemedy(catalog),
     }
-  if (product === null) return explainAbsent(known, rules)
+  if (product === null) return explainMissingProduct(inputs, rules)
   if (selectOffers(product.offers, rules.options).length > 0) return undefined
   const reason = explainHiddenBox(gtin, product, rules)
   if (product.offers.length > 0)
@@ -151,55 +170,56 @@ function explainNothing(
 }
 
 /** Nobody sells it, or so it seems: the most likely cause first. */
-function explainAbsent({ gtin, state, entry, catalog }: Known, { nowMs }: ExplainRules): Fault {
+function explainMissingProduct({ gtin, state, entry, catalog }: BoxInputs, { nowMs }: ExplainRules): Problem {
   const corrected = findCorrectedGtin(gtin)
   if (corrected !== undefined)
     return {
       reason: `The last digit of the GTIN ${gtin} is wrong: is it mistyped?`,
       remedy: `With the check digit ${corrected.slice(-1)} it is ${corrected}.`,
     }
-  const walk = nameWalk(state, nowMs)
-  const isThere = catalog.kind === 'product'
-  const again = isThere ? 'The catalog has this product now: run "vitrine sync".' : null
+  const lastWalk = formatLastWalk(state, nowMs)
+  const isInCatalog = catalog.kind === 'product'
+  const syncRemedy = isInCatalog ? 'The catalog has this product now: run "vitrine sync".' : null
   if (state.currentWalk > 0 && state.productCount === 0)
     return {
-      reason: `The stored copy of this channel is empty: ${walk} found no product at all.`,
-      remedy: again ?? 'Find out why the catalog lists no product for this channel; then run "vitrine sync".',
+      reason: `The stored copy of this channel is empty: ${lastWalk} found no product at all.`,
+      remedy:
+        syncRemedy ?? 'Find out why the catalog lists no product for this channel; then run "vitrine sync".',
     }
-  if (again !== null)
-    return { reason: `The stored copy lacks this product: ${walk} did not find it.`, remedy: again }
+  if (syncRemedy !== null)
+    return { reason: `The stored copy lacks this product: ${lastWalk} did not find it.`, remedy: syncRemedy }
   return {
     reason:
-      catalog.kind === 'absent' || entry !== undefined
+      catalog.kind === 'not-found' || entry !== undefined
         ? 'The catalog says that no shop of this channel sells this product (404).'
-        : `No shop of this channel sells this product: ${walk} did not find it.`,
+        : `No shop of this channel sells this product: ${lastWalk} did not find it.`,
     remedy: 'Approve a shop that sells it for this channel, or import its feed; then run "vitrine sync".',
   }
 }
 
-function nameWalk({ completedAtMs }: CopyState, nowMs: number): string {
+function formatLastWalk({ completedAtMs }: CopyState, nowMs: number): string {
   if (completedAtMs === null || isFuture(completedAtMs, nowMs)) return 'the last walk'
   return `the walk of ${formatTime(completedAtMs, 'en')}`
 }
 
-function adviseOnFailure(catalog: CatalogAnswer): string {
+function getFailureRemedy(catalog: CatalogLookupResult): string {
   const remedy = catalog.kind === 'failed' ? catalog.remedy : null
   return remedy ?? '"vitrine check" says what is wrong with catalog and key.'
 }
 
 /** What is known, from when, in the order in which a visit asks for it. The labels are always the same. */
-function listFacts(known: Known, rules: ExplainRules) {
+function listFacts(inputs: BoxInputs, rules: ExplainRules) {
   return [
-    { label: 'Channel', value: describeChannel(known, rules) },
-    { label: 'GTIN', value: describeGtin(known.gtin) },
-    { label: 'Stored copy of the channel', value: describeCopy(known.state, rules) },
-    { label: 'Product in the copy', value: describeEntry(known, rules) },
-    { label: 'Catalog now', value: describeCatalog(known) },
+    { label: 'Channel', value: describeChannel(inputs, rules) },
+    { label: 'GTIN', value: describeGtin(inputs.gtin) },
+    { label: 'Stored copy of the channel', value: describeCopy(inputs.state, rules) },
+    { label: 'Product in the copy', value: describeEntry(inputs, rules) },
+    { label: 'Catalog now', value: describeCatalog(inputs) },
     { label: 'Options that filter', value: describeOptions(rules) },
   ]
 }
 
-function describeChannel({ channelId, list }: Known, { nowMs }: ExplainRules): string {
+function describeChannel({ channelId, list }: BoxInputs, { nowMs }: ExplainRules): string {
   const listed = list?.channels.find(({ id }) => id === channelId)
   const gone = list?.gone.find(({ channel }) => channel.id === channelId)
   if (listed !== undefined && list !== undefined && list.heldSinceMs !== null)
@@ -217,12 +237,12 @@ function describeGtin(gtin: string): string {
 
 function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
   const { completedAtMs, failure, failedAtMs, held } = state
-  const failedAt = failedAtMs === null ? '' : `, ${formatWhen(failedAtMs, nowMs)}`
+  const failedAt = failedAtMs === null ? '' : `, ${formatPastTime(failedAtMs, nowMs)}`
   const drops = describeDrops(state.drops)
   return [
     completedAtMs === null
       ? 'not walked yet'
-      : `${pluralize(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalked(completedAtMs, nowMs)}`,
+      : `${pluralize(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalkTime(completedAtMs, nowMs)}`,
     ...(drops.length === 0 ? [] : [`left out of it: ${drops.join(', ')}`]),
     ...(held === null
       ? []
@@ -234,7 +254,7 @@ function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
   ].join('; ')
 }
 
-const AGE_WORDS = {
+const AGE_DESCRIPTIONS = {
   fresh: 'fresh',
   stale: 'shown at once and refreshed behind',
   rescue: 'shown when the catalog gives no better answer',
@@ -242,11 +262,14 @@ const AGE_WORDS = {
   unknown: 'refreshed at once, and shown without prices until then',
 } as const
 
-function isPriceOld({ asOfMs }: CopyEntry, { nowMs, config: { priceMaxAgeSeconds } }: ExplainRules): boolean {
+function arePricesTooOld(
+  { asOfMs }: CopyEntry,
+  { nowMs, config: { priceMaxAgeSeconds } }: ExplainRules,
+): boolean {
   return !isPriceShown(asOfMs, { nowMs, priceMaxAgeSeconds })
 }
 
-function describeEntry({ entry, isCopyComplete }: Known, rules: ExplainRules): string {
+function describeEntry({ entry, isCopyComplete }: BoxInputs, rules: ExplainRules): string {
   const { config, nowMs } = rules
   if (entry === undefined)
     return isCopyComplete ? 'not in it, and the copy is complete: a visit makes no call' : 'not in it'
@@ -256,44 +279,47 @@ function describeEntry({ entry, isCopyComplete }: Known, rules: ExplainRules): s
   if (entry.product === null) return `remembered as sold by no shop since ${seen}`
   const { title, offers, drops } = entry.product
   return [
-    `${title}: ${pluralize(offers.length, 'offer')}, seen ${seen} (${AGE_WORDS[judgeAge(entry.asOfMs, nowMs, config.freshness)]})`,
+    `${title}: ${pluralize(offers.length, 'offer')}, seen ${seen} (${AGE_DESCRIPTIONS[classifyAge(entry.asOfMs, nowMs, config.freshness)]})`,
     ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
-    ...(isPriceOld(entry, rules)
+    ...(arePricesTooOld(entry, rules)
       ? ['its prices are too old to be shown (VITRINE_PRICE_MAX_AGE_SECONDS), or of unknown age']
       : []),
   ].join('; ')
 }
 
-function describeCatalog({ catalog }: Known): string {
+function describeCatalog({ catalog }: BoxInputs): string {
   switch (catalog.kind) {
     case 'product': {
       const { offers, drops } = catalog.product
       const malformed = drops === undefined ? '' : `; malformed: ${describeDrops(drops).join(', ')}`
       return `has the product, ${pluralize(offers.length, 'offer')}${malformed}`
     }
-    case 'absent':
+    case 'not-found':
       return 'says that no shop of this channel sells the product (404)'
     case 'failed':
       return catalog.text
     default:
-      return `not asked: ${catalog.why}`
+      return `not asked: ${catalog.reason}`
   }
 }
 
 function describeOptions({ options, defaults, ignored }: ExplainRules): string {
-  const set = listFilters(options).map((filter) => formatFilter(filter, options, defaults))
+  const activeFilters = listFilters(options).map((filter) => formatFilter(filter, options, defaults))
   const unknown = ignored.length === 0 ? '' : `; ignored, as it is no option of a box: ${ignored.join(', ')}`
-  return `${set.length === 0 ? 'none' : set.join(', ')}${unknown}`
+  return `${activeFilters.length === 0 ? 'none' : activeFilters.join(', ')}${unknown}`
 }
 
 /** Every offer of a product with what a box does with it, those that are shown first. */
-function listOfferFacts(product: Product | null, { entry }: Known, rules: ExplainRules) {
+function listOfferFacts(product: Product | null, { entry }: BoxInputs, rules: ExplainRules) {
   if (product === null) return []
-  const isOld = product === entry?.product && isPriceOld(entry, rules)
-  return judgeOffers(product.offers, rules.options).map((judged, _index, all) => ({
-    text: describeOffer(judged.offer),
-    isShown: judged.leftOutBy === null,
-    outcome: describeOutcome(judged, rules, { isOld, currency: all[0]?.offer.currency ?? '' }),
+  const arePricesOld = product === entry?.product && arePricesTooOld(entry, rules)
+  return classifyOffers(product.offers, rules.options).map((classified, _index, all) => ({
+    text: describeOffer(classified.offer),
+    isShown: classified.excludedBy === null,
+    outcome: describeOutcome(classified, rules, {
+      isOld: arePricesOld,
+      currency: all[0]?.offer.currency ?? '',
+    }),
   }))
 }
 
@@ -302,12 +328,12 @@ function describeOffer({ merchant, price, currency, availability, network }: Off
 }
 
 function describeOutcome(
-  { leftOutBy }: JudgedOffer,
+  { excludedBy }: ClassifiedOffer,
   { options, defaults }: ExplainRules,
-  { isOld, currency }: Readonly<{ isOld: boolean; currency: string }>,
+  { isOld: arePricesOld, currency }: Readonly<{ isOld: boolean; currency: string }>,
 ): string {
-  if (leftOutBy === null) return isOld ? 'shown, without its price' : 'shown'
-  if (leftOutBy === 'better-offer') return 'left out: the same shop has a better offer'
-  if (leftOutBy === 'other-currency') return `left out: the box shows the offers in ${currency}`
-  return `left out by ${leftOutBy.map((filter) => formatFilter(filter, options, defaults)).join(' and ')}`
+  if (excludedBy === null) return arePricesOld ? 'shown, without its price' : 'shown'
+  if (excludedBy === 'better-offer') return 'left out: the same shop has a better offer'
+  if (excludedBy === 'other-currency') return `left out: the box shows the offers in ${currency}`
+  return `left out by ${excludedBy.map((filter) => formatFilter(filter, options, defaults)).join(' and ')}`
 }

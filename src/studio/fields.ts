@@ -1,24 +1,29 @@
 import type { DealCounts } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
-import { type OptionDefaults, type OptionRow, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import { type StudioKind, listOptions } from './choice.ts'
+import {
+  type OptionDefaults,
+  type OptionDefinition,
+  parseBoxOptions,
+  parseGridOptions,
+} from '../widgets/options.ts'
+import { type WidgetKind, listOptions } from './selection.ts'
 
 /** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
 export type FieldDetails = Readonly<{
-  kind: StudioKind
-  typed: URLSearchParams
+  kind: WidgetKind
+  rawOptions: URLSearchParams
   /** What is wrong, by the name of the option. */
   errors: ReadonlyMap<string, string>
   defaults: OptionDefaults
   /** Shops that can be chosen, in the order of the list, with the number of deals where that is known. */
-  shops: readonly Choosable[]
+  shops: readonly CountedShop[]
   currencies: readonly string[]
   brands: readonly string[]
 }>
 
 /** Something to choose, and how many deals it has; `null`: not counted. */
-type Choosable = Readonly<{ name: string; count: string | null }>
+type CountedShop = Readonly<{ name: string; count: string | null }>
 
 /** Fields of one heading, by the names of their options. */
 const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] = [
@@ -43,8 +48,8 @@ export function listFields(details: FieldDetails) {
 /** An option as a field of the form. */
 export type FieldView = ReturnType<typeof toField>
 
-function toField(row: OptionRow, details: FieldDetails) {
-  const values = details.typed.getAll(row.name)
+function toField(row: OptionDefinition, details: FieldDetails) {
+  const values = details.rawOptions.getAll(row.name)
   return {
     name: row.name,
     label: row.label,
@@ -55,17 +60,17 @@ function toField(row: OptionRow, details: FieldDetails) {
   }
 }
 
-function toControl(row: OptionRow, values: readonly string[], details: FieldDetails) {
+function toControl(row: OptionDefinition, values: readonly string[], details: FieldDetails) {
   const { control, name } = row
   const [value = ''] = values
-  const standard = findDefault(row, details)
-  if (control === 'shops') return toChecks(values, details.shops)
+  const defaultValue = findDefault(row, details)
+  if (control === 'shops') return toCheckboxes(values, details.shops)
   if (typeof control === 'string') {
     return {
       kind: 'input',
       type: 'text',
       value,
-      placeholder: standard ?? PLACEHOLDERS[control],
+      placeholder: defaultValue ?? PLACEHOLDERS[control],
       inputMode: control === 'price' ? 'decimal' : 'text',
       suggestions: listSuggestions(control, name, details),
     } as const
@@ -76,20 +81,20 @@ function toControl(row: OptionRow, values: readonly string[], details: FieldDeta
       kind: 'input',
       type: 'number',
       value,
-      placeholder: standard ?? '',
+      placeholder: defaultValue ?? '',
       min,
       max,
       suggestions: [],
     } as const
   }
   // An invalid word stays visible, beside what is wrong with it.
-  const words = value === '' || control.includes(value) ? control : [...control, value]
+  const optionValues = value === '' || control.includes(value) ? control : [...control, value]
   return {
     kind: 'select' as const,
-    options: words.map((word) => ({
-      value: word,
-      text: word === standard ? `${word} (by default)` : word,
-      isChosen: word === (value === '' ? standard : value),
+    options: optionValues.map((optionValue) => ({
+      value: optionValue,
+      text: optionValue === defaultValue ? `${optionValue} (by default)` : optionValue,
+      isSelected: optionValue === (value === '' ? defaultValue : value),
     })),
   }
 }
@@ -103,11 +108,11 @@ const PLACEHOLDERS = {
   price: 'any',
 } as const
 
-function toChecks(values: readonly string[], shops: readonly Choosable[]) {
-  const known = new Set(shops.map(({ name }) => name.toLowerCase()))
-  const chosen = new Set(values.map((value) => value.toLowerCase()))
+function toCheckboxes(values: readonly string[], shops: readonly CountedShop[]) {
+  const knownNames = new Set(shops.map(({ name }) => name.toLowerCase()))
+  const selected = new Set(values.map((value) => value.toLowerCase()))
   const others = values
-    .filter((value) => !known.has(value.toLowerCase()))
+    .filter((value) => !knownNames.has(value.toLowerCase()))
     .map((name) => ({ name, count: null }))
   return {
     kind: 'checks' as const,
@@ -116,7 +121,7 @@ function toChecks(values: readonly string[], shops: readonly Choosable[]) {
       text: name,
       count,
       countKey: toCountKey('merchant', name),
-      isChosen: chosen.has(name.toLowerCase()),
+      isSelected: selected.has(name.toLowerCase()),
     })),
   }
 }
@@ -128,7 +133,7 @@ function listSuggestions(control: string, name: string, details: FieldDetails): 
 }
 
 /** What an option is where nothing is named, as it would be written; `null` where that is nothing. */
-function findDefault(row: OptionRow, { kind, defaults }: FieldDetails): string | null {
+function findDefault(row: OptionDefinition, { kind, defaults }: FieldDetails): string | null {
   const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
   const options = new Map<string, unknown>(Object.entries(parse(new URLSearchParams(), defaults, 'fragment')))
   const value = options.get(row.name === 'min_discount' ? 'minDiscountPercent' : row.name)
@@ -140,7 +145,7 @@ function toSentence(words: string): string {
 }
 
 /** Entries of one filter that the page prints. */
-const MAX_ENTRIES = 12
+const MAX_FACET_ENTRIES = 12
 
 /** The key under which the page has the count of a filter's value. */
 function toCountKey(name: string, value: string): string {
@@ -148,7 +153,7 @@ function toCountKey(name: string, value: string): string {
 }
 
 /** A count in words: "at least" where not everything was counted. */
-export function formatDeals(count: number, { isBounded }: Pick<DealCounts, 'isBounded'>): string {
+export function formatDealCount(count: number, { isBounded }: Pick<DealCounts, 'isBounded'>): string {
   return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
 }
 
@@ -158,21 +163,23 @@ export function formatDeals(count: number, { isBounded }: Pick<DealCounts, 'isBo
  */
 export function toDealsPanel(
   counts: DealCounts,
-  typed: URLSearchParams,
-  toHref: (typed: URLSearchParams) => string,
+  rawOptions: URLSearchParams,
+  toHref: (rawOptions: URLSearchParams) => string,
 ) {
-  const count = (value: number): string => formatDeals(value, counts)
+  const count = (value: number): string => formatDealCount(value, counts)
   const toFacet = (title: string, option: string, facets: DealCounts['brands'], suffix = '') => ({
     title,
-    entries: facets.slice(0, MAX_ENTRIES).map((facet) => {
+    entries: facets.slice(0, MAX_FACET_ENTRIES).map((facet) => {
       const { name } = facet
-      const isChosen = typed.getAll(option).some((value) => value.toLowerCase() === name.toLowerCase())
+      const isSelected = rawOptions.getAll(option).some((value) => value.toLowerCase() === name.toLowerCase())
       return {
         key: toCountKey(option, name),
         text: `${name}${suffix}`,
         count: count(facet.count),
-        href: toHref(isChosen ? withoutValue(typed, option, name) : withValue(typed, option, name)),
-        isChosen,
+        href: toHref(
+          isSelected ? withoutValue(rawOptions, option, name) : withValue(rawOptions, option, name),
+        ),
+        isSelected,
       }
     }),
   })
@@ -192,15 +199,17 @@ export function toDealsPanel(
 }
 
 /** The choice with this value of a filter instead of others. Another filter means another first page. */
-function withValue(typed: URLSearchParams, name: string, value: string): URLSearchParams {
+function withValue(rawOptions: URLSearchParams, name: string, value: string): URLSearchParams {
   return new URLSearchParams(
-    [...typed].filter(([other]) => other !== name && other !== 'page').concat([[name, value]]),
+    [...rawOptions].filter(([other]) => other !== name && other !== 'page').concat([[name, value]]),
   )
 }
 
 /** The choice without this value of a filter; others of the same filter stay. */
-function withoutValue(typed: URLSearchParams, name: string, value: string): URLSearchParams {
-  const isIt = (other: string, text: string): boolean =>
+function withoutValue(rawOptions: URLSearchParams, name: string, value: string): URLSearchParams {
+  const isMatch = (other: string, text: string): boolean =>
     other === name && text.toLowerCase() === value.toLowerCase()
-  return new URLSearchParams([...typed].filter(([other, text]) => other !== 'page' && !isIt(other, text)))
+  return new URLSearchParams(
+    [...rawOptions].filter(([other, text]) => other !== 'page' && !isMatch(other, text)),
+  )
 }

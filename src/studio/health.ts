@@ -5,7 +5,7 @@ import { readServerState } from '../server-status.ts'
 import type { CopyState } from '../storage/store.ts'
 import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
-import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatWhen } from '../widgets/format.ts'
+import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatPastTime } from '../widgets/format.ts'
 
 /** Channels that the table has; each is one read of the copy. */
 const MAX_CHANNELS = 50
@@ -16,11 +16,11 @@ export type HealthData = Awaited<ReturnType<typeof readHealth>>
 /** Read what the health tab shows of these channels; nothing is called. */
 export async function readHealth(context: Context, channels: readonly Channel[]) {
   const { store, clock, config } = context
-  const { gate, isStoreUp, isStoreWritable, channelsHeldSinceMs } = await readServerState(context)
+  const { callPolicy, isStoreUp, isStoreWritable, channelsHeldSinceMs } = await readServerState(context)
   const listed = channels.slice(0, MAX_CHANNELS)
   return {
     nowMs: clock.nowMs(),
-    gate,
+    callPolicy,
     isCatalogEmpty: (await context.demo?.readContent()) === 'empty',
     /** What the database of the stored copy says; `null`: it works. */
     storeFailure: isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
@@ -36,86 +36,86 @@ export async function readHealth(context: Context, channels: readonly Channel[])
 }
 
 /** A fact for the operator, and what to do about one that is not good. */
-type Finding = Readonly<{ value: string; advice: string | null }>
+type CheckResult = Readonly<{ value: string; remedy: string | null }>
 
 /** The health tab; `moreChannels`: those beyond the table. */
-export type HealthView = ReturnType<typeof toHealth>
+export type HealthView = ReturnType<typeof toHealthView>
 
 /** Build what an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
-export function toHealth(data: HealthData) {
+export function toHealthView(data: HealthData) {
   return {
     lines: [
-      toLine('Catalog', checkCatalog(data)),
-      toLine('Calls today', checkQuota(data)),
-      toLine('Stored copy', checkStore(data)),
-      toLine('Channels', checkChannels(data)),
+      toStatusLine('Catalog', checkCatalog(data)),
+      toStatusLine('Calls today', checkQuota(data)),
+      toStatusLine('Stored copy', checkStore(data)),
+      toStatusLine('Channels', checkChannels(data)),
     ],
     channels: data.channels.map((entry) => toChannelRow(entry, data)),
     moreChannels: Math.max(0, data.channelCount - data.channels.length),
   }
 }
 
-function toLine(label: string, { value, advice }: Finding) {
-  return { label, value, advice, isGood: advice === null }
+function toStatusLine(label: string, { value, remedy }: CheckResult) {
+  return { label, value, remedy, isHealthy: remedy === null }
 }
 
-function checkCatalog({ gate, isCatalogEmpty, nowMs }: HealthData): Finding {
+function checkCatalog({ callPolicy, isCatalogEmpty, nowMs }: HealthData): CheckResult {
   if (isCatalogEmpty)
     return {
       value: 'is empty',
-      advice:
+      remedy:
         'Readers get the copy, where there is one. Restore the catalog’s database from its backup, or import your feeds: "vitrine check" says how.',
     }
-  if (gate.keyRefusedUntilMs > nowMs)
+  if (callPolicy.keyRefusedUntilMs > nowMs)
     return {
       value: 'refused the key',
-      advice: 'Give this server a key that is valid: VITRINE_CATALOG_KEY or its file.',
+      remedy: 'Give this server a key that is valid: VITRINE_CATALOG_KEY or its file.',
     }
-  if (gate.breaker !== 'closed')
+  if (callPolicy.breaker !== 'closed')
     return {
       value: 'does not answer',
-      advice: 'Readers get the copy. "vitrine check" says what is wrong with the connection.',
+      remedy: 'Readers get the copy. "vitrine check" says what is wrong with the connection.',
     }
-  return { value: 'answers', advice: null }
+  return { value: 'answers', remedy: null }
 }
 
-function checkQuota({ gate: { quota, limit }, nowMs }: HealthData): Finding {
+function checkQuota({ callPolicy: { quota, limit }, nowMs }: HealthData): CheckResult {
   const calls = quota.calls.walk + quota.calls.refresh + quota.calls.lookup
-  const made = `${formatCount(calls, 'en')} made`
+  const callsText = `${formatCount(calls, 'en')} made`
   if (quota.limitedUntilMs > nowMs)
     return {
-      value: `${made}, none left until ${formatTime(quota.limitedUntilMs, 'en')}`,
-      advice: 'Readers get the copy until then.',
+      value: `${callsText}, none left until ${formatTime(quota.limitedUntilMs, 'en')}`,
+      remedy: 'Readers get the copy until then.',
     }
-  if (limit === undefined) return { value: `${made}; no daily limit is known`, advice: null }
+  if (limit === undefined) return { value: `${callsText}; no daily limit is known`, remedy: null }
   const left = formatCount(Math.max(0, limit.calls - calls), 'en')
-  const of = `${formatCount(limit.calls, 'en')}${limit.isLearned ? ' (learned)' : ''}`
-  return { value: `${made}, ${left} left of ${of}`, advice: null }
+  const limitText = `${formatCount(limit.calls, 'en')}${limit.isLearned ? ' (learned)' : ''}`
+  return { value: `${callsText}, ${left} left of ${limitText}`, remedy: null }
 }
 
-function checkStore({ storeFailure, isStoreReadOnly }: HealthData): Finding {
+function checkStore({ storeFailure, isStoreReadOnly }: HealthData): CheckResult {
   if (isStoreReadOnly)
     return {
       value: 'can be read and not written',
-      advice: 'Readers get what is stored. Point VITRINE_DATABASE_URL to the database that takes writes.',
+      remedy: 'Readers get what is stored. Point VITRINE_DATABASE_URL to the database that takes writes.',
     }
   if (storeFailure !== null)
     return {
       value: `failed: ${storeFailure}`,
-      advice: 'Boxes go on from memory and catalog. "vitrine check" says why.',
+      remedy: 'Boxes go on from memory and catalog. "vitrine check" says why.',
     }
-  return { value: 'can be read and written', advice: null }
+  return { value: 'can be read and written', remedy: null }
 }
 
-function checkChannels({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): Finding {
+function checkChannels({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): CheckResult {
   if (channelsHeldSinceMs !== null) {
     const since = formatSince(channelsHeldSinceMs, nowMs)
-    return { value: `the catalog lists none ${since}; the copies stay`, advice: HOLD_REMEDY }
+    return { value: `the catalog lists none ${since}; the copies stay`, remedy: HOLD_REMEDY }
   }
-  if (channelCount > 0) return { value: formatCount(channelCount, 'en'), advice: null }
+  if (channelCount > 0) return { value: formatCount(channelCount, 'en'), remedy: null }
   return {
     value: 'none',
-    advice: 'The catalog lists no channel for this key, or has not answered yet.',
+    remedy: 'The catalog lists no channel for this key, or has not answered yet.',
   }
 }
 
@@ -125,22 +125,22 @@ function toChannelRow(
 ) {
   const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
   const endedAtMs = state.completedAtMs ?? 0
-  const isUnknown = isFuture(endedAtMs, nowMs)
-  const isYoung = ageMs !== null && !isUnknown && ageMs <= 2 * findWalkPeriodMs(endedAtMs)
+  const isTimeUnknown = isFuture(endedAtMs, nowMs)
+  const isRecent = ageMs !== null && !isTimeUnknown && ageMs <= 2 * findWalkPeriodMs(endedAtMs)
   return {
     name: channel.name,
     products: formatCount(state.productCount, 'en'),
     deals: formatCount(state.dealCount, 'en'),
-    age: ageMs === null ? 'no copy yet' : isUnknown ? TIME_UNKNOWN : formatAge(ageMs),
+    age: ageMs === null ? 'no copy yet' : isTimeUnknown ? TIME_UNKNOWN : formatAge(ageMs),
     walk: describeWalk(state, nowMs),
     dropped: describeDrops(state.drops),
-    isGood: isYoung && state.failure === null && state.held === null,
+    isHealthy: isRecent && state.failure === null && state.held === null,
   }
 }
 
 function describeWalk(state: CopyState, nowMs: number): string {
   if (state.failure !== null) {
-    const at = state.failedAtMs === null ? '' : `, ${formatWhen(state.failedAtMs, nowMs)}`
+    const at = state.failedAtMs === null ? '' : `, ${formatPastTime(state.failedAtMs, nowMs)}`
     return `failed with ${state.failure}${at}`
   }
   if (state.held !== null) {

@@ -73,7 +73,7 @@ export function listSnippets(details: SnippetDetails) {
       id: 'php',
       label: 'PHP',
       note: 'With the helper of integrations/php: one second at most, and the last good box while this server does not answer.',
-      code: `<?php require_once 'vitrine.php';\necho vitrine_box(${quote(fragmentUrl)}); ?>`,
+      code: `<?php require_once 'vitrine.php';\necho vitrine_box(${quoteString(fragmentUrl)}); ?>`,
     },
     {
       id: 'fetch',
@@ -96,7 +96,7 @@ function toPlaceholder({ attributes, title, reservedHeightPx }: SnippetDetails):
 function toFetchCode(fragmentUrl: string): string {
   return [
     'try {',
-    `  const answer = await fetch(${quote(fragmentUrl)}, {`,
+    `  const answer = await fetch(${quoteString(fragmentUrl)}, {`,
     '    signal: AbortSignal.timeout(1000),',
     '  })',
     "  const isGood = answer.status === 200 && answer.headers.get('cache-control') !== 'no-store'",
@@ -108,7 +108,7 @@ function toFetchCode(fragmentUrl: string): string {
 }
 
 /** A string of PHP and of JavaScript alike. */
-function quote(text: string): string {
+function quoteString(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`
 }
 

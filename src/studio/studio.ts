@@ -1,11 +1,11 @@
 import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
-import { findSpeech } from '../widgets/locales/index.ts'
+import { getLocalization } from '../widgets/locales/index.ts'
 import { withQuery } from '../widgets/options.ts'
-import { STUDIO_TABS, type StudioChoice, type StudioTab } from './choice.ts'
+import { STUDIO_TABS, type StudioSelection, type StudioTab } from './selection.ts'
 import type { StudioData } from './data.ts'
-import { formatDeals, listFields, toDealsPanel } from './fields.ts'
-import { toHealth } from './health.ts'
+import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
+import { toHealthView } from './health.ts'
 import { type StudioWidgetView, toStudioWidget } from './widget.ts'
 
 /** Longest address of a channel that the studio prints; it comes as the catalog has it. */
@@ -23,135 +23,150 @@ export type StudioView = ReturnType<typeof toStudioView>
 
 /** Build the view of the studio. */
 export function toStudioView(data: StudioData) {
-  const { choice, channel, judged, publicUrl, styles, studioScript, loaderScript, isSample, why } = data
-  const chosen = { ...choice, gtin: data.product?.gtin ?? choice.gtin }
-  const toHref = (typed: URLSearchParams): string => toAddress(data, { ...chosen, typed })
+  const {
+    selection,
+    channel,
+    validated,
+    publicUrl,
+    styles,
+    studioScript,
+    loaderScript,
+    isSample,
+    explanation,
+  } = data
+  const selected = { ...selection, gtin: data.product?.gtin ?? selection.gtin }
+  const toHref = (rawOptions: URLSearchParams): string => toStudioHref(data, { ...selected, rawOptions })
   return {
     publicUrl,
     styles,
     studioScript,
     loaderScript,
     isSample,
-    why,
-    tab: choice.tab,
+    explanation,
+    tab: selection.tab,
     tabs: STUDIO_TABS.map((tab) => ({
       text: TAB_TEXTS[tab],
-      href: toAddress(data, { ...chosen, tab, typed: keepCommon(choice, tab) }),
-      isChosen: tab === choice.tab,
+      href: toStudioHref(data, { ...selected, tab, rawOptions: toSharedOptions(selection, tab) }),
+      isSelected: tab === selection.tab,
     })),
     channels: data.channels.map(({ id, name, url }) => ({
       id,
       name,
       url: url === null ? null : cleanText(url, MAX_SHOWN_URL_CHARACTERS),
-      isChosen: id === channel?.id,
+      isSelected: id === channel?.id,
     })),
-    find: choice.find,
+    searchText: selection.searchText,
     gtin: data.product?.gtin ?? '',
     matches: data.matches.map((product) => ({
       gtin: product.gtin,
       title: product.title,
       brand: product.brand,
       imageUrl: product.images[0] ?? null,
-      href: toAddress(data, { ...choice, gtin: product.gtin }),
-      isChosen: product.gtin === data.product?.gtin,
+      href: toStudioHref(data, { ...selection, gtin: product.gtin }),
+      isSelected: product.gtin === data.product?.gtin,
     })),
-    fields: toFields(data),
+    fields: listStudioFields(data),
     /** `null` while there is nothing to embed, with `notice` saying why. */
-    widget: toWidget(data),
+    widget: toStudioWidgetView(data),
     notice: findNotice(data),
     /** This choice without what is as by default: an address to share. */
-    address: withQuery(data.studioUrl, toChoiceQuery(data, { ...chosen, typed: judged.query })),
-    deals: data.counts === null ? null : toDealsPanel(data.counts, choice.typed, toHref),
-    health: data.health === null ? null : toHealth(data.health),
+    address: withQuery(data.studioUrl, toSelectionQuery(data, { ...selected, rawOptions: validated.query })),
+    deals: data.counts === null ? null : toDealsPanel(data.counts, selection.rawOptions, toHref),
+    health: data.health === null ? null : toHealthView(data.health),
   }
 }
 
 /** The way to a choice from the page itself, wherever it was opened. */
-function toAddress(data: StudioData, choice: StudioChoice): string {
-  return withQuery('studio', toChoiceQuery(data, choice))
+function toStudioHref(data: StudioData, selection: StudioSelection): string {
+  return withQuery('studio', toSelectionQuery(data, selection))
 }
 
 /** The query of a choice, without what is as by default. */
-function toChoiceQuery({ channel }: StudioData, choice: StudioChoice): URLSearchParams {
+function toSelectionQuery({ channel }: StudioData, selection: StudioSelection): URLSearchParams {
   const query = new URLSearchParams()
-  if (choice.tab !== 'where-to-buy') query.set('tab', choice.tab)
+  if (selection.tab !== 'where-to-buy') query.set('tab', selection.tab)
   if (channel !== null) query.set('channel', channel.id)
-  if (choice.gtin !== null) query.set('gtin', choice.gtin)
-  if (choice.tab === 'where-to-buy' && choice.find !== '') query.set('find', choice.find)
-  for (const [name, value] of choice.typed) query.append(name, value)
+  if (selection.gtin !== null) query.set('gtin', selection.gtin)
+  if (selection.tab === 'where-to-buy' && selection.searchText !== '') query.set('find', selection.searchText)
+  for (const [name, value] of selection.rawOptions) query.append(name, value)
   return query
 }
 
 /** Looks that both widgets have go along to the other tab. */
-function keepCommon(choice: StudioChoice, tab: StudioTab): URLSearchParams {
-  if (tab === choice.tab) return choice.typed
+function toSharedOptions(selection: StudioSelection, tab: StudioTab): URLSearchParams {
+  if (tab === selection.tab) return selection.rawOptions
   const names = tab === 'health' ? [] : ['theme', 'accent', 'locale', 'currency']
-  return new URLSearchParams([...choice.typed].filter(([name]) => names.includes(name)))
+  return new URLSearchParams([...selection.rawOptions].filter(([name]) => names.includes(name)))
 }
 
-function toFields({ choice, judged, defaults, product, counts }: StudioData) {
-  if (choice.tab === 'health') return []
+function listStudioFields({ selection, validated, defaults, product, counts }: StudioData) {
+  if (selection.tab === 'health') return []
   const offers = product?.offers ?? []
-  const ofProduct = [...new Set(offers.map(({ merchant }) => merchant))].sort((a, b) => a.localeCompare(b))
-  const ofDeals = (counts?.merchants ?? []).map(({ name, count }) => ({
+  const productShops = [...new Set(offers.map(({ merchant }) => merchant))].sort((a, b) => a.localeCompare(b))
+  const dealShops = (counts?.merchants ?? []).map(({ name, count }) => ({
     name,
-    count: formatDeals(count, { isBounded: counts?.isBounded ?? false }),
+    count: formatDealCount(count, { isBounded: counts?.isBounded ?? false }),
   }))
   return listFields({
-    kind: choice.tab,
-    typed: choice.typed,
-    errors: judged.errors,
+    kind: selection.tab,
+    rawOptions: selection.rawOptions,
+    errors: validated.errors,
     defaults,
-    shops: choice.tab === 'deals' ? ofDeals : ofProduct.map((name) => ({ name, count: null })),
+    shops: selection.tab === 'deals' ? dealShops : productShops.map((name) => ({ name, count: null })),
     currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
     brands: (counts?.brands ?? []).map(({ name }) => name),
   })
 }
 
 /** A hidden widget can be embedded as well: it may have something to show tomorrow. */
-function toWidget(data: StudioData): StudioWidgetView | null {
-  const { channel, choice, product, shown } = data
-  const { query } = data.judged
-  if (channel === null || shown === null) return null
+function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
+  const { channel, selection, product, widgetStatus } = data
+  const { query } = data.validated
+  if (channel === null || widgetStatus === null) return null
   const common = { channelId: channel.id, query }
-  const size = shown.kind === 'shown' ? shown.size : null
+  const size = widgetStatus.kind === 'shown' ? widgetStatus.size : null
   // Frames are named in the language of what they show.
-  const { messages, words } = findSpeech(query.get('locale') ?? data.defaults.locale)
-  if (choice.tab === 'deals') {
-    const grid = { kind: choice.tab, gtin: null, title: words.gridHeading, size: size ?? NO_CARDS }
+  const { messages, texts } = getLocalization(query.get('locale') ?? data.defaults.locale)
+  if (selection.tab === 'deals') {
+    const grid = { kind: selection.tab, gtin: null, title: texts.gridHeading, size: size ?? EMPTY_GRID_SIZE }
     return toStudioWidget({ ...common, ...grid }, data)
   }
-  if (choice.tab === 'health' || product === null) return null
+  if (selection.tab === 'health' || product === null) return null
   const { gtin, title } = product
-  const box = { kind: choice.tab, gtin, title: messages.nameBox({ title }), size: size ?? NO_SHOPS }
+  const box = {
+    kind: selection.tab,
+    gtin,
+    title: messages.formatBoxLabel({ title }),
+    size: size ?? EMPTY_BOX_SIZE,
+  }
   return toStudioWidget({ ...common, ...box }, data)
 }
 
-const NO_CARDS: WidgetSize = { layout: 'grid', cardCount: 0 }
-const NO_SHOPS: WidgetSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
+const EMPTY_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 0 }
+const EMPTY_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
 
 function findNotice(data: StudioData): string | null {
-  const { channel, choice } = data
+  const { channel, selection } = data
   if (channel === null)
     return 'No channel is known: the catalog lists none for this key, or has not answered yet. "vitrine check" says why.'
-  if (choice.tab === 'health') return null
-  if (choice.channelId !== null && choice.channelId !== channel.id)
+  if (selection.tab === 'health') return null
+  if (selection.channelId !== null && selection.channelId !== channel.id)
     return 'This server serves no channel of the id in this address. Choose one of its channels.'
   return findWidgetNotice(data)
 }
 
-function findWidgetNotice({ state, product, choice, shown }: StudioData): string | null {
+function findWidgetNotice({ state, product, selection, widgetStatus }: StudioData): string | null {
   if (state === null || state.currentWalk === 0)
     return 'The catalog has not been walked yet. This page shows products and deals as soon as it has.'
-  if (choice.tab === 'where-to-buy' && product === null) return describeNoProduct(choice)
-  return shown?.kind === 'hidden'
-    ? `Nothing is shown now, and it takes no room in a page. ${shown.reason}`
+  if (selection.tab === 'where-to-buy' && product === null) return describeNoProduct(selection)
+  return widgetStatus?.kind === 'hidden'
+    ? `Nothing is shown now, and it takes no room in a page. ${widgetStatus.reason}`
     : null
 }
 
-function describeNoProduct({ find, gtin }: StudioChoice): string {
-  const wanted = find === '' ? (gtin ?? '') : find
-  return wanted === ''
+function describeNoProduct({ searchText, gtin }: StudioSelection): string {
+  const searched = searchText === '' ? (gtin ?? '') : searchText
+  return searched === ''
     ? 'The catalog has no product for this channel.'
-    : `No product of this channel matches "${wanted}".`
+    : `No product of this channel matches "${searched}".`
 }

@@ -1,6 +1,6 @@
 import { type WidgetSize, estimateHeightPx } from '../widgets/heights.ts'
 import { withQuery } from '../widgets/options.ts'
-import { type StudioKind, toFrameQuery } from './choice.ts'
+import { type WidgetKind, toFrameQuery } from './selection.ts'
 import { type FrameAttribute, listSnippets } from './snippets.ts'
 
 /** Width of a phone's and of an article's column, in pixels. */
@@ -9,7 +9,7 @@ const ARTICLE_PX = 680
 
 /** What is embedded, with the options that are right and not as by default. `gtin` is `null` for a grid. */
 export type EmbeddedWidget = Readonly<{
-  kind: StudioKind
+  kind: WidgetKind
   channelId: string
   gtin: string | null
   query: URLSearchParams
@@ -18,7 +18,7 @@ export type EmbeddedWidget = Readonly<{
 }>
 
 /** Where the server is, and the loader under its hashed name. */
-type EmbeddingPlace = Readonly<{
+type LoaderDetails = Readonly<{
   publicUrl: string
   pinnedScript: Readonly<{ url: string; integrity: string }>
 }>
@@ -27,13 +27,13 @@ type EmbeddingPlace = Readonly<{
 export type StudioWidgetView = ReturnType<typeof toStudioWidget>
 
 /** Build addresses, previews and snippets of a widget. */
-export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript }: EmbeddingPlace) {
+export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript }: LoaderDetails) {
   const { kind, channelId, gtin, query, title, size } = widget
   const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
   const frameQuery = toFrameQuery(query)
   const fragmentUrl = withQuery(`${publicUrl}/fragments/${path}`, query)
   const embedUrl = withQuery(`${publicUrl}/embeds/${path}`, frameQuery)
-  const attributes = [...toIdentity(widget), ...toOptionAttributes(frameQuery, 'data-')]
+  const attributes = [...toWidgetAttributes(widget), ...toOptionAttributes(frameQuery, 'data-')]
   const snippets = listSnippets({
     publicUrl,
     fragmentUrl,
@@ -52,13 +52,13 @@ export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript
     fragmentUrl,
     embedUrl,
     oembedUrl: `${publicUrl}/oembed?${new URLSearchParams({ url: embedUrl, format: 'json' }).toString()}`,
-    stages: listStages(attributes, { theme, title }),
+    previews: listPreviews(attributes, { theme, title }),
     snippets,
-    ground: theme === 'dark' ? ('dark' as const) : ('light' as const),
+    background: theme === 'dark' ? ('dark' as const) : ('light' as const),
   }
 }
 
-function toIdentity({ kind, channelId, gtin }: EmbeddedWidget): readonly FrameAttribute[] {
+function toWidgetAttributes({ kind, channelId, gtin }: EmbeddedWidget): readonly FrameAttribute[] {
   return [
     { name: 'data-vitrine', value: kind },
     { name: 'data-channel', value: channelId },
@@ -82,20 +82,20 @@ function toShortcode({ channelId, gtin, query }: EmbeddedWidget) {
 }
 
 /** Both widths on both grounds. A theme that follows the reader is shown as the reader of that ground sees it. */
-function listStages(
+function listPreviews(
   attributes: readonly FrameAttribute[],
   { theme, title }: Readonly<{ theme: string | null; title: string }>,
 ) {
   const others = attributes.filter(({ name }) => name !== 'data-theme')
-  return (['light', 'dark'] as const).flatMap((ground) =>
+  return (['light', 'dark'] as const).flatMap((background) =>
     (['phone', 'article'] as const).map((size) => ({
       size,
-      ground,
-      label: `${size === 'phone' ? 'Phone' : 'Article'}, on a ${ground} page`,
+      ground: background,
+      label: `${size === 'phone' ? 'Phone' : 'Article'}, on a ${background} page`,
       attributes: [
         ...others,
-        { name: 'data-theme', value: theme ?? ground },
-        { name: 'data-title', value: `${title} (${size}, ${ground} page)` },
+        { name: 'data-theme', value: theme ?? background },
+        { name: 'data-title', value: `${title} (${size}, ${background} page)` },
       ],
     })),
   )

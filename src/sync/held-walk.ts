@@ -5,48 +5,48 @@ import type { CopyState, HeldWalk, HoldReason } from '../storage/store.ts'
 /** Which walks are held instead of becoming the current one (ADR 0008). Pure. */
 
 /** Copies smaller than this may shrink freely: in a small channel a halved selection is ordinary. */
-const MIN_GUARDED_PRODUCTS = 100
+const MIN_CHECKED_PRODUCTS = 100
 /** A walk that leaves a smaller part of the products is held. */
 const MIN_KEPT_SHARE = 0.5
 /** Two walks agree when their products differ by no more than the larger of these. */
-const AGREEING = { share: 0.1, products: 10 } as const
+const SIMILARITY = { share: 0.1, products: 10 } as const
 /** Schedules have some jitter: a walk this part of a period, and at most a minute, early still counts as a later one. */
-const EARLY_SHARE = 0.1
+const EARLY_TOLERANCE_SHARE = 0.1
 
 /** What a walk has found. `isMalformed`: most of its offers were. Times are Unix milliseconds. */
-export type WalkFindings = Readonly<{
+export type WalkSummary = Readonly<{
   startedAtMs: number
-  foundAtMs: number
+  evaluatedAtMs: number
   productCount: number
   isMalformed: boolean
 }>
 
 /** The copy before a walk. */
-export type GuardedCopy = Pick<CopyState, 'currentWalk' | 'productCount' | 'isMalformed' | 'held'>
+export type PreviousCopy = Pick<CopyState, 'currentWalk' | 'productCount' | 'isMalformed' | 'held'>
 
 /**
  * `confirmAfterMs`: how much later than the first a walk has to begin to confirm what it found. `isClockDoubtful`: another clock
  * contradicts this machine's, so that its times confirm nothing.
  */
-export type HoldRules = Readonly<{ confirmAfterMs: number; isClockDoubtful: boolean }>
+export type HoldRules = Readonly<{ confirmAfterMs: number; isClockUnreliable: boolean }>
 
 /** Return the walk as it is held; `null`: it is believed. */
-export function judgeWalk(copy: GuardedCopy, findings: WalkFindings, rules: HoldRules): HeldWalk | null {
-  const reason = findHoldReason(copy, findings)
+export function evaluateWalk(copy: PreviousCopy, summary: WalkSummary, rules: HoldRules): HeldWalk | null {
+  const reason = findHoldReason(copy, summary)
   if (reason === null) return null
-  const { startedAtMs, foundAtMs, productCount } = findings
+  const { startedAtMs, evaluatedAtMs, productCount } = summary
   const { held } = copy
   // A hold of the future was noted by a clock that was wrong: it starts anew. A doubtful clock cannot tell.
-  const isSameFinding =
+  const isSameHold =
     held !== null &&
     held.reason === reason &&
-    (rules.isClockDoubtful || !isFuture(held.sinceMs, foundAtMs)) &&
-    isNearlySame(held.productCount, productCount)
-  if (isSameFinding)
-    return isLater(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
+    (rules.isClockUnreliable || !isFuture(held.sinceMs, evaluatedAtMs)) &&
+    isSimilarCount(held.productCount, productCount)
+  if (isSameHold)
+    return isConfirmed(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
   // A walk may take longer than a period: what a later one confirms was found at least half a period before.
-  const foundSinceMs = Math.max(startedAtMs, foundAtMs - rules.confirmAfterMs / 2)
-  const sinceMs = rules.isClockDoubtful ? UNKNOWN_TIME_MS : foundSinceMs
+  const foundSinceMs = Math.max(startedAtMs, evaluatedAtMs - rules.confirmAfterMs / 2)
+  const sinceMs = rules.isClockUnreliable ? UNKNOWN_TIME_MS : foundSinceMs
   return { reason, sinceMs, startedAtMs, productCount }
 }
 
@@ -65,13 +65,13 @@ export function findLastWalkStart(
 }
 
 /** Is a finding that was first made at `sinceMs` confirmed by one at `nowMs`? */
-export function isLater(
+export function isConfirmed(
   sinceMs: number,
   nowMs: number,
-  { confirmAfterMs, isClockDoubtful }: HoldRules,
+  { confirmAfterMs, isClockUnreliable }: HoldRules,
 ): boolean {
-  if (isClockDoubtful) return false
-  return nowMs - sinceMs >= confirmAfterMs - Math.min(MINUTE_MS, confirmAfterMs * EARLY_SHARE)
+  if (isClockUnreliable) return false
+  return nowMs - sinceMs >= confirmAfterMs - Math.min(MINUTE_MS, confirmAfterMs * EARLY_TOLERANCE_SHARE)
 }
 
 /** Say why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
@@ -87,16 +87,16 @@ export const HOLD_REMEDY =
 
 /** Return why a walk is suspicious; `null`: it is not. */
 export function findHoldReason(
-  copy: GuardedCopy,
-  findings: Pick<WalkFindings, 'productCount' | 'isMalformed'>,
+  copy: PreviousCopy,
+  summary: Pick<WalkSummary, 'productCount' | 'isMalformed'>,
 ): HoldReason | null {
   if (copy.currentWalk === 0) return null
-  const isGuarded = copy.productCount >= MIN_GUARDED_PRODUCTS
-  if (isGuarded && findings.productCount < copy.productCount * MIN_KEPT_SHARE) return 'few_products'
-  return findings.isMalformed && !copy.isMalformed ? 'malformed_offers' : null
+  const isLargeEnough = copy.productCount >= MIN_CHECKED_PRODUCTS
+  if (isLargeEnough && summary.productCount < copy.productCount * MIN_KEPT_SHARE) return 'few_products'
+  return summary.isMalformed && !copy.isMalformed ? 'malformed_offers' : null
 }
 
-function isNearlySame(one: number, other: number): boolean {
-  const allowed = Math.max(AGREEING.products, Math.max(one, other) * AGREEING.share)
-  return Math.abs(one - other) <= allowed
+function isSimilarCount(count: number, otherCount: number): boolean {
+  const allowed = Math.max(SIMILARITY.products, Math.max(count, otherCount) * SIMILARITY.share)
+  return Math.abs(count - otherCount) <= allowed
 }

@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
 import { WalkError } from '../errors.ts'
-import { isClockWrong, readDatabaseDifference } from '../observability/clock-watch.ts'
+import { isClockSkewed, readDatabaseClockSkewMs } from '../observability/clock-monitor.ts'
 import type { CopyStore } from '../storage/store.ts'
 
 type ClockDetails = Readonly<{
-  store: Pick<CopyStore, 'readTime' | 'findFutureCopies'>
+  store: Pick<CopyStore, 'readDatabaseTime' | 'findFutureCopies'>
   clock: Clock
   /** By how much the catalog's clock is ahead of this one, in milliseconds; `undefined`: unknown. */
-  catalogDifferenceMs: number | undefined
+  catalogSkewMs: number | undefined
 }>
 
 /**
@@ -18,15 +18,15 @@ type ClockDetails = Readonly<{
 export async function checkWalkClock({
   store,
   clock,
-  catalogDifferenceMs,
-}: ClockDetails): Promise<Readonly<{ isDoubtful: boolean }>> {
-  const databaseMs = await readDatabaseDifference(store, clock)
-  const known = [databaseMs, catalogDifferenceMs].filter((differenceMs) => typeof differenceMs === 'number')
-  if (known.length === 0 || !known.every(isClockWrong)) return { isDoubtful: false }
-  const isBehind = known.some((differenceMs) => differenceMs > 0)
-  if (known.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
+  catalogSkewMs,
+}: ClockDetails): Promise<Readonly<{ isUnreliable: boolean }>> {
+  const databaseSkewMs = await readDatabaseClockSkewMs(store, clock)
+  const knownSkewsMs = [databaseSkewMs, catalogSkewMs].filter((skewMs) => typeof skewMs === 'number')
+  if (knownSkewsMs.length === 0 || !knownSkewsMs.every(isClockSkewed)) return { isUnreliable: false }
+  const isBehind = knownSkewsMs.some((skewMs) => skewMs > 0)
+  if (knownSkewsMs.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
     throw new WalkError(
-      `the clock of this machine differs from that of the ${typeof databaseMs === 'number' ? 'database' : 'catalog'} by more than a minute, so it walks nothing; set the wrong clock by NTP`,
+      `the clock of this machine differs from that of the ${typeof databaseSkewMs === 'number' ? 'database' : 'catalog'} by more than a minute, so it walks nothing; set the wrong clock by NTP`,
     )
-  return { isDoubtful: true }
+  return { isUnreliable: true }
 }

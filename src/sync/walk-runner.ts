@@ -1,15 +1,15 @@
 import { Worker } from 'node:worker_threads'
-import type { CallGate } from '../catalog/call-gate.ts'
+import type { CallPolicy } from '../catalog/call-policy.ts'
 import type { CatalogClient } from '../catalog/client.ts'
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { Channel } from '../catalog/contract.ts'
-import type { DroppedGtins, Drops } from '../catalog/parse.ts'
+import type { DroppedGtins, DropCounts } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
 import type { SqlStore } from '../storage/sql-store.ts'
 import type { HoldReason } from '../storage/store.ts'
 
 /** Everything that a walk in another thread needs; the key goes there and nowhere else. */
-export type WalkOrder = Readonly<{
+export type WalkJob = Readonly<{
   /** The address as a text; a thread gets no more than texts and numbers. */
   database: string
   /** Which catalog's copy. */
@@ -26,14 +26,14 @@ export type WalkOrder = Readonly<{
   /** Calls a day; `null` when the plan's limit is not known. */
   dailyLimit: number | null
   /** May it wait between its pages, hours if need be, so as to fit into its share of the daily limit? */
-  mayWait: boolean
+  canWait: boolean
   /**
    * Channels whose copy was begun at or after this time, Unix milliseconds, are left out: another machine has walked them for the
    * same occasion, and a list of channels of that time is used. `null`: everything is walked.
    */
-  walkedSinceMs: number | null
+  skipWalkedSinceMs: number | null
   /** Only walks that somebody began and did not end are gone on with. */
-  isTakeOver: boolean
+  isTakeover: boolean
   /** Names this walk in leases. */
   owner: string
   /** Are the walks of channels believed whatever they find? */
@@ -45,7 +45,7 @@ export type WalkOrder = Readonly<{
 }>
 
 /** How the walk of one channel ended. */
-export type ChannelWalk = Readonly<{
+export type ChannelWalkResult = Readonly<{
   channelId: string
   channelName: string
   outcome: 'complete' | 'held' | 'failed' | 'busy'
@@ -57,21 +57,21 @@ export type ChannelWalk = Readonly<{
   failure: string | null
   reason: string | null
   /** What a complete walk left out, by reason. */
-  drops: Drops
+  drops: DropCounts
   /** The copy that an accepted walk replaced, which would have been held otherwise. */
   replaced: Readonly<{ reason: HoldReason; productCount: number }> | null
 }>
 
 /** How a walk ended, and a pause that it learned of: a 429 met there holds for every call. */
 export type WalkReport = Readonly<{
-  walks: readonly ChannelWalk[]
+  walks: readonly ChannelWalkResult[]
   /** Code of the error when not even the channels could be listed. */
   failure: string | null
   /** Its words, or those of the database. */
   reason: string | null
   pausedUntilMs: number
   /** By how much the catalog's clock is ahead of this machine's, in milliseconds; `undefined` when no response told. */
-  clockDifferenceMs: number | undefined
+  clockSkewMs: number | undefined
   calls: readonly Readonly<{ operation: string; outcome: string; count: number }>[]
 }>
 
@@ -88,59 +88,59 @@ export type WalkMessage =
   Readonly<{ type: 'progress'; progress: WalkProgress }> | Readonly<{ type: 'report'; report: WalkReport }>
 
 /** How a walk is watched and stopped. */
-export type WalkWatch = Readonly<{ signal: AbortSignal; onProgress?: (progress: WalkProgress) => void }>
+export type WalkControl = Readonly<{ signal: AbortSignal; onProgress?: (progress: WalkProgress) => void }>
 
 /** A walk under way, and what it works with. */
-export type Walk = WalkOrder &
-  WalkWatch &
+export type WalkContext = WalkJob &
+  WalkControl &
   Readonly<{
     client: CatalogClient
-    gate: CallGate
+    callPolicy: CallPolicy
     store: SqlStore
     clock: Clock
     /** How old the last page of a broken walk may be to go on there, in milliseconds. */
     resumeWithinMs: number
     /** Compare this machine's clock with others, after the catalog has answered. `isDoubtful`: none agrees with it. */
-    checkClock(): Promise<Readonly<{ isDoubtful: boolean }>>
+    checkClock(): Promise<Readonly<{ isUnreliable: boolean }>>
   }>
 
 /** How long a walk that was told to stop may take for the page that it is writing; then its thread is ended. */
-const STOP_WITHIN_MS: number = 3 * SECOND_MS
+const STOP_TIMEOUT_MS: number = 3 * SECOND_MS
 
 /** Memory for what lives for a page only: more is collected less often, and kept; in mebibytes. */
-const LIMITS = { maxYoungGenerationSizeMb: 24 } as const
+const THREAD_LIMITS = { maxYoungGenerationSizeMb: 24 } as const
 
 /** Runs one walk. */
-export type WalkRunner = (order: WalkOrder, watch: WalkWatch) => Promise<WalkReport>
+export type WalkRunner = (job: WalkJob, control: WalkControl) => Promise<WalkReport>
 
 /**
  * Run a walk in a thread of its own, which ends with it: writing a page there delays no response here.
  * @throws WalkError when the thread ends without a report.
  */
-export const runWalkInThread: WalkRunner = (order, watch) =>
+export const runWalkInThread: WalkRunner = (job, control) =>
   new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./walk-thread.js', import.meta.url), {
-      workerData: order,
-      resourceLimits: LIMITS,
+      workerData: job,
+      resourceLimits: THREAD_LIMITS,
     })
     const ended = new AbortController()
     const stop = (): void => {
       worker.postMessage('stop')
       // What a cut transaction wrote is rolled back, and the pages before it are resumed.
-      void systemClock.wait(STOP_WITHIN_MS, ended.signal).then(() => worker.terminate())
+      void systemClock.wait(STOP_TIMEOUT_MS, ended.signal).then(() => worker.terminate())
     }
-    watch.signal.addEventListener('abort', stop)
+    control.signal.addEventListener('abort', stop)
     let report: WalkReport | undefined
     worker.on('message', (message: WalkMessage) => {
       if (message.type === 'report') report = message.report
-      else watch.onProgress?.(message.progress)
+      else control.onProgress?.(message.progress)
     })
     worker.on('error', (error) => {
       reject(new WalkError('the thread of the walk failed', { cause: error }))
     })
     worker.on('exit', () => {
       ended.abort()
-      watch.signal.removeEventListener('abort', stop)
+      control.signal.removeEventListener('abort', stop)
       if (report === undefined) reject(new WalkError('the thread of the walk ended without a report'))
       else resolve(report)
     })

@@ -1,17 +1,17 @@
 import type { Cron } from 'croner'
-import type { CallGate } from '../catalog/call-gate.ts'
+import type { CallPolicy } from '../catalog/call-policy.ts'
 import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
-import { divideLimit } from '../catalog/quota.ts'
+import { splitDailyLimit } from '../catalog/quota.ts'
 import { type Clock, DAY_MS, MINUTE_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
-import { createCron } from '../config/readers.ts'
+import { createCron } from '../config/parsers.ts'
 import type { Logger } from '../observability/logger.ts'
-import { isOwnerGone } from '../storage/lease-owner.ts'
+import { hasOwnerExited } from '../storage/lease-owner.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
 import { findLastWalkStart } from './held-walk.ts'
 
 /** How often the clock is read while a schedule waits: it may have been set. */
-const LONGEST_STEP_MS: number = MINUTE_MS
+const MAX_STEP_MS: number = MINUTE_MS
 
 /**
  * Run `task` on a cron pattern in UTC until `signal` aborts; a run that is still going is not started again. Timers count the wait,
@@ -41,13 +41,13 @@ export async function runSchedule(
 
 /** Wait until the time has come by the clock, or has passed by the timers, or an earlier run is due by a clock that was set back. */
 async function waitUntil(dueMs: number, cron: Cron, clock: Clock, signal: AbortSignal): Promise<void> {
-  let leftMs = dueMs - clock.nowMs()
-  while (leftMs > 0 && !signal.aborted) {
-    const stepMs = Math.min(leftMs, LONGEST_STEP_MS)
+  let remainingMs = dueMs - clock.nowMs()
+  while (remainingMs > 0 && !signal.aborted) {
+    const stepMs = Math.min(remainingMs, MAX_STEP_MS)
     await clock.wait(stepMs, signal)
     const nowMs = clock.nowMs()
-    const byClockMs = nowMs >= dueMs ? 0 : (findNextMs(cron, nowMs) ?? dueMs) - nowMs
-    leftMs = Math.min(leftMs - stepMs, byClockMs)
+    const remainingByClockMs = nowMs >= dueMs ? 0 : (findNextMs(cron, nowMs) ?? dueMs) - nowMs
+    remainingMs = Math.min(remainingMs - stepMs, remainingByClockMs)
   }
 }
 
@@ -59,13 +59,13 @@ function findNextMs(cron: Cron, nowMs: number): number | undefined {
 const SLACK_MS: number = MINUTE_MS
 
 /** Another process of the same schedule has made this walk. */
-export const JUST_WALKED_MS: number = 2 * MINUTE_MS
+export const RECENT_WALK_MS: number = 2 * MINUTE_MS
 
 /** What decides whether a walk is due. */
 export type WalkDueDetails = Readonly<{
   clock: Clock
   logger: Logger
-  gate: Pick<CallGate, 'readState'>
+  callPolicy: Pick<CallPolicy, 'readState'>
   store: Pick<CopyStore, 'findChannelList' | 'getCopyState'>
   config: Pick<Config, 'channels' | 'findWalkPeriodMs'>
 }>
@@ -76,29 +76,29 @@ export type WalkDueDetails = Readonly<{
  */
 export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
   const nowMs = details.clock.nowMs()
-  const { quota, limit, left } = await details.gate.readState()
-  if (nowMs < quota.limitedUntilMs || left?.walk === 0) {
+  const { quota, limit, remaining } = await details.callPolicy.readState()
+  if (nowMs < quota.limitedUntilMs || remaining?.walk === 0) {
     details.logger.info(
-      { pausedUntilMs: quota.limitedUntilMs, left },
+      { pausedUntilMs: quota.limitedUntilMs, left: remaining },
       'no walk now: the catalog may not be called',
     )
     return false
   }
   const states = await readServedCopies(details).catch(() => [])
-  const startedAtMs = findLastStart(states, nowMs)
+  const startedAtMs = findOldestStart(states, nowMs)
   if (startedAtMs === undefined) return true
   const periodMs = details.config.findWalkPeriodMs?.(nowMs) ?? Infinity
-  if (isWithin(startedAtMs, Math.min(JUST_WALKED_MS, periodMs / 2), nowMs)) return false
+  if (isWithin(startedAtMs, Math.min(RECENT_WALK_MS, periodMs / 2), nowMs)) return false
   if (limit === undefined) return true
   // One call for the channels, and one a page.
   const pages = states.map(({ productCount }) => Math.max(1, Math.ceil(productCount / MAX_PAGE_PRODUCTS)))
   const calls = pages.reduce((sum, count) => sum + count, 1)
-  const apartMs = (DAY_MS * calls) / Math.max(1, divideLimit(limit.calls).walk)
-  return nowMs - startedAtMs >= apartMs - SLACK_MS
+  const minIntervalMs = (DAY_MS * calls) / Math.max(1, splitDailyLimit(limit.calls).walk)
+  return nowMs - startedAtMs >= minIntervalMs - SLACK_MS
 }
 
 /** Find when the oldest of the copies was begun; `undefined` where one is missing, unfinished, or of the future. */
-function findLastStart(states: readonly CopyState[], nowMs: number): number | undefined {
+function findOldestStart(states: readonly CopyState[], nowMs: number): number | undefined {
   const startsMs: number[] = []
   for (const state of states) {
     const startMs = state.failure === null && !state.isRunning ? findLastWalkStart(state, nowMs) : null
@@ -112,8 +112,8 @@ type ServedDetails = Pick<WalkDueDetails, 'store' | 'config'>
 
 /** Read the states of the copies of the served channels of the last list. */
 export async function readServedCopies(details: ServedDetails): Promise<readonly CopyState[]> {
-  const served = await listServedIds(details)
-  return Promise.all(served.map((id) => details.store.getCopyState(id)))
+  const servedIds = await listServedIds(details)
+  return Promise.all(servedIds.map((id) => details.store.getCopyState(id)))
 }
 
 async function listServedIds({ store, config }: ServedDetails): Promise<readonly string[]> {
@@ -122,40 +122,44 @@ async function listServedIds({ store, config }: ServedDetails): Promise<readonly
 }
 
 /** A walk that cannot wait for its time: its process has died, or a clock that was wrong has dated the copy. */
-export type UrgentWalk = Readonly<{ why: 'taken-over' | 'future'; channelIds: readonly string[] }>
+export type UnscheduledWalk = Readonly<{ reason: 'takeover' | 'future-times'; channelIds: readonly string[] }>
 
-type UrgentDetails = WalkDueDetails &
+type UnscheduledWalkDetails = WalkDueDetails &
   Readonly<{ store: Pick<CopyStore, 'findUnfinishedWalks' | 'findFutureCopies'> }>
 
 /** Find what cannot wait; `undefined` where there is nothing, or the store cannot be read. */
-export async function findUrgent(details: UrgentDetails): Promise<UrgentWalk | undefined> {
+export async function findUnscheduledWalk(
+  details: UnscheduledWalkDetails,
+): Promise<UnscheduledWalk | undefined> {
   const { logger, store } = details
-  const keepServed = async (channelIds: readonly string[]): Promise<readonly string[]> => {
+  const filterServed = async (channelIds: readonly string[]): Promise<readonly string[]> => {
     if (channelIds.length === 0) return []
-    const served = new Set(await listServedIds(details))
-    return channelIds.filter((id) => served.has(id))
+    const servedIds = new Set(await listServedIds(details))
+    return channelIds.filter((id) => servedIds.has(id))
   }
-  const abandonedIds = await findAbandoned(store)
-    .then(keepServed)
+  const abandonedIds = await findAbandonedChannels(store)
+    .then(filterServed)
     .catch(() => [])
   if (abandonedIds.length > 0) {
     logger.info({ channelIds: abandonedIds }, 'a walk whose process has died is taken over')
-    return { why: 'taken-over', channelIds: abandonedIds }
+    return { reason: 'takeover', channelIds: abandonedIds }
   }
   // A copy of the future has no age, so that its prices are not shown.
   const futureIds = await store
     .findFutureCopies()
-    .then(keepServed)
+    .then(filterServed)
     .catch(() => [])
   if (futureIds.length === 0 || !(await isWalkDue(details))) return undefined
   logger.warn(
     { channelIds: futureIds },
     'the stored copy has a time in the future, because a clock was wrong: walking the catalog again now',
   )
-  return { why: 'future', channelIds: futureIds }
+  return { reason: 'future-times', channelIds: futureIds }
 }
 
-async function findAbandoned(store: UrgentDetails['store']): Promise<readonly string[]> {
+async function findAbandonedChannels(store: UnscheduledWalkDetails['store']): Promise<readonly string[]> {
   const walks = await store.findUnfinishedWalks()
-  return walks.filter(({ owner, isOver }) => isOver || isOwnerGone(owner)).map(({ channelId }) => channelId)
+  return walks
+    .filter(({ owner, isLeaseExpired }) => isLeaseExpired || hasOwnerExited(owner))
+    .map(({ channelId }) => channelId)
 }

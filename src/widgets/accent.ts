@@ -20,7 +20,7 @@ const MIX_STEPS = 50
  */
 export function renderAccentCss(hex: string): string {
   const accent = toRgb(hex)
-  const onAccent = contrastRatio(accent, WHITE) >= contrastRatio(accent, BLACK) ? WHITE : BLACK
+  const onAccent = computeContrastRatio(accent, WHITE) >= computeContrastRatio(accent, BLACK) ? WHITE : BLACK
   return [
     `.vitrine[data-accent="${hex.toLowerCase()}"]{`,
     `--vitrine-accent:${toHex(accent)};`,
@@ -35,30 +35,30 @@ export function renderAccentCss(hex: string): string {
 
 function toReadable(colour: Rgb, surface: Rgb, target: Rgb): Rgb {
   for (let step = 0; step < MIX_STEPS; step += 1) {
-    const mixed = mix(colour, target, step / MIX_STEPS)
-    if (contrastRatio(mixed, surface) >= TEXT_CONTRAST_RATIO) return mixed
+    const mixed = mixColours(colour, target, step / MIX_STEPS)
+    if (computeContrastRatio(mixed, surface) >= TEXT_CONTRAST_RATIO) return mixed
   }
   return target
 }
 
-function mix(from: Rgb, to: Rgb, share: number): Rgb {
-  const channel = (index: 0 | 1 | 2): number => Math.round(from[index] + (to[index] - from[index]) * share)
+function mixColours(from: Rgb, to: Rgb, fraction: number): Rgb {
+  const channel = (index: 0 | 1 | 2): number => Math.round(from[index] + (to[index] - from[index]) * fraction)
   return [channel(0), channel(1), channel(2)]
 }
 
 /** Contrast of two colours, 1 to 21, as WCAG 2.2 defines it. */
-function contrastRatio(one: Rgb, other: Rgb): number {
-  const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+function computeContrastRatio(one: Rgb, other: Rgb): number {
+  const [darker = 0, lighter = 0] = [computeLuminance(one), computeLuminance(other)].sort((a, b) => a - b)
   return (lighter + 0.05) / (darker + 0.05)
 }
 
-function luminance([red, green, blue]: Rgb): number {
+function computeLuminance([red, green, blue]: Rgb): number {
   return 0.2126 * toLinear(red) + 0.7152 * toLinear(green) + 0.0722 * toLinear(blue)
 }
 
 function toLinear(channel: number): number {
-  const share = channel / 255
-  return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  const fraction = channel / 255
+  return fraction <= 0.04045 ? fraction / 12.92 : ((fraction + 0.055) / 1.055) ** 2.4
 }
 
 function toRgb(hex: string): Rgb {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { InvalidGtinError } from '../errors.ts'
-import { findGtin } from '../offers/gtin.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 import {
   type BoxOptions,
   type GridOptions,
@@ -47,17 +47,17 @@ export function createAddressParsers(defaults: OptionDefaults) {
   return {
     /** @throws InvalidGtinError */
     parseBoxAddress({ surface, channelId, gtin, query }: BoxAddressParts): BoxAddress {
-      const { options, normal } = parseBoxQuery(query, surface)
-      const padded = findGtin(gtin)
+      const { options, normalizedQuery } = parseBoxQuery(query, surface)
+      const padded = normalizeGtin(gtin)
       if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
       const id = channelId.toLowerCase()
-      const path = withQuery(`${id}/where-to-buy/${padded}`, normal)
+      const path = withQuery(`${id}/where-to-buy/${padded}`, normalizedQuery)
       return { surface, channelId: id, gtin: padded, options, path }
     },
     parseGridAddress({ surface, channelId, query }: AddressParts): GridAddress {
-      const { options, normal } = parseGridQuery(query, surface)
+      const { options, normalizedQuery } = parseGridQuery(query, surface)
       const id = channelId.toLowerCase()
-      return { surface, channelId: id, gtin: null, options, path: withQuery(`${id}/deals`, normal) }
+      return { surface, channelId: id, gtin: null, options, path: withQuery(`${id}/deals`, normalizedQuery) }
     },
   }
 }
@@ -66,14 +66,16 @@ function createQueryParser<Options extends BoxOptions | GridOptions>(
   parse: (query: URLSearchParams, defaults: OptionDefaults, surface: Surface) => Options,
   defaults: OptionDefaults,
 ) {
-  const known = new LRUCache<string, Readonly<{ options: Options; normal: string }>>({ max: MAX_QUERIES })
+  const parsedQueries = new LRUCache<string, Readonly<{ options: Options; normalizedQuery: string }>>({
+    max: MAX_QUERIES,
+  })
   return (query: string, surface: Surface) => {
     const key = `${surface} ${query}`
-    const found = known.get(key)
-    if (found !== undefined) return found
+    const cached = parsedQueries.get(key)
+    if (cached !== undefined) return cached
     const options = parse(parseQueryString(query), defaults, surface)
-    const parsed = { options, normal: toQuery(options, defaults, surface) }
-    if (query.length <= MAX_QUERY_CHARACTERS) known.set(key, parsed)
+    const parsed = { options, normalizedQuery: toQuery(options, defaults, surface) }
+    if (query.length <= MAX_QUERY_CHARACTERS) parsedQueries.set(key, parsed)
     return parsed
   }
 }

@@ -1,13 +1,13 @@
 import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
-import { type Speech, type Words, findSpeech } from './locales/index.ts'
-import { type Presentation, isPriceShown, toFrame, toHonesty, toOfferView } from './presentation.ts'
+import { type Localization, type LocaleTexts, getLocalization } from './locales/index.ts'
+import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
 
 /** A page of deals; `asOfMs` is the age of the oldest price on it, Unix milliseconds. */
 export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; asOfMs: number }>
 
 /** Where the pages of a grid are; only frames have links to them. */
-export type GridPages = Readonly<{ path: string; defaults: OptionDefaults }>
+export type GridPageLinks = Readonly<{ path: string; defaults: OptionDefaults }>
 
 /** The question to the stored copy that a grid's options ask, with one deal more than shown: is there another page? */
 export function toDealQuery<Currency extends string | null>(
@@ -24,7 +24,7 @@ export function toDealQuery<Currency extends string | null>(
     minDiscountPercent: options.minDiscountPercent,
     maxPrice: options.maxPrice,
     brand: options.brand,
-    words: options.words,
+    searchText: options.searchText,
     sort: options.sort,
     limit: options.limit + 1,
     offset: (options.page - 1) * options.limit,
@@ -35,36 +35,36 @@ export function toDealQuery<Currency extends string | null>(
 export function toGridView(
   data: GridData,
   options: GridOptions,
-  { presentation, pages }: Readonly<{ presentation: Presentation; pages: GridPages | null }>,
+  { viewContext, pages }: Readonly<{ viewContext: ViewContext; pages: GridPageLinks | null }>,
 ) {
   if (data.deals.length === 0) return undefined
-  const speech = findSpeech(options.locale)
-  const { words } = speech
+  const localization = getLocalization(options.locale)
+  const { texts } = localization
   return {
-    frame: toFrame(options, speech, presentation),
+    wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
-    label: words.gridHeading,
-    heading: words.gridHeading,
-    deals: data.deals.map((entry) => toDealView(entry, speech, presentation)),
+    label: texts.gridHeading,
+    heading: texts.gridHeading,
+    deals: data.deals.map((entry) => toDealView(entry, localization, viewContext)),
     /** Accessible names of the buttons that move a carousel. */
-    scrolling: { previous: words.previousDeals, next: words.nextDeals },
-    honesty: toHonesty(data.asOfMs, words.gridOrder[options.sort], speech, presentation),
-    paging: pages === null ? null : toPaging(data, options, { words, pages }),
+    carouselLabels: { previous: texts.previousDeals, next: texts.nextDeals },
+    notices: toNoticesView(data.asOfMs, texts.gridOrder[options.sort], localization, viewContext),
+    paging: pages === null ? null : toPaging(data, options, { words: texts, pages }),
   }
 }
 
 function toDealView(
   { gtin, title, brand, imageUrl, offer, asOfMs }: DealEntry,
-  speech: Speech,
-  presentation: Presentation,
+  localization: Localization,
+  viewContext: ViewContext,
 ) {
-  const isPriced = isPriceShown(asOfMs, presentation)
+  const isPriced = isPriceShown(asOfMs, viewContext)
   return {
     title,
     brand,
     imageUrl,
-    merchantText: speech.messages.placeAt({ merchant: offer.merchant }),
-    ...toOfferView(offer, { gtin, isPriced, speech, surface: presentation.surface }),
+    merchantText: localization.messages.formatAtMerchant({ merchant: offer.merchant }),
+    ...toOfferView(offer, { gtin, isPriced, localization, surface: viewContext.surface }),
   }
 }
 
@@ -72,13 +72,13 @@ function toDealView(
 function toPaging(
   data: GridData,
   options: GridOptions,
-  { words, pages }: Readonly<{ words: Words; pages: GridPages }>,
+  { words: texts, pages }: Readonly<{ words: LocaleTexts; pages: GridPageLinks }>,
 ) {
   const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
     const query = toQuery({ ...options, page }, pages.defaults)
     return { href: withQuery(pages.path, query), text }
   }
-  const previous = options.page > 1 ? toLink(options.page - 1, words.previousPage) : null
-  const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, words.nextPage) : null
-  return previous === null && next === null ? null : { previous, next, label: words.pages }
+  const previous = options.page > 1 ? toLink(options.page - 1, texts.previousPage) : null
+  const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, texts.nextPage) : null
+  return previous === null && next === null ? null : { previous, next, label: texts.pages }
 }

@@ -5,7 +5,7 @@ import { isFuture } from '../clock.ts'
 const MAX_FORMATTERS = 500
 
 /** By currency, a code of three letters, and locale. */
-const prices = new LRUCache<string, Intl.NumberFormat>({
+const priceFormats = new LRUCache<string, Intl.NumberFormat>({
   max: MAX_FORMATTERS,
   memoMethod: (key) =>
     new Intl.NumberFormat(key.slice(3), {
@@ -14,15 +14,15 @@ const prices = new LRUCache<string, Intl.NumberFormat>({
       maximumFractionDigits: 4,
     }),
 })
-const percents = new LRUCache<string, Intl.NumberFormat>({
+const percentFormats = new LRUCache<string, Intl.NumberFormat>({
   max: MAX_FORMATTERS,
   memoMethod: (locale) => new Intl.NumberFormat(locale, { style: 'percent' }),
 })
-const counts = new LRUCache<string, Intl.NumberFormat>({
+const countFormats = new LRUCache<string, Intl.NumberFormat>({
   max: MAX_FORMATTERS,
   memoMethod: (locale) => new Intl.NumberFormat(locale),
 })
-const times = new LRUCache<string, Intl.DateTimeFormat>({
+const timeFormats = new LRUCache<string, Intl.DateTimeFormat>({
   max: MAX_FORMATTERS,
   memoMethod: (locale) =>
     new Intl.DateTimeFormat(locale, {
@@ -38,12 +38,12 @@ const times = new LRUCache<string, Intl.DateTimeFormat>({
 
 /** A decimal text as a price of the locale; exact, because Intl takes the text itself. */
 export function formatPrice(price: string, currency: string, locale: string): string {
-  return prices.memo(`${currency}${locale}`).format(price as Intl.StringNumericLiteral)
+  return priceFormats.memo(`${currency}${locale}`).format(price as Intl.StringNumericLiteral)
 }
 
 /** `20` as `−20%`, with the minus sign and the spaces of the locale. */
 export function formatDiscount(percent: number, locale: string): string {
-  return percents
+  return percentFormats
     .memo(locale)
     .format(-percent / 100)
     .replace('-', '−')
@@ -51,19 +51,19 @@ export function formatDiscount(percent: number, locale: string): string {
 
 /** A whole number of the locale. */
 export function formatCount(count: number, locale: string): string {
-  return counts.memo(locale).format(count)
+  return countFormats.memo(locale).format(count)
 }
 
 /** Date and time of day, absolute and in UTC: pages are cached, so "an hour ago" would be wrong. */
 export function formatTime(timeMs: number, locale: string): string {
-  return times.memo(locale).format(timeMs)
+  return timeFormats.memo(locale).format(timeMs)
 }
 
 /** What operators read in place of a time of the future. */
 export const TIME_UNKNOWN = 'time unknown: the clock was wrong'
 
 /** A time of the past, for operators. One of the future was noted by a clock that was wrong, and is not shown. */
-export function formatWhen(timeMs: number, nowMs: number): string {
+export function formatPastTime(timeMs: number, nowMs: number): string {
   return isFuture(timeMs, nowMs) ? TIME_UNKNOWN : formatTime(timeMs, 'en')
 }
 
@@ -73,6 +73,6 @@ export function formatSince(timeMs: number, nowMs: number): string {
 }
 
 /** When a copy was walked. */
-export function formatWalked(completedAtMs: number, nowMs: number): string {
-  return `walked${isFuture(completedAtMs, nowMs) ? ',' : ''} ${formatWhen(completedAtMs, nowMs)}`
+export function formatWalkTime(completedAtMs: number, nowMs: number): string {
+  return `walked${isFuture(completedAtMs, nowMs) ? ',' : ''} ${formatPastTime(completedAtMs, nowMs)}`
 }

@@ -19,7 +19,7 @@ type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 export type WidgetSize = BoxSize | GridSize
 
 /** Read it from a view. */
-export function toSize(view: BoxView | GridView): WidgetSize {
+export function toWidgetSize(view: BoxView | GridView): WidgetSize {
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
   const { layout, offers, more } = view
   const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
@@ -36,41 +36,41 @@ const FOLD_PX = 46
 
 /** Pixels of head and foot, of a shop, and of one with a former price; measured in Chromium in Inter, with a title of three lines. */
 type BoxMeasure = Readonly<{
-  fromPx: number
+  minWidthPx: number
   basePx: number
   rowPx: number
   saleRowPx: number
   columns: number
 }>
 
-const NARROWEST: BoxMeasure = { fromPx: 0, basePx: 324, rowPx: 67, saleRowPx: 87, columns: 1 }
+const NARROWEST: BoxMeasure = { minWidthPx: 0, basePx: 324, rowPx: 67, saleRowPx: 87, columns: 1 }
 const NARROW_LIST: readonly BoxMeasure[] = [
   NARROWEST,
-  { ...NARROWEST, fromPx: 340, basePx: 296 },
-  { ...NARROWEST, fromPx: 460, basePx: 274 },
-  { ...NARROWEST, fromPx: 560, basePx: 244 },
+  { ...NARROWEST, minWidthPx: 340, basePx: 296 },
+  { ...NARROWEST, minWidthPx: 460, basePx: 274 },
+  { ...NARROWEST, minWidthPx: 560, basePx: 244 },
 ]
 
 /** By layout, the widest that fits last. */
-const BOXES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
-  list: [...NARROW_LIST, { fromPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
+const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
+  list: [...NARROW_LIST, { minWidthPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
   table: [
     ...NARROW_LIST,
-    { fromPx: 600, basePx: 312, rowPx: 57, saleRowPx: 66, columns: 1 },
-    { fromPx: 640, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 },
+    { minWidthPx: 600, basePx: 312, rowPx: 57, saleRowPx: 66, columns: 1 },
+    { minWidthPx: 640, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 },
   ],
-  card: [{ fromPx: 0, basePx: 582, rowPx: 67, saleRowPx: 88, columns: 1 }],
+  card: [{ minWidthPx: 0, basePx: 582, rowPx: 67, saleRowPx: 88, columns: 1 }],
   button: [
-    { fromPx: 0, basePx: 322, rowPx: 56, saleRowPx: 70, columns: 1 },
-    { fromPx: 340, basePx: 300, rowPx: 52, saleRowPx: 68, columns: 1 },
-    { fromPx: 560, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 2 },
-    { fromPx: 780, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 3 },
+    { minWidthPx: 0, basePx: 322, rowPx: 56, saleRowPx: 70, columns: 1 },
+    { minWidthPx: 340, basePx: 300, rowPx: 52, saleRowPx: 68, columns: 1 },
+    { minWidthPx: 560, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 2 },
+    { minWidthPx: 780, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 3 },
   ],
 }
 
 function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
-  const measures = BOXES[size.layout]
-  const measure = measures.findLast(({ fromPx }) => widthPx >= fromPx) ?? NARROWEST
+  const measures = BOX_MEASURES[size.layout]
+  const measure = measures.findLast(({ minWidthPx }) => widthPx >= minWidthPx) ?? NARROWEST
   const { basePx, rowPx, saleRowPx, columns } = measure
   const shops =
     columns === 1

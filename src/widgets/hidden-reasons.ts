@@ -1,28 +1,30 @@
 import type { DropReason, Offer, Product } from '../catalog/contract.ts'
-import type { Drops } from '../catalog/parse.ts'
+import type { DropCounts } from '../catalog/parse.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { formatCount } from './format.ts'
-import { type Filter, LEAVES_OUT, listFilters } from './offer-choice.ts'
+import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
 import type { CommonOptions, GridOptions, OptionDefaults } from './options.ts'
 
 /** Why nothing of a channel is shown that was served and is not listed any more. */
-export const GONE_REASON = 'The catalog no longer lists this channel.'
+export const CHANNEL_GONE_REASON = 'The catalog no longer lists this channel.'
 
 /** `a, b and c`: in British English without a comma before the last. */
-const AND = new Intl.ListFormat('en-GB')
+const LIST_FORMAT = new Intl.ListFormat('en-GB')
 
 /** Names of one list that are said; the rest is counted. */
-const MAX_NAMES = 5
+const MAX_LISTED_NAMES = 5
 
 /** Why a grid may be empty, for the author of the page. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
   const offers = options.stock === 'in' ? 'offer that is on sale and in stock' : 'offer that is on sale'
-  const set = listGridFilters(options, defaults).map(nameKind)
-  const fits = set.length === 0 ? '' : ` fits ${AND.format(set)}`
+  const activeFilters = listGridFilters(options, defaults).map(describeFilter)
+  const filterText = activeFilters.length === 0 ? '' : ` fits ${LIST_FORMAT.format(activeFilters)}`
   if (options.page > 1)
-    return `There is no page ${options.page}: too few products have an ${offers}${fits && ` and${fits}`}.`
-  return set.length === 0 ? `No product of this channel has an ${offers}.` : `No ${offers}${fits}.`
+    return `There is no page ${options.page}: too few products have an ${offers}${filterText && ` and${filterText}`}.`
+  return activeFilters.length === 0
+    ? `No product of this channel has an ${offers}.`
+    : `No ${offers}${filterText}.`
 }
 
 /** Why a box may be empty; `gtin` is padded, `product` is `null` where no shop sells it. */
@@ -48,27 +50,32 @@ function explainNoOffers({ drops }: Product): string {
   if (drops === undefined)
     return 'The catalog lists this product, and no shop of this channel has an offer of it.'
   const count = Object.values(drops).reduce((sum, dropped) => sum + dropped, 0)
-  const sent =
+  const offerText =
     count === 1 ? 'one offer of this product, and it is' : `${count} offers of this product, all of them`
-  return `The catalog sent ${sent} malformed: ${describeDrops(drops).join(', ')}.`
+  return `The catalog sent ${offerText} malformed: ${describeDrops(drops).join(', ')}.`
 }
 
 function explainFiltered(offers: readonly Offer[], options: CommonOptions, defaults: OptionDefaults): string {
   const count = (filter: Filter): number =>
-    offers.filter((offer) => LEAVES_OUT[filter](offer, options)).length
-  const set = listFilters(options)
-  const alone = set.filter((filter) => count(filter) === offers.length)
-  const filters = alone.length > 0 ? alone : set.filter((filter) => count(filter) > 0)
-  const names = AND.format(filters.map((filter) => nameKind(formatFilter(filter, options, defaults))))
+    offers.filter((offer) => EXCLUSION_RULES[filter](offer, options)).length
+  const activeFilters = listFilters(options)
+  const sufficientFilters = activeFilters.filter((filter) => count(filter) === offers.length)
+  const filters =
+    sufficientFilters.length > 0 ? sufficientFilters : activeFilters.filter((filter) => count(filter) > 0)
+  const names = LIST_FORMAT.format(
+    filters.map((filter) => describeFilter(formatFilter(filter, options, defaults))),
+  )
   const all = offers.length === 1 ? 'the only offer' : `all ${offers.length} offers`
-  const how = filters.length === 1 ? 'hides' : alone.length > 1 ? 'each hide' : 'together hide'
-  return [`${capitalize(names)} ${how} ${all} of this product.`, ...listChoices(filters, offers)].join(' ')
+  const verb = filters.length === 1 ? 'hides' : sufficientFilters.length > 1 ? 'each hide' : 'together hide'
+  return [`${capitalize(names)} ${verb} ${all} of this product.`, ...listAlternatives(filters, offers)].join(
+    ' ',
+  )
 }
 
 /** What there is instead of what was asked for. */
-function listChoices(filters: readonly Filter[], offers: readonly Offer[]): readonly string[] {
-  const shops = joinSome(listDistinct(offers.map(({ merchant }) => merchant)))
-  const currencies = joinSome(listDistinct(offers.map(({ currency }) => currency)))
+function listAlternatives(filters: readonly Filter[], offers: readonly Offer[]): readonly string[] {
+  const shops = joinNames(listDistinct(offers.map(({ merchant }) => merchant)))
+  const currencies = joinNames(listDistinct(offers.map(({ currency }) => currency)))
   const isByShop = filters.includes('merchant') || filters.includes('exclude')
   return [
     ...(isByShop ? [`Its shops: ${shops}.`] : []),
@@ -82,9 +89,9 @@ export function formatFilter(filter: Filter, options: CommonOptions, defaults: O
     case 'stock':
       return 'stock=in'
     case 'merchant':
-      return `merchant=${joinSome(options.merchants)}`
+      return `merchant=${joinNames(options.merchants)}`
     case 'exclude':
-      return `exclude=${joinSome(options.excluded)}`
+      return `exclude=${joinNames(options.excluded)}`
     default:
       // The same address with the option is the same answer.
       return options.currency === defaults.currency
@@ -93,19 +100,19 @@ export function formatFilter(filter: Filter, options: CommonOptions, defaults: O
   }
 }
 
-function nameKind(filter: string): string {
+function describeFilter(filter: string): string {
   return `the ${filter.startsWith('VITRINE_') ? 'setting' : 'option'} ${filter}`
 }
 
 function listGridFilters(options: GridOptions, defaults: OptionDefaults): readonly string[] {
-  const { minDiscountPercent, maxPrice, brand, words } = options
+  const { minDiscountPercent, maxPrice, brand, searchText } = options
   const common = listFilters(options).filter((filter) => filter !== 'stock')
   return [
     ...common.map((filter) => formatFilter(filter, options, defaults)),
     ...(minDiscountPercent > 1 ? [`min_discount=${minDiscountPercent}`] : []),
     ...(maxPrice === null ? [] : [`max_price=${maxPrice}`]),
     ...(brand === null ? [] : [`brand=${brand}`]),
-    ...(words === null ? [] : [`q=${words}`]),
+    ...(searchText === null ? [] : [`q=${searchText}`]),
   ]
 }
 
@@ -113,9 +120,9 @@ function listDistinct(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort((a, b) => a.localeCompare(b, 'en'))
 }
 
-function joinSome(names: readonly string[]): string {
-  const more = names.length - MAX_NAMES
-  return more > 0 ? `${names.slice(0, MAX_NAMES).join(', ')} and ${more} more` : names.join(', ')
+function joinNames(names: readonly string[]): string {
+  const more = names.length - MAX_LISTED_NAMES
+  return more > 0 ? `${names.slice(0, MAX_LISTED_NAMES).join(', ')} and ${more} more` : names.join(', ')
 }
 
 function capitalize(text: string): string {
@@ -123,7 +130,7 @@ function capitalize(text: string): string {
 }
 
 /** What was left out and why, in words. */
-const DROP_WORDS: Readonly<Record<DropReason, readonly [noun: string, why: string]>> = {
+const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why: string]>> = {
   product: ['product', 'without GTIN, title or offers'],
   merchant: ['offer', 'without a shop’s name'],
   price: ['offer', 'without a usable price'],
@@ -134,10 +141,10 @@ const DROP_WORDS: Readonly<Record<DropReason, readonly [noun: string, why: strin
 }
 
 /** What was left out, a text for each reason. */
-export function describeDrops(drops: Readonly<Drops>): readonly string[] {
-  const words = new Map(Object.entries(DROP_WORDS))
+export function describeDrops(drops: Readonly<DropCounts>): readonly string[] {
+  const descriptions = new Map(Object.entries(DROP_DESCRIPTIONS))
   return Object.entries(drops).map(([reason, dropped]) => {
-    const [noun, why] = words.get(reason) ?? []
+    const [noun, why] = descriptions.get(reason) ?? []
     return noun === undefined
       ? `${formatCount(dropped, 'en')} left out: ${reason}`
       : `${pluralize(dropped, noun)} ${why}`

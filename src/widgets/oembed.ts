@@ -1,13 +1,13 @@
 import { OembedError, StoreError, UnavailableError, VitrineError } from '../errors.ts'
 import { parseUrl } from '../lib/urls.ts'
-import { type WidgetSize, estimateHeightPx, toSize } from './heights.ts'
-import { findSpeech } from './locales/index.ts'
-import { type ParameterReader, createParameterReader, findQuery } from './parameters.ts'
+import { type WidgetSize, estimateHeightPx, toWidgetSize } from './heights.ts'
+import { getLocalization } from './locales/index.ts'
+import { type ParameterReader, createParameterReader, getQueryString } from './parameters.ts'
 import type { BoxView, GridView } from './view-models.ts'
 import type { Widget, Widgets } from './widgets.ts'
 
 /** Width of a frame where the consumer names none, and the widest that a widget fills well. */
-const WIDTH_PX = 600
+const DEFAULT_WIDTH_PX = 600
 const MAX_WIDTH_PX = 1_200
 
 /** Largest size that is understood; a page is never that large. */
@@ -17,14 +17,14 @@ const MAX_SIZE_PX = 100_000
 const CACHE_AGE_SECONDS = 86_400
 
 /** What a frame is made high for while nothing is known of it. */
-const USUAL_BOX: WidgetSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
-const USUAL_GRID: WidgetSize = { layout: 'grid', cardCount: 12 }
+const DEFAULT_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
+const DEFAULT_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 12 }
 
 /** What answers are written in. */
 export type OembedFormat = 'json' | 'xml'
 
 /** Which embed, in which format, and how large at most (pixels; `null`: no bound). */
-type OembedQuestion = Readonly<{
+type OembedRequest = Readonly<{
   url: string
   format: OembedFormat
   maxWidthPx: number | null
@@ -35,7 +35,7 @@ type OembedQuestion = Readonly<{
  * Parse a request to the oEmbed address. Other parameters, such as the `dnt` of WordPress, are passed over.
  * @throws OembedError
  */
-export function parseOembedQuestion(query: URLSearchParams): OembedQuestion {
+export function parseOembedRequest(query: URLSearchParams): OembedRequest {
   const format = query.get('format') ?? 'json'
   if (format !== 'json' && format !== 'xml') throw new OembedError(501, 'format accepts json or xml.')
   const [url, ...others] = query.getAll('url')
@@ -45,12 +45,12 @@ export function parseOembedQuestion(query: URLSearchParams): OembedQuestion {
   return {
     url,
     format,
-    maxWidthPx: readSize(reader, 'maxwidth'),
-    maxHeightPx: readSize(reader, 'maxheight'),
+    maxWidthPx: parseSizePx(reader, 'maxwidth'),
+    maxHeightPx: parseSizePx(reader, 'maxheight'),
   }
 }
 
-function readSize(reader: ParameterReader, name: string): number | null {
+function parseSizePx(reader: ParameterReader, name: string): number | null {
   try {
     return reader.number(name, { min: 1, max: MAX_SIZE_PX }, 0) || null
   } catch {
@@ -63,19 +63,19 @@ function readSize(reader: ParameterReader, name: string): number | null {
  * `isKnown`: the catalog could say whether there is something to show; else the answer must not be kept.
  * @throws OembedError where there is no such embed.
  */
-export async function answerOembed(
+export async function createOembedResponse(
   widgets: Widgets,
-  question: OembedQuestion,
+  request: OembedRequest,
   { publicUrl, visitor }: Readonly<{ publicUrl: string; visitor: string }>,
-): Promise<Readonly<{ text: string; isKnown: boolean }>> {
-  const address = findEmbedAddress(question.url, publicUrl)
+): Promise<Readonly<{ text: string; isCacheable: boolean }>> {
+  const address = findEmbedAddress(request.url, publicUrl)
   if (address === undefined)
     throw new OembedError(404, `url is not the address of an embed: they begin with ${publicUrl}/embeds/`)
   try {
-    const frame = await findFrame(widgets, address, visitor)
+    const frame = await readFrame(widgets, address, visitor)
     return {
-      text: formatAnswer(toFields(frame, question, publicUrl), question.format),
-      isKnown: frame.isKnown,
+      text: formatResponse(toOembedFields(frame, request, publicUrl), request.format),
+      isCacheable: frame.isCacheable,
     }
   } catch (error) {
     if (error instanceof VitrineError) throw new OembedError(404, error.publicMessage)
@@ -96,33 +96,33 @@ function findEmbedAddress(url: string, publicUrl: string) {
   if (!/^https?:$/.test(protocol) || host !== own.host || !pathname.startsWith(prefix)) return undefined
   const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []
   if (channelId === '') return undefined
-  return { surface: 'embed' as const, channelId, gtin, query: findQuery(search) }
+  return { surface: 'embed' as const, channelId, gtin, query: getQueryString(search) }
 }
 
 type EmbedAddress = NonNullable<ReturnType<typeof findEmbedAddress>>
 
-async function findFrame(widgets: Widgets, { gtin, ...parts }: EmbedAddress, visitor: string) {
+async function readFrame(widgets: Widgets, { gtin, ...parts }: EmbedAddress, visitor: string) {
   const address =
     gtin === null ? widgets.parseGridAddress(parts) : widgets.parseBoxAddress({ ...parts, gtin })
-  const { view, isKnown } = await findView(
+  const { view, isCacheable } = await readView(
     address.gtin === null ? widgets.getGrid(address, visitor) : widgets.getBox(address),
   )
-  const { words } = findSpeech(address.options.locale)
-  const usual =
+  const { texts } = getLocalization(address.options.locale)
+  const defaults =
     address.gtin === null
-      ? { title: words.gridHeading, size: USUAL_GRID }
-      : { title: words.boxHeading, size: USUAL_BOX }
-  const { title, size } = view === undefined ? usual : { title: view.label, size: toSize(view) }
-  return { title, size, path: address.path, isKnown }
+      ? { title: texts.gridHeading, size: DEFAULT_GRID_SIZE }
+      : { title: texts.boxHeading, size: DEFAULT_BOX_SIZE }
+  const { title, size } = view === undefined ? defaults : { title: view.label, size: toWidgetSize(view) }
+  return { title, size, path: address.path, isCacheable }
 }
 
 /** `view` is `undefined` where nothing is shown, or where the catalog cannot say so: a consumer would keep a failure as long as a frame. */
-async function findView(widget: Promise<Widget<BoxView | GridView>>) {
+async function readView(widget: Promise<Widget<BoxView | GridView>>) {
   try {
-    return { view: (await widget).getView(), isKnown: true }
+    return { view: (await widget).getView(), isCacheable: true }
   } catch (error) {
     if (error instanceof UnavailableError || error instanceof StoreError)
-      return { view: undefined, isKnown: false }
+      return { view: undefined, isCacheable: false }
     throw error
   }
 }
@@ -131,12 +131,12 @@ async function findView(widget: Promise<Widget<BoxView | GridView>>) {
  * The fields of a `rich` answer (oembed.com, section 2.3.4), whose HTML is an empty blockquote and a frame. WordPress shows such a
  * frame only when it has spoken, and only then an empty box takes no room; it stores the HTML with the post, so no price is in it.
  */
-function toFields(
-  { title, size, path, isKnown }: Awaited<ReturnType<typeof findFrame>>,
-  { maxWidthPx, maxHeightPx }: OembedQuestion,
+function toOembedFields(
+  { title, size, path, isCacheable }: Awaited<ReturnType<typeof readFrame>>,
+  { maxWidthPx, maxHeightPx }: OembedRequest,
   publicUrl: string,
 ): Readonly<Record<string, string | number>> {
-  const width = Math.min(maxWidthPx ?? WIDTH_PX, MAX_WIDTH_PX)
+  const width = Math.min(maxWidthPx ?? DEFAULT_WIDTH_PX, MAX_WIDTH_PX)
   const height = Math.min(estimateHeightPx(size, width), maxHeightPx ?? Infinity)
   const src = escapeMarkup(`${publicUrl}/embeds/${path}`)
   return {
@@ -145,14 +145,14 @@ function toFields(
     title,
     provider_name: 'Vitrine',
     provider_url: publicUrl,
-    ...(isKnown && { cache_age: CACHE_AGE_SECONDS }),
+    ...(isCacheable && { cache_age: CACHE_AGE_SECONDS }),
     width,
     height,
     html: `<blockquote></blockquote><iframe src="${src}" title="${escapeMarkup(title)}" width="${width}" height="${height}" frameborder="0" loading="lazy"></iframe>`,
   }
 }
 
-function formatAnswer(fields: ReturnType<typeof toFields>, format: OembedFormat): string {
+function formatResponse(fields: ReturnType<typeof toOembedFields>, format: OembedFormat): string {
   if (format === 'json') return JSON.stringify(fields)
   const elements = Object.entries(fields).map(
     ([name, value]) => `<${name}>${escapeMarkup(String(value))}</${name}>`,

@@ -24,12 +24,12 @@ const STOCKS = ['in', 'any'] as const
 /** How a fragment stands against the styles of its page. */
 const ISOLATIONS = ['none', 'shadow'] as const
 /** Who brings a fragment's style sheet. */
-const STYLE_SHEETS = ['link', 'none'] as const
+const STYLE_SHEET_SOURCES = ['link', 'none'] as const
 /** What a fragment tells search engines beside its words. */
 const MARKUPS = ['none', 'schema'] as const
 
 /** What one option of a widget's address is, for documentation and studio; `parseBoxOptions` and `parseGridOptions` carry it out. */
-export type OptionRow = Readonly<{
+export type OptionDefinition = Readonly<{
   name: string
   /** Above its field. */
   label: string
@@ -45,7 +45,7 @@ export type OptionRow = Readonly<{
 }>
 
 /** Every option, in the order of the documentation. */
-export const OPTION_LIST: readonly OptionRow[] = [
+export const OPTION_LIST: readonly OptionDefinition[] = [
   {
     name: 'theme',
     widget: 'both',
@@ -124,7 +124,7 @@ export const OPTION_LIST: readonly OptionRow[] = [
     name: 'css',
     widget: 'both',
     label: 'Style sheet',
-    control: STYLE_SHEETS,
+    control: STYLE_SHEET_SOURCES,
     isFragmentOnly: true,
     fallback: '`link`',
     meaning:
@@ -245,10 +245,10 @@ export type BoxOptions = ReturnType<typeof parseBoxOptions>
  */
 export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
   const reader = createParameterReader(query)
-  const layout = reader.word('layout', BOX_LAYOUTS, 'list')
+  const layout = reader.oneOf('layout', BOX_LAYOUTS, 'list')
   const limit = reader.number('limit', { min: 1, max: 50 }, 5)
-  const markup = reader.word('markup', MARKUPS, 'none')
-  const common = readCommon(reader, { defaults, surface, stock: 'any' })
+  const markup = reader.oneOf('markup', MARKUPS, 'none')
+  const common = parseCommonOptions(reader, { defaults, surface, stock: 'any' })
   return { ...common, layout, limit, markup: surface === 'embed' ? 'none' : markup }
 }
 
@@ -262,39 +262,39 @@ export type GridOptions = ReturnType<typeof parseGridOptions>
 export function parseGridOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
   const reader = createParameterReader(query)
   const own = {
-    layout: reader.word('layout', GRID_LAYOUTS, 'grid'),
+    layout: reader.oneOf('layout', GRID_LAYOUTS, 'grid'),
     limit: reader.number('limit', { min: 1, max: 60 }, 12),
     page: reader.number('page', { min: 1, max: 1_000 }, 1),
-    sort: reader.word('sort', DEAL_SORTS, 'discount'),
+    sort: reader.oneOf('sort', DEAL_SORTS, 'discount'),
     minDiscountPercent: reader.number('min_discount', { min: 1, max: 99 }, 1),
     /** Decimal text in the grid's currency. */
     maxPrice: reader.price('max_price'),
     brand: reader.text('brand'),
-    words: reader.text('q'),
+    searchText: reader.text('q'),
   }
-  return { ...readCommon(reader, { defaults, surface, stock: 'in' }), ...own }
+  return { ...parseCommonOptions(reader, { defaults, surface, stock: 'in' }), ...own }
 }
 
 /** Options of both widgets. */
-export type CommonOptions = ReturnType<typeof readCommon>
+export type CommonOptions = ReturnType<typeof parseCommonOptions>
 
-type CommonDefaults = Readonly<{ defaults: OptionDefaults; surface: Surface; stock: 'in' | 'any' }>
+type CommonOptionDetails = Readonly<{ defaults: OptionDefaults; surface: Surface; stock: 'in' | 'any' }>
 
-function readCommon(reader: ParameterReader, { defaults, surface, stock }: CommonDefaults) {
-  const isolate = reader.word('isolate', ISOLATIONS, 'none')
-  const css = reader.word('css', STYLE_SHEETS, 'link')
+function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock }: CommonOptionDetails) {
+  const isolate = reader.oneOf('isolate', ISOLATIONS, 'none')
+  const css = reader.oneOf('css', STYLE_SHEET_SOURCES, 'link')
   const own = {
-    theme: reader.word('theme', THEMES, 'auto'),
+    theme: reader.oneOf('theme', THEMES, 'auto'),
     /** `null`: the theme's own. */
     accent: reader.color('accent'),
     /** Language with script and region, without variants and extensions. */
     locale: reader.locale('locale', defaults.locale),
     /** `null`: the currency that most of the offers have. */
     currency: reader.currency('currency') ?? defaults.currency,
-    stock: reader.word('stock', STOCKS, stock),
+    stock: reader.oneOf('stock', STOCKS, stock),
     /** Merchants' names without case, sorted; empty: all. */
-    merchants: toNames(reader.names('merchant')),
-    excluded: toNames(reader.names('exclude')),
+    merchants: normalizeNames(reader.names('merchant')),
+    excluded: normalizeNames(reader.names('exclude')),
   }
   // A frame has no host page to isolate from, and brings its own styles.
   if (surface === 'embed') return { ...own, isolate: 'none' as const, css: 'none' as const }
@@ -302,7 +302,7 @@ function readCommon(reader: ParameterReader, { defaults, surface, stock }: Commo
   return { ...own, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
 }
 
-function toNames(names: readonly string[]): readonly string[] {
+function normalizeNames(names: readonly string[]): readonly string[] {
   return [...new Set(names.map(foldCase))].sort()
 }
 
@@ -312,11 +312,11 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   exclude: 'excluded',
   min_discount: 'minDiscountPercent',
   max_price: 'maxPrice',
-  q: 'words',
+  q: 'searchText',
 }
 
 /** Parameters in the order of normal addresses: that of the list, and the page last. */
-const PARAMETERS: readonly string[] = [
+const PARAMETER_NAMES: readonly string[] = [
   ...new Set([...OPTION_LIST.map(({ name }) => name).filter((name) => name !== 'page'), 'page']),
 ]
 
@@ -332,14 +332,16 @@ export function toQuery(
   surface: Surface = 'embed',
 ): string {
   const parse = 'sort' in options ? parseGridOptions : parseBoxOptions
-  const plain = new Map<string, OptionValue>(Object.entries(parse(new URLSearchParams(), defaults, surface)))
-  const given = new Map<string, OptionValue>(Object.entries(options))
+  const defaultOptions = new Map<string, OptionValue>(
+    Object.entries(parse(new URLSearchParams(), defaults, surface)),
+  )
+  const givenOptions = new Map<string, OptionValue>(Object.entries(options))
   const query = new URLSearchParams()
-  for (const name of PARAMETERS) {
+  for (const name of PARAMETER_NAMES) {
     const option = OPTION_NAMES[name] ?? name
-    const value = given.get(option) ?? []
+    const value = givenOptions.get(option) ?? []
     if (typeof value === 'object') for (const text of value) query.append(name, text)
-    else if (value !== plain.get(option)) query.set(name, String(value))
+    else if (value !== defaultOptions.get(option)) query.set(name, String(value))
   }
   return query.toString()
 }

@@ -1,5 +1,5 @@
 import { BadOptionError } from '../errors.ts'
-import { findCurrency, isPrice } from '../offers/money.ts'
+import { normalizeCurrency, isPrice } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 
 /** Longest text of a parameter, in UTF-16 units. */
@@ -8,9 +8,10 @@ const MAX_TEXT_CHARACTERS = 100
 const MAX_NAMES = 20
 
 /** What a parameter accepts, and so what a field for it looks like: one of some words, a whole number, or a text of some kind. */
-export type OptionControl = readonly string[] | Readonly<{ min: number; max: number }> | keyof typeof TEXTS
+export type OptionControl =
+  readonly string[] | Readonly<{ min: number; max: number }> | keyof typeof TEXT_DESCRIPTIONS
 
-const TEXTS = {
+const TEXT_DESCRIPTIONS = {
   text: `text up to ${MAX_TEXT_CHARACTERS} characters, without control characters`,
   color: 'six hex digits without #',
   language: 'a language tag such as en or de-AT',
@@ -21,12 +22,12 @@ const TEXTS = {
 
 /** Say what a parameter accepts, as error messages and the documentation do. */
 export function describeAccepted(control: OptionControl): string {
-  if (typeof control === 'string') return TEXTS[control]
+  if (typeof control === 'string') return TEXT_DESCRIPTIONS[control]
   return 'min' in control ? `a whole number from ${control.min} to ${control.max}` : control.join(' or ')
 }
 
 /** C0, DEL and C1. PostgreSQL refuses a text with NUL, and SQLite ends one there. */
-const CONTROL = /\p{Cc}/u
+const CONTROL_CHARACTER = /\p{Cc}/u
 
 /** Reads query parameters one by one. */
 export type ParameterReader = ReturnType<typeof createParameterReader>
@@ -50,8 +51,8 @@ export function createParameterReader(query: URLSearchParams) {
     return value
   }
   return {
-    word: <T extends string, F extends T | null>(name: string, words: readonly T[], fallback: F): T | F =>
-      read(name, words, (text) => words.find((word) => word === text)) ?? fallback,
+    oneOf: <T extends string, F extends T | null>(name: string, values: readonly T[], fallback: F): T | F =>
+      read(name, values, (text) => values.find((word) => word === text)) ?? fallback,
     number: (name: string, bounds: Readonly<{ min: number; max: number }>, fallback: number): number =>
       read(name, bounds, (text) => parseNumber(text, bounds)) ?? fallback,
     /** Six hex digits, in lower case. */
@@ -60,7 +61,7 @@ export function createParameterReader(query: URLSearchParams) {
     /** A tag as `language-Script-REGION`. */
     locale: (name: string, fallback: string): string => read(name, 'language', parseLocale) ?? fallback,
     /** An ISO 4217 code. */
-    currency: (name: string): string | null => read(name, 'currency', findCurrency),
+    currency: (name: string): string | null => read(name, 'currency', normalizeCurrency),
     /** A decimal above zero. */
     price: (name: string): string | null => read(name, 'price', (text) => (isPrice(text) ? text : undefined)),
     /** Trimmed text without control characters; `null` when empty, too. */
@@ -69,21 +70,22 @@ export function createParameterReader(query: URLSearchParams) {
     names(name: string): readonly string[] {
       const texts = query.getAll(name)
       const names = texts.flatMap((text) => parseName(text) ?? [])
-      if (texts.length > MAX_NAMES || names.length < texts.length) throw new BadOptionError(name, TEXTS.shops)
+      if (texts.length > MAX_NAMES || names.length < texts.length)
+        throw new BadOptionError(name, TEXT_DESCRIPTIONS.shops)
       return names
     },
   }
 }
 
 /** A form's own query without its empty fields: they count as not given. */
-export function toGivenFields(query: URLSearchParams): URLSearchParams {
+export function withoutEmptyFields(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([, value]) => value !== ''))
 }
 
 /** What is read, or the fallback where it cannot be read: pages for people do not refuse a mistyped field. */
-export function readOr<T>(read: () => T, fallback: T): T {
+export function parseOrDefault<T>(parse: () => T, fallback: T): T {
   try {
-    return read()
+    return parse()
   } catch (error) {
     if (error instanceof BadOptionError) return fallback
     throw error
@@ -108,7 +110,7 @@ export function parseLocale(text: string): string | undefined {
 }
 
 function parseText(text: string): string | undefined {
-  if (text.length > MAX_TEXT_CHARACTERS || CONTROL.test(text)) return undefined
+  if (text.length > MAX_TEXT_CHARACTERS || CONTROL_CHARACTER.test(text)) return undefined
   return text.toWellFormed().trim()
 }
 
@@ -119,7 +121,7 @@ function parseName(text: string): string | undefined {
 }
 
 /** Return what follows the first `?` of a request target. */
-export function findQuery(target: string): string {
+export function getQueryString(target: string): string {
   const start = target.indexOf('?')
   return start === -1 ? '' : target.slice(start + 1)
 }

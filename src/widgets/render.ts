@@ -2,23 +2,23 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
-import type { BoxView, DemoShopView, EmbedView, GridView, MistakeView } from './view-models.ts'
+import type { BoxView, DemoShopView, EmbedView, GridView, ErrorPageView } from './view-models.ts'
 
 /** Views to strings. Every method is pure and synchronous; the templates were read and compiled before. */
 export type Renderer = ReturnType<typeof createRenderer>
 
 /** Templates by name, which render and include each other as `@` and the name. The catalog service has some of its own. */
-const PAGES = ['demo-shop', 'embed', 'fragment', 'gallery', 'mistake', 'studio']
-const PARTS = (
-  'box cost deal go grid honesty links picture price state offers-button offers-list offers-table ' +
-  'studio-deals studio-fields studio-health studio-preview studio-snippets studio-why'
+const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'studio']
+const PARTIAL_TEMPLATES = (
+  'box cost deal grid links notices picture price shop-link state offers-button offers-list offers-table ' +
+  'studio-deals studio-fields studio-health studio-preview studio-snippets studio-explanation'
 ).split(' ')
 
 /** Read and compile every template, once. @throws Error when one is missing or does not compile. */
 export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
   const eta = new Templates({ autoEscape: true, rmWhitespace: true, useWith: false })
-  for (const name of PAGES) eta.load(viewsFolder, name)
-  for (const name of PARTS) eta.load(join(viewsFolder, 'partials'), name)
+  for (const name of PAGE_TEMPLATES) eta.load(viewsFolder, name)
+  for (const name of PARTIAL_TEMPLATES) eta.load(join(viewsFolder, 'partials'), name)
   return {
     /** A fragment: first byte `<`, no document tags. */
     renderBox(view: BoxView): string {
@@ -31,7 +31,7 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
     /** A whole document. `view.body` is put in as it is: it must come from `renderBox` or `renderGrid`, or be empty. */
     renderEmbed: (view: EmbedView): string => eta.render('@embed', view),
     /** A whole document. */
-    renderMistake: (view: MistakeView): string => eta.render('@mistake', view),
+    renderErrorPage: (view: ErrorPageView): string => eta.render('@error-page', view),
     /** A whole document, of a `StudioView` of the studio. */
     renderStudio: (view: object): string => eta.render('@studio', view),
     /** A whole document, of a `GalleryView`; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */

@@ -1,6 +1,6 @@
 import type { toGridView } from './deals.ts'
 import type { CommonOptions } from './options.ts'
-import type { toFrame, toHonesty } from './presentation.ts'
+import type { toWrapperView, toNoticesView } from './view-parts.ts'
 import type { toBoxView } from './where-to-buy.ts'
 
 /**
@@ -9,8 +9,8 @@ import type { toBoxView } from './where-to-buy.ts'
  */
 
 /** How the outside of a fragment looks and where its styles are. */
-export type Frame = ReturnType<typeof toFrame>
-export type HonestyView = ReturnType<typeof toHonesty>
+export type WrapperView = ReturnType<typeof toWrapperView>
+export type NoticesView = ReturnType<typeof toNoticesView>
 export type BoxView = NonNullable<ReturnType<typeof toBoxView>>
 export type OfferView = BoxView['offers'][number]
 export type GridView = NonNullable<ReturnType<typeof toGridView>>
@@ -26,17 +26,17 @@ export type EmbedView = Readonly<{
   /** Why nothing is shown, for the author of the page; `null` where something is. */
   reason: string | null
   /** Is that a mistake of theirs, such as an invalid GTIN, or a failure of ours? */
-  isFault: boolean
+  isFailure: boolean
   frameScript: string
   /** Where the links of a sandboxed frame lead, up to their `go`; `null` where it has none. */
-  goUrl: string | null
+  redirectBaseUrl: string | null
   /** Addresses of the oEmbed answers for this document; `null` where it stands for a mistake. */
   discovery: Readonly<{ json: string; xml: string }> | null
   body: string
 }>
 
 /** A short readable page for a mistake in an address. In a frame, `frameScript` folds it and tells the console why. */
-export type MistakeView = Readonly<{
+export type ErrorPageView = Readonly<{
   title: string
   message: string
   styles: readonly string[]

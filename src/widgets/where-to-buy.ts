@@ -1,10 +1,10 @@
 import type { Product } from '../catalog/contract.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { formatCount } from './format.ts'
-import { findSpeech } from './locales/index.ts'
-import { selectOffers } from './offer-choice.ts'
+import { getLocalization } from './locales/index.ts'
+import { selectOffers } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
-import { type Presentation, isPriceShown, toFrame, toHonesty, toOfferView } from './presentation.ts'
+import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
 import { toSchema } from './schema.ts'
 
 /**
@@ -14,40 +14,40 @@ import { toSchema } from './schema.ts'
 export function toBoxView(
   { product, asOfMs }: Readonly<{ product: Product; asOfMs: number }>,
   options: BoxOptions,
-  presentation: Presentation,
+  viewContext: ViewContext,
 ) {
   const offers = selectOffers(product.offers, options)
   if (offers.length === 0) return undefined
   const { title, brand, images, gtin } = product
-  const speech = findSpeech(options.locale)
-  const { messages, words } = speech
-  const isPriced = isPriceShown(asOfMs, presentation)
+  const localization = getLocalization(options.locale)
+  const { messages, texts } = localization
+  const isPriced = isPriceShown(asOfMs, viewContext)
   const inStockCount = offers.filter((offer) => isInStock(offer)).length
   const rows = offers.map((offer, index) => ({
     isBest: index === 0 && isPriced && inStockCount > 1,
-    linkText: words.toShop,
-    ...toOfferView(offer, { gtin, isPriced, speech, surface: presentation.surface }),
+    linkText: texts.toShop,
+    ...toOfferView(offer, { gtin, isPriced, localization, surface: viewContext.surface }),
   }))
   const more = rows.slice(options.limit)
   return {
-    frame: toFrame(options, speech, presentation),
+    wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
     /** Accessible name of the whole: `Where to buy Lumen Arc`. */
-    label: messages.nameBox({ title }),
-    heading: words.boxHeading,
+    label: messages.formatBoxLabel({ title }),
+    heading: texts.boxHeading,
     title,
     brand,
     imageUrl: images[0] ?? null,
-    bestLabel: words.bestPrice,
-    columns: words.columns,
+    bestLabel: texts.bestPrice,
+    columns: texts.columns,
     offers: rows.slice(0, options.limit),
     /** Folded offers; empty when all are shown. */
     more,
-    moreLabel: messages.countMoreShops({
+    moreLabel: messages.formatMoreShops({
       count: more.length,
-      shown: formatCount(more.length, speech.locale),
+      shown: formatCount(more.length, localization.locale),
     }),
-    honesty: toHonesty(asOfMs, words.boxOrder, speech, presentation),
+    notices: toNoticesView(asOfMs, texts.boxOrder, localization, viewContext),
     /** JSON-LD; `null` without `markup=schema`. */
     schema: options.markup === 'schema' && isPriced ? toSchema(product, offers) : null,
   }

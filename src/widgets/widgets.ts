@@ -6,14 +6,14 @@ import type { CacheStatus, Cached } from '../freshness/age.ts'
 import type { ChannelSource } from '../freshness/channels.ts'
 import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
-import { findGtin } from '../offers/gtin.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 import { compareForBox } from '../offers/ranking.ts'
 import { type AddressParsers, type BoxAddress, type GridAddress, createAddressParsers } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
-import { GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
+import { CHANNEL_GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
 import type { OptionDefaults, Surface } from './options.ts'
 import { parseLocale } from './parameters.ts'
-import { type Presentation, computeOfferId, isPriceShown } from './presentation.ts'
+import { type ViewContext, computeOfferId, isPriceShown } from './view-parts.ts'
 import type { BoxView, GridView } from './view-models.ts'
 import { toBoxView } from './where-to-buy.ts'
 
@@ -34,7 +34,7 @@ export type Widget<View> = Readonly<{
   oldestPriceMs: number | null
   status: CacheStatus
   /** Until when, Unix milliseconds, the address has this very widget; 0: the next request has to look again. */
-  currentUntilMs: number
+  validUntilMs: number
 }>
 
 /** Both widgets as data to views. */
@@ -45,9 +45,7 @@ export type Widgets = AddressParsers &
     /** `visitor`: who waits, such as an IP address, so that one visitor cannot keep others from reading grids. */
     getGrid(address: GridAddress, visitor: string): Promise<Widget<GridView>>
     /** Find an offer by its id, the best where several have it; `undefined` when it is gone. */
-    findOffer(
-      wanted: Readonly<{ channelId: string; gtin: string; offerId: string }>,
-    ): Promise<Offer | undefined>
+    findOffer(key: Readonly<{ channelId: string; gtin: string; offerId: string }>): Promise<Offer | undefined>
     defaults: OptionDefaults
   }>
 
@@ -71,11 +69,11 @@ export function createWidgets(details: WidgetDetails): Widgets {
     defaults,
     getBox: (address) => getBox(details, defaults, address),
     getGrid: (address, visitor) => getGrid(details, defaults, { address, visitor }),
-    findOffer: (wanted) => findOffer(details, wanted),
+    findOffer: (key) => findOffer(details, key),
   }
 }
 
-function present(details: WidgetDetails, surface: Surface): Presentation {
+function createViewContext(details: WidgetDetails, surface: Surface): ViewContext {
   return {
     publicUrl: details.publicUrl,
     stylePath: details.stylePath,
@@ -87,7 +85,7 @@ function present(details: WidgetDetails, surface: Surface): Presentation {
 }
 
 /** A widget changes when the oldest price in it grows too old to be shown. */
-function limitByPrice({ config }: WidgetDetails, untilMs: number, oldestPriceMs: number | null): number {
+function limitToPriceAge({ config }: WidgetDetails, untilMs: number, oldestPriceMs: number | null): number {
   if (oldestPriceMs === null) return untilMs
   return Math.min(untilMs, oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1)
 }
@@ -96,7 +94,7 @@ function limitByPrice({ config }: WidgetDetails, untilMs: number, oldestPriceMs:
 const DIGEST_CHARACTERS = 27
 
 /** `state`: what the view depends on beside its data, such as the age of its prices. */
-function digestOf(
+function createDigestFunction(
   state: readonly (string | number | boolean)[],
   data: unknown,
 ): Widget<unknown>['computeDigest'] {
@@ -114,33 +112,33 @@ async function getBox(
 ): Promise<Widget<BoxView>> {
   const { gtin, options } = address
   // One deadline for both: the list of channels may have taken its part of it.
-  const patientUntilMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
+  const deadlineMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
   const {
     value: product,
     asOfMs,
     status,
-    currentUntilMs,
-  } = isGone ? toHidden(details, null) : await details.products.getProduct(channel.id, gtin, patientUntilMs)
-  const presentation = present(details, address.surface)
-  const isShown = isPriceShown(asOfMs, presentation)
+    validUntilMs,
+  } = isGone ? toEmptyResult(details, null) : await details.products.getProduct(channel.id, gtin, deadlineMs)
+  const viewContext = createViewContext(details, address.surface)
+  const isShown = isPriceShown(asOfMs, viewContext)
   const oldestPriceMs = isShown && product !== null ? asOfMs : null
   return {
     kind: 'where-to-buy',
     address,
-    computeDigest: digestOf(
-      [isGone ? 'gone' : asOfMs, isShown, isFuture(asOfMs, presentation.nowMs)],
+    computeDigest: createDigestFunction(
+      [isGone ? 'gone' : asOfMs, isShown, isFuture(asOfMs, viewContext.nowMs)],
       product,
     ),
     get hiddenReason() {
-      return isGone ? GONE_REASON : explainHiddenBox(gtin, product, { options, defaults })
+      return isGone ? CHANNEL_GONE_REASON : explainHiddenBox(gtin, product, { options, defaults })
     },
-    getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, presentation)),
+    getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, viewContext)),
     channel,
     asOfMs,
     oldestPriceMs,
     status,
-    currentUntilMs: limitByPrice(details, currentUntilMs, oldestPriceMs),
+    validUntilMs: limitToPriceAge(details, validUntilMs, oldestPriceMs),
   }
 }
 
@@ -148,14 +146,14 @@ async function findOffer(
   { channels, products, clock, config }: WidgetDetails,
   { channelId, gtin, offerId }: Readonly<{ channelId: string; gtin: string; offerId: string }>,
 ): Promise<Offer | undefined> {
-  const padded = findGtin(gtin)
-  if (padded === undefined) return undefined
-  const patientUntilMs = clock.nowMs() + config.freshness.visitorTimeoutMs
+  const paddedGtin = normalizeGtin(gtin)
+  if (paddedGtin === undefined) return undefined
+  const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   const { channel, isGone } = await channels.getChannel(channelId.toLowerCase())
   if (isGone) return undefined
-  const { value: product } = await products.getProduct(channel.id, padded, patientUntilMs)
-  const same = product?.offers.filter((offer) => computeOfferId(offer) === offerId) ?? []
-  return same.sort(compareForBox)[0]
+  const { value: product } = await products.getProduct(channel.id, paddedGtin, deadlineMs)
+  const matches = product?.offers.filter((offer) => computeOfferId(offer) === offerId) ?? []
+  return matches.sort(compareForBox)[0]
 }
 
 async function getGrid(
@@ -165,42 +163,42 @@ async function getGrid(
 ): Promise<Widget<GridView>> {
   const { options, surface } = address
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
-  const { value, asOfMs, status, currentUntilMs } = isGone
-    ? toHidden(details, NO_DEALS)
+  const { value, asOfMs, status, validUntilMs } = isGone
+    ? toEmptyResult(details, NO_DEALS)
     : await details.deals.getDeals({ visitor, query: toDealQuery(channel.id, options.currency, options) })
-  const presentation = present(details, surface)
-  const priced = value.deals.filter((deal) => isPriceShown(deal.asOfMs, presentation))
-  const oldestPriceMs = priced.length === 0 ? null : Math.min(...priced.map((deal) => deal.asOfMs))
+  const viewContext = createViewContext(details, surface)
+  const pricedDeals = value.deals.filter((deal) => isPriceShown(deal.asOfMs, viewContext))
+  const oldestPriceMs = pricedDeals.length === 0 ? null : Math.min(...pricedDeals.map((deal) => deal.asOfMs))
   const checkedAtMs = oldestPriceMs ?? asOfMs
   const pages =
     surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
   return {
     kind: 'deals',
     address,
-    computeDigest: digestOf(
+    computeDigest: createDigestFunction(
       [
         isGone ? 'gone' : checkedAtMs,
-        isFuture(checkedAtMs, presentation.nowMs),
+        isFuture(checkedAtMs, viewContext.nowMs),
         value.hasNext,
-        ...value.deals.map((deal) => priced.includes(deal)),
+        ...value.deals.map((deal) => pricedDeals.includes(deal)),
       ],
       value.deals,
     ),
     get hiddenReason() {
-      return isGone ? GONE_REASON : explainHiddenGrid(options, defaults)
+      return isGone ? CHANNEL_GONE_REASON : explainHiddenGrid(options, defaults)
     },
-    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { presentation, pages }),
+    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { viewContext, pages }),
     channel,
     asOfMs,
     oldestPriceMs,
     status,
-    currentUntilMs: limitByPrice(details, currentUntilMs, oldestPriceMs),
+    validUntilMs: limitToPriceAge(details, validUntilMs, oldestPriceMs),
   }
 }
 
 /** A channel that has gone is not looked up: its copy is older than it may be shown. */
-function toHidden<T>({ clock }: WidgetDetails, value: T): Cached<T> {
-  return { value, asOfMs: clock.nowMs(), status: 'hit', currentUntilMs: 0 }
+function toEmptyResult<T>({ clock }: WidgetDetails, value: T): Cached<T> {
+  return { value, asOfMs: clock.nowMs(), status: 'hit', validUntilMs: 0 }
 }
 
 const NO_DEALS: DealPage = { deals: [], hasNext: false }

@@ -8,11 +8,11 @@ import {
   GRID,
   GRID_EMBED,
   GTIN,
-  makeSale,
+  makeProductOnSale,
   startHarness,
-  startStocked,
-  visit,
-} from './visit.ts'
+  startStockedHarness,
+  fetchPath,
+} from './app-client.ts'
 
 const UNSOLD = toGtin(7)
 const BOX_TAGS = `vitrine channel-${CHANNEL_ID} product-${GTIN} box-${CHANNEL_ID}-${GTIN}`
@@ -42,18 +42,18 @@ test.each([
   [BOX_EMBED.replace(GTIN, '50%'), `vitrine channel-${CHANNEL_ID}`],
   [BOX.replace(CHANNEL_ID, 'a%20b').replace(GTIN, 'x'), 'vitrine'],
 ])('%s - first and from memory - carries the tags of what was found', async (path, tags) => {
-  const harness = await startStocked([makeSale()], TAGGED)
+  const harness = await startStockedHarness([makeProductOnSale()], TAGGED)
   for (const turn of ['first', 'second', 'warm']) {
-    const { status, headers } = await visit(harness, path)
+    const { status, headers } = await fetchPath(harness, path)
     expect({ turn, status, tags: headers['surrogate-key'] }).toEqual({ turn, status: 200, tags })
   }
 })
 
 test.each([BOX, BOX_EMBED, GRID])('%s - not modified - carries the tags as well', async (path) => {
-  const harness = await startStocked([makeSale()], TAGGED)
-  const whole = await visit(harness, path)
+  const harness = await startStockedHarness([makeProductOnSale()], TAGGED)
+  const whole = await fetchPath(harness, path)
   for (const turn of ['second', 'warm']) {
-    const known = await visit(harness, path, { 'If-None-Match': whole.headers['etag'] ?? '' })
+    const known = await fetchPath(harness, path, { 'If-None-Match': whole.headers['etag'] ?? '' })
     expect({ turn, status: known.status }).toEqual({ turn, status: 304 })
     expect(known.headers['surrogate-key']).toBe(whole.headers['surrogate-key'])
   }
@@ -62,10 +62,10 @@ test.each([BOX, BOX_EMBED, GRID])('%s - not modified - carries the tags as well'
 const CACHE_TAG_HEADERS: readonly CacheTagHeader[] = ['Surrogate-Key', 'Cache-Tag', 'Edge-Cache-Tag', 'xkey']
 
 test.each(CACHE_TAG_HEADERS)('%s - set in small letters - parts its tags as its readers do', async (name) => {
-  const harness = await startStocked([makeSale()], {
+  const harness = await startStockedHarness([makeProductOnSale()], {
     settings: { VITRINE_CACHE_TAG_HEADER: name.toLowerCase() },
   })
-  const { headers } = await visit(harness, BOX)
+  const { headers } = await fetchPath(harness, BOX)
   const separator = name.endsWith('-Tag') ? ',' : ' '
   expect(headers[name.toLowerCase()]).toBe(BOX_TAGS.replaceAll(' ', separator))
   expect(CACHE_TAG_HEADERS.filter((other) => headers[other.toLowerCase()] !== undefined)).toEqual([name])
@@ -73,10 +73,13 @@ test.each(CACHE_TAG_HEADERS)('%s - set in small letters - parts its tags as its 
 
 test('answers that may not be stored - have no tags', async () => {
   const harness = await startHarness(TAGGED)
-  const channels = await visit(harness, BOX.replace(CHANNEL_ID, toUuid('0')))
-  harness.catalog.fault = { matches: /products/, does: (_call, response) => sendJson(response, 500, {}) }
-  const unavailable = await visit(harness, BOX)
-  const mistaken = await visit(harness, `${BOX}?limit=0`)
+  const channels = await fetchPath(harness, BOX.replace(CHANNEL_ID, toUuid('0')))
+  harness.catalog.fault = {
+    pathPattern: /products/,
+    respond: (_call, response) => sendJson(response, 500, {}),
+  }
+  const unavailable = await fetchPath(harness, BOX)
+  const mistaken = await fetchPath(harness, `${BOX}?limit=0`)
   for (const [{ status, headers }, expected] of [
     [channels, 404],
     [unavailable, 200],
@@ -88,17 +91,18 @@ test('answers that may not be stored - have no tags', async () => {
 })
 
 test('nothing set - no answer has any of the headers', async () => {
-  const harness = await startStocked()
+  const harness = await startStockedHarness()
   for (const path of [BOX, BOX, BOX_EMBED, GRID, BOX.replace(GTIN, 'x')]) {
-    const { headers } = await visit(harness, path)
+    const { headers } = await fetchPath(harness, path)
     expect(CACHE_TAG_HEADERS.filter((name) => headers[name.toLowerCase()] !== undefined)).toEqual([])
   }
 })
 
 test('a tagged answer - the rest of its header block - is shared and as without tags', async () => {
-  const plain = await visit(await startStocked(), BOX)
-  const { 'surrogate-key': tags, ...rest } = (await visit(await startStocked([makeSale()], TAGGED), BOX))
-    .headers
+  const plain = await fetchPath(await startStockedHarness(), BOX)
+  const { 'surrogate-key': tags, ...rest } = (
+    await fetchPath(await startStockedHarness([makeProductOnSale()], TAGGED), BOX)
+  ).headers
   expect(tags).toBe(BOX_TAGS)
   expect(Object.keys(rest)).toEqual(Object.keys(plain.headers))
 })

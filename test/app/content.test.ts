@@ -9,19 +9,19 @@ import {
   getAttribute,
   listElements,
   listRows,
-  makeSale,
-  readText,
+  makeProductOnSale,
+  readVisibleText,
   startHarness,
-  startStocked,
-  stock,
-  visit,
-} from './visit.ts'
+  startStockedHarness,
+  stockCatalog,
+  fetchPath,
+} from './app-client.ts'
 
 const PATHS = [BOX, BOX_EMBED, GRID, GRID_EMBED]
 const LINK = 'https://links.example/c?shop=kopje'
 
-function breakCatalog(harness: Harness): void {
-  harness.catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(500).end() }
+function failCatalog(harness: Harness): void {
+  harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(500).end() }
 }
 
 const offer = (name: string, over: object): ReturnType<typeof makeWireOffer> =>
@@ -34,8 +34,8 @@ const offer = (name: string, over: object): ReturnType<typeof makeWireOffer> =>
 /** The pictures of a box whose product has these. */
 const show = async (urls: readonly string[]): Promise<string[]> => {
   const harness = await startHarness()
-  await stock(harness, [makeSale({ images: urls.map((url) => ({ url })) })])
-  const elements = listElements((await visit(harness, BOX)).text)
+  await stockCatalog(harness, [makeProductOnSale({ images: urls.map((url) => ({ url })) })])
+  const elements = listElements((await fetchPath(harness, BOX)).text)
   return elements.filter(({ tagName }) => tagName === 'img').map((image) => getAttribute(image, 'src'))
 }
 
@@ -43,24 +43,24 @@ describe('prices that are too old', () => {
   const settings = { VITRINE_PRICE_MAX_AGE_SECONDS: '7200' }
 
   test.each(PATHS)('%s - "See price at shop", the link stays', async (path) => {
-    const harness = await startStocked(undefined, { settings })
-    breakCatalog(harness)
+    const harness = await startStockedHarness(undefined, { settings })
+    failCatalog(harness)
     harness.clock.advance(7_200_000)
-    expect(readText((await visit(harness, path)).text)).toContain('€49.90')
+    expect(readVisibleText((await fetchPath(harness, path)).text)).toContain('€49.90')
     harness.clock.advance(1)
-    const { text, headers } = await visit(harness, path)
-    expect(readText(text)).toContain('See price at shop')
+    const { text, headers } = await fetchPath(harness, path)
+    expect(readVisibleText(text)).toContain('See price at shop')
     expect(text).not.toMatch(/49[.,]90|99[.,]80|−50/)
     expect(text).toContain(`href="${LINK}"`)
     expect(headers['vitrine-state']).toBe('shown')
   })
 
   test('markup=schema - no JSON-LD with it', async () => {
-    const harness = await startStocked(undefined, { settings })
-    breakCatalog(harness)
-    expect((await visit(harness, `${BOX}?markup=schema`)).text).toContain('ld+json')
+    const harness = await startStockedHarness(undefined, { settings })
+    failCatalog(harness)
+    expect((await fetchPath(harness, `${BOX}?markup=schema`)).text).toContain('ld+json')
     harness.clock.advance(7_200_001)
-    expect((await visit(harness, `${BOX}?markup=schema`)).text).not.toContain('ld+json')
+    expect((await fetchPath(harness, `${BOX}?markup=schema`)).text).not.toContain('ld+json')
   })
 
   test.each([
@@ -71,11 +71,11 @@ describe('prices that are too old', () => {
   ])(
     '%i seconds old - caches may go on for what is left of the price',
     async (ageSeconds, revalidate, onError) => {
-      const harness = await startStocked(undefined, { settings })
-      breakCatalog(harness)
+      const harness = await startStockedHarness(undefined, { settings })
+      failCatalog(harness)
       harness.clock.advance(ageSeconds * 1_000)
       for (const path of PATHS) {
-        expect((await visit(harness, path)).headers['cache-control']).toMatch(
+        expect((await fetchPath(harness, path)).headers['cache-control']).toMatch(
           new RegExp(`, stale-while-revalidate=${revalidate}, stale-if-error=${onError}$`),
         )
       }
@@ -85,7 +85,7 @@ describe('prices that are too old', () => {
 
 describe('honesty', () => {
   test.each(PATHS)('%s - date, disclosure, order, shipping and coverage are said', async (path) => {
-    const text = readText((await visit(await startStocked(), path)).text)
+    const text = readVisibleText((await fetchPath(await startStockedHarness(), path)).text)
     expect(text).toContain('Prices checked on Nov 21, 2026, 12:00 PM UTC')
     expect(text).toContain('We may earn a commission')
     expect(text).toMatch(/In stock first, then by price|Largest discount first/)
@@ -94,10 +94,12 @@ describe('honesty', () => {
   })
 
   test.each(PATHS)('%s, VITRINE_DISCLOSURE - off takes it away, a text replaces it', async (path) => {
-    const off = await startStocked(undefined, { settings: { VITRINE_DISCLOSURE: 'off' } })
-    expect(readText((await visit(off, path)).text)).not.toContain('commission')
-    const own = await startStocked(undefined, { settings: { VITRINE_DISCLOSURE: 'Advert: <b>we earn</b>' } })
-    const text = readText((await visit(own, path)).text)
+    const off = await startStockedHarness(undefined, { settings: { VITRINE_DISCLOSURE: 'off' } })
+    expect(readVisibleText((await fetchPath(off, path)).text)).not.toContain('commission')
+    const own = await startStockedHarness(undefined, {
+      settings: { VITRINE_DISCLOSURE: 'Advert: <b>we earn</b>' },
+    })
+    const text = readVisibleText((await fetchPath(own, path)).text)
     expect(text).toContain('Advert: <b>we earn</b>')
     expect(text).not.toContain('commission')
   })
@@ -110,14 +112,14 @@ describe('what is shown (product.md, section 4)', () => {
       offer('KOPJE', { price: '8.00', network: 'a', affiliate_url: 'https://links.example/best' }),
       offer('kopje', { price: '1.00', network: 'c', availability: 'out_of_stock' }),
     ]
-    const { text } = await visit(await startStocked([makeWireProduct({ offers })]), BOX)
+    const { text } = await fetchPath(await startStockedHarness([makeWireProduct({ offers })]), BOX)
     expect(listRows(text)).toEqual(['KOPJE'])
     expect(text).toContain('https://links.example/best')
   })
 
   test('equal prices - go by merchant without case, then by network', async () => {
     const offers = ['b', 'A', 'c'].map((name) => offer(name, {}))
-    const { text } = await visit(await startStocked([makeWireProduct({ offers })]), BOX)
+    const { text } = await fetchPath(await startStockedHarness([makeWireProduct({ offers })]), BOX)
     expect(listRows(text)).toEqual(['A', 'b', 'c'])
   })
 
@@ -129,9 +131,9 @@ describe('what is shown (product.md, section 4)', () => {
       offer('huge', { price: '999999999999.9999' }),
       offer('short', { price: '0.3' }),
     ]
-    const { text } = await visit(await startStocked([makeWireProduct({ offers })]), BOX)
+    const { text } = await fetchPath(await startStockedHarness([makeWireProduct({ offers })]), BOX)
     expect(listRows(text)).toEqual(['short', 'long', 'nine', 'ten', 'huge'])
-    expect(readText(text)).toContain('€999,999,999,999.9999')
+    expect(readVisibleText(text)).toContain('€999,999,999,999.9999')
   })
 
   test('malformed offers - are dropped and counted; the rest of the product is served', async () => {
@@ -147,10 +149,10 @@ describe('what is shown (product.md, section 4)', () => {
       offer('link', { affiliate_url: 'https://user:pass@links.example/x' }),
       offer('', {}),
     ]
-    const harness = await startStocked([makeWireProduct({ offers })])
-    const { text } = await visit(harness, BOX)
+    const harness = await startStockedHarness([makeWireProduct({ offers })])
+    const { text } = await fetchPath(harness, BOX)
     expect(listRows(text)).toEqual(['good'])
-    expect(readText(text)).toContain('Availability: see shop')
+    expect(readVisibleText(text)).toContain('Availability: see shop')
     const { drops } = await harness.context.store.getCopyState(CHANNEL_ID)
     expect(drops).toEqual({ price: 5, link: 3, merchant: 1 })
   })
@@ -158,9 +160,11 @@ describe('what is shown (product.md, section 4)', () => {
   test('links - unchanged, with rel and target', async () => {
     const link = 'HTTP://Links.example:80/a//b?q=%7e&x=ä&y[]=1#frag'
     const offers = [offer('Kopje', { affiliate_url: link, old_price: '99.00' })]
-    const harness = await startStocked([makeWireProduct({ offers })])
+    const harness = await startStockedHarness([makeWireProduct({ offers })])
     for (const path of PATHS) {
-      const links = listElements((await visit(harness, path)).text).filter(({ tagName }) => tagName === 'a')
+      const links = listElements((await fetchPath(harness, path)).text).filter(
+        ({ tagName }) => tagName === 'a',
+      )
       expect(links.length).toBeGreaterThan(0)
       for (const element of links) {
         expect(getAttribute(element, 'href')).toBe(link)
@@ -179,9 +183,11 @@ describe('what is shown (product.md, section 4)', () => {
 
   test('on sale - only with a former price above the price', async () => {
     for (const oldPrice of ['49.90', '49.9', '10.00', '0', 'x']) {
-      const harness = await startStocked([makeSale({ offers: [offer('Kopje', { old_price: oldPrice })] })])
-      expect((await visit(harness, GRID)).headers['vitrine-state']).toBe('hidden')
-      expect((await visit(harness, BOX)).text).not.toContain('<s>')
+      const harness = await startStockedHarness([
+        makeProductOnSale({ offers: [offer('Kopje', { old_price: oldPrice })] }),
+      ])
+      expect((await fetchPath(harness, GRID)).headers['vitrine-state']).toBe('hidden')
+      expect((await fetchPath(harness, BOX)).text).not.toContain('<s>')
     }
   })
 
@@ -192,8 +198,8 @@ describe('what is shown (product.md, section 4)', () => {
       offer('best', { price: '50.00', old_price: '100.00' }),
       offer('out of stock', { price: '1.00', old_price: '100.00', availability: 'no' }),
     ]
-    const { text } = await visit(await startStocked([makeSale({ offers })]), GRID)
-    expect(readText(text)).toContain('at best')
+    const { text } = await fetchPath(await startStockedHarness([makeProductOnSale({ offers })]), GRID)
+    expect(readVisibleText(text)).toContain('at best')
     expect(listRows(text)).toHaveLength(1)
   })
 })

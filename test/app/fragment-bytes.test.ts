@@ -6,8 +6,16 @@ import request from 'supertest'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
-import { BOX, BOX_EMBED, GRID, GRID_EMBED, startHarness, startStocked, visit } from './visit.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GRID,
+  GRID_EMBED,
+  startHarness,
+  startStockedHarness,
+  fetchPath,
+} from './app-client.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const HIDDEN = `${BOX}?merchant=nobody`
 const INVALID = `/fragments/${CHANNEL_ID}/where-to-buy/abc`
@@ -65,7 +73,7 @@ const fill = (length: number): string => `${BOX}?x=`.padEnd(length, 'x')
 
 /** What a page that includes the fragment depends on. */
 async function readWhole(harness: Harness, path: string, sent: Record<string, string>): Promise<unknown> {
-  const seen = await visit(harness, path, sent)
+  const seen = await fetchPath(harness, path, sent)
   const { date: _, connection: __, 'keep-alive': ___, ...rest } = seen.headers
   return { status: seen.status, rest, body: seen.body.toString('base64') }
 }
@@ -74,14 +82,14 @@ describe('fragments', () => {
   test.each([BOX, GRID, HIDDEN, INVALID, MISTAKE, '/fragments/nothing'])(
     '%s, any request headers - the same bytes and the same headers',
     async (path) => {
-      const harness = await startStocked()
+      const harness = await startStockedHarness()
       const plain = await readWhole(harness, path, {})
       await fc.assert(
         fc.asyncProperty(headers, async (sent) => {
           const given = Object.entries(sent).filter(([, value]) => value !== undefined)
           expect(await readWhole(harness, path, Object.fromEntries(given))).toEqual(plain)
         }),
-        { numRuns: toRuns(60) },
+        { numRuns: toRunCount(60) },
       )
     },
   )
@@ -89,7 +97,7 @@ describe('fragments', () => {
   test.each([BOX, GRID, HIDDEN, INVALID, MISTAKE, '/fragments/nothing'])(
     '%s - exact length, no header that depends on the visitor',
     async (path) => {
-      const seen = await visit(await startStocked(), path, { 'Accept-Encoding': 'br, gzip' })
+      const seen = await fetchPath(await startStockedHarness(), path, { 'Accept-Encoding': 'br, gzip' })
       expect(Object.keys(seen.headers).filter((name) => FORBIDDEN.has(name))).toEqual([])
       expect(seen.headers).toMatchObject({
         'content-type': 'text/html; charset=utf-8',
@@ -104,7 +112,7 @@ describe('fragments', () => {
   )
 
   test.each(['1.0', '1.1'])('HTTP/%s - not chunked, with its length', async (version) => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const server = createServer(harness.app).listen(0, '127.0.0.1')
     await once(server, 'listening')
     onTestFinished(() => void server.close())
@@ -125,8 +133,8 @@ describe('methods', () => {
   test.each([BOX, GRID, BOX_EMBED, GRID_EMBED, INVALID, MISTAKE, '/healthz', '/embed.js'])(
     'HEAD %s - the headers of GET without a body',
     async (path) => {
-      const { app } = await startStocked()
-      const got = await visit({ app }, path)
+      const { app } = await startStockedHarness()
+      const got = await fetchPath({ app }, path)
       const asked = await request(app).head(path).set('Accept-Encoding', 'identity')
       const { date: _, ...gotHeaders } = got.headers
       const { date: __, ...askedHeaders } = asked.headers as Record<string, string>
@@ -157,9 +165,9 @@ describe('methods', () => {
   )
 
   test('address of 2,048 characters - is answered; a longer one - is 414', async () => {
-    const harness = await startStocked()
-    expect((await visit(harness, fill(2_048))).status).toBe(200)
-    const refused = await visit(harness, fill(2_049))
+    const harness = await startStockedHarness()
+    expect((await fetchPath(harness, fill(2_048))).status).toBe(200)
+    const refused = await fetchPath(harness, fill(2_049))
     expect(refused.status).toBe(414)
     expect(refused.headers['vitrine-state']).toBe('invalid')
     expect(refused.text).toMatch(/^<!-- Vitrine: .+ -->$/)
@@ -170,14 +178,14 @@ describe('frames', () => {
   test.each([BOX_EMBED, GRID_EMBED])(
     '%s - compressed as the browser likes, under one validator',
     async (path) => {
-      const harness = await startStocked()
-      const plain = await visit(harness, path)
+      const harness = await startStockedHarness()
+      const plain = await fetchPath(harness, path)
       for (const [accepted, encoding] of [
         ['gzip, deflate, br, zstd', 'br'],
         ['gzip', 'gzip'],
         ['br;q=0, gzip', 'gzip'],
       ] as const) {
-        const seen = await visit(harness, path, { 'Accept-Encoding': accepted })
+        const seen = await fetchPath(harness, path, { 'Accept-Encoding': accepted })
         expect(seen.headers).toMatchObject({ 'content-encoding': encoding, vary: 'Accept-Encoding' })
         expect(seen.headers['etag']).toBe(plain.headers['etag'])
         expect(Number(seen.headers['content-length'])).toBeLessThan(plain.body.length)

@@ -3,7 +3,14 @@ import type { WireProduct } from '../../src/catalog/contract.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
-import { getAttribute, listElements, readText, startHarness, stock, visit } from './visit.ts'
+import {
+  getAttribute,
+  listElements,
+  readVisibleText,
+  startHarness,
+  stockCatalog,
+  fetchPath,
+} from './app-client.ts'
 
 const GTIN = toGtin(1)
 const SURFACES = [
@@ -92,17 +99,17 @@ const UNWANTED = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u
 
 /** What is wrong with any surface over these products; nothing, if all is well. */
 async function listFaults(products: readonly WireProduct[]): Promise<string[]> {
-  await stock(harness, products)
+  await stockCatalog(harness, products)
   const faults: string[] = []
   for (const path of SURFACES) {
     const headers = path.startsWith('/studio') ? ADMIN : {}
-    const { status, text } = await visit(harness, path, headers)
+    const { status, text } = await fetchPath(harness, path, headers)
     const found = [
       ...(status === 200 ? [] : [`status ${status}`]),
       ...listDangers(text, listOwnScripts()),
       ...(/<\?|<!--#|<esi:|<%/.exec(text) ?? []),
       ...(UNWANTED.test(text) ? ['unwanted characters'] : []),
-      ...(/undefined|NaN|\[object/.exec(readText(text)) ?? []),
+      ...(/undefined|NaN|\[object/.exec(readVisibleText(text)) ?? []),
     ]
     faults.push(...found.map((fault) => `${path}: ${fault}`))
   }
@@ -133,16 +140,16 @@ describe('hostile feed', () => {
     const images = [{ url: address }]
     harness.catalog.channels = [{ id: CHANNEL_ID, name: 'Test', kind: 'website', url: address }]
     expect(await listFaults([makeWireProduct({ gtin: GTIN, images, offers: [bad, good] })])).toEqual([])
-    const { text, headers } = await visit(harness, `/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}`)
-    expect(readText(text)).not.toContain('Bad')
+    const { text, headers } = await fetchPath(harness, `/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}`)
+    expect(readVisibleText(text)).not.toContain('Bad')
     expect(headers['content-security-policy']).not.toMatch(/javascript|data:|blob:|file:/)
   })
 
   test('title of the feed - is shown as it is written', async () => {
     const title = '"><script>alert(1)</script>'
-    await stock(harness, [makeWireProduct({ gtin: GTIN, title })])
-    const { text } = await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}?markup=schema`)
-    expect(readText(text)).toContain(title)
+    await stockCatalog(harness, [makeWireProduct({ gtin: GTIN, title })])
+    const { text } = await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}?markup=schema`)
+    expect(readVisibleText(text)).toContain(title)
     const json = /<script type="application\/ld\+json">(.*?)<\/script>/s.exec(text)?.[1] ?? ''
     expect(JSON.parse(json)).toMatchObject({ name: title })
   })
@@ -150,13 +157,13 @@ describe('hostile feed', () => {
   test('endless title and merchant - are cut', async () => {
     const long = 'x'.repeat(100_000)
     const offers = [makeWireOffer({ merchant: { name: long } })]
-    await stock(harness, [makeWireProduct({ gtin: GTIN, title: long, brand: long, offers })])
-    const { body } = await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`)
+    await stockCatalog(harness, [makeWireProduct({ gtin: GTIN, title: long, brand: long, offers })])
+    const { body } = await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`)
     expect(body.length).toBeLessThan(10_000)
   })
 
   test('studio, hostile query - stays text', async () => {
-    await stock(harness, [makeWireProduct({ gtin: GTIN })])
+    await stockCatalog(harness, [makeWireProduct({ gtin: GTIN })])
     for (const text of TEXTS) {
       const value = encodeURIComponent(text.toWellFormed())
       const asked = ['find', 'gtin', 'channel', 'tab', 'theme', 'locale', 'limit', 'merchant', 'accent']
@@ -165,7 +172,7 @@ describe('hostile feed', () => {
         ...['q', 'brand', 'max_price', 'exclude', 'gtin'].map((name) => `tab=deals&${name}=${value}`),
       ]
       for (const query of queries) {
-        const seen = await visit(harness, `/studio?${query}`, ADMIN)
+        const seen = await fetchPath(harness, `/studio?${query}`, ADMIN)
         expect([query, seen.status]).toEqual([query, 200])
         expect([query, ...listDangers(seen.text, listOwnScripts())]).toEqual([query])
       }

@@ -6,22 +6,25 @@ import {
   BOX_EMBED,
   GRID_EMBED,
   GTIN,
-  type Seen,
+  type TestResponse,
   getAttribute,
   listElements,
   startHarness,
-  startStocked,
-  visit,
-} from './visit.ts'
+  startStockedHarness,
+  fetchPath,
+} from './app-client.ts'
 
 const SERVER = 'https://widgets.example'
 
-const ask = (harness: Harness, url: string, more: Readonly<Record<string, string>> = {}): Promise<Seen> =>
-  visit(harness, `/oembed?${new URLSearchParams({ url, ...more }).toString()}`)
+const ask = (
+  harness: Harness,
+  url: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<TestResponse> => fetchPath(harness, `/oembed?${new URLSearchParams({ url, ...more }).toString()}`)
 
-type Answer = Readonly<{ title: string; width: number; height: number; html: string }>
+type OembedJson = Readonly<{ title: string; width: number; height: number; html: string }>
 
-const readJson = (seen: Seen): Answer => JSON.parse(seen.text) as Answer
+const readJson = (seen: TestResponse): OembedJson => JSON.parse(seen.text) as OembedJson
 
 /** The frame of an answer's HTML by its attributes. */
 function readFrame(html: string): Readonly<Record<string, string>> {
@@ -34,7 +37,7 @@ const unescape = (text = ''): string =>
 
 describe('oEmbed', () => {
   test('box - a rich answer: an empty blockquote, then the frame, and no price', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const seen = await ask(harness, SERVER + BOX_EMBED)
     expect(seen.status).toBe(200)
     expect(seen.headers).toMatchObject({
@@ -66,7 +69,7 @@ describe('oEmbed', () => {
   })
 
   test('options of the address - stay in one order, campaign tags and defaults do not', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const seen = await ask(
       harness,
       `${SERVER}${GRID_EMBED}?utm_source=x&sort=price&limit=12&theme=dark&merchant=A%26B`,
@@ -77,7 +80,7 @@ describe('oEmbed', () => {
   })
 
   test('maxwidth and maxheight - bound the frame', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const answer = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '320', maxheight: '200' }))
     expect(answer).toMatchObject({ width: 320, height: 200 })
     const wide = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '5000', maxheight: '5000' }))
@@ -88,7 +91,7 @@ describe('oEmbed', () => {
 
   test('xml - the same fields, escaped', async () => {
     const title = 'Lamp <b> & "quotes" \'n\' more'
-    const harness = await startStocked([makeWireProduct({ title })])
+    const harness = await startStockedHarness([makeWireProduct({ title })])
     const seen = await ask(harness, SERVER + BOX_EMBED, { format: 'xml' })
     expect(seen.headers['content-type']).toBe('text/xml; charset=utf-8')
     expect(seen.text).toMatch(
@@ -103,7 +106,7 @@ describe('oEmbed', () => {
   })
 
   test('xml - well-formed whatever the title holds', async () => {
-    const harness = await startStocked([
+    const harness = await startStockedHarness([
       makeWireProduct({ title: 'Lamp\ufffe\uffffX\u0000\u{1ffff}\ufdd0 Y' }),
     ])
     const seen = await ask(harness, SERVER + BOX_EMBED, { format: 'xml' })
@@ -113,7 +116,7 @@ describe('oEmbed', () => {
   })
 
   test('nobody sells it now - the frame all the same: it may be sold tomorrow', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const embed = BOX_EMBED.replace(GTIN, '09521234500005')
     const seen = await ask(harness, SERVER + embed)
     expect(seen.status).toBe(200)
@@ -123,7 +126,7 @@ describe('oEmbed', () => {
 
   test('catalog that cannot say which channels there are - the frame by its one address, kept by nobody', async () => {
     const harness = await startHarness()
-    harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
+    harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
     for (const embed of [BOX_EMBED, GRID_EMBED]) {
       const shouted = embed.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()).replace(GTIN, '9521234567899')
       const seen = await ask(harness, `${SERVER}${shouted}?utm_source=x&isolate=shadow&locale=de&theme=dark`)
@@ -156,7 +159,7 @@ describe('oEmbed', () => {
     ['a bad option', `${SERVER}${BOX_EMBED}?theme=blue`, {}, 404],
     ['broken percent-encoding', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/%ff`, {}, 404],
   ])('%s - says so in one line of plain text', async (...[, url, more, status]) => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const seen = await ask(harness, url, more)
     expect(seen.status).toBe(status)
     expect(seen.headers).toMatchObject({
@@ -170,16 +173,16 @@ describe('oEmbed', () => {
   })
 
   test('url twice - 400: which one is meant', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const url = encodeURIComponent(SERVER + BOX_EMBED)
-    expect((await visit(harness, `/oembed?url=${url}&url=${url}`)).status).toBe(400)
+    expect((await fetchPath(harness, `/oembed?url=${url}&url=${url}`)).status).toBe(400)
   })
 
   test('embed - names both answers in its head, hidden or not, by its one address', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     for (const gtin of [GTIN, '09521234500005']) {
       const path = BOX_EMBED.replace(GTIN, gtin)
-      const { text } = await visit(harness, `${path}?utm_source=x&limit=3`)
+      const { text } = await fetchPath(harness, `${path}?utm_source=x&limit=3`)
       const links = listElements(text).filter((element) => getAttribute(element, 'rel') === 'alternate')
       expect(links.map((link) => getAttribute(link, 'type'))).toEqual([
         'application/json+oembed',
@@ -188,7 +191,7 @@ describe('oEmbed', () => {
       for (const link of links) {
         const href = new URL(getAttribute(link, 'href'))
         expect(href.searchParams.get('url')).toBe(`${SERVER}${path}?limit=3`)
-        const seen = await visit(harness, href.pathname + href.search)
+        const seen = await fetchPath(harness, href.pathname + href.search)
         expect(seen.headers['content-type']).toContain(getAttribute(link, 'type').replace('+oembed', ''))
       }
     }

@@ -12,14 +12,14 @@ import {
   getText,
   listElements,
   listRows,
-  readText,
-  startStocked,
+  readVisibleText,
+  startStockedHarness,
   useWalkedCopy,
-  visit,
-} from './visit.ts'
+  fetchPath,
+} from './app-client.ts'
 
 /** An offer of a shop, with a link of its own. */
-function sell(name: string, price: string, over: Partial<WireOffer> = {}): WireOffer {
+function makeNamedOffer(name: string, price: string, over: Partial<WireOffer> = {}): WireOffer {
   return makeWireOffer({
     merchant: { name },
     price,
@@ -29,11 +29,11 @@ function sell(name: string, price: string, over: Partial<WireOffer> = {}): WireO
 }
 
 const OFFERS = [
-  sell('Dear', '90.00'),
-  sell('Cheap', '10.00'),
-  sell('Gone', '5.00', { availability: 'out_of_stock' }),
-  sell('Dollars', '1.00', { currency: 'USD' }),
-  sell('Middle', '50.5', { old_price: '101' }),
+  makeNamedOffer('Dear', '90.00'),
+  makeNamedOffer('Cheap', '10.00'),
+  makeNamedOffer('Gone', '5.00', { availability: 'out_of_stock' }),
+  makeNamedOffer('Dollars', '1.00', { currency: 'USD' }),
+  makeNamedOffer('Middle', '50.5', { old_price: '101' }),
 ]
 
 /** Products on sale, one attribute of each telling it apart. */
@@ -46,19 +46,19 @@ const DEALS: readonly WireProduct[] = [
     gtin: toGtin(index),
     title,
     brand,
-    offers: [sell('Kopje', price, { old_price: oldPrice })],
+    offers: [makeNamedOffer('Kopje', price, { old_price: oldPrice })],
   }),
 )
 
 describe('box', () => {
   const getHarness = useWalkedCopy([makeWireProduct({ offers: OFFERS })])
   const ask = async (query: string, path = BOX): Promise<string> =>
-    (await visit(getHarness(), `${path}?${query}`)).text
+    (await fetchPath(getHarness(), `${path}?${query}`)).text
   const listShops = async (query: string): Promise<string[]> => listRows(await ask(query))
 
   test('no options - the currency of most offers, in stock first, then by price', async () => {
     expect(await listShops('')).toEqual(['Cheap', 'Middle', 'Dear', 'Gone'])
-    expect(readText(await ask(''))).toContain('In stock first, then by price')
+    expect(readVisibleText(await ask(''))).toContain('In stock first, then by price')
   })
 
   test('stock=in - only what is in stock', async () => {
@@ -71,15 +71,15 @@ describe('box', () => {
 
   test('VITRINE_CURRENCY - is the currency of widgets that name none', async () => {
     const settings = { VITRINE_CURRENCY: 'USD' }
-    const harness = await startStocked([makeWireProduct({ offers: OFFERS })], { settings })
-    expect(listRows((await visit(harness, BOX)).text)).toEqual(['Dollars'])
-    expect(listRows((await visit(harness, `${BOX}?currency=EUR`)).text)).toContain('Cheap')
+    const harness = await startStockedHarness([makeWireProduct({ offers: OFFERS })], { settings })
+    expect(listRows((await fetchPath(harness, BOX)).text)).toEqual(['Dollars'])
+    expect(listRows((await fetchPath(harness, `${BOX}?currency=EUR`)).text)).toContain('Cheap')
   })
 
   test('currencies at a tie - go by alphabet', async () => {
-    const offers = [sell('Dollars', '1.00', { currency: 'USD' }), sell('Euros', '9.00')]
-    const harness = await startStocked([makeWireProduct({ offers })])
-    expect(listRows((await visit(harness, BOX)).text)).toEqual(['Euros'])
+    const offers = [makeNamedOffer('Dollars', '1.00', { currency: 'USD' }), makeNamedOffer('Euros', '9.00')]
+    const harness = await startStockedHarness([makeWireProduct({ offers })])
+    expect(listRows((await fetchPath(harness, BOX)).text)).toEqual(['Euros'])
   })
 
   test('merchant and exclude - by name without case, repeated', async () => {
@@ -93,7 +93,7 @@ describe('box', () => {
     const details = listElements(html).find(({ tagName }) => tagName === 'details')
     expect(details && getText(details)).toMatch(/^1 more shop Gone/)
     expect(await ask('limit=4')).not.toContain('<details')
-    expect(readText(await ask('limit=1'))).toContain('3 more shops')
+    expect(readVisibleText(await ask('limit=1'))).toContain('3 more shops')
     expect(await listShops('limit=1')).toEqual(['Cheap', 'Middle', 'Dear', 'Gone'])
   })
 
@@ -120,10 +120,10 @@ describe('box', () => {
   test('locale=de - words, prices and dates of it', async () => {
     const html = await ask('locale=de')
     expect(html).toMatch(/lang="de" dir="ltr"/)
-    expect(readText(html)).toContain('10,00 €')
-    expect(readText(html)).toContain('21. Nov. 2026')
-    expect(readText(html)).not.toContain('Where to buy')
-    expect(readText(await ask('locale=de-CH'))).toMatch(/EUR 10\.00|10\.00 €|EUR 10\.00/)
+    expect(readVisibleText(html)).toContain('10,00 €')
+    expect(readVisibleText(html)).toContain('21. Nov. 2026')
+    expect(readVisibleText(html)).not.toContain('Where to buy')
+    expect(readVisibleText(await ask('locale=de-CH'))).toMatch(/EUR 10\.00|10\.00 €|EUR 10\.00/)
   })
 
   test('css=none - no style sheet in a fragment; a frame brings its own all the same', async () => {
@@ -167,7 +167,7 @@ describe('box', () => {
 describe('grid', () => {
   const getHarness = useWalkedCopy([...DEALS, makeWireProduct({ gtin: toGtin(9), title: 'No sale' })])
   const ask = async (query: string, path = GRID): Promise<string> =>
-    (await visit(getHarness(), `${path}?${query}`)).text
+    (await fetchPath(getHarness(), `${path}?${query}`)).text
   const listCards = async (query: string): Promise<string[]> => listRows(await ask(query))
 
   test.each([
@@ -192,7 +192,7 @@ describe('grid', () => {
     ['currency=USD', [], ''],
   ])('%s - %j', async (query, titles, order) => {
     expect(await listCards(query)).toEqual(titles)
-    expect(readText(await ask(query))).toContain(order)
+    expect(readVisibleText(await ask(query))).toContain(order)
   })
 
   test('discount - rounded percentage beside both prices', async () => {
@@ -201,12 +201,12 @@ describe('grid', () => {
   })
 
   test('stock - only what is in stock unless asked otherwise', async () => {
-    const offers = [sell('Kopje', '1.00', { old_price: '2.00', availability: 'preorder' })]
-    const harness = await startStocked([makeWireProduct({ offers, title: 'Later' })])
-    expect(listRows((await visit(harness, GRID)).text)).toEqual([])
-    const any = (await visit(harness, `${GRID}?stock=any`)).text
+    const offers = [makeNamedOffer('Kopje', '1.00', { old_price: '2.00', availability: 'preorder' })]
+    const harness = await startStockedHarness([makeWireProduct({ offers, title: 'Later' })])
+    expect(listRows((await fetchPath(harness, GRID)).text)).toEqual([])
+    const any = (await fetchPath(harness, `${GRID}?stock=any`)).text
     expect(listRows(any)).toEqual(['Later'])
-    expect(readText(any)).toContain('Pre-order')
+    expect(readVisibleText(any)).toContain('Pre-order')
   })
 
   test('pages - a frame has links to them that keep every option; a fragment has none', async () => {
@@ -223,7 +223,7 @@ describe('grid', () => {
       sort: 'price',
     })
     const path = next.replace('https://widgets.example', '')
-    expect(listRows((await visit(getHarness(), path)).text)).toEqual(['Big saving'])
+    expect(listRows((await fetchPath(getHarness(), path)).text)).toEqual(['Big saving'])
     expect(await ask(`${query}&page=2`)).not.toMatch(/rel="(?:prev|next)"/)
     expect(await ask('limit=3', GRID_EMBED)).not.toMatch(/rel="(?:prev|next)"/)
   })
@@ -232,6 +232,6 @@ describe('grid', () => {
     expect(await ask('css=none')).not.toContain('<link')
     expect(await ask('isolate=shadow')).toContain('<template shadowrootmode="open">')
     expect(await ask('theme=dark&accent=aa0000')).toMatch(/data-theme="dark" data-accent="aa0000"/)
-    expect(readText(await ask('locale=de'))).toContain('50,00 €')
+    expect(readVisibleText(await ask('locale=de'))).toContain('50,00 €')
   })
 })

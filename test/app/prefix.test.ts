@@ -2,7 +2,15 @@ import { once } from 'node:events'
 import { type IncomingMessage, createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { BOX, BOX_EMBED, GRID_EMBED, getAttribute, listElements, startStocked, visit } from './visit.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GRID_EMBED,
+  getAttribute,
+  listElements,
+  startStockedHarness,
+  fetchPath,
+} from './app-client.ts'
 
 const SERVER = 'https://www.magazine.example/shop/widgets'
 const PREFIX = '/shop/widgets'
@@ -15,22 +23,22 @@ function listOwnAddresses(html: string): readonly string[] {
     .filter((address) => address.startsWith('https://www.magazine.example'))
 }
 
-const start = (publicUrl = SERVER): ReturnType<typeof startStocked> =>
-  startStocked(undefined, { settings: { VITRINE_PUBLIC_URL: publicUrl } })
+const start = (publicUrl = SERVER): ReturnType<typeof startStockedHarness> =>
+  startStockedHarness(undefined, { settings: { VITRINE_PUBLIC_URL: publicUrl } })
 
 describe('server below a path prefix', () => {
   test('every address in its answers - has the prefix, and opens with it and without it', async () => {
     const harness = await start()
     for (const path of [BOX, BOX_EMBED, `${GRID_EMBED}?accent=aa0000`]) {
-      const { text } = await visit(harness, path)
+      const { text } = await fetchPath(harness, path)
       const addresses = listOwnAddresses(text)
       expect(addresses.length).toBeGreaterThan(0)
       for (const address of addresses) {
         expect(address).toMatch(/^https:\/\/www\.magazine\.example\/shop\/widgets\//)
         if (address.includes('/go/')) continue
         const { pathname, search } = new URL(address)
-        expect((await visit(harness, pathname + search)).status).toBe(200)
-        expect((await visit(harness, pathname.slice(PREFIX.length) + search)).status).toBe(200)
+        expect((await fetchPath(harness, pathname + search)).status).toBe(200)
+        expect((await fetchPath(harness, pathname.slice(PREFIX.length) + search)).status).toBe(200)
       }
     }
   })
@@ -38,7 +46,7 @@ describe('server below a path prefix', () => {
   test('prefix left on by the proxy, or taken off - the same bytes', async () => {
     const harness = await start()
     for (const path of [BOX, BOX_EMBED, GRID_EMBED, '/embed.js', '/healthz', `${BOX}?limit=2&theme=dark`]) {
-      const [bare, prefixed] = [await visit(harness, path), await visit(harness, PREFIX + path)]
+      const [bare, prefixed] = [await fetchPath(harness, path), await fetchPath(harness, PREFIX + path)]
       expect(bare.status).toBe(200)
       expect(prefixed.body.equals(bare.body)).toBe(true)
       expect(prefixed.headers['etag']).toBe(bare.headers['etag'])
@@ -48,14 +56,14 @@ describe('server below a path prefix', () => {
   test('oEmbed - knows its embeds by the prefix', async () => {
     const harness = await start()
     const ask = (url: string): Promise<Readonly<{ status: number; text: string }>> =>
-      visit(harness, `${PREFIX}/oembed?url=${encodeURIComponent(url)}`)
+      fetchPath(harness, `${PREFIX}/oembed?url=${encodeURIComponent(url)}`)
     expect((await ask(SERVER + BOX_EMBED)).text).toContain(`${SERVER}${BOX_EMBED}`)
     expect((await ask(`https://www.magazine.example${BOX_EMBED}`)).status).toBe(404)
   })
 
   test('mistake below the prefix - is answered in the form of its surface', async () => {
     const harness = await start()
-    const seen = await visit(harness, `${PREFIX}${BOX}?theme=blue`)
+    const seen = await fetchPath(harness, `${PREFIX}${BOX}?theme=blue`)
     expect([seen.status, seen.text.slice(0, 12)]).toEqual([400, '<!-- Vitrine'])
   })
 
@@ -63,7 +71,7 @@ describe('server below a path prefix', () => {
     '%s - nothing of ours stands there',
     async (start_) => {
       const harness = await start()
-      expect((await visit(harness, `${start_}${BOX}`)).status).toBe(404)
+      expect((await fetchPath(harness, `${start_}${BOX}`)).status).toBe(404)
     },
   )
 
@@ -84,8 +92,8 @@ describe('server below a path prefix', () => {
   test('prefix that is named like an address of ours - both kinds of proxy still reach everything', async () => {
     const harness = await start('https://www.magazine.example/embeds')
     for (const path of [BOX_EMBED, BOX, '/embed.js']) {
-      expect((await visit(harness, path)).status).toBe(200)
-      expect((await visit(harness, `/embeds${path}`)).status).toBe(200)
+      expect((await fetchPath(harness, path)).status).toBe(200)
+      expect((await fetchPath(harness, `/embeds${path}`)).status).toBe(200)
     }
   })
 })

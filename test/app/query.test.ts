@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BOX, BOX_EMBED, GRID, GRID_EMBED, startStocked, visit } from './visit.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { BOX, BOX_EMBED, GRID, GRID_EMBED, startStockedHarness, fetchPath } from './app-client.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 /** Values that the widgets' own parameters take. */
 const COMMON = {
@@ -83,7 +83,7 @@ describe('query', () => {
   ] as const)(
     '%s %s, unknown parameters added and known ones in any order - nothing changes',
     async (widget, path) => {
-      const harness = await startStocked()
+      const harness = await startStockedHarness()
       const mixed = fc.tuple(makeKnown(widget), unknown).chain(([known, strangers]) =>
         fc.record({
           known: fc.constant(known),
@@ -94,25 +94,25 @@ describe('query', () => {
       )
       await fc.assert(
         fc.asyncProperty(mixed, async (pairs) => {
-          const plain = await visit(harness, path + toQuery(pairs.known))
-          const entryCount = harness.context.memories.responses.entryCount()
+          const plain = await fetchPath(harness, path + toQuery(pairs.known))
+          const entryCount = harness.context.caches.responses.entryCount()
           const callCount = harness.catalog.calls.length
-          const seen = await visit(harness, path + toQuery(pairs.mixed))
+          const seen = await fetchPath(harness, path + toQuery(pairs.mixed))
           expect([200, 200]).toEqual([plain.status, seen.status])
           expect(seen.body.equals(plain.body)).toBe(true)
           expect(seen.headers['etag']).toBe(plain.headers['etag'])
-          expect(harness.context.memories.responses.entryCount()).toBe(entryCount)
+          expect(harness.context.caches.responses.entryCount()).toBe(entryCount)
           expect(harness.catalog.calls.length).toBe(callCount)
         }),
-        { numRuns: toRuns(60) },
+        { numRuns: toRunCount(60) },
       )
     },
   )
 
   test('options - never reach the catalog', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     harness.clock.advance(2 * 3_600_000)
-    await visit(harness, `${BOX}?theme=dark&currency=EUR&merchant=Kopje&cursor=x&limit=3`)
+    await fetchPath(harness, `${BOX}?theme=dark&currency=EUR&merchant=Kopje&cursor=x&limit=3`)
     const paths = harness.catalog.calls.map(({ path }) => path).filter((path) => path.includes('/products/'))
     expect(paths).toEqual([expect.stringMatching(/\/products\/\d{14}$/)])
   })
@@ -153,10 +153,10 @@ describe('bad options', () => {
   const paths = { box: [BOX, BOX_EMBED], grid: [GRID, GRID_EMBED] }
 
   test('every bad value - is 400 and names its parameter and what it takes', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     for (const [widget, name, value] of rows) {
       for (const path of paths[widget === 'box' ? 'box' : 'grid']) {
-        const seen = await visit(harness, `${path}?${name}=${encodeURIComponent(value)}`)
+        const seen = await fetchPath(harness, `${path}?${name}=${encodeURIComponent(value)}`)
         expect([seen.status, seen.headers['vitrine-error']], `${path} ${name}=${value}`).toEqual([
           400,
           expect.stringContaining(`The parameter "${name}" accepts `),
@@ -166,7 +166,7 @@ describe('bad options', () => {
   })
 
   test('every single parameter given twice - is 400, equal values too', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const options = {
       box: { ...COMMON, ...OWN.box },
       grid: { ...COMMON, ...OWN.grid, min_discount: ['5'], max_price: ['9'] },
@@ -175,7 +175,7 @@ describe('bad options', () => {
       for (const [name, [value = '']] of Object.entries(options[widget])) {
         const expected = name === 'merchant' || name === 'exclude' ? 200 : 400
         for (const path of paths[widget]) {
-          const seen = await visit(harness, `${path}?${name}=${value}&${name}=${value}`)
+          const seen = await fetchPath(harness, `${path}?${name}=${value}&${name}=${value}`)
           expect([name, seen.status]).toEqual([name, expected])
         }
       }
@@ -183,14 +183,14 @@ describe('bad options', () => {
   })
 
   test('more than twenty merchants - is 400; twenty - are not', async () => {
-    const harness = await startStocked()
-    expect((await visit(harness, `${BOX}?${repeat(20)}`)).status).toBe(200)
-    expect((await visit(harness, `${BOX}?${repeat(21)}`)).status).toBe(400)
+    const harness = await startStockedHarness()
+    expect((await fetchPath(harness, `${BOX}?${repeat(20)}`)).status).toBe(200)
+    expect((await fetchPath(harness, `${BOX}?${repeat(21)}`)).status).toBe(400)
   })
 
   test('options of the other widget - are strangers, whatever their value', async () => {
-    const harness = await startStocked()
-    expect((await visit(harness, `${BOX}?sort=nonsense&page=x`)).status).toBe(200)
-    expect((await visit(harness, `${GRID}?markup=nonsense`)).status).toBe(200)
+    const harness = await startStockedHarness()
+    expect((await fetchPath(harness, `${BOX}?sort=nonsense&page=x`)).status).toBe(200)
+    expect((await fetchPath(harness, `${GRID}?markup=nonsense`)).status).toBe(200)
   })
 })

@@ -4,29 +4,29 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { listenHttp } from '../../src/http/server.ts'
 import { OPTION_LIST } from '../../src/widgets/options.ts'
-import { type Answered, ask } from '../system/front/ask.ts'
+import { type CdnResponse, sendRequest } from '../system/cdn/send-request.ts'
 import { makeWireOffer } from '../helpers/fake-catalog.ts'
-import { BOX, BOX_EMBED, GRID, GRID_EMBED, makeSale, startStocked } from './visit.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { BOX, BOX_EMBED, GRID, GRID_EMBED, makeProductOnSale, startStockedHarness } from './app-client.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const NAMES: ReadonlySet<string> = new Set(OPTION_LIST.map(({ name }) => name))
 const LIST = [...NAMES].join('|')
 
 /** Start the real server over the app and return how to request a raw target of it. */
-async function serve(app: RequestListener): Promise<(target: string) => Promise<Answered>> {
+async function startRawServer(app: RequestListener): Promise<(target: string) => Promise<CdnResponse>> {
   const server = await listenHttp('127.0.0.1', 0, systemClock)
-  server.answerWith(app)
+  server.setHandler(app)
   onTestFinished(() => server.stop())
-  return (target) => ask(`http://127.0.0.1:${server.port}${target}`)
+  return (target) => sendRequest(`http://127.0.0.1:${server.port}${target}`)
 }
 
 /** Start a server whose box has two shops, so that options change the response. */
-async function serveStocked(): Promise<(target: string) => Promise<Answered>> {
+async function startStockedServer(): Promise<(target: string) => Promise<CdnResponse>> {
   const offers = [
     makeWireOffer({ old_price: '99.80' }),
     makeWireOffer({ merchant: { name: 'Tweede' }, old_price: '90.00' }),
   ]
-  return serve((await startStocked([makeSale({ offers })])).app)
+  return startRawServer((await startStockedHarness([makeProductOnSale({ offers })])).app)
 }
 
 /** The key under which a cache stores a target; `undefined` when it refuses the target. */
@@ -149,10 +149,10 @@ const targets = fc
 
 describe('caches in front', () => {
   test('two targets that a cache takes for one have the same response, or one that may not be stored', async () => {
-    const get = await serveStocked()
+    const get = await startStockedServer()
     await fc.assert(
       fc.asyncProperty(targets, async (group) => {
-        const storable: (readonly [target: string, answer: Answered])[] = []
+        const storable: (readonly [target: string, answer: CdnResponse])[] = []
         for (const target of group) {
           const answer = await get(target)
           if (answer.headers['cache-control'] !== 'no-store') storable.push([target, answer])
@@ -168,14 +168,14 @@ describe('caches in front', () => {
           }
         }
       }),
-      { numRuns: toRuns(150) },
+      { numRuns: toRunCount(150) },
     )
   })
 
   test.each(['?merchant=Nobody', 'x=1#&merchant=Nobody', '#&merchant=Nobody', '%6derchant=Nobody'])(
     '?%s never hides the shops of the plain address',
     async (query) => {
-      const get = await serveStocked()
+      const get = await startStockedServer()
       const plain = await get(BOX)
       const disguise = await get(`${BOX}?${query}`)
       const isStored = disguise.headers['cache-control'] !== 'no-store'
@@ -203,7 +203,7 @@ describe('target with a "#"', () => {
   ]
 
   test.each(PATHS)('%s# is 400, not stored, and says why', async (path) => {
-    const get = await serveStocked()
+    const get = await startStockedServer()
     await get(path)
     for (const target of [`${path}#`, `${path}?x=1#&merchant=Nobody`, `${path}#?x`]) {
       const { status, headers, body } = await get(target)
@@ -219,7 +219,7 @@ describe('target with a "#"', () => {
   })
 
   test('a response in memory for the same address without it is not used', async () => {
-    const get = await serveStocked()
+    const get = await startStockedServer()
     for (let visits = 0; visits < 3; visits += 1) await get(`${BOX}?limit=1`)
     expect((await get(`${BOX}?limit=1#`)).status).toBe(400)
     expect((await get(`${BOX}?limit=1`)).status).toBe(200)
@@ -227,8 +227,8 @@ describe('target with a "#"', () => {
 })
 
 test('the address that oEmbed is asked about has its query read in the same way', async () => {
-  const get = await serveStocked()
-  const ofEmbed = async (query: string): Promise<Answered> =>
+  const get = await startStockedServer()
+  const ofEmbed = async (query: string): Promise<CdnResponse> =>
     get(`/oembed?url=${encodeURIComponent(`https://widgets.example${BOX_EMBED}${query}`)}`)
   const plain = await ofEmbed('')
   expect((await ofEmbed('??limit=1')).body).toBe(plain.body)
@@ -240,7 +240,7 @@ test('the address that oEmbed is asked about has its query read in the same way'
 test.each([BOX, BOX_EMBED, GRID, GRID_EMBED])(
   '%s with the name of an option in percent-encoding is the same response, and not stored',
   async (path) => {
-    const get = await serveStocked()
+    const get = await startStockedServer()
     // Before and after the plain address is in memory.
     for (let visits = 0; visits < 2; visits += 1) {
       const encoded = await get(`${path}?%6cimit=1`)

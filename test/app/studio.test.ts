@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS } from '../../src/clock.ts'
-import type { StudioLive } from '../../src/studio/live.ts'
+import type { StudioUpdate } from '../../src/studio/update.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import type { Harness, HarnessOptions } from '../helpers/harness.ts'
-import { findHtmlFaults } from '../helpers/html-faults.ts'
+import { findHtmlErrors } from '../helpers/html-errors.ts'
 import { toGtin } from '../helpers/products.ts'
 import {
   type Element,
-  type Seen,
+  type TestResponse,
   findByClass,
   getAttribute,
   getText,
   listElements,
-  readText,
+  readVisibleText,
   startHarness,
-  stock,
-  visit,
-} from './visit.ts'
+  stockCatalog,
+  fetchPath,
+} from './app-client.ts'
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000002'
 const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
@@ -49,17 +49,17 @@ async function startStudio(options: HarnessOptions = {}): Promise<Harness> {
   })
   harness.catalog.channels.push({ id: OTHER_ID, name: 'Other magazine', kind: 'website', url: null })
   harness.catalog.products.set(OTHER_ID, [makeWireProduct({ gtin: toGtin(9), title: 'Paper lantern' })])
-  await stock(harness, PRODUCTS)
+  await stockCatalog(harness, PRODUCTS)
   return harness
 }
 
-const seeWhy = async (harness: Harness, query: string): Promise<string> => {
+const fetchExplanation = async (harness: Harness, query: string): Promise<string> => {
   const { text } = await see(harness, `/studio?${query}`)
-  expect(await findHtmlFaults(text)).toEqual([])
+  expect(await findHtmlErrors(text)).toEqual([])
   return findByClass(text, 'why').map(getText).join(' ')
 }
 
-const see = (harness: Harness, path: string): Promise<Seen> => visit(harness, path, ADMIN)
+const see = (harness: Harness, path: string): Promise<TestResponse> => fetchPath(harness, path, ADMIN)
 const having = (html: string, name: string, value: string): Element | undefined =>
   listElements(html).find((element) => getAttribute(element, name) === value)
 const listTitles = (html: string): string[] => findByClass(html, 'match-title').map(getText)
@@ -206,19 +206,22 @@ const readRow = (html: string, name: string): string[] => {
 describe('health', () => {
   test('after a walk - lines and copies are good', async () => {
     const { text } = await see(await startStudio(), '/studio?tab=health')
-    expect(readText(text)).toContain('Catalog answers')
-    expect(readText(text)).not.toContain('Needs attention')
+    expect(readVisibleText(text)).toContain('Catalog answers')
+    expect(readVisibleText(text)).not.toContain('Needs attention')
     expect(readRow(text, 'Test magazine').slice(1, 4)).toEqual(['less than a minute', '5', '4'])
     expect(readRow(text, 'Other magazine').slice(1, 4)).toEqual(['less than a minute', '1', '0'])
   })
 
   test('copy grown old while the catalog fails - says what is wrong', async () => {
     const harness = await startStudio()
-    harness.catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(401).end() }
+    harness.catalog.fault = {
+      pathPattern: /./,
+      respond: (_request, response) => response.writeHead(401).end(),
+    }
     harness.clock.advance(3 * HOUR_MS)
-    await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`)
+    await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`)
     const { text } = await see(harness, '/studio?tab=health')
-    expect(readText(text)).toContain('Needs attention: refused the key')
+    expect(readVisibleText(text)).toContain('Needs attention: refused the key')
     expect(readRow(text, 'Test magazine')[1]).toBe('3 h 0 min')
     expect(readRow(text, 'Test magazine')[0]).toContain('needs attention')
   })
@@ -238,7 +241,7 @@ describe('answer for the script', () => {
     const seen = await see(harness, `/studio/live${query}`)
     expect(seen.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(seen.headers['cache-control']).toBe('no-store')
-    const live = JSON.parse(seen.text) as StudioLive
+    const live = JSON.parse(seen.text) as StudioUpdate
     expect(new URL(live.texts['address'] ?? '').pathname).toBe('/studio')
     const read = (mark: string, get: (element: Element) => string): [string, string][] =>
       listElements(text)
@@ -253,17 +256,17 @@ describe('answer for the script', () => {
 
   test('through another door - none: password and method as for the page', async () => {
     const harness = await startStudio()
-    expect((await visit(harness, '/studio/live')).status).toBe(401)
+    expect((await fetchPath(harness, '/studio/live')).status).toBe(401)
     const closed = await startHarness()
-    expect((await visit(closed, '/studio/live')).text).toBe((await visit(closed, '/nothing')).text)
+    expect((await fetchPath(closed, '/studio/live')).text).toBe((await fetchPath(closed, '/nothing')).text)
   })
 })
 
 test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty words', async (query) => {
   const { text, status } = await see(await startStudio(), `/studio${query}`)
   expect(status).toBe(200)
-  expect(await findHtmlFaults(text)).toEqual([])
-  expect(readText(text)).not.toMatch(/undefined|null|NaN|\[object/)
+  expect(await findHtmlErrors(text)).toEqual([])
+  expect(readVisibleText(text)).not.toMatch(/undefined|null|NaN|\[object/)
 })
 
 test('page - however it is opened - its own addresses are relative, and nothing else depends on where', async () => {
@@ -300,29 +303,29 @@ test('GTIN that no product has - is said, and no other product is shown instead'
 describe('why a box shows what it shows', () => {
   test('product that is shown, filtered, mistyped or not sold - is explained below the preview', async () => {
     const harness = await startStudio()
-    expect(await seeWhy(harness, `gtin=${toGtin(1)}`)).toContain('A box is shown: 1 offer.')
-    const filtered = await seeWhy(harness, `gtin=${toGtin(1)}&exclude=Kopje`)
+    expect(await fetchExplanation(harness, `gtin=${toGtin(1)}`)).toContain('A box is shown: 1 offer.')
+    const filtered = await fetchExplanation(harness, `gtin=${toGtin(1)}&exclude=Kopje`)
     expect(filtered).toContain(
       'Nothing is shown. The option exclude=kopje hides the only offer of this product.',
     )
     expect(filtered).toContain('left out by exclude=kopje')
     const mistyped = `${toGtin(1).slice(0, -1)}${(Number(toGtin(1).at(-1)) + 1) % 10}`
-    expect(await seeWhy(harness, `find=${mistyped}`)).toContain(
+    expect(await fetchExplanation(harness, `find=${mistyped}`)).toContain(
       `The last digit of the GTIN ${mistyped} is wrong`,
     )
-    expect(await seeWhy(harness, 'tab=deals')).toBe('')
+    expect(await fetchExplanation(harness, 'tab=deals')).toBe('')
   })
 
   test('explanation - makes no call of its own, and names of a feed are text', async () => {
     const harness = await startStudio()
     const name = '<b onclick=x>Shop</b>'
-    await stock(harness, [
+    await stockCatalog(harness, [
       makeWireProduct({ gtin: toGtin(1), offers: [makeWireOffer({ merchant: { name } })] }),
     ])
     harness.catalog.calls.length = 0
     const { text } = await see(harness, `/studio?gtin=${toGtin(1)}&exclude=x`)
     expect(harness.catalog.calls).toEqual([])
     expect(text).not.toContain('<b onclick')
-    expect(readText(text)).toContain(`${name}, €49.90`)
+    expect(readVisibleText(text)).toContain(`${name}, €49.90`)
   })
 })

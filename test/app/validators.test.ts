@@ -4,28 +4,37 @@ import type { WireProduct } from '../../src/catalog/contract.ts'
 import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
-import { BOX, BOX_EMBED, GRID, GRID_EMBED, makeSale, startStocked, stock, visit } from './visit.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GRID,
+  GRID_EMBED,
+  makeProductOnSale,
+  startStockedHarness,
+  stockCatalog,
+  fetchPath,
+} from './app-client.ts'
 
 const PATHS = [BOX, GRID, BOX_EMBED, GRID_EMBED]
 
 const getTag = async (harness: Harness, path: string): Promise<string> =>
-  (await visit(harness, path)).headers['etag'] ?? 'none'
+  (await fetchPath(harness, path)).headers['etag'] ?? 'none'
 
-const changed = (over: Partial<WireProduct>): WireProduct[] => [makeSale(over)]
+const changed = (over: Partial<WireProduct>): WireProduct[] => [makeProductOnSale(over)]
 
 describe('If-None-Match', () => {
   let harness: Harness
   beforeEach(async () => {
-    harness = await startStocked()
+    harness = await startStockedHarness()
   })
 
   test.each(PATHS)(
     '%s with its own tag - 304 without a body, with the headers that caches need',
     async (path) => {
-      const first = await visit(harness, path)
+      const first = await fetchPath(harness, path)
       const tag = first.headers['etag'] ?? ''
       for (const sent of [tag, `W/${tag.replace('W/', '')}`, `"other", ${tag}`, '*']) {
-        const seen = await visit(harness, path, { 'If-None-Match': sent })
+        const seen = await fetchPath(harness, path, { 'If-None-Match': sent })
         expect(seen.status).toBe(304)
         expect(seen.body).toHaveLength(0)
         for (const name of ['etag', 'cache-control', 'vitrine-state', 'cache-status'])
@@ -35,26 +44,26 @@ describe('If-None-Match', () => {
   )
 
   test.each(PATHS)('%s with another tag - 200', async (path) => {
-    expect((await visit(harness, path, { 'If-None-Match': '"other"' })).status).toBe(200)
+    expect((await fetchPath(harness, path, { 'If-None-Match': '"other"' })).status).toBe(200)
   })
 
   test.each(PATHS)(
     '%s known to the visitor, not to this process - 304, and no template runs',
     async (path) => {
       const tag = await getTag(harness, path)
-      const other = await startStocked()
+      const other = await startStockedHarness()
       const spies = [
         vi.spyOn(other.context.renderer, 'renderBox'),
         vi.spyOn(other.context.renderer, 'renderGrid'),
         vi.spyOn(other.context.renderer, 'renderEmbed'),
       ]
       const countRuns = (): number => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0)
-      expect((await visit(other, path, { 'If-None-Match': tag })).status).toBe(304)
+      expect((await fetchPath(other, path, { 'If-None-Match': tag })).status).toBe(304)
       expect(countRuns()).toBe(0)
-      expect((await visit(other, path)).status).toBe(200)
+      expect((await fetchPath(other, path)).status).toBe(200)
       expect(countRuns()).toBeGreaterThan(0)
       const runs = countRuns()
-      await visit(other, path)
+      await fetchPath(other, path)
       expect(countRuns()).toBe(runs)
     },
   )
@@ -62,7 +71,7 @@ describe('If-None-Match', () => {
   test.each(PATHS)('%s in any encoding - a 304 says nothing of a body', async (path) => {
     const tag = await getTag(harness, path)
     for (const encoding of ['br', 'gzip', 'identity']) {
-      const seen = await visit(harness, path, { 'If-None-Match': tag, 'Accept-Encoding': encoding })
+      const seen = await fetchPath(harness, path, { 'If-None-Match': tag, 'Accept-Encoding': encoding })
       expect(
         Object.keys(seen.headers).filter((name) => /^content-(?:type|encoding|length)$/.test(name)),
       ).toEqual([])
@@ -72,9 +81,9 @@ describe('If-None-Match', () => {
   test.each([BOX, BOX_EMBED])(
     '%s for visitors of one moment, some of whom have it already - the others have it whole',
     async (path) => {
-      const { headers, body } = await visit(harness, path)
+      const { headers, body } = await fetchPath(harness, path)
       const known = { 'If-None-Match': headers['etag'] ?? '' }
-      const other = await startStocked()
+      const other = await startStockedHarness()
       const held = defer<null>()
       const { getBox } = other.context.widgets
       const making = vi.spyOn(other.context.widgets, 'getBox').mockImplementation(async (...asked) => {
@@ -86,7 +95,7 @@ describe('If-None-Match', () => {
         arrived += 1
         other.app(request, response)
       }
-      const visits = [known, {}, known, {}].map((sent) => visit({ app }, path, sent))
+      const visits = [known, {}, known, {}].map((sent) => fetchPath({ app }, path, sent))
       await vi.waitFor(() => expect(arrived).toBe(4))
       held.resolve(null)
       const seen = await Promise.all(visits)
@@ -98,15 +107,17 @@ describe('If-None-Match', () => {
 
   test('body after a 304 - is whole', async () => {
     const tag = await getTag(harness, BOX)
-    const other = await startStocked()
-    await visit(other, BOX, { 'If-None-Match': tag })
-    expect((await visit(other, BOX)).body).toEqual((await visit(harness, BOX)).body)
+    const other = await startStockedHarness()
+    await fetchPath(other, BOX, { 'If-None-Match': tag })
+    expect((await fetchPath(other, BOX)).body).toEqual((await fetchPath(harness, BOX)).body)
   })
 })
 
 describe('ETag', () => {
   test.each(PATHS)('%s of the same data in another process - is the same', async (path) => {
-    expect(await getTag(await startStocked(), path)).toBe(await getTag(await startStocked(), path))
+    expect(await getTag(await startStockedHarness(), path)).toBe(
+      await getTag(await startStockedHarness(), path),
+    )
   })
 
   test.each([
@@ -122,15 +133,15 @@ describe('ETag', () => {
     ],
     ['currency', changed({ offers: [makeWireOffer({ currency: 'USD', old_price: '99.80' })] })],
   ])('another %s - another tag on every surface', async (_, products) => {
-    const [before, after] = [await startStocked(), await startStocked(products)]
+    const [before, after] = [await startStockedHarness(), await startStockedHarness(products)]
     for (const path of PATHS) expect(await getTag(after, path)).not.toBe(await getTag(before, path))
   })
 
   test('date of the prices - another tag', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const before = await Promise.all(PATHS.map((path) => getTag(harness, path)))
     harness.clock.advance(400_000)
-    await stock(harness)
+    await stockCatalog(harness)
     for (const [index, path] of PATHS.entries()) expect(await getTag(harness, path)).not.toBe(before[index])
   })
 
@@ -141,8 +152,8 @@ describe('ETag', () => {
   ])('%s - another tag', async (name, value) => {
     const over = name === 'VITRINE_PUBLIC_URL' ? { publicUrl: value } : {}
     const [before, after] = [
-      await startStocked(),
-      await startStocked(undefined, { settings: { [name]: value }, over }),
+      await startStockedHarness(),
+      await startStockedHarness(undefined, { settings: { [name]: value }, over }),
     ]
     for (const path of PATHS) expect(await getTag(after, path)).not.toBe(await getTag(before, path))
   })
@@ -150,22 +161,25 @@ describe('ETag', () => {
   test.each(['theme=dark', 'accent=aa0000', 'locale=de', 'locale=en-GB'])(
     '%s - another tag',
     async (query) => {
-      const harness = await startStocked()
+      const harness = await startStockedHarness()
       for (const path of PATHS)
         expect(await getTag(harness, `${path}?${query}`)).not.toBe(await getTag(harness, path))
     },
   )
 
   test('price that grows too old - another tag although the data are the same', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const before = await getTag(harness, BOX)
-    harness.catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(500).end() }
+    harness.catalog.fault = {
+      pathPattern: /./,
+      respond: (_request, response) => response.writeHead(500).end(),
+    }
     harness.clock.advance(86_400_001)
     expect(await getTag(harness, BOX)).not.toBe(before)
   })
 
   test('channel - is no part of what is shown', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     expect(await getTag(harness, BOX.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()))).toBe(
       await getTag(harness, BOX),
     )

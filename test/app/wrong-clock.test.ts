@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createFixedKey } from '../../src/config/key-source.ts'
+import { createFixedKeySource } from '../../src/config/key-source.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import {
@@ -14,17 +14,19 @@ import {
   startFakeCatalog,
 } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
-import { BOX, BOX_EMBED, GRID, makeSale, startHarness, visit } from './visit.ts'
+import { BOX, BOX_EMBED, GRID, makeProductOnSale, startHarness, fetchPath } from './app-client.ts'
 
 /** Prices change with each call, so that old ones are told from new ones. */
 function setPrice(catalog: FakeCatalog, price: string): void {
-  catalog.products.set(CHANNEL_ID, [makeSale({ offers: [makeWireOffer({ price, old_price: '99.80' })] })])
+  catalog.products.set(CHANNEL_ID, [
+    makeProductOnSale({ offers: [makeWireOffer({ price, old_price: '99.80' })] }),
+  ])
 }
 
-type Place = Readonly<{ catalog: FakeCatalog; open(): Promise<Harness> }>
+type ClockFixture = Readonly<{ catalog: FakeCatalog; open(): Promise<Harness> }>
 
 /** A catalog and a database on which servers are started one after the other, each with a clock that is right. */
-async function makePlace(): Promise<Place> {
+async function createClockFixture(): Promise<ClockFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-clock-'))
   const catalog = await startFakeCatalog()
   onTestFinished(async () => {
@@ -42,7 +44,7 @@ async function makePlace(): Promise<Place> {
         over: {
           catalog: {
             baseUrl: catalog.url,
-            key: createFixedKey(new Secret(FAKE_KEY)),
+            key: createFixedKeySource(new Secret(FAKE_KEY)),
             identity: catalog.url,
           },
         },
@@ -54,14 +56,14 @@ const ADMIN = { Authorization: `Basic ${Buffer.from(`admin:${'x'.repeat(12)}`).t
 
 /** The age of the copy as a metric; `undefined` where there is none. */
 async function readAge(harness: Harness): Promise<number | undefined> {
-  const { text } = await visit(harness, '/metrics', ADMIN)
+  const { text } = await fetchPath(harness, '/metrics', ADMIN)
   const age = /^vitrine_copy_age_seconds\{.*\} (.*)$/m.exec(text)?.[1]
   return age === undefined ? undefined : Number(age)
 }
 
 /** What a reader sees: prices, and the time at which they were checked. */
-async function see(harness: Harness, path: string): Promise<string> {
-  const { text } = await visit(harness, path)
+async function describeShown(harness: Harness, path: string): Promise<string> {
+  const { text } = await fetchPath(harness, path)
   const prices = [...new Set([...text.matchAll(/€(\d+\.\d\d)/g)].map(([, price]) => price))].join(' ')
   const time = /<time datetime="([^"]*)"/.exec(text)?.[1] ?? 'no time'
   return text.includes('Lumen') || prices !== '' || text !== ''
@@ -73,102 +75,105 @@ const NOW = new Date(NOON_MS).toISOString()
 const TOMORROW = new Date(NOON_MS + DAY_MS).toISOString()
 
 /** Walks and visits with a clock that is a day ahead, and puts it right. */
-async function liveTomorrow({ catalog }: Place, harness: Harness): Promise<void> {
+async function runOneDayAhead({ catalog }: ClockFixture, harness: Harness): Promise<void> {
   harness.clock.step(DAY_MS)
   setPrice(catalog, '20.00')
   await harness.context.walks.runNow()
-  expect(await see(harness, BOX)).toBe(`20.00 99.80, ${TOMORROW}`)
-  expect(await see(harness, GRID)).toBe(`20.00 99.80, ${TOMORROW}`)
+  expect(await describeShown(harness, BOX)).toBe(`20.00 99.80, ${TOMORROW}`)
+  expect(await describeShown(harness, GRID)).toBe(`20.00 99.80, ${TOMORROW}`)
   harness.clock.step(-DAY_MS)
   setPrice(catalog, '30.00')
 }
 
 test('clock a day ahead and put right - a visit refreshes, an urgent walk is made, no page has a time of tomorrow', async () => {
-  const place = await makePlace()
-  setPrice(place.catalog, '10.00')
-  const harness = await place.open()
+  const fixture = await createClockFixture()
+  setPrice(fixture.catalog, '10.00')
+  const harness = await fixture.open()
   await harness.context.walks.runNow()
-  await liveTomorrow(place, harness)
+  await runOneDayAhead(fixture, harness)
   expect(await readAge(harness)).toBeUndefined()
-  const grid = await visit(harness, GRID)
-  expect([await see(harness, GRID), grid.headers['cache-control']]).toEqual([
+  const grid = await fetchPath(harness, GRID)
+  expect([await describeShown(harness, GRID), grid.headers['cache-control']]).toEqual([
     'no price, no time',
     'public, max-age=60, stale-while-revalidate=600, stale-if-error=86400',
   ])
-  expect(await see(harness, BOX)).toBe(`30.00 99.80, ${NOW}`)
-  expect(await see(harness, BOX_EMBED)).toBe(`30.00 99.80, ${NOW}`)
-  expect(await harness.context.walks.takeOver()).toBe(true)
-  expect(await see(harness, GRID)).toBe(`30.00 99.80, ${NOW}`)
+  expect(await describeShown(harness, BOX)).toBe(`30.00 99.80, ${NOW}`)
+  expect(await describeShown(harness, BOX_EMBED)).toBe(`30.00 99.80, ${NOW}`)
+  expect(await harness.context.walks.runUnscheduled()).toBe(true)
+  expect(await describeShown(harness, GRID)).toBe(`30.00 99.80, ${NOW}`)
   expect(await readAge(harness)).toBe(0)
   expect(harness.logs()).toContain('the stored copy has a time in the future')
-  expect(await harness.context.walks.takeOver()).toBe(false)
+  expect(await harness.context.walks.runUnscheduled()).toBe(false)
 })
 
 test('the same over a restart - the database heals, too', async () => {
-  const place = await makePlace()
-  setPrice(place.catalog, '10.00')
-  const before = await place.open()
+  const fixture = await createClockFixture()
+  setPrice(fixture.catalog, '10.00')
+  const before = await fixture.open()
   await before.context.walks.runNow()
-  await liveTomorrow(place, before)
-  await before.context.settle()
-  const harness = await place.open()
-  expect([await readAge(harness), await see(harness, GRID)]).toEqual([undefined, 'no price, no time'])
-  expect(await see(harness, BOX)).toBe(`30.00 99.80, ${NOW}`)
-  await harness.context.walks.takeOver()
-  expect([await readAge(harness), await see(harness, GRID)]).toEqual([0, `30.00 99.80, ${NOW}`])
+  await runOneDayAhead(fixture, before)
+  await before.context.waitForWrites()
+  const harness = await fixture.open()
+  expect([await readAge(harness), await describeShown(harness, GRID)]).toEqual([
+    undefined,
+    'no price, no time',
+  ])
+  expect(await describeShown(harness, BOX)).toBe(`30.00 99.80, ${NOW}`)
+  await harness.context.walks.runUnscheduled()
+  expect([await readAge(harness), await describeShown(harness, GRID)]).toEqual([0, `30.00 99.80, ${NOW}`])
 })
 
 test('box of tomorrow, catalog failing - is shown without prices and without a time, and is soon asked for again', async () => {
-  const place = await makePlace()
-  const harness = await place.open()
-  setPrice(place.catalog, '10.00')
+  const fixture = await createClockFixture()
+  const harness = await fixture.open()
+  setPrice(fixture.catalog, '10.00')
   await harness.context.walks.runNow()
-  await liveTomorrow(place, harness)
-  place.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
-  const box = await visit(harness, BOX)
-  expect([await see(harness, BOX), box.headers['vitrine-state'], box.headers['cache-status']]).toEqual([
-    'no price, no time',
-    'shown',
-    'vitrine; fwd=stale; detail=rescued',
-  ])
+  await runOneDayAhead(fixture, harness)
+  fixture.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
+  const box = await fetchPath(harness, BOX)
+  expect([
+    await describeShown(harness, BOX),
+    box.headers['vitrine-state'],
+    box.headers['cache-status'],
+  ]).toEqual(['no price, no time', 'shown', 'vitrine; fwd=stale; detail=rescued'])
   expect(box.headers['cache-control']).toMatch(/^public, max-age=60, /)
-  place.catalog.fault = null
+  fixture.catalog.fault = null
   harness.clock.advance(10 * 1_000)
-  expect(await see(harness, BOX)).toMatch(/^30.00 99.80, 2026-11-21T12:00:10/)
+  expect(await describeShown(harness, BOX)).toMatch(/^30.00 99.80, 2026-11-21T12:00:10/)
 })
 
 test('clock half a minute ahead and put right - everything stays as it is', async () => {
-  const place = await makePlace()
-  setPrice(place.catalog, '10.00')
-  const harness = await place.open()
+  const fixture = await createClockFixture()
+  setPrice(fixture.catalog, '10.00')
+  const harness = await fixture.open()
   harness.clock.step(MINUTE_MS / 2)
   await harness.context.walks.runNow()
   harness.clock.step(-MINUTE_MS / 2)
-  expect(await see(harness, BOX)).toBe('10.00 99.80, 2026-11-21T12:00:30.000Z')
-  expect(await harness.context.walks.takeOver()).toBe(false)
+  expect(await describeShown(harness, BOX)).toBe('10.00 99.80, 2026-11-21T12:00:30.000Z')
+  expect(await harness.context.walks.runUnscheduled()).toBe(false)
 })
 
 test('product gone while the clock was a day ahead, back since - is asked for again', async () => {
-  const place = await makePlace()
-  const harness = await place.open()
+  const fixture = await createClockFixture()
+  const harness = await fixture.open()
   harness.clock.step(DAY_MS)
-  expect((await visit(harness, BOX)).headers['vitrine-state']).toBe('hidden')
+  expect((await fetchPath(harness, BOX)).headers['vitrine-state']).toBe('hidden')
   harness.clock.step(-DAY_MS)
-  setPrice(place.catalog, '30.00')
-  expect(await see(harness, BOX)).toBe(`30.00 99.80, ${NOW}`)
+  setPrice(fixture.catalog, '30.00')
+  expect(await describeShown(harness, BOX)).toBe(`30.00 99.80, ${NOW}`)
 })
 
 test('clock of the catalog two hours ahead - one warning and a metric until it is right', async () => {
-  const place = await makePlace()
-  const harness = await place.open()
+  const fixture = await createClockFixture()
+  const harness = await fixture.open()
   let aheadMs = 2 * HOUR_MS
-  place.catalog.nowMs = () => harness.clock.nowMs() + aheadMs
-  setPrice(place.catalog, '10.00')
+  fixture.catalog.nowMs = () => harness.clock.nowMs() + aheadMs
+  setPrice(fixture.catalog, '10.00')
   await harness.context.walks.runNow()
-  await see(harness, BOX)
+  await describeShown(harness, BOX)
   const readDifference = async (): Promise<string | undefined> =>
     /^vitrine_clock_difference_seconds\{with="catalog"\} (.*)$/m.exec(
-      (await visit(harness, '/metrics', ADMIN)).text,
+      (await fetchPath(harness, '/metrics', ADMIN)).text,
     )?.[1]
   expect(await readDifference()).toBe('7200.5')
   expect(harness.logs().split('differ by more than a minute')).toHaveLength(2)

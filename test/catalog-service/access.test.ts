@@ -8,21 +8,21 @@ import { createLogger } from '../../src/observability/logger.ts'
 import {
   type ServiceUnderTest,
   importRows,
-  makeProduct,
+  createProduct,
   openTestStore,
   startTestService,
   addApiKey,
 } from './harness.ts'
-import { ask } from './valid-answers.ts'
+import { requestValidated } from './openapi-validation.ts'
 
-async function setLimit(under: ServiceUnderTest, dailyLimit: number | null): Promise<void> {
-  await under.store.write((database) =>
+async function setLimit(fixture: ServiceUnderTest, dailyLimit: number | null): Promise<void> {
+  await fixture.store.write((database) =>
     database.updateTable('organizations').set({ daily_limit: dailyLimit }).execute(),
   )
 }
 
-async function fetchUsage(under: ServiceUnderTest): Promise<number> {
-  const rows = await under.store.usage.selectFrom('usage').selectAll().execute()
+async function fetchUsage(fixture: ServiceUnderTest): Promise<number> {
+  const rows = await fixture.store.usage.selectFrom('usage').selectAll().execute()
   return rows.reduce((sum, row) => sum + row.requests, 0)
 }
 
@@ -37,45 +37,47 @@ describe('contract, section 5: authentication', () => {
     'Bearer a b',
     `Bearer ${'x'.repeat(300)}`,
   ])('key - Authorization is %s - 401, not counted, for any address', async (authorization) => {
-    const under = await startTestService()
+    const fixture = await startTestService()
     for (const path of ['/v0/channels', '/v0/channels/x/products', '/nowhere']) {
-      const answer = ask(under.url).get(path)
-      if (authorization !== undefined) answer.set('Authorization', authorization)
-      const { status, headers, body } = await answer
+      const response = requestValidated(fixture.url).get(path)
+      if (authorization !== undefined) response.set('Authorization', authorization)
+      const { status, headers, body } = await response
       expect(status).toBe(401)
       expect(headers['www-authenticate']).toBe('Bearer')
       expect(body).toEqual({ error: expect.any(String) })
     }
-    expect(await fetchUsage(under)).toBe(0)
+    expect(await fetchUsage(fixture)).toBe(0)
   })
 
   it('key - scheme in any case - is accepted', async () => {
     const { url, key } = await startTestService()
-    expect((await ask(url).get('/v0/channels').set('Authorization', `bearer ${key}`)).status).toBe(200)
+    expect(
+      (await requestValidated(url).get('/v0/channels').set('Authorization', `bearer ${key}`)).status,
+    ).toBe(200)
   })
 
   it('key - revoked - 401 at once', async () => {
-    const under = await startTestService()
-    const [key] = await fetchApiKeys(under.store)
-    expect(await revokeApiKey(under.store, key?.id ?? '')).toBe(true)
-    expect(await revokeApiKey(under.store, key?.id ?? '')).toBe(false)
-    expect(await under.get('/v0/channels')).toMatchObject({
+    const fixture = await startTestService()
+    const [key] = await fetchApiKeys(fixture.store)
+    expect(await revokeApiKey(fixture.store, key?.id ?? '')).toBe(true)
+    expect(await revokeApiKey(fixture.store, key?.id ?? '')).toBe(false)
+    expect(await fixture.get('/v0/channels')).toMatchObject({
       status: 401,
       body: { error: 'the API key is wrong or revoked' },
     })
   })
 
   it('key - used - is noted to the minute, without a write for each request', async () => {
-    const under = await startTestService()
-    const readUses = () => under.store.usage.selectFrom('key_uses').selectAll().execute()
-    const firstMs = under.clock.nowMs()
-    const [{ id: key_id } = { id: '' }] = await fetchApiKeys(under.store)
-    await under.get('/v0/channels')
-    under.clock.advance(MINUTE_MS - 1)
-    await under.get('/v0/channels')
+    const fixture = await startTestService()
+    const readUses = () => fixture.store.usage.selectFrom('key_uses').selectAll().execute()
+    const firstMs = fixture.clock.nowMs()
+    const [{ id: key_id } = { id: '' }] = await fetchApiKeys(fixture.store)
+    await fixture.get('/v0/channels')
+    fixture.clock.advance(MINUTE_MS - 1)
+    await fixture.get('/v0/channels')
     expect(await readUses()).toEqual([{ key_id, used_at_ms: firstMs }])
-    under.clock.advance(1)
-    await under.get('/v0/channels')
+    fixture.clock.advance(1)
+    await fixture.get('/v0/channels')
     expect(await readUses()).toEqual([{ key_id, used_at_ms: firstMs + MINUTE_MS }])
   })
 
@@ -90,16 +92,16 @@ describe('contract, section 5: authentication', () => {
   })
 
   it('key - any answer - is in no header, body or log line', async () => {
-    const under = await startTestService()
+    const fixture = await startTestService()
     for (const path of [
       '/v0/channels',
-      `/v0/channels/${under.key}/products`,
-      `/v0/channels?limit=${under.key}`,
+      `/v0/channels/${fixture.key}/products`,
+      `/v0/channels?limit=${fixture.key}`,
     ]) {
-      const answer = await under.get(path)
-      expect(JSON.stringify([answer.headers, answer.text])).not.toContain(under.key)
+      const response = await fixture.get(path)
+      expect(JSON.stringify([response.headers, response.text])).not.toContain(fixture.key)
     }
-    expect(under.logs.join('')).not.toContain(under.key)
+    expect(fixture.logs.join('')).not.toContain(fixture.key)
   })
 })
 
@@ -107,92 +109,96 @@ describe('own key', () => {
   it('own key - import makes the organization later - stands for the first one at each call', async () => {
     const prepared = await openTestStore()
     const logger = createLogger({ level: 'silent' })
-    const ownKey = new Secret('own-key')
-    const service = createCatalogService({ store: prepared.store, logger, ownKey })
+    const internalKey = new Secret('own-key')
+    const service = createCatalogService({ store: prepared.store, logger, internalKey })
     const { url } = await service.listen('127.0.0.1', 0)
-    const get = () => ask(url).get('/v0/channels').set('Authorization', 'Bearer own-key')
+    const get = () => requestValidated(url).get('/v0/channels').set('Authorization', 'Bearer own-key')
     expect(await get()).toMatchObject({
       status: 503,
       body: { error: 'the catalog is empty: import a feed first' },
     })
-    const { channelId } = await importRows(prepared, [makeProduct('17')])
+    const { channelId } = await importRows(prepared, [createProduct('17')])
     const { body } = await get().expect(200)
     expect(body.items[0].id).toBe(channelId)
-    expect((await ask(url).get('/v0/channels').set('Authorization', 'Bearer own-kez')).status).toBe(401)
+    expect(
+      (await requestValidated(url).get('/v0/channels').set('Authorization', 'Bearer own-kez')).status,
+    ).toBe(401)
     await service.close()
   })
 
   it('own key - none given - no key is special', async () => {
-    const under = await startTestService()
-    expect((await ask(under.url).get('/v0/channels').set('Authorization', 'Bearer undefined')).status).toBe(
-      401,
-    )
+    const fixture = await startTestService()
+    expect(
+      (await requestValidated(fixture.url).get('/v0/channels').set('Authorization', 'Bearer undefined'))
+        .status,
+    ).toBe(401)
   })
 })
 
 describe('contract, section 8: daily request limit', () => {
   it('limit - reached - 429 with the seconds until 00:00 UTC, then open again', async () => {
-    const under = await startTestService()
-    await setLimit(under, 2)
-    expect((await under.get('/v0/channels')).status).toBe(200)
-    expect((await under.get('/nowhere')).status).toBe(404)
-    const refused = await under.get('/v0/channels').expect(429)
-    expect(refused.headers['retry-after']).toBe('1800')
-    expect(refused.headers['cache-control']).toBe('no-store')
-    under.clock.advance(30 * MINUTE_MS - 1)
-    expect((await under.get('/v0/channels').expect(429)).headers['retry-after']).toBe('1')
-    under.clock.advance(1)
-    expect((await under.get('/v0/channels')).status).toBe(200)
+    const fixture = await startTestService()
+    await setLimit(fixture, 2)
+    expect((await fixture.get('/v0/channels')).status).toBe(200)
+    expect((await fixture.get('/nowhere')).status).toBe(404)
+    const rejected = await fixture.get('/v0/channels').expect(429)
+    expect(rejected.headers['retry-after']).toBe('1800')
+    expect(rejected.headers['cache-control']).toBe('no-store')
+    fixture.clock.advance(30 * MINUTE_MS - 1)
+    expect((await fixture.get('/v0/channels').expect(429)).headers['retry-after']).toBe('1')
+    fixture.clock.advance(1)
+    expect((await fixture.get('/v0/channels')).status).toBe(200)
   })
 
   it('limit - 304, 400, 404 and 405 - count; 429 does not', async () => {
-    const under = await startTestService()
-    const { headers } = await under.get('/v0/channels')
-    expect((await under.get('/v0/channels').set('If-None-Match', String(headers['etag']))).status).toBe(304)
-    expect((await under.get('/v0/channels/x/products?limit=0')).status).toBe(400)
-    expect((await under.get('/nowhere')).status).toBe(404)
+    const fixture = await startTestService()
+    const { headers } = await fixture.get('/v0/channels')
+    expect((await fixture.get('/v0/channels').set('If-None-Match', String(headers['etag']))).status).toBe(304)
+    expect((await fixture.get('/v0/channels/x/products?limit=0')).status).toBe(400)
+    expect((await fixture.get('/nowhere')).status).toBe(404)
     expect(
-      (await ask(under.url).post('/v0/channels').set('Authorization', `Bearer ${under.key}`)).status,
+      (await requestValidated(fixture.url).post('/v0/channels').set('Authorization', `Bearer ${fixture.key}`))
+        .status,
     ).toBe(405)
-    expect(await fetchUsage(under)).toBe(5)
-    await setLimit(under, 5)
-    expect((await under.get('/v0/channels')).status).toBe(429)
-    expect(await fetchUsage(under)).toBe(5)
+    expect(await fetchUsage(fixture)).toBe(5)
+    await setLimit(fixture, 5)
+    expect((await fixture.get('/v0/channels')).status).toBe(429)
+    expect(await fetchUsage(fixture)).toBe(5)
   })
 
   it('limit - zero - nothing is allowed', async () => {
-    const under = await startTestService()
-    await setLimit(under, 0)
-    expect((await under.get('/v0/channels')).status).toBe(429)
+    const fixture = await startTestService()
+    await setLimit(fixture, 0)
+    expect((await fixture.get('/v0/channels')).status).toBe(429)
   })
 
   it('limit - 20 requests at once - exactly the limit passes', async () => {
-    const under = await startTestService()
-    await setLimit(under, 7)
-    const answers = await Promise.all(Array.from({ length: 20 }, () => under.get('/v0/channels')))
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(7)
+    const fixture = await startTestService()
+    await setLimit(fixture, 7)
+    const responses = await Promise.all(Array.from({ length: 20 }, () => fixture.get('/v0/channels')))
+    expect(responses.filter((response) => response.status === 200)).toHaveLength(7)
   })
 
   it('count - restart - goes on from where it was; a cursor stays good', async () => {
-    const under = await startTestService()
-    const { channelId } = await importRows(under, [makeProduct('17'), makeProduct('24')])
-    const { body } = await under.get(`/v0/channels/${channelId}/products?limit=1`)
-    await under.service.close()
-    const store = await openCatalogStore({ database: under.database, clock: under.clock })
-    const again = await startTestService({ prepared: { ...under, store } })
-    const next = await again.get(`/v0/channels/${channelId}/products?limit=1&cursor=${body.next_cursor}`)
+    const fixture = await startTestService()
+    const { channelId } = await importRows(fixture, [createProduct('17'), createProduct('24')])
+    const { body } = await fixture.get(`/v0/channels/${channelId}/products?limit=1`)
+    await fixture.service.close()
+    const store = await openCatalogStore({ database: fixture.database, clock: fixture.clock })
+    const second = await startTestService({ prepared: { ...fixture, store } })
+    const next = await second.get(`/v0/channels/${channelId}/products?limit=1&cursor=${body.next_cursor}`)
     expect(next.body.items[0].gtin).toBe('00000000000024')
-    expect(await fetchUsage(again)).toBe(2)
+    expect(await fetchUsage(second)).toBe(2)
     await store.close()
   })
 
   it('count - import holds the write lock - requests are still counted and answered', async () => {
-    const under = await startTestService()
-    await under.store.write(async (transaction) => {
+    const fixture = await startTestService()
+    await fixture.store.write(async (transaction) => {
       await transaction.updateTable('organizations').set({ name: 'changed' }).execute()
-      expect((await under.get('/v0/channels')).status).toBe(200)
+      expect((await fixture.get('/v0/channels')).status).toBe(200)
     })
-    under.clock.advance(HOUR_MS)
-    expect(await fetchUsage(under)).toBe(1)
+    fixture.clock.advance(HOUR_MS)
+    expect(await fetchUsage(fixture)).toBe(1)
   })
 })

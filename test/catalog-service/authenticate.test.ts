@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthenticate } from '../../src/catalog-service/authenticate.ts'
+import { createAuthenticator } from '../../src/catalog-service/authenticate.ts'
 import { hashApiKey, revokeApiKey } from '../../src/catalog-service/store/keys.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { type StoreUnderTest, openTestStore, addApiKey } from './harness.ts'
@@ -41,24 +41,24 @@ async function putKey({ store }: StoreUnderTest, organizationId: string, key: st
 
 describe('stored keys', () => {
   test('two organizations - each key stands for its own, with its limit', async () => {
-    const under = await openTestStore()
-    await addOrganization(under, { id: 'old', dailyLimit: null, createdAtMs: 1 })
-    await addOrganization(under, { id: 'new', dailyLimit: 7, createdAtMs: 2 })
-    await putKey(under, 'old', 'key-of-old')
-    await putKey(under, 'new', 'key-of-new')
-    const authenticate = createAuthenticate(under.store)
+    const fixture = await openTestStore()
+    await addOrganization(fixture, { id: 'old', dailyLimit: null, createdAtMs: 1 })
+    await addOrganization(fixture, { id: 'new', dailyLimit: 7, createdAtMs: 2 })
+    await putKey(fixture, 'old', 'key-of-old')
+    await putKey(fixture, 'new', 'key-of-new')
+    const authenticate = createAuthenticator(fixture.store)
     expect((await authenticate('Bearer key-of-old')).organization).toEqual({ id: 'old', dailyLimit: null })
     expect((await authenticate('Bearer key-of-new')).organization).toEqual({ id: 'new', dailyLimit: 7 })
   })
 
   test('key that an earlier version has stored - is taken', async () => {
-    const under = await openTestStore()
-    await addOrganization(under, { id: 'old', dailyLimit: null, createdAtMs: 1 })
-    await putKey(under, 'old', 'abc')
+    const fixture = await openTestStore()
+    await addOrganization(fixture, { id: 'old', dailyLimit: null, createdAtMs: 1 })
+    await putKey(fixture, 'old', 'abc')
     // What the first version has put there for "abc": databases that users have must go on.
     const hash = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
-    await under.store.write((database) => database.updateTable('api_keys').set({ hash }).execute())
-    expect((await createAuthenticate(under.store)('Bearer abc')).organization).toEqual({
+    await fixture.store.write((database) => database.updateTable('api_keys').set({ hash }).execute())
+    expect((await createAuthenticator(fixture.store)('Bearer abc')).organization).toEqual({
       id: 'old',
       dailyLimit: null,
     })
@@ -67,7 +67,7 @@ describe('stored keys', () => {
   test('one of two keys revoked - that one is refused at once, the other is not', async () => {
     const { store } = await openTestStore()
     const [first, second] = [await addApiKey(store, 'first'), await addApiKey(store, 'second')]
-    const authenticate = createAuthenticate(store)
+    const authenticate = createAuthenticator(store)
     expect((await authenticate(`Bearer ${first.key}`)).organization.id).toBe(
       (await authenticate(`Bearer ${second.key}`)).organization.id,
     )
@@ -79,7 +79,7 @@ describe('stored keys', () => {
   test('key with another case or a piece of it - is another key', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
-    const authenticate = createAuthenticate(store)
+    const authenticate = createAuthenticator(store)
     for (const other of [key.toUpperCase(), key.slice(0, -1), `${key}a`, hashApiKey(key)])
       await expect(authenticate(`Bearer ${other}`)).rejects.toThrow(expect.objectContaining(WRONG))
   })
@@ -96,11 +96,11 @@ describe('header', () => {
     `bearer    ${EVERY_LETTER}`,
     `Bearer ${EVERY_LETTER}  `,
   ])('%s - its key is accepted', async (authorization) => {
-    const under = await openTestStore()
-    await addOrganization(under, { id: 'one', dailyLimit: null, createdAtMs: 1 })
-    await putKey(under, 'one', LONGEST)
-    await putKey(under, 'one', EVERY_LETTER)
-    const authenticate = createAuthenticate(under.store)
+    const fixture = await openTestStore()
+    await addOrganization(fixture, { id: 'one', dailyLimit: null, createdAtMs: 1 })
+    await putKey(fixture, 'one', LONGEST)
+    await putKey(fixture, 'one', EVERY_LETTER)
+    const authenticate = createAuthenticator(fixture.store)
     expect((await authenticate(authorization)).organization).toEqual({ id: 'one', dailyLimit: null })
   })
 
@@ -120,7 +120,7 @@ describe('header', () => {
     `Bearer ${LONGEST}k`,
   ])('%j - is no key at all', async (authorization) => {
     const { store } = await openTestStore()
-    const authenticate = createAuthenticate(store, new Secret(EVERY_LETTER))
+    const authenticate = createAuthenticator(store, new Secret(EVERY_LETTER))
     await expect(authenticate(authorization)).rejects.toThrow(expect.objectContaining(MISSING))
   })
 })
@@ -128,27 +128,27 @@ describe('header', () => {
 describe('own key', () => {
   test('catalog without organization - 503 for the own key alone', async () => {
     const { store } = await openTestStore()
-    const authenticate = createAuthenticate(store, new Secret('own-key'))
+    const authenticate = createAuthenticator(store, new Secret('own-key'))
     await expect(authenticate('Bearer own-key')).rejects.toThrow(expect.objectContaining(EMPTY))
     await expect(authenticate('Bearer own-key2')).rejects.toThrow(expect.objectContaining(WRONG))
   })
 
   test('several organizations - stands for the oldest at the time of the call, with its limit', async () => {
-    const under = await openTestStore()
-    const authenticate = createAuthenticate(under.store, new Secret('own-key'))
-    await addOrganization(under, { id: 'a', dailyLimit: null, createdAtMs: 5 })
+    const fixture = await openTestStore()
+    const authenticate = createAuthenticator(fixture.store, new Secret('own-key'))
+    await addOrganization(fixture, { id: 'a', dailyLimit: null, createdAtMs: 5 })
     expect((await authenticate('Bearer own-key')).organization).toEqual({ id: 'a', dailyLimit: null })
-    await addOrganization(under, { id: 'b', dailyLimit: 3, createdAtMs: 4 })
+    await addOrganization(fixture, { id: 'b', dailyLimit: 3, createdAtMs: 4 })
     expect((await authenticate('Bearer own-key')).organization).toEqual({ id: 'b', dailyLimit: 3 })
   })
 
   test('stored keys beside it - stay valid, and the own key is stored nowhere', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
-    const authenticate = createAuthenticate(store, new Secret('own-key'))
+    const authenticate = createAuthenticator(store, new Secret('own-key'))
     expect((await authenticate(`Bearer ${key}`)).organization).toEqual(
       (await authenticate('Bearer own-key')).organization,
     )
-    await expect(createAuthenticate(store)('Bearer own-key')).rejects.toThrow(expect.objectContaining(WRONG))
+    await expect(createAuthenticator(store)('Bearer own-key')).rejects.toThrow(expect.objectContaining(WRONG))
   })
 })

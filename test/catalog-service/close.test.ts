@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import { advanceUntilSettled } from '../helpers/fake-clock.ts'
-import { GTINS, type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
-import { type SeenAnswer, expectValidAnswer } from './valid-answers.ts'
+import { GTINS, type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
+import { type ObservedResponse, expectValidResponse } from './openapi-validation.ts'
 
 /** Five of these are more than the kernel takes for a reader who does not read. */
 const LONG_TITLE = 'x'.repeat(7 * 1024 * 1024)
@@ -34,14 +34,14 @@ async function askWithoutReading({ url, key }: ServiceUnderTest, channelId: stri
       }
       const [head = ''] = text.split('\r\n\r\n', 1)
       const body = text.slice(head.length + 4)
-      expectValidAnswer({ method: 'GET', path, ...readHead(head), text: body })
+      expectValidResponse({ method: 'GET', path, ...readHead(head), text: body })
       return body
     },
   }
 }
 
 /** Status and headers as they travelled. */
-function readHead(head: string): Pick<SeenAnswer, 'status' | 'headers'> {
+function readHead(head: string): Pick<ObservedResponse, 'status' | 'headers'> {
   const [first = '', ...lines] = head.split('\r\n')
   const headers = lines.map((line) => {
     const [name = ''] = line.split(':', 1)
@@ -50,37 +50,37 @@ function readHead(head: string): Pick<SeenAnswer, 'status' | 'headers'> {
   return { status: Number(first.split(' ')[1]), headers: Object.fromEntries(headers) }
 }
 
-async function startWithLargeProducts(): Promise<Readonly<{ under: ServiceUnderTest; channelId: string }>> {
-  const under = await startTestService()
-  const rows = GTINS.map((gtin) => makeProduct(gtin, { title: LONG_TITLE }))
-  const { channelId } = await importRows(under, rows)
-  return { under, channelId }
+async function startWithLargeProducts(): Promise<Readonly<{ fixture: ServiceUnderTest; channelId: string }>> {
+  const fixture = await startTestService()
+  const rows = GTINS.map((gtin) => createProduct(gtin, { title: LONG_TITLE }))
+  const { channelId } = await importRows(fixture, rows)
+  return { fixture, channelId }
 }
 
 test('close - answer on its way to a slow reader - arrives whole', async () => {
-  const { under, channelId } = await startWithLargeProducts()
-  const reader = await askWithoutReading(under, channelId)
-  const closed = under.service.close()
-  under.clock.advance(SECOND_MS)
+  const { fixture, channelId } = await startWithLargeProducts()
+  const reader = await askWithoutReading(fixture, channelId)
+  const closed = fixture.service.close()
+  fixture.clock.advance(SECOND_MS)
   const { items } = JSON.parse(await reader.readAll()) as { items: { title: string }[] }
   expect(items.map(({ title }) => title.length)).toEqual(GTINS.map(() => LONG_TITLE.length))
-  await advanceUntilSettled(under.clock, closed)
+  await advanceUntilSettled(fixture.clock, closed)
 })
 
 test('close - reader who never reads - is cut after two seconds', async () => {
-  const { under, channelId } = await startWithLargeProducts()
-  await askWithoutReading(under, channelId)
-  const startedMs = under.clock.nowMs()
-  await advanceUntilSettled(under.clock, under.service.close(), SECOND_MS / 2)
-  expect(under.clock.nowMs() - startedMs).toBeGreaterThanOrEqual(2 * SECOND_MS)
+  const { fixture, channelId } = await startWithLargeProducts()
+  await askWithoutReading(fixture, channelId)
+  const startedMs = fixture.clock.nowMs()
+  await advanceUntilSettled(fixture.clock, fixture.service.close(), SECOND_MS / 2)
+  expect(fixture.clock.nowMs() - startedMs).toBeGreaterThanOrEqual(2 * SECOND_MS)
 })
 
 test('close - connection that never sent a request - is closed within half a second', async () => {
-  const under = await startTestService()
-  const { hostname, port } = new URL(under.url)
+  const fixture = await startTestService()
+  const { hostname, port } = new URL(fixture.url)
   const socket = connect(Number(port), hostname)
   await once(socket, 'connect')
-  const startedMs = under.clock.nowMs()
-  await Promise.all([once(socket, 'close'), advanceUntilSettled(under.clock, under.service.close())])
-  expect(under.clock.nowMs() - startedMs).toBeLessThanOrEqual(SECOND_MS)
+  const startedMs = fixture.clock.nowMs()
+  await Promise.all([once(socket, 'close'), advanceUntilSettled(fixture.clock, fixture.service.close())])
+  expect(fixture.clock.nowMs() - startedMs).toBeLessThanOrEqual(SECOND_MS)
 })

@@ -1,25 +1,25 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { putSampleData } from '../../src/catalog-service/sample/put-sample.ts'
-import { getSample } from '../../src/catalog-service/sample/sample-data.ts'
+import { seedSampleData } from '../../src/catalog-service/sample/seed-sample-data.ts'
+import { getSampleData } from '../../src/catalog-service/sample/sample-data.ts'
 import {
   GTINS,
   type ServiceUnderTest,
   importRows,
-  makeOffer,
-  makeProduct,
+  createOffer,
+  createProduct,
   startTestService,
 } from './harness.ts'
-import { ask, expectValidAnswer } from './valid-answers.ts'
+import { requestValidated, expectValidResponse } from './openapi-validation.ts'
 
 async function startWithProducts(): Promise<ServiceUnderTest & { channelId: string }> {
-  const under = await startTestService()
+  const fixture = await startTestService()
   const rows = GTINS.map((gtin) =>
-    makeProduct(gtin, { images: [{ url: 'https://img.example/1.jpg', width: 9 }] }),
+    createProduct(gtin, { images: [{ url: 'https://img.example/1.jpg', width: 9 }] }),
   )
-  const { channelId } = await importRows(under, rows)
-  return { ...under, channelId }
+  const { channelId } = await importRows(fixture, rows)
+  return { ...fixture, channelId }
 }
 
 describe('contract, section 2: resources', () => {
@@ -37,22 +37,22 @@ describe('contract, section 2: resources', () => {
       title: `Product ${GTINS[0]}`,
       brand: 'Brand',
       images: [{ url: 'https://img.example/1.jpg' }],
-      offers: [makeOffer()],
+      offers: [createOffer()],
     })
   })
 
   it('offer - strings of the feed - come back byte by byte', async () => {
-    const under = await startTestService()
-    const offer = makeOffer({
+    const fixture = await startTestService()
+    const offer = createOffer({
       merchant: { name: ' Shop  Ä™ ' },
       price: '0010.5',
       old_price: '12.5000',
       availability: 'Soon!',
     })
-    const { channelId } = await importRows(under, [
-      makeProduct('17', { title: 'A\u00a0 "b" <c>', offers: [offer] }),
+    const { channelId } = await importRows(fixture, [
+      createProduct('17', { title: 'A\u00a0 "b" <c>', offers: [offer] }),
     ])
-    const { body } = await under.get(`/v0/channels/${channelId}/products/17`)
+    const { body } = await fixture.get(`/v0/channels/${channelId}/products/17`)
     expect(body.title).toBe('A\u00a0 "b" <c>')
     expect(body.offers).toEqual([offer])
   })
@@ -66,24 +66,24 @@ describe('contract, section 2: resources', () => {
 
 describe('contract, section 4.1: list channels', () => {
   it('channels - sample data - all of the organization, in order', async () => {
-    const under = await startTestService()
-    await putSampleData(under.store, 'http://127.0.0.1:3000')
-    const { body, headers } = await under.get('/v0/channels').expect(200)
+    const fixture = await startTestService()
+    await seedSampleData(fixture.store, 'http://127.0.0.1:3000')
+    const { body, headers } = await fixture.get('/v0/channels').expect(200)
     expect(headers['content-type']).toBe('application/json; charset=utf-8')
     expect(body.items).toEqual(
-      getSample().channels.map(({ id, name, kind, url }) => ({ id, name, kind, url })),
+      getSampleData().channels.map(({ id, name, kind, url }) => ({ id, name, kind, url })),
     )
   })
 })
 
 describe('contract, section 4.2: list products', () => {
   it('page - no limit - holds up to 50, null on the last page', async () => {
-    const under = await startTestService()
-    await putSampleData(under.store, 'http://127.0.0.1:3000')
-    const { body } = await under.get(`/v0/channels/${getSample().channels[0].id}/products`).expect(200)
+    const fixture = await startTestService()
+    await seedSampleData(fixture.store, 'http://127.0.0.1:3000')
+    const { body } = await fixture.get(`/v0/channels/${getSampleData().channels[0].id}/products`).expect(200)
     expect(body.items).toHaveLength(50)
     expect(body.next_cursor).toEqual(expect.any(String))
-    const all = await under.get(`/v0/channels/${getSample().channels[0].id}/products?limit=200`)
+    const all = await fixture.get(`/v0/channels/${getSampleData().channels[0].id}/products?limit=200`)
     expect(all.body.next_cursor).toBeNull()
     expect(all.body.items).toHaveLength(124)
   })
@@ -108,12 +108,12 @@ describe('contract, section 4.2: list products', () => {
   })
 
   it('walk - import between the pages - skips and doubles nothing that was there all along', async () => {
-    const under = await startWithProducts()
-    const first = await under.get(`/v0/channels/${under.channelId}/products?limit=2`)
-    const kept = [GTINS[1], GTINS[2], GTINS[4]].map((gtin) => makeProduct(gtin))
-    await importRows(under, [makeProduct('00000000000062'), ...kept])
-    const second = await under.get(
-      `/v0/channels/${under.channelId}/products?limit=2&cursor=${first.body.next_cursor}`,
+    const fixture = await startWithProducts()
+    const first = await fixture.get(`/v0/channels/${fixture.channelId}/products?limit=2`)
+    const kept = [GTINS[1], GTINS[2], GTINS[4]].map((gtin) => createProduct(gtin))
+    await importRows(fixture, [createProduct('00000000000062'), ...kept])
+    const second = await fixture.get(
+      `/v0/channels/${fixture.channelId}/products?limit=2&cursor=${first.body.next_cursor}`,
     )
     expect(second.body.items.map((item: { gtin: string }) => item.gtin)).toEqual([GTINS[2], GTINS[4]])
   })
@@ -148,21 +148,21 @@ describe('contract, section 4.2: list products', () => {
   )
 
   it('channel - of another organization - 404 like an unknown one', async () => {
-    const under = await startWithProducts()
-    await under.store.write((database) =>
+    const fixture = await startWithProducts()
+    await fixture.store.write((database) =>
       database
         .insertInto('organizations')
         .values({ id: 'other', name: 'Other', daily_limit: null, created_at_ms: 9e12 })
         .execute(),
     )
-    await under.store.write((database) =>
+    await fixture.store.write((database) =>
       database.updateTable('channels').set({ organization_id: 'other' }).execute(),
     )
-    await under
-      .get(`/v0/channels/${under.channelId}/products`)
+    await fixture
+      .get(`/v0/channels/${fixture.channelId}/products`)
       .expect(404, { error: 'there is no such channel' })
-    expect((await under.get(`/v0/channels/${under.channelId}/products/17`)).status).toBe(404)
-    expect(await under.get('/v0/channels')).toMatchObject({ status: 200, body: { items: [] } })
+    expect((await fixture.get(`/v0/channels/${fixture.channelId}/products/17`)).status).toBe(404)
+    expect(await fixture.get('/v0/channels')).toMatchObject({ status: 200, body: { items: [] } })
   })
 
   it('channel - id in upper case - is the same channel', async () => {
@@ -199,18 +199,22 @@ describe('contract, section 7: errors', () => {
     async (method) => {
       const { url, key, channelId } = await startWithProducts()
       for (const path of ['', `/${channelId}/products`, `/${channelId}/products/17`]) {
-        const answer = await ask(url)[method](`/v0/channels${path}`).set('Authorization', `Bearer ${key}`)
-        expect(answer.status).toBe(405)
-        expect(answer.headers['allow']).toBe('GET, HEAD')
-        expect(answer.body).toEqual({ error: expect.any(String) })
+        const request = requestValidated(url)
+        const response = await request[method](`/v0/channels${path}`).set('Authorization', `Bearer ${key}`)
+        expect(response.status).toBe(405)
+        expect(response.headers['allow']).toBe('GET, HEAD')
+        expect(response.body).toEqual({ error: expect.any(String) })
       }
     },
   )
 
   it('method - HEAD - is GET without a body', async () => {
     const { url, key } = await startWithProducts()
-    const answer = await ask(url).head('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
-    expect(answer.text).toBeUndefined()
+    const response = await requestValidated(url)
+      .head('/v0/channels')
+      .set('Authorization', `Bearer ${key}`)
+      .expect(200)
+    expect(response.text).toBeUndefined()
   })
 
   it.each(['/v0', '/v1/channels', '/v0/channels/x/y', '/docs/'])(
@@ -230,14 +234,14 @@ describe('contract, section 7: errors', () => {
   })
 
   it('fault of the service - database gone - 500 in plain words, logged, without the key', async () => {
-    const under = await startTestService()
-    await under.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
-    expect(await under.get('/v0/channels')).toMatchObject({
+    const fixture = await startTestService()
+    await fixture.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
+    expect(await fixture.get('/v0/channels')).toMatchObject({
       status: 500,
       body: { error: 'something went wrong in the catalog service' },
     })
-    expect(under.logs).toHaveLength(1)
-    expect(under.logs[0]).not.toContain(under.key)
+    expect(fixture.logs).toHaveLength(1)
+    expect(fixture.logs[0]).not.toContain(fixture.key)
   })
 })
 
@@ -252,46 +256,46 @@ describe('contract, section 8: caching', () => {
   })
 
   it('If-None-Match - same state - 304; after a change - 200', async () => {
-    const under = await startWithProducts()
-    const path = `/v0/channels/${under.channelId}/products`
-    const { headers } = await under.get(path)
-    expect((await under.get(path).set('If-None-Match', String(headers['etag']))).status).toBe(304)
-    await importRows(under, [makeProduct(GTINS[0])])
-    expect((await under.get(path).set('If-None-Match', String(headers['etag']))).status).toBe(200)
+    const fixture = await startWithProducts()
+    const path = `/v0/channels/${fixture.channelId}/products`
+    const { headers } = await fixture.get(path)
+    expect((await fixture.get(path).set('If-None-Match', String(headers['etag']))).status).toBe(304)
+    await importRows(fixture, [createProduct(GTINS[0])])
+    expect((await fixture.get(path).set('If-None-Match', String(headers['etag']))).status).toBe(200)
   })
 
   it.each([
     ['/v0/channels?x', 'wrong', 401],
     ['/v0/channels/x/products?limit=0', undefined, 400],
   ])('answer - %s with key %s - %d is not stored', async (path, key, status) => {
-    const under = await startTestService()
-    const answer = await ask(under.url)
+    const fixture = await startTestService()
+    const response = await requestValidated(fixture.url)
       .get(path)
-      .set('Authorization', `Bearer ${key ?? under.key}`)
-    expect(answer.status).toBe(status)
-    expect(answer.headers['cache-control']).toBe('no-store')
+      .set('Authorization', `Bearer ${key ?? fixture.key}`)
+    expect(response.status).toBe(status)
+    expect(response.headers['cache-control']).toBe('no-store')
   })
 })
 
 describe('service, life', () => {
   it('close - idle keep-alive connection - ends at once', async () => {
-    const under = await startTestService()
+    const fixture = await startTestService()
     const path = '/v0/channels'
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      httpRequest(under.url + path, { agent: undefined }, resolve)
+      httpRequest(fixture.url + path, { agent: undefined }, resolve)
         .on('error', reject)
         .end()
     })
     const { statusCode: status = 0, headers } = response
-    expectValidAnswer({ method: 'GET', path, status, headers, text: await text(response) })
-    await under.service.close()
-    await under.service.close()
-    await expect(ask(under.url).get('/v0/channels')).rejects.toThrow('ECONNREFUSED')
+    expectValidResponse({ method: 'GET', path, status, headers, text: await text(response) })
+    await fixture.service.close()
+    await fixture.service.close()
+    await expect(requestValidated(fixture.url).get('/v0/channels')).rejects.toThrow('ECONNREFUSED')
   })
 
   it('listen - address taken - UsageError', async () => {
-    const under = await startTestService()
-    const port = Number(new URL(under.url).port)
+    const fixture = await startTestService()
+    const port = Number(new URL(fixture.url).port)
     const second = await startTestService()
     await second.service.close()
     await expect(second.service.listen('127.0.0.1', port)).rejects.toMatchObject({ code: 'VITRINE_USAGE' })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Test } from 'supertest'
-import { atEnd } from '../helpers/at-end.ts'
+import { addCleanup } from '../helpers/cleanup.ts'
 import {
   type ImportFeedOptions,
   type ImportSummary,
@@ -11,7 +11,7 @@ import {
 } from '../../src/catalog-service/import/import-feed.ts'
 import { type CatalogService, createCatalogService } from '../../src/catalog-service/service.ts'
 import { type NewApiKey, insertApiKey } from '../../src/catalog-service/store/keys.ts'
-import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
+import { getOrCreateOrganizationId } from '../../src/catalog-service/store/organizations.ts'
 import type { CatalogStore, ChannelQuery } from '../../src/catalog-service/store/catalog-store.ts'
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import type { WireProduct } from '../../src/catalog/contract.ts'
@@ -19,16 +19,16 @@ import type { DatabaseAddress } from '../../src/config/database-address.ts'
 import type { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
-import { makeCatalogDatabase } from './engines.ts'
-import { ask } from './valid-answers.ts'
+import { createCatalogDatabase } from './database-fixture.ts'
+import { requestValidated } from './openapi-validation.ts'
 
 /** Half an hour before midnight UTC. */
 const START_MS: number = Date.UTC(2026, 4, 1, 23, 30)
 
 /** A folder that is removed after the test. */
-export function makeFolder(): string {
+export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-catalog-'))
-  atEnd(() => rmSync(folder, { recursive: true, force: true }))
+  addCleanup(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -42,22 +42,22 @@ export type StoreUnderTest = {
 
 /** Opens a store that is closed after the test. */
 export async function openTestStore(): Promise<StoreUnderTest> {
-  const folder = makeFolder()
+  const folder = createFolder()
   const clock = createFakeClock(START_MS)
-  const database = await makeCatalogDatabase(folder)
+  const database = await createCatalogDatabase(folder)
   const store = await openCatalogStore({ database, clock })
-  atEnd(() => store.close())
+  addCleanup(() => store.close())
   return { store, folder, database, clock }
 }
 
 /** The same over files, whatever the other tests of the group use. */
 export async function openSqliteTestStore(): Promise<StoreUnderTest & { path: string }> {
-  const folder = makeFolder()
+  const folder = createFolder()
   const clock = createFakeClock(START_MS)
   const path = join(folder, 'catalog.db')
   const database = { kind: 'sqlite', path } as const
   const store = await openCatalogStore({ database, clock })
-  atEnd(() => store.close())
+  addCleanup(() => store.close())
   return { store, folder, path, database, clock }
 }
 
@@ -82,14 +82,14 @@ export async function startTestService(
   const ownKey = options.ownKey === undefined ? {} : { ownKey: options.ownKey }
   const service = createCatalogService({ store, logger, ...ownKey })
   const { url } = await service.listen('127.0.0.1', 0)
-  atEnd(() => service.close())
+  addCleanup(() => service.close())
   const { key } = await addApiKey(store, 'test')
-  const get = (path: string): Test => ask(url).get(path).set('Authorization', `Bearer ${key}`)
+  const get = (path: string): Test => requestValidated(url).get(path).set('Authorization', `Bearer ${key}`)
   return { ...prepared, service, url, key, logs, get }
 }
 
 /** An offer in the Product shape. */
-export function makeOffer(change: Record<string, unknown> = {}): Record<string, unknown> {
+export function createOffer(change: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     merchant: { name: 'Shop A' },
     network: 'Net',
@@ -102,8 +102,8 @@ export function makeOffer(change: Record<string, unknown> = {}): Record<string, 
 }
 
 /** A product in the Product shape. */
-export function makeProduct(gtin: string, change: Record<string, unknown> = {}): Record<string, unknown> {
-  return { gtin, title: `Product ${gtin}`, brand: 'Brand', images: [], offers: [makeOffer()], ...change }
+export function createProduct(gtin: string, change: Record<string, unknown> = {}): Record<string, unknown> {
+  return { gtin, title: `Product ${gtin}`, brand: 'Brand', images: [], offers: [createOffer()], ...change }
 }
 
 /** GTINs with right check digits, in order. */
@@ -127,27 +127,30 @@ export function writeFeed(file: string, rows: readonly unknown[], options: { gzi
 
 /** Imports rows, written to a file in the store's folder. */
 export async function importRows(
-  under: Pick<StoreUnderTest, 'store' | 'folder'>,
+  fixture: Pick<StoreUnderTest, 'store' | 'folder'>,
   rows: readonly unknown[],
   options: Partial<ImportFeedOptions> = {},
 ): Promise<ImportSummary> {
-  const file = writeFeed(join(under.folder, 'feed.ndjson'), rows)
-  return importFeed({ store: under.store, file, currentFolder: under.folder, ...options })
+  const file = writeFeed(join(fixture.folder, 'feed.ndjson'), rows)
+  return importFeed({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
 }
 
 /** The first 200 products that a channel may show. */
-export async function fetchAll(under: StoreUnderTest, channelId: string): Promise<readonly WireProduct[]> {
-  const channel = await findChannel(under, channelId)
-  return (await under.store.fetchPage({ ...channel, afterGtin: '', limit: 200 }))?.items ?? []
+export async function fetchProducts(
+  fixture: StoreUnderTest,
+  channelId: string,
+): Promise<readonly WireProduct[]> {
+  const channel = await findChannel(fixture, channelId)
+  return (await fixture.store.fetchPage({ ...channel, afterGtin: '', limit: 200 }))?.items ?? []
 }
 
 /** A product as a channel may show it; `null` when it may not. */
 export async function findProduct(
-  under: StoreUnderTest,
+  fixture: StoreUnderTest,
   channelId: string,
   gtin: string,
 ): Promise<WireProduct | null | undefined> {
-  return under.store.findProduct(await findChannel(under, channelId), gtin)
+  return fixture.store.findProduct(await findChannel(fixture, channelId), gtin)
 }
 
 async function findChannel({ store }: StoreUnderTest, channelId: string): Promise<ChannelQuery> {
@@ -157,20 +160,20 @@ async function findChannel({ store }: StoreUnderTest, channelId: string): Promis
 
 /** Imports a feed of any format, written to a file in the store's folder as it is. */
 export async function importText(
-  under: StoreUnderTest,
+  fixture: StoreUnderTest,
   content: string | Buffer,
   options: Partial<ImportFeedOptions> = {},
 ): Promise<ImportSummary> {
-  const file = join(under.folder, 'feed')
+  const file = join(fixture.folder, 'feed')
   writeFileSync(file, content)
-  return importFeed({ store: under.store, file, currentFolder: under.folder, ...options })
+  return importFeed({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
 }
 
 /** Makes a key for the first organization, which is made too when there is none. */
 export async function addApiKey(store: CatalogStore, name: string): Promise<NewApiKey> {
   const nowMs = store.clock.nowMs()
   return store.write(async (transaction) => {
-    const organizationId = await getOrMakeOrganizationId(transaction, nowMs)
+    const organizationId = await getOrCreateOrganizationId(transaction, nowMs)
     return insertApiKey(transaction, { organizationId, name, nowMs })
   })
 }

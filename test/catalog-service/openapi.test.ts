@@ -7,10 +7,15 @@ import type { ResponseObject } from '../../src/catalog-service/openapi/pages.ts'
 import { CHANNEL_KINDS, MAX_PAGE_PRODUCTS } from '../../src/catalog/contract.ts'
 import { isPrice } from '../../src/offers/money.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
-import { findHtmlFaults } from '../helpers/html-faults.ts'
-import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
-import { DOCUMENT } from './document.ts'
-import { type SeenAnswer, ask, findAnswerFaults, findOperation } from './valid-answers.ts'
+import { findHtmlErrors } from '../helpers/html-errors.ts'
+import { type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
+import { OPENAPI_DOCUMENT } from './openapi-document.ts'
+import {
+  type ObservedResponse,
+  requestValidated,
+  findResponseProblems,
+  findOperation,
+} from './openapi-validation.ts'
 
 const PUBLIC = [
   ['/openapi.json', 'application/json; charset=utf-8'],
@@ -28,17 +33,17 @@ async function countRequests({ store }: ServiceUnderTest): Promise<number> {
 describe('document', () => {
   test('the whole - by the schema of OpenAPI 3.1 - is valid', async () => {
     const validator = new Validator()
-    expect(await validator.validate(toText(DOCUMENT))).toMatchObject({ valid: true })
+    expect(await validator.validate(toText(OPENAPI_DOCUMENT))).toMatchObject({ valid: true })
     expect(validator.version).toBe('3.1')
   })
 
   test('a changed one - by the same schema - is not', async () => {
-    const changed = { ...DOCUMENT, paths: { channels: { get: { responses: [] } } } }
+    const changed = { ...OPENAPI_DOCUMENT, paths: { channels: { get: { responses: [] } } } }
     expect((await new Validator().validate(toText(changed))).valid).toBe(false)
   })
 
   test('what it says of kinds, prices and pages - is what the code does', () => {
-    const { schemas, parameters } = DOCUMENT.components
+    const { schemas, parameters } = OPENAPI_DOCUMENT.components
     expect(schemas['Channel']).toMatchObject({ properties: { kind: { enum: CHANNEL_KINDS } } })
     const { price } = (schemas['Offer'] as { properties: { price: { pattern: string } } }).properties
     for (const text of ['7', '123456789012.3456', '1234567890123', '1.23456', '1,5', '.5', '-1', '1e3', ''])
@@ -48,25 +53,25 @@ describe('document', () => {
 
   test('docs/operate/openapi.json - is the document', () => {
     expect(JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/operate/openapi.json'), 'utf8'))).toEqual(
-      DOCUMENT,
+      OPENAPI_DOCUMENT,
     )
   })
 
   test('every reference - leads to a component, and every component is used', () => {
-    const text = JSON.stringify(DOCUMENT)
+    const text = JSON.stringify(OPENAPI_DOCUMENT)
     const used = new Set([...text.matchAll(/"\$ref":"#\/components\/([\w/-]+)"/g)].map(([, name]) => name))
-    const { parameters, headers, responses, schemas } = DOCUMENT.components
-    const there = Object.entries({ parameters, headers, responses, schemas }).flatMap(([kind, all]) =>
+    const { parameters, headers, responses, schemas } = OPENAPI_DOCUMENT.components
+    const definedNames = Object.entries({ parameters, headers, responses, schemas }).flatMap(([kind, all]) =>
       Object.keys(all).map((name) => `${kind}/${name}`),
     )
-    expect(used).toEqual(new Set(there.filter((name) => name !== 'responses/AddressNotFound')))
+    expect(used).toEqual(new Set(definedNames.filter((name) => name !== 'responses/AddressNotFound')))
   })
 
   test('examples - of every operation - are valid by the document', () => {
-    for (const [path, { get }] of Object.entries(DOCUMENT.paths)) {
+    for (const [path, { get }] of Object.entries(OPENAPI_DOCUMENT.paths)) {
       const { content } = get.responses['200'] as ResponseObject
       const text = JSON.stringify(content?.['application/json'].example)
-      expect(findAnswerFaults({ ...GOOD, path, text })).toEqual([])
+      expect(findResponseProblems({ ...GOOD, path, text })).toEqual([])
     }
   })
 })
@@ -81,7 +86,7 @@ const OFFER = {
 }
 
 /** A good answer to change. */
-const GOOD: SeenAnswer = {
+const GOOD: ObservedResponse = {
   method: 'GET',
   path: '/v0/channels',
   status: 200,
@@ -99,10 +104,10 @@ describe('answers, held to the document', () => {
   const list = '/v0/channels/952a0000-0000-4000-8000-000000000001/products'
 
   test('a good one - has no fault', () => {
-    expect(findAnswerFaults(GOOD)).toEqual([])
+    expect(findResponseProblems(GOOD)).toEqual([])
   })
 
-  test.each<[string, Partial<SeenAnswer>, string]>([
+  test.each<[string, Partial<ObservedResponse>, string]>([
     ['a status that is not documented', { status: 418 }, 'status 418'],
     ['404 where nothing can be missing', { status: 404 }, 'status 404'],
     ['200 to a POST', { method: 'POST' }, 'status 200'],
@@ -125,8 +130,8 @@ describe('answers, held to the document', () => {
     ['a product without offers', { path: `${list}/17`, text: JSON.stringify(product) }, 'offers'],
     ['429 without Retry-After', { status: 429, text: '{"error":"x"}' }, 'Retry-After is missing'],
     ['an error that is no text', { status: 500, text: '{"error":5}' }, 'error must be string'],
-  ])('%s - is a fault', (_name, change, fault) => {
-    expect(findAnswerFaults({ ...GOOD, ...change }).join()).toContain(fault)
+  ])('%s - is a fault', (_name, change, problem) => {
+    expect(findResponseProblems({ ...GOOD, ...change }).join()).toContain(problem)
   })
 
   test.each([
@@ -136,23 +141,23 @@ describe('answers, held to the document', () => {
     ['a price that is a number', { offers: [{ ...OFFER, price: 49.9 }] }],
     ['a link of another kind', { offers: [{ ...OFFER, affiliate_url: 'ftp://a' }] }],
   ])('product with %s - is a fault', (_name, change) => {
-    const good = { ...product, offers: [OFFER] }
-    const [before, after] = [good, { ...good, ...change }].map((answer) =>
-      findAnswerFaults({ ...GOOD, path: `${list}/17`, text: JSON.stringify(answer) }),
+    const valid = { ...product, offers: [OFFER] }
+    const [before, after] = [valid, { ...valid, ...change }].map((response) =>
+      findResponseProblems({ ...GOOD, path: `${list}/17`, text: JSON.stringify(response) }),
     )
     expect(before).toEqual([])
     expect(after).not.toEqual([])
   })
 
   test('requests of a test - with an answer that is none of the document - fail', async () => {
-    const under = await startTestService()
-    const channel = await makeBadChannel(under)
-    await under.store.write((database) => database.insertInto('channels').values(channel).execute())
-    await expect(under.get('/v0/channels')).rejects.toThrow('GET /v0/channels: body')
+    const fixture = await startTestService()
+    const channel = await createBadChannel(fixture)
+    await fixture.store.write((database) => database.insertInto('channels').values(channel).execute())
+    await expect(fixture.get('/v0/channels')).rejects.toThrow('GET /v0/channels: body')
   })
 })
 
-async function makeBadChannel({ store }: ServiceUnderTest): Promise<{
+async function createBadChannel({ store }: ServiceUnderTest): Promise<{
   id: string
   organization_id: string
   name: string
@@ -166,27 +171,27 @@ async function makeBadChannel({ store }: ServiceUnderTest): Promise<{
 
 /** Every status of one operation, from a service of its own. */
 async function collectStatuses(path: string, bad: readonly string[]): Promise<Set<string>> {
-  const under = await startTestService()
-  const { channelId } = await importRows(under, [makeProduct('17')])
+  const fixture = await startTestService()
+  const { channelId } = await importRows(fixture, [createProduct('17')])
   const address = path.replace('{channelId}', channelId).replace('{gtin}', '17')
-  const { headers } = await under.get(address).expect(200)
-  const answers = [
-    await under.get(address),
-    await under.get(address).set('If-None-Match', String(headers['etag'])),
-    await ask(under.url).get(address),
-    await ask(under.url).post(address).set('Authorization', `Bearer ${under.key}`),
+  const { headers } = await fixture.get(address).expect(200)
+  const responses = [
+    await fixture.get(address),
+    await fixture.get(address).set('If-None-Match', String(headers['etag'])),
+    await requestValidated(fixture.url).get(address),
+    await requestValidated(fixture.url).post(address).set('Authorization', `Bearer ${fixture.key}`),
   ]
-  for (const badPath of bad) answers.push(await under.get(badPath.replace('{channelId}', channelId)))
-  await under.store.write((database) =>
+  for (const badPath of bad) responses.push(await fixture.get(badPath.replace('{channelId}', channelId)))
+  await fixture.store.write((database) =>
     database.updateTable('organizations').set({ daily_limit: 1 }).execute(),
   )
-  answers.push(await under.get(address))
-  await under.store.write((database) =>
+  responses.push(await fixture.get(address))
+  await fixture.store.write((database) =>
     database.updateTable('organizations').set({ daily_limit: null }).execute(),
   )
-  await under.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
-  answers.push(await under.get(address))
-  return new Set(answers.map(({ status }) => String(status)))
+  await fixture.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
+  responses.push(await fixture.get(address))
+  return new Set(responses.map(({ status }) => String(status)))
 }
 
 describe('statuses', () => {
@@ -214,16 +219,16 @@ describe('what is served without a key', () => {
   test.each(PUBLIC)(
     '%s - no key, GET and HEAD - is there, for five minutes, and not counted',
     async (path, type) => {
-      const under = await startTestService()
-      const got = await request(under.url).get(path).expect(200)
-      expect(got.headers).toMatchObject({ 'content-type': type, 'cache-control': 'public, max-age=300' })
-      expect(got.headers['content-security-policy']).toContain("default-src 'none'; style-src 'self';")
-      const { headers } = await request(under.url).head(path).expect(200)
-      expect(headers['etag']).toBe(got.headers['etag'])
-      await request(under.url).get(path).set('If-None-Match', String(headers['etag'])).expect(304)
-      await request(under.url).get(path).set('Authorization', 'Bearer wrong').expect(200)
-      await under.get(path).expect(200)
-      expect(await countRequests(under)).toBe(0)
+      const fixture = await startTestService()
+      const response = await request(fixture.url).get(path).expect(200)
+      expect(response.headers).toMatchObject({ 'content-type': type, 'cache-control': 'public, max-age=300' })
+      expect(response.headers['content-security-policy']).toContain("default-src 'none'; style-src 'self';")
+      const { headers } = await request(fixture.url).head(path).expect(200)
+      expect(headers['etag']).toBe(response.headers['etag'])
+      await request(fixture.url).get(path).set('If-None-Match', String(headers['etag'])).expect(304)
+      await request(fixture.url).get(path).set('Authorization', 'Bearer wrong').expect(200)
+      await fixture.get(path).expect(200)
+      expect(await countRequests(fixture)).toBe(0)
     },
   )
 
@@ -236,7 +241,7 @@ describe('what is served without a key', () => {
 
   test('/openapi.json - is the document', async () => {
     const { url } = await startTestService()
-    expect((await request(url).get('/openapi.json')).body).toEqual(DOCUMENT)
+    expect((await request(url).get('/openapi.json')).body).toEqual(OPENAPI_DOCUMENT)
   })
 
   test('/ - leads to the page, below any path of a proxy', async () => {
@@ -249,12 +254,12 @@ describe('what is served without a key', () => {
 describe('page', () => {
   let html: string
   beforeAll(async () => {
-    const { createPages } = await import('../../src/catalog-service/openapi/pages.ts')
-    html = createPages().page
+    const { createOpenApiPages } = await import('../../src/catalog-service/openapi/pages.ts')
+    html = createOpenApiPages().page
   })
 
   test('markup - by two validators - has no fault', async () => {
-    expect(await findHtmlFaults(html)).toEqual([])
+    expect(await findHtmlErrors(html)).toEqual([])
   })
 
   test('what it loads - is its own style sheet; no script, no style of an element', () => {
@@ -265,13 +270,14 @@ describe('page', () => {
   })
 
   test('what it says - is all of the document', () => {
-    for (const [path, { get }] of Object.entries(DOCUMENT.paths)) {
+    for (const [path, { get }] of Object.entries(OPENAPI_DOCUMENT.paths)) {
       expect(html).toContain(path)
       expect(html).toContain(`id="${get.operationId}"`)
       for (const status of Object.keys(get.responses)) expect(html).toContain(`<code>${status}</code>`)
     }
-    for (const name of Object.keys(DOCUMENT.components.schemas)) expect(html).toContain(`>${name}</h3>`)
-    for (const { name } of Object.values(DOCUMENT.components.parameters))
+    for (const name of Object.keys(OPENAPI_DOCUMENT.components.schemas))
+      expect(html).toContain(`>${name}</h3>`)
+    for (const { name } of Object.values(OPENAPI_DOCUMENT.components.parameters))
       expect(html).toContain(`<code>${name}</code>`)
     expect(html).not.toMatch(/undefined|\[object|NaN/)
   })

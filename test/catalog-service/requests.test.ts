@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { makeCursor, parseGtin, parsePageRequest } from '../../src/catalog-service/requests.ts'
+import { createCursor, parseGtin, parsePageRequest } from '../../src/catalog-service/requests.ts'
 import { CatalogServiceError } from '../../src/errors.ts'
 
 const GTIN = '00000000000017'
@@ -69,15 +69,15 @@ describe('page request, limit', () => {
 
 describe('page request, cursor', () => {
   test('cursor of a known GTIN - the form that earlier versions gave out', () => {
-    expect(makeCursor(GTIN)).toBe(CURSOR)
+    expect(createCursor(GTIN)).toBe(CURSOR)
     expect(parsePageRequest({ cursor: CURSOR, limit: '7' })).toEqual({ limit: 7, afterGtin: GTIN })
   })
 
   test('cursor of any GTIN - leads to it, and needs no escape in an address', () => {
     fc.assert(
       fc.property(anyGtin, (gtin) => {
-        expect(parsePageRequest({ cursor: makeCursor(gtin) }).afterGtin).toBe(gtin)
-        expect(encodeURIComponent(makeCursor(gtin))).toBe(makeCursor(gtin))
+        expect(parsePageRequest({ cursor: createCursor(gtin) }).afterGtin).toBe(gtin)
+        expect(encodeURIComponent(createCursor(gtin))).toBe(createCursor(gtin))
       }),
     )
   })
@@ -86,7 +86,7 @@ describe('page request, cursor', () => {
     const change = fc.record({ at: fc.nat(CURSOR.length), cut: fc.nat(2), put: fc.string({ maxLength: 2 }) })
     fc.assert(
       fc.property(anyGtin, change, (gtin, { at, cut, put }) => {
-        const cursor = makeCursor(gtin)
+        const cursor = createCursor(gtin)
         const changed = cursor.slice(0, at) + put + cursor.slice(at + cut)
         // Cursors are not signed: the cursor of another GTIN is one, but only in the one form that is given out.
         const bytes = Buffer.from(changed, 'base64url')

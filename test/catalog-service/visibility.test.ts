@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { makeAffiliateLink } from '../../src/catalog-service/store/networks.ts'
-import { getOrMakeOrganizationId } from '../../src/catalog-service/store/organizations.ts'
-import { type CatalogTables, PAGE_OF_SHOP } from '../../src/catalog-service/store/schema.ts'
-import { type ServiceUnderTest, importRows, makeProduct, startTestService } from './harness.ts'
+import { createAffiliateLink } from '../../src/catalog-service/store/networks.ts'
+import { getOrCreateOrganizationId } from '../../src/catalog-service/store/organizations.ts'
+import { type CatalogTables, NO_NETWORK_CHANNEL } from '../../src/catalog-service/store/schema.ts'
+import { type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
 
 const FIRST = '952a0000-0000-4000-8000-0000000000a1'
 const SECOND = '952a0000-0000-4000-8000-0000000000a2'
@@ -11,13 +11,13 @@ const GTIN = '00000000000017'
 
 /** Two channels, each with its own network channel in one network with a template; one offer of one merchant. */
 async function startWithTemplate(): Promise<ServiceUnderTest> {
-  const under = await startTestService()
-  await under.store.write(putTemplate)
-  return under
+  const fixture = await startTestService()
+  await fixture.store.write(putTemplate)
+  return fixture
 }
 
 async function putTemplate(writer: Kysely<CatalogTables>): Promise<void> {
-  const organization_id = await getOrMakeOrganizationId(writer, 0)
+  const organization_id = await getOrCreateOrganizationId(writer, 0)
   const link_template = 'https://net.example/c?m={merchant}&p={publisher}&u={url}&x={other}'
   await writer.insertInto('networks').values({ name: 'Net', link_template }).execute()
   await writer.insertInto('merchants').values({ name: 'A & B' }).execute()
@@ -44,7 +44,7 @@ async function putTemplate(writer: Kysely<CatalogTables>): Promise<void> {
     gtin: GTIN,
     merchant_id: 1,
     network_id: 1,
-    network_channel_id: PAGE_OF_SHOP,
+    network_channel_id: NO_NETWORK_CHANNEL,
     variant: 0,
     price: '1',
     currency: 'EUR',
@@ -56,8 +56,8 @@ async function putTemplate(writer: Kysely<CatalogTables>): Promise<void> {
     .execute()
 }
 
-async function approve(under: ServiceUnderTest, networkChannelId: number): Promise<void> {
-  await under.store.write((database) =>
+async function approve(fixture: ServiceUnderTest, networkChannelId: number): Promise<void> {
+  await fixture.store.write((database) =>
     database
       .insertInto('approvals')
       .values({ network_channel_id: networkChannelId, merchant_id: 1, revoked_at_ms: null })
@@ -67,45 +67,45 @@ async function approve(under: ServiceUnderTest, networkChannelId: number): Promi
 
 describe('contract, section 4.2 rule 3: only approved merchants', () => {
   it('offer - no network channel is approved - left out of lists, 404 on look-up', async () => {
-    const under = await startWithTemplate()
-    expect(await under.get(`/v0/channels/${FIRST}/products`)).toMatchObject({
+    const fixture = await startWithTemplate()
+    expect(await fixture.get(`/v0/channels/${FIRST}/products`)).toMatchObject({
       status: 200,
       body: { items: [], next_cursor: null },
     })
-    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+    expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
   it('offer - one of two network channels is approved - only its channel sees it', async () => {
-    const under = await startWithTemplate()
-    await approve(under, 2)
-    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
-    const { body } = await under.get(`/v0/channels/${SECOND}/products/${GTIN}`).expect(200)
+    const fixture = await startWithTemplate()
+    await approve(fixture, 2)
+    expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+    const { body } = await fixture.get(`/v0/channels/${SECOND}/products/${GTIN}`).expect(200)
     expect(body.offers).toHaveLength(1)
     expect(body).not.toHaveProperty('brand')
   })
 
   it('offer - approval revoked - gone', async () => {
-    const under = await startWithTemplate()
-    await approve(under, 1)
-    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(200)
-    await under.store.write((database) =>
+    const fixture = await startWithTemplate()
+    await approve(fixture, 1)
+    expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(200)
+    await fixture.store.write((database) =>
       database.updateTable('approvals').set({ revoked_at_ms: 5 }).execute(),
     )
-    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+    expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
   it('offer - network channel not assigned to a channel - seen by none', async () => {
-    const under = await startWithTemplate()
-    await approve(under, 1)
-    await under.store.write((database) =>
+    const fixture = await startWithTemplate()
+    await approve(fixture, 1)
+    await fixture.store.write((database) =>
       database.updateTable('network_channels').set({ channel_id: null }).where('id', '=', 1).execute(),
     )
-    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+    expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
   it('network channel - a second one of the same network for a channel - is refused', async () => {
-    const under = await startWithTemplate()
-    const second = under.store.write((database) =>
+    const fixture = await startWithTemplate()
+    const second = fixture.store.write((database) =>
       database.updateTable('network_channels').set({ channel_id: FIRST }).where('id', '=', 2).execute(),
     )
     await expect(second).rejects.toThrow(/unique/i)
@@ -114,12 +114,12 @@ describe('contract, section 4.2 rule 3: only approved merchants', () => {
 
 describe('contract, section 2: affiliate_url', () => {
   it("link - made from the template - each channel's own reference, percent-encoded", async () => {
-    const under = await startWithTemplate()
-    await approve(under, 1)
-    await approve(under, 2)
+    const fixture = await startWithTemplate()
+    await approve(fixture, 1)
+    await approve(fixture, 2)
     const links = await Promise.all(
       [FIRST, SECOND].map(async (id) => {
-        const { body } = await under.get(`/v0/channels/${id}/products/${GTIN}`)
+        const { body } = await fixture.get(`/v0/channels/${id}/products/${GTIN}`)
         return body.offers[0].affiliate_url as string
       }),
     )
@@ -131,34 +131,34 @@ describe('contract, section 2: affiliate_url', () => {
   })
 
   it('link - network without a template - the offer is not visible', async () => {
-    const under = await startWithTemplate()
-    await approve(under, 1)
-    await under.store.write((database) =>
+    const fixture = await startWithTemplate()
+    await approve(fixture, 1)
+    await fixture.store.write((database) =>
       database.updateTable('networks').set({ link_template: null }).execute(),
     )
-    expect((await under.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
+    expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
   it("link - the feed's own - serves only the network channel that it was imported for", async () => {
-    const under = await startWithTemplate()
-    await importRows(under, [makeProduct('24')], { channelId: FIRST })
-    const rows = await under.store.reader.selectFrom('offers').select('merchant_id').execute()
+    const fixture = await startWithTemplate()
+    await importRows(fixture, [createProduct('24')], { channelId: FIRST })
+    const rows = await fixture.store.reader.selectFrom('offers').select('merchant_id').execute()
     for (const row of rows) {
-      await under.store.write((database) =>
+      await fixture.store.write((database) =>
         database
           .insertInto('approvals')
           .values({ network_channel_id: 2, merchant_id: row.merchant_id, revoked_at_ms: null })
           .execute(),
       )
     }
-    const { body } = await under.get(`/v0/channels/${FIRST}/products/24`).expect(200)
+    const { body } = await fixture.get(`/v0/channels/${FIRST}/products/24`).expect(200)
     expect(body.offers[0].affiliate_url).toBe('https://track.example/a?b=1&c=%2F')
-    expect((await under.get(`/v0/channels/${SECOND}/products/24`)).status).toBe(404)
+    expect((await fixture.get(`/v0/channels/${SECOND}/products/24`)).status).toBe(404)
   })
 
   it('template - lone surrogate and repeated names - stays an address', () => {
     const parts = { merchantUrl: 'https://a.example/', merchant: '\ud800', publisher: '{url}' }
-    expect(makeAffiliateLink({ ...parts, template: '{merchant}/{publisher}/{publisher}' })).toBe(
+    expect(createAffiliateLink({ ...parts, template: '{merchant}/{publisher}/{publisher}' })).toBe(
       '%EF%BF%BD/%7Burl%7D/%7Burl%7D',
     )
   })

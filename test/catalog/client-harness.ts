@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest'
-import { type CallGate, createCallGate } from '../../src/catalog/call-gate.ts'
+import { type CallPolicy, createCallPolicy } from '../../src/catalog/call-policy.ts'
 import {
   type CatalogClient,
   type CatalogClientOptions,
   createCatalogClient,
 } from '../../src/catalog/client.ts'
-import { createFixedKey } from '../../src/config/key-source.ts'
+import { createFixedKeySource } from '../../src/config/key-source.ts'
 import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { CHANNEL_ID, FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
@@ -20,31 +20,34 @@ export const GTIN = '09521234567899'
 export type ClientUnderTest = {
   client: CatalogClient
   clock: FakeClock
-  gate: CallGate
+  callPolicy: CallPolicy
   options: CatalogClientOptions
   /** `operation outcome`, one a call. */
   outcomes: string[]
 }
 
 /** Makes a client for `baseUrl`, closed after the test. */
-export function makeClient(baseUrl: string, over: Partial<CatalogClientOptions> = {}): ClientUnderTest {
+export function createClient(
+  baseUrl: string,
+  overrides: Partial<CatalogClientOptions> = {},
+): ClientUnderTest {
   const clock = createFakeClock(START_MS)
-  const gate = createCallGate({ clock, unknownLookupsPerHour: 600 })
+  const callPolicy = createCallPolicy({ clock, unknownLookupsPerHour: 600 })
   const outcomes: string[] = []
   const options: CatalogClientOptions = {
     baseUrl,
-    key: createFixedKey(new Secret(FAKE_KEY)),
+    key: createFixedKeySource(new Secret(FAKE_KEY)),
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
     ownOrigin: 'https://widgets.example',
     clock,
-    gate,
+    callPolicy,
     onCall: ({ operation, outcome }) => void outcomes.push(`${operation} ${outcome}`),
-    ...over,
+    ...overrides,
   }
   const client = createCatalogClient(options)
   onTestFinished(() => client.close())
-  return { client, clock, gate, options, outcomes }
+  return { client, clock, callPolicy, options, outcomes }
 }
 
 /** A fake catalog that ends with the test. */
@@ -58,11 +61,11 @@ export async function startCatalog(): Promise<FakeCatalog> {
 export const OPERATIONS: Readonly<Record<string, (client: CatalogClient) => Promise<unknown>>> = {
   channels: (client) => client.fetchChannels(),
   products: (client) => client.fetchProductPage({ channelId: CHANNEL_ID, cursor: null }),
-  product: (client) => client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' }),
+  product: (client) => client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' }),
 }
 
 /** The code of the error that a call ends with; watched from now on, so that nothing is unhandled meanwhile. */
-export async function watchFailure(call: Promise<unknown>): Promise<unknown> {
+export async function getFailureCode(call: Promise<unknown>): Promise<unknown> {
   try {
     await call
     return 'answered'
@@ -72,7 +75,7 @@ export async function watchFailure(call: Promise<unknown>): Promise<unknown> {
 }
 
 /** The next call of the same client, with any pause over, is answered. */
-export async function isNextCallAnswered({ client, clock }: ClientUnderTest): Promise<boolean> {
+export async function isNextCallSuccessful({ client, clock }: ClientUnderTest): Promise<boolean> {
   clock.advance(2 * DAY_MS)
   const { value } = await client.fetchChannels()
   return value.length === 1

@@ -13,12 +13,12 @@ import {
   OPERATIONS,
   START_MS,
   TIMEOUT_MS,
-  makeClient,
+  createClient,
   startCatalog,
-  watchFailure,
+  getFailureCode,
 } from './client-harness.ts'
 
-function makeKeyFile(key: string): string {
+function createKeyFile(key: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-key-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'key')
@@ -27,10 +27,10 @@ function makeKeyFile(key: string): string {
 }
 
 /** Answers 401 to every key but `key`, whatever the fake takes else. */
-function takeOnly(catalog: FakeCatalog, key: string): void {
+function acceptOnlyKey(catalog: FakeCatalog, key: string): void {
   catalog.fault = {
-    matches: /./,
-    does: (request, response) =>
+    pathPattern: /./,
+    respond: (request, response) =>
       request.headers.authorization === `Bearer ${key}`
         ? sendJson(response, 200, { items: catalog.channels })
         : sendJson(response, 401, { error: 'no' }),
@@ -42,7 +42,7 @@ const getKeys = (catalog: FakeCatalog): unknown[] => catalog.calls.map((call) =>
 describe('catalog client: the three operations', () => {
   it('channels - listed - channels with the time of the answer', async () => {
     const catalog = await startCatalog()
-    const { client, outcomes } = makeClient(catalog.url)
+    const { client, outcomes } = createClient(catalog.url)
     const { value, asOfMs } = await client.fetchChannels()
     expect(value).toEqual([
       { id: CHANNEL_ID, name: 'Test magazine', kind: 'website', url: 'https://magazine.example/' },
@@ -58,7 +58,7 @@ describe('catalog client: the three operations', () => {
       CHANNEL_ID,
       gtins.map((gtin) => makeWireProduct({ gtin })),
     )
-    const { client } = makeClient(catalog.url)
+    const { client } = createClient(catalog.url)
     const first = await client.fetchProductPage({ channelId: CHANNEL_ID, cursor: null })
     expect(first.value.products.map(({ gtin }) => gtin)).toEqual(gtins.slice(0, MAX_PAGE_PRODUCTS))
     const cursor = first.value.nextCursor
@@ -73,11 +73,11 @@ describe('catalog client: the three operations', () => {
   it('product - known, then unknown - the product, then undefined and not_found', async () => {
     const catalog = await startCatalog()
     catalog.products.set(CHANNEL_ID, [makeWireProduct()])
-    const { client, outcomes } = makeClient(catalog.url)
-    const found = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
+    const { client, outcomes } = createClient(catalog.url)
+    const found = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
     expect(found.value).toMatchObject({ gtin: GTIN, brand: 'Lumen' })
     const gtin = '00000000000017'
-    const missing = await client.findProduct({ channelId: CHANNEL_ID, gtin, purpose: 'lookup' })
+    const missing = await client.fetchProduct({ channelId: CHANNEL_ID, gtin, purpose: 'lookup' })
     expect(missing).toEqual({ value: undefined, asOfMs: START_MS })
     expect(outcomes).toEqual(['product ok', 'product not_found'])
   })
@@ -86,7 +86,7 @@ describe('catalog client: the three operations', () => {
 describe('catalog client: the request', () => {
   it('request - any - bearer key, JSON and encodings in headers, no key in the path', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
+    const { client } = createClient(catalog.url)
     for (const call of Object.values(OPERATIONS)) await call(client).catch(() => {})
     expect(catalog.calls).toHaveLength(3)
     for (const { path, headers } of catalog.calls) {
@@ -106,17 +106,17 @@ describe('catalog client: the request', () => {
     ['/shop/api//', '/shop/api/v0/channels'],
   ])('base address - path "%s" - is kept before the version', async (basePath, expected) => {
     const catalog = await startCatalog()
-    const { client } = makeClient(`${catalog.url}${basePath}`)
+    const { client } = createClient(`${catalog.url}${basePath}`)
     await client.fetchChannels().catch(() => {})
     expect(catalog.calls[0]?.path).toBe(expected)
   })
 
   it('path and query - hostile ids and cursors - are encoded and stay in their place', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
+    const { client } = createClient(catalog.url)
     const hostile = '../../x?a=1&b=ü#c d\r\nX-Evil: 1'
     await client.fetchProductPage({ channelId: hostile, cursor: hostile }).catch(() => {})
-    await client.findProduct({ channelId: hostile, gtin: hostile, purpose: 'lookup' }).catch(() => {})
+    await client.fetchProduct({ channelId: hostile, gtin: hostile, purpose: 'lookup' }).catch(() => {})
     const [page, product] = catalog.calls.map(({ path }) => new URL(path, 'http://x'))
     expect(page?.pathname).toBe(`/v0/channels/${encodeURIComponent(hostile)}/products`)
     expect([...(page?.searchParams ?? [])]).toEqual([
@@ -142,24 +142,24 @@ describe('catalog client: the age of an answer', () => {
   ])('Age - %s - counts into the time of the answer', async (_name, age, ageMs) => {
     const catalog = await startCatalog()
     catalog.fault = {
-      matches: /./,
-      does(_request, response) {
+      pathPattern: /./,
+      respond(_request, response) {
         if (age !== undefined) response.setHeader('age', age)
         sendJson(response, 200, { items: [] })
       },
     }
-    const { client } = makeClient(catalog.url)
+    const { client } = createClient(catalog.url)
     expect((await client.fetchChannels()).asOfMs).toBe(START_MS - ageMs)
   })
 
   it('Age - of a 404 - counts, too', async () => {
     const catalog = await startCatalog()
     catalog.fault = {
-      matches: /./,
-      does: (_request, response) => response.writeHead(404, { age: '60' }).end(),
+      pathPattern: /./,
+      respond: (_request, response) => response.writeHead(404, { age: '60' }).end(),
     }
-    const { client } = makeClient(catalog.url)
-    const answer = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
+    const { client } = createClient(catalog.url)
+    const answer = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
     expect(answer).toEqual({ value: undefined, asOfMs: START_MS - 60 * SECOND_MS })
   })
 })
@@ -172,18 +172,18 @@ describe('catalog client: outcomes for the metrics', () => {
     ['product', 'no json', 'VITRINE_CATALOG_INVALID'],
   ])('outcome - %s answers %s - its code, not ok', async (operation, body, code) => {
     const catalog = await startCatalog()
-    catalog.fault = { matches: /./, does: (_request, response) => response.end(body) }
-    const under = makeClient(catalog.url)
-    await expect(OPERATIONS[operation]?.(under.client)).rejects.toMatchObject({ code })
-    expect(under.outcomes).toEqual([`${operation} ${code}`])
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(body) }
+    const fixture = createClient(catalog.url)
+    await expect(OPERATIONS[operation]?.(fixture.client)).rejects.toMatchObject({ code })
+    expect(fixture.outcomes).toEqual([`${operation} ${code}`])
   })
 
   it('outcome - answer that stumbles over a bug of ours - says where, and nothing of its content', async () => {
     const catalog = await startCatalog()
     catalog.products.set(CHANNEL_ID, [makeWireProduct()])
-    const told: unknown[] = []
-    const { gate, options } = makeClient(catalog.url, {
-      onCall: ({ outcome, reason }) => void told.push([outcome, reason]),
+    const calls: unknown[] = []
+    const { callPolicy, options } = createClient(catalog.url, {
+      onCall: ({ outcome, reason }) => void calls.push([outcome, reason]),
     })
     const client = createCatalogClient({
       ...options,
@@ -194,20 +194,20 @@ describe('catalog client: outcomes for the metrics', () => {
     })
     onTestFinished(() => client.close())
     const failure = await client
-      .findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
+      .fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'lookup' })
       .catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(CatalogInvalidError)
     expect((failure as Error).message).toMatch(
       /^the answer could not be read: TypeError at [\w-]+\.ts:\d+:\d+$/,
     )
-    expect(told).toEqual([['VITRINE_CATALOG_INVALID', (failure as Error).message]])
-    expect(gate.isOpen('lookup')).toBe(true)
+    expect(calls).toEqual([['VITRINE_CATALOG_INVALID', (failure as Error).message]])
+    expect(callPolicy.canCall('lookup')).toBe(true)
   })
 
   it('outcome - call not made - none', async () => {
     const catalog = await startCatalog()
-    const { client, gate, outcomes } = makeClient(catalog.url)
-    await gate.pauseUntil(START_MS + 1)
+    const { client, callPolicy, outcomes } = createClient(catalog.url)
+    await callPolicy.pauseUntil(START_MS + 1)
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
     expect(outcomes).toEqual([])
     expect(catalog.calls).toEqual([])
@@ -217,52 +217,52 @@ describe('catalog client: outcomes for the metrics', () => {
 describe('catalog client: key rotation', () => {
   it('key file - changed before a 401 - second try with the new key, one outcome, no pause', async () => {
     const catalog = await startCatalog()
-    const path = makeKeyFile('old-key')
-    const { client, gate, outcomes } = makeClient(catalog.url, {
+    const path = createKeyFile('old-key')
+    const { client, callPolicy, outcomes } = createClient(catalog.url, {
       key: openKeySource({ catalogKey: null, catalogKeyFile: path }),
     })
-    takeOnly(catalog, 'new-key')
+    acceptOnlyKey(catalog, 'new-key')
     writeFileSync(path, 'new-key\n')
     await client.fetchChannels()
     expect(getKeys(catalog)).toEqual(['Bearer old-key', 'Bearer new-key'])
     expect(outcomes).toEqual(['channels ok'])
-    expect(gate.isOpen('walk')).toBe(true)
+    expect(callPolicy.canCall('walk')).toBe(true)
   })
 
   it('key file - five calls at once - every one succeeds with the new key, no pause', async () => {
     const catalog = await startCatalog()
-    const path = makeKeyFile('old-key')
-    const { client, gate } = makeClient(catalog.url, {
+    const path = createKeyFile('old-key')
+    const { client, callPolicy } = createClient(catalog.url, {
       key: openKeySource({ catalogKey: null, catalogKeyFile: path }),
     })
-    takeOnly(catalog, 'new-key')
+    acceptOnlyKey(catalog, 'new-key')
     writeFileSync(path, 'new-key')
-    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => client.fetchChannels()))
-    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'fulfilled'))
-    expect(gate.isOpen('walk')).toBe(true)
+    const responses = await Promise.allSettled(Array.from({ length: 5 }, () => client.fetchChannels()))
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'fulfilled'))
+    expect(callPolicy.canCall('walk')).toBe(true)
   })
 
   it('key file - changed, new key refused too - two calls, refused', async () => {
     const catalog = await startCatalog()
-    const path = makeKeyFile('old-key')
-    const { client, gate } = makeClient(catalog.url, {
+    const path = createKeyFile('old-key')
+    const { client, callPolicy } = createClient(catalog.url, {
       key: openKeySource({ catalogKey: null, catalogKeyFile: path }),
     })
-    takeOnly(catalog, 'third-key')
+    acceptOnlyKey(catalog, 'third-key')
     writeFileSync(path, 'new-key')
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CATALOG_KEY_REFUSED' })
     expect(catalog.calls).toHaveLength(2)
-    expect(gate.isOpen('walk')).toBe(false)
+    expect(callPolicy.canCall('walk')).toBe(false)
   })
 
   it.each(['unchanged', 'gone', 'empty', 'fixed'])('key - %s - a 401 is not tried again', async (state) => {
     const catalog = await startCatalog()
-    const path = makeKeyFile('old-key')
-    const { client } = makeClient(
+    const path = createKeyFile('old-key')
+    const { client } = createClient(
       catalog.url,
       state === 'fixed' ? {} : { key: openKeySource({ catalogKey: null, catalogKeyFile: path }) },
     )
-    takeOnly(catalog, 'third-key')
+    acceptOnlyKey(catalog, 'third-key')
     if (state === 'gone') rmSync(path)
     if (state === 'empty') writeFileSync(path, ' \n')
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CATALOG_KEY_REFUSED' })
@@ -271,13 +271,13 @@ describe('catalog client: key rotation', () => {
 
   it('second try - hangs - ends with the one deadline', async () => {
     const catalog = await startCatalog()
-    const path = makeKeyFile('old-key')
-    const { client, clock } = makeClient(catalog.url, {
+    const path = createKeyFile('old-key')
+    const { client, clock } = createClient(catalog.url, {
       key: openKeySource({ catalogKey: null, catalogKeyFile: path }),
     })
     catalog.fault = {
-      matches: /./,
-      does(request, response) {
+      pathPattern: /./,
+      respond(request, response) {
         if (request.headers.authorization !== 'Bearer old-key') return
         clock.advance(TIMEOUT_MS - SECOND_MS)
         sendJson(response, 401, { error: 'no' })
@@ -285,7 +285,7 @@ describe('catalog client: key rotation', () => {
     }
     writeFileSync(path, 'new-key')
     const call = client.fetchChannels()
-    const late = watchFailure(call)
+    const late = getFailureCode(call)
     await vi.waitFor(() => expect(catalog.calls).toHaveLength(2))
     clock.advance(SECOND_MS)
     expect(await late).toBe('VITRINE_CATALOG_DEADLINE')

@@ -17,13 +17,13 @@ import {
 import { MINUTE_SECONDS } from '../../src/clock.ts'
 import { isPrice } from '../../src/offers/money.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
-import { anyPrice } from '../offers/prices.ts'
+import { anyPrice } from '../offers/price-arbitraries.ts'
 
 type Changes = Record<string, unknown>
 
-const makeOffer = (changes: Changes): Changes => ({ ...makeWireOffer(), ...changes })
-const makeProduct = (changes: Changes): Changes => ({ ...makeWireProduct(), ...changes })
-const makeChannel = (changes: Changes): Changes => ({
+const createOffer = (changes: Changes): Changes => ({ ...makeWireOffer(), ...changes })
+const createProduct = (changes: Changes): Changes => ({ ...makeWireProduct(), ...changes })
+const createChannel = (changes: Changes): Changes => ({
   id: CHANNEL_ID,
   name: 'Magazine',
   kind: 'website',
@@ -31,10 +31,10 @@ const makeChannel = (changes: Changes): Changes => ({
   ...changes,
 })
 
-const isGtin = (gtin: string): boolean => wireProductSchema.safeParse(makeProduct({ gtin })).success
+const isGtin = (gtin: string): boolean => wireProductSchema.safeParse(createProduct({ gtin })).success
 const cursorOf = (page: Changes): unknown => wireProductPageSchema.parse({ items: [], ...page }).next_cursor
 const readNamed = (text: string): unknown =>
-  parseOffer(makeOffer({ merchant: { name: text }, network: text, availability: text }))
+  parseOffer(createOffer({ merchant: { name: text }, network: text, availability: text }))
 
 describe('contract, numbers', () => {
   test('interface - version 0 - pages of at most 200 products, kept for five minutes', () => {
@@ -44,11 +44,11 @@ describe('contract, numbers', () => {
 
 describe('contract, channel', () => {
   test.each(CHANNEL_KINDS)('kind %s - known - stays', (kind) => {
-    expect(wireChannelSchema.parse(makeChannel({ kind })).kind).toBe(kind)
+    expect(wireChannelSchema.parse(createChannel({ kind })).kind).toBe(kind)
   })
 
   test.each([['Website'], ['holodeck'], [''], [null], [undefined], [7]])('kind %j - is other', (kind) => {
-    expect(wireChannelSchema.parse(makeChannel({ kind })).kind).toBe('other')
+    expect(wireChannelSchema.parse(createChannel({ kind })).kind).toBe('other')
   })
 
   test.each([
@@ -57,11 +57,11 @@ describe('contract, channel', () => {
     ['', ''],
     ['https://magazine.example/a?b', 'https://magazine.example/a?b'],
   ])('address %j - is %j', (url, expected) => {
-    expect(wireChannelSchema.parse(makeChannel({ url })).url).toBe(expected)
+    expect(wireChannelSchema.parse(createChannel({ url })).url).toBe(expected)
   })
 
   test('id - in upper case - is read in lower case', () => {
-    expect(wireChannelSchema.parse(makeChannel({ id: CHANNEL_ID.toUpperCase() })).id).toBe(CHANNEL_ID)
+    expect(wireChannelSchema.parse(createChannel({ id: CHANNEL_ID.toUpperCase() })).id).toBe(CHANNEL_ID)
   })
 
   test.each<Changes>([
@@ -75,7 +75,7 @@ describe('contract, channel', () => {
     { name: null },
     { url: 5 },
   ])('%j - is no channel', (changes) => {
-    expect(wireChannelSchema.safeParse(makeChannel(changes)).success).toBe(false)
+    expect(wireChannelSchema.safeParse(createChannel(changes)).success).toBe(false)
   })
 
   test('list - malformed channels in it - are left to the reader', () => {
@@ -93,7 +93,7 @@ describe('contract, product', () => {
     { images: {} },
   ])('%j - the product stays without it', (changes) => {
     const [field = ''] = Object.keys(changes)
-    const product = wireProductSchema.parse(makeProduct(changes)) as Changes
+    const product = wireProductSchema.parse(createProduct(changes)) as Changes
     expect(product[field] ?? null).toBeNull()
     expect(product).toMatchObject({ title: 'Lumen Arc desk lamp', offers: [{}] })
   })
@@ -115,14 +115,14 @@ describe('contract, product', () => {
 
 describe('contract, offer', () => {
   test('several faults at once - the first of merchant, price, currency and link is told', () => {
-    const faults = [
+    const problems = [
       { merchant: { name: ' ' } },
       { price: '0' },
       { currency: 'EURO' },
       { affiliate_url: 'mailto:a@b.example' },
     ]
-    const reasons = faults.map((_, index) =>
-      parseOffer(makeOffer(Object.assign({}, ...faults.slice(index)) as Changes)),
+    const reasons = problems.map((_, index) =>
+      parseOffer(createOffer(Object.assign({}, ...problems.slice(index)) as Changes)),
     )
     expect(reasons).toEqual(['merchant', 'price', 'currency', 'link'])
   })
@@ -137,7 +137,7 @@ describe('contract, offer', () => {
     ['\u00dfa', 'currency'],
     ['\ufb01x', 'currency'],
   ])('currency %j - %s', (currency, expected) => {
-    expect(parseOffer(makeOffer({ currency }))).toBe(expected)
+    expect(parseOffer(createOffer({ currency }))).toBe(expected)
   })
 
   test.each([
@@ -148,13 +148,13 @@ describe('contract, offer', () => {
     ['data:text/html,x', 'link'],
     [`https://links.example/${'x'.repeat(4_075)}`, 'link'],
   ])('link %s - %s', (link, expected) => {
-    expect(parseOffer(makeOffer({ affiliate_url: link }))).toBe(expected)
+    expect(parseOffer(createOffer({ affiliate_url: link }))).toBe(expected)
   })
 
   test('link - of 4,096 characters - is the longest that is used', () => {
     const link = `https://links.example/${'x'.repeat(4_074)}`
     expect(link).toHaveLength(4_096)
-    expect(parseOffer(makeOffer({ affiliate_url: link }))).toMatchObject({ affiliateUrl: link })
+    expect(parseOffer(createOffer({ affiliate_url: link }))).toMatchObject({ affiliateUrl: link })
   })
 
   test('names - as long as allowed - stay; one longer - is cut with an ellipsis', () => {
@@ -167,7 +167,7 @@ describe('contract, offer', () => {
   test('any price, as text - stays byte by byte, current and former', () => {
     fc.assert(
       fc.property(anyPrice, anyPrice, (price, oldPrice) => {
-        expect(parseOffer(makeOffer({ price, old_price: oldPrice }))).toMatchObject({ price, oldPrice })
+        expect(parseOffer(createOffer({ price, old_price: oldPrice }))).toMatchObject({ price, oldPrice })
       }),
     )
   })
@@ -176,10 +176,10 @@ describe('contract, offer', () => {
     const text = fc.oneof(anyPrice, fc.string(), fc.double().map(String))
     fc.assert(
       fc.property(text, text, (price, oldPrice) => {
-        const parsed = parseOffer(makeOffer({ price, old_price: oldPrice }))
-        const seen = typeof parsed === 'string' ? parsed : [parsed.price, parsed.oldPrice]
+        const parsed = parseOffer(createOffer({ price, old_price: oldPrice }))
+        const parsedPrice = typeof parsed === 'string' ? parsed : [parsed.price, parsed.oldPrice]
         const expected = [price, isPrice(oldPrice) ? oldPrice : null]
-        expect(seen).toEqual(isPrice(price) ? expected : 'price')
+        expect(parsedPrice).toEqual(isPrice(price) ? expected : 'price')
       }),
     )
   })

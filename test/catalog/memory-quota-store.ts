@@ -1,9 +1,9 @@
 import {
   type QuotaState,
   type QuotaStore,
-  correctPause,
+  clearImpossiblePause,
   createQuotaState,
-  startDay,
+  rollToDay,
 } from '../../src/catalog/quota.ts'
 import { HOUR_MS, isWithin } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
@@ -12,7 +12,7 @@ import { StoreError } from '../../src/errors.ts'
 export type MemoryQuotaStore = QuotaStore & {
   isBroken: boolean
   /** Times that it was asked. */
-  askedCount: number
+  updateCount: number
   read(nowMs: number): Promise<QuotaState>
 }
 
@@ -22,18 +22,21 @@ export function createMemoryQuotaStore(): MemoryQuotaStore {
   let lookupTimesMs: number[] = []
   const store: MemoryQuotaStore = {
     isBroken: false,
-    askedCount: 0,
+    updateCount: 0,
     updateQuota(nowMs, change) {
-      store.askedCount += 1
+      store.updateCount += 1
       if (store.isBroken) return Promise.reject(new StoreError('unavailable'))
       lookupTimesMs = lookupTimesMs.filter((timeMs) => isWithin(timeMs, HOUR_MS, nowMs))
-      const before = { ...startDay(correctPause(state, nowMs), nowMs), lookupsLastHour: lookupTimesMs.length }
+      const before = {
+        ...rollToDay(clearImpossiblePause(state, nowMs), nowMs),
+        lookupsLastHour: lookupTimesMs.length,
+      }
       state = change(before)
       for (let count = before.lookupsLastHour; count < state.lookupsLastHour; count += 1)
         lookupTimesMs.push(nowMs)
       return Promise.resolve(state)
     },
-    read: (nowMs) => store.updateQuota(nowMs, (known) => known),
+    read: (nowMs) => store.updateQuota(nowMs, (state) => state),
   }
   return store
 }

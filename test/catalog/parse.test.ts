@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
-import { addDrops, parseChannelList, parseProduct, parseProductPage } from '../../src/catalog/parse.ts'
+import { addDropCounts, parseChannelList, parseProduct, parseProductPage } from '../../src/catalog/parse.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 
@@ -23,11 +23,11 @@ function readOffers(...offers: unknown[]): { offers: readonly Offer[]; drops: un
   return { offers: product.offers, drops: product.drops ?? {} }
 }
 
-const makeOffer = (changes: Changes): Changes => ({ ...makeWireOffer(), ...changes })
+const createOffer = (changes: Changes): Changes => ({ ...makeWireOffer(), ...changes })
 
 describe('offers', () => {
   it('good - every field', () => {
-    expect(readOffers(makeOffer({ old_price: '60.0000', price: '49.9' }))).toEqual({
+    expect(readOffers(createOffer({ old_price: '60.0000', price: '49.9' }))).toEqual({
       offers: [
         {
           merchant: 'Kopje',
@@ -47,36 +47,36 @@ describe('offers', () => {
     ['null', 'shape', null],
     ['text', 'shape', 'offer'],
     ['list', 'shape', []],
-    ['no merchant', 'shape', makeOffer({ merchant: undefined })],
-    ['merchant as text', 'shape', makeOffer({ merchant: 'Kopje' })],
-    ['merchant without name', 'shape', makeOffer({ merchant: {} })],
-    ['merchant named by white space', 'merchant', makeOffer({ merchant: { name: ' \n' } })],
+    ['no merchant', 'shape', createOffer({ merchant: undefined })],
+    ['merchant as text', 'shape', createOffer({ merchant: 'Kopje' })],
+    ['merchant without name', 'shape', createOffer({ merchant: {} })],
+    ['merchant named by white space', 'merchant', createOffer({ merchant: { name: ' \n' } })],
     [
       'merchant named by nothing visible',
       'merchant',
-      makeOffer({ merchant: { name: '\u200b\u202e\u2066' } }),
+      createOffer({ merchant: { name: '\u200b\u202e\u2066' } }),
     ],
-    ['price absent', 'shape', makeOffer({ price: undefined })],
-    ['price null', 'shape', makeOffer({ price: null })],
-    ['price object', 'shape', makeOffer({ price: {} })],
-    ['price zero', 'price', makeOffer({ price: '0.00' })],
-    ['price negative', 'price', makeOffer({ price: '-5' })],
-    ['price with thousands', 'price', makeOffer({ price: '1.299,00' })],
-    ['price with currency', 'price', makeOffer({ price: '5 EUR' })],
-    ['price with five decimals', 'price', makeOffer({ price: '1.00001' })],
-    ['price with thirteen digits', 'price', makeOffer({ price: '1234567890123' })],
-    ['price with exponent', 'price', makeOffer({ price: '1e3' })],
-    ['price NaN', 'price', makeOffer({ price: 'NaN' })],
-    ['price number 1e21', 'price', makeOffer({ price: 1e21 })],
-    ['price number of a float sum', 'price', makeOffer({ price: 0.1 + 0.2 })],
+    ['price absent', 'shape', createOffer({ price: undefined })],
+    ['price null', 'shape', createOffer({ price: null })],
+    ['price object', 'shape', createOffer({ price: {} })],
+    ['price zero', 'price', createOffer({ price: '0.00' })],
+    ['price negative', 'price', createOffer({ price: '-5' })],
+    ['price with thousands', 'price', createOffer({ price: '1.299,00' })],
+    ['price with currency', 'price', createOffer({ price: '5 EUR' })],
+    ['price with five decimals', 'price', createOffer({ price: '1.00001' })],
+    ['price with thirteen digits', 'price', createOffer({ price: '1234567890123' })],
+    ['price with exponent', 'price', createOffer({ price: '1e3' })],
+    ['price NaN', 'price', createOffer({ price: 'NaN' })],
+    ['price number 1e21', 'price', createOffer({ price: 1e21 })],
+    ['price number of a float sum', 'price', createOffer({ price: 0.1 + 0.2 })],
     ['price too large for a number', 'shape', JSON.parse('{"price":1e999}')],
-    ['currency absent', 'shape', makeOffer({ currency: undefined })],
-    ['currency empty', 'currency', makeOffer({ currency: '' })],
-    ['currency sign', 'currency', makeOffer({ currency: '€' })],
-    ['currency of four letters', 'currency', makeOffer({ currency: 'EURO' })],
-    ['link absent', 'shape', makeOffer({ affiliate_url: undefined })],
-    ['link script', 'link', makeOffer({ affiliate_url: 'javascript:alert(1)' })],
-    ['link relative', 'link', makeOffer({ affiliate_url: '/c?x=1' })],
+    ['currency absent', 'shape', createOffer({ currency: undefined })],
+    ['currency empty', 'currency', createOffer({ currency: '' })],
+    ['currency sign', 'currency', createOffer({ currency: '€' })],
+    ['currency of four letters', 'currency', createOffer({ currency: 'EURO' })],
+    ['link absent', 'shape', createOffer({ affiliate_url: undefined })],
+    ['link script', 'link', createOffer({ affiliate_url: 'javascript:alert(1)' })],
+    ['link relative', 'link', createOffer({ affiliate_url: '/c?x=1' })],
   ])('%s - drops only itself, counted as %s', (_name, reason, bad) => {
     const good = makeWireOffer()
     expect(readOffers(good, bad, good)).toMatchObject({ offers: [{}, {}], drops: { [reason]: 1 } })
@@ -84,7 +84,7 @@ describe('offers', () => {
   })
 
   it('number prices - read as their text', () => {
-    expect(readOffers(makeOffer({ price: 12.9, old_price: 20 })).offers).toMatchObject([
+    expect(readOffers(createOffer({ price: 12.9, old_price: 20 })).offers).toMatchObject([
       { price: '12.9', oldPrice: '20' },
     ])
   })
@@ -97,14 +97,14 @@ describe('offers', () => {
     ['an object', {}, null],
     ['below the price', '1.00', '1.00'],
   ])('old_price %s - costs only itself', (_name, oldPrice, expected) => {
-    expect(readOffers(makeOffer({ old_price: oldPrice }))).toMatchObject({
+    expect(readOffers(createOffer({ old_price: oldPrice }))).toMatchObject({
       offers: [{ oldPrice: expected }],
       drops: {},
     })
   })
 
   it('unknown fields, availability and network - are fine', () => {
-    const offer = makeOffer({
+    const offer = createOffer({
       availability: 'on_the_moon',
       network: 'never-heard-of',
       commission: '12 %',
@@ -117,19 +117,19 @@ describe('offers', () => {
   })
 
   it.each([undefined, null, 7, {}])('availability and network %j - are unknown, the offer stays', (value) => {
-    expect(readOffers(makeOffer({ availability: value, network: value }))).toMatchObject({
+    expect(readOffers(createOffer({ availability: value, network: value }))).toMatchObject({
       offers: [{ availability: '', network: '' }],
       drops: {},
     })
   })
 
   it('currency in lower case - upper case', () => {
-    expect(readOffers(makeOffer({ currency: 'eur' })).offers).toMatchObject([{ currency: 'EUR' }])
+    expect(readOffers(createOffer({ currency: 'eur' })).offers).toMatchObject([{ currency: 'EUR' }])
   })
 
   it('link - any bytes that are usable - stays unchanged', () => {
     const link = 'HTTPS://Links.Example:443/a/../c?u=https%3A%2F%2Fx&b=%zz;c=ü#frag'
-    expect(readOffers(makeOffer({ affiliate_url: link })).offers).toMatchObject([{ affiliateUrl: link }])
+    expect(readOffers(createOffer({ affiliate_url: link })).offers).toMatchObject([{ affiliateUrl: link }])
   })
 
   it('thousands - the first 500 are read, the rest is counted', () => {
@@ -226,35 +226,38 @@ describe('pages', () => {
     [{ items: [], next_cursor: '' }],
     [{ items: [], next_cursor: 5 }],
     [{ items: [], next_cursor: {} }],
-  ])('%j - no page - CatalogInvalidError', (answer) => {
-    expect(() => parseProductPage(answer, OPTIONS)).toThrow(INVALID)
+  ])('%j - no page - CatalogInvalidError', (response) => {
+    expect(() => parseProductPage(response, OPTIONS)).toThrow(INVALID)
   })
 
   it.each([
     [{ items: [] }, null],
     [{ items: [], next_cursor: null }, null],
     [{ items: [], next_cursor: 'ü=/+ ' }, 'ü=/+ '],
-  ])('%j - cursor %j, unchanged', (answer, expected) => {
+  ])('%j - cursor %j, unchanged', (response, expected) => {
     const nothing = { drops: {}, droppedGtins: {} }
-    expect(parseProductPage(answer, OPTIONS)).toEqual({ products: [], nextCursor: expected, ...nothing })
+    expect(parseProductPage(response, OPTIONS)).toEqual({ products: [], nextCursor: expected, ...nothing })
   })
 
   it('drops of several products - are added up', () => {
-    const bad = { ...makeWireProduct(), offers: [makeOffer({ price: '0' }), null, makeOffer({ price: 'x' })] }
+    const bad = {
+      ...makeWireProduct(),
+      offers: [createOffer({ price: '0' }), null, createOffer({ price: 'x' })],
+    }
     expect(parseProductPage({ items: [bad, bad, 5] }, OPTIONS).drops).toEqual({
       price: 4,
       shape: 2,
       product: 1,
     })
     const drops = { price: 1 }
-    addDrops(drops, { price: 2, link: 1 })
+    addDropCounts(drops, { price: 2, link: 1 })
     expect(drops).toEqual({ price: 3, link: 1 })
   })
 
   it('GTINs of what was left out - are named by reason, each once, the first ten', () => {
     const items = Array.from({ length: 25 }, (_, index) => ({
       ...makeWireProduct({ gtin: toGtin(index) }),
-      offers: [makeOffer({ price: 'n/a' }), makeOffer({ price: '' })],
+      offers: [createOffer({ price: 'n/a' }), createOffer({ price: '' })],
     }))
     const nameless = { ...makeWireProduct({ gtin: toGtin(30) }), title: '' }
     const { droppedGtins } = parseProductPage({ items: [...items, nameless, null] }, OPTIONS)
@@ -265,7 +268,7 @@ describe('pages', () => {
   })
 
   it('product - remembers how many of its offers were left out, and nothing where none was', () => {
-    const offers = [makeOffer({ price: '0' }), null, makeOffer({})]
+    const offers = [createOffer({ price: '0' }), null, createOffer({})]
     expect(readProduct({ offers })?.drops).toEqual({ price: 1, shape: 1 })
     expect(readProduct({})).not.toHaveProperty('drops')
   })
@@ -292,7 +295,7 @@ describe('channels', () => {
     expect(parseChannelList({ items: [{ id, name: 'N', kind: 'app', url: null }] })).toHaveLength(1)
   })
 
-  it.each([[null], [[]], [{}], [{ items: 5 }]])('%j - no list - CatalogInvalidError', (answer) => {
-    expect(() => parseChannelList(answer)).toThrow(INVALID)
+  it.each([[null], [[]], [{}], [{ items: 5 }]])('%j - no list - CatalogInvalidError', (response) => {
+    expect(() => parseChannelList(response)).toThrow(INVALID)
   })
 })

@@ -4,26 +4,26 @@ import {
   type CallPurpose,
   type QuotaRules,
   type QuotaState,
-  SHARES,
-  computeLeft,
-  countCall,
+  QUOTA_SHARES,
+  computeRemainingCalls,
+  recordCall,
   createQuotaState,
-  divideLimit,
+  splitDailyLimit,
   checkQuota,
-  toDay,
+  toDayNumber,
 } from '../../src/catalog/quota.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, nextMidnightUtcMs } from '../../src/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, computeNextMidnightUtcMs } from '../../src/clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
-import { call, limit, limitAfter, stateOf, timeMs } from './quota-states.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { recordCalls, recordLimit, recordLimitAfter, anyStateOfDay, timeMs } from './quota-fixture.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
 /** The share that pays a call of each purpose. */
-const PAID_AS = ['walk', 'refresh', 'lookup', 'lookup'] as const
+const SHARE_BY_PURPOSE = ['walk', 'refresh', 'lookup', 'lookup'] as const
 const MIDNIGHT_MS = NOON_MS + 12 * HOUR_MS
 const SLACK_MS = 5 * MINUTE_MS
 const UNKNOWN: QuotaRules = { dailyLimit: null, lookupsPerHour: Infinity }
-const setTo = (dailyLimit: number): QuotaRules => ({ dailyLimit, lookupsPerHour: Infinity })
+const createRules = (dailyLimit: number): QuotaRules => ({ dailyLimit, lookupsPerHour: Infinity })
 
 describe('quota: a limit divided', () => {
   test.each([
@@ -35,13 +35,13 @@ describe('quota: a limit divided', () => {
     [10_000, { walk: 5_000, refresh: 4_000, lookup: 1_000 }],
     [1_000_000_000, { walk: 500_000_000, refresh: 400_000_000, lookup: 100_000_000 }],
   ])('%i calls a day - half to walks, two fifths to refreshes, the rest to look-ups', (limit, shares) => {
-    expect(divideLimit(limit)).toEqual(shares)
+    expect(splitDailyLimit(limit)).toEqual(shares)
   })
 
   test('any limit - the shares are whole, together the limit, and none has more than its part', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000_000_000 }), (limit) => {
-        const { walk, refresh, lookup } = divideLimit(limit)
+        const { walk, refresh, lookup } = splitDailyLimit(limit)
         expect([walk, refresh, lookup].every(Number.isInteger)).toBe(true)
         expect(walk + refresh + lookup).toBe(limit)
         expect(walk * 2).toBeLessThanOrEqual(limit)
@@ -51,64 +51,64 @@ describe('quota: a limit divided', () => {
         expect(limit / 2 - walk).toBeLessThan(1)
         expect((limit * 4) / 10 - refresh).toBeLessThan(1)
       }),
-      { numRuns: toRuns(500) },
+      { numRuns: toRunCount(500) },
     )
   })
 
   test('purposes - lists of channels are paid as look-ups', () => {
     const state = createQuotaState(NOON_MS)
-    const counts = PURPOSES.map((purpose) => countCall(state, { purpose, nowMs: NOON_MS }).calls)
-    expect(counts.map((calls) => SHARES.filter((share) => calls[share] > 0))).toEqual(
-      PAID_AS.map((share) => [share]),
+    const counts = PURPOSES.map((purpose) => recordCall(state, { purpose, nowMs: NOON_MS }).calls)
+    expect(counts.map((calls) => QUOTA_SHARES.filter((share) => calls[share] > 0))).toEqual(
+      SHARE_BY_PURPOSE.map((share) => [share]),
     )
   })
 })
 
-const judge = (state: QuotaState, rules: QuotaRules, nowMs = NOON_MS): string[] =>
+const check = (state: QuotaState, rules: QuotaRules, nowMs = NOON_MS): string[] =>
   PURPOSES.map((purpose) => checkQuota(state, rules, { purpose, nowMs }))
 
 describe('quota: may a call be made', () => {
   const fresh = createQuotaState(NOON_MS)
 
   test('nothing known - everything is free', () => {
-    expect(judge(call(fresh, 1_000), UNKNOWN)).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
+    expect(check(recordCalls(fresh, 1_000), UNKNOWN)).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
   })
 
   test.each([
-    ['walk', 5, ['share_spent', 'allowed', 'allowed', 'allowed']],
-    ['refresh', 4, ['allowed', 'share_spent', 'allowed', 'allowed']],
-    ['lookup', 1, ['allowed', 'allowed', 'share_spent', 'share_spent']],
-    ['channels', 1, ['allowed', 'allowed', 'share_spent', 'share_spent']],
-  ] as const)('share of %s spent - that one alone is closed: none borrows', (purpose, calls, verdicts) => {
-    const left = call(fresh, calls - 1, { purpose })
-    expect(judge(left, setTo(10))).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
-    expect(judge(call(left, 1, { purpose }), setTo(10))).toEqual(verdicts)
+    ['walk', 5, ['share_exhausted', 'allowed', 'allowed', 'allowed']],
+    ['refresh', 4, ['allowed', 'share_exhausted', 'allowed', 'allowed']],
+    ['lookup', 1, ['allowed', 'allowed', 'share_exhausted', 'share_exhausted']],
+    ['channels', 1, ['allowed', 'allowed', 'share_exhausted', 'share_exhausted']],
+  ] as const)('share of %s spent - that one alone is closed: none borrows', (purpose, calls, decisions) => {
+    const left = recordCalls(fresh, calls - 1, { purpose })
+    expect(check(left, createRules(10))).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
+    expect(check(recordCalls(left, 1, { purpose }), createRules(10))).toEqual(decisions)
   })
 
   test('limit of one call - neither walks nor refreshes', () => {
-    expect(judge(fresh, setTo(1))).toEqual(['share_spent', 'share_spent', 'allowed', 'allowed'])
+    expect(check(fresh, createRules(1))).toEqual(['share_exhausted', 'share_exhausted', 'allowed', 'allowed'])
   })
 
   test.each([
-    [0, 0, 'lookups_spent'],
+    [0, 0, 'lookups_exhausted'],
     [600, 599, 'allowed'],
-    [600, 600, 'lookups_spent'],
-    [600, 601, 'lookups_spent'],
-  ])('look-ups an hour %j, made %i - %s, and no other purpose minds', (lookupsPerHour, made, verdict) => {
+    [600, 600, 'lookups_exhausted'],
+    [600, 601, 'lookups_exhausted'],
+  ])('look-ups an hour %j, made %i - %s, and no other purpose minds', (lookupsPerHour, made, decision) => {
     const rules = { dailyLimit: null, lookupsPerHour }
-    expect(judge({ ...fresh, lookupsLastHour: made }, rules)).toEqual([
+    expect(check({ ...fresh, lookupsLastHour: made }, rules)).toEqual([
       'allowed',
       'allowed',
-      verdict,
+      decision,
       'allowed',
     ])
   })
 
   test('pause - closed to its last millisecond, whatever else is left', () => {
-    const state = limit(fresh, { retryAfterMs: 30 * SECOND_MS, nowMs: NOON_MS })
+    const state = recordLimit(fresh, { retryAfterMs: 30 * SECOND_MS, nowMs: NOON_MS })
     const untilMs = NOON_MS + 30 * SECOND_MS
-    expect(new Set(judge(state, setTo(1_000), untilMs - 1))).toEqual(new Set(['paused']))
-    expect(new Set(judge(state, setTo(1_000), untilMs))).toEqual(new Set(['allowed']))
+    expect(new Set(check(state, createRules(1_000), untilMs - 1))).toEqual(new Set(['paused']))
+    expect(new Set(check(state, createRules(1_000), untilMs))).toEqual(new Set(['allowed']))
   })
 
   test('any calls at any times - no day sees more of a share than its part of the limit', () => {
@@ -123,14 +123,16 @@ describe('quota: may a call be made', () => {
           const made = new Map<string, number>()
           for (const { purpose, waitMs } of steps) {
             nowMs += waitMs
-            if (checkQuota(state, setTo(dailyLimit), { purpose, nowMs }) !== 'allowed') continue
-            state = countCall(state, { purpose, nowMs })
-            const key = `${toDay(nowMs)} ${PAID_AS[PURPOSES.indexOf(purpose)] ?? ''}`
+            if (checkQuota(state, createRules(dailyLimit), { purpose, nowMs }) !== 'allowed') continue
+            state = recordCall(state, { purpose, nowMs })
+            const key = `${toDayNumber(nowMs)} ${SHARE_BY_PURPOSE[PURPOSES.indexOf(purpose)] ?? ''}`
             made.set(key, (made.get(key) ?? 0) + 1)
           }
-          const shares = divideLimit(dailyLimit)
+          const shares = splitDailyLimit(dailyLimit)
           for (const [key, calls] of made)
-            expect(calls).toBeLessThanOrEqual(shares[SHARES.find((share) => key.endsWith(share)) ?? 'walk'])
+            expect(calls).toBeLessThanOrEqual(
+              shares[QUOTA_SHARES.find((share) => key.endsWith(share)) ?? 'walk'],
+            )
         },
       ),
     )
@@ -139,11 +141,11 @@ describe('quota: may a call be made', () => {
 
 describe('quota: midnight', () => {
   test('calls of a day - count until 23:59:59.999 UTC and not beyond', () => {
-    const state = call(createQuotaState(NOON_MS), 5, { purpose: 'walk' })
-    expect(computeLeft(state, setTo(10), MIDNIGHT_MS - 1)?.walk).toBe(0)
-    expect(computeLeft(state, setTo(10), MIDNIGHT_MS)?.walk).toBe(5)
-    expect(call(state, 1, { nowMs: MIDNIGHT_MS - 1, purpose: 'walk' }).calls.walk).toBe(6)
-    expect(call(state, 1, { nowMs: MIDNIGHT_MS, purpose: 'walk' }).calls).toEqual({
+    const state = recordCalls(createQuotaState(NOON_MS), 5, { purpose: 'walk' })
+    expect(computeRemainingCalls(state, createRules(10), MIDNIGHT_MS - 1)?.walk).toBe(0)
+    expect(computeRemainingCalls(state, createRules(10), MIDNIGHT_MS)?.walk).toBe(5)
+    expect(recordCalls(state, 1, { nowMs: MIDNIGHT_MS - 1, purpose: 'walk' }).calls.walk).toBe(6)
+    expect(recordCalls(state, 1, { nowMs: MIDNIGHT_MS, purpose: 'walk' }).calls).toEqual({
       walk: 1,
       refresh: 0,
       lookup: 0,
@@ -151,7 +153,13 @@ describe('quota: midnight', () => {
   })
 
   test('more calls than the share has - nothing is left, never less', () => {
-    expect(computeLeft(call(createQuotaState(NOON_MS), 9, { purpose: 'walk' }), setTo(10), NOON_MS)).toEqual({
+    expect(
+      computeRemainingCalls(
+        recordCalls(createQuotaState(NOON_MS), 9, { purpose: 'walk' }),
+        createRules(10),
+        NOON_MS,
+      ),
+    ).toEqual({
       walk: 0,
       refresh: 4,
       lookup: 1,
@@ -159,7 +167,7 @@ describe('quota: midnight', () => {
   })
 
   test('no limit known - nothing is said of what is left', () => {
-    expect(computeLeft(createQuotaState(NOON_MS), UNKNOWN, NOON_MS)).toBeUndefined()
+    expect(computeRemainingCalls(createQuotaState(NOON_MS), UNKNOWN, NOON_MS)).toBeUndefined()
   })
 
   test.each([
@@ -168,8 +176,8 @@ describe('quota: midnight', () => {
   ])(
     '429 at %s with an hour to wait - is over soon after the reset that follows',
     (_time, nowMs, untilMs) => {
-      const state = limit(createQuotaState(NOON_MS), { retryAfterMs: HOUR_MS, nowMs })
-      expect(state).toMatchObject({ limitedUntilMs: untilMs, day: toDay(nowMs) })
+      const state = recordLimit(createQuotaState(NOON_MS), { retryAfterMs: HOUR_MS, nowMs })
+      expect(state).toMatchObject({ limitedUntilMs: untilMs, day: toDayNumber(nowMs) })
     },
   )
 })
@@ -187,7 +195,7 @@ describe('quota: pauses', () => {
     [null, 40, HOUR_MS],
   ])('Retry-After %j ms, 429 number %i in a row - %i ms', (retryAfterMs, number, pauseMs) => {
     const before = { ...createQuotaState(NOON_MS), pauseCount: number - 1 }
-    const after = limit(before, { retryAfterMs, nowMs: NOON_MS })
+    const after = recordLimit(before, { retryAfterMs, nowMs: NOON_MS })
     expect(after.limitedUntilMs - NOON_MS).toBe(pauseMs)
     expect(after.pauseCount).toBe(number)
   })
@@ -197,28 +205,28 @@ describe('quota: pauses', () => {
     fc.assert(
       fc.property(wait, timeMs, fc.nat({ max: 60 }), (retryAfterMs, nowMs, pauseCount) => {
         const before = { ...createQuotaState(nowMs), pauseCount }
-        const { limitedUntilMs } = limit(before, { retryAfterMs, nowMs })
+        const { limitedUntilMs } = recordLimit(before, { retryAfterMs, nowMs })
         const ownMs = Math.min(MINUTE_MS * 2 ** pauseCount, HOUR_MS)
-        const lastMs = nextMidnightUtcMs(nowMs) + SLACK_MS
+        const lastMs = computeNextMidnightUtcMs(nowMs) + SLACK_MS
         expect(limitedUntilMs).toBe(Math.min(nowMs + (retryAfterMs ?? ownMs), lastMs))
       }),
     )
   })
 
   test('any 429s one after the other - no pause is ever shortened', () => {
-    const answers = fc.array(
+    const responses = fc.array(
       fc.record({
         retryAfterMs: fc.option(fc.integer({ min: 1, max: DAY_MS })),
         waitMs: fc.nat({ max: HOUR_MS }),
       }),
     )
     fc.assert(
-      fc.property(stateOf(toDay(NOON_MS)), answers, (start, steps) => {
+      fc.property(anyStateOfDay(toDayNumber(NOON_MS)), responses, (start, steps) => {
         let state = start
         let nowMs = NOON_MS
         for (const { retryAfterMs, waitMs } of steps) {
           nowMs += waitMs
-          const after = limit(state, { retryAfterMs, nowMs })
+          const after = recordLimit(state, { retryAfterMs, nowMs })
           expect(after.limitedUntilMs).toBeGreaterThanOrEqual(state.limitedUntilMs)
           state = after
         }
@@ -227,10 +235,10 @@ describe('quota: pauses', () => {
   })
 
   test('429s that come during a pause - change neither its number nor what was learned, only its end', () => {
-    const first = limitAfter(30)
-    const later = call(first, 5, { nowMs: NOON_MS + 1 })
-    const during = limit(later, { retryAfterMs: 2 * HOUR_MS, nowMs: NOON_MS + 1 })
+    const first = recordLimitAfter(30)
+    const later = recordCalls(first, 5, { nowMs: NOON_MS + 1 })
+    const during = recordLimit(later, { retryAfterMs: 2 * HOUR_MS, nowMs: NOON_MS + 1 })
     expect(during).toEqual({ ...later, limitedUntilMs: NOON_MS + 1 + 2 * HOUR_MS })
-    expect(limit(later, { retryAfterMs: null, nowMs: NOON_MS + 1 })).toEqual(later)
+    expect(recordLimit(later, { retryAfterMs: null, nowMs: NOON_MS + 1 })).toEqual(later)
   })
 })

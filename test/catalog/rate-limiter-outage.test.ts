@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type QuotaState, type QuotaStore, toDay } from '../../src/catalog/quota.ts'
+import { type QuotaState, type QuotaStore, toDayNumber } from '../../src/catalog/quota.ts'
 import {
   type RateLimiter,
   type RateLimiterOptions,
@@ -12,7 +12,7 @@ import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { type MemoryQuotaStore, createMemoryQuotaStore } from './memory-quota-store.ts'
 
-type Under = Readonly<{
+type LimiterUnderTest = Readonly<{
   clock: FakeClock
   /** Of the process whose store breaks. */
   limiter: RateLimiter
@@ -24,12 +24,12 @@ type Under = Readonly<{
   readStore(): Promise<QuotaState>
 }>
 
-function make(options: Partial<RateLimiterOptions> = {}): Under {
+function createLimiter(options: Partial<RateLimiterOptions> = {}): LimiterUnderTest {
   const clock = createFakeClock(NOON_MS)
   const store = createMemoryQuotaStore()
   const failures: unknown[] = []
   let isBroken = false
-  const breakable: QuotaStore = {
+  const breakableStore: QuotaStore = {
     updateQuota: (nowMs, change) =>
       isBroken ? Promise.reject(new StoreError('locked')) : store.updateQuota(nowMs, change),
   }
@@ -38,13 +38,13 @@ function make(options: Partial<RateLimiterOptions> = {}): Under {
     clock,
     limiter: createRateLimiter({
       ...shared,
-      store: breakable,
+      store: breakableStore,
       onStoreFailure: (error) => void failures.push(error),
     }),
     other: createRateLimiter({ ...shared, store }),
     store,
     failures,
-    setBroken: (broken) => void (isBroken = broken),
+    setBroken: (outage) => void (isBroken = outage),
     readStore: () => store.read(clock.nowMs()),
   }
 }
@@ -54,17 +54,17 @@ async function take(
   purpose: 'walk' | 'refresh' | 'lookup',
   times = 1,
 ): Promise<number> {
-  let taken = 0
-  for (let turn = 0; turn < times; turn += 1)
+  let allowedCount = 0
+  for (let attempt = 0; attempt < times; attempt += 1)
     await limiter.take(purpose).then(
-      () => (taken += 1),
+      () => (allowedCount += 1),
       () => {},
     )
-  return taken
+  return allowedCount
 }
 
-const limit = ({ clock }: Under, limiter: RateLimiter, retryAfterMs: number): Promise<void> =>
-  limiter.noteLimited(new CatalogRateLimitedError('429', retryAfterMs), clock.nowMs())
+const limit = ({ clock }: LimiterUnderTest, limiter: RateLimiter, retryAfterMs: number): Promise<void> =>
+  limiter.recordRateLimit(new CatalogRateLimitedError('429', retryAfterMs), clock.nowMs())
 
 const readCalls = async (limiter: RateLimiter): Promise<unknown> => (await limiter.read()).quota.calls
 
@@ -90,7 +90,7 @@ describe('rate limiter without a store', () => {
     await limiter.take('lookup')
     clock.advance(1)
     expect((await limiter.read()).quota).toMatchObject({
-      day: toDay(NOON_MS) + 1,
+      day: toDayNumber(NOON_MS) + 1,
       calls: { walk: 0, refresh: 0, lookup: 0 },
       lookupsLastHour: 1,
     })
@@ -99,61 +99,61 @@ describe('rate limiter without a store', () => {
 
 describe('rate limiter, store failing', () => {
   test('each failure - is reported, and calls go on', async () => {
-    const under = make()
-    under.setBroken(true)
-    expect(await take(under.limiter, 'walk', 2)).toBe(2)
-    expect(under.failures).toEqual([new StoreError('locked'), new StoreError('locked')])
+    const fixture = createLimiter()
+    fixture.setBroken(true)
+    expect(await take(fixture.limiter, 'walk', 2)).toBe(2)
+    expect(fixture.failures).toEqual([new StoreError('locked'), new StoreError('locked')])
   })
 
   test('goes on with what it saw last, and keeps within the share', async () => {
-    const under = make({ dailyLimit: 10 })
-    await take(under.other, 'refresh', 2)
-    await take(under.limiter, 'refresh')
-    under.setBroken(true)
-    expect(await take(under.limiter, 'refresh', 5)).toBe(1)
-    expect((await under.readStore()).calls.refresh).toBe(3)
+    const fixture = createLimiter({ dailyLimit: 10 })
+    await take(fixture.other, 'refresh', 2)
+    await take(fixture.limiter, 'refresh')
+    fixture.setBroken(true)
+    expect(await take(fixture.limiter, 'refresh', 5)).toBe(1)
+    expect((await fixture.readStore()).calls.refresh).toBe(3)
   })
 
   test('pause that it saw - holds', async () => {
-    const under = make()
-    await limit(under, under.other, HOUR_MS)
-    await under.limiter.read()
-    under.setBroken(true)
-    await expect(under.limiter.take('refresh')).rejects.toThrow('paused')
-    under.clock.advance(HOUR_MS)
-    await under.limiter.take('refresh')
+    const fixture = createLimiter()
+    await limit(fixture, fixture.other, HOUR_MS)
+    await fixture.limiter.read()
+    fixture.setBroken(true)
+    await expect(fixture.limiter.take('refresh')).rejects.toThrow('paused')
+    fixture.clock.advance(HOUR_MS)
+    await fixture.limiter.take('refresh')
   })
 
   test('look-ups of others - are not known by their times, its own are', async () => {
-    const under = make()
-    await take(under.other, 'lookup', 5)
-    await under.limiter.take('lookup')
-    under.setBroken(true)
-    expect((await under.limiter.read()).quota.lookupsLastHour).toBe(1)
-    under.clock.advance(HOUR_MS)
-    expect((await under.limiter.read()).quota.lookupsLastHour).toBe(0)
+    const fixture = createLimiter()
+    await take(fixture.other, 'lookup', 5)
+    await fixture.limiter.take('lookup')
+    fixture.setBroken(true)
+    expect((await fixture.limiter.read()).quota.lookupsLastHour).toBe(1)
+    fixture.clock.advance(HOUR_MS)
+    expect((await fixture.limiter.read()).quota.lookupsLastHour).toBe(0)
   })
 
   test('the day after - its own counts begin anew', async () => {
-    const under = make()
-    await under.limiter.take('walk')
-    under.setBroken(true)
-    under.clock.advance(DAY_MS)
-    await under.limiter.take('walk')
-    expect(await readCalls(under.limiter)).toEqual({ walk: 1, refresh: 0, lookup: 0 })
+    const fixture = createLimiter()
+    await fixture.limiter.take('walk')
+    fixture.setBroken(true)
+    fixture.clock.advance(DAY_MS)
+    await fixture.limiter.take('walk')
+    expect(await readCalls(fixture.limiter)).toEqual({ walk: 1, refresh: 0, lookup: 0 })
   })
 })
 
 describe('rate limiter, store back', () => {
   test('pause and counts of meanwhile - are handed on with the first change', async () => {
-    const under = make()
-    await under.limiter.take('walk')
-    under.setBroken(true)
-    await take(under.limiter, 'walk', 2)
-    await limit(under, under.limiter, HOUR_MS)
-    under.setBroken(false)
-    await expect(under.limiter.take('refresh')).rejects.toThrow('paused')
-    expect(await under.readStore()).toMatchObject({
+    const fixture = createLimiter()
+    await fixture.limiter.take('walk')
+    fixture.setBroken(true)
+    await take(fixture.limiter, 'walk', 2)
+    await limit(fixture, fixture.limiter, HOUR_MS)
+    fixture.setBroken(false)
+    await expect(fixture.limiter.take('refresh')).rejects.toThrow('paused')
+    expect(await fixture.readStore()).toMatchObject({
       calls: { walk: 3, refresh: 0 },
       limitedUntilMs: NOON_MS + HOUR_MS,
       pauseCount: 1,
@@ -161,28 +161,28 @@ describe('rate limiter, store back', () => {
   })
 
   test('longer pause that others stored - stays; calls of both - are added', async () => {
-    const under = make()
-    under.setBroken(true)
-    await under.limiter.take('refresh')
-    await limit(under, under.limiter, MINUTE_MS)
-    await take(under.other, 'refresh', 4)
-    await limit(under, under.other, HOUR_MS)
-    under.setBroken(false)
-    expect((await under.limiter.read()).quota).toMatchObject({
+    const fixture = createLimiter()
+    fixture.setBroken(true)
+    await fixture.limiter.take('refresh')
+    await limit(fixture, fixture.limiter, MINUTE_MS)
+    await take(fixture.other, 'refresh', 4)
+    await limit(fixture, fixture.other, HOUR_MS)
+    fixture.setBroken(false)
+    expect((await fixture.limiter.read()).quota).toMatchObject({
       calls: { refresh: 5 },
       limitedUntilMs: NOON_MS + HOUR_MS,
     })
   })
 
   test('handed on once - later changes of the store are not undone', async () => {
-    const under = make()
-    under.setBroken(true)
-    await under.limiter.take('walk')
-    await limit(under, under.limiter, MINUTE_MS)
-    under.setBroken(false)
-    await under.limiter.read()
-    await under.store.updateQuota(NOON_MS, (state) => ({ ...state, limitedUntilMs: 0, pauseCount: 0 }))
-    expect((await under.limiter.read()).quota).toMatchObject({
+    const fixture = createLimiter()
+    fixture.setBroken(true)
+    await fixture.limiter.take('walk')
+    await limit(fixture, fixture.limiter, MINUTE_MS)
+    fixture.setBroken(false)
+    await fixture.limiter.read()
+    await fixture.store.updateQuota(NOON_MS, (state) => ({ ...state, limitedUntilMs: 0, pauseCount: 0 }))
+    expect((await fixture.limiter.read()).quota).toMatchObject({
       calls: { walk: 1 },
       limitedUntilMs: 0,
       pauseCount: 0,
@@ -190,106 +190,106 @@ describe('rate limiter, store back', () => {
   })
 
   test('look-ups of an outage that was hours ago - count no longer', async () => {
-    const under = make()
-    under.setBroken(true)
-    await take(under.limiter, 'lookup', 5)
-    under.setBroken(false)
-    under.clock.advance(2 * HOUR_MS)
-    expect((await under.limiter.read()).quota.lookupsLastHour).toBe(0)
-    expect((await under.readStore()).lookupsLastHour).toBe(0)
+    const fixture = createLimiter()
+    fixture.setBroken(true)
+    await take(fixture.limiter, 'lookup', 5)
+    fixture.setBroken(false)
+    fixture.clock.advance(2 * HOUR_MS)
+    expect((await fixture.limiter.read()).quota.lookupsLastHour).toBe(0)
+    expect((await fixture.readStore()).lookupsLastHour).toBe(0)
   })
 
   test('counts of the day before - are not added to those of today', async () => {
-    const under = make()
-    under.setBroken(true)
-    await take(under.limiter, 'walk', 9)
-    under.setBroken(false)
-    under.clock.advance(DAY_MS)
-    expect(await readCalls(under.limiter)).toEqual({ walk: 0, refresh: 0, lookup: 0 })
+    const fixture = createLimiter()
+    fixture.setBroken(true)
+    await take(fixture.limiter, 'walk', 9)
+    fixture.setBroken(false)
+    fixture.clock.advance(DAY_MS)
+    expect(await readCalls(fixture.limiter)).toEqual({ walk: 0, refresh: 0, lookup: 0 })
   })
 })
 
 describe('rate limiter whose store other machines share', () => {
   test.each(['walk', 'refresh', 'lookup'] as const)('store failing, %s - no call', async (purpose) => {
-    const under = make({ isShared: true })
-    await under.limiter.take(purpose)
-    under.setBroken(true)
-    await expect(under.limiter.take(purpose)).rejects.toThrow('database in which all machines count')
-    expect(under.limiter.isFree(purpose)).toBe(false)
-    under.clock.advance(SECOND_MS)
-    expect(under.limiter.isFree(purpose)).toBe(true)
-    under.setBroken(false)
-    await under.limiter.take(purpose)
-    expect((await under.readStore()).calls[purpose]).toBe(2)
+    const fixture = createLimiter({ isShared: true })
+    await fixture.limiter.take(purpose)
+    fixture.setBroken(true)
+    await expect(fixture.limiter.take(purpose)).rejects.toThrow('database in which all machines count')
+    expect(fixture.limiter.canCall(purpose)).toBe(false)
+    fixture.clock.advance(SECOND_MS)
+    expect(fixture.limiter.canCall(purpose)).toBe(true)
+    fixture.setBroken(false)
+    await fixture.limiter.take(purpose)
+    expect((await fixture.readStore()).calls[purpose]).toBe(2)
   })
 
   test('429 to a call under way when the store fails - is handed on when it is back', async () => {
-    const under = make({ isShared: true })
-    await under.limiter.take('refresh')
-    under.setBroken(true)
-    await limit(under, under.limiter, HOUR_MS)
-    under.setBroken(false)
-    await expect(under.limiter.take('refresh')).rejects.toThrow('paused')
-    await expect(under.other.take('refresh')).rejects.toThrow('paused')
+    const fixture = createLimiter({ isShared: true })
+    await fixture.limiter.take('refresh')
+    fixture.setBroken(true)
+    await limit(fixture, fixture.limiter, HOUR_MS)
+    fixture.setBroken(false)
+    await expect(fixture.limiter.take('refresh')).rejects.toThrow('paused')
+    await expect(fixture.other.take('refresh')).rejects.toThrow('paused')
   })
 })
 
 describe('calls at once', () => {
   test('fifty - cost the store one change', async () => {
-    const { limiter, store, readStore } = make()
+    const { limiter, store, readStore } = createLimiter()
     await Promise.all(Array.from({ length: 50 }, () => limiter.take('lookup')))
-    expect(store.askedCount).toBe(1)
+    expect(store.updateCount).toBe(1)
     expect((await readStore()).calls.lookup).toBe(50)
   })
 
   test('more than the share has - those that came first get it', async () => {
-    const { limiter } = make({ dailyLimit: 10 })
-    const taken = await Promise.all(Array.from({ length: 9 }, () => take(limiter, 'walk')))
-    expect(taken).toEqual([1, 1, 1, 1, 1, 0, 0, 0, 0])
+    const { limiter } = createLimiter({ dailyLimit: 10 })
+    const allowedCount = await Promise.all(Array.from({ length: 9 }, () => take(limiter, 'walk')))
+    expect(allowedCount).toEqual([1, 1, 1, 1, 1, 0, 0, 0, 0])
   })
 
   test('those that wait for the store over midnight - count on the day on which they leave', async () => {
-    const under = make()
-    const asked = defer<void>()
+    const fixture = createLimiter()
+    const updateStarted = defer<void>()
     const slow = defer<void>()
     const store: QuotaStore = {
       async updateQuota(nowMs, change) {
-        asked.resolve()
+        updateStarted.resolve()
         await slow.promise
-        return under.store.updateQuota(nowMs, change)
+        return fixture.store.updateQuota(nowMs, change)
       },
     }
-    const limiter = createRateLimiter({ clock: under.clock, unknownLookupsPerHour: 100, store })
-    under.clock.advance(12 * HOUR_MS - 1)
+    const limiter = createRateLimiter({ clock: fixture.clock, unknownLookupsPerHour: 100, store })
+    fixture.clock.advance(12 * HOUR_MS - 1)
     const first = limiter.take('refresh')
-    await asked.promise
+    await updateStarted.promise
     const waiting = [first, limiter.take('refresh'), limiter.take('lookup')]
-    under.clock.advance(1)
+    fixture.clock.advance(1)
     slow.resolve()
     await Promise.all(waiting)
-    expect((await under.readStore()).calls).toEqual({ walk: 0, refresh: 1, lookup: 1 })
+    expect((await fixture.readStore()).calls).toEqual({ walk: 0, refresh: 1, lookup: 1 })
   })
 
   test('slow change that ends after a failed one was asked for - does not take back the pause that one noted', async () => {
-    const under = make()
+    const fixture = createLimiter()
     const slow = defer<void>()
     const turns: QuotaStore['updateQuota'][] = [
       async (nowMs, change) => {
-        const state = await under.store.updateQuota(nowMs, change)
+        const state = await fixture.store.updateQuota(nowMs, change)
         await slow.promise
         return state
       },
       () => Promise.reject(new StoreError('locked')),
     ]
     const store: QuotaStore = {
-      updateQuota: (nowMs, change) => (turns.shift() ?? under.store.updateQuota)(nowMs, change),
+      updateQuota: (nowMs, change) => (turns.shift() ?? fixture.store.updateQuota)(nowMs, change),
     }
-    const limiter = createRateLimiter({ clock: under.clock, unknownLookupsPerHour: 100, store })
+    const limiter = createRateLimiter({ clock: fixture.clock, unknownLookupsPerHour: 100, store })
     const reading = limiter.read()
-    const limiting = limit(under, limiter, HOUR_MS)
+    const limiting = limit(fixture, limiter, HOUR_MS)
     slow.resolve()
     await Promise.all([reading, limiting])
     expect((await limiter.read()).quota.limitedUntilMs).toBe(NOON_MS + HOUR_MS)
-    expect((await under.readStore()).limitedUntilMs).toBe(NOON_MS + HOUR_MS)
+    expect((await fixture.readStore()).limitedUntilMs).toBe(NOON_MS + HOUR_MS)
   })
 })

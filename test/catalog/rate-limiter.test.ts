@@ -13,20 +13,21 @@ import { createMemoryQuotaStore } from './memory-quota-store.ts'
 
 const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
 
-type Under = Readonly<{
+type LimitersUnderTest = Readonly<{
   clock: FakeClock
   limiter: RateLimiter
   /** Another process that shares the store. */
   other: RateLimiter
   /** Times that the store was asked. */
-  askedCount(): number
+  updateCount(): number
 }>
 
-function makeLimiters(options: Partial<RateLimiterOptions> = {}): Under {
+function createLimiters(options: Partial<RateLimiterOptions> = {}): LimitersUnderTest {
   const clock = createFakeClock(NOON_MS)
   const store = createMemoryQuotaStore()
-  const make = (): RateLimiter => createRateLimiter({ clock, unknownLookupsPerHour: 3, store, ...options })
-  return { clock, limiter: make(), other: make(), askedCount: () => store.askedCount }
+  const createLimiter = (): RateLimiter =>
+    createRateLimiter({ clock, unknownLookupsPerHour: 3, store, ...options })
+  return { clock, limiter: createLimiter(), other: createLimiter(), updateCount: () => store.updateCount }
 }
 
 /** `true` when the call may be made. */
@@ -37,18 +38,18 @@ const take = (limiter: RateLimiter, purpose: CallPurpose): Promise<boolean> =>
   )
 
 async function takeAll(limiter: RateLimiter, purpose: CallPurpose, tries: number): Promise<number> {
-  let taken = 0
-  for (let turn = 0; turn < tries; turn += 1) taken += Number(await take(limiter, purpose))
-  return taken
+  let allowedCount = 0
+  for (let attempt = 0; attempt < tries; attempt += 1) allowedCount += Number(await take(limiter, purpose))
+  return allowedCount
 }
 
 const limited = (retryAfterMs: number | null): CatalogRateLimitedError =>
   new CatalogRateLimitedError('429', retryAfterMs)
 
 /** Uses the key up at noon, with a pause of an hour. */
-async function learn(limiter: RateLimiter, calls: number): Promise<void> {
+async function learnLimit(limiter: RateLimiter, calls: number): Promise<void> {
   await takeAll(limiter, 'refresh', calls)
-  await limiter.noteLimited(limited(HOUR_MS), NOON_MS)
+  await limiter.recordRateLimit(limited(HOUR_MS), NOON_MS)
 }
 
 describe('rate limiter: shares', () => {
@@ -58,47 +59,47 @@ describe('rate limiter: shares', () => {
     ['lookup', 10],
     ['channels', 10],
   ] as const)('limit of 100, %s - %i calls and no more until 00:00 UTC', async (purpose, share) => {
-    const { limiter, clock } = makeLimiters({ dailyLimit: 100, unknownLookupsPerHour: 600 })
+    const { limiter, clock } = createLimiters({ dailyLimit: 100, unknownLookupsPerHour: 600 })
     expect(await takeAll(limiter, purpose, 100)).toBe(share)
-    expect(limiter.isFree(purpose)).toBe(false)
+    expect(limiter.canCall(purpose)).toBe(false)
     clock.advance(12 * HOUR_MS - 1)
     expect(await take(limiter, purpose)).toBe(false)
     clock.advance(1)
-    expect(limiter.isFree(purpose)).toBe(true)
+    expect(limiter.canCall(purpose)).toBe(true)
     expect(await takeAll(limiter, purpose, 100)).toBe(share)
   })
 
   test('limit of 100, everybody at once and often - a hundred calls, none starves', async () => {
-    const { limiter } = makeLimiters({ dailyLimit: 100 })
-    const taken = await Promise.all(PURPOSES.map((purpose) => takeAll(limiter, purpose, 200)))
-    expect(taken.slice(0, 2)).toEqual([50, 40])
-    expect(taken.reduce((sum, calls) => sum + calls, 0)).toBe(100)
+    const { limiter } = createLimiters({ dailyLimit: 100 })
+    const allowedCount = await Promise.all(PURPOSES.map((purpose) => takeAll(limiter, purpose, 200)))
+    expect(allowedCount.slice(0, 2)).toEqual([50, 40])
+    expect(allowedCount.reduce((sum, calls) => sum + calls, 0)).toBe(100)
   })
 
   test('two processes - share one limit: the last call is for one of them', async () => {
-    const { limiter, other } = makeLimiters({ dailyLimit: 10 })
-    const taken = await Promise.all([takeAll(limiter, 'walk', 9), takeAll(other, 'walk', 9)])
-    expect(taken.reduce((sum, calls) => sum + calls, 0)).toBe(5)
+    const { limiter, other } = createLimiters({ dailyLimit: 10 })
+    const allowedCount = await Promise.all([takeAll(limiter, 'walk', 9), takeAll(other, 'walk', 9)])
+    expect(allowedCount.reduce((sum, calls) => sum + calls, 0)).toBe(5)
   })
 
   test('no limit known - nothing is refused', async () => {
-    const { limiter } = makeLimiters()
+    const { limiter } = createLimiters()
     expect(await takeAll(limiter, 'walk', 500)).toBe(500)
     expect(await limiter.read()).toMatchObject({
       limit: undefined,
-      left: undefined,
+      remaining: undefined,
       quota: { calls: { walk: 500 } },
     })
   })
 
   test('read - limit, calls and what is left', async () => {
-    const { limiter } = makeLimiters({ dailyLimit: 100 })
+    const { limiter } = createLimiters({ dailyLimit: 100 })
     await takeAll(limiter, 'walk', 2)
     await takeAll(limiter, 'channels', 3)
     expect(await limiter.read()).toMatchObject({
       quota: { calls: { walk: 2, refresh: 0, lookup: 3 } },
       limit: { calls: 100, isLearned: false },
-      left: { walk: 48, refresh: 40, lookup: 7 },
+      remaining: { walk: 48, refresh: 40, lookup: 7 },
     })
   })
 })
@@ -111,7 +112,7 @@ const refusal = (limiter: RateLimiter, purpose: CallPurpose): Promise<string> =>
 
 describe('rate limiter: refusals', () => {
   test('each cause - says so', async () => {
-    const { limiter, clock } = makeLimiters({ dailyLimit: 10, unknownLookupsPerHour: 0 })
+    const { limiter, clock } = createLimiters({ dailyLimit: 10, unknownLookupsPerHour: 0 })
     expect(await refusal(limiter, 'lookup')).toMatch(
       /^VITRINE_CATALOG_CALL_BLOCKED: .*for this hour are spent$/,
     )
@@ -124,7 +125,7 @@ describe('rate limiter: refusals', () => {
   })
 
   test('refused call - counts nowhere', async () => {
-    const { limiter } = makeLimiters({ dailyLimit: 10 })
+    const { limiter } = createLimiters({ dailyLimit: 10 })
     await takeAll(limiter, 'walk', 20)
     expect((await limiter.read()).quota.calls).toEqual({ walk: 5, refresh: 0, lookup: 0 })
   })
@@ -132,65 +133,65 @@ describe('rate limiter: refusals', () => {
 
 describe('rate limiter: pauses', () => {
   test('429 met by another process - holds here from the next question on', async () => {
-    const { limiter, other, clock } = makeLimiters()
-    await other.noteLimited(limited(MINUTE_MS), NOON_MS)
+    const { limiter, other, clock } = createLimiters()
+    await other.recordRateLimit(limited(MINUTE_MS), NOON_MS)
     expect(await take(limiter, 'refresh')).toBe(false)
-    expect(limiter.readSeen().quota.limitedUntilMs).toBe(NOON_MS + MINUTE_MS)
+    expect(limiter.getLocal().quota.limitedUntilMs).toBe(NOON_MS + MINUTE_MS)
     clock.advance(MINUTE_MS)
-    expect(limiter.isFree('refresh')).toBe(true)
+    expect(limiter.canCall('refresh')).toBe(true)
     expect(await take(limiter, 'refresh')).toBe(true)
   })
 
   test('pause taken over - longer than known it is stored, else the store is not even asked', async () => {
-    const { limiter, other, askedCount } = makeLimiters()
+    const { limiter, other, updateCount } = createLimiters()
     await limiter.pauseUntil(NOON_MS)
-    expect(askedCount()).toBe(0)
+    expect(updateCount()).toBe(0)
     await limiter.pauseUntil(NOON_MS + HOUR_MS)
     await limiter.pauseUntil(NOON_MS + HOUR_MS)
     await limiter.pauseUntil(NOON_MS + 1)
-    expect(askedCount()).toBe(1)
+    expect(updateCount()).toBe(1)
     expect((await other.read()).quota.limitedUntilMs).toBe(NOON_MS + HOUR_MS)
     await other.pauseUntil(NOON_MS + MINUTE_MS)
     expect((await other.read()).quota.limitedUntilMs).toBe(NOON_MS + HOUR_MS)
   })
 
   test('answers without a pause before them - do not ask the store', async () => {
-    const { limiter, askedCount } = makeLimiters()
+    const { limiter, updateCount } = createLimiters()
     await takeAll(limiter, 'refresh', 3)
-    for (let turn = 0; turn < 10; turn += 1) await limiter.noteAnswered(NOON_MS)
-    expect(askedCount()).toBe(3)
+    for (let attempt = 0; attempt < 10; attempt += 1) await limiter.recordSuccess(NOON_MS)
+    expect(updateCount()).toBe(3)
   })
 
   test('answer after the pause - the next 429 without a time is short again, for all processes', async () => {
-    const { limiter, other, clock } = makeLimiters()
-    for (let turn = 0; turn < 3; turn += 1) {
-      await limiter.noteLimited(limited(null), clock.nowMs())
-      clock.advance(limiter.readSeen().quota.limitedUntilMs - clock.nowMs())
+    const { limiter, other, clock } = createLimiters()
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      await limiter.recordRateLimit(limited(null), clock.nowMs())
+      clock.advance(limiter.getLocal().quota.limitedUntilMs - clock.nowMs())
     }
-    await limiter.noteAnswered(clock.nowMs())
-    await other.noteLimited(limited(null), clock.nowMs())
-    expect(other.readSeen().quota.limitedUntilMs - clock.nowMs()).toBe(MINUTE_MS)
+    await limiter.recordSuccess(clock.nowMs())
+    await other.recordRateLimit(limited(null), clock.nowMs())
+    expect(other.getLocal().quota.limitedUntilMs - clock.nowMs()).toBe(MINUTE_MS)
   })
 })
 
 describe('rate limiter: a limit learned', () => {
   test('429 after 100 calls - the next day is divided by it, in every process', async () => {
-    const { limiter, other, clock } = makeLimiters()
-    await learn(limiter, 100)
+    const { limiter, other, clock } = createLimiters()
+    await learnLimit(limiter, 100)
     expect((await limiter.read()).limit).toBeUndefined()
     clock.advance(12 * HOUR_MS)
     expect(await takeAll(other, 'walk', 100)).toBe(50)
     expect(await other.read()).toMatchObject({
       limit: { calls: 100, isLearned: true },
-      left: { walk: 0, refresh: 40, lookup: 10 },
+      remaining: { walk: 0, refresh: 40, lookup: 10 },
     })
     clock.advance(DAY_MS)
     expect(await takeAll(limiter, 'walk', 100)).toBe(62)
   })
 
   test('limit that was set - 429s teach nothing', async () => {
-    const { limiter, clock } = makeLimiters({ dailyLimit: 1_000 })
-    await learn(limiter, 100)
+    const { limiter, clock } = createLimiters({ dailyLimit: 1_000 })
+    await learnLimit(limiter, 100)
     clock.advance(12 * HOUR_MS)
     expect((await limiter.read()).limit).toEqual({ calls: 1_000, isLearned: false })
   })
@@ -199,10 +200,10 @@ describe('rate limiter: a limit learned', () => {
     ['after the pause', HOUR_MS, undefined],
     ['before the 429, and comes late', -1, { calls: 100, isLearned: true }],
   ])('answer to a call that left %s - the limit of the next day', async (_when, leftAfterMs, limit) => {
-    const { limiter, clock } = makeLimiters()
-    await learn(limiter, 100)
+    const { limiter, clock } = createLimiters()
+    await learnLimit(limiter, 100)
     clock.advance(2 * HOUR_MS)
-    await limiter.noteAnswered(NOON_MS + leftAfterMs)
+    await limiter.recordSuccess(NOON_MS + leftAfterMs)
     clock.advance(12 * HOUR_MS)
     expect((await limiter.read()).limit).toEqual(limit)
   })
@@ -210,33 +211,33 @@ describe('rate limiter: a limit learned', () => {
 
 describe('rate limiter: look-ups of the hour', () => {
   test('spent by another process - refused here, though the first question still looks free', async () => {
-    const { limiter, other } = makeLimiters()
+    const { limiter, other } = createLimiters()
     expect(await takeAll(other, 'lookup', 5)).toBe(3)
-    expect(limiter.isFree('lookup')).toBe(true)
+    expect(limiter.canCall('lookup')).toBe(true)
     expect(await take(limiter, 'lookup')).toBe(false)
-    expect(limiter.isFree('lookup')).toBe(false)
+    expect(limiter.canCall('lookup')).toBe(false)
   })
 
   test('spent - is believed for a second, then asked again', async () => {
-    const { limiter, clock } = makeLimiters()
+    const { limiter, clock } = createLimiters()
     await takeAll(limiter, 'lookup', 4)
     clock.advance(SECOND_MS - 1)
-    expect(limiter.isFree('lookup')).toBe(false)
+    expect(limiter.canCall('lookup')).toBe(false)
     clock.advance(1)
-    expect(limiter.isFree('lookup')).toBe(true)
+    expect(limiter.canCall('lookup')).toBe(true)
     expect(await take(limiter, 'lookup')).toBe(false)
     clock.advance(HOUR_MS)
     expect(await take(limiter, 'lookup')).toBe(true)
   })
 
   test('of a new process, asked for many - count from the first one on', async () => {
-    const { limiter } = makeLimiters()
+    const { limiter } = createLimiters()
     expect(await takeAll(limiter, 'lookup', 10)).toBe(3)
     expect((await limiter.read()).quota.calls.lookup).toBe(3)
   })
 
   test('lists of channels - are no look-ups of the hour', async () => {
-    const { limiter } = makeLimiters({ unknownLookupsPerHour: 0 })
+    const { limiter } = createLimiters({ unknownLookupsPerHour: 0 })
     expect(await takeAll(limiter, 'channels', 10)).toBe(10)
   })
 })
@@ -253,13 +254,13 @@ describe('rate limiter: waits of a walk', () => {
     ['no share at all', 1, 0, 1, 12],
   ])('%s - limit %j, %i made, %i to go at noon - waits %d hours', async (...row) => {
     const [, dailyLimit, made, callsToGo, hours] = row
-    const { limiter } = makeLimiters({ dailyLimit })
+    const { limiter } = createLimiters({ dailyLimit })
     await takeAll(limiter, 'walk', made)
     expect(limiter.computeWalkWaitMs(callsToGo)).toBe(Math.ceil(hours * HOUR_MS))
   })
 
   test('share spent, midnight comes - the wait ends there, and the next day is divided anew', async () => {
-    const { limiter, clock } = makeLimiters({ dailyLimit: 20 })
+    const { limiter, clock } = createLimiters({ dailyLimit: 20 })
     await takeAll(limiter, 'walk', 10)
     clock.advance(12 * HOUR_MS - 1)
     expect(limiter.computeWalkWaitMs(5)).toBe(1)

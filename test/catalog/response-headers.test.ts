@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { computeClockDifferenceMs, parseRetryAfter } from '../../src/catalog/response-headers.ts'
+import { computeClockSkewMs, parseRetryAfter } from '../../src/catalog/response-headers.ts'
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
@@ -82,6 +82,6 @@ describe("difference of the catalog's clock", () => {
     ['Date that is not one', { ...RESPONSE, date: 'yesterday' }, null],
     ['clock set back meanwhile', { ...RESPONSE, receivedAtMs: NOW_MS - 1 }, null],
   ])('%s', (_name, response, expected) => {
-    expect(computeClockDifferenceMs(response)).toBe(expected)
+    expect(computeClockSkewMs(response)).toBe(expected)
   })
 })

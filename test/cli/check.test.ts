@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { QuotaChange } from '../../src/catalog/quota.ts'
-import { DAY_MS, HOUR_MS, nextMidnightUtcMs } from '../../src/clock.ts'
+import { DAY_MS, HOUR_MS, computeNextMidnightUtcMs } from '../../src/clock.ts'
 import type { Environment } from '../../src/config/config.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { formatTime } from '../../src/widgets/format.ts'
@@ -15,16 +15,16 @@ import {
   sendJson,
 } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
-import { makeFolder, runHere, startRemote } from './cli-harness.ts'
+import { makeFolder, runInProcess, startRemoteCatalog } from './run-cli.ts'
 
-type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
+type Finding = { subject: string; isGood: boolean; message: string; remedy: string | null }
 
 async function check(
   settings: Environment,
 ): Promise<{ code: number | null; bad: Finding[]; subjects: string[] }> {
-  const { code, out } = await runHere(['check', '--json'], settings)
+  const { code, out } = await runInProcess(['check', '--json'], settings)
   const findings = JSON.parse(out) as Finding[]
-  expect(findings.every(({ isGood, cure }) => isGood === (cure === null))).toBe(true)
+  expect(findings.every(({ isGood, remedy }) => isGood === (remedy === null))).toBe(true)
   expect(out).not.toContain(FAKE_KEY)
   return {
     code,
@@ -37,7 +37,7 @@ const FOREIGN = '11111111-2222-4333-8444-555555555555'
 
 describe('check', () => {
   it('all good - 0, and a line for each thing that was tried', async () => {
-    const { settings } = await startRemote(makeFolder())
+    const { settings } = await startRemoteCatalog(makeFolder())
     const { code, bad, subjects } = await check(settings)
     expect([code, bad]).toEqual([0, []])
     expect(subjects).toEqual([
@@ -51,22 +51,22 @@ describe('check', () => {
   })
 
   it('more than a fifth of a channel malformed at the last walk - 1, with what, and how to find which', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const stock = async (malformed: number): Promise<Finding[]> => {
       const offers = Array.from({ length: 10 }, (_, index) =>
         makeWireOffer({ merchant: { name: `Shop ${index}` }, price: index < malformed ? '12,50' : '12.50' }),
       )
       catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers })])
-      await runHere(['sync'], settings)
+      await runInProcess(['sync'], settings)
       return (await check(settings)).bad
     }
     expect(await stock(2)).toEqual([])
     const [finding, ...others] = await stock(3)
     expect([finding?.subject, others]).toEqual([`channel Test magazine (${CHANNEL_ID})`, []])
-    expect(finding?.found).toContain(
+    expect(finding?.message).toContain(
       '30 % of what the last walk found was malformed: 3 offers without a usable price',
     )
-    expect(finding?.cure).toContain('vitrine explain CHANNEL GTIN')
+    expect(finding?.remedy).toContain('vitrine explain CHANNEL GTIN')
   })
 
   it.each([
@@ -74,85 +74,85 @@ describe('check', () => {
     [1, /: 1 product, 0 with a deal, walked /],
     [0, /: no products, walked /],
   ])('channel of %i products - good, in words', async (productCount, line) => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const products = Array.from({ length: productCount }, (_, index) =>
       makeWireProduct({ gtin: toGtin(index) }),
     )
     catalog.products.set(CHANNEL_ID, products)
-    await runHere(['sync'], settings)
-    const { code, out } = await runHere(['check'], settings)
+    await runInProcess(['sync'], settings)
+    const { code, out } = await runInProcess(['check'], settings)
     expect([code, out]).toEqual([0, expect.stringMatching(line)])
   })
 
   it('all good - as sentences - good before each', async () => {
-    const { settings } = await startRemote(makeFolder())
-    const { code, out, err } = await runHere(['check'], settings)
+    const { settings } = await startRemoteCatalog(makeFolder())
+    const { code, out, err } = await runInProcess(['check'], settings)
     expect([code, err]).toEqual([0, ''])
     expect(out.split('\n').every((line) => line.startsWith('good '))).toBe(true)
   })
 
   it('key refused - 1, with a cure and without the key', async () => {
-    const { settings } = await startRemote(makeFolder())
+    const { settings } = await startRemoteCatalog(makeFolder())
     const { code, bad } = await check({ ...settings, VITRINE_CATALOG_KEY: 'another-key' })
     expect(code).toBe(1)
     expect(bad).toMatchObject([{ subject: 'catalog and key' }])
-    expect(bad[0]?.found).toContain('VITRINE_CATALOG_KEY_REFUSED')
-    expect(bad[0]?.cure).toContain('VITRINE_CATALOG_KEY')
-    const { out } = await runHere(['check'], { ...settings, VITRINE_CATALOG_KEY: 'another-key' })
+    expect(bad[0]?.message).toContain('VITRINE_CATALOG_KEY_REFUSED')
+    expect(bad[0]?.remedy).toContain('VITRINE_CATALOG_KEY')
+    const { out } = await runInProcess(['check'], { ...settings, VITRINE_CATALOG_KEY: 'another-key' })
     expect(out).toContain('WRONG')
     expect(out).not.toContain('another-key')
   })
 
   it('no channels for the key - 1, with a cure', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.channels = []
     const { code, bad } = await check(settings)
     expect([code, bad]).toMatchObject([1, [{ subject: 'channels' }]])
-    expect(bad[0]?.found).toContain('lists none for this key')
-    expect(bad[0]?.cure).toContain('belongs to the organization that has the channel')
+    expect(bad[0]?.message).toContain('lists none for this key')
+    expect(bad[0]?.remedy).toContain('belongs to the organization that has the channel')
   })
 
   it('held walk, and no channels where there were some - 1, with what stays and what to do', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.products.set(
       CHANNEL_ID,
       Array.from({ length: 100 }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
     )
-    await runHere(['sync'], settings)
+    await runInProcess(['sync'], settings)
     catalog.products.set(CHANNEL_ID, [])
-    await runHere(['sync'], settings)
+    await runInProcess(['sync'], settings)
     catalog.channels = []
     const { code, bad } = await check(settings)
     expect([code, bad]).toMatchObject([
       1,
       [{ subject: 'channels' }, { subject: `channel Test magazine (${CHANNEL_ID})` }],
     ])
-    expect(bad[0]?.found).toContain('the channel that it listed before is still shown')
-    expect(bad[1]?.found).toContain('because it found 0 products where the copy has 100')
-    expect(bad.every(({ cure }) => cure?.includes('vitrine sync --accept'))).toBe(true)
+    expect(bad[0]?.message).toContain('the channel that it listed before is still shown')
+    expect(bad[1]?.message).toContain('because it found 0 products where the copy has 100')
+    expect(bad.every(({ remedy }) => remedy?.includes('vitrine sync --accept'))).toBe(true)
   })
 
   it('catalog that fails by itself - 1, not blamed on the address; the copy is said to be new', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
-    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(503).end() }
-    const { out } = await runHere(['check'], settings)
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(503).end() }
+    const { out } = await runInProcess(['check'], settings)
     expect(out).toContain('The catalog answers with an error of its own')
     expect(out).toMatch(/good {3}stored copy: .* opens; it has nothing of this catalog yet/)
     // An error that no walk tries again.
-    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(400).end() }
-    await runHere(['sync'], settings)
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(400).end() }
+    await runInProcess(['sync'], settings)
     catalog.fault = null
-    await runHere(['sync'], settings)
-    expect((await runHere(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens$/m)
+    await runInProcess(['sync'], settings)
+    expect((await runInProcess(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens$/m)
   })
 
   it('catalog down - 1, with a cure', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
-    catalog.fault = { matches: /./, does: (request) => void request.socket.destroy() }
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
+    catalog.fault = { pathPattern: /./, respond: (request) => void request.socket.destroy() }
     const { code, bad } = await check(settings)
     expect([code, bad.length]).toEqual([1, 1])
-    expect(bad[0]?.found).toContain('VITRINE_CATALOG_UNREACHABLE')
-    expect(bad[0]?.cure).toContain('VITRINE_CATALOG_URL')
+    expect(bad[0]?.message).toContain('VITRINE_CATALOG_UNREACHABLE')
+    expect(bad[0]?.remedy).toContain('VITRINE_CATALOG_URL')
   })
 
   it.each([
@@ -161,34 +161,37 @@ describe('check', () => {
     ['daily limit', 429, '{}', 'VITRINE_CATALOG_RATE_LIMITED'],
     ['redirect', 301, '', 'VITRINE_CATALOG_REDIRECT'],
   ])('%s - 1, with a cure of its own', async (...[, status, body, code]) => {
-    const { catalog, settings } = await startRemote(makeFolder())
-    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(status).end(body) }
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
+    catalog.fault = {
+      pathPattern: /./,
+      respond: (_request, response) => response.writeHead(status).end(body),
+    }
     const result = await check(settings)
     expect(result).toMatchObject({ code: 1 })
     expect(result.bad[0]).toMatchObject({
       subject: 'catalog and key',
-      found: expect.stringContaining(code),
+      message: expect.stringContaining(code),
     })
-    expect(result.bad[0]?.cure).not.toContain('docs/operate/errors.md')
+    expect(result.bad[0]?.remedy).not.toContain('docs/operate/errors.md')
   })
 
   it('channel that the catalog does not list - 1, names it and VITRINE_CHANNELS', async () => {
-    const { settings } = await startRemote(makeFolder())
+    const { settings } = await startRemoteCatalog(makeFolder())
     const { code, bad } = await check({ ...settings, VITRINE_CHANNELS: `${CHANNEL_ID},${FOREIGN}` })
     expect(code).toBe(1)
     expect(bad).toMatchObject([
-      { subject: `channel ${FOREIGN}`, cure: expect.stringContaining('VITRINE_CHANNELS') },
+      { subject: `channel ${FOREIGN}`, remedy: expect.stringContaining('VITRINE_CHANNELS') },
     ])
   })
 
   it('no channel at all - 1', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.channels = []
     expect(await check(settings)).toMatchObject({ code: 1, bad: [{ subject: 'channels' }] })
   })
 
   it('last walk failed - 1, with its code', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
     const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     await store.beginWalk(CHANNEL_ID, { nowMs: 1, resumableSinceMs: 0 })
@@ -196,11 +199,11 @@ describe('check', () => {
     await store.close()
     const { code, bad } = await check(settings)
     expect(code).toBe(1)
-    expect(bad).toMatchObject([{ found: expect.stringContaining('VITRINE_CATALOG_INVALID') }])
+    expect(bad).toMatchObject([{ message: expect.stringContaining('VITRINE_CATALOG_INVALID') }])
   })
 
   it('catalog an hour ahead, copy walked tomorrow - 1, with both', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.nowMs = () => Date.now() + HOUR_MS
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
     const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
@@ -210,22 +213,22 @@ describe('check', () => {
     const { code, bad } = await check(settings)
     expect(code).toBe(1)
     expect(bad).toMatchObject([
-      { subject: 'clock', found: expect.stringContaining('ahead of that of this machine') },
-      { found: expect.stringContaining('time unknown: the clock was wrong') },
+      { subject: 'clock', message: expect.stringContaining('ahead of that of this machine') },
+      { message: expect.stringContaining('time unknown: the clock was wrong') },
     ])
   })
 
   it('stored copy cannot be opened - 1, and the rest is tried all the same', async () => {
     const folder = makeFolder()
     writeFileSync(join(folder, 'file'), '')
-    const { settings } = await startRemote(folder)
+    const { settings } = await startRemoteCatalog(folder)
     const { code, bad, subjects } = await check({
       ...settings,
       VITRINE_DATABASE_URL: `sqlite:${folder}/file/x.db`,
     })
     expect(code).toBe(1)
     expect(bad).toMatchObject([
-      { subject: 'stored copy', found: expect.stringContaining('VITRINE_STORE_FAILED') },
+      { subject: 'stored copy', message: expect.stringContaining('VITRINE_STORE_FAILED') },
     ])
     expect(subjects).toContain('catalog and key')
   })
@@ -233,7 +236,7 @@ describe('check', () => {
   it('key file that is not there - 78, in the words of every other command', async () => {
     const folder = makeFolder()
     const settings = {
-      ...(await startRemote(folder)).settings,
+      ...(await startRemoteCatalog(folder)).settings,
       VITRINE_CATALOG_KEY: undefined,
       VITRINE_CATALOG_KEY_FILE: join(folder, 'missing'),
     }
@@ -243,11 +246,11 @@ describe('check', () => {
       err: 'vitrine: settings are not usable:\n  VITRINE_CATALOG_KEY_FILE: the file cannot be read (VITRINE_CONFIG_INVALID)\n',
     }
     for (const words of [['check'], ['check', '--json'], ['sync']])
-      expect(await runHere(words, settings)).toEqual(expected)
+      expect(await runInProcess(words, settings)).toEqual(expected)
   })
 
   it('key refused, channels that were listed and never walked - no line says that they are good', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
     const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     await store.putChannelList(
@@ -260,10 +263,10 @@ describe('check', () => {
   })
 
   it('answer with the key in it - is not printed', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.fault = {
-      matches: /./,
-      does: (_request, response) => sendJson(response, 500, { error: FAKE_KEY }),
+      pathPattern: /./,
+      respond: (_request, response) => sendJson(response, 500, { error: FAKE_KEY }),
     }
     expect((await check(settings)).code).toBe(1)
   })
@@ -277,10 +280,10 @@ describe('check, the request limit', () => {
     { settings }: Remote,
     over: Environment = {},
   ): Promise<Finding & Readonly<{ code: number | null }>> {
-    const { code, out } = await runHere(['check', '--json'], { ...settings, ...over })
+    const { code, out } = await runInProcess(['check', '--json'], { ...settings, ...over })
     const findings = (JSON.parse(out) as Finding[]).filter(({ subject }) => subject === 'request limit')
     expect(findings).toHaveLength(1)
-    return { code, subject: '', isGood: false, found: '', cure: null, ...findings[0] }
+    return { code, subject: '', isGood: false, message: '', remedy: null, ...findings[0] }
   }
 
   /** What a server beside it has stored. */
@@ -292,69 +295,69 @@ describe('check, the request limit', () => {
   }
 
   it('none known - the calls of the day, this one among them', async () => {
-    const { code, isGood, found } = await readLimit(await startRemote(makeFolder()))
+    const { code, isGood, message } = await readLimit(await startRemoteCatalog(makeFolder()))
     expect([code, isGood]).toEqual([0, true])
-    expect(found).toBe('none known; calls today: walks 0, refreshes 0, first look-ups 1')
+    expect(message).toBe('none known; calls today: walks 0, refreshes 0, first look-ups 1')
   })
 
   it('set - how much of each share is used', async () => {
-    const remote = await startRemote(makeFolder())
+    const remote = await startRemoteCatalog(makeFolder())
     await storeQuota(remote, (state) => ({ ...state, calls: { walk: 1_200, refresh: 7, lookup: 0 } }))
-    const { isGood, found } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '10000' })
+    const { isGood, message } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '10000' })
     expect(isGood).toBe(true)
-    expect(found).toBe(
+    expect(message).toBe(
       '10,000 a day; calls today: walks 1,200 of 5,000, refreshes 7 of 4,000, first look-ups 1 of 1,000',
     )
   })
 
   it('learned - says from what', async () => {
-    const remote = await startRemote(makeFolder())
+    const remote = await startRemoteCatalog(makeFolder())
     await storeQuota(remote, (state) => ({
       ...state,
       limitedAtMs: Date.now() - DAY_MS,
       learnedCalls: 2_000,
     }))
-    const { isGood, found } = await readLimit(remote)
+    const { isGood, message } = await readLimit(remote)
     expect(isGood).toBe(true)
-    expect(found).toBe(
+    expect(message).toBe(
       'about 2,000 a day, learned from a 429; calls today: walks 0 of 1,000, refreshes 0 of 800, first look-ups 1 of 200',
     )
   })
 
   it('reached - 1, until when, with a cure, and nothing is called', async () => {
-    const remote = await startRemote(makeFolder())
+    const remote = await startRemoteCatalog(makeFolder())
     // No pause outlasts the day that it belongs to.
-    const untilMs = Math.min(Date.now() + HOUR_MS, nextMidnightUtcMs(Date.now()))
+    const untilMs = Math.min(Date.now() + HOUR_MS, computeNextMidnightUtcMs(Date.now()))
     await storeQuota(remote, (state) => ({ ...state, limitedUntilMs: untilMs }))
-    const { code, isGood, found, cure } = await readLimit(remote)
+    const { code, isGood, message, remedy } = await readLimit(remote)
     expect([code, isGood]).toEqual([1, false])
-    expect(found).toContain(
+    expect(message).toContain(
       `reached: no call leaves until ${formatTime(untilMs, 'en')}; calls today: walks 0`,
     )
-    expect(cure).toContain('VITRINE_CATALOG_DAILY_LIMIT')
+    expect(remedy).toContain('VITRINE_CATALOG_DAILY_LIMIT')
     expect(remote.catalog.calls).toEqual([])
-    expect((await check(remote.settings)).bad[0]?.found).toContain('VITRINE_CATALOG_CALL_BLOCKED')
+    expect((await check(remote.settings)).bad[0]?.message).toContain('VITRINE_CATALOG_CALL_BLOCKED')
   })
 
   it('429 met by the check itself - is reached, for the server beside it, too', async () => {
-    const remote = await startRemote(makeFolder())
+    const remote = await startRemoteCatalog(makeFolder())
     remote.catalog.fault = {
-      matches: /./,
-      does: (_request, response) => response.writeHead(429, { 'retry-after': '60' }).end('{}'),
+      pathPattern: /./,
+      respond: (_request, response) => response.writeHead(429, { 'retry-after': '60' }).end('{}'),
     }
-    const { code, found } = await readLimit(remote)
-    expect([code, found.startsWith('reached: ')]).toEqual([1, true])
+    const { code, message } = await readLimit(remote)
+    expect([code, message.startsWith('reached: ')]).toEqual([1, true])
     await readLimit(remote)
     expect(remote.catalog.calls).toHaveLength(1)
   })
 
   it('share of the look-ups spent - nothing is called, and the line shows it', async () => {
-    const remote = await startRemote(makeFolder())
+    const remote = await startRemoteCatalog(makeFolder())
     await storeQuota(remote, (state) => ({ ...state, calls: { walk: 0, refresh: 0, lookup: 10 } }))
-    const { code, found, cure } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '100' })
+    const { code, message, remedy } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '100' })
     expect(code).toBe(1)
-    expect(cure).toBe('Spent until 00:00 UTC: what first look-ups may use.')
-    expect(found).toContain('first look-ups 10 of 10')
+    expect(remedy).toBe('Spent until 00:00 UTC: what first look-ups may use.')
+    expect(message).toContain('first look-ups 10 of 10')
     expect(remote.catalog.calls).toEqual([])
   })
 })

@@ -10,50 +10,52 @@ import {
   sendJson,
 } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
-import { type Ended, makeFolder, runHere, startRemote } from './cli-harness.ts'
+import { type CommandResult, makeFolder, runInProcess, startRemoteCatalog } from './run-cli.ts'
 
 const GTIN = toGtin(1)
 const MISTYPED = `${GTIN.slice(0, -1)}${(Number(GTIN.at(-1)) + 1) % 10}`
 const FOREIGN = '11111111-2222-4333-8444-555555555555'
 
-type Place = Readonly<{
+type ExplainFixture = Readonly<{
   catalog: FakeCatalog
   sync(): Promise<void>
-  explain(...words: readonly string[]): Promise<Ended & { view: ExplanationView }>
+  explain(...args: readonly string[]): Promise<CommandResult & { view: ExplanationView }>
 }>
 
-const offer = (
+const makeSoldOutOffer = (
   merchant: string,
   over: Partial<WireProduct['offers'][number]> = {},
 ): WireProduct['offers'][number] =>
   makeWireOffer({ merchant: { name: merchant }, availability: 'sold_out', ...over })
 
 /** A catalog with one product, which three shops have, not in stock. */
-async function start(offers = [offer('Kopje'), offer('Maison'), offer('Zwart')]): Promise<Place> {
-  const { catalog, settings } = await startRemote(makeFolder())
+async function createExplainFixture(
+  offers = [makeSoldOutOffer('Kopje'), makeSoldOutOffer('Maison'), makeSoldOutOffer('Zwart')],
+): Promise<ExplainFixture> {
+  const { catalog, settings } = await startRemoteCatalog(makeFolder())
   catalog.products.set(CHANNEL_ID, [makeWireProduct({ gtin: GTIN, offers })])
   return {
     catalog,
     async sync() {
-      expect(await runHere(['sync'], settings)).toMatchObject({ code: expect.any(Number) })
+      expect(await runInProcess(['sync'], settings)).toMatchObject({ code: expect.any(Number) })
     },
-    async explain(...words) {
-      const ended = await runHere(['explain', '--json', CHANNEL_ID, GTIN, ...words], settings)
+    async explain(...args) {
+      const ended = await runInProcess(['explain', '--json', CHANNEL_ID, GTIN, ...args], settings)
       expect(ended.out + ended.err).not.toContain(FAKE_KEY)
       return { ...ended, view: JSON.parse(ended.out || '{}') as ExplanationView }
     },
   }
 }
 
-const readFact = ({ facts }: ExplanationView, label: string): string | undefined =>
+const getFact = ({ facts }: ExplanationView, label: string): string | undefined =>
   facts.find((fact) => fact.label === label)?.value
 
 describe('explain, the five empty boxes', () => {
   it('wiped copy - says that the walk found nothing, and that the catalog has the product again', async () => {
-    const { catalog, sync, explain } = await start()
+    const { catalog, sync, explain } = await createExplainFixture()
     catalog.fault = {
-      matches: /products/,
-      does: ({ url = '' }, response) =>
+      pathPattern: /products/,
+      respond: ({ url = '' }, response) =>
         /products\//.test(url)
           ? sendJson(response, 404, { error: 'none' })
           : sendJson(response, 200, { items: [], next_cursor: null }),
@@ -71,7 +73,10 @@ describe('explain, the five empty boxes', () => {
   })
 
   it('malformed prices - says how many offers came, and what is wrong with them', async () => {
-    const { sync, explain } = await start([offer('A', { price: '12,50' }), offer('B', { price: 'n/a' })])
+    const { sync, explain } = await createExplainFixture([
+      makeSoldOutOffer('A', { price: '12,50' }),
+      makeSoldOutOffer('B', { price: 'n/a' }),
+    ])
     await sync()
     const { code, view } = await explain()
     expect([code, view.verdict]).toEqual([
@@ -79,13 +84,13 @@ describe('explain, the five empty boxes', () => {
       'Nothing is shown. The catalog sent 2 offers of this product, all of them malformed: 2 offers without a usable price.',
     ])
     expect(view.remedy).toContain('vitrine sync')
-    expect(readFact(view, 'Stored copy of the channel')).toContain(
+    expect(getFact(view, 'Stored copy of the channel')).toContain(
       'left out of it: 2 offers without a usable price',
     )
   })
 
   it('no channels - says that the key has none', async () => {
-    const { catalog, explain } = await start()
+    const { catalog, explain } = await createExplainFixture()
     catalog.channels = []
     const { code, view } = await explain()
     expect([code, view.verdict]).toEqual([1, 'Nothing is shown. The catalog lists no channel for this key.'])
@@ -93,7 +98,7 @@ describe('explain, the five empty boxes', () => {
   })
 
   it('filtered by an option - names it, and the rule of each offer', async () => {
-    const { sync, explain } = await start()
+    const { sync, explain } = await createExplainFixture()
     await sync()
     const { code, view } = await explain('stock=in', 'merchant=Kopje', 'stok=in')
     expect([code, view.verdict]).toEqual([
@@ -105,14 +110,14 @@ describe('explain, the five empty boxes', () => {
       'left out by stock=in and merchant=kopje',
       'left out by stock=in and merchant=kopje',
     ])
-    expect(readFact(view, 'Options that filter')).toBe(
+    expect(getFact(view, 'Options that filter')).toBe(
       'stock=in, merchant=kopje; ignored, as it is no option of a box: stok',
     )
   })
 
   it('mistyped GTIN - says so, with the right check digit', async () => {
-    const { settings } = await startRemote(makeFolder())
-    const { code, out } = await runHere(['explain', CHANNEL_ID, MISTYPED], settings)
+    const { settings } = await startRemoteCatalog(makeFolder())
+    const { code, out } = await runInProcess(['explain', CHANNEL_ID, MISTYPED], settings)
     expect(code).toBe(1)
     expect(out).toContain(
       `Nothing is shown. The last digit of the GTIN ${MISTYPED} is wrong: is it mistyped?`,
@@ -123,10 +128,10 @@ describe('explain, the five empty boxes', () => {
 
 describe('explain', () => {
   it('box that is shown - 0, one call for the product, and none with --no-call', async () => {
-    const { catalog, sync, explain } = await start([
-      offer('A'),
-      offer('a', { price: '60.00' }),
-      offer('B', { currency: 'USD' }),
+    const { catalog, sync, explain } = await createExplainFixture([
+      makeSoldOutOffer('A'),
+      makeSoldOutOffer('a', { price: '60.00' }),
+      makeSoldOutOffer('B', { currency: 'USD' }),
     ])
     await sync()
     catalog.calls.length = 0
@@ -139,16 +144,19 @@ describe('explain', () => {
     ])
     expect(err).toContain('from its memory for up to 300 more seconds')
     expect(catalog.calls.map(({ path }) => path)).toEqual([`/v0/channels/${CHANNEL_ID}/products/${GTIN}`])
-    expect(readFact((await explain('--no-call')).view, 'Catalog now')).toBe('not asked: --no-call')
+    expect(getFact((await explain('--no-call')).view, 'Catalog now')).toBe('not asked: --no-call')
     expect(catalog.calls).toHaveLength(1)
   })
 
   it('sentences - the verdict first, then the remedy, and nothing that a terminal obeys', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.products.set(CHANNEL_ID, [
-      makeWireProduct({ gtin: GTIN, title: 'Lamp\u009b31m', offers: [offer('A')] }),
+      makeWireProduct({ gtin: GTIN, title: 'Lamp\u009b31m', offers: [makeSoldOutOffer('A')] }),
     ])
-    const { code, out } = await runHere(['explain', CHANNEL_ID, GTIN, '?stock=in&currency=SEK'], settings)
+    const { code, out } = await runInProcess(
+      ['explain', CHANNEL_ID, GTIN, '?stock=in&currency=SEK'],
+      settings,
+    )
     const [verdict, remedy, channel] = out.split('\n')
     expect(code).toBe(1)
     expect(verdict).toBe(
@@ -162,12 +170,12 @@ describe('explain', () => {
   })
 
   it('unknown channel - names those that there are', async () => {
-    const { settings } = await startRemote(makeFolder())
-    const { code, out } = await runHere(['explain', FOREIGN, GTIN], settings)
+    const { settings } = await startRemoteCatalog(makeFolder())
+    const { code, out } = await runInProcess(['explain', FOREIGN, GTIN], settings)
     expect(code).toBe(1)
     expect(out).toContain(`Use a channel that it lists: Test magazine (${CHANNEL_ID}).`)
     const served = { ...settings, VITRINE_CHANNELS: FOREIGN }
-    expect((await runHere(['explain', CHANNEL_ID, GTIN], served)).out).toContain(
+    expect((await runInProcess(['explain', CHANNEL_ID, GTIN], served)).out).toContain(
       'VITRINE_CHANNELS does not name this channel.',
     )
   })
@@ -177,18 +185,18 @@ describe('explain', () => {
     ['429', 'VITRINE_CATALOG_RATE_LIMITED', 'until when nothing is called'],
     ['500', 'VITRINE_CATALOG_STATUS', 'an error of its own'],
   ])('catalog that answers %s - nothing is known, and why, with its remedy', async (status, code, remedy) => {
-    const { catalog, explain } = await start()
+    const { catalog, explain } = await createExplainFixture()
     await explain()
     catalog.fault = {
-      matches: /products/,
-      does: (_request, response) => sendJson(response, Number(status), {}),
+      pathPattern: /products/,
+      respond: (_request, response) => sendJson(response, Number(status), {}),
     }
     const { code: exit, view } = await explain()
     expect([exit, view.verdict]).toEqual([
       1,
       'Nothing is shown. Nothing is known of this product, and the catalog gave no answer.',
     ])
-    expect(readFact(view, 'Catalog now')).toContain(code)
+    expect(getFact(view, 'Catalog now')).toContain(code)
     expect(view.remedy).toContain(remedy)
   })
 
@@ -198,8 +206,8 @@ describe('explain', () => {
     [GTIN, ['stock'], '"stock" is no option: write NAME=VALUE'],
     [GTIN, ['stock=in', 'stock=any'], 'The parameter "stock" accepts one value'],
   ])('%s %j - wrong usage, 64', async (gtin, words, said) => {
-    const { settings } = await startRemote(makeFolder())
-    const { code, err } = await runHere(['explain', CHANNEL_ID, gtin, ...words], settings)
+    const { settings } = await startRemoteCatalog(makeFolder())
+    const { code, err } = await runInProcess(['explain', CHANNEL_ID, gtin, ...words], settings)
     expect([code, err]).toEqual([64, expect.stringContaining(said)])
   })
 })

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { makeFolder, makeSettings, runHere } from './cli-harness.ts'
+import { makeFolder, makeSettings, runInProcess } from './run-cli.ts'
 
 describe('command line', () => {
   it.each([
@@ -17,7 +17,7 @@ describe('command line', () => {
     [[]],
     [['catalog']],
   ])('%j - wrong usage - 64, said on standard error', async (words) => {
-    const { code, out, err } = await runHere(words)
+    const { code, out, err } = await runInProcess(words)
     expect([code, out]).toEqual([64, ''])
     expect(err).not.toBe('')
   })
@@ -38,7 +38,7 @@ describe('command line', () => {
       ['--network', '--merchant', '--format', '--channel', '--json'],
     ],
   ])('%j - help - 0, on standard output, names %j', async (words, names) => {
-    const { code, out, err } = await runHere(words, { VITRINE_PORT: 'not read for help' })
+    const { code, out, err } = await runInProcess(words, { VITRINE_PORT: 'not read for help' })
     expect([code, err]).toEqual([0, ''])
     for (const name of names) expect(out).toContain(name)
   })
@@ -46,7 +46,7 @@ describe('command line', () => {
   it.each(['serve', 'sync', 'check'])(
     '%s - bad settings - 78, every name, no value, nothing on output',
     async (word) => {
-      const { code, out, err } = await runHere([word, '--json'], {
+      const { code, out, err } = await runInProcess([word, '--json'], {
         VITRINE_PORT: 'hunter2port',
         VITRINE_TYPO: 'hunter2typo',
         VITRINE_CATALOG_KEY: 'hunter2key',
@@ -63,11 +63,11 @@ describe('command line', () => {
 describe('command line, small manners', () => {
   it('--version - that of package.json', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-    expect(await runHere(['--version'])).toEqual({ code: 0, out: version, err: '' })
+    expect(await runInProcess(['--version'])).toEqual({ code: 0, out: version, err: '' })
   })
 
   it('wrong usage - has the form of every error: what, what helps, and a code', async () => {
-    const { err } = await runHere(['frobnicate'])
+    const { err } = await runInProcess(['frobnicate'])
     expect(err).toBe('vitrine: unknown command \'frobnicate\'; see "vitrine --help" (VITRINE_USAGE)\n')
   })
 
@@ -80,7 +80,7 @@ describe('command line, small manners', () => {
     [['catalog', 'import', 'f', '--chanel'], 'vitrine catalog import', 'did you mean --channel?'],
     [['serve', '--js\u001bon'], 'vitrine serve', '--js\ufffdon'],
   ])('%j - points to %s --help, on one line', async (words, path, said) => {
-    const { code, out, err } = await runHere(words)
+    const { code, out, err } = await runInProcess(words)
     expect([code, out]).toEqual([64, ''])
     expect(err).toContain(said)
     expect(err).toMatch(/^[^\n]*\n$/)
@@ -94,24 +94,24 @@ describe('command line, small manners', () => {
       const settings = makeSettings(folder, {
         VITRINE_CATALOG_DATABASE_URL: `sqlite:${folder}/mistyped/x.db`,
       })
-      expect(await runHere(['catalog', noun], settings)).toEqual({
+      expect(await runInProcess(['catalog', noun], settings)).toEqual({
         code: 0,
         out: '',
         err: expect.stringContaining(`there is no catalog at ${folder}/mistyped/x.db yet; `),
       })
-      expect(await runHere(['catalog', noun, '--json'], settings)).toMatchObject({ code: 0, out: '[]' })
+      expect(await runInProcess(['catalog', noun, '--json'], settings)).toMatchObject({ code: 0, out: '[]' })
       expect(existsSync(`${folder}/mistyped`)).toBe(false)
     },
   )
 
   it('backup --help - has an example', async () => {
-    expect((await runHere(['backup', '--help'])).out).toContain(
+    expect((await runInProcess(['backup', '--help'])).out).toContain(
       'Examples:\n  vitrine backup backups/monday.db',
     )
   })
 
   it.each(['import', 'serve'])('catalog %s --help - has examples', async (word) => {
-    const { out } = await runHere(['catalog', word, '--help'])
+    const { out } = await runInProcess(['catalog', word, '--help'])
     expect(out).toContain('Examples:')
     expect(out).toContain(`vitrine catalog ${word}`)
   })

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
-import { makeFolder, runHere, startRemote } from './cli-harness.ts'
+import { makeFolder, runInProcess, startRemoteCatalog } from './run-cli.ts'
 
 const GTINS = ['00000000000017', '00000000000024', '00000000000031']
 const FOREIGN = '11111111-2222-4333-8444-555555555555'
 
 type Walk = { channelId: string; outcome: string; productCount: number; failure: string | null }
 
-async function startFilled(): Promise<Awaited<ReturnType<typeof startRemote>>> {
-  const remote = await startRemote(makeFolder())
+async function startFilled(): Promise<Awaited<ReturnType<typeof startRemoteCatalog>>> {
+  const remote = await startRemoteCatalog(makeFolder())
   remote.catalog.products.set(
     CHANNEL_ID,
     GTINS.map((gtin) => makeWireProduct({ gtin })),
@@ -20,7 +20,7 @@ async function startFilled(): Promise<Awaited<ReturnType<typeof startRemote>>> {
 describe('sync', () => {
   it('good catalog - 0, a line a channel, progress on standard error', async () => {
     const { settings } = await startFilled()
-    const { code, out, err } = await runHere(['sync'], settings)
+    const { code, out, err } = await runInProcess(['sync'], settings)
     expect(code).toBe(0)
     expect(out).toMatch(/^Test magazine \([0-9a-f-]{36}\): 3 products in \d+\.\d s$/)
     expect(err).toContain('Test magazine: 3 products')
@@ -31,14 +31,14 @@ describe('sync', () => {
   it('one product - is said in the singular', async () => {
     const { catalog, settings } = await startFilled()
     catalog.products.set(CHANNEL_ID, [makeWireProduct()])
-    const { out, err } = await runHere(['sync'], settings)
+    const { out, err } = await runInProcess(['sync'], settings)
     expect(out).toMatch(/: 1 product in \d/)
     expect(err).toContain('Test magazine: 1 product\n')
   })
 
   it('json - one array', async () => {
     const { settings } = await startFilled()
-    const { code, out } = await runHere(['sync', '--json'], settings)
+    const { code, out } = await runInProcess(['sync', '--json'], settings)
     expect(code).toBe(0)
     expect(JSON.parse(out) as Walk[]).toMatchObject([
       { channelId: CHANNEL_ID, outcome: 'complete', productCount: 3, failure: null },
@@ -47,7 +47,7 @@ describe('sync', () => {
 
   it('key refused - 1, says so, without the key', async () => {
     const { settings } = await startFilled()
-    const { code, out, err } = await runHere(['sync', '--json'], {
+    const { code, out, err } = await runInProcess(['sync', '--json'], {
       ...settings,
       VITRINE_CATALOG_KEY: 'another-key',
     })
@@ -59,10 +59,10 @@ describe('sync', () => {
   it('products fail - 1, the channel with its code', async () => {
     const { catalog, settings } = await startFilled()
     catalog.fault = {
-      matches: /products/,
-      does: (_request, response) => sendJson(response, 400, { error: FAKE_KEY }),
+      pathPattern: /products/,
+      respond: (_request, response) => sendJson(response, 400, { error: FAKE_KEY }),
     }
-    const { code, out, err } = await runHere(['sync', '--json'], settings)
+    const { code, out, err } = await runInProcess(['sync', '--json'], settings)
     expect(code).toBe(1)
     expect(JSON.parse(out) as Walk[]).toMatchObject([
       { outcome: 'failed', failure: 'VITRINE_CATALOG_STATUS' },
@@ -76,17 +76,17 @@ describe('sync', () => {
       CHANNEL_ID,
       Array.from({ length: 100 }, (_, index) => makeWireProduct({ gtin: toGtin(index) })),
     )
-    expect(await runHere(['sync'], settings)).toMatchObject({ code: 0 })
+    expect(await runInProcess(['sync'], settings)).toMatchObject({ code: 0 })
     catalog.products.set(CHANNEL_ID, [])
-    const held = await runHere(['sync'], settings)
+    const held = await runInProcess(['sync'], settings)
     expect(held.code).toBe(1)
     expect(held.out).toContain('held, because it found 0 products where the copy has 100')
     expect(held.out).toContain('vitrine sync --accept')
-    const accepted = await runHere(['sync', '--accept', '--json'], settings)
+    const accepted = await runInProcess(['sync', '--accept', '--json'], settings)
     expect(accepted.code).toBe(0)
     const replaced = { reason: 'few_products', productCount: 100 }
     expect(JSON.parse(accepted.out)).toMatchObject([{ outcome: 'complete', productCount: 0, replaced }])
-    const again = await runHere(['sync', '--accept'], settings)
+    const again = await runInProcess(['sync', '--accept'], settings)
     expect(again.out).not.toContain('in place of')
   })
 
@@ -94,9 +94,9 @@ describe('sync', () => {
     const { catalog, settings } = await startFilled()
     const products = Array.from({ length: 300 }, (_, index) => makeWireProduct({ gtin: toGtin(index) }))
     catalog.products.set(CHANNEL_ID, products)
-    await runHere(['sync'], settings)
+    await runInProcess(['sync'], settings)
     catalog.products.set(CHANNEL_ID, products.slice(0, 40))
-    const { code, out } = await runHere(['sync', '--accept'], settings)
+    const { code, out } = await runInProcess(['sync', '--accept'], settings)
     expect([code, out]).toEqual([
       0,
       expect.stringMatching(/: 40 products in \d+\.\d s, accepted in place of 300$/),
@@ -105,10 +105,10 @@ describe('sync', () => {
 
   it('--accept - malformed offers - says that they were accepted', async () => {
     const { catalog, settings } = await startFilled()
-    await runHere(['sync'], settings)
+    await runInProcess(['sync'], settings)
     const offers = [makeWireOffer({ price: '12,50' })]
     catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers })])
-    expect((await runHere(['sync', '--accept'], settings)).out).toContain(
+    expect((await runInProcess(['sync', '--accept'], settings)).out).toContain(
       's, accepted although most of what it found was malformed; left out: 1 offer without a usable price',
     )
   })
@@ -119,36 +119,36 @@ describe('sync', () => {
       ...GTINS.map((gtin) => makeWireProduct({ gtin })),
       makeWireProduct({ gtin: toGtin(900), offers: [makeWireOffer({ price: '12,50' })] }),
     ])
-    const { code, out } = await runHere(['sync'], settings)
+    const { code, out } = await runInProcess(['sync'], settings)
     expect([code, out]).toEqual([0, expect.stringMatching(/ s; left out: 1 offer without a usable price$/)])
   })
 
   it('--channel and --accept - no channels at all - 1: the loss of the others is not accepted', async () => {
     const { catalog, settings } = await startFilled()
-    await runHere(['sync'], settings)
+    await runInProcess(['sync'], settings)
     catalog.channels = []
-    const { code, err } = await runHere(['sync', '--channel', CHANNEL_ID, '--accept'], settings)
+    const { code, err } = await runInProcess(['sync', '--channel', CHANNEL_ID, '--accept'], settings)
     expect([code, err]).toEqual([1, expect.stringContaining('(VITRINE_WALK_HELD)')])
-    expect((await runHere(['check'], settings)).out).toContain('listed before is still shown')
+    expect((await runInProcess(['check'], settings)).out).toContain('listed before is still shown')
   })
 
   it('--accept - no channels from the start - 1: nothing was lost', async () => {
     const { catalog, settings } = await startFilled()
     catalog.channels = []
-    const { code, err } = await runHere(['sync', '--accept'], settings)
+    const { code, err } = await runInProcess(['sync', '--accept'], settings)
     expect([code, err]).toEqual([1, expect.stringContaining('(VITRINE_NO_CHANNELS)')])
   })
 
   it('--accept - no channels - 0, says how long boxes stay; so does check', async () => {
     const { catalog, settings } = await startFilled()
-    await runHere(['sync'], settings)
+    await runInProcess(['sync'], settings)
     catalog.channels = []
-    const { code, out, err } = await runHere(['sync', '--accept'], settings)
+    const { code, out, err } = await runInProcess(['sync', '--accept'], settings)
     expect([code, out]).toEqual([0, ''])
     expect(err).toContain('The catalog lists no channels, and that is accepted.')
     expect(err).not.toContain('could not be walked')
-    expect(await runHere(['sync', '--accept', '--json'], settings)).toMatchObject({ code: 0, out: '[]' })
-    const check = await runHere(['check'], settings)
+    expect(await runInProcess(['sync', '--accept', '--json'], settings)).toMatchObject({ code: 0, out: '[]' })
+    const check = await runInProcess(['check'], settings)
     for (const text of [err, check.out])
       expect(text).toContain('stay until VITRINE_RESCUE_SECONDS have passed')
   })
@@ -156,16 +156,16 @@ describe('sync', () => {
   it('--accept - channels, and none that is served - 1', async () => {
     const { settings } = await startFilled()
     const over = { ...settings, VITRINE_CHANNELS: FOREIGN }
-    const { code, err } = await runHere(['sync', '--accept'], over)
+    const { code, err } = await runInProcess(['sync', '--accept'], over)
     expect(code).toBe(1)
     expect(err).toContain('none that this server serves')
   })
 
   it('no channels where there were some - 1, with the remedy', async () => {
     const { catalog, settings } = await startFilled()
-    await runHere(['sync'], settings)
+    await runInProcess(['sync'], settings)
     catalog.channels = []
-    const { code, err } = await runHere(['sync'], settings)
+    const { code, err } = await runInProcess(['sync'], settings)
     expect(code).toBe(1)
     expect(err).toContain('lists no channels where it listed 1 before')
     expect(err).toContain('vitrine sync --accept')
@@ -174,7 +174,10 @@ describe('sync', () => {
   it('--channel - one of two - walks that one', async () => {
     const { catalog, settings } = await startFilled()
     catalog.channels = [...catalog.channels, { id: FOREIGN, name: 'Other', kind: 'app', url: null }]
-    const { code, out } = await runHere(['sync', '--json', '--channel', CHANNEL_ID.toUpperCase()], settings)
+    const { code, out } = await runInProcess(
+      ['sync', '--json', '--channel', CHANNEL_ID.toUpperCase()],
+      settings,
+    )
     expect(code).toBe(0)
     expect((JSON.parse(out) as Walk[]).map(({ channelId }) => channelId)).toEqual([CHANNEL_ID])
     expect(catalog.countCalls(new RegExp(FOREIGN))).toBe(0)
@@ -185,13 +188,13 @@ describe('sync', () => {
     ['that VITRINE_CHANNELS does not serve', { VITRINE_CHANNELS: CHANNEL_ID }],
   ])('--channel - %s - 64, names it', async (_name, over) => {
     const { settings } = await startFilled()
-    const { code, err } = await runHere(['sync', '--channel', FOREIGN], { ...settings, ...over })
+    const { code, err } = await runInProcess(['sync', '--channel', FOREIGN], { ...settings, ...over })
     expect(code).toBe(64)
     expect(err).toContain(FOREIGN)
   })
 
   it.each(['::1', '0.0.0.0'])('VITRINE_HOST %s - nobody listens there, the walk goes', async (host) => {
     const { settings } = await startFilled()
-    expect(await runHere(['sync'], { ...settings, VITRINE_HOST: host })).toMatchObject({ code: 0 })
+    expect(await runInProcess(['sync'], { ...settings, VITRINE_HOST: host })).toMatchObject({ code: 0 })
   })
 })

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { createMetrics } from '../../src/observability/metrics.ts'
 import type { MetricValues } from '../../src/cluster/messages.ts'
 import { ClusterMetrics } from '../../src/cluster/cluster-metrics.ts'
-import { startHarness } from '../app/visit.ts'
-import { sumSeries } from '../system/cluster/fleet-harness.ts'
+import { startHarness } from '../app/app-client.ts'
+import { sumSeries } from '../system/cluster/cluster-server.ts'
 
-const ANSWER = { surface: 'fragment', state: 'shown', cache: 'hit' } as const
+const RESPONSE = { surface: 'fragment', state: 'shown', cache: 'hit' } as const
 
-async function countAnswers(times: number): Promise<MetricValues> {
+async function countResponses(times: number): Promise<MetricValues> {
   const metrics = createMetrics()
-  for (let turn = 0; turn < times; turn += 1) metrics.countAnswer(ANSWER)
+  for (let turn = 0; turn < times; turn += 1) metrics.countResponse(RESPONSE)
   return metrics.registry.getMetricsAsJSON()
 }
 
@@ -52,24 +52,24 @@ function measure(clockDifferences: Readonly<Record<string, number>>): Promise<Me
 type Options = Readonly<{ ended?: readonly MetricValues[]; isInTime?: boolean }>
 
 /** The page of a primary with workers of these metrics; `ended` have ended before. */
-async function print(
+async function renderMetrics(
   workers: readonly MetricValues[],
   { ended = [], isInTime = true }: Options = {},
 ): Promise<Readonly<{ contentType: string; text: string }>> {
   const { context } = await startHarness()
-  const running = workers.map((values, index) => ({
-    number: index + 1,
+  const workerList = workers.map((values, index) => ({
+    workerNumber: index + 1,
     values,
     refreshValues: () => Promise.resolve(isInTime),
   }))
-  const metrics = new ClusterMetrics(context, new Set(running))
+  const metrics = new ClusterMetrics(context, new Set(workerList))
   for (const values of ended) metrics.fold(values)
-  return metrics.print()
+  return metrics.render()
 }
 
 describe('metrics of all processes', () => {
   test('counters and histograms - are summed, gauges as each says', async () => {
-    const { text, contentType } = await print([await makeValues(3), await makeValues(5)])
+    const { text, contentType } = await renderMetrics([await makeValues(3), await makeValues(5)])
     expect(contentType).toMatch(/^text\/plain/)
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
@@ -90,20 +90,20 @@ describe('metrics of all processes', () => {
   })
 
   test('worker that does not answer in time - is counted, and its previous values stay', async () => {
-    const { text } = await print([await makeValues(3)], { isInTime: false })
+    const { text } = await renderMetrics([await makeValues(3)], { isInTime: false })
     expect([sumSeries(text, 'c_total'), sumSeries(text, 'vitrine_worker_scrape_timeouts_total')]).toEqual([
       3, 1,
     ])
   })
 
   test('clocks compared by one worker, and not yet by another - are told of each', async () => {
-    const { text } = await print([await measure({ database: -110 }), await measure({ database: 0 })])
+    const { text } = await renderMetrics([await measure({ database: -110 }), await measure({ database: 0 })])
     expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-1"} -110')
     expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-2"} 0')
   })
 
   test('memory and event loop - carry the name of their process; one that has ended keeps only its counters', async () => {
-    const { text } = await print([await countAnswers(2)], { ended: [await countAnswers(3)] })
+    const { text } = await renderMetrics([await countResponses(2)], { ended: [await countResponses(3)] })
     const memory = text.split('\n').filter((line) => line.startsWith('process_resident_memory_bytes{'))
     expect(memory.map((line) => line.split(' ')[0])).toEqual([
       'process_resident_memory_bytes{process="primary"}',
@@ -116,7 +116,7 @@ describe('metrics of all processes', () => {
 
   test('state that all share - is told once', async () => {
     const values = await measure({ catalog: 90 })
-    const { text } = await print([values, values])
+    const { text } = await renderMetrics([values, values])
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
         'vitrine_store_up 1',
@@ -137,7 +137,7 @@ describe('metrics of all processes', () => {
 
   test('processes that have ended - stay in counters and histograms, and in nothing else', async () => {
     const ended = [await makeValues(3), await makeValues(5)]
-    const { text } = await print([await makeValues(1)], { ended })
+    const { text } = await renderMetrics([await makeValues(1)], { ended })
     expect(text.split('\n')).toEqual(
       expect.arrayContaining([
         'c_total{kind="a"} 9',
@@ -147,14 +147,14 @@ describe('metrics of all processes', () => {
         'g_max 1',
       ]),
     )
-    const alone = await print([], { ended: [await measure({ catalog: 90 })] })
+    const alone = await renderMetrics([], { ended: [await measure({ catalog: 90 })] })
     expect(alone.text).not.toMatch(/^vitrine_catalog_daily_limit\{|^vitrine_clock_difference_seconds\{/m)
     expect(sumSeries(alone.text, 'vitrine_cache_entries')).toBe(0)
   })
 
   test('the same values folded twice - are counted twice, and not changed', async () => {
     const ended = await makeValues(3)
-    expect(sumSeries((await print([], { ended: [ended, ended] })).text, 'c_total')).toBe(6)
-    expect(sumSeries((await print([], { ended: [ended] })).text, 'c_total')).toBe(3)
+    expect(sumSeries((await renderMetrics([], { ended: [ended, ended] })).text, 'c_total')).toBe(6)
+    expect(sumSeries((await renderMetrics([], { ended: [ended] })).text, 'c_total')).toBe(3)
   })
 })

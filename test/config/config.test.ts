@@ -66,7 +66,9 @@ describe('settings: none', () => {
 })
 
 /** For every setting a good text with the value that it becomes, and texts that are none. */
-const TABLE: Readonly<Record<keyof typeof SETTINGS, readonly [good: string, bad: readonly string[]]>> = {
+const SETTING_CASES: Readonly<
+  Record<keyof typeof SETTINGS, readonly [good: string, bad: readonly string[]]>
+> = {
   VITRINE_CATALOG_URL: ['https://catalog.example/x', ['catalog.example', 'ftp://x']],
   VITRINE_CATALOG_KEY: ['k1', ['k 1', 'kö']],
   VITRINE_CATALOG_KEY_FILE: ['/run/key', []],
@@ -100,34 +102,36 @@ const TABLE: Readonly<Record<keyof typeof SETTINGS, readonly [good: string, bad:
   VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
 }
 
-const PARTNERS: Environment = {
+const COMBINATIONS: Environment = {
   VITRINE_CATALOG_URL: 'https://catalog.example',
   VITRINE_CATALOG_KEY_FILE: '/run/key',
 }
 
-function withPartners(name: string): Environment {
+function withRequiredSettings(name: string): Environment {
   if (name === 'VITRINE_CATALOG_KEY') return { VITRINE_CATALOG_URL: 'https://catalog.example' }
-  return name.startsWith('VITRINE_CATALOG_URL') || name.startsWith('VITRINE_CATALOG_KEY') ? PARTNERS : {}
+  return name.startsWith('VITRINE_CATALOG_URL') || name.startsWith('VITRINE_CATALOG_KEY') ? COMBINATIONS : {}
 }
 
 describe('settings: each', () => {
-  it.each(Object.entries(TABLE))('%s - good text - no problem, and it is read', (name, [good]) => {
-    const environment = { ...withPartners(name), [name]: good }
+  it.each(Object.entries(SETTING_CASES))('%s - good text - no problem, and it is read', (name, [good]) => {
+    const environment = { ...withRequiredSettings(name), [name]: good }
     expect(findProblems(environment)).toEqual([])
     const { [name]: _left, ...others } = environment
     const before = findProblems(others).length === 0 ? parseConfig(others) : null
     expect(parseConfig(environment)).not.toEqual(before)
   })
 
-  const bad = Object.entries(TABLE).flatMap(([name, [, texts]]) => texts.map((text) => [name, text] as const))
+  const bad = Object.entries(SETTING_CASES).flatMap(([name, [, texts]]) =>
+    texts.map((text) => [name, text] as const),
+  )
   it.each(bad)('%s - "%s" - that one problem, without the text', (name, text) => {
-    const problems = findProblems({ ...withPartners(name), [name]: text })
+    const problems = findProblems({ ...withRequiredSettings(name), [name]: text })
     expect(problems).toHaveLength(1)
     expect(problems[0]?.startsWith(`${name}: expected `)).toBe(true)
   })
 
   it('table - of this test - has every setting', () => {
-    expect(Object.keys(TABLE).toSorted()).toEqual(Object.keys(SETTINGS).toSorted())
+    expect(Object.keys(SETTING_CASES).toSorted()).toEqual(Object.keys(SETTINGS).toSorted())
   })
 })
 
@@ -203,11 +207,11 @@ describe('settings: several problems', () => {
 describe('settings: partners', () => {
   it.each<[string, Environment, number]>([
     ['address with key', REMOTE, 0],
-    ['address with key file', PARTNERS, 0],
+    ['address with key file', COMBINATIONS, 0],
     ['address alone', { VITRINE_CATALOG_URL: 'https://catalog.example' }, 1],
     ['key alone', { VITRINE_CATALOG_KEY: 'k' }, 1],
     ['key file alone', { VITRINE_CATALOG_KEY_FILE: '/run/key' }, 1],
-    ['key and key file', { ...REMOTE, ...PARTNERS }, 1],
+    ['key and key file', { ...REMOTE, ...COMBINATIONS }, 1],
     ['address with an empty key', { ...REMOTE, VITRINE_CATALOG_KEY: '' }, 1],
   ])('%s - %s', (_name, environment, count) => {
     expect(findProblems(environment)).toHaveLength(count)

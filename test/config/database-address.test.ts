@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import {
   type DatabaseAddress,
   type PostgresAddress,
-  databaseAddress,
-  labelDatabase,
-  parseDatabaseText,
-  toDatabaseText,
+  databaseAddressParser,
+  describeDatabase,
+  parseSerializedAddress,
+  serializeDatabaseAddress,
 } from '../../src/config/database-address.ts'
 import { parseConfig } from '../../src/config/config.ts'
 
-const parseServer = (text: string): PostgresAddress => databaseAddress.read(text) as PostgresAddress
+const parseServer = (text: string): PostgresAddress => databaseAddressParser.parse(text) as PostgresAddress
 
 const FULL =
   'postgresql://shop%40user:p%2Fss-word-1@db.example:6543/prices?sslmode=verify-full&sslrootcert=/etc/ca.pem&pool_size=24&connect_timeout_ms=500&statement_timeout_ms=750&application_name=widgets'
@@ -36,7 +36,7 @@ describe('address of a server', () => {
   })
 
   test('only what is needed - the rest has its defaults', () => {
-    expect(databaseAddress.read('postgres://me@[::1]/prices')).toMatchObject({
+    expect(databaseAddressParser.parse('postgres://me@[::1]/prices')).toMatchObject({
       host: '::1',
       port: 5432,
       password: null,
@@ -50,7 +50,7 @@ describe('address of a server', () => {
   })
 
   test('folder of a socket - stands for the host', () => {
-    expect(databaseAddress.read('postgres://me@localhost/prices?host=/run/postgresql')).toMatchObject({
+    expect(databaseAddressParser.parse('postgres://me@localhost/prices?host=/run/postgresql')).toMatchObject({
       host: '/run/postgresql',
     })
   })
@@ -75,14 +75,14 @@ describe('address of a server', () => {
     ['postgres://me@db.example:99999/prices', 'host or port cannot be read'],
     ['postgres://me:a/b@db.example/prices', 'host or port cannot be read'],
   ])('%s - is refused, and why is said', (text, fault) => {
-    expect(databaseAddress.read(text)).toBeUndefined()
+    expect(databaseAddressParser.parse(text)).toBeUndefined()
     expect(() => parseConfig({ VITRINE_DATABASE_URL: text })).toThrow(`URL: ${fault}`)
   })
 
   test('a password with signs of an address - is in no message', () => {
     for (const sign of '/?#@:%&=[]\\ ') {
       const text = `postgres://me:xq${sign}zj@db.example/prices?xq=xq${sign}zj`
-      expect(databaseAddress.explain?.(text)).not.toMatch(/xq|zj/)
+      expect(databaseAddressParser.explainError?.(text)).not.toMatch(/xq|zj/)
     }
   })
 
@@ -95,16 +95,18 @@ describe('address of a server', () => {
 
 describe('address on its way to a thread', () => {
   test.each(['sqlite:data/copy.db', FULL])('%s - arrives as it was', (text) => {
-    const address = databaseAddress.read(text) as DatabaseAddress
-    expect(parseDatabaseText(toDatabaseText(address))).toEqual(address)
+    const address = databaseAddressParser.parse(text) as DatabaseAddress
+    expect(parseSerializedAddress(serializeDatabaseAddress(address))).toEqual(address)
   })
 
   test('told to anybody - without user and password', () => {
-    expect(labelDatabase(databaseAddress.read(FULL) as DatabaseAddress)).toBe('db.example:6543/prices')
-    expect(labelDatabase({ kind: 'sqlite', path: 'data/copy.db' })).toBe('data/copy.db')
+    expect(describeDatabase(databaseAddressParser.parse(FULL) as DatabaseAddress)).toBe(
+      'db.example:6543/prices',
+    )
+    expect(describeDatabase({ kind: 'sqlite', path: 'data/copy.db' })).toBe('data/copy.db')
   })
 
   test('something else - is an error', () => {
-    expect(() => parseDatabaseText('mysql://x')).toThrow('was lost on its way')
+    expect(() => parseSerializedAddress('mysql://x')).toThrow('was lost on its way')
   })
 })

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { readEnvironment } from '../../src/config/env.ts'
-import { makeFolder } from '../cli/cli-harness.ts'
+import { makeFolder } from '../cli/run-cli.ts'
 
 describe('environment', () => {
   it('no .env - the process alone', () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createFixedKey, openKeySource } from '../../src/config/key-source.ts'
+import { createFixedKeySource, openKeySource } from '../../src/config/key-source.ts'
 import { Secret } from '../../src/config/secrets.ts'
 
 function makeFile(text: string | Buffer): string {
@@ -15,7 +15,7 @@ function makeFile(text: string | Buffer): string {
 
 describe('fixed key', () => {
   it('refresh - never another key', async () => {
-    const source = createFixedKey(new Secret('k1'))
+    const source = createFixedKeySource(new Secret('k1'))
     expect(await source.refresh()).toBe(false)
     expect(source.current().reveal()).toBe('k1')
   })

@@ -1,6 +1,6 @@
 import { format, inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { Secret, hideSecrets } from '../../src/config/secrets.ts'
+import { Secret, redactSecrets } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 
 const VALUE = 'hunter2-0123456789'
@@ -79,7 +79,7 @@ describe('text without secrets', () => {
     ['of six characters', 'hide-6', '<hide-6>', '<[redacted]>'],
   ])('secret %s - is hidden', (...[, value, text, expected]) => {
     expect(new Secret(value).reveal()).toBe(value)
-    expect(hideSecrets(text)).toBe(expected)
+    expect(redactSecrets(text)).toBe(expected)
   })
 
   it.each(['"', '\\', '\n', '\t', '\u0001', '\u2028', 'é'])(
@@ -87,21 +87,21 @@ describe('text without secrets', () => {
     (sign) => {
       const secret = new Secret(`hidden${sign}json-${sign.codePointAt(0)}`)
       const text = JSON.stringify({ deep: [{ value: `<${secret.reveal()}>` }], [secret.reveal()]: 1 })
-      const hidden = hideSecrets(text)
+      const hidden = redactSecrets(text)
       expect(JSON.parse(hidden)).toEqual({ deep: [{ value: '<[redacted]>' }], '[redacted]': 1 })
-      expect(hideSecrets(secret.reveal())).toBe('[redacted]')
+      expect(redactSecrets(secret.reveal())).toBe('[redacted]')
     },
   )
 
   it.each(['', 'abc', 'info5'])('value %j, shorter than a secret - stays: it stands in any text', (value) => {
     expect(new Secret(value).reveal()).toBe(value)
-    expect(hideSecrets(`text with ${value}`)).toBe(`text with ${value}`)
+    expect(redactSecrets(`text with ${value}`)).toBe(`text with ${value}`)
   })
 
   it('secret that begins with another - is hidden to its end, whichever was made first', () => {
     for (const value of ['hidden-begin', 'hidden-begin-and-end', 'hidden-b'])
       expect(new Secret(value).reveal()).toBe(value)
-    expect(hideSecrets('<hidden-begin-and-end> <hidden-begin> <hidden-b>')).toBe(
+    expect(redactSecrets('<hidden-begin-and-end> <hidden-begin> <hidden-b>')).toBe(
       '<[redacted]> <[redacted]> <[redacted]>',
     )
   })
@@ -109,7 +109,7 @@ describe('text without secrets', () => {
   it('secret in JSON that is a text of a line of JSON - is hidden, too', () => {
     const secret = new Secret('hidden "twice" in\\JSON')
     const text = JSON.stringify({ body: JSON.stringify({ key: secret.reveal() }) })
-    expect(JSON.parse(hideSecrets(text))).toEqual({ body: '{"key":"[redacted]"}' })
+    expect(JSON.parse(redactSecrets(text))).toEqual({ body: '{"key":"[redacted]"}' })
   })
 
   it('secret of digits - is hidden where it stands alone; longer numbers stay numbers', () => {
@@ -120,7 +120,7 @@ describe('text without secrets', () => {
       count: 77_918_273,
       msg: 'password 918273.',
     })
-    expect(JSON.parse(hideSecrets(text))).toEqual({
+    expect(JSON.parse(redactSecrets(text))).toEqual({
       password: '[redacted]',
       timeMs: 1_918_273_000,
       count: 77_918_273,
@@ -129,6 +129,8 @@ describe('text without secrets', () => {
   })
 
   it('text without any - is the same', () => {
-    expect(hideSecrets('{"level":30,"msg":"walked a channel"}')).toBe('{"level":30,"msg":"walked a channel"}')
+    expect(redactSecrets('{"level":30,"msg":"walked a channel"}')).toBe(
+      '{"level":30,"msg":"walked a channel"}',
+    )
   })
 })

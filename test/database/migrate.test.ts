@@ -113,8 +113,8 @@ describe('migrations', () => {
       cause: expect.any(Error),
     })
     expect(await dump(database)).toEqual(before)
-    const mended = { ...FIRST, '0002-broken': makeTable('second') }
-    await migrateDatabase(open(path), mended)
+    const repaired = { ...FIRST, '0002-broken': makeTable('second') }
+    await migrateDatabase(open(path), repaired)
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 })

@@ -1,8 +1,8 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import { expect, test } from 'vitest'
-import { ROOM, TEXT, runStatements } from '../../src/database/postgres-statements.ts'
+import { FILLFACTOR, TEXT, runStatements } from '../../src/database/postgres-statements.ts'
 
-const STATEMENT = `create table texts (name ${TEXT} primary key, other ${TEXT})${ROOM}`
+const STATEMENT = `create table texts (name ${TEXT} primary key, other ${TEXT})${FILLFACTOR}`
 
 test.each([
   ['PostgreSQL 18.4 on x86_64-pc-linux-gnu', STATEMENT],

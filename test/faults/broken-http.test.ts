@@ -5,12 +5,12 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { MINUTE_MS } from '../../src/clock.ts'
 import {
   OPERATIONS,
-  isNextCallAnswered,
-  makeClient,
+  isNextCallSuccessful,
+  createClient,
   startCatalog,
-  watchFailure,
+  getFailureCode,
 } from '../catalog/client-harness.ts'
-import { startRawServer, toGoodAnswer } from './raw-server.ts'
+import { startRawServer, createValidResponse } from './raw-server.ts'
 
 const UNREACHABLE = 'VITRINE_CATALOG_UNREACHABLE'
 const DEADLINE = 'VITRINE_CATALOG_DEADLINE'
@@ -55,16 +55,16 @@ describe('broken connections', () => {
       let isBroken = true
       const server = await startRawServer((socket) => {
         if (isBroken) breakIt(socket)
-        else socket.write(toGoodAnswer())
+        else socket.write(createValidResponse())
       })
-      const under = makeClient(server.url)
+      const fixture = createClient(server.url)
       for (const call of Object.values(OPERATIONS)) {
-        await expect(call(under.client)).rejects.toMatchObject({ code: UNREACHABLE })
+        await expect(call(fixture.client)).rejects.toMatchObject({ code: UNREACHABLE })
       }
       expect(server.requests).toHaveLength(3)
-      expect(under.outcomes).toEqual(Object.keys(OPERATIONS).map((name) => `${name} ${UNREACHABLE}`))
+      expect(fixture.outcomes).toEqual(Object.keys(OPERATIONS).map((name) => `${name} ${UNREACHABLE}`))
       isBroken = false
-      expect(await isNextCallAnswered(under)).toBe(true)
+      expect(await isNextCallSuccessful(fixture)).toBe(true)
     },
   )
 
@@ -75,7 +75,7 @@ describe('broken connections', () => {
     const { port } = server.address() as AddressInfo
     server.close()
     await once(server, 'close')
-    const { client } = makeClient(`http://127.0.0.1:${port}`)
+    const { client } = createClient(`http://127.0.0.1:${port}`)
     await expect(client.fetchChannels()).rejects.toMatchObject({
       code: UNREACHABLE,
       message: expect.stringContaining('ECONNREFUSED'),
@@ -89,14 +89,14 @@ describe('broken connections', () => {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     onTestFinished(() => void server.close())
-    const { client } = makeClient(`https://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const { client } = createClient(`https://127.0.0.1:${(server.address() as AddressInfo).port}`)
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: UNREACHABLE })
   })
 
   it('answer after the answer - the second is not read as that of the next call', async () => {
-    const evil = toGoodAnswer('{"items":[]}')
-    const server = await startRawServer((socket) => socket.write(toGoodAnswer() + evil))
-    const { client } = makeClient(server.url)
+    const evil = createValidResponse('{"items":[]}')
+    const server = await startRawServer((socket) => socket.write(createValidResponse() + evil))
+    const { client } = createClient(server.url)
     expect((await client.fetchChannels()).value).toHaveLength(1)
     const next = await client.fetchChannels().then(
       ({ value }) => value.length,
@@ -109,73 +109,73 @@ describe('broken connections', () => {
 describe('one deadline', () => {
   it('hang - before the headers - ends with it, and the connection with it', async () => {
     const server = await startRawServer(() => {})
-    const under = makeClient(server.url, { timeoutMs: LONG_MS })
-    const call = under.client.fetchChannels()
-    const late = watchFailure(call)
+    const fixture = createClient(server.url, { timeoutMs: LONG_MS })
+    const call = fixture.client.fetchChannels()
+    const late = getFailureCode(call)
     await vi.waitFor(() => expect(server.requests).toHaveLength(1))
-    under.clock.advance(LONG_MS - 1)
-    expect(under.outcomes).toEqual([])
-    under.clock.advance(1)
+    fixture.clock.advance(LONG_MS - 1)
+    expect(fixture.outcomes).toEqual([])
+    fixture.clock.advance(1)
     expect(await late).toBe(DEADLINE)
-    expect(under.outcomes).toEqual([`channels ${DEADLINE}`])
-    await vi.waitFor(() => expect(server.closed()).toBe(1))
-    expect(under.clock.pendingWaits).toBe(0)
+    expect(fixture.outcomes).toEqual([`channels ${DEADLINE}`])
+    await vi.waitFor(() => expect(server.countClosed()).toBe(1))
+    expect(fixture.clock.pendingWaits).toBe(0)
   })
 
   it('hang - while connecting - ends with it', async () => {
     const server = await startRawServer(() => {})
-    const under = makeClient(server.url.replace('http:', 'https:'), { timeoutMs: LONG_MS })
-    const late = watchFailure(under.client.fetchChannels())
-    await vi.waitFor(() => expect(server.opened()).toBe(1))
-    under.clock.advance(LONG_MS)
+    const fixture = createClient(server.url.replace('http:', 'https:'), { timeoutMs: LONG_MS })
+    const late = getFailureCode(fixture.client.fetchChannels())
+    await vi.waitFor(() => expect(server.countOpened()).toBe(1))
+    fixture.clock.advance(LONG_MS)
     expect(await late).toBe(DEADLINE)
   })
 
   it('hang - within the body - ends with it, and the next call works', async () => {
     const catalog = await startCatalog()
-    const under = makeClient(catalog.url, { timeoutMs: LONG_MS })
-    const nowMs = vi.spyOn(under.clock, 'nowMs')
+    const fixture = createClient(catalog.url, { timeoutMs: LONG_MS })
+    const nowMs = vi.spyOn(fixture.clock, 'nowMs')
     let looksBefore = Infinity
     catalog.fault = {
-      matches: /./,
-      does(_request, response) {
+      pathPattern: /./,
+      respond(_request, response) {
         looksBefore = nowMs.mock.calls.length
         response.writeHead(200).write('{"items":')
       },
     }
-    const late = watchFailure(under.client.fetchChannels())
+    const late = getFailureCode(fixture.client.fetchChannels())
     // The client looks at the clock once more when the headers have arrived.
     await vi.waitFor(() => expect(nowMs.mock.calls.length).toBeGreaterThan(looksBefore))
-    under.clock.advance(LONG_MS)
+    fixture.clock.advance(LONG_MS)
     expect(await late).toBe(DEADLINE)
     catalog.fault = null
-    expect(await isNextCallAnswered(under)).toBe(true)
+    expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
   it('drip - a byte again and again - does not move the deadline', async () => {
     const catalog = await startCatalog()
-    const under = makeClient(catalog.url, { timeoutMs: LONG_MS })
-    const held: ServerResponse[] = []
+    const fixture = createClient(catalog.url, { timeoutMs: LONG_MS })
+    const heldResponses: ServerResponse[] = []
     catalog.fault = {
-      matches: /./,
-      does(_request, response) {
+      pathPattern: /./,
+      respond(_request, response) {
         response.writeHead(200).write('{')
-        held.push(response)
+        heldResponses.push(response)
       },
     }
-    const late = watchFailure(under.client.fetchChannels())
-    await vi.waitFor(() => expect(held).toHaveLength(1))
+    const late = getFailureCode(fixture.client.fetchChannels())
+    await vi.waitFor(() => expect(heldResponses).toHaveLength(1))
     for (let step = 0; step < 10; step++) {
-      await new Promise<void>((resolve) => void held[0]?.write(' ', () => resolve()))
-      under.clock.advance(LONG_MS / 10)
+      await new Promise<void>((resolve) => void heldResponses[0]?.write(' ', () => resolve()))
+      fixture.clock.advance(LONG_MS / 10)
     }
     expect(await late).toBe(DEADLINE)
   })
 
   it('error of the connection at the deadline - is the deadline', async () => {
     const server = await startRawServer(() => {})
-    const { client, clock } = makeClient(server.url, { timeoutMs: 1 })
-    const late = watchFailure(client.fetchChannels())
+    const { client, clock } = createClient(server.url, { timeoutMs: 1 })
+    const late = getFailureCode(client.fetchChannels())
     await vi.waitFor(() => expect(server.requests).toHaveLength(1))
     clock.advance(1)
     expect(await late).toBe(DEADLINE)
@@ -183,16 +183,16 @@ describe('one deadline', () => {
 
   it('time limits of the connection itself - come first - are the deadline, too', async () => {
     const server = await startRawServer(() => {})
-    const { client } = makeClient(server.url, { timeoutMs: 20 })
+    const { client } = createClient(server.url, { timeoutMs: 20 })
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: DEADLINE })
   })
 
   it('line behind busy connections - the deadline ends those that went, the others are not made', async () => {
     const server = await startRawServer(() => {})
-    const under = makeClient(server.url, { timeoutMs: LONG_MS })
-    const calls = Promise.allSettled(Array.from({ length: 80 }, () => under.client.fetchChannels()))
+    const fixture = createClient(server.url, { timeoutMs: LONG_MS })
+    const calls = Promise.allSettled(Array.from({ length: 80 }, () => fixture.client.fetchChannels()))
     await vi.waitFor(() => expect(server.requests).toHaveLength(64))
-    under.clock.advance(LONG_MS)
+    fixture.clock.advance(LONG_MS)
     const codes = (await calls).map(
       (call) => call.status === 'rejected' && (call.reason as { code: string }).code,
     )
@@ -203,8 +203,8 @@ describe('one deadline', () => {
 
   it('close - while a call is under way - ends it', async () => {
     const server = await startRawServer(() => {})
-    const { client, clock } = makeClient(server.url)
-    const ended = watchFailure(client.fetchChannels())
+    const { client, clock } = createClient(server.url)
+    const ended = getFailureCode(client.fetchChannels())
     await vi.waitFor(() => expect(server.requests).toHaveLength(1))
     await client.close()
     expect(await ended).toBe(UNREACHABLE)

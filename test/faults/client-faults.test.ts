@@ -10,8 +10,8 @@ import {
   MAX_BYTES,
   OPERATIONS,
   START_MS,
-  isNextCallAnswered,
-  makeClient,
+  isNextCallSuccessful,
+  createClient,
   startCatalog,
 } from '../catalog/client-harness.ts'
 
@@ -39,39 +39,39 @@ describe('statuses', () => {
     [504, STATUS],
   ])('list - %i - its error, one call, and the next call works', async (status, code) => {
     const catalog = await startCatalog()
-    const under = makeClient(catalog.url)
+    const fixture = createClient(catalog.url)
     catalog.fault = {
-      matches: /./,
-      does: (_request, response) => response.writeHead(status).end(status === 204 ? undefined : '{}'),
+      pathPattern: /./,
+      respond: (_request, response) => response.writeHead(status).end(status === 204 ? undefined : '{}'),
     }
     for (const operation of ['channels', 'products']) {
-      under.clock.advance(DAY_MS)
-      const call = OPERATIONS[operation]?.(under.client)
+      fixture.clock.advance(DAY_MS)
+      const call = OPERATIONS[operation]?.(fixture.client)
       await expect(call).rejects.toMatchObject({ code, ...(code === STATUS && { upstreamStatus: status }) })
     }
     expect(catalog.calls).toHaveLength(2)
     catalog.fault = null
-    expect(await isNextCallAnswered(under)).toBe(true)
+    expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
   it.each([400, 410, 500])('look-up - %i - is no 404', async (status) => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
-    catalog.fault = { matches: /./, does: (_request, response) => response.writeHead(status).end() }
+    const { client } = createClient(catalog.url)
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(status).end() }
     const code = STATUS
     await expect(OPERATIONS['product']?.(client)).rejects.toMatchObject({ code, upstreamStatus: status })
   })
 
   it('look-up - 404 with an endless body - believed at once', async () => {
     const catalog = await startCatalog()
-    const under = makeClient(catalog.url)
+    const fixture = createClient(catalog.url)
     catalog.fault = {
-      matches: /./,
-      does: (_request, response) => void response.writeHead(404).write('x'.repeat(MAX_BYTES)),
+      pathPattern: /./,
+      respond: (_request, response) => void response.writeHead(404).write('x'.repeat(MAX_BYTES)),
     }
-    expect(await OPERATIONS['product']?.(under.client)).toMatchObject({ value: undefined })
+    expect(await OPERATIONS['product']?.(fixture.client)).toMatchObject({ value: undefined })
     catalog.fault = null
-    expect(await isNextCallAnswered(under)).toBe(true)
+    expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 })
 
@@ -89,17 +89,17 @@ describe('redirects', () => {
       onTestFinished(() => void server.close())
       const location = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v0/channels`
       const catalog = await startCatalog()
-      const under = makeClient(catalog.url)
+      const fixture = createClient(catalog.url)
       catalog.fault = {
-        matches: /./,
-        does: (_request, response) => response.writeHead(status, { location }).end(),
+        pathPattern: /./,
+        respond: (_request, response) => response.writeHead(status, { location }).end(),
       }
       for (const call of Object.values(OPERATIONS)) {
-        await expect(call(under.client)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_REDIRECT' })
+        await expect(call(fixture.client)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_REDIRECT' })
       }
       expect(catalog.calls).toHaveLength(3)
       catalog.fault = null
-      expect(await isNextCallAnswered(under)).toBe(true)
+      expect(await isNextCallSuccessful(fixture)).toBe(true)
       expect(foreign).toEqual([])
     },
   )
@@ -126,21 +126,21 @@ describe('429', () => {
     ['tomorrow', { 'retry-after': 'tomorrow' }, null],
   ])('Retry-After - %s - as it is understood', async (_name, headers, retryAfterMs) => {
     const catalog = await startCatalog()
-    const under = makeClient(catalog.url)
+    const fixture = createClient(catalog.url)
     catalog.fault = {
-      matches: /./,
-      does(_request, response) {
+      pathPattern: /./,
+      respond(_request, response) {
         response.sendDate = false
         response.writeHead(429, headers).end('{}')
       },
     }
-    await expect(under.client.fetchChannels()).rejects.toMatchObject({
+    await expect(fixture.client.fetchChannels()).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_RATE_LIMITED',
       retryAfterMs,
     })
-    expect(under.gate.isOpen('refresh')).toBe(false)
+    expect(fixture.callPolicy.canCall('refresh')).toBe(false)
     catalog.fault = null
-    expect(await isNextCallAnswered(under)).toBe(true)
+    expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 })
 
@@ -162,39 +162,39 @@ describe('200 that is no answer', () => {
     ['items that are nested', `{"items":${JSON.stringify('x')}}`],
   ])('%s - every operation - invalid, and the next call works', async (_name, body) => {
     const catalog = await startCatalog()
-    const under = makeClient(catalog.url, { maxBytes: 1024 ** 2 })
-    catalog.fault = { matches: /./, does: (_request, response) => response.end(body) }
+    const fixture = createClient(catalog.url, { maxBytes: 1024 ** 2 })
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(body) }
     for (const call of Object.values(OPERATIONS)) {
-      await expect(call(under.client)).rejects.toMatchObject({ code: INVALID })
+      await expect(call(fixture.client)).rejects.toMatchObject({ code: INVALID })
     }
     catalog.fault = null
-    expect(await isNextCallAnswered(under)).toBe(true)
+    expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
   it('another product - same shape - invalid', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
+    const { client } = createClient(catalog.url)
     const other = JSON.stringify(makeWireProduct({ gtin: '00000000000017' }))
-    catalog.fault = { matches: /./, does: (_request, response) => response.end(other) }
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(other) }
     await expect(OPERATIONS['product']?.(client)).rejects.toMatchObject({ code: INVALID })
   })
 
   it('nested arrays - as an offer and a title - cost only what they stand for', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url, { maxBytes: 1024 ** 2 })
+    const { client } = createClient(catalog.url, { maxBytes: 1024 ** 2 })
     const body = `{"gtin":"${GTIN}","title":"T","offers":[${NESTED}],"more":${NESTED.slice(100_000, 300_000)}}`
-    catalog.fault = { matches: /./, does: (_request, response) => response.end(body) }
-    const { value } = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(body) }
+    const { value } = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
     expect(value).toMatchObject({ offers: [], drops: { shape: 1 } })
   })
 
   it('__proto__ and constructor keys - parsed - no prototype is changed', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
+    const { client } = createClient(catalog.url)
     const evil = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'
     const body = `{${evil},"gtin":"${GTIN}","title":"T","offers":[{${evil},"merchant":{${evil},"name":"M"},"network":"n","price":"1","currency":"EUR","availability":"in_stock","affiliate_url":"https://a.example/"}]}`
-    catalog.fault = { matches: /./, does: (_request, response) => response.end(body) }
-    const { value } = await client.findProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
+    catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(body) }
+    const { value } = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
     expect(value?.offers).toHaveLength(1)
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
@@ -203,10 +203,10 @@ describe('200 that is no answer', () => {
 
   it('byte order mark - before the JSON - read all the same', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
+    const { client } = createClient(catalog.url)
     catalog.fault = {
-      matches: /./,
-      does: (_request, response) => response.end(`\ufeff${JSON.stringify(LIST)}`),
+      pathPattern: /./,
+      respond: (_request, response) => response.end(`\ufeff${JSON.stringify(LIST)}`),
     }
     expect((await client.fetchChannels()).value).toHaveLength(1)
   })
@@ -229,15 +229,15 @@ describe('encodings and sizes', () => {
     ['none', null, Buffer.from(text)],
   ])('%s - good - is read', async (_name, encoding, body) => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
-    catalog.fault = { matches: /./, does: respond(encoding, body) }
+    const { client } = createClient(catalog.url)
+    catalog.fault = { pathPattern: /./, respond: respond(encoding, body) }
     expect((await client.fetchChannels()).value).toMatchObject([{ name: 'Packed' }])
   })
 
   it('gzip - limit of a terabyte - is read', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url, { maxBytes: 1024 ** 4 })
-    catalog.fault = { matches: /./, does: respond('gzip', gzipSync(text)) }
+    const { client } = createClient(catalog.url, { maxBytes: 1024 ** 4 })
+    catalog.fault = { pathPattern: /./, respond: respond('gzip', gzipSync(text)) }
     expect((await client.fetchChannels()).value).toHaveLength(1)
   })
 
@@ -255,29 +255,29 @@ describe('encodings and sizes', () => {
     ['far over the limit', null, bomb, TOO_LARGE],
   ])('%s - its error, and the next call works', async (...[, encoding, body, code]) => {
     const catalog = await startCatalog()
-    const under = makeClient(catalog.url)
-    catalog.fault = { matches: /./, does: respond(encoding, body) }
+    const fixture = createClient(catalog.url)
+    catalog.fault = { pathPattern: /./, respond: respond(encoding, body) }
     for (const call of Object.values(OPERATIONS)) {
-      await expect(call(under.client)).rejects.toMatchObject({ code })
+      await expect(call(fixture.client)).rejects.toMatchObject({ code })
     }
     catalog.fault = null
-    expect(await isNextCallAnswered(under)).toBe(true)
+    expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
   it('exactly the limit - is read', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
-    catalog.fault = { matches: /./, does: respond(null, text.padEnd(MAX_BYTES, ' ')) }
+    const { client } = createClient(catalog.url)
+    catalog.fault = { pathPattern: /./, respond: respond(null, text.padEnd(MAX_BYTES, ' ')) }
     expect((await client.fetchChannels()).value).toHaveLength(1)
   })
 
   it('endless body - over the limit - too large, and the connection is given up', async () => {
     const catalog = await startCatalog()
-    const under = makeClient(catalog.url)
+    const fixture = createClient(catalog.url)
     const ended: Promise<unknown>[] = []
     catalog.fault = {
-      matches: /./,
-      does(_request, response) {
+      pathPattern: /./,
+      respond(_request, response) {
         ended.push(once(response, 'close'))
         const more = (): void => {
           while (!response.destroyed && response.write('x'.repeat(16_384)));
@@ -286,20 +286,20 @@ describe('encodings and sizes', () => {
         more()
       },
     }
-    await expect(under.client.fetchChannels()).rejects.toMatchObject({ code: TOO_LARGE })
+    await expect(fixture.client.fetchChannels()).rejects.toMatchObject({ code: TOO_LARGE })
     await Promise.all(ended)
     catalog.fault = null
-    expect(await isNextCallAnswered(under)).toBe(true)
+    expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 })
 
 describe('errors', () => {
   it('error - with the key in body and headers of the answer - carries neither', async () => {
     const catalog = await startCatalog()
-    const { client } = makeClient(catalog.url)
+    const { client } = createClient(catalog.url)
     catalog.fault = {
-      matches: /./,
-      does: (_request, response) =>
+      pathPattern: /./,
+      respond: (_request, response) =>
         response.writeHead(500, `Bad ${FAKE_KEY}`, { 'x-key': FAKE_KEY }).end(`{"error":"${FAKE_KEY}"}`),
     }
     const error: unknown = await client.fetchChannels().catch((thrown: unknown) => thrown)

@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { CHANNEL_ID, FAKE_KEY, type Fault, makeWireProduct } from '../helpers/fake-catalog.ts'
-import { FAULT_TITLE, type FaultRow, GOOD_BODY, INVALID, TOO_LARGE, answer, fail } from './matrix.ts'
+import { CHANNEL_ID, FAKE_KEY, type FaultHandler, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { FAULT_TITLE, type FaultRow, GOOD_BODY, INVALID, TOO_LARGE, succeed, fail } from './matrix.ts'
 
 /** Limit on one answer in these tests: small, so that what exceeds it comes quickly. */
 export const MAX_BYTES: number = 1024 ** 2
@@ -9,16 +9,16 @@ const BOMB_BYTES: number = 64 * 1024 ** 2
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
 const send =
-  (body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Fault =>
+  (body: string | Buffer, headers: Readonly<Record<string, string>> = {}): FaultHandler =>
   (_request, response) =>
     void response.writeHead(200, headers).end(body)
 
-const encode = (encoding: string, body: string | Buffer): Fault =>
+const encode = (encoding: string, body: string | Buffer): FaultHandler =>
   send(body, { 'content-encoding': encoding })
 
 /** A body without an end, as fast as it is read. */
 const sendEndlessly =
-  (chunk: string | Buffer): Fault =>
+  (chunk: string | Buffer): FaultHandler =>
   (_request, response) => {
     const more = (): void => {
       while (!response.destroyed && response.write(chunk));
@@ -45,7 +45,7 @@ export const LARGE_FAULTS: readonly FaultRow[] = [
 export const BODY_FAULTS: readonly FaultRow[] = [
   ...LARGE_FAULTS,
   fail('one byte over the limit', TOO_LARGE, send(GOOD_BODY.padEnd(MAX_BYTES + 1, ' '))),
-  answer('exactly the limit', 'product', send(GOOD_BODY.padEnd(MAX_BYTES, ' '))),
+  succeed('exactly the limit', 'product', send(GOOD_BODY.padEnd(MAX_BYTES, ' '))),
   fail(
     'gzip of one byte over the limit',
     TOO_LARGE,
@@ -80,7 +80,7 @@ export const BODY_FAULTS: readonly FaultRow[] = [
   invalid('invalid UTF-8', BAD_UTF8),
   invalid('UTF-16', Buffer.from(GOOD_BODY, 'utf16le')),
   invalid('body that echoes the key', `{"error":"${FAKE_KEY} is refused","channel":"${CHANNEL_ID}"}`),
-  answer('header that echoes the key', 'product', (request, response) =>
+  succeed('header that echoes the key', 'product', (request, response) =>
     response
       .writeHead(200, FAKE_KEY, {
         'x-key': FAKE_KEY,
@@ -89,10 +89,10 @@ export const BODY_FAULTS: readonly FaultRow[] = [
       })
       .end(GOOD_BODY),
   ),
-  answer('__proto__ keys', 'product', send(GOOD_BODY.replaceAll('{', `{${EVIL},`))),
-  answer('byte order mark', 'product', send(`\ufeff${GOOD_BODY}`)),
-  answer('HTML by its header, JSON', 'product', send(GOOD_BODY, { 'content-type': 'text/html' })),
-  answer(
+  succeed('__proto__ keys', 'product', send(GOOD_BODY.replaceAll('{', `{${EVIL},`))),
+  succeed('byte order mark', 'product', send(`\ufeff${GOOD_BODY}`)),
+  succeed('HTML by its header, JSON', 'product', send(GOOD_BODY, { 'content-type': 'text/html' })),
+  succeed(
     '200,000 nested arrays beside a product',
     'product',
     send(GOOD_BODY.replace('{', `{"x":${NESTED},`)),

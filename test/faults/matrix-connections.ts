@@ -5,7 +5,7 @@ import {
   GOOD_LENGTH,
   INVALID,
   UNREACHABLE,
-  answer,
+  succeed,
   fail,
   hang,
   sendRaw,
@@ -24,8 +24,8 @@ export const CONNECTION_FAULTS: readonly FaultRow[] = [
   fail('closed in the headers', UNREACHABLE, sendRaw('HTTP/1.1 200 OK\r\nContent-Ty')),
   fail('body shorter than its length', UNREACHABLE, sendRaw(toRaw(['Content-Length: 5000'], GOOD_BODY))),
   fail('body longer than its length', INVALID, sendRaw(toRaw(['Content-Length: 40'], GOOD_BODY))),
-  answer('bytes after the body', 'product', sendRaw(toRaw([GOOD_LENGTH], `${GOOD_BODY}${GOOD_BODY}`))),
-  answer(
+  succeed('bytes after the body', 'product', sendRaw(toRaw([GOOD_LENGTH], `${GOOD_BODY}${GOOD_BODY}`))),
+  succeed(
     'a second answer after the first',
     'product',
     sendRaw(toRaw([GOOD_LENGTH], GOOD_BODY) + toRaw(['Content-Length: 4'], 'null')),

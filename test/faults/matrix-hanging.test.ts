@@ -1,32 +1,32 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { BOX, BOX_EMBED, type Seen } from '../app/visit.ts'
+import { BOX, BOX_EMBED, type TestResponse } from '../app/app-client.ts'
 import { DEADLINE, type FaultRow } from './matrix.ts'
 import { HANGING_FAULTS } from './matrix-connections.ts'
 import {
-  BEGINNINGS,
-  type Beginning,
-  type Expected,
-  type Trial,
+  INITIAL_STATES,
+  type InitialState,
+  type BoxState,
+  type Scenario,
   expectCleanProcess,
-  expectKnown,
+  createFallbackState,
   expectRecovery,
-  readAnswer,
-  startTrial,
-} from './trial.ts'
+  readBoxState,
+  startScenario,
+} from './scenario.ts'
 
-const PATIENCE_MS = 800
+const VISITOR_TIMEOUT_MS = 800
 const DEADLINE_MS: number = 5 * SECOND_MS
 const WINDOW_MS: number = 5 * SECOND_MS
 const STEP_MS = 100
 const PATHS = [BOX, BOX_EMBED, BOX, BOX_EMBED, BOX]
 
 /** Moves time on in steps, and has the catalog send its drip in each of them. */
-async function pass(trial: Trial, byMs: number): Promise<void> {
+async function advanceInSteps(scenario: Scenario, byMs: number): Promise<void> {
   for (let leftMs = byMs; leftMs > 0; leftMs -= STEP_MS) {
-    trial.advance(Math.min(leftMs, STEP_MS))
-    for (const response of trial.held) await drip(response, trial.row)
+    scenario.advance(Math.min(leftMs, STEP_MS))
+    for (const response of scenario.heldResponses) await drip(response, scenario.row)
   }
 }
 
@@ -36,92 +36,98 @@ async function drip({ req: { socket } }: ServerResponse, { drip: bytes }: FaultR
 }
 
 /** Whatever is ready to be answered is answered before these are. */
-async function passBy(trial: Trial): Promise<void> {
-  for (let count = 0; count < 3; count++) await trial.front.visit('/healthz')
+async function flushPendingVisits(scenario: Scenario): Promise<void> {
+  for (let count = 0; count < 3; count++) await scenario.server.visit('/healthz')
 }
 
-async function waitForDelays(trial: Trial, delaysMs: readonly number[]): Promise<void> {
-  const { clock } = trial.harness
+async function waitForDelays(scenario: Scenario, delaysMs: readonly number[]): Promise<void> {
+  const { clock } = scenario.harness
   await vi.waitFor(() => expect(clock.pendingDelaysMs.toSorted((a, b) => a - b)).toEqual(delaysMs))
 }
 
-async function lookAll(
-  trial: Trial,
+async function visitAll(
+  scenario: Scenario,
   paths: readonly string[],
-  look = trial.look,
-): Promise<readonly Expected[]> {
-  return Promise.all(paths.map(async (path) => readAnswer(path, await look(path))))
+  visitPath = scenario.visit,
+): Promise<readonly BoxState[]> {
+  return Promise.all(paths.map(async (path) => readBoxState(path, await visitPath(path))))
 }
 
 /** Visits that begin now; with nothing young enough at hand they are answered when patience ends, and not before. */
-async function visitMeanwhile(trial: Trial, paths: readonly string[], deadlineInMs: number): Promise<void> {
+async function visitMeanwhile(
+  scenario: Scenario,
+  paths: readonly string[],
+  deadlineInMs: number,
+): Promise<void> {
   let answeredCount = 0
-  const look = async (path?: string): Promise<Seen> => {
-    const seen = await trial.look(path)
+  const visitPath = async (path?: string): Promise<TestResponse> => {
+    const response = await scenario.visit(path)
     answeredCount++
-    return seen
+    return response
   }
-  const answers = lookAll(trial, paths, look)
-  if (trial.beginning.known !== 'stale') {
+  const responses = visitAll(scenario, paths, visitPath)
+  if (scenario.initialState.name !== 'stale') {
     // Who came to an address at the same moment waits together.
-    await waitForDelays(trial, [...Array.from(new Set(paths), () => PATIENCE_MS), deadlineInMs])
-    await vi.waitFor(() => expect(trial.front.countWaiting()).toBe(paths.length))
-    await vi.waitFor(() => expect(trial.held).toHaveLength(1))
-    await pass(trial, PATIENCE_MS - 1)
-    await passBy(trial)
+    await waitForDelays(scenario, [...Array.from(new Set(paths), () => VISITOR_TIMEOUT_MS), deadlineInMs])
+    await vi.waitFor(() => expect(scenario.server.countWaiting()).toBe(paths.length))
+    await vi.waitFor(() => expect(scenario.heldResponses).toHaveLength(1))
+    await advanceInSteps(scenario, VISITOR_TIMEOUT_MS - 1)
+    await flushPendingVisits(scenario)
     expect(answeredCount).toBe(0)
-    trial.advance(1)
+    scenario.advance(1)
   }
-  expect(await answers).toEqual(paths.map(() => expectKnown(trial)))
+  expect(await responses).toEqual(paths.map(() => createFallbackState(scenario)))
 }
 
 /** The call ends with its deadline and not before; connection and timers end with it. */
-async function expectEndAtDeadline(trial: Trial, deadlineInMs: number): Promise<void> {
-  await waitForDelays(trial, [deadlineInMs])
-  await pass(trial, deadlineInMs - 1)
-  await passBy(trial)
-  expect(await trial.readOutcomes()).toEqual({})
-  trial.advance(1)
-  await vi.waitFor(async () => expect(await trial.readOutcomes()).toEqual({ [DEADLINE]: 1 }))
-  await waitForDelays(trial, [])
-  await vi.waitFor(() => expect(trial.held.map(({ req }) => req.socket.destroyed)).toEqual([true]))
+async function expectEndAtDeadline(scenario: Scenario, deadlineInMs: number): Promise<void> {
+  await waitForDelays(scenario, [deadlineInMs])
+  await advanceInSteps(scenario, deadlineInMs - 1)
+  await flushPendingVisits(scenario)
+  expect(await scenario.readOutcomes()).toEqual({})
+  scenario.advance(1)
+  await vi.waitFor(async () => expect(await scenario.readOutcomes()).toEqual({ [DEADLINE]: 1 }))
+  await waitForDelays(scenario, [])
+  await vi.waitFor(() =>
+    expect(scenario.heldResponses.map(({ req }) => req.socket.destroyed)).toEqual([true]),
+  )
 }
 
 /** Answers how many look-ups there were: the hanging one, the one after its window, and the one two days later. */
-async function runTrial(row: FaultRow, beginning: Beginning): Promise<number> {
-  const trial = await startTrial(row, beginning)
-  const { clock, catalog } = trial.harness
+async function runScenario(row: FaultRow, initialState: InitialState): Promise<number> {
+  const scenario = await startScenario(row, initialState)
+  const { clock, catalog } = scenario.harness
   const deadlineMs = clock.nowMs() + DEADLINE_MS
-  await visitMeanwhile(trial, [beginning.path], DEADLINE_MS)
-  await visitMeanwhile(trial, PATHS, deadlineMs - clock.nowMs())
-  await expectEndAtDeadline(trial, deadlineMs - clock.nowMs())
-  expect(trial.countLookUps()).toBe(1)
+  await visitMeanwhile(scenario, [initialState.path], DEADLINE_MS)
+  await visitMeanwhile(scenario, PATHS, deadlineMs - clock.nowMs())
+  await expectEndAtDeadline(scenario, deadlineMs - clock.nowMs())
+  expect(scenario.countLookUps()).toBe(1)
 
   for (const advanceMs of [0, 1, WINDOW_MS - 2]) {
-    trial.advance(advanceMs)
-    expect(await lookAll(trial, PATHS)).toEqual(PATHS.map(() => expectKnown(trial)))
-    await trial.settleCalls()
-    expect(trial.countLookUps()).toBe(1)
+    scenario.advance(advanceMs)
+    expect(await visitAll(scenario, PATHS)).toEqual(PATHS.map(() => createFallbackState(scenario)))
+    await scenario.settleCalls()
+    expect(scenario.countLookUps()).toBe(1)
   }
 
   catalog.fault = null
-  trial.advance(1)
-  await trial.look()
-  await trial.settleCalls()
-  expect(trial.countLookUps()).toBe(2)
+  scenario.advance(1)
+  await scenario.visit()
+  await scenario.settleCalls()
+  expect(scenario.countLookUps()).toBe(2)
   // A refresh behind a stale answer would be late two days later.
-  await waitForDelays(trial, [])
-  await expectRecovery(trial, 2)
-  await expectCleanProcess(trial)
-  return trial.countLookUps()
+  await waitForDelays(scenario, [])
+  await expectRecovery(scenario, 2)
+  await expectCleanProcess(scenario)
+  return scenario.countLookUps()
 }
 
 describe('fault that hangs', () => {
-  const trials = HANGING_FAULTS.flatMap((row) =>
-    BEGINNINGS.map((beginning) => [row.name, beginning.known, row, beginning] as const),
+  const scenarios = HANGING_FAULTS.flatMap((row) =>
+    INITIAL_STATES.map((initialState) => [row.name, initialState.name, row, initialState] as const),
   )
-  it.each(trials)(
+  it.each(scenarios)(
     '%s - %s - visitors wait as long as they may, the call as long as it may',
-    async (...[, , row, beginning]) => expect(await runTrial(row, beginning)).toBe(3),
+    async (...[, , row, initialState]) => expect(await runScenario(row, initialState)).toBe(3),
   )
 })

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
-import { FAKE_KEY, type Fault } from '../helpers/fake-catalog.ts'
+import { FAKE_KEY, type FaultHandler } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import {
   type FaultRow,
@@ -7,7 +7,7 @@ import {
   REDIRECT,
   REFUSED,
   STATUS,
-  answer,
+  succeed,
   fail,
   limit,
   toLongestPauseMs,
@@ -15,7 +15,7 @@ import {
 
 /** Every status brings a good product along: what is believed for its body is shown, and the test sees it. */
 const respond =
-  (status: number, headers: Readonly<Record<string, string>> = {}): Fault =>
+  (status: number, headers: Readonly<Record<string, string>> = {}): FaultHandler =>
   (_request, response) => {
     const mayHaveBody = status !== 204 && status !== 304
     response.writeHead(status, headers).end(mayHaveBody ? GOOD_BODY : undefined)
@@ -23,7 +23,7 @@ const respond =
 
 /** Leads to another address of the fake, where a call would be counted as one more look-up. */
 const redirect =
-  (status: number, host: '127.0.0.1' | 'localhost'): Fault =>
+  (status: number, host: '127.0.0.1' | 'localhost'): FaultHandler =>
   (request, response) => {
     const location = `http://${host}:${request.socket.localPort}/v0/elsewhere/products/1`
     response.writeHead(status, { location }).end()
@@ -98,8 +98,8 @@ export const STATUS_FAULTS: readonly FaultRow[] = [
   ),
   fail('403', REFUSED, respond(403)),
   ...LIMITS,
-  answer('404', 'absence', respond(404)),
-  answer('404 whose body never ends', 'absence', (_request, response) =>
+  succeed('404', 'absence', respond(404)),
+  succeed('404 whose body never ends', 'absence', (_request, response) =>
     response.writeHead(404).write(GOOD_BODY),
   ),
   fail('500 whose body never ends', STATUS, (_request, response) => response.writeHead(500).write(GOOD_BODY)),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
-import { GTIN } from '../app/visit.ts'
-import { type Fault, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { GTIN } from '../app/app-client.ts'
+import { type FaultHandler, makeWireProduct } from '../helpers/fake-catalog.ts'
 
 /**
  * - `failure`: no usable answer; what was known stays
@@ -16,13 +16,13 @@ export type FaultRow = Readonly<{
   meaning: Meaning
   /** As the metrics name it: `ok`, `not_found` or an error's code. */
   outcome: string
-  does: Fault
+  does: FaultHandler
   /** For how long after its end, at `endedAtMs`, nobody asks again. */
   toWindowMs(endedAtMs: number): number
   /** No other product is asked for meanwhile, either. */
-  isForAll: boolean
+  isCatalogWide: boolean
   /** It ends only with the deadline of the call. */
-  hangs: boolean
+  isHanging: boolean
   /** What a hanging one sends again and again while time passes. */
   drip?: string
 }>
@@ -54,7 +54,7 @@ const WINDOWS_MS: Readonly<Record<string, number>> = {
 const FRESH_MS: number = 5 * MINUTE_MS
 
 /** A look-up that fails with `outcome`. */
-export function fail(name: string, outcome: string, does: Fault): FaultRow {
+export function fail(name: string, outcome: string, does: FaultHandler): FaultRow {
   const windowMs = WINDOWS_MS[outcome] ?? 0
   return {
     name,
@@ -62,18 +62,18 @@ export function fail(name: string, outcome: string, does: Fault): FaultRow {
     outcome,
     does,
     toWindowMs: () => windowMs,
-    isForAll: outcome === REFUSED || outcome === LIMITED,
-    hangs: false,
+    isCatalogWide: outcome === REFUSED || outcome === LIMITED,
+    isHanging: false,
   }
 }
 
 /** A look-up that never ends by itself. */
-export function hang(name: string, does: Fault, drip?: string): FaultRow {
-  return { ...fail(name, DEADLINE, does), hangs: true, ...(drip !== undefined && { drip }) }
+export function hang(name: string, does: FaultHandler, drip?: string): FaultRow {
+  return { ...fail(name, DEADLINE, does), isHanging: true, ...(drip !== undefined && { drip }) }
 }
 
 /** A look-up that is an answer all the same. */
-export function answer(name: string, meaning: 'absence' | 'product', does: Fault): FaultRow {
+export function succeed(name: string, meaning: 'absence' | 'product', does: FaultHandler): FaultRow {
   const outcome = meaning === 'absence' ? 'not_found' : 'ok'
   return { ...fail(name, outcome, does), meaning, toWindowMs: () => FRESH_MS }
 }
@@ -84,7 +84,7 @@ export function limit(
   headers: Readonly<Record<string, string>>,
   toWindowMs: FaultRow['toWindowMs'],
 ): FaultRow {
-  const does: Fault = (_request, response) => {
+  const does: FaultHandler = (_request, response) => {
     response.sendDate = false
     response.writeHead(429, headers).end(GOOD_BODY)
   }

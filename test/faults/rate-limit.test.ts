@@ -1,54 +1,58 @@
 import { describe, expect, it, vi } from 'vitest'
-import { HOUR_MS, MINUTE_MS, nextMidnightUtcMs } from '../../src/clock.ts'
+import { HOUR_MS, MINUTE_MS, computeNextMidnightUtcMs } from '../../src/clock.ts'
 import type { Context } from '../../src/context.ts'
-import { BOX, BOX_EMBED, GRID, makeSale, startHarness, stock } from '../app/visit.ts'
+import { BOX, BOX_EMBED, GRID, makeProductOnSale, startHarness, stockCatalog } from '../app/app-client.ts'
 import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
-import { type Front, openFront } from './front.ts'
-import { startProcess } from './restart.ts'
+import { type TestServer, startTestServer } from './test-server.ts'
+import { startAppProcess } from './app-process.ts'
 
 const STALE_GTIN = toGtin(1)
 const toPath = (gtin: string): string => `/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`
 const STALE_BOX = toPath(STALE_GTIN)
 const UNKNOWN_BOX = toPath(toGtin(2))
 const OTHER_CHANNEL_BOX = BOX.replace(CHANNEL_ID, '11111111-2222-4333-8444-555555555555')
-const MIDNIGHT_MS: number = nextMidnightUtcMs(NOON_MS)
+const MIDNIGHT_MS: number = computeNextMidnightUtcMs(NOON_MS)
 const START_MS: number = NOON_MS + 2 * HOUR_MS
 
 /** Two o'clock: one copy of two hours, one of ten minutes, and a catalog that says 429 to everything. */
-async function startLimited(retryAfter: string): Promise<Readonly<{ harness: Harness; front: Front }>> {
+async function startLimited(retryAfter: string): Promise<Readonly<{ harness: Harness; server: TestServer }>> {
   const harness = await startHarness()
-  const front = await openFront(harness.app)
+  const server = await startTestServer(harness.app)
   const { catalog, clock } = harness
-  const stale = makeSale({ gtin: STALE_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
-  await stock(harness, [stale, makeSale()])
+  const stale = makeProductOnSale({ gtin: STALE_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
+  await stockCatalog(harness, [stale, makeProductOnSale()])
   clock.advance(START_MS - NOON_MS - 10 * MINUTE_MS)
-  expect((await front.visit(STALE_BOX)).headers['cache-status']).toContain('miss')
+  expect((await server.visit(STALE_BOX)).headers['cache-status']).toContain('miss')
   clock.advance(10 * MINUTE_MS)
   catalog.fault = {
-    matches: /./,
-    does(_request, response) {
+    pathPattern: /./,
+    respond(_request, response) {
       response.sendDate = false
       response.setHeader('retry-after', retryAfter)
       sendJson(response, 429, { error: 'limit' })
     },
   }
-  return { harness, front }
+  return { harness, server }
 }
 
-type Seat = Readonly<{ front: Front; context: Context }>
+type AppUnderTest = Readonly<{ server: TestServer; context: Context }>
 
 /** Everything that could make a call, and what comes of it. */
-async function tryEverything({ front, context }: Seat): Promise<Readonly<Record<string, string>>> {
+async function tryEverything({ server, context }: AppUnderTest): Promise<Readonly<Record<string, string>>> {
   const paths = { BOX, BOX_EMBED, STALE_BOX, UNKNOWN_BOX, OTHER_CHANNEL_BOX, GRID }
   const states: Record<string, string> = {}
   for (const [name, path] of Object.entries(paths)) {
-    const { status, headers } = await front.visit(path)
+    const { status, headers } = await server.visit(path)
     states[name] = `${status} ${headers['vitrine-state']}`
   }
   const report = await context.walks.runNow()
-  return { ...states, walk: report.failure ?? 'walked', ready: String((await front.visit('/readyz')).status) }
+  return {
+    ...states,
+    walk: report.failure ?? 'walked',
+    ready: String((await server.visit('/readyz')).status),
+  }
 }
 
 const WHILE_LIMITED = {
@@ -71,39 +75,39 @@ describe('one 429 with Retry-After', () => {
   ])(
     '%s - no call until 00:00 UTC by this process, one beside it, or the next; copies stay shown',
     async (_name, retryAfter, slackMs) => {
-      const { harness, front } = await startLimited(retryAfter)
+      const { harness, server } = await startLimited(retryAfter)
       const { catalog, clock, context } = harness
       const before = catalog.calls.length
-      const beside = await startProcess(harness)
-      expect((await front.visit(STALE_BOX)).headers['vitrine-state']).toBe('shown')
-      await vi.waitFor(() => expect(context.gate.limitedUntilMs()).toBe(MIDNIGHT_MS + slackMs))
+      const otherProcess = await startAppProcess(harness)
+      expect((await server.visit(STALE_BOX)).headers['vitrine-state']).toBe('shown')
+      await vi.waitFor(() => expect(context.callPolicy.getRateLimitedUntilMs()).toBe(MIDNIGHT_MS + slackMs))
       expect(catalog.calls.length - before).toBe(1)
 
-      const expectNoCall = async (seats: readonly Seat[]): Promise<void> => {
+      const expectNoCall = async (seats: readonly AppUnderTest[]): Promise<void> => {
         for (const seat of seats) expect(await tryEverything(seat)).toEqual(WHILE_LIMITED)
         expect(catalog.calls.length - before).toBe(1)
       }
-      await expectNoCall([{ front, context }, beside])
+      await expectNoCall([{ server, context }, otherProcess])
       for (let hour = 0; hour < 5; hour++) {
         clock.advance(HOUR_MS)
-        await expectNoCall([{ front, context }, beside])
+        await expectNoCall([{ server, context }, otherProcess])
       }
-      await front.close()
+      await server.close()
       await context.dispose()
-      const next = await startProcess(harness)
-      await expectNoCall([next, beside])
+      const nextProcess = await startAppProcess(harness)
+      await expectNoCall([nextProcess, otherProcess])
       clock.advance(MIDNIGHT_MS + slackMs - 1 - clock.nowMs())
-      await expectNoCall([await startProcess(harness), next, beside])
+      await expectNoCall([await startAppProcess(harness), nextProcess, otherProcess])
 
       catalog.fault = null
       clock.advance(1)
-      const seen = await next.front.visit(BOX)
-      expect(seen.headers).toMatchObject({
+      const response = await nextProcess.server.visit(BOX)
+      expect(response.headers).toMatchObject({
         'vitrine-state': 'shown',
         'cache-status': 'vitrine; fwd=miss; stored',
       })
       expect(catalog.calls.length - before).toBe(2)
-      expect((await next.context.walks.runNow()).failure).toBeNull()
+      expect((await nextProcess.context.walks.runNow()).failure).toBeNull()
     },
   )
 })

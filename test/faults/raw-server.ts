@@ -8,12 +8,12 @@ export type RawServer = Readonly<{
   /** The heads of requests as they arrived. */
   requests: readonly string[]
   /** Sockets that were opened, and of these, that were closed. */
-  opened(): number
-  closed(): number
+  countOpened(): number
+  countClosed(): number
 }>
 
 /** Calls `answer` once a request's head is there; ends with the test. */
-export async function startRawServer(answer: (socket: Socket, head: string) => void): Promise<RawServer> {
+export async function startRawServer(respond: (socket: Socket, head: string) => void): Promise<RawServer> {
   const requests: string[] = []
   const sockets = new Set<Socket>()
   let openedCount = 0
@@ -29,7 +29,7 @@ export async function startRawServer(answer: (socket: Socket, head: string) => v
       requests.push(text)
       const head = text
       text = ''
-      answer(socket, head)
+      respond(socket, head)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -43,13 +43,13 @@ export async function startRawServer(answer: (socket: Socket, head: string) => v
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    opened: () => openedCount,
-    closed: () => openedCount - sockets.size,
+    countOpened: () => openedCount,
+    countClosed: () => openedCount - sockets.size,
   }
 }
 
 /** The bytes of a good answer of the list of channels. */
-export function toGoodAnswer(
+export function createValidResponse(
   body = '{"items":[{"id":"3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f","name":"M","kind":"website","url":null}]}',
 ): string {
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`

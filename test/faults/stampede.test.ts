@@ -2,23 +2,32 @@ import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
-import { BOX, BOX_EMBED, GTIN, type Seen, makeSale, readText, startHarness, stock } from '../app/visit.ts'
-import { CHANNEL_ID, type Fault, sendJson } from '../helpers/fake-catalog.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GTIN,
+  type TestResponse,
+  makeProductOnSale,
+  readVisibleText,
+  startHarness,
+  stockCatalog,
+} from '../app/app-client.ts'
+import { CHANNEL_ID, type FaultHandler, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import { IS_FULL } from '../helpers/property-runs.ts'
-import { type Front, openFront } from './front.ts'
-import { startProcess } from './restart.ts'
-import { watchUnhandled } from './trial.ts'
+import { type TestServer, startTestServer } from './test-server.ts'
+import { startAppProcess } from './app-process.ts'
+import { collectUnhandled } from './scenario.ts'
 
 const LOOK_UP = /\/products\//
-const PATIENCE_MS = 800
+const VISITOR_TIMEOUT_MS = 800
 const DEADLINE_MS: number = 5 * SECOND_MS
 const TITLE = 'Lumen Arc desk lamp'
 
 /** As many visits as there are paths, all begun before the first is answered. */
-function visitAll(front: Front, paths: readonly string[]): Promise<readonly Seen[]> {
-  return Promise.all(paths.map((path) => front.visit(path)))
+function visitAll(server: TestServer, paths: readonly string[]): Promise<readonly TestResponse[]> {
+  return Promise.all(paths.map((path) => server.visit(path)))
 }
 
 /** Different boxes of one product, on both surfaces. */
@@ -30,9 +39,9 @@ function repeat(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => ADDRESSES[index % ADDRESSES.length] ?? '')
 }
 
-function countStates(answers: readonly Seen[]): Readonly<Record<string, number>> {
+function countStates(responses: readonly TestResponse[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const { status, headers } of answers) {
+  for (const { status, headers } of responses) {
     const state = `${status} ${headers['vitrine-state']}`
     counts[state] = (counts[state] ?? 0) + 1
   }
@@ -46,41 +55,44 @@ describe('200 visitors at once', () => {
     ['stale', 10 * MINUTE_MS, 'vitrine; fwd=stale; detail=stale'],
   ] as const)('%s product - one call, all shown', async (...[, ageMs, cacheStatus]) => {
     const harness = await startHarness()
-    const front = await openFront(harness.app)
+    const server = await startTestServer(harness.app)
     const { catalog, clock } = harness
     if (ageMs !== null) {
-      await stock(harness)
+      await stockCatalog(harness)
       clock.advance(ageMs)
     }
     const before = catalog.calls.length
-    const held: ServerResponse[] = []
-    catalog.fault = { matches: LOOK_UP, does: (_request, response) => void held.push(response) }
-    const answers = visitAll(front, repeat(200))
+    const heldResponses: ServerResponse[] = []
+    catalog.fault = {
+      pathPattern: LOOK_UP,
+      respond: (_request, response) => void heldResponses.push(response),
+    }
+    const responses = visitAll(server, repeat(200))
     // The deadline of the one call, and one patience for all who came to an address together.
     const [waits, waiting] = ageMs === 10 * MINUTE_MS ? [1, 0] : [1 + ADDRESSES.length, 200]
     await vi.waitFor(() =>
-      expect([clock.pendingWaits, front.countWaiting(), held.length]).toEqual([waits, waiting, 1]),
+      expect([clock.pendingWaits, server.countWaiting(), heldResponses.length]).toEqual([waits, waiting, 1]),
     )
     // Who is shown a young copy does not wait: the catalog answers only after all of them.
-    if (cacheStatus.includes('stale')) await answers
-    for (const response of held) sendJson(response, 200, makeSale())
-    const seen = await answers
+    if (cacheStatus.includes('stale')) await responses
+    for (const response of heldResponses) sendJson(response, 200, makeProductOnSale())
+    const seen = await responses
     expect(countStates(seen)).toEqual({ '200 shown': 200 })
     expect(new Set(seen.map(({ headers }) => headers['cache-status']))).toEqual(new Set([cacheStatus]))
-    expect(seen.every(({ text }) => readText(text).includes(TITLE))).toBe(true)
+    expect(seen.every(({ text }) => readVisibleText(text).includes(TITLE))).toBe(true)
     expect(catalog.countCalls(LOOK_UP)).toBe(1)
     expect(catalog.calls.length - before).toBe(ageMs === null ? 2 : 1)
   })
 })
 
-type Seat = Readonly<{ harness: Harness; front: Front }>
+type AppUnderTest = Readonly<{ harness: Harness; server: TestServer }>
 
 /** A way to fail; `fewest`: calls at least, or the windows would prove nothing. */
 type FaultyCatalog = Readonly<{
   name: string
-  does: Fault
-  fewest: number
-  visit(seat: Seat): Promise<readonly Seen[]>
+  respond: FaultHandler
+  minCalls: number
+  visit(app: AppUnderTest): Promise<readonly TestResponse[]>
 }>
 
 describe('product that fails', () => {
@@ -89,76 +101,82 @@ describe('product that fails', () => {
   const WINDOW_MS: number = 6 * SECOND_MS
 
   /** Visitors at once, until each is answered. */
-  const visitWindow = ({ front }: Seat): Promise<readonly Seen[]> => visitAll(front, repeat(VISITORS))
+  const visitWindow = ({ server }: AppUnderTest): Promise<readonly TestResponse[]> =>
+    visitAll(server, repeat(VISITORS))
 
   /** The same with a catalog that hangs: until each is answered and the call, if there is one, has ended. */
-  const outwaitWindow = async ({ harness, front }: Seat): Promise<readonly Seen[]> => {
+  const visitUntilTimeout = async ({ harness, server }: AppUnderTest): Promise<readonly TestResponse[]> => {
     const { catalog, clock, context } = harness
     const callsBefore = catalog.countCalls(LOOK_UP)
     let isAnswered = false
-    const answers = visitAll(front, repeat(VISITORS)).finally(() => {
+    const responses = visitAll(server, repeat(VISITORS)).finally(() => {
       isAnswered = true
     })
     await vi.waitFor(() => {
-      const areAllThere = clock.pendingWaits === ADDRESSES.length + 1 && front.countWaiting() === VISITORS
-      const isWaiting = areAllThere && catalog.countCalls(LOOK_UP) > callsBefore
+      const haveAllArrived = clock.pendingWaits === ADDRESSES.length + 1 && server.countWaiting() === VISITORS
+      const isWaiting = haveAllArrived && catalog.countCalls(LOOK_UP) > callsBefore
       expect(isAnswered || isWaiting).toBe(true)
     })
-    if (isAnswered) return answers
-    clock.advance(PATIENCE_MS)
-    await answers
-    clock.advance(DEADLINE_MS - PATIENCE_MS)
+    if (isAnswered) return responses
+    clock.advance(VISITOR_TIMEOUT_MS)
+    await responses
+    clock.advance(DEADLINE_MS - VISITOR_TIMEOUT_MS)
     // Only what is counted has been noted by all whom the failure concerns.
     const counted = `outcome="VITRINE_CATALOG_DEADLINE"} ${callsBefore + 1}`
     await vi.waitFor(async () => {
-      const { text } = await context.metrics.print()
+      const { text } = await context.metrics.render()
       if (!text.includes(counted)) throw new Error(`not yet ${counted}`)
     })
-    return answers
+    return responses
   }
 
   const faults: readonly FaultyCatalog[] = [
     {
       name: '500',
-      does: (_request, response) => sendJson(response, 500, {}),
-      fewest: 1 + WINDOWS,
+      respond: (_request, response) => sendJson(response, 500, {}),
+      minCalls: 1 + WINDOWS,
       visit: visitWindow,
     },
     // Five failures of the connection in a row open the breaker: then even fewer calls are made.
-    { name: 'reset', does: ({ socket }) => void socket.resetAndDestroy(), fewest: 5, visit: visitWindow },
-    { name: 'hang', does: () => {}, fewest: 5, visit: outwaitWindow },
+    {
+      name: 'reset',
+      respond: ({ socket }) => void socket.resetAndDestroy(),
+      minCalls: 5,
+      visit: visitWindow,
+    },
+    { name: 'hang', respond: () => {}, minCalls: 5, visit: visitUntilTimeout },
   ]
   const cases = faults.flatMap((fault) =>
-    (['cold', 'rescue'] as const).map((known) => [fault.name, known, fault] as const),
+    (['cold', 'rescue'] as const).map((initialState) => [fault.name, initialState, fault] as const),
   )
 
   it.each(cases)(
     '%s, %s - one call for all, then at most one a window',
-    async (...[, known, { does, fewest, visit }]) => {
-      const unhandled = watchUnhandled()
+    async (...[, initialState, { respond, minCalls, visit }]) => {
+      const unhandled = collectUnhandled()
       const harness = await startHarness()
-      const front = await openFront(harness.app)
+      const server = await startTestServer(harness.app)
       const { catalog, clock } = harness
-      if (known === 'rescue') {
-        await stock(harness)
+      if (initialState === 'rescue') {
+        await stockCatalog(harness)
         clock.advance(2 * HOUR_MS)
       }
-      catalog.fault = { matches: LOOK_UP, does }
-      const expected = known === 'cold' ? { '200 unavailable': VISITORS } : { '200 shown': VISITORS }
-      expect(countStates(await visit({ harness, front }))).toEqual(expected)
+      catalog.fault = { pathPattern: LOOK_UP, respond }
+      const expected = initialState === 'cold' ? { '200 unavailable': VISITORS } : { '200 shown': VISITORS }
+      expect(countStates(await visit({ harness, server }))).toEqual(expected)
       await vi.waitFor(() => expect(catalog.countCalls(LOOK_UP)).toBe(1))
       for (let window = 0; window < WINDOWS; window++) {
         const before = catalog.countCalls(LOOK_UP)
         clock.advance(WINDOW_MS)
-        expect(countStates(await visit({ harness, front }))).toEqual(expected)
+        expect(countStates(await visit({ harness, server }))).toEqual(expected)
         expect(catalog.countCalls(LOOK_UP) - before).toBeLessThanOrEqual(1)
       }
-      expect(catalog.countCalls(LOOK_UP)).toBeGreaterThanOrEqual(fewest)
+      expect(catalog.countCalls(LOOK_UP)).toBeGreaterThanOrEqual(minCalls)
 
       catalog.fault = null
-      catalog.products.set(CHANNEL_ID, [makeSale()])
+      catalog.products.set(CHANNEL_ID, [makeProductOnSale()])
       clock.advance(2 * MINUTE_MS)
-      expect(countStates(await visitAll(front, repeat(VISITORS)))).toEqual({ '200 shown': VISITORS })
+      expect(countStates(await visitAll(server, repeat(VISITORS)))).toEqual({ '200 shown': VISITORS })
       expect(unhandled).toEqual([])
     },
   )
@@ -174,24 +192,24 @@ describe('thousands of GTINs that nobody sells', () => {
 
   it('channel that was walked long ago, after a restart - cost 600 calls an hour, and no known box', async () => {
     const harness = await startHarness({ settings: { VITRINE_SYNC_CRON: 'off' } })
-    await stock(harness)
+    await stockCatalog(harness)
     const { catalog, clock } = harness
-    const { context, front } = await startProcess(harness)
+    const { context, server } = await startAppProcess(harness)
     await context.walks.start()
     clock.advance(3 * DAY_MS)
     const countUnknown = (): number => catalog.countCalls(LOOK_UP) - catalog.countCalls(isKnown)
     const visitKnown = async (): Promise<string> => {
-      const { headers, text } = await front.visit(BOX)
-      return `${headers['vitrine-state']}, ${headers['cache-status']}, ${readText(text).includes(TITLE)}`
+      const { headers, text } = await server.visit(BOX)
+      return `${headers['vitrine-state']}, ${headers['cache-status']}, ${readVisibleText(text).includes(TITLE)}`
     }
     expect(await visitKnown()).toBe('shown, vitrine; fwd=miss; stored, true')
 
     const totals: Record<string, number> = {}
     for (let first = 0; first < COUNT; first += BATCH) {
       const paths = Array.from({ length: BATCH }, (_, index) => toPath(first + index))
-      const answers = await visitAll(front, paths)
-      expect(answers.every(({ body }) => body.length === 0)).toBe(true)
-      for (const [state, count] of Object.entries(countStates(answers)))
+      const responses = await visitAll(server, paths)
+      expect(responses.every(({ body }) => body.length === 0)).toBe(true)
+      for (const [state, count] of Object.entries(countStates(responses)))
         totals[state] = (totals[state] ?? 0) + count
       expect(countUnknown()).toBe(Math.min(first + BATCH, BUDGET))
       expect(await visitKnown()).toBe('shown, vitrine; hit, true')
@@ -210,7 +228,7 @@ describe('thousands of GTINs that nobody sells', () => {
 
     clock.advance(HOUR_MS)
     await visitAll(
-      front,
+      server,
       Array.from({ length: 2 * BATCH }, (_, index) => toPath(20_000 + index)),
     )
     expect(countUnknown()).toBeGreaterThan(BUDGET)
@@ -218,42 +236,42 @@ describe('thousands of GTINs that nobody sells', () => {
   })
 })
 
-const makeQuery = (): string => `x${randomBytes(6).toString('hex')}=${randomBytes(6).toString('hex')}`
+const createQuery = (): string => `x${randomBytes(6).toString('hex')}=${randomBytes(6).toString('hex')}`
 
 describe('200 random query strings', () => {
   it.each([BOX, BOX_EMBED])('%s - no further call, and no further entry in memory', async (path) => {
     const harness = await startHarness()
-    const front = await openFront(harness.app)
+    const server = await startTestServer(harness.app)
     const { catalog, context } = harness
-    catalog.products.set(CHANNEL_ID, [makeSale()])
-    const plain = await front.visit(path)
+    catalog.products.set(CHANNEL_ID, [makeProductOnSale()])
+    const plain = await server.visit(path)
     const measure = (): readonly number[] => [
       catalog.calls.length,
-      context.memories.responses.entryCount(),
-      context.memories.responses.byteCount(),
-      context.memories.products.entryCount(),
+      context.caches.responses.entryCount(),
+      context.caches.responses.byteCount(),
+      context.caches.products.entryCount(),
     ]
     const before = measure()
     expect(before).toEqual([2, 1, expect.any(Number), 1])
-    const answers = await visitAll(
-      front,
-      Array.from({ length: 200 }, () => `${path}?${makeQuery()}&${makeQuery()}`),
+    const responses = await visitAll(
+      server,
+      Array.from({ length: 200 }, () => `${path}?${createQuery()}&${createQuery()}`),
     )
-    expect(countStates(answers)).toEqual({ '200 shown': 200 })
-    expect(answers.every(({ body }) => body.equals(plain.body))).toBe(true)
+    expect(countStates(responses)).toEqual({ '200 shown': 200 })
+    expect(responses.every(({ body }) => body.equals(plain.body))).toBe(true)
     expect(measure()).toEqual(before)
   })
 
   it('product that nobody sells - one call', async () => {
     const harness = await startHarness()
-    const front = await openFront(harness.app)
+    const server = await startTestServer(harness.app)
     const path = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`
-    const answers = await visitAll(
-      front,
-      Array.from({ length: 200 }, () => `${path}?${makeQuery()}`),
+    const responses = await visitAll(
+      server,
+      Array.from({ length: 200 }, () => `${path}?${createQuery()}`),
     )
-    expect(countStates(answers)).toEqual({ '200 hidden': 200 })
+    expect(countStates(responses)).toEqual({ '200 hidden': 200 })
     expect(harness.catalog.countCalls(LOOK_UP)).toBe(1)
-    expect(harness.context.memories.responses.entryCount()).toBe(1)
+    expect(harness.context.caches.responses.entryCount()).toBe(1)
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startHarness, visit } from '../app/visit.ts'
+import { startHarness, fetchPath } from '../app/app-client.ts'
 import { CHANNEL_ID, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 
@@ -13,8 +13,8 @@ test('server that never walks - made-up GTINs cost no more calls than the hour a
   )
   const states: (string | undefined)[] = []
   for (const gtin of gtins) {
-    const seen = await visit(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)
-    states.push(seen.headers['vitrine-state'])
+    const response = await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)
+    states.push(response.headers['vitrine-state'])
   }
   expect(harness.catalog.countCalls(/\/products\/\d+$/)).toBe(20)
   expect(states.filter((state) => state === 'shown')).toHaveLength(20)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { judgeAge } from '../../src/freshness/age.ts'
+import { classifyAge } from '../../src/freshness/age.ts'
 import { NOON_MS } from '../helpers/harness.ts'
-import { FRESHNESS } from './sources.ts'
+import { FRESHNESS } from './sources-fixture.ts'
 
 describe('age', () => {
   test.each([
@@ -17,11 +17,11 @@ describe('age', () => {
     [604_800, 'rescue'],
     [604_800.001, 'gone'],
   ])('answer of %d s - %s', (seconds, expected) => {
-    expect(judgeAge(NOON_MS - seconds * SECOND_MS, NOON_MS, FRESHNESS)).toBe(expected)
+    expect(classifyAge(NOON_MS - seconds * SECOND_MS, NOON_MS, FRESHNESS)).toBe(expected)
   })
 
   test('stale and rescue no longer than fresh - straight from fresh to gone', () => {
     const config = { ...FRESHNESS, freshSeconds: 10, staleSeconds: 1, rescueSeconds: 1 }
-    expect([9_999, 10_000].map((ageMs) => judgeAge(0, ageMs, config))).toEqual(['fresh', 'gone'])
+    expect([9_999, 10_000].map((ageMs) => classifyAge(0, ageMs, config))).toEqual(['fresh', 'gone'])
   })
 })

@@ -3,7 +3,7 @@ import { SECOND_MS, UNKNOWN_TIME_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID, type FakeCatalog, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
-import { FRESHNESS, type Sources, makeSources, openStore } from './sources.ts'
+import { FRESHNESS, type Sources, makeSources, openStore } from './sources-fixture.ts'
 
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000009'
 
@@ -22,11 +22,11 @@ const OTHER_CHANNEL = {
 const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
 
 function breakList(catalog: FakeCatalog): void {
-  catalog.fault = { matches: /channels$/, does: (_request, response) => sendJson(response, 500, {}) }
+  catalog.fault = { pathPattern: /channels$/, respond: (_request, response) => sendJson(response, 500, {}) }
 }
 
 /** `known`, `hidden`, or the code of the error. */
-async function judge(channelId: string, from: Sources = sources): Promise<string> {
+async function getOutcome(channelId: string, from: Sources = sources): Promise<string> {
   return from.channels.getChannel(channelId).then(
     ({ isGone }) => (isGone ? 'hidden' : 'known'),
     (error: { code: string }) => error.code,
@@ -35,86 +35,86 @@ async function judge(channelId: string, from: Sources = sources): Promise<string
 
 describe('channel', () => {
   test('before any list - is fetched: known or unknown', async () => {
-    expect(await judge(CHANNEL_ID)).toBe('known')
-    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(CHANNEL_ID)).toBe('known')
+    expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
     expect(sources.countChannelCalls()).toBe(1)
   })
 
   test('before any list, catalog down - is unavailable, whatever its id', async () => {
     breakList(sources.catalog)
-    expect(await judge(CHANNEL_ID)).toBe('VITRINE_UNAVAILABLE')
-    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNAVAILABLE')
+    expect(await getOutcome(CHANNEL_ID)).toBe('VITRINE_UNAVAILABLE')
+    expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNAVAILABLE')
     expect(sources.countChannelCalls()).toBe(1)
     sources.clock.advance(5 * SECOND_MS)
     sources.catalog.fault = null
-    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(await getOutcome(CHANNEL_ID)).toBe('known')
   })
 
   test('before any list, catalog late - is unavailable after the patience of a visitor', async () => {
-    sources.catalog.fault = { matches: /channels$/, does: () => {} }
-    const judging = judge(CHANNEL_ID)
+    sources.catalog.fault = { pathPattern: /channels$/, respond: () => {} }
+    const pendingOutcome = getOutcome(CHANNEL_ID)
     await vi.waitFor(() => expect(sources.countChannelCalls()).toBe(1))
     sources.clock.advance(FRESHNESS.visitorTimeoutMs)
-    expect(await judging).toBe('VITRINE_UNAVAILABLE')
+    expect(await pendingOutcome).toBe('VITRINE_UNAVAILABLE')
   })
 
   test('known - costs no further call, however old the list', async () => {
-    await judge(CHANNEL_ID)
+    await getOutcome(CHANNEL_ID)
     sources.clock.advance(1_000_000 * SECOND_MS)
     breakList(sources.catalog)
-    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(await getOutcome(CHANNEL_ID)).toBe('known')
     expect(sources.countChannelCalls()).toBe(1)
   })
 
   test('unknown - is looked for again only when the list is no longer fresh', async () => {
-    await judge(UNKNOWN_ID)
+    await getOutcome(UNKNOWN_ID)
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS - 1)
-    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
     expect(sources.countChannelCalls()).toBe(1)
     sources.clock.advance(1)
     sources.catalog.channels = [
       ...sources.catalog.channels,
       { id: UNKNOWN_ID, name: 'New', kind: 'app', url: null },
     ]
-    expect(await judge(UNKNOWN_ID)).toBe('known')
+    expect(await getOutcome(UNKNOWN_ID)).toBe('known')
     expect(sources.countChannelCalls()).toBe(2)
   })
 
   test('unknown, list aged, catalog down - stays unknown: the last list lacks it', async () => {
-    await judge(UNKNOWN_ID)
+    await getOutcome(UNKNOWN_ID)
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
     breakList(sources.catalog)
-    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
-    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(CHANNEL_ID)).toBe('known')
   })
 
   test('gone from the list - keeps its copy until rescue, then is hidden', async () => {
-    await judge(CHANNEL_ID)
+    await getOutcome(CHANNEL_ID)
     sources.catalog.channels = []
     sources.clock.advance(1)
     await sources.store.putChannelList([], sources.clock.nowMs())
     sources.clock.advance(FRESHNESS.rescueSeconds * SECOND_MS)
     await sources.channels.listChannels()
-    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(await getOutcome(CHANNEL_ID)).toBe('known')
     sources.clock.advance(1)
-    expect(await judge(CHANNEL_ID)).toBe('hidden')
-    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(CHANNEL_ID)).toBe('hidden')
+    expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
   })
 
   test('gone and back - is known again', async () => {
     const { channels } = sources.catalog
-    await judge(CHANNEL_ID)
+    await getOutcome(CHANNEL_ID)
     sources.catalog.channels = []
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
-    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
     sources.catalog.channels = channels
     sources.clock.advance(FRESHNESS.rescueSeconds * SECOND_MS + 1)
-    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(await getOutcome(CHANNEL_ID)).toBe('known')
   })
 
   test('not among VITRINE_CHANNELS - is unknown without a call', async () => {
     const served = await makeSources({ served: [UNKNOWN_ID] })
-    expect(await judge(CHANNEL_ID, served)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(CHANNEL_ID, served)).toBe('VITRINE_UNKNOWN_CHANNEL')
     expect(served.countChannelCalls()).toBe(0)
     expect(await served.channels.listChannels()).toEqual([])
   })
@@ -122,17 +122,17 @@ describe('channel', () => {
 
 describe('list without channels', () => {
   beforeEach(async () => {
-    await judge(CHANNEL_ID)
+    await getOutcome(CHANNEL_ID)
     sources.catalog.channels = []
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
   })
 
   test('where there were some - is held: channels stay, and a 404 is not believed', async () => {
-    expect(await judge(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
-    expect(await judge(CHANNEL_ID)).toBe('known')
+    expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(CHANNEL_ID)).toBe('known')
     expect(await sources.channels.isListed(CHANNEL_ID)).toBe(false)
     expect(await sources.channels.listChannels()).toHaveLength(1)
-    expect(await sources.channels.getKnowledge()).toBe('known')
+    expect(await sources.channels.getListState()).toBe('known')
     expect(await sources.store.findChannelList()).toMatchObject({
       heldSinceMs: UNKNOWN_TIME_MS,
       channels: [{ id: CHANNEL_ID }],
@@ -141,13 +141,13 @@ describe('list without channels', () => {
 
   test('held by a walk before - keeps its time', async () => {
     const sinceMs = sources.clock.nowMs() - SECOND_MS
-    await sources.store.holdChannelList(sinceMs)
+    await sources.store.recordEmptyChannelList(sinceMs)
     expect(await sources.channels.isListed(CHANNEL_ID)).toBe(false)
     expect(await sources.store.findChannelList()).toMatchObject({ heldSinceMs: sinceMs })
   })
 
   test('held - is not asked for at every visit; the next list with channels ends it', async () => {
-    for (let visit = 0; visit < 5; visit += 1) await judge(UNKNOWN_ID)
+    for (let visit = 0; visit < 5; visit += 1) await getOutcome(UNKNOWN_ID)
     expect(sources.countChannelCalls()).toBe(2)
     sources.catalog.channels = [OTHER_CHANNEL]
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
@@ -157,13 +157,18 @@ describe('list without channels', () => {
 
   test('store that fails - is held in memory', async () => {
     const broken = await makeSources({
-      store: { ...(await openStore()), findChannelList: fail, putChannelList: fail, holdChannelList: fail },
+      store: {
+        ...(await openStore()),
+        findChannelList: fail,
+        putChannelList: fail,
+        recordEmptyChannelList: fail,
+      },
     })
-    await judge(CHANNEL_ID, broken)
+    await getOutcome(CHANNEL_ID, broken)
     broken.catalog.channels = []
     broken.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
-    expect(await judge(UNKNOWN_ID, broken)).toBe('VITRINE_UNKNOWN_CHANNEL')
-    expect(await judge(CHANNEL_ID, broken)).toBe('known')
+    expect(await getOutcome(UNKNOWN_ID, broken)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(CHANNEL_ID, broken)).toBe('known')
     expect(await broken.channels.isListed(CHANNEL_ID)).toBe(false)
   })
 })
@@ -171,35 +176,35 @@ describe('list without channels', () => {
 describe('what is known of the channels', () => {
   test('no list can be had - unknown; a list without channels - unlisted, and asked for again when it is old', async () => {
     breakList(sources.catalog)
-    expect(await sources.channels.getKnowledge()).toBe('unknown')
+    expect(await sources.channels.getListState()).toBe('unknown')
     const { channels } = sources.catalog
     sources.catalog.fault = null
     sources.catalog.channels = []
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
-    expect(await sources.channels.getKnowledge()).toBe('unlisted')
-    expect(await sources.channels.getKnowledge()).toBe('unlisted')
+    expect(await sources.channels.getListState()).toBe('unlisted')
+    expect(await sources.channels.getListState()).toBe('unlisted')
     expect(sources.countChannelCalls()).toBe(2)
     sources.catalog.channels = channels
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
-    expect(await sources.channels.getKnowledge()).toBe('known')
+    expect(await sources.channels.getListState()).toBe('known')
   })
 
   test('channels of which none is served - unlisted; one that has gone - known while its copy may be shown', async () => {
     const other = await makeSources({ served: [UNKNOWN_ID] })
-    expect(await other.channels.getKnowledge()).toBe('unlisted')
-    await judge(CHANNEL_ID)
+    expect(await other.channels.getListState()).toBe('unlisted')
+    await getOutcome(CHANNEL_ID)
     await sources.store.putChannelList([OTHER_CHANNEL], sources.clock.nowMs() + 1)
     sources.catalog.channels = [OTHER_CHANNEL]
     const again = await makeSources({ ...sources, served: [CHANNEL_ID] })
-    expect(await again.channels.getKnowledge()).toBe('known')
+    expect(await again.channels.getListState()).toBe('known')
     sources.clock.advance((FRESHNESS.rescueSeconds + 1) * SECOND_MS)
-    expect(await again.channels.getKnowledge()).toBe('unlisted')
+    expect(await again.channels.getListState()).toBe('unlisted')
   })
 })
 
 describe('lists', () => {
   test('newer list of another process or of the walk - is seen within ten seconds', async () => {
-    await judge(CHANNEL_ID)
+    await getOutcome(CHANNEL_ID)
     await sources.store.putChannelList(
       [{ id: CHANNEL_ID, name: 'Renamed', kind: 'app', url: null }],
       NOON_MS + 1,
@@ -213,52 +218,52 @@ describe('lists', () => {
   })
 
   test('store that says nothing - no visitor of a known channel waits for it, and it is asked once in ten seconds', async () => {
-    let asked = 0
+    let readCount = 0
     let isSilent = false
     const inner = await openStore()
     const findChannelList = (): ReturnType<typeof inner.findChannelList> => {
-      asked += 1
+      readCount += 1
       return isSilent ? new Promise(() => {}) : inner.findChannelList()
     }
     const silent = await makeSources({ store: { ...inner, findChannelList } })
-    expect(await judge(CHANNEL_ID, silent)).toBe('known')
+    expect(await getOutcome(CHANNEL_ID, silent)).toBe('known')
     isSilent = true
-    asked = 0
+    readCount = 0
     for (let turn = 0; turn < 2; turn += 1) {
       silent.clock.advance(10 * SECOND_MS)
       // The clock stands still: whoever waited for the store would wait for ever.
-      for (let visit = 0; visit < 5; visit += 1) expect(await judge(CHANNEL_ID, silent)).toBe('known')
+      for (let visit = 0; visit < 5; visit += 1) expect(await getOutcome(CHANNEL_ID, silent)).toBe('known')
     }
-    expect(asked).toBe(2)
+    expect(readCount).toBe(2)
   })
 
   test('stored list - after a restart - serves without a call', async () => {
-    await judge(CHANNEL_ID)
+    await getOutcome(CHANNEL_ID)
     const { catalog, clock, store } = sources
     breakList(catalog)
     clock.advance(1_000_000 * SECOND_MS)
     const again = await makeSources({ catalog, clock, store })
-    expect(await judge(CHANNEL_ID, again)).toBe('known')
+    expect(await getOutcome(CHANNEL_ID, again)).toBe('known')
     expect(catalog.countCalls(/channels$/)).toBe(1)
   })
 
   test('visitors at once - before any list - share one call', async () => {
-    const judged = await Promise.all(Array.from({ length: 50 }, () => judge(CHANNEL_ID)))
-    expect(new Set(judged)).toEqual(new Set(['known']))
+    const outcome = await Promise.all(Array.from({ length: 50 }, () => getOutcome(CHANNEL_ID)))
+    expect(new Set(outcome)).toEqual(new Set(['known']))
     expect(sources.countChannelCalls()).toBe(1)
   })
 
   test('store that fails - the list lives in memory, gone channels too', async () => {
     const store = { ...(await openStore()), findChannelList: fail, putChannelList: fail }
     const broken = await makeSources({ store })
-    expect(await judge(CHANNEL_ID, broken)).toBe('known')
+    expect(await getOutcome(CHANNEL_ID, broken)).toBe('known')
     expect(broken.storeFailures.length).toBeGreaterThan(0)
     broken.catalog.channels = [OTHER_CHANNEL]
     broken.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
-    expect(await judge(UNKNOWN_ID, broken)).toBe('VITRINE_UNKNOWN_CHANNEL')
-    expect(await judge(CHANNEL_ID, broken)).toBe('known')
+    expect(await getOutcome(UNKNOWN_ID, broken)).toBe('VITRINE_UNKNOWN_CHANNEL')
+    expect(await getOutcome(CHANNEL_ID, broken)).toBe('known')
     broken.clock.advance((FRESHNESS.rescueSeconds + 1) * SECOND_MS)
-    expect(await judge(CHANNEL_ID, broken)).toBe('hidden')
+    expect(await getOutcome(CHANNEL_ID, broken)).toBe('hidden')
   })
 
   test('isListed - asks for a newer list only when the one at hand is old', async () => {

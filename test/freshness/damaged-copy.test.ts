@@ -3,7 +3,7 @@ import { StoreError } from '../../src/errors.ts'
 import { walkAll } from '../storage/conformance/subject.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
-import { makeSources, openStore, setOutcome } from './sources.ts'
+import { makeSources, openStore, setOutcome } from './sources-fixture.ts'
 
 const findProduct = (): Promise<never> => Promise.reject(new StoreError('a page is damaged'))
 

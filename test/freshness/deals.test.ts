@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 import type { CopyStore, WalkStore } from '../../src/storage/store.ts'
 import { StoreError } from '../../src/errors.ts'
-import { type CachedDeals, type WantedDeals, DealSource } from '../../src/freshness/deals.ts'
+import { type CachedDeals, type DealRequest, DealSource } from '../../src/freshness/deals.ts'
 import { type LruCache, createLruCache } from '../../src/lib/lru-cache.ts'
 import { makeQuery, walkAll } from '../storage/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
@@ -10,14 +10,14 @@ import { defer } from '../helpers/defer.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
-import { FRESHNESS, openStore } from './sources.ts'
+import { FRESHNESS, openStore } from './sources-fixture.ts'
 
 let clock: FakeClock
 let store: CopyStore & WalkStore
 let isBroken: boolean
 let readCount: number
 let deals: DealSource
-let memory: LruCache<CachedDeals>
+let cache: LruCache<CachedDeals>
 let onRead: () => void
 let onFind: () => Promise<void>
 
@@ -28,7 +28,7 @@ beforeEach(async () => {
   readCount = 0
   onRead = () => {}
   onFind = () => Promise.resolve()
-  memory = createLruCache<CachedDeals>({ maxEntries: 10, maxBytes: 1_000_000 })
+  cache = createLruCache<CachedDeals>({ maxEntries: 10, maxBytes: 1_000_000 })
   const failing = <T extends unknown[], R>(read: (...parameters: T) => Promise<R>) => {
     return (...parameters: T): Promise<R> =>
       isBroken ? Promise.reject(new StoreError('broken')) : read(...parameters)
@@ -44,7 +44,7 @@ beforeEach(async () => {
         return store.findDeals(query, withinMs)
       }),
     },
-    memory,
+    cache,
     clock,
     config: FRESHNESS,
     onStoreFailure: () => {},
@@ -57,50 +57,50 @@ const walk = (count: number, asOfMs: number): Promise<void> => {
   return walkAll(store, products, asOfMs)
 }
 
-type Over = Readonly<{ currency?: string | null; limit?: number; key?: string }>
+type RequestOverrides = Readonly<{ currency?: string | null; limit?: number; key?: string }>
 
 /** Queries of different keys find the same deals. */
 const KEYS = ['b', 'c', 'd', 'known', 'first', 'second', 'other']
 
-const toWanted = ({ key = '', currency = null, limit = 12 }: Over): WantedDeals => ({
+const toRequest = ({ key = '', currency = null, limit = 12 }: RequestOverrides): DealRequest => ({
   query: { ...makeQuery({ minDiscountPercent: KEYS.indexOf(key) + 2, limit: limit + 1 }), currency },
 })
 
 /** `count, has next, status`, or the code of the error. */
-async function ask(over: Over = {}): Promise<string> {
-  return deals.getDeals(toWanted(over)).then(
+async function requestDeals(over: RequestOverrides = {}): Promise<string> {
+  return deals.getDeals(toRequest(over)).then(
     ({ value, status }) => `${value.deals.length}${value.hasNext ? ' and more' : ''}, ${status}`,
     (error: { code: string }) => error.code,
   )
 }
 
 /** Why the store could not answer. */
-const explain = (over: Readonly<{ key: string }>): Promise<string | undefined> =>
+const findFailureReason = (over: Readonly<{ key: string }>): Promise<string | undefined> =>
   deals
-    .getDeals(toWanted(over))
+    .getDeals(toRequest(over))
     .then(() => undefined)
     .catch((error: Error) => (error.cause as Error | undefined)?.message)
 
 describe('grid', () => {
   test('before the first complete walk - is unavailable', async () => {
-    expect(await ask()).toBe('VITRINE_UNAVAILABLE')
+    expect(await requestDeals()).toBe('VITRINE_UNAVAILABLE')
     const offers = [makeParsedOffer({ oldPrice: '99.00' })]
     const entry = { product: makeProduct({ offers }), asOfMs: NOON_MS }
     await store.putLookups([{ channelId: CHANNEL_ID, gtin: toGtin(1), entry }])
-    expect(await ask()).toBe('VITRINE_UNAVAILABLE')
+    expect(await requestDeals()).toBe('VITRINE_UNAVAILABLE')
   })
 
   test('walked - has the deals, and knows whether there are more', async () => {
     await walk(5, NOON_MS)
-    expect(await ask()).toBe('5, hit')
-    expect(await ask({ key: 'b', limit: 5 })).toBe('5, hit')
-    expect(await ask({ key: 'c', limit: 4 })).toBe('4 and more, hit')
-    expect(await ask({ key: 'd', currency: 'GBP' })).toBe('0, hit')
+    expect(await requestDeals()).toBe('5, hit')
+    expect(await requestDeals({ key: 'b', limit: 5 })).toBe('5, hit')
+    expect(await requestDeals({ key: 'c', limit: 4 })).toBe('4 and more, hit')
+    expect(await requestDeals({ key: 'd', currency: 'GBP' })).toBe('0, hit')
   })
 
   test('walked without a deal - is empty and dated by the walk', async () => {
     await walkAll(store, [makeProduct()], NOON_MS - SECOND_MS)
-    expect(await ask()).toBe('0, hit')
+    expect(await requestDeals()).toBe('0, hit')
   })
 
   test.each([
@@ -112,7 +112,7 @@ describe('grid', () => {
     [604_801 * SECOND_MS, 'VITRINE_UNAVAILABLE'],
   ])('copy of %d ms - %s', async (ageMs, expected) => {
     await walk(2, NOON_MS - ageMs)
-    expect(await ask()).toBe(expected)
+    expect(await requestDeals()).toBe(expected)
   })
 
   test('one product too old to be shown - costs its card, not the grid', async () => {
@@ -120,45 +120,45 @@ describe('grid', () => {
     await walk(2, NOON_MS - 604_801 * SECOND_MS)
     const entry = { product: makeProduct({ gtin: toGtin(1), offers }), asOfMs: NOON_MS }
     await store.putLookups([{ channelId: CHANNEL_ID, gtin: toGtin(1), entry }])
-    expect(await ask()).toBe('1, hit')
+    expect(await requestDeals()).toBe('1, hit')
   })
 
   test('a hundred visitors at once - the same question - one read', async () => {
     await walk(2, NOON_MS)
-    const answers = await Promise.all(Array.from({ length: 100 }, () => ask()))
-    expect(new Set(answers)).toEqual(new Set(['2, hit']))
+    const results = await Promise.all(Array.from({ length: 100 }, () => requestDeals()))
+    expect(new Set(results)).toEqual(new Set(['2, hit']))
     expect(readCount).toBe(1)
   })
 
   test('reads take longer than a visitor waits - are unavailable, and what was in memory is shown', async () => {
     await walk(2, NOON_MS)
-    await ask({ key: 'known' })
+    await requestDeals({ key: 'known' })
     clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
     onRead = () => clock.advance(FRESHNESS.visitorTimeoutMs + 1)
-    const answers = await Promise.all(['first', 'second', 'known'].map((key) => ask({ key })))
-    expect(answers).toEqual(['VITRINE_UNAVAILABLE', 'VITRINE_UNAVAILABLE', '2, stale'])
+    const results = await Promise.all(['first', 'second', 'known'].map((key) => requestDeals({ key })))
+    expect(results).toEqual(['VITRINE_UNAVAILABLE', 'VITRINE_UNAVAILABLE', '2, stale'])
   })
 
   test('silent store, a request behind a read that failed - is unavailable for the same reason', async () => {
     await walk(2, NOON_MS)
     const silent = defer<void>()
     onFind = () => silent.promise
-    const answers = Promise.all(['first', 'second'].map((key) => explain({ key })))
+    const results = Promise.all(['first', 'second'].map((key) => findFailureReason({ key })))
     await vi.waitFor(() => expect(readCount).toBe(1))
     onFind = () => new Promise(() => {})
     silent.reject(new StoreError('silent'))
     await vi.waitFor(() => expect(readCount).toBe(2))
     clock.advance(FRESHNESS.visitorTimeoutMs)
-    expect(await answers).toEqual(['silent', 'silent'])
+    expect(await results).toEqual(['silent', 'silent'])
   })
 
   test('store that is only slow, an hour after it failed - is late, and not for that reason', async () => {
     await walk(2, NOON_MS)
     onFind = () => Promise.reject(new StoreError('silent'))
-    expect(await explain({ key: 'first' })).toBe('silent')
+    expect(await findFailureReason({ key: 'first' })).toBe('silent')
     clock.advance(HOUR_MS)
     onFind = () => new Promise(() => {})
-    const late = explain({ key: 'second' })
+    const late = findFailureReason({ key: 'second' })
     await vi.waitFor(() => expect(readCount).toBe(2))
     clock.advance(FRESHNESS.visitorTimeoutMs)
     expect(await late).toBeUndefined()
@@ -170,37 +170,37 @@ describe('grid', () => {
       makeParsedOffer({ merchant: `Shop ${index}`, oldPrice: '99.00', affiliateUrl }),
     )
     await walkAll(store, [makeProduct({ offers })], NOON_MS)
-    await ask()
-    const [page] = [memory.get(JSON.stringify(toWanted({}).query))?.page]
-    expect(memory.byteCount()).toBeGreaterThan(2 * affiliateUrl.length)
-    expect(JSON.stringify(page).length).toBeLessThan(memory.byteCount())
+    await requestDeals()
+    const [page] = [cache.get(JSON.stringify(toRequest({}).query))?.page]
+    expect(cache.byteCount()).toBeGreaterThan(2 * affiliateUrl.length)
+    expect(JSON.stringify(page).length).toBeLessThan(cache.byteCount())
     expect(JSON.stringify(page).length).toBeLessThan(2 * affiliateUrl.length)
   })
 
   test('same question - within fresh and the same walk - is read once', async () => {
     await walk(2, NOON_MS)
-    for (const _ of [1, 2, 3]) await ask()
+    for (const _ of [1, 2, 3]) await requestDeals()
     expect(readCount).toBe(1)
     clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
-    await ask()
+    await requestDeals()
     expect(readCount).toBe(2)
   })
 
   test('new walk - is seen at once', async () => {
     await walk(2, NOON_MS)
-    expect(await ask()).toBe('2, hit')
+    expect(await requestDeals()).toBe('2, hit')
     await walk(3, NOON_MS)
-    expect(await ask()).toBe('3, hit')
+    expect(await requestDeals()).toBe('3, hit')
   })
 
   test('store that fails - what is in memory goes on, anything else is unavailable', async () => {
     await walk(2, NOON_MS)
-    await ask()
+    await requestDeals()
     isBroken = true
     clock.advance(3_601 * SECOND_MS)
-    expect(await ask()).toBe('2, rescued')
-    expect(await ask({ key: 'other' })).toBe('VITRINE_UNAVAILABLE')
+    expect(await requestDeals()).toBe('2, rescued')
+    expect(await requestDeals({ key: 'other' })).toBe('VITRINE_UNAVAILABLE')
     clock.advance(604_800 * SECOND_MS)
-    expect(await ask()).toBe('VITRINE_UNAVAILABLE')
+    expect(await requestDeals()).toBe('VITRINE_UNAVAILABLE')
   })
 })

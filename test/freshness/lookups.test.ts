@@ -3,19 +3,25 @@ import { SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
-import { CALL_TIMEOUT_MS, type Sources, makeSources, setOutcome } from './sources.ts'
+import { CALL_TIMEOUT_MS, type Sources, makeSources, setOutcome } from './sources-fixture.ts'
 
 const GTIN = toGtin(1)
 
 /** Two processes over one store and one catalog. */
 async function makePair(): Promise<readonly [Sources, Sources]> {
-  const one = await makeSources({ isOneOfMany: true, walkPeriodMs: null })
-  const { catalog, clock, store } = one
+  const firstProcess = await makeSources({ hasOtherProcesses: true, walkPeriodMs: null })
+  const { catalog, clock, store } = firstProcess
   // Both know the channels: calls for those are no matter here.
-  await one.channels.getChannel(CHANNEL_ID)
-  const other = await makeSources({ catalog, clock, store, isOneOfMany: true, walkPeriodMs: null })
-  await other.channels.getChannel(CHANNEL_ID)
-  return [one, other]
+  await firstProcess.channels.getChannel(CHANNEL_ID)
+  const secondProcess = await makeSources({
+    catalog,
+    clock,
+    store,
+    hasOtherProcesses: true,
+    walkPeriodMs: null,
+  })
+  await secondProcess.channels.getChannel(CHANNEL_ID)
+  return [firstProcess, secondProcess]
 }
 
 const visit = async (sources: Sources): Promise<string> => {
@@ -28,28 +34,30 @@ const visitAll = (pair: readonly Sources[]): Promise<string[]> =>
   Promise.all([...pair, ...pair, ...pair].map(visit))
 
 /** Hold the catalog's answer back until `release`, which waits until both processes have tried to claim the call. */
-function holdCall(pair: readonly [Sources, Sources]): { release(outcome: 'answers' | '404'): Promise<void> } {
+function blockCall(pair: readonly [Sources, Sources]): {
+  release(outcome: 'answers' | '404'): Promise<void>
+} {
   const [{ catalog, store }] = pair
-  const held = setOutcome(catalog, 'late', GTIN)
-  const claims = vi.spyOn(store, 'claimLookup')
+  const blocked = setOutcome(catalog, 'late', GTIN)
+  const leaseRequests = vi.spyOn(store, 'acquireLookupLease')
   return {
     async release(outcome) {
       await vi.waitFor(() => {
-        expect(held.responses).toHaveLength(1)
-        expect(new Set(claims.mock.calls.map(([, { owner }]) => owner)).size).toBe(2)
+        expect(blocked.responses).toHaveLength(1)
+        expect(new Set(leaseRequests.mock.calls.map(([, { owner }]) => owner)).size).toBe(2)
       })
       setOutcome(catalog, outcome, GTIN)
-      if (outcome === 'answers') held.release()
-      else held.responses.splice(0).forEach((response) => sendJson(response, 404, { error: 'none' }))
+      if (outcome === 'answers') blocked.release()
+      else blocked.responses.splice(0).forEach((response) => sendJson(response, 404, { error: 'none' }))
     },
   }
 }
 
 test('visitors of two processes at one moment - share one call', async () => {
   const pair = await makePair()
-  const held = holdCall(pair)
+  const blocked = blockCall(pair)
   const visits = visitAll(pair)
-  await held.release('answers')
+  await blocked.release('answers')
   // One that was slow to begin finds the answer of the others.
   for (const seen of await visits) expect(seen).toMatch(/^from the catalog, (?:miss|hit)$/)
   expect(await pair[0].countProductCalls()).toBe(1)
@@ -62,9 +70,9 @@ test('product that has become stale for two processes - is refreshed once', asyn
   setOutcome(pair[0].catalog, 'answers', GTIN)
   await visitAll(pair)
   pair[0].clock.advance(301 * SECOND_MS)
-  const held = holdCall(pair)
+  const blocked = blockCall(pair)
   expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, stale']))
-  await held.release('answers')
+  await blocked.release('answers')
   await vi.waitFor(async () =>
     expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, hit'])),
   )
@@ -73,9 +81,9 @@ test('product that has become stale for two processes - is refreshed once', asyn
 
 test('404 - is believed by both', async () => {
   const pair = await makePair()
-  const held = holdCall(pair)
+  const blocked = blockCall(pair)
   const visits = visitAll(pair)
-  await held.release('404')
+  await blocked.release('404')
   for (const seen of await visits) expect(seen).toMatch(/^nothing, (?:miss|hit)$/)
   expect(await pair[0].countProductCalls()).toBe(1)
 })
@@ -90,14 +98,14 @@ test('call that fails - each process asks once by itself, and leaves no claim be
   expect(await pair[0].countProductCalls()).toBe(2)
   const product = { channelId: CHANNEL_ID, gtin: GTIN }
   await vi.waitFor(async () =>
-    expect(await pair[0].store.claimLookup(product, { owner: 'test', forMs: 0 })).toBe(true),
+    expect(await pair[0].store.acquireLookupLease(product, { owner: 'test', forMs: 0 })).toBe(true),
   )
 })
 
 test('claim of a process that died - ends, and the next visitor is answered', async () => {
   const [sources] = await makePair()
   setOutcome(sources.catalog, 'answers', GTIN)
-  await sources.store.claimLookup(
+  await sources.store.acquireLookupLease(
     { channelId: CHANNEL_ID, gtin: GTIN },
     { owner: 'dead', forMs: CALL_TIMEOUT_MS },
   )
@@ -115,9 +123,9 @@ test('claim of a process that died - ends, and the next visitor is answered', as
 test('store that fails - everybody asks for himself', async () => {
   const [sources] = await makePair()
   setOutcome(sources.catalog, 'answers', GTIN)
-  const store = { ...sources.store, claimLookup: fail, releaseLookup: fail }
+  const store = { ...sources.store, acquireLookupLease: fail, releaseLookupLease: fail }
   const { catalog, clock } = sources
-  const broken = await makeSources({ catalog, clock, store, isOneOfMany: true, walkPeriodMs: null })
+  const broken = await makeSources({ catalog, clock, store, hasOtherProcesses: true, walkPeriodMs: null })
   expect(await visit(broken)).toBe('from the catalog, miss')
   expect(broken.storeFailures.length).toBeGreaterThan(0)
 })

@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
-import { FRESHNESS, type Sources, makeSources } from './sources.ts'
+import { FRESHNESS, type Sources, makeSources } from './sources-fixture.ts'
 
 const GTIN = toGtin(1)
 const STALE_MS = 10 * MINUTE_MS
@@ -12,7 +12,10 @@ const RESCUE_MS = 2 * HOUR_MS
 /** A look-up finds these offers from now on. */
 function setOffers({ catalog }: Sources, offers: readonly unknown[]): void {
   const product = { ...makeWireProduct({ gtin: GTIN, title: 'from the catalog' }), offers }
-  catalog.fault = { matches: /products\//, does: (_request, response) => sendJson(response, 200, product) }
+  catalog.fault = {
+    pathPattern: /products\//,
+    respond: (_request, response) => sendJson(response, 200, product),
+  }
 }
 
 const MALFORMED = [makeWireOffer({ price: '12,50' }), makeWireOffer({ price: 'n/a' })]
@@ -26,30 +29,33 @@ const putCopy = ({ store }: Sources, ageMs: number, offers = makeProduct().offer
     },
   ])
 
-const ask = (sources: Sources): ReturnType<Sources['getProduct']> => sources.getProduct(GTIN)
+const requestProduct = (sources: Sources): ReturnType<Sources['getProduct']> => sources.getProduct(GTIN)
 
 describe('look-up whose offers are all malformed', () => {
   test('product with usable offers known - they stay, and the catalog is asked again after a minute', async () => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_MS)
     setOffers(sources, MALFORMED)
-    expect(await ask(sources)).toMatchObject({ status: 'rescued', value: { title: 'copy' } })
-    expect(await ask(sources)).toMatchObject({ status: 'rescued', value: { title: 'copy' } })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'rescued', value: { title: 'copy' } })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'rescued', value: { title: 'copy' } })
     expect(await sources.countProductCalls()).toBe(1)
     await sources.settle()
     expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toMatchObject({ product: { title: 'copy' } })
     setOffers(sources, [...MALFORMED, makeWireOffer()])
     sources.clock.advance(MINUTE_MS)
-    expect(await ask(sources)).toMatchObject({ status: 'miss', value: { title: 'from the catalog' } })
+    expect(await requestProduct(sources)).toMatchObject({
+      status: 'miss',
+      value: { title: 'from the catalog' },
+    })
   })
 
   test('stale product - is shown from the copy while the refresh behind it finds nothing usable', async () => {
     const sources = await makeSources()
     await putCopy(sources, STALE_MS)
     setOffers(sources, MALFORMED)
-    expect(await ask(sources)).toMatchObject({ status: 'stale' })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'stale' })
     await vi.waitFor(async () => expect(await sources.countProductCalls()).toBe(1))
-    expect(await ask(sources)).toMatchObject({ status: 'stale', value: { title: 'copy' } })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'stale', value: { title: 'copy' } })
   })
 
   test.each([
@@ -62,7 +68,7 @@ describe('look-up whose offers are all malformed', () => {
       const sources = await makeSources()
       await prepare(sources)
       setOffers(sources, MALFORMED)
-      expect(await ask(sources)).toMatchObject({ value: { offers: [], drops: { price: 2 } } })
+      expect(await requestProduct(sources)).toMatchObject({ value: { offers: [], drops: { price: 2 } } })
       await sources.settle()
       const stored = await sources.store.findProduct(CHANNEL_ID, GTIN)
       expect(stored?.product).toMatchObject({ title: 'from the catalog', drops: { price: 2 } })
@@ -73,6 +79,6 @@ describe('look-up whose offers are all malformed', () => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_MS)
     setOffers(sources, [])
-    expect(await ask(sources)).toMatchObject({ status: 'miss', value: { offers: [] } })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'miss', value: { offers: [] } })
   })
 })

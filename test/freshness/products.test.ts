@@ -6,7 +6,7 @@ import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
-import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources.ts'
+import { type SourceOptions, type Sources, makeSources, openStore, setOutcome } from './sources-fixture.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import type { CopyStore } from '../../src/storage/store.ts'
 import { findCompleteWalkTime } from '../../src/freshness/products.ts'
@@ -15,7 +15,7 @@ const GTIN = toGtin(1)
 const STALE_AGE_MS = 400 * SECOND_MS
 const RESCUE_AGE_MS = 2 * HOUR_MS
 
-const ask = (sources: Sources, gtin: string = GTIN): ReturnType<Sources['getProduct']> =>
+const requestProduct = (sources: Sources, gtin: string = GTIN): ReturnType<Sources['getProduct']> =>
   sources.getProduct(gtin)
 
 const putCopy = (sources: Sources, ageMs: number): Promise<void> =>
@@ -35,13 +35,13 @@ const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
 
 /** Sources whose store fails at everything that products need. */
-async function makeBroken(): Promise<Sources> {
+async function makeWithFailingStore(): Promise<Sources> {
   const store = { ...(await openStore()), findProduct: fail, putLookups: fail, getCopyState: fail }
   return makeSources({ store, walkPeriodMs: HOUR_MS })
 }
 
 /** Sources whose look-ups wait until the end of the test to be written. */
-async function makeHeld(bounds?: SourceOptions['bounds']): Promise<Sources> {
+async function makeWithBlockedWrites(bounds?: SourceOptions['bounds']): Promise<Sources> {
   const store = await openStore()
   const { promise, resolve } = defer<void>()
   const putLookups: typeof store.putLookups = (lookups) => promise.then(() => store.putLookups(lookups))
@@ -53,19 +53,19 @@ async function makeHeld(bounds?: SourceOptions['bounds']): Promise<Sources> {
 describe('visitors at once', () => {
   test('100 on a cold product - cost one call and all get its answer', async () => {
     const sources = await makeSources()
-    const held = setOutcome(sources.catalog, 'late', GTIN)
-    const visits = Array.from({ length: 100 }, () => ask(sources))
-    await vi.waitFor(() => expect(held.responses).toHaveLength(1))
-    held.release()
-    const answers = await Promise.all(visits)
-    expect(new Set(answers.map(({ value }) => value?.title))).toEqual(new Set(['from the catalog']))
+    const blocked = setOutcome(sources.catalog, 'late', GTIN)
+    const visits = Array.from({ length: 100 }, () => requestProduct(sources))
+    await vi.waitFor(() => expect(blocked.responses).toHaveLength(1))
+    blocked.release()
+    const results = await Promise.all(visits)
+    expect(new Set(results.map(({ value }) => value?.title))).toEqual(new Set(['from the catalog']))
     expect(await sources.countProductCalls()).toBe(1)
   })
 
   test('100 on a cold product, the call fails - cost one call and all share the failure', async () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, '500', GTIN)
-    const visits = await Promise.allSettled(Array.from({ length: 100 }, () => ask(sources)))
+    const visits = await Promise.allSettled(Array.from({ length: 100 }, () => requestProduct(sources)))
     expect(visits.every(({ status }) => status === 'rejected')).toBe(true)
     expect(await sources.countProductCalls()).toBe(1)
   })
@@ -74,9 +74,9 @@ describe('visitors at once', () => {
     const sources = await makeSources()
     await putCopy(sources, STALE_AGE_MS)
     setOutcome(sources.catalog, 'answers', GTIN)
-    const answers = await Promise.all(Array.from({ length: 100 }, () => ask(sources)))
-    expect(answers.every(({ status }) => status === 'stale')).toBe(true)
-    await vi.waitFor(async () => expect((await ask(sources)).status).toBe('hit'))
+    const results = await Promise.all(Array.from({ length: 100 }, () => requestProduct(sources)))
+    expect(results.every(({ status }) => status === 'stale')).toBe(true)
+    await vi.waitFor(async () => expect((await requestProduct(sources)).status).toBe('hit'))
     expect(await sources.countProductCalls()).toBe(1)
   })
 })
@@ -84,15 +84,15 @@ describe('visitors at once', () => {
 describe('late answers', () => {
   test('answer after the patience of the first - serves those who come after, without another call', async () => {
     const sources = await makeSources()
-    const held = setOutcome(sources.catalog, 'late', GTIN)
-    const first = ask(sources).catch((error: { code: string }) => error.code)
-    await vi.waitFor(() => expect(held.responses).toHaveLength(1))
+    const blocked = setOutcome(sources.catalog, 'late', GTIN)
+    const first = requestProduct(sources).catch((error: { code: string }) => error.code)
+    await vi.waitFor(() => expect(blocked.responses).toHaveLength(1))
     sources.clock.advance(800)
     expect(await first).toBe('VITRINE_UNAVAILABLE')
-    const second = ask(sources)
-    held.release()
+    const second = requestProduct(sources)
+    blocked.release()
     expect((await second).value?.title).toBe('from the catalog')
-    expect(await ask(sources)).toMatchObject({ status: 'hit' })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'hit' })
     expect(await sources.countProductCalls()).toBe(1)
     await sources.settle()
     expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toMatchObject({ asOfMs: NOON_MS + 800 })
@@ -101,7 +101,7 @@ describe('late answers', () => {
   test('visitor who was answered in time - leaves no timer behind', async () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, 'answers', GTIN)
-    await ask(sources)
+    await requestProduct(sources)
     expect(sources.clock.pendingWaits).toBe(0)
   })
 })
@@ -115,9 +115,9 @@ describe('failures', () => {
     await putCopy(sources, RESCUE_AGE_MS)
     setOutcome(sources.catalog, outcome, GTIN)
     for (let window = 1; window <= 3; window += 1) {
-      expect(await ask(sources)).toMatchObject({ status: 'rescued', value: { title: 'copy' } })
+      expect(await requestProduct(sources)).toMatchObject({ status: 'rescued', value: { title: 'copy' } })
       sources.clock.advance(windowMs - 1)
-      expect(await ask(sources)).toMatchObject({ status: 'rescued' })
+      expect(await requestProduct(sources)).toMatchObject({ status: 'rescued' })
       expect(await sources.countProductCalls()).toBe(window)
       sources.clock.advance(1)
     }
@@ -126,44 +126,45 @@ describe('failures', () => {
   test('jitter - adds up to a fifth to the window', async () => {
     const sources = await makeSources({ random: () => 1 })
     setOutcome(sources.catalog, '500', GTIN)
-    await ask(sources).catch(() => {})
+    await requestProduct(sources).catch(() => {})
     sources.clock.advance(6 * SECOND_MS - 1)
-    await ask(sources).catch(() => {})
+    await requestProduct(sources).catch(() => {})
     expect(await sources.countProductCalls()).toBe(1)
     sources.clock.advance(1)
-    await ask(sources).catch(() => {})
+    await requestProduct(sources).catch(() => {})
     expect(await sources.countProductCalls()).toBe(2)
   })
 
   test('answer that a cache on the way has kept too long - is asked for again once a window, not at every visit', async () => {
     const sources = await makeSources()
     sources.catalog.fault = {
-      matches: new RegExp(`products/${GTIN}`),
-      does: (_request, response) => {
+      pathPattern: new RegExp(`products/${GTIN}`),
+      respond: (_request, response) => {
         response.setHeader('age', '400')
         sendJson(response, 200, makeWireProduct({ gtin: GTIN }))
       },
     }
-    expect(await ask(sources)).toMatchObject({ status: 'miss' })
-    for (let visit = 0; visit < 3; visit += 1) expect(await ask(sources)).toMatchObject({ status: 'stale' })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'miss' })
+    for (let visit = 0; visit < 3; visit += 1)
+      expect(await requestProduct(sources)).toMatchObject({ status: 'stale' })
     expect(await sources.countProductCalls()).toBe(1)
   })
 
   test('failure of one product - leaves others alone', async () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, '500', GTIN)
-    await ask(sources).catch(() => {})
+    await requestProduct(sources).catch(() => {})
     setOutcome(sources.catalog, 'answers', toGtin(2))
-    expect(await ask(sources, toGtin(2))).toMatchObject({ status: 'miss' })
+    expect(await requestProduct(sources, toGtin(2))).toMatchObject({ status: 'miss' })
   })
 
   test('stale product while a failure is remembered - is served at once without a call', async () => {
     const sources = await makeSources()
     await putCopy(sources, STALE_AGE_MS)
     setOutcome(sources.catalog, '500', GTIN)
-    await ask(sources)
+    await requestProduct(sources)
     await vi.waitFor(async () => expect(await sources.countProductCalls()).toBe(1))
-    expect(await ask(sources)).toMatchObject({ status: 'stale' })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'stale' })
     expect(await sources.countProductCalls()).toBe(1)
   })
 
@@ -171,17 +172,17 @@ describe('failures', () => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_AGE_MS)
     sources.catalog.fault = {
-      matches: /\/products\//,
-      does: (_request, response) => response.writeHead(429, { 'retry-after': '120' }).end(),
+      pathPattern: /\/products\//,
+      respond: (_request, response) => response.writeHead(429, { 'retry-after': '120' }).end(),
     }
-    expect(await ask(sources)).toMatchObject({ status: 'rescued' })
-    await expect(ask(sources, toGtin(2))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'rescued' })
+    await expect(requestProduct(sources, toGtin(2))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
     sources.clock.advance(120 * SECOND_MS - 1)
-    expect(await ask(sources)).toMatchObject({ status: 'rescued' })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'rescued' })
     expect(sources.catalog.countCalls(/\/products\//)).toBe(1)
     setOutcome(sources.catalog, 'answers', GTIN)
     sources.clock.advance(1)
-    expect(await ask(sources)).toMatchObject({ status: 'miss' })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'miss' })
   })
 })
 
@@ -193,17 +194,17 @@ describe('look-ups of unknown products', () => {
       CHANNEL_ID,
       [1, 11, 12, 13].map((index) => makeWireProduct({ gtin: toGtin(index) })),
     )
-    await ask(sources, toGtin(11))
+    await requestProduct(sources, toGtin(11))
     sources.clock.advance(MINUTE_MS)
-    await ask(sources, toGtin(12))
-    await expect(ask(sources, toGtin(13))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    await requestProduct(sources, toGtin(12))
+    await expect(requestProduct(sources, toGtin(13))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
     expect(await sources.countProductCalls()).toBe(2)
-    expect(await ask(sources)).toMatchObject({ status: 'miss' })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'miss' })
     sources.clock.advance(59 * MINUTE_MS - 1)
-    await expect(ask(sources, toGtin(13))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+    await expect(requestProduct(sources, toGtin(13))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
     // That the hour is spent is believed for a second.
     sources.clock.advance(SECOND_MS)
-    expect(await ask(sources, toGtin(13))).toMatchObject({ status: 'miss' })
+    expect(await requestProduct(sources, toGtin(13))).toMatchObject({ status: 'miss' })
   })
 
   test.each([
@@ -213,10 +214,12 @@ describe('look-ups of unknown products', () => {
     const sources = await makeSources({ config: { unknownLookupsPerHour: 2 }, walkPeriodMs })
     for (const index of [11, 12]) {
       setOutcome(sources.catalog, 'answers', toGtin(index))
-      expect(await ask(sources, toGtin(index))).toMatchObject({ status: 'miss' })
+      expect(await requestProduct(sources, toGtin(index))).toMatchObject({ status: 'miss' })
     }
     for (let index = 13; index < 100; index += 1)
-      await expect(ask(sources, toGtin(index))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
+      await expect(requestProduct(sources, toGtin(index))).rejects.toMatchObject({
+        code: 'VITRINE_UNAVAILABLE',
+      })
     expect(await sources.countProductCalls()).toBe(2)
   })
 })
@@ -224,40 +227,54 @@ describe('look-ups of unknown products', () => {
 describe('several processes on one copy', () => {
   test("another process's fresh answer - is used without a call", async () => {
     const store = await openStore()
-    const one = await makeSources({ store, walkPeriodMs: null })
-    const other = await makeSources({ store, catalog: one.catalog, clock: one.clock, walkPeriodMs: null })
-    setOutcome(one.catalog, 'answers', GTIN)
-    await ask(one)
-    await one.settle()
-    await ask(other)
-    one.clock.advance(STALE_AGE_MS)
-    setOutcome(one.catalog, 'answers', GTIN)
-    await ask(one)
-    await vi.waitFor(async () => expect((await ask(one)).status).toBe('hit'))
-    await one.settle()
-    expect(await ask(other)).toMatchObject({ status: 'hit', asOfMs: NOON_MS + STALE_AGE_MS })
-    expect(await one.countProductCalls()).toBe(2)
+    const firstProcess = await makeSources({ store, walkPeriodMs: null })
+    const secondProcess = await makeSources({
+      store,
+      catalog: firstProcess.catalog,
+      clock: firstProcess.clock,
+      walkPeriodMs: null,
+    })
+    setOutcome(firstProcess.catalog, 'answers', GTIN)
+    await requestProduct(firstProcess)
+    await firstProcess.settle()
+    await requestProduct(secondProcess)
+    firstProcess.clock.advance(STALE_AGE_MS)
+    setOutcome(firstProcess.catalog, 'answers', GTIN)
+    await requestProduct(firstProcess)
+    await vi.waitFor(async () => expect((await requestProduct(firstProcess)).status).toBe('hit'))
+    await firstProcess.settle()
+    expect(await requestProduct(secondProcess)).toMatchObject({
+      status: 'hit',
+      asOfMs: NOON_MS + STALE_AGE_MS,
+    })
+    expect(await firstProcess.countProductCalls()).toBe(2)
   })
 })
 
 describe('store that fails', () => {
   test('cold product - is fetched, shown, and kept in memory; each failure is told', async () => {
-    const sources = await makeBroken()
+    const sources = await makeWithFailingStore()
     setOutcome(sources.catalog, 'answers', GTIN)
-    expect(await ask(sources)).toMatchObject({ status: 'miss', value: { title: 'from the catalog' } })
-    expect(await ask(sources)).toMatchObject({ status: 'hit' })
+    expect(await requestProduct(sources)).toMatchObject({
+      status: 'miss',
+      value: { title: 'from the catalog' },
+    })
+    expect(await requestProduct(sources)).toMatchObject({ status: 'hit' })
     await sources.settle()
     expect(sources.storeFailures.length).toBeGreaterThanOrEqual(2)
     expect(await sources.countProductCalls()).toBe(1)
   })
 
   test('product in memory - goes through every age as with a store', async () => {
-    const sources = await makeBroken()
+    const sources = await makeWithFailingStore()
     setOutcome(sources.catalog, 'answers', GTIN)
-    await ask(sources)
+    await requestProduct(sources)
     setOutcome(sources.catalog, '500', GTIN)
     sources.clock.advance(RESCUE_AGE_MS)
-    expect(await ask(sources)).toMatchObject({ status: 'rescued', value: { title: 'from the catalog' } })
+    expect(await requestProduct(sources)).toMatchObject({
+      status: 'rescued',
+      value: { title: 'from the catalog' },
+    })
   })
 })
 
@@ -267,7 +284,7 @@ describe('what is kept', () => {
     await putCopy(sources, RESCUE_AGE_MS)
     const { brand: _, ...product } = makeWireProduct({ gtin: GTIN, title: 'renamed' })
     sources.catalog.products.set(CHANNEL_ID, [product])
-    expect((await ask(sources)).value).toMatchObject({ title: 'renamed', brand: 'Lumen' })
+    expect((await requestProduct(sources)).value).toMatchObject({ title: 'renamed', brand: 'Lumen' })
     await sources.settle()
     expect((await sources.store.findProduct(CHANNEL_ID, GTIN))?.product?.brand).toBe('Lumen')
   })
@@ -275,52 +292,56 @@ describe('what is kept', () => {
   test('Age of the answer - counts: an answer from a cache is as old as that cache says', async () => {
     const sources = await makeSources()
     sources.catalog.fault = {
-      matches: /\/products\//,
-      does: (_request, response) => {
+      pathPattern: /\/products\//,
+      respond: (_request, response) => {
         response.setHeader('age', '200')
         sendJson(response, 200, makeWireProduct({ gtin: GTIN }))
       },
     }
-    expect(await ask(sources)).toMatchObject({ asOfMs: NOON_MS - 200 * SECOND_MS, status: 'miss' })
+    expect(await requestProduct(sources)).toMatchObject({ asOfMs: NOON_MS - 200 * SECOND_MS, status: 'miss' })
     sources.clock.advance(100 * SECOND_MS - 1)
-    expect((await ask(sources)).status).toBe('hit')
+    expect((await requestProduct(sources)).status).toBe('hit')
     sources.clock.advance(1)
-    expect((await ask(sources)).status).toBe('stale')
+    expect((await requestProduct(sources)).status).toBe('stale')
   })
 
   test('memory - more products than it holds - stays within its bounds, the copy serves the rest', async () => {
     const sources = await makeSources({ bounds: { maxEntries: 5, maxBytes: 1_000_000 } })
     const products = Array.from({ length: 20 }, (_, index) => makeProduct({ gtin: toGtin(index) }))
     await walkAll(sources.store, products, NOON_MS)
-    for (const { gtin } of products) expect(await ask(sources, gtin)).toMatchObject({ status: 'hit' })
-    expect(sources.memory.entryCount()).toBe(5)
-    expect(await ask(sources, toGtin(0))).toMatchObject({ status: 'hit' })
+    for (const { gtin } of products)
+      expect(await requestProduct(sources, gtin)).toMatchObject({ status: 'hit' })
+    expect(sources.cache.entryCount()).toBe(5)
+    expect(await requestProduct(sources, toGtin(0))).toMatchObject({ status: 'hit' })
   })
 
   test('memory - products larger than its bytes - are not kept in it', async () => {
     const sources = await makeSources({ bounds: { maxEntries: 5, maxBytes: 1_000 } })
     const title = 'x'.repeat(2_000)
     await walkAll(sources.store, [makeProduct({ gtin: GTIN, title })], NOON_MS)
-    expect(await ask(sources)).toMatchObject({ value: { title } })
-    expect(sources.memory.byteCount()).toBeLessThanOrEqual(1_000)
+    expect(await requestProduct(sources)).toMatchObject({ value: { title } })
+    expect(sources.cache.byteCount()).toBeLessThanOrEqual(1_000)
   })
 
   test('memory - product larger than its bytes, not yet in the copy - is found by the next visitor without a call', async () => {
-    const sources = await makeHeld({ maxEntries: 5, maxBytes: 10 })
+    const sources = await makeWithBlockedWrites({ maxEntries: 5, maxBytes: 10 })
     setOutcome(sources.catalog, 'answers', GTIN)
-    expect((await ask(sources)).status).toBe('miss')
-    expect(await ask(sources)).toMatchObject({ value: { title: 'from the catalog' }, status: 'hit' })
-    expect([sources.memory.entryCount(), await sources.countProductCalls()]).toEqual([0, 1])
+    expect((await requestProduct(sources)).status).toBe('miss')
+    expect(await requestProduct(sources)).toMatchObject({
+      value: { title: 'from the catalog' },
+      status: 'hit',
+    })
+    expect([sources.cache.entryCount(), await sources.countProductCalls()]).toEqual([0, 1])
   })
 
   test('more than 8 MB that wait for the copy - are not kept for it, and told', async () => {
-    const sources = await makeHeld()
+    const sources = await makeWithBlockedWrites()
     const offers = range(100).map((index) =>
       makeWireOffer({ affiliate_url: `https://links.example/${index}?${'x'.repeat(4_000)}` }),
     )
     const products = range(20).map((index) => makeWireProduct({ gtin: toGtin(index), offers }))
     sources.catalog.products.set(CHANNEL_ID, products)
-    for (const { gtin } of products) expect((await ask(sources, gtin)).status).toBe('miss')
+    for (const { gtin } of products) expect((await requestProduct(sources, gtin)).status).toBe('miss')
     expect(sources.storeFailures.length).toBeGreaterThan(5)
     expect(sources.storeFailures[0]).toMatchObject({ message: 'too many look-ups are being written' })
   })
@@ -328,7 +349,7 @@ describe('what is kept', () => {
   test('key - in the error of a failed look-up - is nowhere', async () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, '500', GTIN)
-    const error: unknown = await ask(sources).catch((reason: unknown) => reason)
+    const error: unknown = await requestProduct(sources).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(Error)
     expect(`${String(error)} ${JSON.stringify(error)} ${(error as Error).stack}`).not.toContain(FAKE_KEY)
   })
@@ -349,7 +370,7 @@ test('pause of the schedule that begins after a walk - makes no old copy young',
         config: parseConfig({}).config.freshness,
         findWalkPeriodMs: (timeMs) => (timeMs < NOON_MS - HOUR_MS ? periodBeforeMs : 60 * HOUR_MS),
       },
-      { channelId: CHANNEL_ID, patientUntilMs: NOON_MS + SECOND_MS },
+      { channelId: CHANNEL_ID, deadlineMs: NOON_MS + SECOND_MS },
     )
   expect([await findTime(HOUR_MS), await findTime(2 * HOUR_MS)]).toEqual([undefined, endedAtMs])
 })
@@ -359,8 +380,6 @@ test('no walk by itself - the state of the copy is not read before the catalog i
   const sources = await makeSources()
   const { findWalkPeriodMs, freshness } = parseConfig({ VITRINE_SYNC_CRON: 'off' }).config
   const details = { store: { getCopyState }, clock: sources.clock, config: freshness, findWalkPeriodMs }
-  expect(await findCompleteWalkTime(details, { channelId: CHANNEL_ID, patientUntilMs: NOON_MS })).toBe(
-    undefined,
-  )
+  expect(await findCompleteWalkTime(details, { channelId: CHANNEL_ID, deadlineMs: NOON_MS })).toBe(undefined)
   expect(getCopyState).not.toHaveBeenCalled()
 })

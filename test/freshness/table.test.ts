@@ -4,7 +4,7 @@ import { walkAll } from '../storage/conformance/subject.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
-import { type Outcome, type Sources, makeSources, setOutcome } from './sources.ts'
+import { type Outcome, type Sources, makeSources, setOutcome } from './sources-fixture.ts'
 
 /** The table "When the catalog is called" of product.md, section 2. */
 const GTIN = toGtin(1)
@@ -56,17 +56,19 @@ async function visit(sources: Sources, gtin: string = GTIN): Promise<string> {
 }
 
 describe('product that the copy knows', () => {
-  const forms = KNOWN.flatMap(([ageMs, outcome, expected, calls]) =>
-    (['look-up', 'walk'] as const).map((by) => [by, ageMs / SECOND_MS, outcome, expected, calls] as const),
+  const cases = KNOWN.flatMap(([ageMs, outcome, expected, calls]) =>
+    (['look-up', 'walk'] as const).map(
+      (writer) => [writer, ageMs / SECOND_MS, outcome, expected, calls] as const,
+    ),
   )
 
-  test.each(forms)('by a %s, %d s old - catalog %s - %s, %i calls', async (...row) => {
-    const [by, ageSeconds, outcome, expected, calls] = row
+  test.each(cases)('by a %s, %d s old - catalog %s - %s, %i calls', async (...row) => {
+    const [writer, ageSeconds, outcome, expected, calls] = row
     // Without a schedule no copy counts as complete: what is too old is unknown, not hidden.
     const sources = await makeSources({ walkPeriodMs: null })
     const asOfMs = NOON_MS - ageSeconds * SECOND_MS
     const product = makeProduct({ gtin: GTIN, title: 'copy' })
-    if (by === 'walk') await walkAll(sources.store, [product], asOfMs)
+    if (writer === 'walk') await walkAll(sources.store, [product], asOfMs)
     else await sources.store.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry: { product, asOfMs } }])
     setOutcome(sources.catalog, outcome, GTIN)
     expect(await visit(sources)).toBe(expected)

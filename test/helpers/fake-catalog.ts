@@ -10,23 +10,23 @@ export const FAKE_KEY = 'fake-key-7f3a9c51e2'
 export const CHANNEL_ID = '3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f'
 
 /** What a fault does with a call; it may answer, hang, or break the connection. */
-export type Fault = (request: IncomingMessage, response: ServerResponse) => void
+export type FaultHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A call as it arrived. */
-export type SeenCall = Readonly<{ path: string; headers: IncomingMessage['headers'] }>
+export type ReceivedCall = Readonly<{ path: string; headers: IncomingMessage['headers'] }>
 
 /** A catalog over real HTTP whose data and faults the test sets while it runs. */
 export type FakeCatalog = {
   readonly url: string
-  readonly calls: SeenCall[]
+  readonly calls: ReceivedCall[]
   channels: WireChannel[]
   /** By channel id; kept in the order of their GTINs by the fake. */
   products: Map<string, WireProduct[]>
   /** What its clock says; `null`: it sends no `Date`. */
   nowMs: (() => number) | null
   /** When set, answers every call whose path matches. */
-  fault: { matches: RegExp; does: Fault } | null
-  countCalls(matches: RegExp): number
+  fault: { pathPattern: RegExp; respond: FaultHandler } | null
+  countCalls(pathPattern: RegExp): number
   close(): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export async function startFakeCatalog(): Promise<FakeCatalog> {
   const server = createServer((request, response) => {
     response.sendDate = false
     if (fake.nowMs !== null) response.setHeader('Date', new Date(fake.nowMs()).toUTCString())
-    answer(fake, request, response)
+    respond(fake, request, response)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -46,7 +46,7 @@ export async function startFakeCatalog(): Promise<FakeCatalog> {
     products: new Map(),
     nowMs: null,
     fault: null,
-    countCalls: (matches) => fake.calls.filter((call) => matches.test(call.path)).length,
+    countCalls: (pathPattern) => fake.calls.filter((call) => pathPattern.test(call.path)).length,
     async close() {
       server.closeAllConnections()
       server.close()
@@ -88,30 +88,30 @@ export function makeWireOffer(
   }
 }
 
-function answer(fake: FakeCatalog, request: IncomingMessage, response: ServerResponse): void {
+function respond(fake: FakeCatalog, request: IncomingMessage, response: ServerResponse): void {
   const path = request.url ?? '/'
   fake.calls.push({ path, headers: request.headers })
-  if (fake.fault?.matches.test(path) === true) return fake.fault.does(request, response)
+  if (fake.fault?.pathPattern.test(path) === true) return fake.fault.respond(request, response)
   if (request.headers.authorization !== `Bearer ${FAKE_KEY}`)
     return sendJson(response, 401, { error: 'no such key' })
   if (path === '/v0/channels') return sendJson(response, 200, { items: fake.channels })
-  answerProducts(fake, new URL(path, fake.url), response)
+  respondWithProducts(fake, new URL(path, fake.url), response)
 }
 
-function answerProducts(fake: FakeCatalog, url: URL, response: ServerResponse): void {
+function respondWithProducts(fake: FakeCatalog, url: URL, response: ServerResponse): void {
   const [, channelId = '', gtin] = /^\/v0\/channels\/([^/]+)\/products(?:\/(\d+))?$/.exec(url.pathname) ?? []
   const products = (fake.products.get(channelId) ?? []).toSorted((a, b) => (a.gtin < b.gtin ? -1 : 1))
   if (!fake.channels.some(({ id }) => id === channelId))
     return sendJson(response, 404, { error: 'no such channel' })
   if (gtin !== undefined)
-    return answerProduct(
+    return respondWithProduct(
       response,
       products.find((item) => item.gtin === gtin),
     )
-  answerPage(response, products, url.searchParams)
+  respondWithPage(response, products, url.searchParams)
 }
 
-function answerPage(
+function respondWithPage(
   response: ServerResponse,
   products: readonly WireProduct[],
   query: URLSearchParams,
@@ -122,7 +122,7 @@ function answerPage(
   sendJson(response, 200, { items, next_cursor: rest.length > limit ? (items.at(-1)?.gtin ?? null) : null })
 }
 
-function answerProduct(response: ServerResponse, product: WireProduct | undefined): void {
+function respondWithProduct(response: ServerResponse, product: WireProduct | undefined): void {
   if (product === undefined) sendJson(response, 404, { error: 'no shop sells it' })
   else sendJson(response, 200, product)
 }

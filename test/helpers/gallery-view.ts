@@ -1,7 +1,7 @@
 import {
   type GalleryDetails,
   type GalleryView,
-  parseGalleryChoice,
+  parseGallerySelection,
   toGalleryView,
 } from '../../src/studio/gallery/gallery.ts'
 
@@ -12,7 +12,7 @@ export function makeGalleryView(query: string, render: GalleryDetails['render'])
     stylePath: '/assets/vitrine.css',
     pageStylePath: '/assets/studio.css',
     scriptPath: '/assets/studio.js',
-    choice: parseGalleryChoice(new URLSearchParams(query)),
+    selection: parseGallerySelection(new URLSearchParams(query)),
     render,
   })
 }

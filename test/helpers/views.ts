@@ -1,15 +1,15 @@
 import type {
   BoxView,
   DealView,
-  Frame,
+  WrapperView,
   GridView,
-  HonestyView,
+  NoticesView,
   OfferView,
 } from '../../src/widgets/view-models.ts'
 
 /** Small print as the English words make it. */
-export const HONESTY: HonestyView = {
-  checked: {
+export const NOTICES: NoticesView = {
+  checkedAt: {
     before: 'Prices checked on ',
     iso: '2026-11-21T05:12:00Z',
     time: '21 Nov 2026, 05:12 UTC',
@@ -22,7 +22,7 @@ export const HONESTY: HonestyView = {
 }
 
 /** A frame in English, light, with one style sheet; `changes` replaces what a test needs. */
-export function makeFrame(changes: Partial<Frame> = {}): Frame {
+export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
   return {
     lang: 'en',
     dir: 'ltr',
@@ -51,7 +51,7 @@ export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
     isBest: false,
     linkLabel: 'Buy at Kopje for €12.99',
     linkText: 'To the shop',
-    go: null,
+    redirectPath: null,
     ...changes,
   }
 }
@@ -68,7 +68,7 @@ export const SALE_PRICE: NonNullable<OfferView['price']> = {
 /** A box with one offer. */
 export function makeBox(changes: Partial<BoxView> = {}): BoxView {
   return {
-    frame: makeFrame(),
+    wrapper: makeWrapper(),
     layout: 'list',
     label: 'Where to buy Lumen Arc',
     heading: 'Where to buy',
@@ -80,7 +80,7 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     offers: [makeOffer({ isBest: true })],
     more: [],
     moreLabel: '',
-    honesty: HONESTY,
+    notices: NOTICES,
     schema: null,
     ...changes,
   }
@@ -99,7 +99,7 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
     seePrice: 'See price at shop',
     availability: { text: 'In stock', kind: 'in' },
     linkLabel: 'Buy at Kopje for €12.99',
-    go: null,
+    redirectPath: null,
     ...changes,
   }
 }
@@ -107,13 +107,13 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
 /** A grid with one card. */
 export function makeGrid(changes: Partial<GridView> = {}): GridView {
   return {
-    frame: makeFrame(),
+    wrapper: makeWrapper(),
     layout: 'grid',
     label: 'Deals',
     heading: 'Deals',
     deals: [makeDeal()],
-    scrolling: { previous: 'Previous deals', next: 'More deals' },
-    honesty: { ...HONESTY, order: 'Largest discount first' },
+    carouselLabels: { previous: 'Previous deals', next: 'More deals' },
+    notices: { ...NOTICES, order: 'Largest discount first' },
     paging: null,
     ...changes,
   }

@@ -4,8 +4,8 @@ import { MINUTE_MS } from '../../src/clock.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
-const WRONG = { address: 'a', isWrong: true }
-const RIGHT = { address: 'a', isWrong: false }
+const WRONG = { address: 'a', hasWrongPassword: true }
+const RIGHT = { address: 'a', hasWrongPassword: false }
 
 test('ten wrong ones - locked for the rest of fifteen minutes since the first', async () => {
   const clock = createFakeClock(NOON_MS)
@@ -28,15 +28,15 @@ test('right ones - count nothing', async () => {
 test('twelve thousand addresses - the ones seen least recently are forgotten, the locked one in use is not', async () => {
   const limiter = createAdminLimiter(createFakeClock(NOON_MS))
   const guessFrom = async (address: string): Promise<void> => {
-    for (let tries = 0; tries < 10; tries += 1) await limiter.admit({ address, isWrong: true })
+    for (let tries = 0; tries < 10; tries += 1) await limiter.admit({ address, hasWrongPassword: true })
   }
   for (const address of ['idle', 'used']) await guessFrom(address)
   for (let index = 0; index < 12_000; index += 1) {
-    await limiter.admit({ address: `other ${index}`, isWrong: true })
-    if (index % 1_000 === 0) await limiter.admit({ address: 'used', isWrong: false })
+    await limiter.admit({ address: `other ${index}`, hasWrongPassword: true })
+    if (index % 1_000 === 0) await limiter.admit({ address: 'used', hasWrongPassword: false })
   }
-  expect(await limiter.admit({ address: 'idle', isWrong: false })).toBe(0)
-  expect(await limiter.admit({ address: 'used', isWrong: false })).toBeGreaterThan(0)
+  expect(await limiter.admit({ address: 'idle', hasWrongPassword: false })).toBe(0)
+  expect(await limiter.admit({ address: 'used', hasWrongPassword: false })).toBeGreaterThan(0)
 })
 
 test('clock set back by an hour - a lock is over and does not last an hour longer', async () => {

@@ -18,14 +18,14 @@ function makeFolder(): string {
 const RELEASED = 'embed.0a1b2c3d.js'
 
 /** Folders as of a later release: what is built now, and a script that only an earlier one had. */
-function makeRelease(): Readonly<{ built: string; kept: string }> {
-  const [built, kept] = [makeFolder(), makeFolder()]
+function makeReleasedFolder(): Readonly<{ built: string; kept: string }> {
+  const [built, released] = [makeFolder(), makeFolder()]
   cpSync(BUILT_FOLDER, built, { recursive: true })
-  writeFileSync(join(kept, RELEASED), 'once()')
-  writeFileSync(join(kept, 'notes.txt'), '')
+  writeFileSync(join(released, RELEASED), 'once()')
+  writeFileSync(join(released, 'notes.txt'), '')
   writeFileSync(join(built, `${RELEASED}.gz`), gzipSync('once()'))
   writeFileSync(join(built, `${RELEASED}.br`), brotliCompressSync('once()'))
-  return { built, kept }
+  return { built, kept: released }
 }
 
 describe('loadAssets', () => {
@@ -51,8 +51,8 @@ describe('loadAssets', () => {
 
   test('file name – current, of another time, or of nobody', () => {
     const asset = assets.get('vitrine.css')
-    expect(assets.findByFile(asset.fileName)).toEqual({ asset, isLasting: true })
-    expect(assets.findByFile('vitrine.00000000.css')).toEqual({ asset, isLasting: false })
+    expect(assets.findByFileName(asset.fileName)).toEqual({ asset, isImmutable: true })
+    expect(assets.findByFileName('vitrine.00000000.css')).toEqual({ asset, isImmutable: false })
     for (const name of [
       'vitrine.css',
       'vitrine.00000000.js',
@@ -61,28 +61,28 @@ describe('loadAssets', () => {
       '__proto__',
       '',
     ]) {
-      expect(assets.findByFile(name)).toBeUndefined()
+      expect(assets.findByFileName(name)).toBeUndefined()
     }
   })
 
   test('script that a release had - is found whole under its own name, and lasts', () => {
-    const { built, kept } = makeRelease()
-    const found = loadAssets(built, kept).findByFile(RELEASED)
-    expect(found?.isLasting).toBe(true)
+    const { built, kept: released } = makeReleasedFolder()
+    const found = loadAssets(built, released).findByFileName(RELEASED)
+    expect(found?.isImmutable).toBe(true)
     expect(found?.asset.bodies.identity.toString()).toBe('once()')
     expect(found?.asset.contentType).toBe('text/javascript; charset=utf-8')
     expect(gunzipSync(found?.asset.bodies.gzip ?? '').toString()).toBe('once()')
     expect(brotliDecompressSync(found?.asset.bodies.br ?? '').toString()).toBe('once()')
-    const changed = loadAssets(built, kept).findByFile('embed.00000000.js')
-    expect([changed?.isLasting, changed?.asset.fileName]).toEqual([false, assets.get('embed.js').fileName])
+    const changed = loadAssets(built, released).findByFileName('embed.00000000.js')
+    expect([changed?.isImmutable, changed?.asset.fileName]).toEqual([false, assets.get('embed.js').fileName])
   })
 
   test.each(['gz', 'br'])(
     'compressed form .%s of a script that a release had is missing - throws, and says what makes it',
     (ending) => {
-      const { built, kept } = makeRelease()
+      const { built, kept: released } = makeReleasedFolder()
       rmSync(join(built, `${RELEASED}.${ending}`))
-      expect(() => loadAssets(built, kept)).toThrow(
+      expect(() => loadAssets(built, released)).toThrow(
         `${RELEASED}.${ending} cannot be read: run "npm run build"`,
       )
     },
@@ -111,7 +111,7 @@ describe('build of the page', () => {
     writeFileSync(join(tree, 'public/released', RELEASED), 'once()')
     await promisify(execFile)(process.execPath, [join(tree, 'scripts/build.mjs'), '--page'])
     const assets = loadAssets(join(tree, 'public/built'), join(tree, 'public/released'))
-    const found = assets.findByFile(RELEASED)
+    const found = assets.findByFileName(RELEASED)
     expect(gunzipSync(found?.asset.bodies.gzip ?? '').toString()).toBe('once()')
     expect(brotliDecompressSync(found?.asset.bodies.br ?? '').toString()).toBe('once()')
     expect(readdirSync(join(tree, 'public/released')).toSorted()).toEqual(

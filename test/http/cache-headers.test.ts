@@ -2,12 +2,12 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/config.ts'
-import { type Ages, toCacheControl, toCacheStatus } from '../../src/http/cache-headers.ts'
+import { type CacheLifetime, toCacheControl, toCacheStatus } from '../../src/http/cache-headers.ts'
 
 const { freshSeconds } = parseConfig({}).config.freshness
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
 
-function toHeader(ageSeconds: number, over: Partial<Ages> = {}): string {
+function toHeader(ageSeconds: number, over: Partial<CacheLifetime> = {}): string {
   const asOfMs = NOW_MS - ageSeconds * 1_000
   const ages = { asOfMs, oldestPriceMs: asOfMs, freshSeconds, priceMaxAgeSeconds: DAY_SECONDS, isGrid: false }
   return toCacheControl({ ...ages, ...over }, NOW_MS)
@@ -74,7 +74,7 @@ describe('Cache-Control of a grid', () => {
 })
 
 /** The same figures without any text that is kept. */
-function computeTimes({ asOfMs, oldestPriceMs, priceMaxAgeSeconds }: Ages, nowMs: number): number[] {
+function computeTimes({ asOfMs, oldestPriceMs, priceMaxAgeSeconds }: CacheLifetime, nowMs: number): number[] {
   const toAge = (sinceMs: number): number => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000))
   const left = oldestPriceMs === null ? Infinity : Math.max(0, priceMaxAgeSeconds - toAge(oldestPriceMs))
   // What is dated more than a minute ahead has no known age.

@@ -2,7 +2,7 @@ import { CspEvaluator } from 'csp_evaluator/dist/evaluator.js'
 import { Severity } from 'csp_evaluator/dist/finding.js'
 import { CspParser } from 'csp_evaluator/dist/parser.js'
 import { expect, test } from 'vitest'
-import { BOX, BOX_EMBED, GRID_EMBED, startStocked, visit } from '../app/visit.ts'
+import { BOX, BOX_EMBED, GRID_EMBED, startStockedHarness, fetchPath } from '../app/app-client.ts'
 
 /** What a checker that is not ours calls a weakness of high or medium severity, or possibly so. */
 function listWeaknesses(policy: string): string[] {
@@ -24,8 +24,8 @@ test.each([
   '/studio/live',
   '/nothing',
 ])('content policy of %s - has no weakness that a checker knows', async (path) => {
-  const harness = await startStocked(undefined, { settings: { VITRINE_ADMIN_PASSWORD: 'pass' } })
-  const { headers } = await visit(harness, path, admin)
+  const harness = await startStockedHarness(undefined, { settings: { VITRINE_ADMIN_PASSWORD: 'pass' } })
+  const { headers } = await fetchPath(harness, path, admin)
   const policy = headers['content-security-policy'] ?? ''
   expect(policy).toContain("default-src 'none'")
   expect(policy).not.toMatch(/unsafe|nonce-|data:/)

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createEtag, hashFolders, isNoneMatch } from '../../src/http/response.ts'
+import { createEtag, hashFolders, isEtagMatch } from '../../src/http/response.ts'
 
 describe('validator', () => {
   it('is quoted, equal for equal texts, and another one for any other text', () => {
@@ -29,8 +29,8 @@ describe('If-None-Match', () => {
     [',,', false],
     ['w/"abc"', false],
   ])('%s - %s, for a strong and for a weak tag', (header, expected) => {
-    expect(isNoneMatch(header, '"abc"')).toBe(expected)
-    expect(isNoneMatch(header, 'W/"abc"')).toBe(expected)
+    expect(isEtagMatch(header, '"abc"')).toBe(expected)
+    expect(isEtagMatch(header, 'W/"abc"')).toBe(expected)
   })
 })
 

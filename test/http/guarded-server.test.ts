@@ -24,8 +24,8 @@ async function startGuarded(answer: RequestListener, stallTimeoutMs?: number): P
   const refusal = { status: 417, message: 'Expectation failed.' }
   const { server } = createGuardedServer({
     options: { maxHeaderSize: 8_192, keepAliveTimeout: KEEP_ALIVE_MS },
-    answer,
-    answerExpectation: (request, response) =>
+    handleRequest: answer,
+    handleExpectation: (request, response) =>
       sendRefusal(request, response, { refusal, format: formatWidgetRefusal }),
     formatRefusal: formatWidgetRefusal,
     ...(stallTimeoutMs !== undefined && { stallTimeoutMs }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
 import { parseConfig } from '../../src/config/config.ts'
-import { isFramedLocally, isLocalDemo, isLoopback } from '../../src/http/client-address.ts'
+import { isLocalFramingAllowed, isLocalDemo, isLoopback } from '../../src/http/client-address.ts'
 
 const embedded = (host: string): Config => parseConfig({ VITRINE_HOST: host }).config
 const remote = parseConfig({
@@ -42,7 +42,7 @@ describe('local demonstration', () => {
     ['http://localhost:3000/widgets', true],
     ['https://widgets.example', false],
   ])('public address %s - framed by pages of this machine: %s', (publicUrl, expected) => {
-    expect(isFramedLocally(embedded('127.0.0.1'), publicUrl)).toBe(expected)
-    expect(isFramedLocally(embedded('0.0.0.0'), publicUrl)).toBe(false)
+    expect(isLocalFramingAllowed(embedded('127.0.0.1'), publicUrl)).toBe(expected)
+    expect(isLocalFramingAllowed(embedded('0.0.0.0'), publicUrl)).toBe(false)
   })
 })

@@ -11,17 +11,19 @@ import { makeResponse } from '../helpers/responses.ts'
 const BOUNDS = { maxEntries: 10, maxBytes: 1_000_000 }
 const ENCODED = { identity: 'body', gzip: 'zipped', br: 'br' }
 
-type Made = Readonly<{ cache: ResponseCache; clock: FakeClock }>
+type CacheFixture = Readonly<{ cache: ResponseCache; clock: FakeClock }>
 
-function makeCache(bounds = BOUNDS): Made {
+function createCacheFixture(bounds = BOUNDS): CacheFixture {
   const clock = createFakeClock(0)
   return { cache: createResponseCache(bounds, clock), clock }
 }
 
-type Seen = IncomingMessage & { text: string }
+type ReceivedResponse = IncomingMessage & { text: string }
 
 /** Cached responses over real HTTP. A target that is not cached is one of the key after its first letter, or 299. */
-async function listen(cache: ResponseCache): Promise<(path: string, options?: object) => Promise<Seen>> {
+async function listen(
+  cache: ResponseCache,
+): Promise<(path: string, options?: object) => Promise<ReceivedResponse>> {
   const port = await listenRaw(cache)
   return async (path, options = {}) => {
     const sent = request({ host: '127.0.0.1', port, path, ...options }).end()
@@ -33,7 +35,7 @@ async function listen(cache: ResponseCache): Promise<(path: string, options?: ob
 async function listenRaw(cache: ResponseCache): Promise<number> {
   const server = createServer((incoming, response) => {
     const { url: target = '' } = incoming
-    if (cache.send(incoming, response)) return
+    if (cache.sendByTarget(incoming, response)) return
     if (!cache.sendByKey(target.slice(1, 2), { request: incoming, response, target }))
       response.writeHead(299).end()
   }).listen(0, '127.0.0.1')
@@ -44,7 +46,7 @@ async function listenRaw(cache: ResponseCache): Promise<number> {
 
 describe('cached response', () => {
   test('the target that it was cached for, and another spelling of it', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const ask = await listen(cache)
     expect(await ask('/a')).toMatchObject({ statusCode: 200, text: 'body' })
@@ -52,7 +54,7 @@ describe('cached response', () => {
   })
 
   test('another spelling is worked out once', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
     const ask = await listen(cache)
@@ -61,19 +63,19 @@ describe('cached response', () => {
   })
 
   test('a target that leads nowhere is left to the routes', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     expect((await (await listen(cache))('/b')).statusCode).toBe(299)
   })
 
   test.each(['POST', 'DELETE', 'OPTIONS'])('%s is left to the routes', async (method) => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('other', makeResponse(), '/a')
     expect((await (await listen(cache))('/a', { method })).statusCode).toBe(299)
   })
 
   test('HEAD gets the same headers without the body', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const answer = await (await listen(cache))('/a', { method: 'HEAD' })
     expect([answer.statusCode, answer.headers['content-length'], answer.text]).toEqual([200, '4', ''])
@@ -85,7 +87,7 @@ describe('cached response', () => {
     ['gzip', 'zipped', 'gzip'],
     ['gzip, br', 'br', 'br'],
   ])('Accept-Encoding %s gets %s', async (accepted, body, encoding) => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ bodies: ENCODED }), '/a')
     const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
     const answer = await (await listen(cache))('/a', { headers })
@@ -97,21 +99,21 @@ describe('cached response', () => {
   })
 
   test('a body without encodings is sent as it is', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const answer = await (await listen(cache))('/a', { headers: { 'accept-encoding': 'gzip, br' } })
     expect([answer.text, answer.headers['content-encoding']]).toEqual(['body', undefined])
   })
 
   test('bytes beyond ASCII arrive as they are', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     const identity = Buffer.from('€ ä').toString('latin1')
     cache.set('a', makeResponse({ bodies: { identity } }), '/a')
     expect((await (await listen(cache))('/a')).text).toBe('€ ä')
   })
 
   test.each(['"tag"', 'W/"tag"', '"x", "tag"', '*'])('If-None-Match %s is 304', async (tag) => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ bodies: ENCODED }), '/a')
     const headers = { 'if-none-match': tag, 'accept-encoding': 'gzip' }
     const answer = await (await listen(cache))('/a', { headers })
@@ -121,16 +123,16 @@ describe('cached response', () => {
   })
 
   test('a response without a tag is never 304', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ etag: null }), '/a')
     const answer = await (await listen(cache))('/a', { headers: { 'if-none-match': '*' } })
     expect(answer.statusCode).toBe(200)
   })
 
   test('each response is counted', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     const count = vi.fn<() => void>()
-    cache.set('a', makeResponse({ count }), '/a')
+    cache.set('a', makeResponse({ countResponse: count }), '/a')
     const ask = await listen(cache)
     await ask('/a')
     await ask('/a', { method: 'HEAD' })
@@ -140,7 +142,7 @@ describe('cached response', () => {
   })
 
   test('HTTP/1.0 gets its length, no chunks, and the end of its connection', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const socket = connect(await listenRaw(cache), '127.0.0.1').setEncoding('latin1')
     socket.write('GET /a HTTP/1.0\r\n\r\n')
@@ -154,7 +156,7 @@ describe('cached response', () => {
 
 describe('age', () => {
   test('max-age counts down, and the response ends with its expiry to the millisecond', async () => {
-    const { cache, clock } = makeCache()
+    const { cache, clock } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const ask = await listen(cache)
     for (const [nowMs, age] of [
@@ -172,16 +174,16 @@ describe('age', () => {
   })
 
   test('a clock that was set back by more than a minute makes the age unknown', async () => {
-    const { cache } = makeCache()
-    const { ages } = makeResponse()
-    cache.set('a', makeResponse({ ages: { ...ages, asOfMs: 60_001 } }), '/a')
+    const { cache } = createCacheFixture()
+    const { lifetime: ages } = makeResponse()
+    cache.set('a', makeResponse({ lifetime: { ...ages, asOfMs: 60_001 } }), '/a')
     expect((await (await listen(cache))('/a')).statusCode).toBe(299)
   })
 })
 
 describe('room', () => {
   test('a long target leads to its response by its key alone', async () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
     const ask = await listen(cache)
@@ -192,7 +194,7 @@ describe('room', () => {
   })
 
   test('targets are bounded: many spellings of one response cost no other response its place', async () => {
-    const { cache } = makeCache({ maxEntries: 2, maxBytes: 1_000_000 })
+    const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
     cache.set('a', makeResponse(), '/a')
     cache.set('b', makeResponse(), '/b')
     const ask = await listen(cache)
@@ -202,7 +204,7 @@ describe('room', () => {
   })
 
   test('a replaced response is sent in place of the one before, and a dropped one is not sent', async () => {
-    const { cache } = makeCache({ maxEntries: 1, maxBytes: 1_000_000 })
+    const { cache } = createCacheFixture({ maxEntries: 1, maxBytes: 1_000_000 })
     cache.set('a', makeResponse(), '/a')
     const ask = await listen(cache)
     cache.set('a', makeResponse({ bodies: { identity: 'newer' } }), '/a')
@@ -213,7 +215,7 @@ describe('room', () => {
   })
 
   test('what was used longest ago is dropped first', async () => {
-    const { cache } = makeCache({ maxEntries: 2, maxBytes: 1_000_000 })
+    const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
     cache.set('a', makeResponse(), '/a')
     cache.set('b', makeResponse(), '/b')
     await (
@@ -224,18 +226,18 @@ describe('room', () => {
   })
 
   test('a response larger than all of the cache is not kept, and nothing breaks', async () => {
-    const { cache } = makeCache({ maxEntries: 10, maxBytes: 3_000 })
+    const { cache } = createCacheFixture({ maxEntries: 10, maxBytes: 3_000 })
     cache.set('a', makeResponse({ bodies: { identity: 'x'.repeat(3_000) } }), '/a')
     expect((await (await listen(cache))('/a')).statusCode).toBe(299)
     expect([cache.entryCount(), cache.byteCount()]).toEqual([0, 0])
   })
 
   test('bodies of all encodings and own headers count', () => {
-    const { cache } = makeCache()
+    const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ bodies: { identity: '' } }), '/a')
     const before = cache.byteCount()
     const bodies = { identity: 'x'.repeat(100), gzip: 'x'.repeat(20), br: 'xxx' }
-    cache.set('a', makeResponse({ bodies, own: ['xkey', 'a b'] }), '/a')
+    cache.set('a', makeResponse({ bodies, ownHeaders: ['xkey', 'a b'] }), '/a')
     expect(cache.byteCount() - before).toBe(130)
   })
 })

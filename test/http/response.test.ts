@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type WholeResponse, sendResponse } from '../../src/http/response.ts'
+import { type ResponseDetails, sendResponse } from '../../src/http/response.ts'
 
-type Got = { status: number | undefined; headers: IncomingHttpHeaders; body: string }
+type ReceivedResponse = { status: number | undefined; headers: IncomingHttpHeaders; body: string }
 
 /** Sends one answer to one request over real HTTP, without what fetch adds. */
 async function exchange(
-  answer: WholeResponse,
+  answer: ResponseDetails,
   headers: Record<string, string> = {},
   method = 'GET',
-): Promise<Got> {
+): Promise<ReceivedResponse> {
   const app = express().disable('x-powered-by').set('etag', false)
   app.use((request, response) => sendResponse(request, response, answer))
   const server = app.listen(0, '127.0.0.1')
@@ -26,7 +26,7 @@ async function exchange(
   return { status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks).toString() }
 }
 
-function makeAnswer(over: Partial<WholeResponse> = {}): WholeResponse {
+function makeResponseDetails(over: Partial<ResponseDetails> = {}): ResponseDetails {
   return {
     status: 200,
     headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'public', 'X-Left': undefined },
@@ -38,7 +38,7 @@ function makeAnswer(over: Partial<WholeResponse> = {}): WholeResponse {
 
 describe('answer', () => {
   it('whole - exact length in bytes, the given headers and no others', async () => {
-    const { status, headers, body } = await exchange(makeAnswer())
+    const { status, headers, body } = await exchange(makeResponseDetails())
     expect([status, body]).toEqual([200, '<p>ü</p>'])
     expect(Object.keys(headers).toSorted()).toEqual([
       'cache-control',
@@ -52,7 +52,7 @@ describe('answer', () => {
   })
 
   it('HEAD - the same headers, no body', async () => {
-    const { headers, body } = await exchange(makeAnswer(), {}, 'HEAD')
+    const { headers, body } = await exchange(makeResponseDetails(), {}, 'HEAD')
     expect(headers).toMatchObject({ 'content-length': '9', etag: '"abc"' })
     expect(body).toBe('')
   })
@@ -61,7 +61,9 @@ describe('answer', () => {
     'If-None-Match %s - 304, and nothing is rendered',
     async (tag) => {
       const getBody = vi.fn<() => Buffer>(() => Buffer.from('x'))
-      const { status, headers, body } = await exchange(makeAnswer({ getBody }), { 'if-none-match': tag })
+      const { status, headers, body } = await exchange(makeResponseDetails({ getBody }), {
+        'if-none-match': tag,
+      })
       expect([status, body]).toEqual([304, ''])
       expect(headers).toMatchObject({ etag: '"abc"', 'cache-control': 'public' })
       expect(headers['content-type']).toBeUndefined()
@@ -73,14 +75,14 @@ describe('answer', () => {
     ['another tag', '"abd"', '"abc"'],
     ['no validator', '*', null],
   ])('If-None-Match: %s - 200 with a body', async (_name, tag, etag) => {
-    const { status, headers } = await exchange(makeAnswer({ etag }), { 'if-none-match': tag })
+    const { status, headers } = await exchange(makeResponseDetails({ etag }), { 'if-none-match': tag })
     expect(status).toBe(200)
     expect(headers.etag).toBe(etag ?? undefined)
   })
 
   it('what visitors send - Range, If-Modified-Since, Accept-Encoding, Cache-Control - changes nothing', async () => {
-    const plain = await exchange(makeAnswer())
-    const sent = await exchange(makeAnswer(), {
+    const plain = await exchange(makeResponseDetails())
+    const sent = await exchange(makeResponseDetails(), {
       range: 'bytes=0-1',
       'if-modified-since': 'Sat, 21 Nov 2099 12:00:00 GMT',
       'accept-encoding': 'gzip, br',
@@ -94,7 +96,7 @@ describe('answer', () => {
   })
 
   it('zero bytes - Content-Length 0', async () => {
-    const { status, headers, body } = await exchange(makeAnswer({ getBody: () => Buffer.alloc(0) }))
+    const { status, headers, body } = await exchange(makeResponseDetails({ getBody: () => Buffer.alloc(0) }))
     expect([status, headers['content-length'], body]).toEqual([200, '0', ''])
   })
 })

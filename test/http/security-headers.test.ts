@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   type FrameRules,
   createOwnPageHeaders,
-  createTakenInHeaders,
+  createCrossOriginHeaders,
   listFrameAncestors,
   toEmbedPolicy,
   toFragmentPolicy,
@@ -13,7 +13,13 @@ import {
 const OWN = 'https://widgets.example'
 
 function list(over: Partial<FrameRules> = {}): readonly string[] {
-  return listFrameAncestors({ ownOrigin: OWN, channelUrl: null, configured: [], isLocalDemo: false, ...over })
+  return listFrameAncestors({
+    ownOrigin: OWN,
+    channelUrl: null,
+    configuredAncestors: [],
+    isLocalDemo: false,
+    ...over,
+  })
 }
 
 /** Answers of a handler by the names asked for; `null`: the header is absent. */
@@ -35,7 +41,7 @@ describe('frame ancestors', () => {
       OWN,
       'https://magazine.example:8443',
     ])
-    expect(list({ configured: ['https://*.example.org', OWN] })).toEqual([
+    expect(list({ configuredAncestors: ['https://*.example.org', OWN] })).toEqual([
       "'self'",
       OWN,
       'https://*.example.org',
@@ -108,7 +114,7 @@ describe('policies', () => {
       'cross-origin-opener-policy': null,
       'strict-transport-security': null,
     }
-    expect(await getHeaders(createTakenInHeaders(), Object.keys(expected))).toEqual(expected)
+    expect(await getHeaders(createCrossOriginHeaders(), Object.keys(expected))).toEqual(expected)
   })
 
   it('own pages - framed by nobody', async () => {

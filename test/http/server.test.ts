@@ -54,12 +54,12 @@ const LARGE = `${'x'.repeat(32 * 1024 * 1024)}!`
 const LAST_BYTE = 0x21
 
 /** Asks, and reads nothing: comes back when the answer has ended, and part of it waits in the server. */
-async function askWithoutReading(
+async function requestWithoutReading(
   server: HttpServer,
   give: (response: ServerResponse) => unknown,
 ): Promise<Readonly<{ readAll(): Promise<string> }>> {
   const given: ServerResponse[] = []
-  server.answerWith((_request, response) => {
+  server.setHandler((_request, response) => {
     given.push(response)
     give(response)
   })
@@ -89,7 +89,7 @@ async function askWithoutReading(
 describe('listening', () => {
   it('port 0 - a free one that answers', async () => {
     const { server, agent } = await startServer()
-    server.answerWith(answerOk)
+    server.setHandler(answerOk)
     expect(server.port).toBeGreaterThan(0)
     expect((await get(server, agent)).text).toBe('ok')
   })
@@ -116,14 +116,14 @@ describe('listening', () => {
     await once(socket, 'connect')
     socket.destroy()
     expect(late).not.toHaveBeenCalled()
-    server.answerWith(late)
+    server.setHandler(late)
     expect((await early).map(({ text }) => text)).toEqual(['ok', 'ok', 'ok'])
     expect(late).toHaveBeenCalledTimes(3)
   })
 
   it('headers beyond 8 kB - 431; no HTTP - 400; the next request is answered', async () => {
     const { server, agent } = await startServer()
-    server.answerWith(answerOk)
+    server.setHandler(answerOk)
     for (const [sent, status] of [
       [`GET / HTTP/1.1\r\nHost: x\r\nX-Much: ${'x'.repeat(9_000)}\r\n\r\n`, '431'],
       ['SSH-2.0-x\r\n\r\n', '400'],
@@ -153,7 +153,7 @@ describe('stopping', () => {
 
   it('idle keep-alive connection - is closed, and does not hold the stop', async () => {
     const { server, clock, agent } = await startServer()
-    server.answerWith(answerOk)
+    server.setHandler(answerOk)
     await get(server, agent)
     const [socket] = await vi.waitFor(() => {
       const [sockets = []] = Object.values(agent.freeSockets)
@@ -168,7 +168,7 @@ describe('stopping', () => {
 
   it('connection that never sent a request, as browsers open ahead of need - is closed within half a second', async () => {
     const { server, clock } = await startServer()
-    server.answerWith(answerOk)
+    server.setHandler(answerOk)
     const socket = connect(server.port, '127.0.0.1')
     await once(socket, 'connect')
     const closed = once(socket, 'close')
@@ -179,7 +179,7 @@ describe('stopping', () => {
 
   it('connection with half a request - is closed within half a second', async () => {
     const { server, clock } = await startServer()
-    server.answerWith(answerOk)
+    server.setHandler(answerOk)
     const socket = connect(server.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write('GET / HTTP/1.1\r\nHost:')
@@ -192,7 +192,7 @@ describe('stopping', () => {
 
   it('request that was on its way when the stop began - is answered', async () => {
     const { server, clock } = await startServer()
-    server.answerWith(answerOk)
+    server.setHandler(answerOk)
     const socket = connect(server.port, '127.0.0.1')
     await once(socket, 'connect')
     const stopped = server.stop()
@@ -205,7 +205,7 @@ describe('stopping', () => {
   it('answer under way - ends whole, then its connection is closed', async () => {
     const { server, clock, agent } = await startServer()
     const held: ServerResponse[] = []
-    server.answerWith((_request, response) => {
+    server.setHandler((_request, response) => {
       response.write('first ')
       held.push(response)
     })
@@ -222,7 +222,7 @@ describe('stopping', () => {
   it('request on an open connection while stopping - answered with Connection: close', async () => {
     const { server, clock } = await startServer()
     const held: ServerResponse[] = []
-    server.answerWith((request, response) => {
+    server.setHandler((request, response) => {
       if (request.url === '/slow') held.push(response)
       else response.end('ok')
     })
@@ -248,7 +248,7 @@ describe('stopping', () => {
     ['after a while', (response: ServerResponse) => setImmediate(() => response.end(LARGE))],
   ])('answer that was given %s, its reader slow - arrives whole', async (_when, give) => {
     const { server, clock } = await startServer()
-    const reader = await askWithoutReading(server, give)
+    const reader = await requestWithoutReading(server, give)
     const stopped = server.stop()
     await expectToBeRefused(server.port)
     await passTime(clock, 3 * SECOND_MS)
@@ -259,8 +259,8 @@ describe('stopping', () => {
 
   it('slow reader of a large answer - holds no idle connection for longer than half a second', async () => {
     const { server, clock, agent } = await startServer()
-    const reader = await askWithoutReading(server, (response) => response.end(LARGE))
-    server.answerWith(answerOk)
+    const reader = await requestWithoutReading(server, (response) => response.end(LARGE))
+    server.setHandler(answerOk)
     await get(server, agent)
     const [socket] = await vi.waitFor(() => Object.values(agent.freeSockets)[0] as [Socket])
     const closed = once(socket, 'close')
@@ -273,7 +273,7 @@ describe('stopping', () => {
 
   it('reader of a large answer who never reads - is cut after eight seconds', async () => {
     const { server, clock } = await startServer()
-    await askWithoutReading(server, (response) => response.end(LARGE))
+    await requestWithoutReading(server, (response) => response.end(LARGE))
     await advanceUntilSettled(clock, server.stop(), SECOND_MS)
     expect(clock.nowMs()).toBeGreaterThanOrEqual(8 * SECOND_MS)
     expect(clock.nowMs()).toBeLessThan(10 * SECOND_MS)
@@ -282,7 +282,7 @@ describe('stopping', () => {
   it('answer that never ends - is cut after eight seconds', async () => {
     const { server, clock, agent } = await startServer()
     const held: ServerResponse[] = []
-    server.answerWith((_request, response) => {
+    server.setHandler((_request, response) => {
       response.write('x')
       held.push(response)
     })

@@ -13,10 +13,10 @@ test('a life of ten seconds - the next start is at once again', () => {
   const clock = createFakeClock(0)
   const waits = createRestartBackoff(clock)
   expect([waits.nextMs(), waits.nextMs()]).toEqual([0, 500])
-  waits.noteStart()
+  waits.recordStart()
   clock.advance(10 * SECOND_MS - 1)
   expect(waits.nextMs()).toBe(1_000)
-  waits.noteStart()
+  waits.recordStart()
   clock.advance(10 * SECOND_MS)
   expect([waits.nextMs(), waits.nextMs()]).toEqual([0, 0])
 })
@@ -25,26 +25,26 @@ test('clock that is set back - is no long life', () => {
   const clock = createFakeClock(HOUR_MS)
   const waits = createRestartBackoff(clock)
   waits.nextMs()
-  waits.noteStart()
+  waits.recordStart()
   clock.advance(-HOUR_MS)
   expect(waits.nextMs()).toBe(500)
 })
 
 test('back-off - doubles up to the longest wait, and starts again after a reset', () => {
-  const backoff = createBackoff({ firstMs: 5, longestMs: 15 })
+  const backoff = createBackoff({ initialMs: 5, maxMs: 15 })
   expect([backoff.nextMs(), backoff.nextMs(), backoff.nextMs(), backoff.nextMs()]).toEqual([5, 10, 15, 15])
   backoff.reset()
   expect(backoff.nextMs()).toBe(5)
 })
 
 test('back-off with jitter - adds up to its share', () => {
-  const backoff = createBackoff({ firstMs: 100, longestMs: 100, jitterShare: 0.2, random: () => 0.5 })
+  const backoff = createBackoff({ initialMs: 100, maxMs: 100, jitterShare: 0.2, random: () => 0.5 })
   expect(backoff.nextMs()).toBeCloseTo(110)
 })
 
 test('pause - is on for longer after each failure, and off after a success', () => {
   const clock = createFakeClock(HOUR_MS)
-  const pause = createPause(clock, { firstMs: SECOND_MS, longestMs: 4 * SECOND_MS })
+  const pause = createPause(clock, { initialMs: SECOND_MS, maxMs: 4 * SECOND_MS })
   expect([pause.isOn(), pause.untilMs()]).toEqual([false, 0])
   pause.start()
   expect([pause.isOn(), pause.untilMs()]).toEqual([true, HOUR_MS + SECOND_MS])
@@ -60,7 +60,7 @@ test('pause - is on for longer after each failure, and off after a success', () 
 
 test('pause - ends when the clock is set back', () => {
   const clock = createFakeClock(HOUR_MS)
-  const pause = createPause(clock, { firstMs: SECOND_MS, longestMs: SECOND_MS })
+  const pause = createPause(clock, { initialMs: SECOND_MS, maxMs: SECOND_MS })
   pause.start()
   clock.advance(-HOUR_MS)
   expect(pause.isOn()).toBe(false)

@@ -25,7 +25,7 @@ describe('calls to another process or thread', () => {
   test('other side ends - pending calls resolve at once, and no further call is sent', async () => {
     const clock = createFakeClock(0)
     const end = new AbortController()
-    const channel = createRpcChannel({ clock, timeoutMs: 100, ended: end.signal })
+    const channel = createRpcChannel({ clock, timeoutMs: 100, endSignal: end.signal })
     const asked: number[] = []
     const answers = [1, 2].map(() => channel.call((id) => asked.push(id)))
     end.abort()

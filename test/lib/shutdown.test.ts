@@ -31,7 +31,7 @@ test.each([
 ])('told to stop by %s, exit code %s so far - the forced end is %s', (reason, code, forced) => {
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
   const shutdown = createShutdown(() => {})
-  shutdown.stopFor(reason, 1_000)
+  shutdown.begin(reason, 1_000)
   process.exitCode = code
   expect([shutdown.signal.aborted, shutdown.signal.reason]).toEqual([true, reason])
   vi.advanceTimersByTime(999)

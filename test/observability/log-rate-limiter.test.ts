@@ -10,33 +10,33 @@ const LINES_PER_SECOND = 50
 describe('limit of log lines', () => {
   test('fifty in a second - are written, further ones are not', () => {
     const limiter = new LogRateLimiter(createFakeClock(NOON_MS))
-    const taken = Array.from({ length: 60 }, () => limiter.take())
+    const taken = Array.from({ length: 60 }, () => limiter.tryAcquire())
     expect(taken).toEqual([...Array(50).fill(0), ...Array(10).fill(undefined)])
   })
 
   test('next second - tells in its first line how many were left out, and only there', () => {
     const clock = createFakeClock(NOON_MS)
     const limiter = new LogRateLimiter(clock)
-    for (let line = 0; line < 150; line += 1) limiter.take()
+    for (let line = 0; line < 150; line += 1) limiter.tryAcquire()
     clock.advance(SECOND_MS - 1)
-    expect(limiter.take()).toBeUndefined()
+    expect(limiter.tryAcquire()).toBeUndefined()
     clock.advance(1)
-    expect([limiter.take(), limiter.take()]).toEqual([101, 0])
+    expect([limiter.tryAcquire(), limiter.tryAcquire()]).toEqual([101, 0])
   })
 
   test('silence after a flood - is told whenever the next line comes', () => {
     const clock = createFakeClock(NOON_MS)
     const limiter = new LogRateLimiter(clock)
-    for (let line = 0; line < 51; line += 1) limiter.take()
+    for (let line = 0; line < 51; line += 1) limiter.tryAcquire()
     clock.advance(3_600 * SECOND_MS)
-    expect(limiter.take()).toBe(1)
+    expect(limiter.tryAcquire()).toBe(1)
   })
 
   test('two processes - have a limit each', () => {
     const clock = createFakeClock(NOON_MS)
     const [one, other] = [new LogRateLimiter(clock), new LogRateLimiter(clock)]
-    for (let line = 0; line < 51; line += 1) one.take()
-    expect(other.take()).toBe(0)
+    for (let line = 0; line < 51; line += 1) one.tryAcquire()
+    expect(other.tryAcquire()).toBe(0)
   })
 
   test('any flood - at most fifty lines in a second, and every line is written or told as left out', () => {
@@ -50,7 +50,7 @@ describe('limit of log lines', () => {
         let written = 0
         for (const waitMs of [...waitsMs, SECOND_MS]) {
           clock.advance(waitMs)
-          const leftOut = limiter.take()
+          const leftOut = limiter.tryAcquire()
           if (leftOut === undefined) continue
           const second = Math.floor(clock.nowMs() / SECOND_MS)
           bySecond.set(second, (bySecond.get(second) ?? 0) + 1)

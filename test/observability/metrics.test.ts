@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
 import {
   type GaugeValues,
-  LOOP_LOOK_MS,
+  EVENT_LOOP_SAMPLE_INTERVAL_MS,
   type Metrics,
   createMetrics,
 } from '../../src/observability/metrics.ts'
 
 /** The values of our own series, without help and type. */
 async function readSeries(metrics: Metrics, name = 'vitrine_'): Promise<string[]> {
-  const { text } = await metrics.print()
+  const { text } = await metrics.render()
   return text.split('\n').filter((line) => line.startsWith(name))
 }
 
@@ -26,7 +26,7 @@ describe('metrics, page', () => {
   })
 
   test('page - printed - Prometheus text, each own metric with help and type, and the process itself', async () => {
-    const { contentType, text } = await createMetrics().print()
+    const { contentType, text } = await createMetrics().render()
     expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
     expect([...text.matchAll(/^# TYPE (vitrine_.*)$/gm)].map(([, type]) => type)).toEqual([
       'vitrine_http_responses_total counter',
@@ -66,7 +66,9 @@ describe('metrics, page', () => {
     }
     // The first reading is of the loading of this file, and each begins anew.
     await readMedianMs()
-    await expect.poll(readMedianMs, { interval: 5 * LOOP_LOOK_MS }).toBeGreaterThan(LOOP_LOOK_MS * 0.8)
+    await expect
+      .poll(readMedianMs, { interval: 5 * EVENT_LOOP_SAMPLE_INTERVAL_MS })
+      .toBeGreaterThan(EVENT_LOOP_SAMPLE_INTERVAL_MS * 0.8)
   })
 
   test('two processes in one - each counts for itself', async () => {
@@ -82,7 +84,7 @@ describe('metrics, counters', () => {
     const metrics = createMetrics()
     const answer = { surface: 'embed deals', state: 'shown', cache: 'hit' }
     for (const change of [{}, {}, { state: 'empty' }, { cache: 'stale' }, { surface: 'page' }])
-      metrics.countAnswer({ ...answer, ...change })
+      metrics.countResponse({ ...answer, ...change })
     expect(await readSeries(metrics, 'vitrine_http_responses_total')).toEqual([
       'vitrine_http_responses_total{surface="embed deals",state="shown",cache="hit"} 2',
       'vitrine_http_responses_total{surface="embed deals",state="empty",cache="hit"} 1',
@@ -136,7 +138,7 @@ describe('metrics, walks', () => {
 
   test('complete walk - counted, and measured in seconds', async () => {
     const metrics = createMetrics()
-    metrics.measureWalk(walk)
+    metrics.recordWalk(walk)
     expect(await readWalks(metrics)).toEqual([
       'vitrine_walks_total{channel="a",outcome="complete"} 1',
       'vitrine_walk_duration_seconds{channel="a"} 1.234',
@@ -146,8 +148,8 @@ describe('metrics, walks', () => {
 
   test('failed walk after a complete one - the time of the copy stays, the duration is the last', async () => {
     const metrics = createMetrics()
-    metrics.measureWalk(walk)
-    metrics.measureWalk({ ...walk, outcome: 'failed', durationMs: 0, completedAtMs: null })
+    metrics.recordWalk(walk)
+    metrics.recordWalk({ ...walk, outcome: 'failed', durationMs: 0, completedAtMs: null })
     expect(await readWalks(metrics)).toEqual([
       'vitrine_walks_total{channel="a",outcome="complete"} 1',
       'vitrine_walks_total{channel="a",outcome="failed"} 1',
@@ -158,7 +160,7 @@ describe('metrics, walks', () => {
 
   test('failed walk of a new channel - no time of a copy that is not there', async () => {
     const metrics = createMetrics()
-    metrics.measureWalk({ ...walk, channel: 'b', outcome: 'failed', completedAtMs: null })
+    metrics.recordWalk({ ...walk, channel: 'b', outcome: 'failed', completedAtMs: null })
     expect(await readSeries(metrics, 'vitrine_copy_completed')).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { computeCheckDigit, findGtin, isCheckDigitRight } from '../../src/offers/gtin.ts'
+import { computeCheckDigit, normalizeGtin, isCheckDigitValid } from '../../src/offers/gtin.ts'
 
 const digits = (count: number): fc.Arbitrary<string> => fc.stringMatching(new RegExp(`^\\d{${count}}$`))
 
@@ -11,7 +11,7 @@ describe('GTIN: reading', () => {
     ['04006381333931', '04006381333931'],
     ['00000000000000', '00000000000000'],
   ])('%s - %s', (text, expected) => {
-    expect(findGtin(text)).toBe(expected)
+    expect(normalizeGtin(text)).toBe(expected)
   })
 
   it.each([
@@ -29,16 +29,16 @@ describe('GTIN: reading', () => {
     '0x1',
     '__proto__',
   ])('"%s" - none', (text) => {
-    expect(findGtin(text)).toBeUndefined()
+    expect(normalizeGtin(text)).toBeUndefined()
   })
 
   it('any 1 to 14 digits - padded to 14, same number, reading again changes nothing', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 14 }).chain(digits), (text) => {
-        const gtin = findGtin(text) ?? ''
+        const gtin = normalizeGtin(text) ?? ''
         expect(gtin).toMatch(/^\d{14}$/)
         expect(BigInt(gtin)).toBe(BigInt(text))
-        expect(findGtin(gtin)).toBe(gtin)
+        expect(normalizeGtin(gtin)).toBe(gtin)
       }),
     )
   })
@@ -48,7 +48,7 @@ describe('GTIN: check digit', () => {
   it.each(['04006381333931', '00012345678905', '09780306406157', '00000096385074', '10614141000415'])(
     '%s of the world - is right',
     (gtin) => {
-      expect(isCheckDigitRight(gtin)).toBe(true)
+      expect(isCheckDigitValid(gtin)).toBe(true)
     },
   )
 
@@ -56,18 +56,18 @@ describe('GTIN: check digit', () => {
     fc.assert(
       fc.property(digits(13), fc.integer({ min: 1, max: 9 }), (first, off) => {
         const right = computeCheckDigit(first)
-        expect(isCheckDigitRight(`${first}${right}`)).toBe(true)
-        expect(isCheckDigitRight(`${first}${(right + off) % 10}`)).toBe(false)
+        expect(isCheckDigitValid(`${first}${right}`)).toBe(true)
+        expect(isCheckDigitValid(`${first}${(right + off) % 10}`)).toBe(false)
       }),
     )
   })
 
   it('one digit mistyped - is found', () => {
     fc.assert(
-      fc.property(digits(13), fc.nat(12), fc.integer({ min: 1, max: 9 }), (first, place, off) => {
+      fc.property(digits(13), fc.nat(12), fc.integer({ min: 1, max: 9 }), (first, index, off) => {
         const gtin = `${first}${computeCheckDigit(first)}`
-        const other = String((Number(gtin[place]) + off) % 10)
-        expect(isCheckDigitRight(gtin.slice(0, place) + other + gtin.slice(place + 1))).toBe(false)
+        const other = String((Number(gtin[index]) + off) % 10)
+        expect(isCheckDigitValid(gtin.slice(0, index) + other + gtin.slice(index + 1))).toBe(false)
       }),
     )
   })
@@ -75,7 +75,7 @@ describe('GTIN: check digit', () => {
   it.each(['', '4006381333931', '004006381333931', 'abcdefghijklmn'])(
     '"%s" - not padded - is not right',
     (text) => {
-      expect(isCheckDigitRight(text)).toBe(false)
+      expect(isCheckDigitValid(text)).toBe(false)
     },
   )
 })

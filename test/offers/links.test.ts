@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isUsableImage, isUsableLink } from '../../src/offers/links.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const OWN = 'http://127.0.0.1:3000'
 
@@ -182,7 +182,7 @@ describe('plain addresses', () => {
         expect(isUsableLink(`https${tail}`)).toBe(isUsableLink(`HTTPS${tail}`))
         expect(isUsableImage(`https${tail}`, OWN)).toBe(isUsableImage(`HTTPS${tail}`, OWN))
       }),
-      { numRuns: toRuns(2_000) },
+      { numRuns: toRunCount(2_000) },
     )
   })
 })

@@ -4,18 +4,18 @@ import {
   comparePrices,
   isPrice,
   toPriceKey,
-  toPriceSteps,
+  toScaledPrice,
   toLargestRatioKey,
   toRatioKey,
   toSavingKey,
 } from '../../src/offers/money.ts'
 import { compareTexts } from '../../src/offers/ranking.ts'
 import { computeDiscountPercent } from '../../src/offers/sale.ts'
-import { anyPrice, closePrice, signOf, toExact } from './prices.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { anyPrice, closePrice, signOf, toExactSteps } from './price-arbitraries.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const price = fc.oneof(anyPrice, closePrice)
-const MANY = { numRuns: toRuns(2_000) }
+const MANY = { numRuns: toRunCount(2_000) }
 
 describe('price', () => {
   it.each(['1', '0.01', '0.0001', '12.9', '999999999999.9999', '007.50', '49.90'])('%s - is one', (text) => {
@@ -55,7 +55,7 @@ describe('price', () => {
   it('steps - any price - exact', () => {
     fc.assert(
       fc.property(price, (text) => {
-        expect(toPriceSteps(text)).toBe(toExact(text))
+        expect(toScaledPrice(text)).toBe(toExactSteps(text))
       }),
       MANY,
     )
@@ -66,7 +66,7 @@ describe('order', () => {
   it('comparePrices - any two - as exact numbers are', () => {
     fc.assert(
       fc.property(price, price, (a, b) => {
-        expect(comparePrices(a, b)).toBe(signOf(toExact(a) - toExact(b)))
+        expect(comparePrices(a, b)).toBe(signOf(toExactSteps(a) - toExactSteps(b)))
       }),
       MANY,
     )
@@ -75,7 +75,7 @@ describe('order', () => {
   it('price key - any two - sorts byte by byte as the price does, of one width', () => {
     fc.assert(
       fc.property(price, price, (a, b) => {
-        expect(compareTexts(toPriceKey(a), toPriceKey(b))).toBe(signOf(toExact(a) - toExact(b)))
+        expect(compareTexts(toPriceKey(a), toPriceKey(b))).toBe(signOf(toExactSteps(a) - toExactSteps(b)))
         expect(toPriceKey(a)).toMatch(/^\d{16}$/)
       }),
       MANY,
@@ -83,10 +83,10 @@ describe('order', () => {
   })
 
   it('ratio key - any two sales - sorts as the exact fractions do, of one width', () => {
-    const sale = fc.tuple(price, price).filter(([a, old]) => toExact(a) <= toExact(old))
+    const sale = fc.tuple(price, price).filter(([a, old]) => toExactSteps(a) <= toExactSteps(old))
     fc.assert(
       fc.property(sale, sale, ([a, oldA], [b, oldB]) => {
-        const exact = toExact(a) * toExact(oldB) - toExact(b) * toExact(oldA)
+        const exact = toExactSteps(a) * toExactSteps(oldB) - toExactSteps(b) * toExactSteps(oldA)
         expect(compareTexts(toRatioKey(a, oldA), toRatioKey(b, oldB))).toBe(signOf(exact))
         expect(toRatioKey(a, oldA)).toMatch(/^\d{35}$/)
       }),
@@ -95,7 +95,7 @@ describe('order', () => {
   })
 
   it('largest ratio key - any sale of at least that discount - is not above it', () => {
-    const sale = fc.tuple(price, price).filter(([a, old]) => toExact(a) < toExact(old))
+    const sale = fc.tuple(price, price).filter(([a, old]) => toExactSteps(a) < toExactSteps(old))
     const round = ['99.50', '100.00'] as [string, string]
     fc.assert(
       fc.property(
@@ -113,7 +113,7 @@ describe('order', () => {
   it('ratio key - the closest fractions that prices can make - are told apart', () => {
     const [a, oldA] = ['999999999999.9997', '999999999999.9998']
     const [b, oldB] = ['999999999999.9998', '999999999999.9999']
-    expect(toExact(a) * toExact(oldB)).toBeLessThan(toExact(b) * toExact(oldA))
+    expect(toExactSteps(a) * toExactSteps(oldB)).toBeLessThan(toExactSteps(b) * toExactSteps(oldA))
     expect(toRatioKey(a, oldA) < toRatioKey(b, oldB)).toBe(true)
   })
 
@@ -134,10 +134,10 @@ describe('order', () => {
   })
 
   it('saving key - any two sales - sorts as the saved amount does, of one width', () => {
-    const sale = fc.tuple(price, price).filter(([a, old]) => toExact(a) < toExact(old))
+    const sale = fc.tuple(price, price).filter(([a, old]) => toExactSteps(a) < toExactSteps(old))
     fc.assert(
       fc.property(sale, sale, ([a, oldA], [b, oldB]) => {
-        const exact = toExact(oldA) - toExact(a) - (toExact(oldB) - toExact(b))
+        const exact = toExactSteps(oldA) - toExactSteps(a) - (toExactSteps(oldB) - toExactSteps(b))
         expect(compareTexts(toSavingKey(a, oldA), toSavingKey(b, oldB))).toBe(signOf(exact))
         expect(toSavingKey(a, oldA)).toMatch(/^\d{16}$/)
       }),

@@ -1,16 +1,16 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  type Rankable,
+  type RankableOffer,
   compareForBox,
   compareTexts,
   findMainCurrency,
   isInStock,
   pickOnePerMerchant,
 } from '../../src/offers/ranking.ts'
-import { closePrice, toExact } from './prices.ts'
+import { closePrice, toExactSteps } from './price-arbitraries.ts'
 
-function makeOffer(over: Partial<Rankable> = {}): Rankable {
+function createOffer(over: Partial<RankableOffer> = {}): RankableOffer {
   return {
     merchant: 'Kopje',
     network: 'n',
@@ -23,7 +23,7 @@ function makeOffer(over: Partial<Rankable> = {}): Rankable {
   }
 }
 
-const anyOffer: fc.Arbitrary<Rankable> = fc.record({
+const anyOffer: fc.Arbitrary<RankableOffer> = fc.record({
   merchant: fc.constantFrom('Kopje', 'KOPJE', 'Arc', 'Zoë', 'zoë'),
   network: fc.constantFrom('a', 'b'),
   price: closePrice,
@@ -34,7 +34,10 @@ const anyOffer: fc.Arbitrary<Rankable> = fc.record({
 })
 const anyOffers = fc.array(anyOffer, { maxLength: 20 })
 
-const isOrdered = (offers: readonly Rankable[], compare: (a: Rankable, b: Rankable) => number): boolean =>
+const isOrdered = (
+  offers: readonly RankableOffer[],
+  compare: (a: RankableOffer, b: RankableOffer) => number,
+): boolean =>
   offers.every((offer, index) => {
     const next = offers[index + 1]
     return next === undefined || compare(offer, next) <= 0
@@ -55,13 +58,13 @@ describe('in stock', () => {
 describe('order of a box', () => {
   it('in stock, price, merchant, network, link - in this order of weight', () => {
     const ranked = [
-      makeOffer({ price: '10', merchant: 'arc' }),
-      makeOffer({ price: '10.0', merchant: 'Kopje', network: 'a' }),
-      makeOffer({ price: '10.00', merchant: 'kopje', network: 'b', affiliateUrl: 'https://a.example/' }),
-      makeOffer({ price: '10.00', merchant: 'kopje', network: 'b', affiliateUrl: 'https://b.example/' }),
-      makeOffer({ price: '10.0001', merchant: 'Aaa' }),
-      makeOffer({ price: '100', merchant: 'Aaa' }),
-      makeOffer({ price: '0.01', merchant: 'Aaa', availability: 'preorder' }),
+      createOffer({ price: '10', merchant: 'arc' }),
+      createOffer({ price: '10.0', merchant: 'Kopje', network: 'a' }),
+      createOffer({ price: '10.00', merchant: 'kopje', network: 'b', affiliateUrl: 'https://a.example/' }),
+      createOffer({ price: '10.00', merchant: 'kopje', network: 'b', affiliateUrl: 'https://b.example/' }),
+      createOffer({ price: '10.0001', merchant: 'Aaa' }),
+      createOffer({ price: '100', merchant: 'Aaa' }),
+      createOffer({ price: '0.01', merchant: 'Aaa', availability: 'preorder' }),
     ]
     expect(ranked.toReversed().sort(compareForBox)).toEqual(ranked)
   })
@@ -73,23 +76,25 @@ describe('order of a box', () => {
         expect(isOrdered(sorted, (a, b) => Number(isInStock(b)) - Number(isInStock(a)))).toBe(true)
         for (const stock of [true, false]) {
           const part = sorted.filter((offer) => isInStock(offer) === stock)
-          expect(isOrdered(part, (a, b) => (toExact(a.price) <= toExact(b.price) ? 0 : 1))).toBe(true)
+          expect(isOrdered(part, (a, b) => (toExactSteps(a.price) <= toExactSteps(b.price) ? 0 : 1))).toBe(
+            true,
+          )
         }
-        const again = offers.toReversed().sort(compareForBox)
-        expect(again).toEqual(sorted)
+        const second = offers.toReversed().sort(compareForBox)
+        expect(second).toEqual(sorted)
       }),
     )
   })
 })
 
 /** What was picked, to the letter, whatever its order. */
-function describePicked(offers: readonly Rankable[]): string[] {
+function describePicked(offers: readonly RankableOffer[]): string[] {
   return pickOnePerMerchant(offers)
     .map((offer) => JSON.stringify(offer))
     .sort()
 }
 
-const keyOf = (offer: Rankable): string => `${offer.currency} ${offer.merchant.toLowerCase()}`
+const keyOf = (offer: RankableOffer): string => `${offer.currency} ${offer.merchant.toLowerCase()}`
 
 describe('one offer a merchant and currency', () => {
   it('any offers in another order - the same ones are picked', () => {
@@ -125,38 +130,38 @@ describe('one offer a merchant and currency', () => {
   ])(
     'two that differ in %s - the first by rule, in any order: on sale, then the smaller claim',
     (_what, first, second) => {
-      const [chosen, other] = [makeOffer(first), makeOffer(second)]
-      expect(pickOnePerMerchant([chosen, other])).toEqual([chosen])
-      expect(pickOnePerMerchant([other, chosen])).toEqual([chosen])
+      const [selected, other] = [createOffer(first), createOffer(second)]
+      expect(pickOnePerMerchant([selected, other])).toEqual([selected])
+      expect(pickOnePerMerchant([other, selected])).toEqual([selected])
     },
   )
 
   it('dearer in stock, cheaper not - the one in stock', () => {
-    const inStock = makeOffer({ price: '20' })
-    expect(pickOnePerMerchant([makeOffer({ availability: 'sold_out' }), inStock])).toEqual([inStock])
+    const inStock = createOffer({ price: '20' })
+    expect(pickOnePerMerchant([createOffer({ availability: 'sold_out' }), inStock])).toEqual([inStock])
   })
 
   it('on sale but dearer, or not in stock - the cheapest in stock all the same', () => {
-    const plain = makeOffer({ network: 'z' })
+    const plain = createOffer({ network: 'z' })
     const onSale = [
-      makeOffer({ price: '10.01', oldPrice: '20' }),
-      makeOffer({ availability: 'x', oldPrice: '20' }),
+      createOffer({ price: '10.01', oldPrice: '20' }),
+      createOffer({ availability: 'x', oldPrice: '20' }),
     ]
     expect(pickOnePerMerchant([...onSale, plain])).toEqual([plain])
   })
 
   it('none in stock - the cheapest', () => {
-    const cheap = makeOffer({ price: '9.99', availability: 'x' })
-    expect(pickOnePerMerchant([makeOffer({ availability: 'y' }), cheap])).toEqual([cheap])
+    const cheap = createOffer({ price: '9.99', availability: 'x' })
+    expect(pickOnePerMerchant([createOffer({ availability: 'y' }), cheap])).toEqual([cheap])
   })
 
   it('currencies - one each; merchants are equal without case, not without accents', () => {
     const offers = [
-      makeOffer({ currency: 'USD', price: '1' }),
-      makeOffer({ merchant: 'KOPJE' }),
-      makeOffer({ merchant: 'kopje', price: '5' }),
-      makeOffer({ merchant: 'Köpje' }),
-      makeOffer({ merchant: 'Ko\u0308pje', price: '6' }),
+      createOffer({ currency: 'USD', price: '1' }),
+      createOffer({ merchant: 'KOPJE' }),
+      createOffer({ merchant: 'kopje', price: '5' }),
+      createOffer({ merchant: 'Köpje' }),
+      createOffer({ merchant: 'Ko\u0308pje', price: '6' }),
     ]
     expect(
       pickOnePerMerchant(offers)
@@ -172,8 +177,8 @@ describe('one offer a merchant and currency', () => {
         expect(new Set(picked.map(keyOf))).toEqual(new Set(offers.map(keyOf)))
         expect(picked).toHaveLength(new Set(offers.map(keyOf)).size)
         for (const offer of offers) {
-          const chosen = picked.find((other) => keyOf(other) === keyOf(offer)) ?? offer
-          expect(compareForBox(chosen, offer)).toBeLessThanOrEqual(0)
+          const selected = picked.find((other) => keyOf(other) === keyOf(offer)) ?? offer
+          expect(compareForBox(selected, offer)).toBeLessThanOrEqual(0)
         }
       }),
     )

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { computeDiscountPercent, isOnSale } from '../../src/offers/sale.ts'
-import { anyPrice, closePrice, toExact } from './prices.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { anyPrice, closePrice, toExactSteps } from './price-arbitraries.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const price = fc.oneof(anyPrice, closePrice)
 
@@ -45,15 +45,15 @@ describe('discount', () => {
   it('any sale - the whole number nearest to the exact percentage, halves up, 0 to 100', () => {
     fc.assert(
       fc.property(price, price, (a, b) => {
-        const [now, old] = toExact(a) <= toExact(b) ? [a, b] : [b, a]
+        const [now, old] = toExactSteps(a) <= toExactSteps(b) ? [a, b] : [b, a]
         const percent = BigInt(computeDiscountPercent(now, old))
         // |percent - 100 saved / old| <= 1/2, and at exactly one half the upper one.
-        const off = 2n * (percent * toExact(old) - 100n * (toExact(old) - toExact(now)))
-        expect(off <= toExact(old)).toBe(true)
-        expect(off > -toExact(old)).toBe(true)
+        const off = 2n * (percent * toExactSteps(old) - 100n * (toExactSteps(old) - toExactSteps(now)))
+        expect(off <= toExactSteps(old)).toBe(true)
+        expect(off > -toExactSteps(old)).toBe(true)
         expect(percent >= 0n && percent <= 100n).toBe(true)
       }),
-      { numRuns: toRuns(2_000) },
+      { numRuns: toRunCount(2_000) },
     )
   })
 })

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cleanText, foldCase, foldText } from '../../src/offers/text.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { cleanText, foldCase, foldCaseAndAccents } from '../../src/offers/text.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const code = (...codes: number[]): string => String.fromCodePoint(...codes)
 
@@ -81,7 +81,7 @@ describe('clean text', () => {
           expect(cleanText(clean, max)).toBe(clean)
         },
       ),
-      { numRuns: toRuns(2_000) },
+      { numRuns: toRunCount(2_000) },
     )
   })
 
@@ -90,7 +90,7 @@ describe('clean text', () => {
       // What repeats without end takes minutes where a pattern looks back.
       const startedAtMs = performance.now()
       cleanText(piece.repeat(1_000_000), 300)
-      foldText(piece.repeat(2_000))
+      foldCaseAndAccents(piece.repeat(2_000))
       expect(performance.now() - startedAtMs).toBeLessThan(60_000)
     }
   })
@@ -107,7 +107,7 @@ describe('folding', () => {
     ['Ｗｉｄｅ', 'wide'],
     ['', ''],
   ])('text %s - %s', (text, expected) => {
-    expect(foldText(text)).toBe(expected)
+    expect(foldCaseAndAccents(text)).toBe(expected)
   })
 
   it.each([
@@ -131,7 +131,7 @@ describe('folding', () => {
 
   it('case - accents are kept', () => {
     expect(foldCase('Crème')).not.toBe(foldCase('Creme'))
-    expect(foldText('Crème')).toBe(foldText(`Cre${code(0x300)}me`))
+    expect(foldCaseAndAccents('Crème')).toBe(foldCaseAndAccents(`Cre${code(0x300)}me`))
   })
 })
 
@@ -146,7 +146,7 @@ describe('plain texts', () => {
       fc.property(text, (any) => {
         // What is added takes the text off the short way, and leaves nothing behind.
         expect(cleanText(any, 100)).toBe(cleanText(`${any}\u200b`, 100))
-        expect(foldText(any)).toBe(foldText(`${any}\u3000`))
+        expect(foldCaseAndAccents(any)).toBe(foldCaseAndAccents(`${any}\u3000`))
         expect(foldCase(any)).toBe(foldCase(`${any}\u3000`))
       }),
     )

@@ -2,10 +2,10 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
 import { renderAccentCss } from '../../src/widgets/accent.ts'
-import { startHarness, visit } from '../app/visit.ts'
-import { useOnce } from '../helpers/at-end.ts'
+import { startHarness, fetchPath } from '../app/app-client.ts'
+import { setUpOnce } from '../helpers/cleanup.ts'
 
-const getHarness = useOnce(() => startHarness())
+const getHarness = setUpOnce(() => startHarness())
 
 const getPaths = (): string[] => {
   const { path } = getHarness().context.assets.get('vitrine.css')
@@ -14,7 +14,7 @@ const getPaths = (): string[] => {
 
 describe('loader', () => {
   test('/embed.js - five minutes, and a day more while this server is away', async () => {
-    const seen = await visit(getHarness(), '/embed.js')
+    const seen = await fetchPath(getHarness(), '/embed.js')
     expect(seen.headers['cache-control']).toBe(
       'public, max-age=300, stale-while-revalidate=86400, stale-if-error=86400',
     )
@@ -26,7 +26,7 @@ describe('loader', () => {
       path,
       bodies: { identity: body },
     } = getHarness().context.assets.get('embed.js')
-    const seen = await visit(getHarness(), path)
+    const seen = await fetchPath(getHarness(), path)
     expect(seen.body.equals(body)).toBe(true)
     expect(seen.headers).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',
@@ -47,8 +47,8 @@ describe('encodings', () => {
     async (accepted, encoding) => {
       const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
       for (const path of getPaths()) {
-        const whole = (await visit(getHarness(), path)).body
-        const seen = await visit(getHarness(), path, { 'Accept-Encoding': accepted })
+        const whole = (await fetchPath(getHarness(), path)).body
+        const seen = await fetchPath(getHarness(), path, { 'Accept-Encoding': accepted })
         expect(seen.headers['content-encoding']).toBe(encoding)
         expect(seen.headers['vary']).toBe('Accept-Encoding')
         expect(seen.body.equals(whole)).toBe(true)
@@ -65,21 +65,21 @@ describe('encodings', () => {
 describe('validators', () => {
   test('every encoding - one weak tag, which gets 304 without a body and with the same lifetime', async () => {
     for (const path of getPaths()) {
-      const whole = await visit(getHarness(), path)
-      const zipped = await visit(getHarness(), path, { 'Accept-Encoding': 'br' })
+      const whole = await fetchPath(getHarness(), path)
+      const zipped = await fetchPath(getHarness(), path, { 'Accept-Encoding': 'br' })
       const tag = whole.headers['etag'] ?? ''
       expect(tag).toMatch(/^W\/"[\w-]{22}"$/)
       expect(zipped.headers['etag']).toBe(tag)
-      const seen = await visit(getHarness(), path, { 'If-None-Match': tag })
+      const seen = await fetchPath(getHarness(), path, { 'If-None-Match': tag })
       expect([seen.status, seen.body.length]).toEqual([304, 0])
       expect(seen.headers['cache-control']).toBe(whole.headers['cache-control'])
-      expect((await visit(getHarness(), path, { 'If-None-Match': 'W/"other"' })).status).toBe(200)
+      expect((await fetchPath(getHarness(), path, { 'If-None-Match': 'W/"other"' })).status).toBe(200)
     }
   })
 
   test('HEAD - the headers of GET without a body', async () => {
     for (const path of getPaths()) {
-      const { headers } = await visit(getHarness(), path)
+      const { headers } = await fetchPath(getHarness(), path)
       const seen = await request(getHarness().app).head(path).set('Accept-Encoding', 'identity')
       expect(seen.status).toBe(200)
       expect(seen.headers['content-length']).toBe(headers['content-length'])
@@ -91,7 +91,7 @@ describe('validators', () => {
 describe('other origins', () => {
   test('loader, assets and accents - may be read from anywhere, without a sniffed type', async () => {
     for (const path of [...getPaths(), '/accents/aa00cc.css']) {
-      expect((await visit(getHarness(), path)).headers).toMatchObject({
+      expect((await fetchPath(getHarness(), path)).headers).toMatchObject({
         'access-control-allow-origin': '*',
         'cross-origin-resource-policy': 'cross-origin',
         'x-content-type-options': 'nosniff',
@@ -102,7 +102,7 @@ describe('other origins', () => {
 
 describe('accents', () => {
   test('/accents - the rules of the colour for a day, in one form for every case', async () => {
-    const seen = await visit(getHarness(), '/accents/aa00CC.css')
+    const seen = await fetchPath(getHarness(), '/accents/aa00CC.css')
     expect(seen.text).toBe(renderAccentCss('aa00cc'))
     expect(seen.headers['cache-control']).toBe('public, max-age=86400')
     expect(seen.headers['content-length']).toBe(String(seen.body.length))
@@ -111,7 +111,7 @@ describe('accents', () => {
 
 describe('icon', () => {
   test('/favicon.ico - a drawing without script, for a day', async () => {
-    const seen = await visit(getHarness(), '/favicon.ico')
+    const seen = await fetchPath(getHarness(), '/favicon.ico')
     expect(seen.status).toBe(200)
     expect(seen.headers).toMatchObject({
       'content-type': 'image/svg+xml',
@@ -131,7 +131,7 @@ describe('addresses that are not there', () => {
     '/accents/',
     '/embed.js/x',
   ])('%s - 404 that nobody stores', async (path) => {
-    const seen = await visit(getHarness(), path)
+    const seen = await fetchPath(getHarness(), path)
     expect([seen.status, seen.headers['cache-control']]).toEqual([404, 'no-store'])
   })
 

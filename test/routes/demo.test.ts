@@ -1,7 +1,7 @@
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
 import type { Demo } from '../../src/context.ts'
-import { readText, startHarness, visit } from '../app/visit.ts'
+import { readVisibleText, startHarness, fetchPath } from '../app/app-client.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 
@@ -27,13 +27,13 @@ const toShop = (pairs: [string, string][]): string => `/demo/shop?${new URLSearc
 
 /** Names and values of the tracking parameters as the page prints them. */
 async function listPrinted(pairs: [string, string][]): Promise<string[]> {
-  const { text } = await visit(await startDemo(), toShop(pairs))
+  const { text } = await fetchPath(await startDemo(), toShop(pairs))
   return pairs.map(([name]) => name).filter((name) => text.includes(`${name}<`))
 }
 
 describe('pictures', () => {
   test('picture of the sample - a drawing for an hour that may run and load nothing', async () => {
-    const seen = await visit(await startDemo(), '/demo/pictures/lamp.svg')
+    const seen = await fetchPath(await startDemo(), '/demo/pictures/lamp.svg')
     expect([seen.status, seen.text]).toEqual([200, PICTURE])
     expect(seen.headers).toMatchObject({
       'cache-control': 'public, max-age=3600',
@@ -46,7 +46,7 @@ describe('pictures', () => {
   test.each(['/demo/pictures/other.svg', '/demo/pictures/', '/demo/pictures/lamp.svg/x', '/demo'])(
     '%s - 404 that nobody stores',
     async (path) => {
-      const seen = await visit(await startDemo(), path)
+      const seen = await fetchPath(await startDemo(), path)
       expect([seen.status, seen.headers['cache-control']]).toEqual([404, 'no-store'])
     },
   )
@@ -59,15 +59,15 @@ describe('pictures', () => {
 
 describe('shop', () => {
   test('listing - shop, title as text, and its price in English', async () => {
-    const seen = await visit(await startDemo(), toShop([['url', PAGE_URL]]))
-    expect(readText(seen.text)).toContain('Kopje')
-    expect(readText(seen.text)).toContain('Lamp <b>bright</b>')
-    expect(readText(seen.text)).toContain('€1,049.50')
+    const seen = await fetchPath(await startDemo(), toShop([['url', PAGE_URL]]))
+    expect(readVisibleText(seen.text)).toContain('Kopje')
+    expect(readVisibleText(seen.text)).toContain('Lamp <b>bright</b>')
+    expect(readVisibleText(seen.text)).toContain('€1,049.50')
     expect(seen.text).not.toContain('<b>')
   })
 
   test('page - stored, indexed and framed by nobody', async () => {
-    const { headers } = await visit(await startDemo(), '/demo/shop')
+    const { headers } = await fetchPath(await startDemo(), '/demo/shop')
     expect(headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
@@ -88,7 +88,9 @@ describe('shop', () => {
       ],
     ],
   ] as [string, [string, string][]][])('%s - nothing is listed', async (_case, pairs) => {
-    expect(readText((await visit(await startDemo(), toShop(pairs))).text)).toContain('Nothing is listed here')
+    expect(readVisibleText((await fetchPath(await startDemo(), toShop(pairs))).text)).toContain(
+      'Nothing is listed here',
+    )
   })
 
   test('twenty parameters - are printed; the twenty-first - is not', async () => {
@@ -97,22 +99,22 @@ describe('shop', () => {
   })
 
   test('name and value of 300 characters - are printed whole; longer ones - are cut there', async () => {
-    const { text } = await visit(
+    const { text } = await fetchPath(
       await startDemo(),
       toShop([
         ['n'.repeat(300), 'v'.repeat(300)],
         ['m'.repeat(301), 'w'.repeat(301)],
       ]),
     )
-    const runs = [...readText(text).matchAll(/([nvmw])\1{50,}/g)].map(
+    const runs = [...readVisibleText(text).matchAll(/([nvmw])\1{50,}/g)].map(
       ([run, letter]) => `${letter} ${run.length}`,
     )
     expect(runs.toSorted()).toEqual(['m 300', 'n 300', 'v 300', 'w 300'])
   })
 
   test('parameters - in the order in which they arrived, repeated ones too', async () => {
-    const { text } = await visit(await startDemo(), '/demo/shop?zz=11&aa=22&zz=33')
-    expect(readText(text)).toMatch(/zz\D*11\D*aa\D*22\D*zz\D*33/)
+    const { text } = await fetchPath(await startDemo(), '/demo/shop?zz=11&aa=22&zz=33')
+    expect(readVisibleText(text)).toMatch(/zz\D*11\D*aa\D*22\D*zz\D*33/)
   })
 })
 
@@ -120,6 +122,6 @@ describe('without the embedded catalog', () => {
   test('both addresses - are not there', async () => {
     const harness = await startHarness()
     for (const path of ['/demo/pictures/lamp.svg', toShop([['url', PAGE_URL]])])
-      expect((await visit(harness, path)).status).toBe(404)
+      expect((await fetchPath(harness, path)).status).toBe(404)
   })
 })

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createErrorHandler } from '../../src/routes/failures.ts'
-import { startHarness } from '../app/visit.ts'
+import { startHarness } from '../app/app-client.ts'
 
 test('error after the headers were sent - one log line, nothing past it, and the connection ends', async () => {
   const harness = await startHarness()

@@ -9,22 +9,22 @@ import {
   UnknownAddressError,
   UnknownChannelError,
 } from '../../src/errors.ts'
-import { type FailureSurface, toFailureForm, toKnownError } from '../../src/routes/failures.ts'
+import { type FailureSurface, toFailureResponse, normalizeError } from '../../src/routes/failures.ts'
 
 const SURFACES: readonly FailureSurface[] = ['fragment', 'embed', 'page']
 
 /** status, form, state and whether caches may keep it: for fragment and embed, then for a page of our own. */
 const ROWS: readonly (readonly [error: unknown, article: string, page: string])[] = [
   [new InvalidGtinError('x'), '200 empty invalid kept', '200 empty invalid kept'],
-  [new BadOptionError('theme', 'x'), '400 mistake invalid', '400 mistake invalid'],
-  [new UnknownChannelError('x'), '404 mistake invalid', '404 mistake invalid'],
-  [new UnknownAddressError('x'), '404 mistake invalid', '404 mistake invalid'],
-  [new UnavailableError('x'), '200 empty unavailable', '503 mistake unavailable'],
-  [new CatalogDeadlineError('x'), '200 empty unavailable', '500 mistake unavailable'],
-  [new CatalogKeyRefusedError('x'), '200 empty unavailable', '500 mistake unavailable'],
-  [new StoreError('x'), '200 empty unavailable', '503 mistake unavailable'],
-  [new Error('a bug'), '200 empty unavailable', '500 mistake unavailable'],
-  ['no error at all', '200 empty unavailable', '500 mistake unavailable'],
+  [new BadOptionError('theme', 'x'), '400 message invalid', '400 message invalid'],
+  [new UnknownChannelError('x'), '404 message invalid', '404 message invalid'],
+  [new UnknownAddressError('x'), '404 message invalid', '404 message invalid'],
+  [new UnavailableError('x'), '200 empty unavailable', '503 message unavailable'],
+  [new CatalogDeadlineError('x'), '200 empty unavailable', '500 message unavailable'],
+  [new CatalogKeyRefusedError('x'), '200 empty unavailable', '500 message unavailable'],
+  [new StoreError('x'), '200 empty unavailable', '503 message unavailable'],
+  [new Error('a bug'), '200 empty unavailable', '500 message unavailable'],
+  ['no error at all', '200 empty unavailable', '500 message unavailable'],
 ]
 
 describe('form of a failure', () => {
@@ -34,8 +34,8 @@ describe('form of a failure', () => {
 
   test.each(cells)('%s at %s - %s', (...cell) => {
     const [, surface, expected, error] = cell
-    const { status, form, state, isCacheable, message } = toFailureForm(error, surface)
-    expect(`${status} ${form} ${state}${isCacheable ? ' kept' : ''}`).toBe(expected)
+    const { status, body, state, isCacheable, message } = toFailureResponse(error, surface)
+    expect(`${status} ${body} ${state}${isCacheable ? ' kept' : ''}`).toBe(expected)
     expect(message ?? '').not.toContain('bug')
   })
 })
@@ -44,12 +44,12 @@ describe('malformed percent-encoding', () => {
   const malformed = Object.assign(new Error('x'), { status: 400 })
 
   test('in the place of a GTIN - is a GTIN that is none; elsewhere - an unknown address', () => {
-    expect(toKnownError(malformed, '/a/where-to-buy/%')).toBeInstanceOf(InvalidGtinError)
-    expect(toKnownError(new URIError('x'), '/a/deals/%')).toBeInstanceOf(UnknownAddressError)
+    expect(normalizeError(malformed, '/a/where-to-buy/%')).toBeInstanceOf(InvalidGtinError)
+    expect(normalizeError(new URIError('x'), '/a/deals/%')).toBeInstanceOf(UnknownAddressError)
   })
 
   test('any other error - stays itself', () => {
     const error = new StoreError('x')
-    expect(toKnownError(error, '/a/where-to-buy/1')).toBe(error)
+    expect(normalizeError(error, '/a/where-to-buy/1')).toBe(error)
   })
 })

@@ -1,6 +1,6 @@
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
-import { startHarness } from '../app/visit.ts'
+import { startHarness } from '../app/app-client.ts'
 
 const SETTINGS = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
 const ADMIN = ['admin', 'correct-horse'] as const

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
-import { BOX, BOX_EMBED, GRID, startHarness, startStocked, visit } from '../app/visit.ts'
+import { BOX, BOX_EMBED, GRID, startHarness, startStockedHarness, fetchPath } from '../app/app-client.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 
 const FAILING = (harness: Harness): void => {
-  harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
+  harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
 }
 
 const ADMIN = { Authorization: `Basic ${Buffer.from('admin:p').toString('base64')}` }
@@ -20,7 +20,7 @@ async function readReadiness(
   harness: Pick<Harness, 'app'>,
   headers: Record<string, string> = {},
 ): Promise<unknown> {
-  const seen = await visit(harness, '/readyz', headers)
+  const seen = await fetchPath(harness, '/readyz', headers)
   return { status: seen.status, cache: seen.headers['cache-control'], ...(JSON.parse(seen.text) as object) }
 }
 
@@ -30,13 +30,13 @@ describe('/healthz', () => {
   test('stopping, store broken - still alive', async () => {
     const { context } = await startHarness()
     const app = createApp({ ...context, store: { ...context.store, ping: failPing } }, () => true)
-    const seen = await visit({ app }, '/healthz')
+    const seen = await fetchPath({ app }, '/healthz')
     expect([seen.status, seen.text]).toEqual([200, '{"status":"ok"}'])
   })
 
   test('asked often - calls neither catalog nor store', async () => {
     const harness = await startHarness()
-    await visit(harness, '/healthz')
+    await fetchPath(harness, '/healthz')
     expect(harness.catalog.calls).toEqual([])
   })
 })
@@ -73,7 +73,7 @@ describe('/readyz', () => {
   })
 
   test('list without channels on a server that has some - ready, and the detail says since when', async () => {
-    const harness = await startStocked(undefined, WITH_PASSWORD)
+    const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     harness.catalog.channels = []
     harness.clock.advance(HOUR_MS)
     await harness.context.walks.runNow()
@@ -93,7 +93,7 @@ describe('/readyz', () => {
   })
 
   test('stopping - not ready although everything is there', async () => {
-    const { context } = await startStocked()
+    const { context } = await startStockedHarness()
     let isStopping = false
     const app = createApp(context, () => isStopping)
     expect(await readReadiness({ app })).toMatchObject({ status: 200, ready: true })
@@ -107,7 +107,7 @@ describe('/readyz', () => {
   })
 
   test('store that cannot be read - not ready although channels are in memory, and ready when it can', async () => {
-    const { context, clock } = await startStocked()
+    const { context, clock } = await startStockedHarness()
     await context.channels.listChannels()
     let isBroken = true
     const ping = (): Promise<void> => (isBroken ? Promise.reject(new StoreError('x')) : Promise.resolve())
@@ -132,7 +132,7 @@ describe('/readyz, its detail', () => {
   const NOTHING = { walk: 0, refresh: 0, lookup: 0 }
 
   test('walked, no limit known - store, catalog, calls and the copy', async () => {
-    const harness = await startStocked(undefined, WITH_PASSWORD)
+    const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     harness.clock.advance(90 * SECOND_MS + 400)
     expect(await readReadiness(harness, ADMIN)).toMatchObject({
       detail: {
@@ -151,7 +151,7 @@ describe('/readyz, its detail', () => {
 
   test('limit set - what is left of it', async () => {
     const settings = { ...WITH_PASSWORD.settings, VITRINE_CATALOG_DAILY_LIMIT: '100' }
-    expect(await readReadiness(await startStocked(undefined, { settings }), ADMIN)).toMatchObject({
+    expect(await readReadiness(await startStockedHarness(undefined, { settings }), ADMIN)).toMatchObject({
       detail: {
         quota: { dailyLimit: 100, isLearned: false, callsLeft: { walk: 48, refresh: 40, lookup: 10 } },
       },
@@ -159,7 +159,7 @@ describe('/readyz, its detail', () => {
   })
 
   test('limit learned the day before - says so', async () => {
-    const harness = await startStocked(undefined, WITH_PASSWORD)
+    const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     const nowMs = harness.clock.nowMs()
     await harness.context.store.updateQuota(nowMs, (state) => ({
       ...state,
@@ -172,8 +172,8 @@ describe('/readyz, its detail', () => {
   })
 
   test('429 - until when nothing is called; afterwards nothing is said', async () => {
-    const harness = await startStocked(undefined, WITH_PASSWORD)
-    await harness.context.gate.pauseUntil(harness.clock.nowMs() + MINUTE_MS)
+    const harness = await startStockedHarness(undefined, WITH_PASSWORD)
+    await harness.context.callPolicy.pauseUntil(harness.clock.nowMs() + MINUTE_MS)
     const limitedUntil = '2026-11-21T12:01:00.000Z'
     expect(await readReadiness(harness, ADMIN)).toMatchObject({
       ready: true,
@@ -185,8 +185,8 @@ describe('/readyz, its detail', () => {
 
   test('key refused - until when nothing is called, and no key', async () => {
     const harness = await startHarness({ ...WITH_PASSWORD, key: 'refused-key-of-the-test' })
-    await visit(harness, BOX)
-    const seen = await visit(harness, '/readyz', ADMIN)
+    await fetchPath(harness, BOX)
+    const seen = await fetchPath(harness, '/readyz', ADMIN)
     expect(JSON.parse(seen.text)).toMatchObject({
       detail: {
         catalog: { keyRefusedUntil: '2026-11-21T12:00:05.000Z' },
@@ -197,7 +197,7 @@ describe('/readyz, its detail', () => {
   })
 
   test('store failing - its last failure in the words of the database, and no copies', async () => {
-    const harness = await startStocked(undefined, WITH_PASSWORD)
+    const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     const { context } = harness
     await context.store.close()
     expect(await readReadiness(harness, ADMIN)).toMatchObject({
@@ -248,8 +248,11 @@ describe('/readyz, its detail', () => {
 })
 
 /** Keys of the body, and the status. */
-async function look(harness: Pick<Harness, 'app'>, headers: Record<string, string> = {}): Promise<unknown> {
-  const seen = await visit(harness, '/readyz', headers)
+async function readStatus(
+  harness: Pick<Harness, 'app'>,
+  headers: Record<string, string> = {},
+): Promise<unknown> {
+  const seen = await fetchPath(harness, '/readyz', headers)
   expect(seen.headers['www-authenticate']).toBeUndefined()
   return [seen.status, ...Object.keys(JSON.parse(seen.text) as object)]
 }
@@ -259,43 +262,43 @@ describe('/readyz, who sees its detail', () => {
   const WHOLE = [...PUBLIC, 'detail']
 
   test('with a password - whoever knows it; everybody else gets the same status without it', async () => {
-    const harness = await startStocked(undefined, WITH_PASSWORD)
-    expect(await look(harness, ADMIN)).toEqual(WHOLE)
+    const harness = await startStockedHarness(undefined, WITH_PASSWORD)
+    expect(await readStatus(harness, ADMIN)).toEqual(WHOLE)
     for (const headers of [{}, WRONG, { Authorization: 'Basic' }, { Authorization: 'Bearer p' }])
-      expect(await look(harness, headers)).toEqual(PUBLIC)
+      expect(await readStatus(harness, headers)).toEqual(PUBLIC)
   })
 
   test('without a password, real catalog - nobody', async () => {
-    const harness = await startStocked()
-    for (const headers of [{}, ADMIN]) expect(await look(harness, headers)).toEqual(PUBLIC)
+    const harness = await startStockedHarness()
+    for (const headers of [{}, ADMIN]) expect(await readStatus(harness, headers)).toEqual(PUBLIC)
   })
 
   test('without a password, local demonstration - this machine, and nobody through a proxy', async () => {
-    const { context } = await startStocked()
+    const { context } = await startStockedHarness()
     const app = createApp({ ...context, config: { ...context.config, catalog: { kind: 'embedded' } } })
-    expect(await look({ app })).toEqual(WHOLE)
-    expect(await look({ app }, { 'X-Forwarded-For': '192.0.2.1' })).toEqual(PUBLIC)
-    expect(await look({ app }, { Host: 'evil.example' })).toEqual(PUBLIC)
+    expect(await readStatus({ app })).toEqual(WHOLE)
+    expect(await readStatus({ app }, { 'X-Forwarded-For': '192.0.2.1' })).toEqual(PUBLIC)
+    expect(await readStatus({ app }, { Host: 'evil.example' })).toEqual(PUBLIC)
   })
 
   test('wrong passwords - count, lock the detail too, and never cost a probe its status', async () => {
-    const harness = await startStocked(undefined, WITH_PASSWORD)
-    for (let tries = 0; tries < 10; tries += 1) expect(await look(harness, WRONG)).toEqual(PUBLIC)
-    expect((await visit(harness, '/metrics', ADMIN)).status).toBe(429)
-    for (const headers of [{}, WRONG, ADMIN]) expect(await look(harness, headers)).toEqual(PUBLIC)
+    const harness = await startStockedHarness(undefined, WITH_PASSWORD)
+    for (let tries = 0; tries < 10; tries += 1) expect(await readStatus(harness, WRONG)).toEqual(PUBLIC)
+    expect((await fetchPath(harness, '/metrics', ADMIN)).status).toBe(429)
+    for (const headers of [{}, WRONG, ADMIN]) expect(await readStatus(harness, headers)).toEqual(PUBLIC)
   })
 
   test('not ready, stopping - the reason for everybody', async () => {
-    const { context } = await startStocked(undefined, WITH_PASSWORD)
+    const { context } = await startStockedHarness(undefined, WITH_PASSWORD)
     const broken = createApp({ ...context, store: { ...context.store, ping: failPing } })
     for (const app of [broken, createApp(context, () => true)])
-      expect(await look({ app })).toEqual([503, 'ready', 'reason'])
+      expect(await readStatus({ app })).toEqual([503, 'ready', 'reason'])
   })
 })
 
 describe('/readyz, asked often', () => {
   test('within a second - the store is asked once, and what it says then is told', async () => {
-    const { context, clock } = await startStocked()
+    const { context, clock } = await startStockedHarness()
     await context.channels.listChannels()
     let pings = 0
     let isBroken = false
@@ -304,13 +307,13 @@ describe('/readyz, asked often', () => {
       return isBroken ? failPing() : Promise.resolve()
     }
     const app = createApp({ ...context, store: { ...context.store, ping } })
-    await Promise.all(Array.from({ length: 20 }, () => visit({ app }, '/readyz')))
+    await Promise.all(Array.from({ length: 20 }, () => fetchPath({ app }, '/readyz')))
     isBroken = true
     clock.advance(SECOND_MS - 1)
-    expect((await visit({ app }, '/readyz')).status).toBe(200)
+    expect((await fetchPath({ app }, '/readyz')).status).toBe(200)
     expect(pings).toBe(1)
     clock.advance(1)
-    expect((await visit({ app }, '/readyz')).status).toBe(503)
+    expect((await fetchPath({ app }, '/readyz')).status).toBe(503)
     expect(pings).toBe(2)
   })
 })
@@ -320,9 +323,9 @@ describe('/metrics', () => {
   const headers = { Authorization: `Basic ${Buffer.from('admin:p').toString('base64')}` }
 
   test('answers - are counted one by one, and the page is stored by nobody', async () => {
-    const harness = await startStocked(undefined, { settings })
-    for (const path of [BOX, BOX, `${BOX}?limit=0`, '/nothing']) await visit(harness, path)
-    const seen = await visit(harness, '/metrics', headers)
+    const harness = await startStockedHarness(undefined, { settings })
+    for (const path of [BOX, BOX, `${BOX}?limit=0`, '/nothing']) await fetchPath(harness, path)
+    const seen = await fetchPath(harness, '/metrics', headers)
     expect(seen.headers['cache-control']).toBe('no-store')
     const counts = seen.text.split('\n').filter((line) => line.startsWith('vitrine_http_responses_total'))
     expect(counts.toSorted()).toEqual([
@@ -334,20 +337,22 @@ describe('/metrics', () => {
 
   test('health - is not counted as an answer', async () => {
     const harness = await startHarness({ settings })
-    await visit(harness, '/healthz')
-    await visit(harness, '/readyz')
-    expect((await visit(harness, '/metrics', headers)).text).not.toMatch(/^vitrine_http_responses_total\{/m)
+    await fetchPath(harness, '/healthz')
+    await fetchPath(harness, '/readyz')
+    expect((await fetchPath(harness, '/metrics', headers)).text).not.toMatch(
+      /^vitrine_http_responses_total\{/m,
+    )
   })
 
   /** Names and labels of our own series. */
   async function listSeries(harness: Harness): Promise<string[]> {
-    const { text } = await visit(harness, '/metrics', headers)
+    const { text } = await fetchPath(harness, '/metrics', headers)
     const lines = text.split('\n').filter((line) => line.startsWith('vitrine_'))
     return lines.map((line) => line.slice(0, line.lastIndexOf(' '))).toSorted()
   }
 
   test('two hundred made-up addresses, GTINs, channels and options - make no new series', async () => {
-    const harness = await startStocked(undefined, { settings })
+    const harness = await startStockedHarness(undefined, { settings })
     const visitAll = async (index: number): Promise<void> => {
       const channel = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
       const gtin = toGtin(500_000 + index)
@@ -363,7 +368,7 @@ describe('/metrics', () => {
         `${BOX_EMBED}?limit=${index}x`,
         `/accents/${String(index).padStart(6, '0')}.css`,
       ])
-        await visit(harness, path)
+        await fetchPath(harness, path)
     }
     await visitAll(0)
     const before = await listSeries(harness)
@@ -374,12 +379,12 @@ describe('/metrics', () => {
   })
 
   test('state - calls, copy and caches as they are when the page is read', async () => {
-    const harness = await startStocked(undefined, {
+    const harness = await startStockedHarness(undefined, {
       settings: { ...settings, VITRINE_CATALOG_DAILY_LIMIT: '100' },
     })
-    await visit(harness, BOX)
+    await fetchPath(harness, BOX)
     harness.clock.advance(MINUTE_MS)
-    const { text } = await visit(harness, '/metrics', headers)
+    const { text } = await fetchPath(harness, '/metrics', headers)
     for (const line of [
       'vitrine_store_up 1',
       'vitrine_catalog_calls_today{share="walk"} 2',

@@ -5,7 +5,7 @@ import { BadOptionError, CatalogDeadlineError } from '../../src/errors.ts'
 import type { LogLevel } from '../../src/config/settings.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { logFailure } from '../../src/routes/request-log.ts'
-import { BOX, BOX_EMBED, GRID, startHarness, startStocked, visit } from '../app/visit.ts'
+import { BOX, BOX_EMBED, GRID, startHarness, startStockedHarness, fetchPath } from '../app/app-client.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 
@@ -36,8 +36,8 @@ function toExchange(path: string, socket: object = {}, isDestroyed = false): Exc
   }
 }
 
-async function countAnswers({ context }: Harness): Promise<string[]> {
-  const { text } = await context.metrics.print()
+async function countResponses({ context }: Harness): Promise<string[]> {
+  const { text } = await context.metrics.render()
   return text.split('\n').filter((line) => line.startsWith('vitrine_http_responses_total'))
 }
 
@@ -93,19 +93,19 @@ describe('failure of an answer', () => {
       const harness = await startHarness()
       logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
       expect(listLines(harness)).toHaveLength(1)
-      expect(await countAnswers(harness)).toHaveLength(1)
+      expect(await countResponses(harness)).toHaveLength(1)
     },
   )
 
   test('several - are counted by surface and state, never as from a cache', async () => {
     const harness = await startHarness()
     const error = new BadOptionError('limit', 'a number')
-    const note = (surface: string, state: string): void =>
+    const recordCall = (surface: string, state: string): void =>
       logFailure(harness.context, { error, surface, state, ...toExchange('/') })
-    note('fragment', 'invalid')
-    note('fragment', 'invalid')
-    note('embed', 'unavailable')
-    expect(await countAnswers(harness)).toEqual([
+    recordCall('fragment', 'invalid')
+    recordCall('fragment', 'invalid')
+    recordCall('embed', 'unavailable')
+    expect(await countResponses(harness)).toEqual([
       'vitrine_http_responses_total{surface="fragment",state="invalid",cache="none"} 2',
       'vitrine_http_responses_total{surface="embed",state="unavailable",cache="none"} 1',
     ])
@@ -114,7 +114,7 @@ describe('failure of an answer', () => {
   test('request with a secret in its query - the path alone is logged', async () => {
     const harness = await startHarness()
     for (const path of [`${BOX}?limit=0&token=secret-7f3a`, '/nothing?token=secret-7f3a'])
-      await visit(harness, path)
+      await fetchPath(harness, path)
     expect(listLines(harness).map(({ surface }) => surface)).toEqual(['fragment', 'page'])
     expect(harness.logs()).not.toContain('secret-7f3a')
   })
@@ -123,8 +123,8 @@ describe('failure of an answer', () => {
 /** Every call is answered by the catalog with a 500, after so long. */
 function failCalls({ catalog, clock }: Harness, afterMs = 0): void {
   catalog.fault = {
-    matches: /./,
-    does: (_request, response) => {
+    pathPattern: /./,
+    respond: (_request, response) => {
       clock.advance(afterMs)
       sendJson(response, 500, {})
     },
@@ -136,13 +136,13 @@ describe('line about an answer', () => {
     const harness = await startHarness()
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     harness.catalog.fault = {
-      matches: /\/products\//,
-      does: (_request, response) => {
+      pathPattern: /\/products\//,
+      respond: (_request, response) => {
         harness.clock.advance(120)
         sendJson(response, 200, makeWireProduct())
       },
     }
-    await visit(harness, `${BOX}?limit=3&token=secret-7f3a`)
+    await fetchPath(harness, `${BOX}?limit=3&token=secret-7f3a`)
     const lines = listLines(harness)
     expect(lines).toEqual([
       {
@@ -165,10 +165,10 @@ describe('line about an answer', () => {
   ])(
     '%s from a copy that is an hour past stale, calls failing - rescued: info',
     async (...[, path, surface]) => {
-      const harness = await startStocked()
+      const harness = await startStockedHarness()
       harness.clock.advance(2 * HOUR_MS)
       failCalls(harness)
-      await visit(harness, path)
+      await fetchPath(harness, path)
       expect(listLines(harness)).toMatchObject([
         { level: INFO, surface, state: 'shown', cache: 'rescued', path },
       ])
@@ -176,22 +176,22 @@ describe('line about an answer', () => {
   )
 
   test('stale - debug: it is refreshed behind', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     harness.clock.advance(10 * MINUTE_MS)
-    await visit(harness, BOX)
+    await fetchPath(harness, BOX)
     expect(listLines(harness)).toMatchObject([{ level: DEBUG, cache: 'stale', state: 'shown' }])
   })
 
   test('warm - none, however often', async () => {
-    const harness = await startStocked()
-    for (const path of [BOX, BOX, BOX_EMBED, GRID, `${BOX}?theme=dark`]) await visit(harness, path)
+    const harness = await startStockedHarness()
+    for (const path of [BOX, BOX, BOX_EMBED, GRID, `${BOX}?theme=dark`]) await fetchPath(harness, path)
     expect(listLines(harness)).toEqual([])
   })
 
   test('nothing to show - a warning with the code and how long it took', async () => {
     const harness = await startHarness()
     failCalls(harness, 70)
-    await visit(harness, BOX)
+    await fetchPath(harness, BOX)
     expect(listLines(harness)).toMatchObject([
       { level: WARN, surface: 'fragment', state: 'unavailable', cache: 'none', durationMs: 70, path: BOX },
     ])
@@ -207,16 +207,16 @@ describe('line about an answer', () => {
     const logger = createLogger({ level, stream: { write: (line) => void lines.push(line) } })
     const harness = await startHarness({ over: { logger } })
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
-    await visit(harness, BOX)
+    await fetchPath(harness, BOX)
     harness.clock.advance(10 * MINUTE_MS)
-    await visit(harness, BOX)
+    await fetchPath(harness, BOX)
     const caches = lines.map((line) => (JSON.parse(line) as Line)['cache'])
     expect(caches.filter((cache) => cache !== undefined)).toEqual(expected)
   })
 
   test('page of our own - its line is found by the id in the answer', async () => {
     const harness = await startHarness()
-    const seen = [await visit(harness, '/nothing'), await visit(harness, '/nothing')]
+    const seen = [await fetchPath(harness, '/nothing'), await fetchPath(harness, '/nothing')]
     const ids = listLines(harness).map(({ requestId }) => requestId)
     expect(seen.map(({ headers }) => headers['vitrine-request-id'])).toEqual(ids)
     expect(new Set(ids).size).toBe(2)
@@ -234,7 +234,7 @@ describe('line about an answer', () => {
         Cookie: 'session=cookie-of-the-visitor',
         Referer: 'https://magazine.example/page-of-the-visitor',
       }
-      for (const path of [BOX, '/nothing', `${BOX}?limit=0`]) await visit(harness, path, headers)
+      for (const path of [BOX, '/nothing', `${BOX}?limit=0`]) await fetchPath(harness, path, headers)
       expect(listLines(harness)).toHaveLength(3)
       expect(JSON.stringify(listLines(harness))).not.toMatch(/198\.51|127\.0\.0\.1|::ffff|of-the-visitor/)
     },
@@ -244,15 +244,15 @@ describe('line about an answer', () => {
 describe('flood of failing visits', () => {
   test('two hundred in a second - fifty lines, and the next one tells of the others', async () => {
     const harness = await startHarness()
-    for (let index = 0; index < 200; index += 1) await visit(harness, `/nothing/${index}`)
+    for (let index = 0; index < 200; index += 1) await fetchPath(harness, `/nothing/${index}`)
     expect(listLines(harness)).toHaveLength(50)
     expect(listLines(harness).some(({ leftOut }) => leftOut !== undefined)).toBe(false)
     harness.clock.advance(SECOND_MS)
-    await visit(harness, '/nothing/more')
-    await visit(harness, '/nothing/again')
+    await fetchPath(harness, '/nothing/more')
+    await fetchPath(harness, '/nothing/again')
     expect(listLines(harness).slice(50)).toMatchObject([{ path: '/nothing/more', leftOut: 150 }, {}])
     expect(listLines(harness).at(-1)).not.toHaveProperty('leftOut')
-    expect(await countAnswers(harness)).toEqual([
+    expect(await countResponses(harness)).toEqual([
       'vitrine_http_responses_total{surface="page",state="invalid",cache="none"} 202',
     ])
   })
@@ -261,17 +261,17 @@ describe('flood of failing visits', () => {
     const lines: string[] = []
     const logger = createLogger({ level: 'warn', stream: { write: (line) => void lines.push(line) } })
     const harness = await startHarness({ over: { logger } })
-    for (let index = 0; index < 60; index += 1) await visit(harness, '/nothing')
+    for (let index = 0; index < 60; index += 1) await fetchPath(harness, '/nothing')
     expect(lines).toEqual([])
     failCalls(harness)
-    await visit(harness, BOX)
+    await fetchPath(harness, BOX)
     const surfaces = lines.map((line) => (JSON.parse(line) as Line)['surface'])
     expect(surfaces.filter((surface) => surface !== undefined)).toEqual(['fragment'])
   })
 
   test('errors that are bugs - are written beside a flood of others', async () => {
     const harness = await startHarness()
-    for (let index = 0; index < 60; index += 1) await visit(harness, '/nothing')
+    for (let index = 0; index < 60; index += 1) await fetchPath(harness, '/nothing')
     const error = new TypeError('a bug')
     logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/') })
     expect(listLines(harness).at(-1)).toMatchObject({ level: ERROR, err: { message: 'a bug' } })
@@ -280,8 +280,8 @@ describe('flood of failing visits', () => {
   test('fetched and failing answers - share the budget', async () => {
     const harness = await startHarness()
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
-    for (let index = 0; index < 50; index += 1) await visit(harness, '/nothing')
-    await visit(harness, BOX)
+    for (let index = 0; index < 50; index += 1) await fetchPath(harness, '/nothing')
+    await fetchPath(harness, BOX)
     expect(listLines(harness)).toHaveLength(50)
   })
 })

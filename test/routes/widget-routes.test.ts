@@ -1,5 +1,13 @@
 import { describe, expect, test, vi } from 'vitest'
-import { BOX, BOX_EMBED, GRID, GTIN, startHarness, startStocked, visit } from '../app/visit.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GRID,
+  GTIN,
+  startHarness,
+  startStockedHarness,
+  fetchPath,
+} from '../app/app-client.ts'
 import { sendJson } from '../helpers/fake-catalog.ts'
 
 /** The headers that tell the state of a widget. */
@@ -9,28 +17,30 @@ const pick = (headers: Readonly<Record<string, string | undefined>>): (string | 
 
 describe('headers of a widget', () => {
   test('box and grid that are shown: state, lifetime and no reason', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     harness.clock.advance(200_000)
     for (const status of ['vitrine; hit', 'vitrine; hit'])
-      expect(pick((await visit(harness, BOX)).headers)).toEqual([
+      expect(pick((await fetchPath(harness, BOX)).headers)).toEqual([
         'public, max-age=100, stale-while-revalidate=600, stale-if-error=86200',
         'shown',
         undefined,
         undefined,
         status,
       ])
-    expect((await visit(harness, GRID)).headers['cache-control']).toBe(
+    expect((await fetchPath(harness, GRID)).headers['cache-control']).toBe(
       'public, max-age=300, stale-while-revalidate=600, stale-if-error=86200',
     )
   })
 
   test('a hidden box says why, and no price in it cuts what caches may do', async () => {
-    const harness = await startStocked(undefined, { settings: { VITRINE_PRICE_MAX_AGE_SECONDS: '500' } })
-    expect((await visit(harness, BOX)).headers['cache-control']).toBe(
+    const harness = await startStockedHarness(undefined, {
+      settings: { VITRINE_PRICE_MAX_AGE_SECONDS: '500' },
+    })
+    expect((await fetchPath(harness, BOX)).headers['cache-control']).toBe(
       'public, max-age=300, stale-while-revalidate=500, stale-if-error=500',
     )
     for (const status of ['vitrine; hit', 'vitrine; hit'])
-      expect(pick((await visit(harness, `${BOX}?merchant=nobody`)).headers)).toEqual([
+      expect(pick((await fetchPath(harness, `${BOX}?merchant=nobody`)).headers)).toEqual([
         'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400',
         'hidden',
         'The option merchant=nobody hides the only offer of this product. Its shops: Kopje.',
@@ -40,7 +50,7 @@ describe('headers of a widget', () => {
   })
 
   test('an invalid GTIN is cacheable like a box, and named', async () => {
-    const { headers } = await visit(await startHarness(), BOX.replace(GTIN, 'x'))
+    const { headers } = await fetchPath(await startHarness(), BOX.replace(GTIN, 'x'))
     expect(pick(headers)).toEqual([
       'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400',
       'invalid',
@@ -52,8 +62,8 @@ describe('headers of a widget', () => {
 
   test('an unavailable box may not be stored, and tells nothing', async () => {
     const harness = await startHarness()
-    harness.catalog.fault = { matches: /./, does: (_call, response) => sendJson(response, 500, {}) }
-    expect(pick((await visit(harness, BOX)).headers)).toEqual([
+    harness.catalog.fault = { pathPattern: /./, respond: (_call, response) => sendJson(response, 500, {}) }
+    expect(pick((await fetchPath(harness, BOX)).headers)).toEqual([
       'no-store',
       'unavailable',
       undefined,
@@ -65,25 +75,25 @@ describe('headers of a widget', () => {
 
 describe('visitors of one widget', () => {
   test.each([BOX, BOX_EMBED])('%s at once: one rendering, and each visitor is counted', async (path) => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const render = vi.spyOn(harness.context.renderer, 'renderBox')
-    const seen = await Promise.all([1, 2, 3].map(() => visit(harness, path)))
+    const seen = await Promise.all([1, 2, 3].map(() => fetchPath(harness, path)))
     expect(new Set(seen.map(({ text }) => text)).size).toBe(1)
     expect(render).toHaveBeenCalledTimes(1)
-    expect((await harness.context.metrics.print()).text).toMatch(
+    expect((await harness.context.metrics.render()).text).toMatch(
       /vitrine_http_responses_total\{surface="\w+ where-to-buy",state="shown",cache="hit"\} 3/,
     )
   })
 
   test('a rendering that fails fails for its visitors alone, and nothing of it is cached', async () => {
-    const { headers } = await visit(await startStocked(), BOX_EMBED)
-    const harness = await startStocked()
+    const { headers } = await fetchPath(await startStockedHarness(), BOX_EMBED)
+    const harness = await startStockedHarness()
     vi.spyOn(harness.context.renderer, 'renderEmbed').mockImplementationOnce(() => {
       throw new TypeError('a bug')
     })
-    const known = await visit(harness, BOX_EMBED, { 'If-None-Match': headers['etag'] ?? '' })
-    const failed = await visit(harness, BOX_EMBED)
-    const next = await visit(harness, BOX_EMBED)
+    const known = await fetchPath(harness, BOX_EMBED, { 'If-None-Match': headers['etag'] ?? '' })
+    const failed = await fetchPath(harness, BOX_EMBED)
+    const next = await fetchPath(harness, BOX_EMBED)
     expect([known.status, failed.headers['cache-control'], next.headers['vitrine-state']]).toEqual([
       304,
       'no-store',
@@ -93,12 +103,12 @@ describe('visitors of one widget', () => {
 })
 
 test('a box of the same data keeps its body when it is no longer fresh', async () => {
-  const harness = await startStocked()
+  const harness = await startStockedHarness()
   const render = vi.spyOn(harness.context.renderer, 'renderBox')
-  const first = await visit(harness, BOX)
-  harness.catalog.fault = { matches: /./, does: (_call, response) => sendJson(response, 500, {}) }
+  const first = await fetchPath(harness, BOX)
+  harness.catalog.fault = { pathPattern: /./, respond: (_call, response) => sendJson(response, 500, {}) }
   harness.clock.advance(400_000)
-  const stale = await visit(harness, BOX)
+  const stale = await fetchPath(harness, BOX)
   expect([stale.headers['cache-status'], stale.text]).toEqual([
     'vitrine; fwd=stale; detail=stale',
     first.text,
@@ -107,9 +117,9 @@ test('a box of the same data keeps its body when it is no longer fresh', async (
 })
 
 test('each stale box is logged for those who look for it', async () => {
-  const harness = await startStocked()
-  harness.catalog.fault = { matches: /./, does: (_call, response) => sendJson(response, 500, {}) }
+  const harness = await startStockedHarness()
+  harness.catalog.fault = { pathPattern: /./, respond: (_call, response) => sendJson(response, 500, {}) }
   harness.clock.advance(400_000)
-  for (let visits = 0; visits < 3; visits += 1) await visit(harness, GRID)
+  for (let visits = 0; visits < 3; visits += 1) await fetchPath(harness, GRID)
   expect(harness.logs().split('"cache":"stale"').length - 1).toBe(3)
 })

@@ -1,12 +1,12 @@
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { describeCopy } from './conformance/copy.ts'
-import { makePlace } from './conformance/sql-place.ts'
+import { makeCopyFixture } from './conformance/sql-fixture.ts'
 
 describeCopy({
   name: 'SQLite file',
   async start() {
     const { path, remove } = await makeCopyFile()
-    return makePlace({ address: { kind: 'sqlite', path }, isShared: true }, remove)
+    return makeCopyFixture({ address: { kind: 'sqlite', path }, isShared: true }, remove)
   },
 })
 
@@ -14,6 +14,8 @@ describeCopy({
   name: 'SQLite in memory',
   start: () =>
     Promise.resolve(
-      makePlace({ address: { kind: 'sqlite', path: ':memory:' }, isShared: false }, () => Promise.resolve()),
+      makeCopyFixture({ address: { kind: 'sqlite', path: ':memory:' }, isShared: false }, () =>
+        Promise.resolve(),
+      ),
     ),
 })

@@ -2,21 +2,24 @@ import { EventEmitter, once } from 'node:events'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
-import { openCopyDatabase } from '../../src/storage/dialects.ts'
+import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
-import { maintainSearchIndex } from '../../src/storage/sqlite-search.ts'
+import { maintainSearchIndex } from '../../src/storage/sqlite-search-index.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
-import { SPOIL_INDEX, damageTables } from './damage.ts'
+import { CORRUPT_INDEX_SQL, runUnsafeStatement } from './corrupt-database.ts'
 import { CHANNEL, begin, makePage, walkAll } from './conformance/subject.ts'
 
 const COUNT = 250
-const DAMAGED = { code: 'VITRINE_STORE_FAILED', cause: { message: expect.stringMatching(/^fts5: corrupt/) } }
+const CORRUPT_INDEX_ERROR = {
+  code: 'VITRINE_STORE_FAILED',
+  cause: { message: expect.stringMatching(/^fts5: corrupt/) },
+}
 
 /** Kinds of damage that SQLite notices: of the list of parts, of the words themselves, and of both. */
-const DAMAGES = [
-  ['list of parts overwritten', SPOIL_INDEX],
+const DAMAGE_CASES = [
+  ['list of parts overwritten', CORRUPT_INDEX_SQL],
   ['list of parts gone', 'delete from product_words_data where id = 10'],
   ['words overwritten', `update product_words_data set block = x'ffffffffffffffffff' where id > 10`],
   ['words gone', 'delete from product_words_data where id > 10'],
@@ -40,7 +43,7 @@ async function openStore(): Promise<SqlStore> {
   return opened
 }
 
-const damage = (statement: string): void => damageTables(path, statement)
+const damage = (statement: string): void => runUnsafeStatement(path, statement)
 
 const makeNamed = (index: number, title: string): Product =>
   makeProduct({ gtin: toGtin(index), title, brand: null, offers: [makeParsedOffer({ oldPrice: '99.00' })] })
@@ -81,7 +84,7 @@ async function expectFilled(): Promise<void> {
 }
 
 describe('damaged index of words', () => {
-  test.each(DAMAGES)(
+  test.each(DAMAGE_CASES)(
     '%s - search - finds, and everything once it is filled again',
     async (_name, statement) => {
       damage(statement)
@@ -92,21 +95,24 @@ describe('damaged index of words', () => {
     },
   )
 
-  test.each(DAMAGES)('%s - look-up of a new product, and a 404 - are stored', async (_name, statement) => {
-    damage(statement)
-    // Damaged words are met by whoever reads them; what is written meets the list of parts.
-    await putNew(900)
-    await putGone(3)
-    expect((await store.findProduct(CHANNEL, toGtin(900)))?.product?.title).toBe('New x900y')
-    expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
-    expect(await search('x900')).toEqual(['New x900y'])
-    expect(await search('x3y')).toEqual([])
-    await expectFilled()
-    expect(await search('x4y')).toEqual(['Lamp x4y'])
-  })
+  test.each(DAMAGE_CASES)(
+    '%s - look-up of a new product, and a 404 - are stored',
+    async (_name, statement) => {
+      damage(statement)
+      // Damaged words are met by whoever reads them; what is written meets the list of parts.
+      await putNew(900)
+      await putGone(3)
+      expect((await store.findProduct(CHANNEL, toGtin(900)))?.product?.title).toBe('New x900y')
+      expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
+      expect(await search('x900')).toEqual(['New x900y'])
+      expect(await search('x3y')).toEqual([])
+      await expectFilled()
+      expect(await search('x4y')).toEqual(['Lamp x4y'])
+    },
+  )
 
   test('list of parts overwritten - a 404 as the first to meet it - is stored', async () => {
-    damage(SPOIL_INDEX)
+    damage(CORRUPT_INDEX_SQL)
     await putGone(3)
     expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
     await expectFilled()
@@ -122,7 +128,7 @@ describe('damaged index of words', () => {
 
   test('walk on a connection of its own - stores its pages, completes, and removes what ended', async () => {
     const walker = await openStore()
-    damage(SPOIL_INDEX)
+    damage(CORRUPT_INDEX_SQL)
     const walk = await begin(walker, 200)
     const products = [...makeLamps(20), makeNamed(700, 'Torch'), makeNamed(701, 'Kettle')]
     await walker.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 200 }))
@@ -137,7 +143,7 @@ describe('damaged index of words', () => {
   test('removal of what ended as the first to meet it - walk completes', async () => {
     const walk = await begin(store, 200)
     await store.applyPage(CHANNEL, makePage(walk, makeLamps(20), { asOfMs: 200 }))
-    damage(SPOIL_INDEX)
+    damage(CORRUPT_INDEX_SQL)
     await store.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
     expect(await store.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 2, productCount: 20 })
     await expectFilled()
@@ -145,7 +151,7 @@ describe('damaged index of words', () => {
   })
 
   test('many at the same time - all are stored, over an index that was made anew once', async () => {
-    damage(SPOIL_INDEX)
+    damage(CORRUPT_INDEX_SQL)
     const puts = Array.from({ length: 20 }, (_, index) => putNew(900 + index))
     const searches = ['x1y', 'x2y', 'x3y'].map((text) => search(text))
     await Promise.all(puts)
@@ -155,12 +161,12 @@ describe('damaged index of words', () => {
   })
 
   test('damaged again at once - is not made anew in a loop, but reported; the next store makes it anew', async () => {
-    damage(SPOIL_INDEX)
+    damage(CORRUPT_INDEX_SQL)
     await putNew(900)
     await expectFilled()
-    damage(SPOIL_INDEX)
-    await expect(putNew(901)).rejects.toMatchObject(DAMAGED)
-    await expect(search('lamp')).rejects.toMatchObject(DAMAGED)
+    damage(CORRUPT_INDEX_SQL)
+    await expect(putNew(901)).rejects.toMatchObject(CORRUPT_INDEX_ERROR)
+    await expect(search('lamp')).rejects.toMatchObject(CORRUPT_INDEX_ERROR)
     expect(await store.findDamage()).toContain('product_words')
     expect((await store.findProduct(CHANNEL, toGtin(900)))?.product?.title).toBe('New x900y')
     await store.close()
@@ -173,7 +179,7 @@ describe('damaged index of words', () => {
     const timeouts = { openingMs: 0, openMs: 0 }
     const serving = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts })
     onTestFinished(() => serving.close())
-    damage(SPOIL_INDEX)
+    damage(CORRUPT_INDEX_SQL)
     const other = openSqlite({ path, role: 'writer' })
     onTestFinished(() => other.close())
     other.prepare('begin immediate').run([])
@@ -186,7 +192,7 @@ describe('damaged index of words', () => {
 })
 
 /** Runs actions over a damaged index at the same time, each failing once; how often the tables of the database changed. */
-async function mendTogether(actions: readonly (() => Promise<void>)[]): Promise<number> {
+async function repairTogether(actions: readonly (() => Promise<void>)[]): Promise<number> {
   const { writer, close } = await openCopyDatabase({ kind: 'sqlite', path })
   const index = maintainSearchIndex(writer)
   const readVersion = async (): Promise<number> =>
@@ -214,22 +220,24 @@ const failOnce = (before: () => Promise<void> = () => Promise.resolve()): (() =>
 
 describe('failures over one damaged index', () => {
   test('two at the same time - it is made anew once', async () => {
-    const alone = await mendTogether([failOnce()])
-    expect(alone).toBeGreaterThan(0)
-    expect(await mendTogether([failOnce(), failOnce()])).toBe(alone)
+    const singleRepairChanges = await repairTogether([failOnce()])
+    expect(singleRepairChanges).toBeGreaterThan(0)
+    expect(await repairTogether([failOnce(), failOnce()])).toBe(singleRepairChanges)
   })
 
   test('one that began before, and fails after, it was made anew - is done again without another', async () => {
-    const alone = await mendTogether([failOnce()])
+    const singleRepairChanges = await repairTogether([failOnce()])
     const rebuilt = new EventEmitter()
     const first = failOnce()
     let calls = 0
-    const early = async (): Promise<void> => {
+    const earlyAction = async (): Promise<void> => {
       await first()
       calls++
       rebuilt.emit('done')
     }
-    expect(await mendTogether([early, failOnce(async () => void (await once(rebuilt, 'done')))])).toBe(alone)
+    expect(
+      await repairTogether([earlyAction, failOnce(async () => void (await once(rebuilt, 'done')))]),
+    ).toBe(singleRepairChanges)
     expect(calls).toBe(1)
   })
 })

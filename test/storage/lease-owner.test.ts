@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { createLeaseOwner, isOwnerGone } from '../../src/storage/lease-owner.ts'
+import { createLeaseOwner, hasOwnerExited } from '../../src/storage/lease-owner.ts'
 
 /** The part of an owner's name that tells its machine. */
 const MACHINE = createLeaseOwner().split(' ').slice(2).join(' ')
@@ -9,7 +9,7 @@ const MACHINE = createLeaseOwner().split(' ').slice(2).join(' ')
 const endedPid = spawnSync(process.execPath, ['-e', '']).pid
 
 test('owner of this process - lives, and has a name of its own', () => {
-  expect(isOwnerGone(createLeaseOwner())).toBe(false)
+  expect(hasOwnerExited(createLeaseOwner())).toBe(false)
   expect(createLeaseOwner()).not.toBe(createLeaseOwner())
 })
 
@@ -22,5 +22,5 @@ test.each([
   ['name of an earlier version', '0c7a4c7e-2d2f-4a8e-9d5e-0c9f6c1f0a3b', false],
   ['empty', '', false],
 ])('%s - is gone: %s %s', (_name, owner, isGone) => {
-  expect(isOwnerGone(owner)).toBe(isGone)
+  expect(hasOwnerExited(owner)).toBe(isGone)
 })

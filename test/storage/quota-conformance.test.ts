@@ -8,21 +8,21 @@ import { type RateLimiter, createRateLimiter } from '../../src/catalog/rate-limi
 import {
   type QuotaChange,
   type QuotaState,
-  SHARES,
-  correctPause,
-  countCall,
+  QUOTA_SHARES,
+  clearImpossiblePause,
+  recordCall,
   createQuotaState,
-  noteAnswered,
-  noteLimited,
-  toDay,
+  recordSuccess,
+  recordRateLimit,
+  toDayNumber,
 } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import { openCopyDatabase } from '../../src/storage/dialects.ts'
+import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import type { Copy } from './conformance/subject.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
 const keep: QuotaChange = (state) => state
@@ -46,7 +46,7 @@ const openFile = async (): Promise<Readonly<{ copy: Copy; path: string }>> => {
 }
 
 const lookUp = (copy: Copy, nowMs: number): Promise<QuotaState> =>
-  copy.updateQuota(nowMs, (state) => countCall(state, { purpose: 'lookup', nowMs }))
+  copy.updateQuota(nowMs, (state) => recordCall(state, { purpose: 'lookup', nowMs }))
 
 type Step = Readonly<{
   waitMs: number
@@ -61,15 +61,15 @@ type Step = Readonly<{
 function toChange({ event, spanMs }: Step, nowMs: number): QuotaChange {
   switch (event) {
     case 'limited':
-      return (state) => noteLimited(state, { retryAfterMs: spanMs, nowMs, calledAtMs: nowMs })
+      return (state) => recordRateLimit(state, { retryAfterMs: spanMs, nowMs, calledAtMs: nowMs })
     case 'answered':
-      return (state) => noteAnswered(state, nowMs - (spanMs ?? 0))
+      return (state) => recordSuccess(state, nowMs - (spanMs ?? 0))
     case 'paused':
       return (state) => ({ ...state, limitedUntilMs: Math.max(state.limitedUntilMs, nowMs + (spanMs ?? 0)) })
     case 'read':
       return keep
     default:
-      return (state) => countCall(state, { purpose: event, nowMs })
+      return (state) => recordCall(state, { purpose: event, nowMs })
   }
 }
 
@@ -82,10 +82,10 @@ function createModel(): Readonly<{ update(nowMs: number, change: QuotaChange): Q
   const minutes: number[] = []
   return {
     update(nowMs, change) {
-      const day = toDay(nowMs)
+      const day = toDayNumber(nowMs)
       const lookupsLastHour = minutes.filter((minute) => minute >= toMinute(nowMs - HOUR_MS)).length
       const calls = days.get(day) ?? { walk: 0, refresh: 0, lookup: 0 }
-      pause = change({ ...correctPause(pause, nowMs), day, calls, lookupsLastHour })
+      pause = change({ ...clearImpossiblePause(pause, nowMs), day, calls, lookupsLastHour })
       days.set(day, pause.calls)
       const added = pause.lookupsLastHour - lookupsLastHour
       minutes.push(...Array.from({ length: added }, () => toMinute(nowMs)))
@@ -137,21 +137,23 @@ describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
         const copies: [Copy, Copy] = [first, isFile ? await openOne() : first]
         const model = createModel()
         let nowMs = NOON_MS
-        for (const one of steps) {
-          nowMs += one.waitMs
-          const change = toChange(one, nowMs)
-          if (isFile && one.isReopened) {
-            await copies[one.who].close()
-            copies[one.who] = await openOne()
+        for (const currentStep of steps) {
+          nowMs += currentStep.waitMs
+          const change = toChange(currentStep, nowMs)
+          if (isFile && currentStep.isReopened) {
+            await copies[currentStep.who].close()
+            copies[currentStep.who] = await openOne()
           }
-          expect(await copies[one.who].updateQuota(nowMs, change)).toEqual(model.update(nowMs, change))
+          expect(await copies[currentStep.who].updateQuota(nowMs, change)).toEqual(
+            model.update(nowMs, change),
+          )
         }
         for (const copy of new Set(copies)) {
           expect(await copy.updateQuota(nowMs, keep)).toEqual(model.update(nowMs, keep))
           await copy.close()
         }
       }),
-      { numRuns: toRuns(isFile ? 40 : 60) },
+      { numRuns: toRunCount(isFile ? 40 : 60) },
     )
   })
 
@@ -183,7 +185,7 @@ describe('quota of two catalogs in one database', () => {
     const other = await open(path, 'https://two.example')
     await lookUp(copy, NOON_MS)
     await copy.updateQuota(NOON_MS, (state) =>
-      noteLimited(state, { retryAfterMs: null, nowMs: NOON_MS, calledAtMs: NOON_MS }),
+      recordRateLimit(state, { retryAfterMs: null, nowMs: NOON_MS, calledAtMs: NOON_MS }),
     )
     expect(await other.updateQuota(NOON_MS, keep)).toEqual(createQuotaState(NOON_MS))
     await lookUp(other, NOON_MS + 30 * DAY_MS)
@@ -198,7 +200,7 @@ const countRows = async (path: string): Promise<Readonly<{ days: number[]; minut
   const { rows: pauses } = await sql`select catalog from quotas`.execute(writer)
   await close()
   expect(pauses.length).toBeLessThanOrEqual(1)
-  return { days: days.map(({ day }) => day - toDay(NOON_MS)), minutes: minutes.length }
+  return { days: days.map(({ day }) => day - toDayNumber(NOON_MS)), minutes: minutes.length }
 }
 
 describe('old rows', () => {
@@ -267,7 +269,7 @@ describe('two processes', () => {
     const limiters = [await makeProcess(path), await makeProcess(path)]
     const taken = { walk: 0, refresh: 0, lookup: 0 }
     for (let turn = 0; turn < 60; turn += 1) {
-      for (const share of SHARES) {
+      for (const share of QUOTA_SHARES) {
         const limiter = limiters[turn % 2]
         await limiter?.take(share).then(
           () => void (taken[share] += 1),

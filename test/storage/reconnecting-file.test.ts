@@ -12,15 +12,15 @@ import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL } from './conformance/subject.ts'
 
-type Place = Readonly<{ store: CopyStore; clock: FakeClock; path: string }>
+type StoreFixture = Readonly<{ store: CopyStore; clock: FakeClock; path: string }>
 
-async function open(): Promise<Place> {
+async function openStore(): Promise<StoreFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-heal-'))
   const path = join(folder, 'copy.db')
   const clock = createFakeClock(0)
   const store = await openReconnectingStore({
     open: (timeouts) => openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts }),
-    identify: () => String(statSync(path, { throwIfNoEntry: false })?.ino ?? null),
+    readFileId: () => String(statSync(path, { throwIfNoEntry: false })?.ino ?? null),
     clock,
     onFailure: () => {},
   })
@@ -41,7 +41,7 @@ const put = (store: CopyStore, index: number): Promise<void> =>
   ])
 
 test('database held by another process - one write waits, the next ones do not, reads go on; then it heals', async () => {
-  const { store, clock, path } = await open()
+  const { store, clock, path } = await openStore()
   await put(store, 1)
   const other = openSqlite({ path, role: 'writer' })
   onTestFinished(() => other.close())
@@ -57,7 +57,7 @@ test('database held by another process - one write waits, the next ones do not, 
 })
 
 test('file that was moved away - is noticed within half a minute, and a new one is made', async () => {
-  const { store, clock, path } = await open()
+  const { store, clock, path } = await openStore()
   await put(store, 1)
   renameSync(path, `${path}.${randomUUID()}`)
   for (const end of ['-wal', '-shm']) rmSync(path + end, { force: true })

@@ -5,7 +5,7 @@ import type { CopyStore } from '../../src/storage/store.ts'
 import { StoreError } from '../../src/errors.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeQuery } from './conformance/subject.ts'
-import { openStore } from '../freshness/sources.ts'
+import { openStore } from '../freshness/sources-fixture.ts'
 import { defer } from '../helpers/defer.ts'
 
 const fail = (code: string): Promise<never> =>
@@ -18,7 +18,7 @@ const findSlowly = async (): Promise<readonly []> => {
 
 test('only read, and no connection left to check whether writes work - reads go on, and writes wait', async () => {
   const checks: string[] = []
-  const told: string[] = []
+  const events: string[] = []
   // A failover: the old primary only reads, then the server has no room, then it takes writes.
   const states = ['53300', '57014', '25006', '08006']
   const sql = await openStore()
@@ -34,10 +34,10 @@ test('only read, and no connection left to check whether writes work - reads go 
   const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
-    onFailure: () => told.push('away'),
-    onHealed: () => told.push('back'),
-    onReadOnly: () => told.push('only reads'),
-    onWritable: () => told.push('writable'),
+    onFailure: () => events.push('away'),
+    onRecovered: () => events.push('back'),
+    onReadOnly: () => events.push('only reads'),
+    onWritable: () => events.push('writable'),
   })
   onTestFinished(() => store.close())
   await expect(store.putLookups([])).rejects.toThrow('refused')
@@ -45,7 +45,7 @@ test('only read, and no connection left to check whether writes work - reads go 
     async () => {
       expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
       expect(checks.at(-1)).toBe('writable')
-      expect(told).toEqual(['only reads', 'writable'])
+      expect(events).toEqual(['only reads', 'writable'])
     },
     { timeout: 30 * SECOND_MS, interval: 50 },
   )
@@ -53,17 +53,17 @@ test('only read, and no connection left to check whether writes work - reads go 
 })
 
 test('write that waits too long for a lock - fails, and reads go on', async () => {
-  const told: string[] = []
+  const events: string[] = []
   const inner: CopyStore = { ...(await openStore()), updateQuota: () => fail('57014') }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
-    onFailure: () => told.push('away'),
+    onFailure: () => events.push('away'),
   })
   onTestFinished(() => store.close())
   await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('refused')
   expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
-  expect(told).toEqual([])
+  expect(events).toEqual([])
 })
 
 test('grid that takes longer than other reads, with patient visitors - is waited for', async () => {
@@ -90,16 +90,16 @@ test('grid that gets no answer - fails in time, too', async () => {
 
 test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
   const ending = defer<never>()
-  const told: string[] = []
+  const events: string[] = []
   const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending.promise }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
     open: () => Promise.resolve(inner),
-    onFailure: () => told.push('away'),
+    onFailure: () => events.push('away'),
   })
   onTestFinished(() => store.close())
   await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('said nothing for 70 ms')
-  expect(told).toEqual([])
+  expect(events).toEqual([])
   ending.reject(new Error('Connection terminated'))
-  await vi.waitFor(() => expect(told).toEqual(['away']))
+  await vi.waitFor(() => expect(events).toEqual(['away']))
 })

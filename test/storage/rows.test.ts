@@ -2,15 +2,15 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import {
-  completeShape,
+  toStoredProduct,
   findDealInRow,
   findProductInRow,
   parseDrops,
   toDealRows,
-  toShownProduct,
+  toCanonicalProduct,
 } from '../../src/storage/rows.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
-import { closePrice } from '../offers/prices.ts'
+import { closePrice } from '../offers/price-arbitraries.ts'
 
 /** Offers that differ in what tells offers apart; few values, so that most of it meets. */
 const anyOffers: fc.Arbitrary<Offer[]> = fc.uniqueArray(
@@ -35,24 +35,24 @@ const anyOrders = anyOffers.chain((offers) =>
 )
 
 /** The columns that depend on a product, and the rows of its deals. */
-function toStoredShape(product: Product, knownBrand: string | null = null) {
-  const shape = completeShape(toShownProduct(product, knownBrand), 1)
-  const place = { copyId: 1, fromWalk: 1, firstSeen: new Map<string, number>() }
+function createStoredProduct(product: Product, knownBrand: string | null = null) {
+  const storedProduct = toStoredProduct(toCanonicalProduct(product, knownBrand), 1)
+  const context = { copyId: 1, fromWalk: 1, firstSeen: new Map<string, number>() }
   return {
-    content: { ...shape.content, search_text: shape.searchText },
-    deals: toDealRows(shape, 1, place),
+    content: { ...storedProduct.content, search_text: storedProduct.searchText },
+    deals: toDealRows(storedProduct, 1, context),
   }
 }
 
 const digestOf = (product: Product, knownBrand: string | null = null): string =>
-  toStoredShape(product, knownBrand).content.digest
+  createStoredProduct(product, knownBrand).content.digest
 
 const SALE = makeParsedOffer({ price: '75.00', oldPrice: '100.00' })
 
 describe('stored shape, product', () => {
   test('product - every column - as it is read and searched', () => {
     const product = makeProduct({ title: 'Crème  Straße', brand: 'LUMEN', images: ['https://a.example/"'] })
-    expect(toStoredShape(product, 'ignored')).toEqual({
+    expect(createStoredProduct(product, 'ignored')).toEqual({
       content: {
         gtin: toGtin(1),
         digest: expect.stringMatching(/^[\w-]{43}$/),
@@ -69,11 +69,11 @@ describe('stored shape, product', () => {
 
   test('brand absent - the known one stands in, in row, search text and digest; none known - none', () => {
     const product = makeProduct({ brand: null })
-    expect(toStoredShape(product, 'Known').content).toMatchObject({
+    expect(createStoredProduct(product, 'Known').content).toMatchObject({
       brand: 'Known',
       search_text: 'lumen arc desk lamp known',
     })
-    expect(toStoredShape(product, null).content).toMatchObject({
+    expect(createStoredProduct(product, null).content).toMatchObject({
       brand: null,
       search_text: 'lumen arc desk lamp',
     })
@@ -111,15 +111,15 @@ describe('stored shape, product', () => {
       makeParsedOffer({ merchant: 'a', network: 'n', price: '9', affiliateUrl: 'https://b.example/' }),
     ]
     const offers = sorted.toReversed()
-    expect(toStoredShape(makeProduct({ offers }), null).content.offers).toBe(JSON.stringify(sorted))
+    expect(createStoredProduct(makeProduct({ offers }), null).content.offers).toBe(JSON.stringify(sorted))
     expect(offers).toEqual(sorted.toReversed())
   })
 
   test('any offers, in any order - the same rows', () => {
     fc.assert(
       fc.property(anyOrders, ([offers, others]) => {
-        const shape = toStoredShape(makeProduct({ offers }), null)
-        expect(toStoredShape(makeProduct({ offers: others }), null)).toEqual(shape)
+        const shape = createStoredProduct(makeProduct({ offers }), null)
+        expect(createStoredProduct(makeProduct({ offers: others }), null)).toEqual(shape)
       }),
     )
   })
@@ -128,7 +128,7 @@ describe('stored shape, product', () => {
 describe('stored shape, deals', () => {
   test('offer on sale - every column - with the keys that grids sort and filter by', () => {
     const offers = [{ ...SALE, merchant: 'ÉTÉ  Shop' }, makeParsedOffer({ merchant: 'A' })]
-    expect(toStoredShape(makeProduct({ brand: 'LUMEN', offers }), null).deals).toEqual([
+    expect(createStoredProduct(makeProduct({ brand: 'LUMEN', offers }), null).deals).toEqual([
       {
         product_id: 1,
         copy_id: 1,
@@ -156,15 +156,15 @@ describe('stored shape, deals', () => {
 
   test('brand - unknown, then known - an empty key, then the known one', () => {
     const product = makeProduct({ brand: null, offers: [SALE] })
-    expect(toStoredShape(product, null).deals).toMatchObject([{ brand_key: '' }])
-    expect(toStoredShape(product, 'Known')).toMatchObject({
+    expect(createStoredProduct(product, null).deals).toMatchObject([{ brand_key: '' }])
+    expect(createStoredProduct(product, 'Known')).toMatchObject({
       deals: [{ brand_key: 'known', search_text: 'lumen arc desk lamp known' }],
     })
   })
 
   test('best deal sold out - is not the best in stock', () => {
     const offers = [{ ...SALE, merchant: 'A', price: '10.00', availability: 'sold_out' }, SALE]
-    const flags = toStoredShape(makeProduct({ offers }), null).deals.map((deal) => [
+    const flags = createStoredProduct(makeProduct({ offers }), null).deals.map((deal) => [
       deal.offer_index,
       deal.is_in_stock,
       deal.is_best,
@@ -179,7 +179,7 @@ describe('stored shape, deals', () => {
   test('any offers - each deal points to its offer in the row, and reads back as it', () => {
     fc.assert(
       fc.property(anyOffers, (offers) => {
-        const { content, deals } = toStoredShape(makeProduct({ offers }), null)
+        const { content, deals } = createStoredProduct(makeProduct({ offers }), null)
         const stored = JSON.parse(content.offers) as Offer[]
         const row = { ...content, brand: content.brand ?? null }
         for (const deal of deals) {
@@ -219,15 +219,15 @@ const DAMAGED: readonly unknown[] = [
   { ...SALE, affiliateUrl: 'javascript:alert(1)' },
 ]
 
-const store = (drops: Product['drops']): ReturnType<typeof toStoredShape>['content'] =>
-  toStoredShape({ ...makeProduct(), ...(drops && { drops }) }).content
+const store = (drops: Product['drops']): ReturnType<typeof createStoredProduct>['content'] =>
+  createStoredProduct({ ...makeProduct(), ...(drops && { drops }) }).content
 
 describe('row that is read', () => {
   test('any product - stored and read - is the same, its offers in order', () => {
     fc.assert(
       fc.property(anyOffers, fc.array(fc.string()), fc.string(), (offers, images, title) => {
         const product = makeProduct({ title, images, offers })
-        const { content } = toStoredShape(product, null)
+        const { content } = createStoredProduct(product, null)
         const read = findProductInRow({ ...content, brand: content.brand ?? null })
         expect(read).toEqual({ ...product, offers: JSON.parse(content.offers) as Offer[] })
         expect(read?.offers).toHaveLength(offers.length)

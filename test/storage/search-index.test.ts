@@ -5,7 +5,7 @@ import type { Product } from '../../src/catalog/contract.ts'
 import { undoMigrationsFrom0008 } from './undo-migrations.ts'
 import { COPY_MIGRATIONS } from '../../src/storage/migrations/sqlite.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
-import { createLookupWriter } from '../../src/storage/sql-put-lookups.ts'
+import { createLookupWriter } from '../../src/storage/sql-lookup-writer.ts'
 import { searchProducts } from '../../src/storage/sql-search.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
@@ -56,7 +56,7 @@ async function makeOldDatabase(products: readonly Product[]): Promise<void> {
   await store.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
   for (const name of ['added', 'removed', 'changed'])
     await sql`drop trigger ${sql.ref(`product_words_${name}`)}`.execute(database)
-  for (const name of ['product_words', 'search_backlog', 'held_words', 'lookup_claims'])
+  for (const name of ['product_words', 'search_backlog', 'deferred_words', 'lookup_leases'])
     await sql`drop table ${sql.ref(name)}`.execute(database)
   await sql`alter table copies drop column lease_fence`.execute(database)
   await sql`alter table quota_days drop column reserved`.execute(database)
@@ -110,7 +110,7 @@ describe('index of words', () => {
       from products limit 1`.execute(database)
     expect(await countStray(database)).toEqual({ entries: 0, products: 0 })
     expect(await search(store, 'other')).toEqual(['Other'])
-    expect(await database.selectFrom('held_words').selectAll().execute()).toEqual([])
+    expect(await database.selectFrom('deferred_words').selectAll().execute()).toEqual([])
   })
 
   test('database of the version before - opened - is filled step by step, and what it held is found', async () => {
@@ -212,7 +212,10 @@ describe('copy of many products', () => {
     const database = connect()
     await multiply(database, BOUND - 1)
     expect(await store.countDeals(makeQuery())).toMatchObject({ total: BOUND, isBounded: false })
-    expect(await store.countDeals(makeQuery({ words: 'x77y' }))).toMatchObject({ total: 1, isBounded: false })
+    expect(await store.countDeals(makeQuery({ searchText: 'x77y' }))).toMatchObject({
+      total: 1,
+      isBounded: false,
+    })
     await store.putLookups([
       { channelId: CHANNEL, gtin: toGtin(2), entry: { product: makeNamed(2, 'Another'), asOfMs: 200 } },
     ])

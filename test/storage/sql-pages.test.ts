@@ -5,13 +5,13 @@ import * as fc from 'fast-check'
 import { type Kysely, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { Product } from '../../src/catalog/contract.ts'
-import { openCopyDatabase } from '../../src/storage/dialects.ts'
+import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, type Copy, begin, makePage, walkAll } from './conformance/subject.ts'
 import { undoMigrationsFrom0008 } from './undo-migrations.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
 let folder: string
@@ -21,9 +21,9 @@ beforeEach(async () => {
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
 })
 
-type Opened = Readonly<{ copy: Copy; database: Kysely<CopyTables>; close(): Promise<void> }>
+type CopyFixture = Readonly<{ copy: Copy; database: Kysely<CopyTables>; close(): Promise<void> }>
 
-async function open(name: string): Promise<Opened> {
+async function open(name: string): Promise<CopyFixture> {
   const database = { kind: 'sqlite', path: join(folder, name) } as const
   const copy = await openSqlStore({ database, catalog: CATALOG })
   const opened = await openCopyDatabase(database)
@@ -38,23 +38,23 @@ async function open(name: string): Promise<Opened> {
 async function walkInPages(
   copy: Copy,
   products: readonly Product[],
-  how: Readonly<{ nowMs: number; size: number; isRepeated: boolean; between?: () => Promise<void> }>,
+  options: Readonly<{ nowMs: number; size: number; isRepeated: boolean; between?: () => Promise<void> }>,
 ): Promise<void> {
-  const walk = await begin(copy, how.nowMs)
+  const walk = await begin(copy, options.nowMs)
   let afterGtin = ''
-  for (let start = 0; start === 0 || start < products.length; start += how.size) {
-    const page = products.slice(start, start + how.size)
-    const nextCursor = start + how.size < products.length ? 'more' : null
-    for (let time = 0; time < (how.isRepeated ? 2 : 1); time += 1)
-      await copy.applyPage(CHANNEL, makePage(walk, page, { afterGtin, nextCursor, asOfMs: how.nowMs }))
+  for (let start = 0; start === 0 || start < products.length; start += options.size) {
+    const page = products.slice(start, start + options.size)
+    const nextCursor = start + options.size < products.length ? 'more' : null
+    for (let time = 0; time < (options.isRepeated ? 2 : 1); time += 1)
+      await copy.applyPage(CHANNEL, makePage(walk, page, { afterGtin, nextCursor, asOfMs: options.nowMs }))
     afterGtin = page.at(-1)?.gtin ?? afterGtin
-    await how.between?.()
+    await options.between?.()
   }
-  await copy.completeWalk(CHANNEL, walk, { nowMs: how.nowMs, isMalformed: false })
+  await copy.completeWalk(CHANNEL, walk, { nowMs: options.nowMs, isMalformed: false })
 }
 
 /** Everything that readers could see, whatever numbers rows and walks have. */
-async function readTables({ database }: Opened): Promise<unknown> {
+async function readTables({ database }: CopyFixture): Promise<unknown> {
   const products = await sql`select gtin, digest, title, brand, search_text, images, offers, until_walk
     from products order by gtin`.execute(database)
   const deals =
@@ -134,7 +134,7 @@ describe('pages of walks', () => {
           await fresh.close()
         }
       }),
-      { numRuns: toRuns(25) },
+      { numRuns: toRunCount(25) },
     )
   })
 

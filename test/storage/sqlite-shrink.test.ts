@@ -1,22 +1,22 @@
 import { statSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { type CopyDatabase, openCopyDatabase } from '../../src/storage/dialects.ts'
+import { type CopyDatabase, openCopyDatabase } from '../../src/storage/copy-database.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { shrinkFile } from '../../src/storage/sqlite-shrink.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
-import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from '../sync/walk-place.ts'
+import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from '../sync/walk-fixture.ts'
 
-const toAddress = ({ order }: WalkPlace): Readonly<{ kind: 'sqlite'; path: string }> => ({
+const toAddress = ({ job }: WalkFixture): Readonly<{ kind: 'sqlite'; path: string }> => ({
   kind: 'sqlite',
-  path: order.database.slice('sqlite:'.length),
+  path: job.database.slice('sqlite:'.length),
 })
 
 /** Opens the copy with a table that has so many pages, all of them removed again. */
-async function openWithFreePages(place: WalkPlace, pages: number): Promise<CopyDatabase> {
-  const opened = await openCopyDatabase(toAddress(place))
+async function openWithFreePages(fixture: WalkFixture, pages: number): Promise<CopyDatabase> {
+  const opened = await openCopyDatabase(toAddress(fixture))
   onTestFinished(() => opened.close())
   await sql`create table filler as with recursive n (i) as (select 1 union all select i + 1 from n where i < ${pages})
     select i, zeroblob(4000) as bytes from n`.execute(opened.writer)
@@ -33,19 +33,19 @@ async function countPages({ writer }: CopyDatabase): Promise<Readonly<{ all: num
 }
 
 test('catalog that became small - the walk gives the space back, and what is left can be read', async () => {
-  const place = await makeWalkPlace()
-  const { path } = toAddress(place)
-  stock(place.catalog, makeWireProducts(4_000))
-  await place.walk()
+  const fixture = await makeWalkFixture()
+  const { path } = toAddress(fixture)
+  setProducts(fixture.catalog, makeWireProducts(4_000))
+  await fixture.walk()
   const before = statSync(path).size
-  stock(place.catalog, makeWireProducts(2_100))
-  await place.walk()
-  stock(place.catalog, makeWireProducts(1_300, 'Vase'))
-  await place.walk()
-  stock(place.catalog, makeWireProducts(700))
-  await place.walk()
-  await place.walk()
-  const { all, free } = await openCopyDatabase(toAddress(place)).then(async (opened) => {
+  setProducts(fixture.catalog, makeWireProducts(2_100))
+  await fixture.walk()
+  setProducts(fixture.catalog, makeWireProducts(1_300, 'Vase'))
+  await fixture.walk()
+  setProducts(fixture.catalog, makeWireProducts(700))
+  await fixture.walk()
+  await fixture.walk()
+  const { all, free } = await openCopyDatabase(toAddress(fixture)).then(async (opened) => {
     onTestFinished(() => opened.close())
     // What the walk gave back may still be in the log.
     await sql`pragma wal_checkpoint(truncate)`.execute(opened.writer)
@@ -53,14 +53,14 @@ test('catalog that became small - the walk gives the space back, and what is lef
   })
   expect(free).toBeLessThanOrEqual(all / 2 + 128)
   expect(statSync(path).size).toBeLessThan(before)
-  expect((await place.copy.findProduct(CHANNEL_ID, toGtin(699)))?.product?.title).toBe('Lamp 699')
-  const store = await openSqlStore({ database: toAddress(place), catalog: 'c' })
+  expect((await fixture.copy.findProduct(CHANNEL_ID, toGtin(699)))?.product?.title).toBe('Lamp 699')
+  const store = await openSqlStore({ database: toAddress(fixture), catalog: 'c' })
   onTestFinished(() => store.close())
   expect(await store.findDamage()).toBeNull()
 })
 
 test('free pages - half of the file stays free; a second time changes nothing', async () => {
-  const opened = await openWithFreePages(await makeWalkPlace(), 4_000)
+  const opened = await openWithFreePages(await makeWalkFixture(), 4_000)
   await shrinkFile(opened.writer)
   const once = await countPages(opened)
   expect(once.free / once.all).toBeCloseTo(1 / 2, 1)
@@ -69,16 +69,16 @@ test('free pages - half of the file stays free; a second time changes nothing', 
 })
 
 test('told to stop - gives nothing back', async () => {
-  const opened = await openWithFreePages(await makeWalkPlace(), 1_000)
+  const opened = await openWithFreePages(await makeWalkFixture(), 1_000)
   const before = await countPages(opened)
   await shrinkFile(opened.writer, AbortSignal.abort())
   expect(await countPages(opened)).toEqual(before)
 })
 
 test('space is given back in steps - another connection that does not wait writes between them', async () => {
-  const place = await makeWalkPlace()
-  const opened = await openWithFreePages(place, 8_000)
-  const other = openSqlite({ path: toAddress(place).path, role: 'writer', busyTimeoutMs: 0 })
+  const fixture = await makeWalkFixture()
+  const opened = await openWithFreePages(fixture, 8_000)
+  const other = openSqlite({ path: toAddress(fixture).path, role: 'writer', busyTimeoutMs: 0 })
   onTestFinished(() => other.close())
   const state = { isOver: false }
   const shrinking = shrinkFile(opened.writer).finally(() => void (state.isOver = true))
@@ -93,15 +93,15 @@ test('space is given back in steps - another connection that does not wait write
 })
 
 test('file that an older version made - is walked as before', async () => {
-  const place = await makeWalkPlace()
+  const fixture = await makeWalkFixture()
   const address = toAddress({
-    ...place,
-    order: { ...place.order, database: `${place.order.database}.older` },
+    ...fixture,
+    job: { ...fixture.job, database: `${fixture.job.database}.older` },
   })
   const older = openSqlite({ path: address.path, role: 'writer' })
   older.prepare('create table older (id integer)').run([])
   older.close()
-  stock(place.catalog, makeWireProducts(250))
-  const report = await place.walk({ order: { database: `sqlite:${address.path}` } })
+  setProducts(fixture.catalog, makeWireProducts(250))
+  const report = await fixture.walk({ job: { database: `sqlite:${address.path}` } })
   expect(report.walks).toMatchObject([{ outcome: 'complete', productCount: 250 }])
 })

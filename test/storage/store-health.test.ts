@@ -3,18 +3,18 @@ import { MINUTE_MS } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { createMetrics } from '../../src/observability/metrics.ts'
-import { type StoreHealth, createStoreHealth, logHealed } from '../../src/storage/store-health.ts'
+import { type StoreHealth, createStoreHealth, logRecovery } from '../../src/storage/store-health.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
-type Under = Readonly<{
+type HealthFixture = Readonly<{
   health: StoreHealth
   clock: FakeClock
   lines: string[]
   countFailures(): Promise<string | undefined>
 }>
 
-function makeHealth(): Under {
+function makeHealth(): HealthFixture {
   const clock = createFakeClock(NOON_MS)
   const lines: string[] = []
   const metrics = createMetrics()
@@ -24,7 +24,7 @@ function makeHealth(): Under {
     clock,
     lines,
     async countFailures() {
-      const { text } = await metrics.print()
+      const { text } = await metrics.render()
       return /^vitrine_store_failures_total (\d+)$/m.exec(text)?.[1]
     },
   }
@@ -37,15 +37,15 @@ const locked = new StoreError('the stored copy failed at findProduct', {
 describe('health of the store', () => {
   test('never failed - there is nothing to tell', async () => {
     const { health, lines, countFailures } = makeHealth()
-    expect(health.last()).toBeNull()
+    expect(health.getLastFailure()).toBeNull()
     expect([await countFailures(), lines]).toEqual(['0', []])
   })
 
   test('failure - counted, an error line, and remembered with the words of the database', async () => {
     const { health, lines, countFailures } = makeHealth()
-    health.note(locked)
+    health.recordFailure(locked)
     expect(await countFailures()).toBe('1')
-    expect(health.last()).toEqual({ atMs: NOON_MS, reason: 'database is locked' })
+    expect(health.getLastFailure()).toEqual({ atMs: NOON_MS, reason: 'database is locked' })
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       level: 50,
       err: { code: 'VITRINE_STORE_FAILED' },
@@ -59,27 +59,27 @@ describe('health of the store', () => {
       cause: new Error('unable to open database file'),
       remedy: 'Choose another path.',
     })
-    health.note(new StoreError('the database could not be opened a moment ago', { cause }))
-    expect(health.last()?.reason).toBe(`${cause.message}. Choose another path.`)
+    health.recordFailure(new StoreError('the database could not be opened a moment ago', { cause }))
+    expect(health.getLastFailure()?.reason).toBe(`${cause.message}. Choose another path.`)
   })
 
   test('flood of failures - each is counted, one line a minute', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
-    for (let turn = 0; turn < 1_000; turn += 1) health.note(locked)
+    for (let turn = 0; turn < 1_000; turn += 1) health.recordFailure(locked)
     clock.advance(MINUTE_MS - 1)
-    health.note(locked)
+    health.recordFailure(locked)
     expect([await countFailures(), lines.length]).toEqual(['1001', 1])
     clock.advance(1)
-    health.note(locked)
+    health.recordFailure(locked)
     expect([await countFailures(), lines.length]).toEqual(['1002', 2])
   })
 
   test('several failures - the last one is remembered, although it was not logged', () => {
     const { health, clock } = makeHealth()
-    health.note(locked)
+    health.recordFailure(locked)
     clock.advance(1)
-    health.note(new StoreError('the database could not be opened a moment ago'))
-    expect(health.last()).toEqual({
+    health.recordFailure(new StoreError('the database could not be opened a moment ago'))
+    expect(health.getLastFailure()).toEqual({
       atMs: NOON_MS + 1,
       reason: 'the database could not be opened a moment ago',
     })
@@ -90,13 +90,13 @@ describe('health of the store', () => {
     const refused = new StoreError('the stored copy failed at findDeals', {
       cause: Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' }),
     })
-    for (let turn = 0; turn < 1_000; turn += 1) health.note(refused)
-    expect([await countFailures(), health.last()]).toEqual(['0', null])
+    for (let turn = 0; turn < 1_000; turn += 1) health.recordFailure(refused)
+    expect([await countFailures(), health.getLastFailure()]).toEqual(['0', null])
     expect(lines.map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([40])
-    health.note(locked)
+    health.recordFailure(locked)
     expect([await countFailures(), lines.length]).toEqual(['1', 2])
     clock.advance(MINUTE_MS)
-    health.note(refused)
+    health.recordFailure(refused)
     expect(lines).toHaveLength(3)
   })
 
@@ -106,21 +106,21 @@ describe('health of the store', () => {
       cause: Object.assign(new Error('db: it only reads'), { code: '25006' }),
     })
     for (const _ of [1, 2]) {
-      health.noteReadOnly(refused)
+      health.recordReadOnly(refused)
       for (let turn = 0; turn < 3; turn += 1) {
-        health.note(refused)
+        health.recordFailure(refused)
         clock.advance(MINUTE_MS)
       }
-      health.noteWritable()
+      health.recordWritable()
     }
     expect(lines.map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([50, 30, 50, 30])
-    expect([await countFailures(), health.last()?.reason]).toEqual(['0', 'db: it only reads'])
+    expect([await countFailures(), health.getLastFailure()?.reason]).toEqual(['0', 'db: it only reads'])
   })
 
   test('thrown text - is noted all the same', () => {
     const { health } = makeHealth()
-    health.note('no error at all')
-    expect(health.last()).toEqual({ atMs: NOON_MS, reason: 'unknown reason' })
+    health.recordFailure('no error at all')
+    expect(health.getLastFailure()).toEqual({ atMs: NOON_MS, reason: 'unknown reason' })
   })
 })
 
@@ -135,6 +135,6 @@ test.each([
   const lines: string[] = []
   const logger = createLogger({ level: 'info', stream: { write: (line) => void lines.push(line) } })
   const list = channels && { asOfMs: 0, heldSinceMs: null, channels, gone: [] }
-  await logHealed(logger, { findChannelList: () => Promise.resolve(list) })
+  await logRecovery(logger, { findChannelList: () => Promise.resolve(list) })
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level, msg }])
 })

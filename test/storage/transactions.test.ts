@@ -2,7 +2,7 @@ import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql }
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { DAY_MS } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
-import { openCopyDatabase } from '../../src/storage/dialects.ts'
+import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'

@@ -5,14 +5,14 @@ import { COUNTS } from '../helpers/studio-view.ts'
 
 type DealsPanelView = ReturnType<typeof toDealsPanel>
 
-const toPanel = (typed = '', over: Partial<DealCounts> = {}): DealsPanelView =>
-  toDealsPanel({ ...COUNTS, ...over }, new URLSearchParams(typed), (query) => `?${query.toString()}`)
+const toPanel = (rawOptions = '', over: Partial<DealCounts> = {}): DealsPanelView =>
+  toDealsPanel({ ...COUNTS, ...over }, new URLSearchParams(rawOptions), (query) => `?${query.toString()}`)
 
 /** Entries of a filter as `text count`, `*text count` when chosen. */
 const listEntries = ({ facets }: DealsPanelView, title: string): string[] | undefined =>
   facets
     .find((facet) => facet.title === title)
-    ?.entries.map(({ text, count, isChosen }) => `${isChosen ? '*' : ''}${text} ${count}`)
+    ?.entries.map(({ text, count, isSelected }) => `${isSelected ? '*' : ''}${text} ${count}`)
 
 const listHrefs = ({ facets }: DealsPanelView, title: string): string[] | undefined =>
   facets.find((facet) => facet.title === title)?.entries.map(({ href }) => href)

@@ -3,69 +3,79 @@ import type { Product } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { type ExplanationView, explainBox } from '../../src/studio/explain.ts'
-import type { Known } from '../../src/studio/known.ts'
+import type { BoxInputs } from '../../src/studio/box-inputs.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
-import { CHANNEL, WALKED } from '../helpers/studio-view.ts'
+import { CHANNEL, WALKED_COPY } from '../helpers/studio-view.ts'
 
 const GTIN = toGtin(1)
 const { config } = parseConfig({})
 const DEFAULTS = { locale: 'en', currency: null }
 const OPTIONS = parseBoxOptions(new URLSearchParams(), DEFAULTS, 'fragment')
 
-function explain(over: Partial<Known>): ExplanationView {
-  const known: Known = {
+function explain(over: Partial<BoxInputs>): ExplanationView {
+  const inputs: BoxInputs = {
     channelId: CHANNEL.id,
     gtin: GTIN,
     list: { asOfMs: NOON_MS, heldSinceMs: null, channels: [CHANNEL], gone: [] },
-    state: WALKED,
+    state: WALKED_COPY,
     entry: undefined,
     isCopyComplete: false,
-    catalog: { kind: 'not-asked', why: 'a test' },
+    catalog: { kind: 'skipped', reason: 'a test' },
     ...over,
   }
   const rules = { options: OPTIONS, defaults: DEFAULTS, ignored: [], config, nowMs: NOON_MS }
-  return explainBox(known, rules)
+  return explainBox(inputs, rules)
 }
 
-const at = (ageMs: number, product: Product | null): Known['entry'] => ({
+const entryOfAge = (ageMs: number, product: Product | null): BoxInputs['entry'] => ({
   product,
   asOfMs: NOON_MS - ageMs,
 })
 const readEntry = ({ facts }: ExplanationView): string | undefined =>
   facts.find(({ label }) => label === 'Product in the copy')?.value
 
-const ABSENT = { kind: 'absent' } as const
+const ABSENT = { kind: 'not-found' } as const
 const BETTER = {
   kind: 'product',
   product: makeProduct({ offers: [makeParsedOffer(), makeParsedOffer({ merchant: 'B' })] }),
 } as const
 const MALFORMED = { kind: 'product', product: makeProduct({ offers: [], drops: { price: 2 } }) } as const
 
-const explainAt = (ageMs: number, catalog: Known['catalog']): string =>
-  explain({ entry: at(ageMs, makeProduct()), catalog }).verdict
+const explainAtAge = (ageMs: number, catalog: BoxInputs['catalog']): string =>
+  explain({ entry: entryOfAge(ageMs, makeProduct()), catalog }).verdict
 
 describe('what a visit is answered from', () => {
   test.each([
-    ['fresh copy, catalog says 404 - the copy', explainAt(MINUTE_MS, ABSENT), 'shown: 1 offer.'],
-    ['stale copy - the copy', explainAt(10 * MINUTE_MS, BETTER), 'shown: 1 offer.'],
-    ['copy for rescue, catalog answers - the answer', explainAt(2 * HOUR_MS, BETTER), 'shown: 2 offers.'],
-    ['copy for rescue, catalog says 404 - the answer', explainAt(2 * HOUR_MS, ABSENT), 'Nothing is shown.'],
-    ['copy for rescue, all malformed - the copy', explainAt(2 * HOUR_MS, MALFORMED), 'shown: 1 offer.'],
-    ['copy too old, all malformed - the answer', explainAt(200 * HOUR_MS, MALFORMED), 'The catalog sent 2'],
-    ['copy too old, catalog answers - the answer', explainAt(200 * HOUR_MS, BETTER), 'shown: 2 offers.'],
+    ['fresh copy, catalog says 404 - the copy', explainAtAge(MINUTE_MS, ABSENT), 'shown: 1 offer.'],
+    ['stale copy - the copy', explainAtAge(10 * MINUTE_MS, BETTER), 'shown: 1 offer.'],
+    ['copy for rescue, catalog answers - the answer', explainAtAge(2 * HOUR_MS, BETTER), 'shown: 2 offers.'],
+    [
+      'copy for rescue, catalog says 404 - the answer',
+      explainAtAge(2 * HOUR_MS, ABSENT),
+      'Nothing is shown.',
+    ],
+    ['copy for rescue, all malformed - the copy', explainAtAge(2 * HOUR_MS, MALFORMED), 'shown: 1 offer.'],
+    [
+      'copy too old, all malformed - the answer',
+      explainAtAge(200 * HOUR_MS, MALFORMED),
+      'The catalog sent 2',
+    ],
+    ['copy too old, catalog answers - the answer', explainAtAge(200 * HOUR_MS, BETTER), 'shown: 2 offers.'],
   ])('%s', (_case, verdict, words) => {
     expect(verdict).toContain(words)
   })
 
   test('404 remembered, then forgotten - hidden, then as the catalog says', () => {
     const { notFoundSeconds } = config.freshness
-    expect(explain({ entry: at(0, null), catalog: BETTER })).toMatchObject({
+    expect(explain({ entry: entryOfAge(0, null), catalog: BETTER })).toMatchObject({
       isShown: false,
       remedy: 'The catalog has this product now: run "vitrine sync".',
     })
-    expect(explain({ entry: at(notFoundSeconds * SECOND_MS, null), catalog: BETTER }).isShown).toBe(true)
+    expect(explain({ entry: entryOfAge(notFoundSeconds * SECOND_MS, null), catalog: BETTER }).isShown).toBe(
+      true,
+    )
   })
 
   test('complete copy that lacks the product - no call of a visit would change it', () => {
@@ -74,13 +84,13 @@ describe('what a visit is answered from', () => {
   })
 
   test('prices that are too old - are said with the product and with each offer', () => {
-    const view = explain({ entry: at(30 * HOUR_MS, makeProduct()) })
+    const view = explain({ entry: entryOfAge(30 * HOUR_MS, makeProduct()) })
     expect(readEntry(view)).toContain('its prices are too old to be shown')
     expect(view.offers[0]?.outcome).toBe('shown, without its price')
   })
 })
 
-const gone = (hours: number): Known['list'] => ({
+const gone = (hours: number): BoxInputs['list'] => ({
   asOfMs: NOON_MS,
   heldSinceMs: null,
   channels: [{ ...CHANNEL, id: 'other', name: 'Other' }],
@@ -89,7 +99,7 @@ const gone = (hours: number): Known['list'] => ({
 
 describe('channel', () => {
   test('gone a while ago - the copy is shown until rescue ends, then the other channels are named', () => {
-    const entry = at(MINUTE_MS, makeProduct())
+    const entry = entryOfAge(MINUTE_MS, makeProduct())
     expect(explain({ entry, list: gone(100) }).isShown).toBe(true)
     expect(explain({ entry, list: gone(169) })).toMatchObject({
       verdict: 'Nothing is shown. The catalog no longer lists this channel.',
@@ -116,7 +126,13 @@ describe('channel', () => {
       startedAtMs: futureMs,
       productCount: 0,
     } as const
-    const state = { ...WALKED, held, completedAtMs: futureMs, failure: 'VITRINE_X', failedAtMs: futureMs }
+    const state = {
+      ...WALKED_COPY,
+      held,
+      completedAtMs: futureMs,
+      failure: 'VITRINE_X',
+      failedAtMs: futureMs,
+    }
     const list = { asOfMs: NOON_MS, heldSinceMs: futureMs, channels: [CHANNEL], gone: [] }
     for (const view of [explain({ state, list }), explain({ state, list: gone(-1) })]) {
       expect(JSON.stringify(view)).toContain('walked, time unknown: the clock was wrong')
@@ -127,7 +143,7 @@ describe('channel', () => {
 
   test('walk that is held - is told beside the copy', () => {
     const held = { reason: 'few_products', startedAtMs: NOON_MS, sinceMs: NOON_MS, productCount: 0 } as const
-    const { facts } = explain({ state: { ...WALKED, held } })
+    const { facts } = explain({ state: { ...WALKED_COPY, held } })
     expect(facts.find(({ label }) => label === 'Stored copy of the channel')?.value).toContain(
       'because it found 0 products where the copy has 1,236; "vitrine sync --accept" takes it',
     )

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { type StudioKind, judgeOptions, listOptions } from '../../src/studio/choice.ts'
+import { type WidgetKind, validateOptions, listOptions } from '../../src/studio/selection.ts'
 import { type FieldDetails, type FieldView, listFields } from '../../src/studio/fields.ts'
 import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
 
 const KINDS = ['where-to-buy', 'deals'] as const
 
 /** Fields of a widget for what was typed, with the errors of its parser. */
-function list(kind: StudioKind, typed = '', over: Partial<FieldDetails> = {}): FieldView[] {
-  const query = new URLSearchParams(typed)
+function list(kind: WidgetKind, rawOptions = '', over: Partial<FieldDetails> = {}): FieldView[] {
+  const query = new URLSearchParams(rawOptions)
   const defaults = over.defaults ?? { locale: 'en', currency: null }
   const details = {
     kind,
-    typed: query,
-    errors: judgeOptions(kind, query, defaults).errors,
+    rawOptions: query,
+    errors: validateOptions(kind, query, defaults).errors,
     defaults,
     shops: [
       { name: 'Kopje', count: '5' },
@@ -32,8 +32,8 @@ function find(fields: readonly FieldView[], name: string): FieldView {
 }
 
 /** The control of one field, with what was typed. */
-const getControl = (kind: StudioKind, name: string, typed = ''): FieldView['control'] =>
-  find(list(kind, typed), name).control
+const getControl = (kind: WidgetKind, name: string, rawOptions = ''): FieldView['control'] =>
+  find(list(kind, rawOptions), name).control
 
 const listSuggestions = (name: string): unknown => {
   const control = getControl('deals', name)
@@ -44,7 +44,7 @@ const listSuggestions = (name: string): unknown => {
 function listMarks(control: FieldView['control']): string[] {
   return control.kind === 'input'
     ? []
-    : control.options.map(({ text, isChosen }) => (isChosen ? '*' : '') + text)
+    : control.options.map(({ text, isSelected }) => (isSelected ? '*' : '') + text)
 }
 
 describe('fields', () => {
@@ -64,7 +64,7 @@ describe('fields', () => {
   ] as const)('%s - groups with something in them', (kind, titles) => {
     const groups = listFields({
       kind,
-      typed: new URLSearchParams(),
+      rawOptions: new URLSearchParams(),
       errors: new Map(),
       defaults: { locale: 'en', currency: null },
       shops: [],
@@ -178,8 +178,8 @@ describe('shops', () => {
     expect(control).toMatchObject({
       kind: 'checks',
       options: [
-        { value: 'Kopje', text: 'Kopje', count: '5', isChosen: true },
-        { value: 'Quillhaven', count: null, isChosen: false },
+        { value: 'Kopje', text: 'Kopje', count: '5', isSelected: true },
+        { value: 'Quillhaven', count: null, isSelected: false },
       ],
     })
     expect(listMarks(getControl('deals', 'exclude', 'merchant=KOPJE'))).toEqual(['Kopje', 'Quillhaven'])
@@ -195,8 +195,8 @@ describe('shops', () => {
   })
 
   test('too many - the error is at their field', () => {
-    const typed = Array.from({ length: 21 }, (_, index) => `merchant=m${index}`).join('&')
-    const field = find(list('deals', typed), 'merchant')
+    const rawOptions = Array.from({ length: 21 }, (_, index) => `merchant=m${index}`).join('&')
+    const field = find(list('deals', rawOptions), 'merchant')
     expect(field.error).toMatch(/up to 20 merchants' names/)
     expect(listMarks(field.control)).toHaveLength(23)
   })

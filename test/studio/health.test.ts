@@ -1,35 +1,35 @@
 import { describe, expect, test } from 'vitest'
-import type { GateState } from '../../src/catalog/call-gate.ts'
+import type { CallPolicyState } from '../../src/catalog/call-policy.ts'
 import { createQuotaState } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import type { CopyState } from '../../src/storage/store.ts'
-import { type HealthData, type HealthView, formatAge, toHealth } from '../../src/studio/health.ts'
+import { type HealthData, type HealthView, formatAge, toHealthView } from '../../src/studio/health.ts'
 import { NOON_MS } from '../helpers/harness.ts'
-import { CHANNEL, WALKED, makeHealthData } from '../helpers/studio-view.ts'
+import { CHANNEL, WALKED_COPY, makeHealthData } from '../helpers/studio-view.ts'
 
 /** Spaces of Intl are of many kinds. */
 const plain = (text: string): string => text.replace(/\s/g, ' ')
 
 /** A line as `good: value` or `bad: value | advice`. */
 function readLine(label: string, over: Partial<HealthData> = {}): string | undefined {
-  const line = toHealth(makeHealthData(over)).lines.find((one) => one.label === label)
+  const line = toHealthView(makeHealthData(over)).lines.find((one) => one.label === label)
   if (line === undefined) return undefined
   return plain(
-    `${line.isGood ? 'good' : 'bad'}: ${line.value}${line.advice === null ? '' : ` | ${line.advice}`}`,
+    `${line.isHealthy ? 'good' : 'bad'}: ${line.value}${line.remedy === null ? '' : ` | ${line.remedy}`}`,
   )
 }
 
-const makeGate = (over: Partial<GateState>): Partial<HealthData> => ({
-  gate: { ...makeHealthData().gate, ...over },
+const makeGate = (over: Partial<CallPolicyState>): Partial<HealthData> => ({
+  callPolicy: { ...makeHealthData().callPolicy, ...over },
 })
 
 const CALLS = { walk: 1_000, refresh: 200, lookup: 34 }
 
 describe('lines', () => {
   test('all is well - every line is good and advises nothing', () => {
-    const { lines } = toHealth(makeHealthData())
+    const { lines } = toHealthView(makeHealthData())
     expect(lines.map(({ label }) => label)).toEqual(['Catalog', 'Calls today', 'Stored copy', 'Channels'])
-    expect(lines.every(({ isGood, advice }) => isGood && advice === null)).toBe(true)
+    expect(lines.every(({ isHealthy, remedy: advice }) => isHealthy && advice === null)).toBe(true)
   })
 
   test('catalog - answers, does not answer, or has refused the key, which is said first', () => {
@@ -92,8 +92,8 @@ describe('lines', () => {
 
 /** The row of the only channel. */
 function readRow(state: Partial<CopyState>, over: Partial<HealthData> = {}): HealthView['channels'][number] {
-  const channels = [{ channel: CHANNEL, state: { ...WALKED, ...state } }]
-  const [row] = toHealth(makeHealthData({ channels, ...over })).channels
+  const channels = [{ channel: CHANNEL, state: { ...WALKED_COPY, ...state } }]
+  const [row] = toHealthView(makeHealthData({ channels, ...over })).channels
   if (row === undefined) throw new Error('no row')
   return { ...row, walk: plain(row.walk) }
 }
@@ -109,38 +109,38 @@ describe('copies', () => {
       age: 'less than a minute',
       walk: 'complete, Nov 21, 2026, 12:00 PM UTC',
       dropped: [],
-      isGood: true,
+      isHealthy: true,
     })
   })
 
   test('none yet - is not good, under way or not', () => {
     const none = { currentWalk: 0, completedAtMs: null, completedStartedAtMs: null }
-    expect(readRow(none)).toMatchObject({ age: 'no copy yet', walk: 'none yet', isGood: false })
-    expect(readRow({ ...none, isRunning: true })).toMatchObject({ walk: 'under way', isGood: false })
+    expect(readRow(none)).toMatchObject({ age: 'no copy yet', walk: 'none yet', isHealthy: false })
+    expect(readRow({ ...none, isRunning: true })).toMatchObject({ walk: 'under way', isHealthy: false })
   })
 
   test('old - is good up to two walks, and for ever where none runs by itself', () => {
-    expect(readRow(at(2 * HOUR_MS))).toMatchObject({ age: '2 h 0 min', isGood: true })
-    expect(readRow(at(2 * HOUR_MS + 1))).toMatchObject({ isGood: false })
+    expect(readRow(at(2 * HOUR_MS))).toMatchObject({ age: '2 h 0 min', isHealthy: true })
+    expect(readRow(at(2 * HOUR_MS + 1))).toMatchObject({ isHealthy: false })
     expect(readRow(at(90 * DAY_MS), { findWalkPeriodMs: () => Infinity })).toMatchObject({
       age: '90 d 0 h',
-      isGood: true,
+      isHealthy: true,
     })
-    expect(readRow(at(-MINUTE_MS))).toMatchObject({ age: 'less than a minute', isGood: true })
+    expect(readRow(at(-MINUTE_MS))).toMatchObject({ age: 'less than a minute', isHealthy: true })
   })
 
   test('of the future - has no age and no time, and is not good', () => {
     expect(readRow(at(-HOUR_MS))).toMatchObject({
       age: 'time unknown: the clock was wrong',
       walk: 'complete',
-      isGood: false,
+      isHealthy: false,
     })
   })
 
   test('walk that is held - says since when, why and what to do, and is not good', () => {
     const held = { reason: 'few_products', sinceMs: NOON_MS, startedAtMs: NOON_MS, productCount: 3 } as const
     expect(readRow({ held })).toMatchObject({
-      isGood: false,
+      isHealthy: false,
       walk: expect.stringMatching(
         /^held since Nov 21.*: it found 3 products where the copy has 1,236\. If the catalog is right, run "vitrine sync --accept"/,
       ) as string,
@@ -163,7 +163,7 @@ describe('copies', () => {
     const failure = 'VITRINE_CATALOG_STATUS'
     expect(readRow({ failure, failedAtMs: NOON_MS - HOUR_MS, isRunning: true })).toMatchObject({
       walk: 'failed with VITRINE_CATALOG_STATUS, Nov 21, 2026, 11:00 AM UTC',
-      isGood: false,
+      isHealthy: false,
     })
     expect(readRow({ failure }).walk).toBe('failed with VITRINE_CATALOG_STATUS')
   })
@@ -192,10 +192,10 @@ describe('copies', () => {
   })
 
   test('more channels than are listed - are counted', () => {
-    const channels = Array.from({ length: 50 }, () => ({ channel: CHANNEL, state: WALKED }))
-    const health = toHealth(makeHealthData({ channels, channelCount: 1_000 }))
+    const channels = Array.from({ length: 50 }, () => ({ channel: CHANNEL, state: WALKED_COPY }))
+    const health = toHealthView(makeHealthData({ channels, channelCount: 1_000 }))
     expect([health.channels.length, health.moreChannels]).toEqual([50, 950])
-    expect(toHealth(makeHealthData({ channelCount: 0 })).moreChannels).toBe(0)
+    expect(toHealthView(makeHealthData({ channelCount: 0 })).moreChannels).toBe(0)
   })
 })
 

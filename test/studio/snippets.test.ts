@@ -9,9 +9,9 @@ import { promisify } from 'node:util'
 import { parseFragment } from 'parse5'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { listSnippets } from '../../src/studio/snippets.ts'
-import { type Element, getAttribute, listElements } from '../app/visit.ts'
+import { type Element, getAttribute, listElements } from '../app/app-client.ts'
 import { DETAILS, findCode as find } from './snippet-details.ts'
-import { findHtmlFaults } from '../helpers/html-faults.ts'
+import { findHtmlErrors } from '../helpers/html-errors.ts'
 
 const run = promisify(execFile)
 
@@ -76,7 +76,7 @@ describe('frames', () => {
   })
 
   test.each(['loader', 'pinned', 'iframe'])('%s - is HTML without faults', async (id) => {
-    const faults = await findHtmlFaults(find(id))
+    const faults = await findHtmlErrors(find(id))
     // Editors that strip styles keep a width in per cent, which every browser knows.
     expect(
       faults.filter((fault) => !/^no-inline-style|"width" has invalid value "100%"/.test(fault)),

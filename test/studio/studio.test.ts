@@ -6,8 +6,8 @@ import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
 import { OPTION_LIST } from '../../src/widgets/options.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
-import { CHANNEL, WALKED, makeStudio, makeStudioData } from '../helpers/studio-view.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { CHANNEL, WALKED_COPY, makeStudio, makeStudioData } from '../helpers/studio-view.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const BASE = 'https://widgets.example/studio'
 const GTIN = toGtin(1)
@@ -38,7 +38,7 @@ describe('tabs', () => {
   ])('%j - one is chosen', (query, chosen) => {
     const { tabs } = makeStudio(query)
     expect(tabs.map(({ text }) => text)).toEqual(['Where to buy', 'Deals', 'Health'])
-    expect(tabs.filter(({ isChosen }) => isChosen).map(({ text }) => text)).toEqual([chosen])
+    expect(tabs.filter(({ isSelected }) => isSelected).map(({ text }) => text)).toEqual([chosen])
   })
 
   test('other tabs - keep the channel, the product and what both widgets look like', () => {
@@ -63,7 +63,7 @@ describe('channels and matches', () => {
   test('channels - the chosen one is marked, addresses are cut at 100 characters', () => {
     const long = { ...CHANNEL, id: 'x', url: `https://a.example/${'b'.repeat(100)}` }
     const { channels } = makeStudio('', { channels: [CHANNEL, long, { ...CHANNEL, id: 'y', url: null }] })
-    expect(channels.map(({ id, isChosen }) => [id, isChosen])).toEqual([
+    expect(channels.map(({ id, isSelected }) => [id, isSelected])).toEqual([
       [CHANNEL_ID, true],
       ['x', false],
       ['y', false],
@@ -77,7 +77,7 @@ describe('channels and matches', () => {
     const query = 'find=a+%26+b&theme=blue&merchant=A&merchant=B'
     const views = makeStudio(query, { matches }).matches
     const base = `studio?channel=${CHANNEL_ID}&gtin=`
-    expect(views.map(({ href, isChosen }) => [href, isChosen])).toEqual([
+    expect(views.map(({ href, isSelected }) => [href, isSelected])).toEqual([
       [`${base}${GTIN}&${query}`, true],
       [`${base}${toGtin(2)}&${query}`, false],
     ])
@@ -85,8 +85,8 @@ describe('channels and matches', () => {
   })
 
   test('search and product - are in the view for the form', () => {
-    expect(makeStudio('find=lamp')).toMatchObject({ find: 'lamp', gtin: GTIN })
-    expect(makeStudio('find=lamp', { product: null })).toMatchObject({ find: 'lamp', gtin: '' })
+    expect(makeStudio('find=lamp')).toMatchObject({ searchText: 'lamp', gtin: GTIN })
+    expect(makeStudio('find=lamp', { product: null })).toMatchObject({ searchText: 'lamp', gtin: '' })
   })
 })
 
@@ -112,14 +112,14 @@ describe('widget', () => {
   test.each([
     ['no channel', '', { channel: null }],
     ['no product', '', { product: null }],
-    ['nothing was asked for', 'tab=deals', { shown: null }],
+    ['nothing was asked for', 'tab=deals', { widgetStatus: null }],
     ['health', 'tab=health', {}],
   ] as const)('%s - none', (_case, query, over) => {
     expect(makeStudio(query, over).widget).toBeNull()
   })
 
   test.each(['', 'tab=deals'])('%j, hidden - can be embedded all the same', (query) => {
-    const { widget } = makeStudio(query, { shown: { kind: 'hidden', reason: 'No.' } })
+    const { widget } = makeStudio(query, { widgetStatus: { kind: 'hidden', reason: 'No.' } })
     expect(widget?.snippets.length).toBeGreaterThan(5)
   })
 })
@@ -175,7 +175,7 @@ const notice = (query: string, over: Partial<StudioData> = {}): string | null =>
   makeStudio(query, over).notice
 
 describe('notice', () => {
-  const unwalked = { ...WALKED, currentWalk: 0 }
+  const unwalked = { ...WALKED_COPY, currentWalk: 0 }
 
   test.each(['', 'tab=deals', 'tab=health'])('%j, everything there - none', (query) => {
     expect(notice(query)).toBeNull()
@@ -189,7 +189,7 @@ describe('notice', () => {
       )
     for (const query of ['', 'tab=deals']) {
       expect(notice(query, { product: null, state: null })).toMatch(/^The catalog has not been walked yet/)
-      expect(notice(query, { shown: hidden, state: unwalked })).toMatch(
+      expect(notice(query, { widgetStatus: hidden, state: unwalked })).toMatch(
         /^The catalog has not been walked yet/,
       )
     }
@@ -206,7 +206,7 @@ describe('notice', () => {
 
   test.each(['', 'tab=deals'])('%j, hidden - says that, and why', (query) => {
     const reason = 'No shop that has it is left after the options.'
-    expect(notice(query, { shown: { kind: 'hidden', reason } })).toBe(
+    expect(notice(query, { widgetStatus: { kind: 'hidden', reason } })).toBe(
       `Nothing is shown now, and it takes no room in a page. ${reason}`,
     )
   })
@@ -264,7 +264,7 @@ describe('address of the choice', () => {
         const errors = second.fields.flatMap(({ fields }) => fields.flatMap(({ error }) => error ?? []))
         expect(errors).toEqual([])
       }),
-      { numRuns: toRuns(500) },
+      { numRuns: toRunCount(500) },
     )
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { judgeOptions } from '../../src/studio/choice.ts'
+import { validateOptions } from '../../src/studio/selection.ts'
 import { type EmbeddedWidget, type StudioWidgetView, toStudioWidget } from '../../src/studio/widget.ts'
 import { estimateHeightPx } from '../../src/widgets/heights.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
@@ -7,7 +7,7 @@ import { toGtin } from '../helpers/products.ts'
 
 const GTIN = toGtin(1)
 const DEFAULTS = { locale: 'en', currency: null }
-const PLACE = {
+const LOADER = {
   publicUrl: 'https://widgets.example',
   pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
 }
@@ -18,29 +18,29 @@ const ALL_BOX =
   'theme=dark&accent=ff6600&locale=de-AT&currency=CHF&stock=in&merchant=A+%26+B&merchant=C&exclude=D&isolate=shadow&css=none&layout=card&limit=3&markup=schema'
 
 /** A box with these options. */
-const makeBox = (typed = ''): EmbeddedWidget => ({
+const makeBox = (rawOptions = ''): EmbeddedWidget => ({
   kind: 'where-to-buy',
   channelId: CHANNEL_ID,
   gtin: GTIN,
   title: 'Where to buy Lumen Arc',
-  query: judgeOptions('where-to-buy', new URLSearchParams(typed), DEFAULTS).query,
+  query: validateOptions('where-to-buy', new URLSearchParams(rawOptions), DEFAULTS).query,
   size: BOX_SIZE,
 })
 
-const makeGrid = (typed = ''): EmbeddedWidget => ({
+const makeGrid = (rawOptions = ''): EmbeddedWidget => ({
   kind: 'deals',
   channelId: CHANNEL_ID,
   gtin: null,
   title: 'Deals',
-  query: judgeOptions('deals', new URLSearchParams(typed), DEFAULTS).query,
+  query: validateOptions('deals', new URLSearchParams(rawOptions), DEFAULTS).query,
   size: GRID_SIZE,
 })
 
-const toView = (widget: EmbeddedWidget, publicUrl = PLACE.publicUrl): StudioWidgetView =>
-  toStudioWidget(widget, { ...PLACE, publicUrl })
+const toView = (widget: EmbeddedWidget, publicUrl = LOADER.publicUrl): StudioWidgetView =>
+  toStudioWidget(widget, { ...LOADER, publicUrl })
 const getCode = (view: StudioWidgetView, id: string): string =>
   view.snippets.find((snippet) => snippet.id === id)?.code ?? 'no such snippet'
-const toRecord = ({ attributes }: StudioWidgetView['stages'][number]): Record<string, string> =>
+const toRecord = ({ attributes }: StudioWidgetView['previews'][number]): Record<string, string> =>
   Object.fromEntries(attributes.map(({ name, value }) => [name, value]))
 
 describe('addresses', () => {
@@ -86,34 +86,34 @@ describe('addresses', () => {
 
 describe('previews', () => {
   test('both widths on both grounds - named, with what says which widget it is', () => {
-    const { stages } = toView(makeBox())
-    expect(stages.map(({ size, ground, label }) => [size, ground, label])).toEqual([
+    const { previews } = toView(makeBox())
+    expect(previews.map(({ size, ground: background, label }) => [size, background, label])).toEqual([
       ['phone', 'light', 'Phone, on a light page'],
       ['article', 'light', 'Article, on a light page'],
       ['phone', 'dark', 'Phone, on a dark page'],
       ['article', 'dark', 'Article, on a dark page'],
     ])
-    for (const stage of stages)
+    for (const stage of previews)
       expect(toRecord(stage)).toMatchObject({
         'data-vitrine': 'where-to-buy',
         'data-channel': CHANNEL_ID,
         'data-gtin': GTIN,
       })
-    const titles = stages.map((stage) => toRecord(stage)['data-title'])
+    const titles = previews.map((stage) => toRecord(stage)['data-title'])
     expect(new Set(titles).size).toBe(4)
     expect(titles[0]).toBe('Where to buy Lumen Arc (phone, light page)')
   })
 
   test('theme that follows the reader - is shown as the reader of each ground sees it', () => {
-    for (const typed of ['', 'theme=auto']) {
-      const view = toView(makeGrid(typed))
-      expect(view.stages.map((stage) => toRecord(stage)['data-theme'])).toEqual([
+    for (const rawOptions of ['', 'theme=auto']) {
+      const view = toView(makeGrid(rawOptions))
+      expect(view.previews.map((stage) => toRecord(stage)['data-theme'])).toEqual([
         'light',
         'light',
         'dark',
         'dark',
       ])
-      expect(view.ground).toBe('light')
+      expect(view.background).toBe('light')
       expect(view.embedUrl).not.toContain('theme')
     }
   })
@@ -121,14 +121,14 @@ describe('previews', () => {
   test.each(['light', 'dark'] as const)(
     'theme %s - is the same on both grounds, and the preview begins on its own',
     (theme) => {
-      const { stages, ground } = toView(makeGrid(`theme=${theme}`))
-      expect(stages.map((stage) => toRecord(stage)['data-theme'])).toEqual([theme, theme, theme, theme])
-      expect(ground).toBe(theme)
+      const { previews, background } = toView(makeGrid(`theme=${theme}`))
+      expect(previews.map((stage) => toRecord(stage)['data-theme'])).toEqual([theme, theme, theme, theme])
+      expect(background).toBe(theme)
     },
   )
 
   test('options of a frame - are attributes, shops split by a bar; those of fragments are none', () => {
-    const [stage] = toView(makeBox(ALL_BOX)).stages
+    const [stage] = toView(makeBox(ALL_BOX)).previews
     const { 'data-title': _title, ...attributes } = stage === undefined ? {} : toRecord(stage)
     expect(attributes).toEqual({
       'data-vitrine': 'where-to-buy',
@@ -147,7 +147,7 @@ describe('previews', () => {
   })
 
   test('attributes - no name twice, in any preview', () => {
-    for (const { attributes } of toView(makeGrid('theme=dark&q=a&min_discount=5')).stages) {
+    for (const { attributes } of toView(makeGrid('theme=dark&q=a&min_discount=5')).previews) {
       const names = attributes.map(({ name }) => name)
       expect(new Set(names).size).toBe(names.length)
     }

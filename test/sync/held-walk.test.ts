@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { HOUR_MS, MINUTE_MS, UNKNOWN_TIME_MS } from '../../src/clock.ts'
-import { type GuardedCopy, type WalkFindings, judgeWalk } from '../../src/sync/held-walk.ts'
+import { type PreviousCopy, type WalkSummary, evaluateWalk } from '../../src/sync/held-walk.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
-const COPY: GuardedCopy = { currentWalk: 1, productCount: 120, isMalformed: false, held: null }
+const COPY: PreviousCopy = { currentWalk: 1, productCount: 120, isMalformed: false, held: null }
 
-type Walk = Readonly<{ startMinute: number; lastsMinutes?: number; isClockDoubtful?: boolean }>
+type Walk = Readonly<{ startMinute: number; lastsMinutes?: number; isClockUnreliable?: boolean }>
 
 /** Walks that find nothing, one after the other: the minute since which each is held, or `unknown`, or `accepted`. */
-function judgeAll(walks: readonly Walk[]): readonly (number | string)[] {
+function evaluateAll(walks: readonly Walk[]): readonly (number | string)[] {
   let copy = COPY
-  return walks.map(({ startMinute, lastsMinutes = 0, isClockDoubtful = false }) => {
+  return walks.map(({ startMinute, lastsMinutes = 0, isClockUnreliable = false }) => {
     const startedAtMs = NOON_MS + startMinute * MINUTE_MS
-    const foundAtMs = startedAtMs + lastsMinutes * MINUTE_MS
-    const findings: WalkFindings = { startedAtMs, foundAtMs, productCount: 0, isMalformed: false }
-    const held = judgeWalk(copy, findings, { confirmAfterMs: HOUR_MS, isClockDoubtful })
+    const evaluatedAtMs = startedAtMs + lastsMinutes * MINUTE_MS
+    const summary: WalkSummary = { startedAtMs, evaluatedAtMs, productCount: 0, isMalformed: false }
+    const held = evaluateWalk(copy, summary, { confirmAfterMs: HOUR_MS, isClockUnreliable })
     copy = { ...copy, held }
     if (held === null) return 'accepted'
     return held.sinceMs === UNKNOWN_TIME_MS ? 'unknown' : (held.sinceMs - NOON_MS) / MINUTE_MS
@@ -24,7 +24,7 @@ function judgeAll(walks: readonly Walk[]): readonly (number | string)[] {
 describe('walks that find nothing where there was a copy', () => {
   test('each takes 170 minutes and two machines overlap - the hold is confirmed all the same', () => {
     const starts = [0, 60, 180, 240]
-    expect(judgeAll(starts.map((startMinute) => ({ startMinute, lastsMinutes: 170 })))).toEqual([
+    expect(evaluateAll(starts.map((startMinute) => ({ startMinute, lastsMinutes: 170 })))).toEqual([
       140,
       140,
       140,
@@ -34,7 +34,7 @@ describe('walks that find nothing where there was a copy', () => {
 
   test('36 minutes each - the third is accepted', () => {
     const starts = [0, 60, 120]
-    expect(judgeAll(starts.map((startMinute) => ({ startMinute, lastsMinutes: 36 })))).toEqual([
+    expect(evaluateAll(starts.map((startMinute) => ({ startMinute, lastsMinutes: 36 })))).toEqual([
       6,
       6,
       'accepted',
@@ -42,12 +42,12 @@ describe('walks that find nothing where there was a copy', () => {
   })
 
   test('one by a doubtful clock that is behind - leaves the time of the hold as it was', () => {
-    const behind = { startMinute: -60, isClockDoubtful: true }
-    expect(judgeAll([{ startMinute: 0 }, behind, { startMinute: 60 }])).toEqual([0, 0, 'accepted'])
+    const behind = { startMinute: -60, isClockUnreliable: true }
+    expect(evaluateAll([{ startMinute: 0 }, behind, { startMinute: 60 }])).toEqual([0, 0, 'accepted'])
   })
 
   test('first one by a doubtful clock - the next one begins anew', () => {
-    const behind = { startMinute: -60, isClockDoubtful: true }
-    expect(judgeAll([behind, { startMinute: 0 }, { startMinute: 60 }])).toEqual(['unknown', 0, 'accepted'])
+    const behind = { startMinute: -60, isClockUnreliable: true }
+    expect(evaluateAll([behind, { startMinute: 0 }, { startMinute: 60 }])).toEqual(['unknown', 0, 'accepted'])
   })
 })

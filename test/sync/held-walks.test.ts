@@ -1,46 +1,52 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { WireChannel, WireProduct } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
-import type { WalkOrder, WalkProgress } from '../../src/sync/walk-runner.ts'
+import type { WalkJob, WalkProgress } from '../../src/sync/walk-runner.ts'
 import { openSqlite } from '../../src/database/sqlite.ts'
 import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import { makeQuery, readBox } from '../storage/conformance/subject.ts'
-import { type WalkPlace, makeWalkPlace, makeWireProducts, spoil, stock } from './walk-place.ts'
+import {
+  type WalkFixture,
+  makeWalkFixture,
+  makeWireProducts,
+  withMalformedPrices,
+  setProducts,
+} from './walk-fixture.ts'
 
 const GTIN = toGtin(119)
 
-let place: WalkPlace
+let fixture: WalkFixture
 beforeEach(async () => {
-  place = await makeWalkPlace()
-  stock(place.catalog, makeWireProducts(120))
+  fixture = await makeWalkFixture()
+  setProducts(fixture.catalog, makeWireProducts(120))
   await walk()
 })
 
 /** Walk and return how it ended: `outcome`, products found, and reason. */
-async function walk(order: Partial<WalkOrder> = {}): Promise<string> {
-  const { walks, failure } = await place.walk({ order })
+async function walk(job: Partial<WalkJob> = {}): Promise<string> {
+  const { walks, failure } = await fixture.walk({ job })
   const [own] = walks
   return own === undefined ? (failure ?? 'nothing') : `${own.outcome} ${own.productCount}`
 }
 
 async function walkLater(products: readonly WireProduct[], afterMs = HOUR_MS): Promise<string> {
-  place.clock.advance(afterMs)
-  stock(place.catalog, [...products])
+  fixture.clock.advance(afterMs)
+  setProducts(fixture.catalog, [...products])
   return walk()
 }
 
-const countProducts = async (): Promise<number> => (await place.copy.getCopyState(CHANNEL_ID)).productCount
+const countProducts = async (): Promise<number> => (await fixture.copy.getCopyState(CHANNEL_ID)).productCount
 
 const readFirstSeen = async (): Promise<number> => {
-  const deals = await place.copy.findDeals(makeQuery({ channelId: CHANNEL_ID, sort: 'newest', limit: 200 }))
+  const deals = await fixture.copy.findDeals(makeQuery({ channelId: CHANNEL_ID, sort: 'newest', limit: 200 }))
   return deals.findIndex(({ gtin }) => gtin === GTIN)
 }
 
 /** How many versions of products have ended, by the file itself. */
 function countEndedRows(): number {
-  const path = place.order.database.replace('sqlite:', '')
+  const path = fixture.job.database.replace('sqlite:', '')
   const database = openSqlite({ path, role: 'reader' })
   onTestFinished(() => database.close())
   return database.prepare('select id from products where until_walk is not null').all([]).length
@@ -48,31 +54,31 @@ function countEndedRows(): number {
 
 /** One more channel, without products, which walks read first. */
 function addChannelBefore(): string {
-  const [own] = place.catalog.channels
+  const [own] = fixture.catalog.channels
   const other = { ...own, id: '00000000-0000-4000-8000-000000000001' } as WireChannel
-  place.catalog.channels.unshift(other)
+  fixture.catalog.channels.unshift(other)
   return other.id
 }
 
 /** Let the next page of an empty channel take its time. */
 function delayOnce(channelId: string, byMs: number): void {
-  place.catalog.fault = {
-    matches: new RegExp(`${channelId}/products`),
-    does: (_request, response) => {
-      place.clock.step(byMs)
-      place.catalog.fault = null
+  fixture.catalog.fault = {
+    pathPattern: new RegExp(`${channelId}/products`),
+    respond: (_request, response) => {
+      fixture.clock.step(byMs)
+      fixture.catalog.fault = null
       sendJson(response, 200, { items: [], next_cursor: null })
     },
   }
 }
 
-const spoilFirst = (count: number): WireProduct[] => spoil(makeWireProducts(120), count)
+const breakFirstPrices = (count: number): WireProduct[] => withMalformedPrices(makeWireProducts(120), count)
 
 describe('walk that finds far fewer products', () => {
   test('no products - is held: the copy stays current and the state says so', async () => {
     expect(await walkLater([])).toBe('held 0')
-    expect(await readBox(place.copy, GTIN)).toBe(`Lamp 119 @${NOON_MS}`)
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+    expect(await readBox(fixture.copy, GTIN)).toBe(`Lamp 119 @${NOON_MS}`)
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
       productCount: 120,
       dealCount: 120,
       isRunning: false,
@@ -93,14 +99,14 @@ describe('walk that finds far fewer products', () => {
 
   test('progress - of a held walk - has its end, too', async () => {
     const progress: WalkProgress[] = []
-    stock(place.catalog, makeWireProducts(40))
-    await place.walk({ onProgress: (step) => void progress.push(step) })
+    setProducts(fixture.catalog, makeWireProducts(40))
+    await fixture.walk({ onProgress: (step) => void progress.push(step) })
     expect(progress).toMatchObject([{ productCount: 40, isDone: true }])
   })
 
   test('report - of a held walk - has its code and reason', async () => {
-    stock(place.catalog, [])
-    expect((await place.walk()).walks).toMatchObject([
+    setProducts(fixture.catalog, [])
+    expect((await fixture.walk()).walks).toMatchObject([
       { failure: 'VITRINE_WALK_HELD', reason: 'it found 0 products where the copy has 120' },
     ])
   })
@@ -120,57 +126,57 @@ describe('walk that finds far fewer products', () => {
   test('later walk that finds nearly the same - at least a period after the first - is believed', async () => {
     await walkLater(makeWireProducts(20))
     expect(await walkLater(makeWireProducts(25), HOUR_MS / 2)).toBe('held 25')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
       held: { sinceMs: NOON_MS + HOUR_MS, startedAtMs: NOON_MS + 1.5 * HOUR_MS, productCount: 25 },
     })
     expect(await walkLater(makeWireProducts(22), HOUR_MS / 2 - MINUTE_MS)).toBe('complete 22')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ productCount: 22, held: null })
-    expect(await readBox(place.copy, GTIN)).toBe('unknown')
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({ productCount: 22, held: null })
+    expect(await readBox(fixture.copy, GTIN)).toBe('unknown')
   })
 
   test('channel that comes late in its walk - is confirmed by the times of the whole walks', async () => {
     const first = addChannelBefore()
-    stock(place.catalog, [])
-    place.clock.advance(HOUR_MS)
+    setProducts(fixture.catalog, [])
+    fixture.clock.advance(HOUR_MS)
     // Ten minutes in this walk, and no time in the next one.
     delayOnce(first, HOUR_MS / 6)
-    const { walks } = await place.walk()
+    const { walks } = await fixture.walk()
     expect(walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
-    place.clock.advance((HOUR_MS * 5) / 6)
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
+    fixture.clock.advance((HOUR_MS * 5) / 6)
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
   })
 
   test('channel that comes an hour late in its walk - is not confirmed two minutes later', async () => {
     const first = addChannelBefore()
-    stock(place.catalog, [])
-    place.clock.advance(HOUR_MS)
+    setProducts(fixture.catalog, [])
+    fixture.clock.advance(HOUR_MS)
     delayOnce(first, HOUR_MS - 2 * MINUTE_MS)
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
-    place.clock.advance(2 * MINUTE_MS)
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
-    place.clock.advance(HOUR_MS)
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
+    fixture.clock.advance(2 * MINUTE_MS)
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
+    fixture.clock.advance(HOUR_MS)
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
   })
 
   test('walk that broke off and goes on - counts from when it first began', async () => {
     const products = makeWireProducts(201)
     await walkLater(makeWireProducts(500))
     await walkLater(products)
-    place.clock.advance(HOUR_MS / 2)
-    place.catalog.fault = {
-      matches: /cursor=/,
-      does: (_request, response) => sendJson(response, 400, { error: 'no' }),
+    fixture.clock.advance(HOUR_MS / 2)
+    fixture.catalog.fault = {
+      pathPattern: /cursor=/,
+      respond: (_request, response) => sendJson(response, 400, { error: 'no' }),
     }
     expect(await walk()).toBe('failed 0')
-    place.catalog.fault = null
-    place.clock.advance(HOUR_MS / 2)
+    fixture.catalog.fault = null
+    fixture.clock.advance(HOUR_MS / 2)
     expect(await walk()).toBe('held 201')
   })
 
   test('later walk that finds something else - is held anew', async () => {
     await walkLater([])
     expect(await walkLater(makeWireProducts(40))).toBe('held 40')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
       held: { sinceMs: NOON_MS + 2 * HOUR_MS },
     })
     expect(await countProducts()).toBe(120)
@@ -181,72 +187,76 @@ describe('walk that finds far fewer products', () => {
     expect(await walkLater([...makeWireProducts(119), ...makeWireProducts(120, 'New').slice(119)])).toBe(
       'complete 120',
     )
-    expect(await readBox(place.copy, GTIN)).toBe(`New 119 @${NOON_MS + 2 * HOUR_MS}`)
-    expect(await readBox(place.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS + 2 * HOUR_MS}`)
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: null })
+    expect(await readBox(fixture.copy, GTIN)).toBe(`New 119 @${NOON_MS + 2 * HOUR_MS}`)
+    expect(await readBox(fixture.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS + 2 * HOUR_MS}`)
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: null })
   })
 
   test('hold noted by a clock that was ahead - begins anew with the right time', async () => {
     await walkLater([], 48 * HOUR_MS)
-    place.clock.advance(-47 * HOUR_MS)
+    fixture.clock.advance(-47 * HOUR_MS)
     expect(await walk()).toBe('held 0')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: { sinceMs: NOON_MS + HOUR_MS } })
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      held: { sinceMs: NOON_MS + HOUR_MS },
+    })
     expect(await walkLater([])).toBe('complete 0')
   })
 
   test('accepted - is believed at once', async () => {
-    place.clock.advance(HOUR_MS)
-    stock(place.catalog, [])
+    fixture.clock.advance(HOUR_MS)
+    setProducts(fixture.catalog, [])
     expect(await walk({ isAccepted: true })).toBe('complete 0')
-    expect(await readBox(place.copy, GTIN)).toBe('unknown')
+    expect(await readBox(fixture.copy, GTIN)).toBe('unknown')
   })
 
   test('another machine of the same occasion - does not walk again', async () => {
     await walkLater([])
-    place.clock.advance(1_000)
-    expect(await walk({ owner: 'other', walkedSinceMs: NOON_MS + HOUR_MS - MINUTE_MS })).toBe('busy 0')
+    fixture.clock.advance(1_000)
+    expect(await walk({ owner: 'other', skipWalkedSinceMs: NOON_MS + HOUR_MS - MINUTE_MS })).toBe('busy 0')
   })
 })
 
 describe('walk in which most offers are malformed', () => {
   test('61 of 120 - is held; 60 - completes', async () => {
-    expect(await walkLater(spoilFirst(61))).toBe('held 120')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+    expect(await walkLater(breakFirstPrices(61))).toBe('held 120')
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
       dealCount: 120,
       held: { reason: 'malformed_offers' },
     })
-    expect(await walkLater(spoilFirst(60))).toBe('complete 120')
+    expect(await walkLater(breakFirstPrices(60))).toBe('complete 120')
     expect(await countProducts()).toBe(120)
   })
 
   test('confirmed a period later - is believed, and so is the next one like it', async () => {
-    await walkLater(spoilFirst(120))
-    expect(await walkLater(spoilFirst(120))).toBe('complete 120')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+    await walkLater(breakFirstPrices(120))
+    expect(await walkLater(breakFirstPrices(120))).toBe('complete 120')
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
       dealCount: 0,
       isMalformed: true,
       held: null,
     })
-    expect(await walkLater(spoilFirst(119))).toBe('complete 120')
+    expect(await walkLater(breakFirstPrices(119))).toBe('complete 120')
     expect(await walkLater(makeWireProducts(120))).toBe('complete 120')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ dealCount: 120, isMalformed: false })
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({ dealCount: 120, isMalformed: false })
   })
 
   test('products that cannot be read, fewer than 100 of them - are held', async () => {
     await walkLater(makeWireProducts(99))
-    place.clock.advance(HOUR_MS)
+    fixture.clock.advance(HOUR_MS)
     const items = makeWireProducts(99).map((product) => ({ ...product, offers: null }))
-    place.catalog.fault = {
-      matches: /products\?/,
-      does: (_request, response) => sendJson(response, 200, { items, next_cursor: null }),
+    fixture.catalog.fault = {
+      pathPattern: /products\?/,
+      respond: (_request, response) => sendJson(response, 200, { items, next_cursor: null }),
     }
     expect(await walk()).toBe('held 0')
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: { reason: 'malformed_offers' } })
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+      held: { reason: 'malformed_offers' },
+    })
   })
 
   test('first walk of all - completes: there is nothing to keep', async () => {
-    const fresh = await makeWalkPlace()
-    stock(fresh.catalog, spoilFirst(120))
+    const fresh = await makeWalkFixture()
+    setProducts(fresh.catalog, breakFirstPrices(120))
     expect((await fresh.walk()).walks).toMatchObject([{ outcome: 'complete' }])
   })
 })
@@ -258,7 +268,7 @@ describe('first seen', () => {
   test.each([
     ['was absent in a walk', makeWireProducts(119)],
     ['was absent in a held walk', []],
-    ['was malformed in a held walk', spoilFirst(120)],
+    ['was malformed in a held walk', breakFirstPrices(120)],
   ])('product that %s - keeps its first time when it is back', async (_name, between) => {
     await walkLater(between)
     await walkLater(WITH_NEWEST)
@@ -266,10 +276,10 @@ describe('first seen', () => {
   })
 
   test('product that the catalog did not know for a moment - keeps its first time', async () => {
-    place.clock.advance(HOUR_MS)
-    const absent = { product: null, asOfMs: place.clock.nowMs() }
-    await place.copy.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry: absent }])
-    expect(await readBox(place.copy, GTIN)).toBe(`absent @${NOON_MS + HOUR_MS}`)
+    fixture.clock.advance(HOUR_MS)
+    const absent = { product: null, asOfMs: fixture.clock.nowMs() }
+    await fixture.copy.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry: absent }])
+    expect(await readBox(fixture.copy, GTIN)).toBe(`absent @${NOON_MS + HOUR_MS}`)
     await walkLater(WITH_NEWEST)
     expect(await readFirstSeen()).toBe(120)
   })
@@ -295,14 +305,14 @@ describe('first seen', () => {
 
 describe('list of channels', () => {
   test('without channels where there were some - is held: nothing is walked, and the channels stay', async () => {
-    place.catalog.channels = []
-    place.clock.advance(HOUR_MS)
-    expect(await place.walk()).toMatchObject({
+    fixture.catalog.channels = []
+    fixture.clock.advance(HOUR_MS)
+    expect(await fixture.walk()).toMatchObject({
       walks: [],
       failure: 'VITRINE_WALK_HELD',
       reason: expect.stringContaining('lists no channels where it listed 1 before') as string,
     })
-    expect(await place.copy.findChannelList()).toMatchObject({
+    expect(await fixture.copy.findChannelList()).toMatchObject({
       channels: [{ id: CHANNEL_ID }],
       gone: [],
       heldSinceMs: NOON_MS + HOUR_MS,
@@ -310,35 +320,35 @@ describe('list of channels', () => {
   })
 
   test('a period later still without channels - is believed: they have gone, and their copies stay', async () => {
-    place.catalog.channels = []
+    fixture.catalog.channels = []
     await walk()
-    place.clock.advance(HOUR_MS / 2)
+    fixture.clock.advance(HOUR_MS / 2)
     expect(await walk()).toBe('VITRINE_WALK_HELD')
-    place.clock.advance(HOUR_MS / 2)
+    fixture.clock.advance(HOUR_MS / 2)
     expect(await walk()).toBe('VITRINE_NO_CHANNELS')
-    const list = await place.copy.findChannelList()
+    const list = await fixture.copy.findChannelList()
     expect(list).toMatchObject({ channels: [], heldSinceMs: null, gone: [{ channel: { id: CHANNEL_ID } }] })
     expect(await countProducts()).toBe(120)
   })
 
   test('without channels, accepted - is believed at once', async () => {
-    place.catalog.channels = []
+    fixture.catalog.channels = []
     expect(await walk({ isAccepted: true })).toBe('VITRINE_WALK_HELD')
     expect(await walk({ isListAccepted: true })).toBe('VITRINE_NO_CHANNELS')
-    expect(await place.copy.findChannelList()).toMatchObject({ channels: [] })
+    expect(await fixture.copy.findChannelList()).toMatchObject({ channels: [] })
   })
 
   test('with channels again - ends the hold', async () => {
-    const { channels } = place.catalog
-    place.catalog.channels = []
+    const { channels } = fixture.catalog
+    fixture.catalog.channels = []
     await walk()
-    place.catalog.channels = channels
+    fixture.catalog.channels = channels
     expect(await walk()).toBe('complete 120')
-    expect(await place.copy.findChannelList()).toMatchObject({ heldSinceMs: null })
+    expect(await fixture.copy.findChannelList()).toMatchObject({ heldSinceMs: null })
   })
 
   test('without channels from the start - is believed, and the walk says why nothing is walked', async () => {
-    const fresh = await makeWalkPlace()
+    const fresh = await makeWalkFixture()
     fresh.catalog.channels = []
     expect(await fresh.walk()).toMatchObject({
       walks: [],

@@ -4,17 +4,17 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { openCopyDatabase } from '../../src/storage/dialects.ts'
+import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import { parseProductPage } from '../../src/catalog/parse.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, begin } from '../storage/conformance/subject.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 /** Walks over pages as a catalog sends them: a product that shows what the copy has is not written. */
 
 type Item = Readonly<{ gtin: string; title: string }>
-type Opened = Readonly<{ copy: SqlStore; query<T>(text: string): Promise<readonly T[]> }>
+type CopyFixture = Readonly<{ copy: SqlStore; query<T>(text: string): Promise<readonly T[]> }>
 
 let folder: string
 let opened = 0
@@ -24,7 +24,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
 })
 
-async function withCopy(use: (opened: Opened) => Promise<void>): Promise<void> {
+async function withCopy(use: (opened: CopyFixture) => Promise<void>): Promise<void> {
   opened += 1
   const database = { kind: 'sqlite', path: join(folder, `${opened}.db`) } as const
   const copy = await openSqlStore({ database, catalog: 'https://one.example' })
@@ -69,7 +69,7 @@ const makeItem = (index: number, over: object = {}): Item => {
   return { ...product, ...over }
 }
 
-const readShown = async ({ query }: Opened): Promise<unknown> => ({
+const readShown = async ({ query }: CopyFixture): Promise<unknown> => ({
   products: await query(`select gtin, title, brand, search_text, images, offers, until_walk from products
     order by gtin`),
   deals: await query(`select d.gtin, offer, d.until_walk, d.from_walk = p.from_walk as is_same from deals d
@@ -77,7 +77,7 @@ const readShown = async ({ query }: Opened): Promise<unknown> => ({
   drops: await query('select drops, product_count, deal_count from copies'),
 })
 
-const readStored = async (opened: Opened): Promise<unknown> => [
+const readStored = async (opened: CopyFixture): Promise<unknown> => [
   await readShown(opened),
   await opened.query('select digest, from_walk from products order by gtin'),
 ]
@@ -127,7 +127,7 @@ describe('walks one after the other', () => {
           })
         },
       ),
-      { numRuns: toRuns(40) },
+      { numRuns: toRunCount(40) },
     )
   })
 

@@ -6,22 +6,22 @@ import { createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import { readBox } from '../storage/conformance/subject.ts'
-import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from './walk-place.ts'
+import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from './walk-fixture.ts'
 
 type Others = Readonly<{ database?: number; catalog?: number; futureCopies?: number }>
 
 /** What is made of clocks that are so far ahead of this machine's, in milliseconds: `agrees`, `doubtful` or `refused`. */
-async function judge({ database, catalog, futureCopies = 0 }: Others): Promise<string> {
+async function checkClock({ database, catalog, futureCopies = 0 }: Others): Promise<string> {
   const check = checkWalkClock({
     clock: createFakeClock(NOON_MS),
     store: {
-      readTime: () => Promise.resolve(database === undefined ? null : NOON_MS + database),
+      readDatabaseTime: () => Promise.resolve(database === undefined ? null : NOON_MS + database),
       findFutureCopies: () => Promise.resolve(Array<string>(futureCopies).fill(CHANNEL_ID)),
     },
-    catalogDifferenceMs: catalog,
+    catalogSkewMs: catalog,
   })
   return check.then(
-    ({ isDoubtful }) => (isDoubtful ? 'doubtful' : 'agrees'),
+    ({ isUnreliable }) => (isUnreliable ? 'doubtful' : 'agrees'),
     (error: { code: string }) => (error.code === 'VITRINE_WALK_FAILED' ? 'refused' : error.code),
   )
 }
@@ -37,48 +37,48 @@ describe('clock of a walk', () => {
     ['database ahead, catalog agrees', { database: HOUR_MS, catalog: 0, futureCopies: 1 }, 'agrees'],
     ['database and catalog ahead', { database: HOUR_MS, catalog: HOUR_MS }, 'refused'],
     ['database and catalog behind', { database: -HOUR_MS, catalog: -HOUR_MS }, 'refused'],
-  ])('%s - %o - %s', async (_name, others, verdict) => {
-    expect(await judge(others)).toBe(verdict)
+  ])('%s - %o - %s', async (_name, others, expected) => {
+    expect(await checkClock(others)).toBe(expected)
   })
 })
 
 describe('machine whose clock is wrong', () => {
-  let place: WalkPlace
+  let fixture: WalkFixture
   beforeEach(async () => {
-    place = await makeWalkPlace()
-    place.catalog.nowMs = () => NOON_MS
-    stock(place.catalog, makeWireProducts(120))
-    await place.walk()
+    fixture = await makeWalkFixture()
+    fixture.catalog.nowMs = () => NOON_MS
+    setProducts(fixture.catalog, makeWireProducts(120))
+    await fixture.walk()
   })
 
   /** For the machine and for the catalog. */
   const passTime = (hours: number): void => {
-    const nowMs = place.catalog.nowMs?.() ?? NOON_MS
-    place.catalog.nowMs = () => nowMs + hours * HOUR_MS
-    place.clock.step(hours * HOUR_MS)
+    const nowMs = fixture.catalog.nowMs?.() ?? NOON_MS
+    fixture.catalog.nowMs = () => nowMs + hours * HOUR_MS
+    fixture.clock.step(hours * HOUR_MS)
   }
 
   test('two days behind - walks nothing, and the copy keeps its times', async () => {
-    place.clock.advance(-2 * DAY_MS)
-    expect(await place.walk()).toMatchObject({
+    fixture.clock.advance(-2 * DAY_MS)
+    expect(await fixture.walk()).toMatchObject({
       walks: [],
       failure: 'VITRINE_WALK_FAILED',
       reason: expect.stringContaining('the clock of this machine differs from that of the catalog') as string,
     })
-    place.clock.advance(2 * DAY_MS)
-    expect(await readBox(place.copy, toGtin(1))).toBe(`Lamp 1 @${NOON_MS}`)
+    fixture.clock.advance(2 * DAY_MS)
+    expect(await readBox(fixture.copy, toGtin(1))).toBe(`Lamp 1 @${NOON_MS}`)
   })
 
   test('three hours behind, first to find nothing - its hold confirms nothing for a clock that is right', async () => {
-    stock(place.catalog, [])
+    setProducts(fixture.catalog, [])
     const outcomes: unknown[] = []
     passTime(4)
     const walkBy = async (hours: number): Promise<void> => {
-      place.clock.step(hours * HOUR_MS)
-      outcomes.push((await place.walk()).walks[0]?.outcome)
+      fixture.clock.step(hours * HOUR_MS)
+      outcomes.push((await fixture.walk()).walks[0]?.outcome)
     }
     await walkBy(-3)
-    expect((await place.copy.getCopyState(CHANNEL_ID)).held?.sinceMs).toBe(UNKNOWN_TIME_MS)
+    expect((await fixture.copy.getCopyState(CHANNEL_ID)).held?.sinceMs).toBe(UNKNOWN_TIME_MS)
     await walkBy(3)
     passTime(1)
     await walkBy(0)
@@ -86,25 +86,25 @@ describe('machine whose clock is wrong', () => {
   })
 
   test('three hours behind, first to find no channels - its hold confirms nothing, either', async () => {
-    place.catalog.channels = []
+    fixture.catalog.channels = []
     const failures: unknown[] = []
     passTime(4)
     for (const hours of [-3, 3]) {
-      place.clock.step(hours * HOUR_MS)
-      failures.push((await place.walk()).failure)
+      fixture.clock.step(hours * HOUR_MS)
+      failures.push((await fixture.walk()).failure)
     }
     passTime(1)
-    failures.push((await place.walk()).failure)
+    failures.push((await fixture.walk()).failure)
     expect(failures).toEqual(['VITRINE_WALK_HELD', 'VITRINE_WALK_HELD', 'VITRINE_NO_CHANNELS'])
   })
 
   test('an hour ahead - walks, and confirms no hold', async () => {
-    stock(place.catalog, [])
-    const outcomes = [(await place.walk()).walks[0]?.outcome]
-    place.clock.advance(HOUR_MS)
-    outcomes.push((await place.walk()).walks[0]?.outcome)
-    place.catalog.nowMs = () => NOON_MS + HOUR_MS
-    outcomes.push((await place.walk()).walks[0]?.outcome)
+    setProducts(fixture.catalog, [])
+    const outcomes = [(await fixture.walk()).walks[0]?.outcome]
+    fixture.clock.advance(HOUR_MS)
+    outcomes.push((await fixture.walk()).walks[0]?.outcome)
+    fixture.catalog.nowMs = () => NOON_MS + HOUR_MS
+    outcomes.push((await fixture.walk()).walks[0]?.outcome)
     expect(outcomes).toEqual(['held', 'held', 'complete'])
   })
 })

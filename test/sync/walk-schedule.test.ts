@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { GateState } from '../../src/catalog/call-gate.ts'
-import { createQuotaState, divideLimit } from '../../src/catalog/quota.ts'
+import type { CallPolicyState } from '../../src/catalog/call-policy.ts'
+import { createQuotaState, splitDailyLimit } from '../../src/catalog/quota.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import type { CopyState } from '../../src/storage/store.ts'
 import { type WalkDueDetails, isWalkDue } from '../../src/sync/walk-schedule.ts'
@@ -42,11 +42,11 @@ type Options = Readonly<{
 function makeDetails(options: Options): WalkDueDetails & Readonly<{ lines: string[] }> {
   const lines: string[] = []
   const copies = options.copies ?? {}
-  const shares = options.limit === undefined ? undefined : divideLimit(options.limit)
-  const state: GateState = {
+  const shares = options.limit === undefined ? undefined : splitDailyLimit(options.limit)
+  const state: CallPolicyState = {
     quota: { ...createQuotaState(NOON_MS), limitedUntilMs: options.limitedUntilMs ?? 0 },
     limit: options.limit === undefined ? undefined : { calls: options.limit, isLearned: false },
-    left: shares && { ...shares, walk: Math.max(0, shares.walk - (options.walksMade ?? 0)) },
+    remaining: shares && { ...shares, walk: Math.max(0, shares.walk - (options.walksMade ?? 0)) },
     keyRefusedUntilMs: 0,
     breaker: 'closed',
   }
@@ -54,7 +54,7 @@ function makeDetails(options: Options): WalkDueDetails & Readonly<{ lines: strin
     lines,
     clock: createFakeClock(NOON_MS),
     logger: createLogger({ level: 'info', stream: { write: (line) => void lines.push(line) } }),
-    gate: { readState: () => Promise.resolve(state) },
+    callPolicy: { readState: () => Promise.resolve(state) },
     store: {
       findChannelList: () =>
         Promise.resolve({
@@ -70,7 +70,7 @@ function makeDetails(options: Options): WalkDueDetails & Readonly<{ lines: strin
   }
 }
 
-const judge = (options: Options): Promise<boolean> => isWalkDue(makeDetails(options))
+const checkIsDue = (options: Options): Promise<boolean> => isWalkDue(makeDetails(options))
 
 describe('scheduled walk: may it call', () => {
   test.each([
@@ -78,21 +78,21 @@ describe('scheduled walk: may it call', () => {
     [MINUTE_MS, false],
   ])('no limit known, walked %d ms ago - due: %s (another process of the same schedule)', async (...row) => {
     const [ageMs, isDue] = row
-    expect(await judge({ copies: { [A]: makeCopy(1_000_000, ageMs) } })).toBe(isDue)
+    expect(await checkIsDue({ copies: { [A]: makeCopy(1_000_000, ageMs) } })).toBe(isDue)
   })
 
   test.each([
     ['until later', NOON_MS + 1, false],
     ['until now', NOON_MS, true],
   ])('paused %s - due: %s', async (_until, limitedUntilMs, isDue) => {
-    expect(await judge({ limitedUntilMs })).toBe(isDue)
+    expect(await checkIsDue({ limitedUntilMs })).toBe(isDue)
   })
 
   test.each([
     [4, true],
     [5, false],
   ])('share of 5 calls, %i of them made - due: %s', async (walksMade, isDue) => {
-    expect(await judge({ limit: 10, walksMade })).toBe(isDue)
+    expect(await checkIsDue({ limit: 10, walksMade })).toBe(isDue)
   })
 
   test('refused - is a line with the reason', async () => {
@@ -113,8 +113,8 @@ describe('scheduled walk: may it call', () => {
 })
 
 // Ten pages, ten pages and the channels: 21 calls of 24 a day.
-const judgeTwo = (oneAgeMs: number, otherAgeMs: number): Promise<boolean> =>
-  judge({ limit: 48, copies: { [A]: makeCopy(2_000, oneAgeMs), [B]: makeCopy(2_000, otherAgeMs) } })
+const checkIsDueForTwo = (oneAgeMs: number, otherAgeMs: number): Promise<boolean> =>
+  checkIsDue({ limit: 48, copies: { [A]: makeCopy(2_000, oneAgeMs), [B]: makeCopy(2_000, otherAgeMs) } })
 
 describe('scheduled walk: does the day hold it', () => {
   // 2000 products are ten pages and the list of channels: eleven calls, a walk a `11 / share` of a day.
@@ -131,7 +131,7 @@ describe('scheduled walk: does the day hold it', () => {
     [12, 43 * HOUR_MS, false],
     [1_000_000, 3 * MINUTE_MS, true],
   ])('limit %i, 2000 products, last walk began %i ms ago - due: %s', async (limit, ageMs, isDue) => {
-    expect(await judge({ limit, copies: { [A]: makeCopy(2_000, ageMs) } })).toBe(isDue)
+    expect(await checkIsDue({ limit, copies: { [A]: makeCopy(2_000, ageMs) } })).toBe(isDue)
   })
 
   test.each([
@@ -143,20 +143,20 @@ describe('scheduled walk: does the day hold it', () => {
   ])('%i products - a walk costs %i calls', async (productCount, calls) => {
     const apartMs = (DAY_MS * calls) / 100
     const at = (ageMs: number): Promise<boolean> =>
-      judge({ limit: 200, copies: { [A]: makeCopy(productCount, ageMs) } })
+      checkIsDue({ limit: 200, copies: { [A]: makeCopy(productCount, ageMs) } })
     expect(await at(apartMs - MINUTE_MS)).toBe(true)
     expect(await at(apartMs - MINUTE_MS - 1)).toBe(false)
   })
 
   test('two channels - their calls are added up, the older copy counts', async () => {
-    expect(await judgeTwo(20 * HOUR_MS, 20 * HOUR_MS)).toBe(false)
-    expect(await judgeTwo(HOUR_MS, 21 * HOUR_MS)).toBe(true)
+    expect(await checkIsDueForTwo(20 * HOUR_MS, 20 * HOUR_MS)).toBe(false)
+    expect(await checkIsDueForTwo(HOUR_MS, 21 * HOUR_MS)).toBe(true)
   })
 
   test('channels that are not served - do not count', async () => {
     const copies = { [A]: makeCopy(200, HOUR_MS), [B]: makeCopy(2_000_000, HOUR_MS) }
-    expect(await judge({ limit: 100, copies })).toBe(false)
-    expect(await judge({ limit: 100, copies, channels: [A] })).toBe(true)
+    expect(await checkIsDue({ limit: 100, copies })).toBe(false)
+    expect(await checkIsDue({ limit: 100, copies, channels: [A] })).toBe(true)
   })
 
   test.each([
@@ -165,18 +165,18 @@ describe('scheduled walk: does the day hold it', () => {
     ['broken', { failure: 'VITRINE_CATALOG_CALL_BLOCKED' }],
   ])('a copy %s - due: it is to be finished', async (_state, over) => {
     const copies = { [A]: makeCopy(2_000, MINUTE_MS), [B]: makeCopy(2_000, MINUTE_MS, over) }
-    expect(await judge({ limit: 48, copies })).toBe(true)
+    expect(await checkIsDue({ limit: 48, copies })).toBe(true)
   })
 
   test('no channel known - due', async () => {
-    expect(await judge({ limit: 48 })).toBe(true)
+    expect(await checkIsDue({ limit: 48 })).toBe(true)
     const store = { findChannelList: () => Promise.resolve(undefined) }
-    expect(await judge({ limit: 48, store })).toBe(true)
+    expect(await checkIsDue({ limit: 48, store })).toBe(true)
   })
 
   test('store that cannot be read - due: the walk will tell', async () => {
     const store = { findChannelList: () => Promise.reject(new StoreError('broken')) }
-    expect(await judge({ limit: 48, store })).toBe(true)
+    expect(await checkIsDue({ limit: 48, store })).toBe(true)
   })
 
   test('any hour of a day on an hourly schedule - the walks that are due fit into the share together', async () => {
@@ -185,7 +185,7 @@ describe('scheduled walk: does the day hold it', () => {
       let walks = 0
       for (let hour = 1; hour <= 24 * 7; hour += 1) {
         const copies = { [A]: makeCopy(2_000, hour * HOUR_MS - (startedAtMs - NOON_MS)) }
-        if (!(await judge({ limit, copies }))) continue
+        if (!(await checkIsDue({ limit, copies }))) continue
         startedAtMs = NOON_MS + hour * HOUR_MS
         walks += 1
       }

@@ -1,62 +1,62 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
-import { LEASE_MS } from '../../src/storage/sql-leases.ts'
-import { CHANNEL_ID, type Fault, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import { LEASE_MS } from '../../src/storage/sql-walk-leases.ts'
+import { CHANNEL_ID, type FaultHandler, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import { readBox, readGrid } from '../storage/conformance/subject.ts'
-import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from './walk-place.ts'
+import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from './walk-fixture.ts'
 
 const PAGES = /\/products\?/
 const SECOND_PAGE = /products\?.*cursor=/
 
-let place: WalkPlace
+let fixture: WalkFixture
 beforeEach(async () => {
-  place = await makeWalkPlace()
+  fixture = await makeWalkFixture()
 })
 
 /** Answers with a status from now on, or for the first `times` calls. */
 function failWith(status: number, matches: RegExp, times = Infinity): void {
-  let left = times
-  const fault: Fault = (_request, response) => {
-    left -= 1
-    if (left === 0) place.catalog.fault = null
+  let remaining = times
+  const fault: FaultHandler = (_request, response) => {
+    remaining -= 1
+    if (remaining === 0) fixture.catalog.fault = null
     sendJson(response, status, { error: 'a fault of the test' })
   }
-  place.catalog.fault = { matches, does: fault }
+  fixture.catalog.fault = { pathPattern: matches, respond: fault }
 }
 
 /** Answers every page with these. */
 const put = (items: readonly unknown[], nextCursor: string | null): void => {
-  place.catalog.fault = {
-    matches: PAGES,
-    does: (_request, response) => sendJson(response, 200, { items, next_cursor: nextCursor }),
+  fixture.catalog.fault = {
+    pathPattern: PAGES,
+    respond: (_request, response) => sendJson(response, 200, { items, next_cursor: nextCursor }),
   }
 }
 
 /** Another process takes the lease, if it can. */
-const takeAsStranger = (): Promise<boolean> =>
-  place.copy.takeLease(CHANNEL_ID, { owner: 'stranger', forMs: LEASE_MS })
+const takeLeaseAsOther = (): Promise<boolean> =>
+  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'stranger', forMs: LEASE_MS })
 
 describe('walk', () => {
   test('malformed offers and products - are named by their GTINs, the first ten of each reason', async () => {
     const [first, second, ...others] = makeWireProducts(450)
-    stock(place.catalog, [
+    setProducts(fixture.catalog, [
       { ...first, title: '' },
       { ...second, offers: [{ ...second?.offers[0], affiliate_url: 'x' }, ...(second?.offers ?? [])] },
       ...others.map((product) => ({ ...product, offers: [{ ...product.offers[0], price: '12,50' }] })),
     ] as typeof others)
     const ten = Array.from({ length: 10 }, (_, index) => toGtin(index + 2))
     const droppedGtins = { product: [toGtin(0)], link: [toGtin(1)], price: ten }
-    expect((await place.walk()).walks).toMatchObject([{ productCount: 449, droppedGtins }])
+    expect((await fixture.walk()).walks).toMatchObject([{ productCount: 449, droppedGtins }])
     // What was malformed is looked at again by the next walk, though its bytes are the same.
-    expect((await place.walk()).walks).toMatchObject([{ productCount: 449, droppedGtins }])
+    expect((await fixture.walk()).walks).toMatchObject([{ productCount: 449, droppedGtins }])
   })
 
   test('450 products - walked - are asked for in three pages of 200 and all stored', async () => {
-    stock(place.catalog, makeWireProducts(450))
+    setProducts(fixture.catalog, makeWireProducts(450))
     const progress: string[] = []
-    const report = await place.walk({
+    const report = await fixture.walk({
       onProgress: ({ productCount, isDone }) => progress.push(`${productCount} ${isDone}`),
     })
     expect(report.walks).toMatchObject([{ outcome: 'complete', productCount: 450, failure: null }])
@@ -64,19 +64,19 @@ describe('walk', () => {
       { operation: 'channels', outcome: 'ok', count: 1 },
       { operation: 'products', outcome: 'ok', count: 3 },
     ])
-    const paths = place.catalog.calls.map(({ path }) => path).filter((path) => PAGES.test(path))
+    const paths = fixture.catalog.calls.map(({ path }) => path).filter((path) => PAGES.test(path))
     expect(paths.every((path) => path.includes('limit=200'))).toBe(true)
     expect(progress).toEqual(['200 false', '400 false', '450 true'])
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ productCount: 450, dealCount: 450 })
-    expect(await readBox(place.copy, toGtin(449))).toBe(`Lamp 449 @${NOON_MS}`)
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({ productCount: 450, dealCount: 450 })
+    expect(await readBox(fixture.copy, toGtin(449))).toBe(`Lamp 449 @${NOON_MS}`)
   })
 
   test('two channels, one of them failing - the other is walked all the same', async () => {
-    const other = { ...place.catalog.channels[0], id: '00000000-0000-4000-8000-000000000002' }
-    place.catalog.channels = [{ name: 'b', kind: 'app', url: null, ...other }, ...place.catalog.channels]
-    stock(place.catalog, makeWireProducts(1))
+    const other = { ...fixture.catalog.channels[0], id: '00000000-0000-4000-8000-000000000002' }
+    fixture.catalog.channels = [{ name: 'b', kind: 'app', url: null, ...other }, ...fixture.catalog.channels]
+    setProducts(fixture.catalog, makeWireProducts(1))
     failWith(400, new RegExp(`${other.id}/products`))
-    const { walks } = await place.walk()
+    const { walks } = await fixture.walk()
     expect(walks.map(({ outcome, failure }) => [outcome, failure])).toEqual([
       ['failed', 'VITRINE_CATALOG_STATUS'],
       ['complete', null],
@@ -84,54 +84,54 @@ describe('walk', () => {
   })
 
   test('channels that are not served - are not walked', async () => {
-    const { walks } = await place.walk({ order: { channels: ['00000000-0000-4000-8000-000000000009'] } })
+    const { walks } = await fixture.walk({ job: { channels: ['00000000-0000-4000-8000-000000000009'] } })
     expect(walks).toEqual([])
-    expect(place.catalog.countCalls(PAGES)).toBe(0)
-    expect((await place.copy.findChannelList())?.channels).toHaveLength(1)
+    expect(fixture.catalog.countCalls(PAGES)).toBe(0)
+    expect((await fixture.copy.findChannelList())?.channels).toHaveLength(1)
   })
 
   test('list of channels that cannot be had - the walk reports why and touches nothing', async () => {
     failWith(401, /channels$/)
-    expect(await place.walk()).toMatchObject({ walks: [], failure: 'VITRINE_CATALOG_KEY_REFUSED' })
-    expect(await place.copy.findChannelList()).toBeUndefined()
+    expect(await fixture.walk()).toMatchObject({ walks: [], failure: 'VITRINE_CATALOG_KEY_REFUSED' })
+    expect(await fixture.copy.findChannelList()).toBeUndefined()
   })
 })
 
 describe('retries', () => {
-  beforeEach(() => stock(place.catalog, makeWireProducts(3)))
+  beforeEach(() => setProducts(fixture.catalog, makeWireProducts(3)))
 
   test('page - fails three times - is tried again after 1, 4 and 16 seconds and then stored', async () => {
     failWith(503, PAGES, 3)
-    const walking = place.walk()
+    const walking = fixture.walk()
     for (const [index, waitMs] of [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS].entries()) {
       await vi.waitFor(() => {
-        expect(place.catalog.countCalls(PAGES)).toBe(index + 1)
-        expect(place.clock.pendingDelaysMs).toEqual([waitMs])
+        expect(fixture.catalog.countCalls(PAGES)).toBe(index + 1)
+        expect(fixture.clock.pendingDelaysMs).toEqual([waitMs])
       })
-      place.clock.advance(waitMs - 1)
-      expect(place.clock.pendingDelaysMs).toEqual([1])
-      place.clock.advance(1)
+      fixture.clock.advance(waitMs - 1)
+      expect(fixture.clock.pendingDelaysMs).toEqual([1])
+      fixture.clock.advance(1)
     }
     expect((await walking).walks).toMatchObject([{ outcome: 'complete', productCount: 3 }])
-    expect(place.catalog.countCalls(PAGES)).toBe(4)
+    expect(fixture.catalog.countCalls(PAGES)).toBe(4)
   })
 
   test('page - fails four times - the walk fails and the old copy stays', async () => {
-    await place.walk()
-    stock(place.catalog, makeWireProducts(2, 'Renamed'))
+    await fixture.walk()
+    setProducts(fixture.catalog, makeWireProducts(2, 'Renamed'))
     failWith(500, PAGES)
-    const callsBefore = place.catalog.countCalls(PAGES)
-    const walking = place.walk()
+    const callsBefore = fixture.catalog.countCalls(PAGES)
+    const walking = fixture.walk()
     for (const [index, waitMs] of [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS].entries()) {
       await vi.waitFor(() => {
-        expect(place.catalog.countCalls(PAGES)).toBe(callsBefore + index + 1)
-        expect(place.clock.pendingDelaysMs).toEqual([waitMs])
+        expect(fixture.catalog.countCalls(PAGES)).toBe(callsBefore + index + 1)
+        expect(fixture.clock.pendingDelaysMs).toEqual([waitMs])
       })
-      place.clock.advance(waitMs)
+      fixture.clock.advance(waitMs)
     }
     expect((await walking).walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_STATUS' }])
-    expect(place.catalog.countCalls(PAGES)).toBe(callsBefore + 4)
-    expect(await readGrid(place.copy)).toEqual(['Lamp 0', 'Lamp 1', 'Lamp 2'])
+    expect(fixture.catalog.countCalls(PAGES)).toBe(callsBefore + 4)
+    expect(await readGrid(fixture.copy)).toEqual(['Lamp 0', 'Lamp 1', 'Lamp 2'])
   })
 
   test.each([
@@ -142,120 +142,120 @@ describe('retries', () => {
     [404, 'VITRINE_CATALOG_STATUS'],
   ])('page answered with %i - is not tried again', async (status, failure) => {
     failWith(status, PAGES)
-    const report = await place.walk()
+    const report = await fixture.walk()
     expect(report.walks).toMatchObject([{ outcome: 'failed', failure }])
-    expect(place.catalog.countCalls(PAGES)).toBe(1)
+    expect(fixture.catalog.countCalls(PAGES)).toBe(1)
   })
 
   test('429 with Retry-After - the pause is told to the one who started the walk', async () => {
-    place.catalog.fault = {
-      matches: PAGES,
-      does: (_request, response) => response.writeHead(429, { 'retry-after': '120' }).end(),
+    fixture.catalog.fault = {
+      pathPattern: PAGES,
+      respond: (_request, response) => response.writeHead(429, { 'retry-after': '120' }).end(),
     }
-    expect((await place.walk()).pausedUntilMs).toBe(NOON_MS + 120 * SECOND_MS)
+    expect((await fixture.walk()).pausedUntilMs).toBe(NOON_MS + 120 * SECOND_MS)
   })
 
   test('pause known before - no call is made', async () => {
-    const report = await place.walk({ order: { pausedUntilMs: NOON_MS + 1 } })
+    const report = await fixture.walk({ job: { pausedUntilMs: NOON_MS + 1 } })
     expect(report.failure).toBe('VITRINE_CATALOG_CALL_BLOCKED')
-    expect(place.catalog.calls).toEqual([])
+    expect(fixture.catalog.calls).toEqual([])
   })
 
   test('stop while the catalog hangs - ends at once, and says that it was stopped', async () => {
     const stop = new AbortController()
-    place.catalog.fault = { matches: PAGES, does: () => stop.abort() }
-    expect((await place.walk({ signal: stop.signal })).walks).toMatchObject([
+    fixture.catalog.fault = { pathPattern: PAGES, respond: () => stop.abort() }
+    expect((await fixture.walk({ signal: stop.signal })).walks).toMatchObject([
       { outcome: 'failed', failure: 'VITRINE_WALK_FAILED' },
     ])
-    expect(place.clock.nowMs()).toBe(NOON_MS)
-    expect(place.catalog.countCalls(PAGES)).toBe(1)
-    expect(place.clock.pendingWaits).toBe(0)
+    expect(fixture.clock.nowMs()).toBe(NOON_MS)
+    expect(fixture.catalog.countCalls(PAGES)).toBe(1)
+    expect(fixture.clock.pendingWaits).toBe(0)
   })
 
   test('stop before it began - nothing is called', async () => {
-    expect(await place.walk({ signal: AbortSignal.abort() })).toMatchObject({
+    expect(await fixture.walk({ signal: AbortSignal.abort() })).toMatchObject({
       walks: [],
       failure: 'VITRINE_WALK_FAILED',
     })
-    expect(place.catalog.calls).toEqual([])
+    expect(fixture.catalog.calls).toEqual([])
   })
 
   test('stop while it waits for the next try - ends at once and leaves no timer', async () => {
     failWith(503, PAGES)
     const stop = new AbortController()
-    const walking = place.walk({ signal: stop.signal })
+    const walking = fixture.walk({ signal: stop.signal })
     await vi.waitFor(() => {
-      expect(place.catalog.countCalls(PAGES)).toBe(1)
-      expect(place.clock.pendingDelaysMs).toEqual([SECOND_MS])
+      expect(fixture.catalog.countCalls(PAGES)).toBe(1)
+      expect(fixture.clock.pendingDelaysMs).toEqual([SECOND_MS])
     })
     stop.abort()
     expect((await walking).walks).toMatchObject([{ outcome: 'failed' }])
-    expect(place.clock.pendingWaits).toBe(0)
-    expect(place.catalog.countCalls(PAGES)).toBe(1)
+    expect(fixture.clock.pendingWaits).toBe(0)
+    expect(fixture.catalog.countCalls(PAGES)).toBe(1)
   })
 })
 
 describe('broken walks', () => {
-  beforeEach(() => stock(place.catalog, makeWireProducts(450)))
+  beforeEach(() => setProducts(fixture.catalog, makeWireProducts(450)))
 
   test('break at the second page - the next walk resumes there', async () => {
     failWith(401, SECOND_PAGE)
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'failed' }])
-    expect(await readBox(place.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
-    expect(await readGrid(place.copy)).toEqual([])
-    place.catalog.fault = null
-    place.clock.advance(HOUR_MS)
-    place.catalog.calls.length = 0
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
-    const paths = place.catalog.calls.map(({ path }) => path).filter((path) => PAGES.test(path))
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'failed' }])
+    expect(await readBox(fixture.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
+    expect(await readGrid(fixture.copy)).toEqual([])
+    fixture.catalog.fault = null
+    fixture.clock.advance(HOUR_MS)
+    fixture.catalog.calls.length = 0
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
+    const paths = fixture.catalog.calls.map(({ path }) => path).filter((path) => PAGES.test(path))
     expect(paths).toHaveLength(2)
     expect(paths[0]).toContain(`cursor=${toGtin(199)}`)
-    const state = await place.copy.getCopyState(CHANNEL_ID)
+    const state = await fixture.copy.getCopyState(CHANNEL_ID)
     expect(state).toMatchObject({ productCount: 450, completedStartedAtMs: NOON_MS })
   })
 
   test('break longer than an hour ago - the next walk begins anew', async () => {
     failWith(401, SECOND_PAGE)
-    await place.walk()
-    place.catalog.fault = null
-    place.clock.advance(HOUR_MS + 1)
-    place.catalog.calls.length = 0
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete' }])
-    expect(place.catalog.countCalls(PAGES)).toBe(3)
-    const state = await place.copy.getCopyState(CHANNEL_ID)
+    await fixture.walk()
+    fixture.catalog.fault = null
+    fixture.clock.advance(HOUR_MS + 1)
+    fixture.catalog.calls.length = 0
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete' }])
+    expect(fixture.catalog.countCalls(PAGES)).toBe(3)
+    const state = await fixture.copy.getCopyState(CHANNEL_ID)
     expect(state.completedStartedAtMs).toBe(NOON_MS + HOUR_MS + 1)
   })
 
   test('cursor refused with 400 after a break - begins anew, counts and dates every product once', async () => {
     failWith(401, new RegExp(`cursor=${toGtin(399)}`))
-    await place.walk()
-    place.clock.advance(MINUTE_MS)
-    stock(place.catalog, makeWireProducts(451).slice(1))
-    let refused = 0
-    place.catalog.fault = {
-      matches: new RegExp(`cursor=${toGtin(399)}`),
-      does: (_request, response) => {
-        refused += 1
+    await fixture.walk()
+    fixture.clock.advance(MINUTE_MS)
+    setProducts(fixture.catalog, makeWireProducts(451).slice(1))
+    let refusedCount = 0
+    fixture.catalog.fault = {
+      pathPattern: new RegExp(`cursor=${toGtin(399)}`),
+      respond: (_request, response) => {
+        refusedCount += 1
         sendJson(response, 400, { error: 'bad cursor' })
       },
     }
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
-    expect(refused).toBe(1)
-    const state = await place.copy.getCopyState(CHANNEL_ID)
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
+    expect(refusedCount).toBe(1)
+    const state = await fixture.copy.getCopyState(CHANNEL_ID)
     expect(state).toMatchObject({ productCount: 450, dealCount: 450 })
     const laterMs = NOON_MS + MINUTE_MS
-    expect(await readBox(place.copy, toGtin(0))).toBe('unknown')
-    expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${laterMs}`)
-    expect(await readBox(place.copy, toGtin(450))).toBe(`Lamp 450 @${laterMs}`)
+    expect(await readBox(fixture.copy, toGtin(0))).toBe('unknown')
+    expect(await readBox(fixture.copy, toGtin(199))).toBe(`Lamp 199 @${laterMs}`)
+    expect(await readBox(fixture.copy, toGtin(450))).toBe(`Lamp 450 @${laterMs}`)
   })
 
   test('catalog that refuses every cursor - fails each walk after its first page instead of going round', async () => {
     failWith(400, SECOND_PAGE)
     for (const calls of [2, 5]) {
-      expect((await place.walk()).walks).toMatchObject([
+      expect((await fixture.walk()).walks).toMatchObject([
         { outcome: 'failed', failure: 'VITRINE_CATALOG_STATUS' },
       ])
-      expect(place.catalog.countCalls(PAGES)).toBe(calls)
+      expect(fixture.catalog.countCalls(PAGES)).toBe(calls)
     }
   })
 })
@@ -264,8 +264,8 @@ describe('pages that cannot be', () => {
   const [first, second] = makeWireProducts(2, 'Broken')
 
   beforeEach(async () => {
-    stock(place.catalog, makeWireProducts(2))
-    await place.walk()
+    setProducts(fixture.catalog, makeWireProducts(2))
+    await fixture.walk()
   })
 
   test.each([
@@ -275,23 +275,23 @@ describe('pages that cannot be', () => {
     ['the same again and again', [first], 'on'],
   ])('page %s - fails the walk and keeps the old copy', async (_, items, nextCursor) => {
     put(items, nextCursor)
-    const { walks } = await place.walk()
+    const { walks } = await fixture.walk()
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_INVALID' }])
-    expect(await readGrid(place.copy)).toEqual(['Lamp 0', 'Lamp 1'])
-    expect(await readBox(place.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
+    expect(await readGrid(fixture.copy)).toEqual(['Lamp 0', 'Lamp 1'])
+    expect(await readBox(fixture.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
   })
 
   test('rubbish under ever new cursors - fails the walk after fifty pages', async () => {
     let page = 0
-    place.catalog.fault = {
-      matches: PAGES,
-      does: (_request, response) =>
+    fixture.catalog.fault = {
+      pathPattern: PAGES,
+      respond: (_request, response) =>
         sendJson(response, 200, { items: [{ gtin: 'x' }], next_cursor: `page ${(page += 1)}` }),
     }
-    const { walks } = await place.walk()
+    const { walks } = await fixture.walk()
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_CATALOG_INVALID' }])
     expect(page).toBe(51)
-    expect(await readGrid(place.copy)).toEqual(['Lamp 0', 'Lamp 1'])
+    expect(await readGrid(fixture.copy)).toEqual(['Lamp 0', 'Lamp 1'])
   })
 
   test('page full of malformed products among good ones - costs them alone, and they are counted', async () => {
@@ -300,65 +300,65 @@ describe('pages that cannot be', () => {
       { items: [{ gtin: 'x' }, makeWireProduct({ gtin: toGtin(1), title: ' ' })], next_cursor: 'c' },
       { items: [makeWireProduct({ gtin: toGtin(2) })], next_cursor: null },
     ]
-    place.catalog.fault = {
-      matches: PAGES,
-      does: (_request, response) => sendJson(response, 200, pages.shift()),
+    fixture.catalog.fault = {
+      pathPattern: PAGES,
+      respond: (_request, response) => sendJson(response, 200, pages.shift()),
     }
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 2 }])
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 2 }])
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
       drops: { product: 2 },
       productCount: 2,
     })
-    expect(await readBox(place.copy, toGtin(1))).toBe('unknown')
-    expect(await readBox(place.copy, toGtin(2))).toContain('Lumen')
+    expect(await readBox(fixture.copy, toGtin(1))).toBe('unknown')
+    expect(await readBox(fixture.copy, toGtin(2))).toContain('Lumen')
   })
 
   test('last page full of malformed products - the walk ends with it', async () => {
     put([{ gtin: 'x' }], null)
-    const { walks } = await place.walk({ order: { isAccepted: true } })
+    const { walks } = await fixture.walk({ job: { isAccepted: true } })
     expect(walks).toMatchObject([{ outcome: 'complete', productCount: 0 }])
-    expect((await place.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
+    expect((await fixture.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
   })
 
   test('product that comes twice - is stored once, the second is counted', async () => {
     put([first, first, second], null)
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 2 }])
-    expect((await place.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 2 }])
+    expect((await fixture.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
   })
 
   test('page with a malformed product - the rest is stored, the fault is counted', async () => {
     put([makeWireProduct({ gtin: toGtin(5) }), { gtin: 'x' }], null)
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 1 }])
-    expect((await place.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 1 }])
+    expect((await fixture.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
   })
 })
 
 /** As soon as the first page is stored. */
 async function loseLease(): Promise<void> {
-  await vi.waitFor(async () => expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`))
-  place.clock.advance(MINUTE_MS)
-  await takeAsStranger()
+  await vi.waitFor(async () => expect(await readBox(fixture.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`))
+  fixture.clock.advance(MINUTE_MS)
+  await takeLeaseAsOther()
 }
 
 describe('leases', () => {
-  beforeEach(() => stock(place.catalog, makeWireProducts(450)))
+  beforeEach(() => setProducts(fixture.catalog, makeWireProducts(450)))
 
   test('lease held by another process - the channel is left alone', async () => {
-    await takeAsStranger()
-    expect((await place.walk()).walks).toMatchObject([{ outcome: 'busy', failure: null }])
-    expect(place.catalog.countCalls(PAGES)).toBe(0)
+    await takeLeaseAsOther()
+    expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'busy', failure: null }])
+    expect(fixture.catalog.countCalls(PAGES)).toBe(0)
   })
 
   test('walk that has ended - leaves the lease free', async () => {
-    await place.walk()
-    expect(await takeAsStranger()).toBe(true)
+    await fixture.walk()
+    expect(await takeLeaseAsOther()).toBe(true)
   })
 
   test('lease lost while a page is under way - stops without storing that page', async () => {
-    const { catalog, clock } = place
+    const { catalog, clock } = fixture
     catalog.fault = {
-      matches: SECOND_PAGE,
-      does: (request, response) => {
+      pathPattern: SECOND_PAGE,
+      respond: (request, response) => {
         catalog.fault = null
         void loseLease().finally(() => {
           const items = makeWireProducts(450).slice(200, 400)
@@ -366,28 +366,28 @@ describe('leases', () => {
         })
       },
     }
-    const { walks } = await place.walk({
+    const { walks } = await fixture.walk({
       clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}), startTimer: () => () => {} },
     })
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
-    expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
-    expect(await readBox(place.copy, toGtin(200))).toBe('unknown')
-    expect(await takeAsStranger()).toBe(true)
+    expect(await readBox(fixture.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
+    expect(await readBox(fixture.copy, toGtin(200))).toBe('unknown')
+    expect(await takeLeaseAsOther()).toBe(true)
     expect(catalog.countCalls(PAGES)).toBe(2)
   })
 
   test('lease lost while the next page is already under way - drops that page, and asks for no other', async () => {
-    const { catalog, clock } = place
-    const { walks } = await place.walk({
+    const { catalog, clock } = fixture
+    const { walks } = await fixture.walk({
       clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}), startTimer: () => () => {} },
       onProgress: () => {
         clock.advance(MINUTE_MS)
-        void takeAsStranger()
+        void takeLeaseAsOther()
       },
     })
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
-    expect(await readBox(place.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
-    expect(await readBox(place.copy, toGtin(200))).toBe('unknown')
+    expect(await readBox(fixture.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
+    expect(await readBox(fixture.copy, toGtin(200))).toBe('unknown')
     expect(catalog.countCalls(PAGES)).toBe(2)
   })
 })

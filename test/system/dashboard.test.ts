@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
-import { LOOP_LOOK_MS } from '../../src/observability/metrics.ts'
+import { EVENT_LOOP_SAMPLE_INTERVAL_MS } from '../../src/observability/metrics.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
-import { BOX, startStocked, visit } from '../app/visit.ts'
+import { BOX, startStockedHarness, fetchPath } from '../app/app-client.ts'
 import { readYaml } from './deploy/manifests.ts'
-import { read, startFleet } from './cluster/fleet-harness.ts'
+import { fetchText, startCluster } from './cluster/cluster-server.ts'
 
 type Panel = Readonly<{
   id: number
@@ -26,19 +26,19 @@ const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) 
 /** The page of one process, and that of several. */
 async function readPages(): Promise<string> {
   const settings = { VITRINE_ADMIN_PASSWORD: 'p', VITRINE_CATALOG_DAILY_LIMIT: '5000' }
-  const harness = await startStocked(undefined, { settings })
-  await visit(harness, BOX)
+  const harness = await startStockedHarness(undefined, { settings })
+  await fetchPath(harness, BOX)
   harness.context.metrics.countDrops({ price: 1 }, CHANNEL_ID)
-  const { text } = await visit(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
-  const fleet = await startFleet()
-  return `${text}\n${await read(`${fleet.publicUrl}/metrics`)}`
+  const { text } = await fetchPath(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
+  const fleet = await startCluster()
+  return `${text}\n${await fetchText(`${fleet.publicUrl}/metrics`)}`
 }
 
-let known: Promise<Map<string, Set<string>>> | undefined
+let knownMetrics: Promise<Map<string, Set<string>>> | undefined
 
 /** Metrics of both pages, with their labels; asked for once. */
 function readMetrics(): Promise<Map<string, Set<string>>> {
-  return (known ??= collectMetrics())
+  return (knownMetrics ??= collectMetrics())
 }
 
 async function collectMetrics(): Promise<Map<string, Set<string>>> {
@@ -73,9 +73,11 @@ test('page - every metric of ours - is on the dashboard', async () => {
 })
 
 test('event loop - the panel - leaves out what an idle one reads', () => {
-  const lags = expressions.filter((expression) => expression.includes('nodejs_eventloop_lag_p99_seconds{'))
-  expect(lags).toHaveLength(1)
-  expect(lags[0]).toContain(`} - ${LOOP_LOOK_MS / SECOND_MS}`)
+  const rateWindows = expressions.filter((expression) =>
+    expression.includes('nodejs_eventloop_lag_p99_seconds{'),
+  )
+  expect(rateWindows).toHaveLength(1)
+  expect(rateWindows[0]).toContain(`} - ${EVENT_LOOP_SAMPLE_INTERVAL_MS / SECOND_MS}`)
 })
 
 test('panels - have an id, a title and a reason of their own, and lie beside each other', () => {
@@ -85,8 +87,8 @@ test('panels - have an id, a title and a reason of their own, and lie beside eac
     expect(panel.type === 'row' ? 'A row.' : panel.description, panel.title).toMatch(/[.?]$/)
     for (const other of panels) {
       const [a, b] = [panel.gridPos, other.gridPos]
-      const isApart = a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y
-      expect(isApart || panel === other, `${panel.title}, ${other.title}`).toBe(true)
+      const isSeparatePanel = a.x + a.w <= b.x || b.x + b.w <= a.x || a.y + a.h <= b.y || b.y + b.h <= a.y
+      expect(isSeparatePanel || panel === other, `${panel.title}, ${other.title}`).toBe(true)
     }
   }
 })

@@ -1,5 +1,5 @@
 import type { ServedAddresses } from '../helpers/built-server.ts'
-import type { DatabasePlace } from './wordpress/database.ts'
+import type { DatabaseReference } from './wordpress/database.ts'
 
 /**
  * The programs that all files share, and what each is reached by: Playwright's endpoint, the pages of a built server with sample
@@ -8,7 +8,7 @@ import type { DatabasePlace } from './wordpress/database.ts'
 export type SharedPrograms = Readonly<{
   browser: string
   server: ServedAddresses
-  wordpress: DatabasePlace
+  wordpress: DatabaseReference
 }>
 
 /** Where the processes of the tests ask for them. */

@@ -23,12 +23,12 @@ const FLAGS = [
 
 /** Opens a page in a fifth of the time of the whole Chromium, which has windows, profiles and tabs as well. */
 const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell'
-const WHOLE = '/usr/bin/chromium'
+const FULL_CHROMIUM = '/usr/bin/chromium'
 
 /** Version of @sparticuz/chromium in package.json: its unpacked files are shared by runs of the same version only. */
 const PACKED_VERSION = '147.0.0'
 
-const LIBRARY_PLACES = [
+const LIBRARY_FOLDERS = [
   '/usr/lib/x86_64-linux-gnu/libnss3.so',
   '/usr/lib/aarch64-linux-gnu/libnss3.so',
   '/usr/lib64/libnss3.so',
@@ -36,7 +36,7 @@ const LIBRARY_PLACES = [
 ]
 
 /** Seen once on a busy machine: a browser that had answered everything and never closed. */
-const CLOSING_MS = 20_000
+const CLOSE_TIMEOUT_MS = 20_000
 
 /** A headless Chromium that test files connect to. */
 export type SharedChromium = Readonly<{ address: string; ended: Promise<unknown>; stop(): Promise<void> }>
@@ -54,7 +54,7 @@ export async function startChromium(): Promise<SharedChromium> {
     async stop() {
       const isClosed = await Promise.race([
         server.close().then(() => true),
-        wait(CLOSING_MS, false, { ref: false }),
+        wait(CLOSE_TIMEOUT_MS, false, { ref: false }),
       ])
       if (!isClosed) await server.kill()
     },
@@ -63,11 +63,11 @@ export async function startChromium(): Promise<SharedChromium> {
 
 async function findChromium(): Promise<string> {
   // oxlint-disable-next-line node/no-process-env -- a path of the machine that tests run on, not a setting
-  const named = process.env['CHROMIUM_PATH']
-  if (named !== undefined && named !== '') return named
+  const configuredPath = process.env['CHROMIUM_PATH']
+  if (configuredPath !== undefined && configuredPath !== '') return configuredPath
   if (existsSync(HEADLESS_SHELL)) return HEADLESS_SHELL
   // The package has a program for this architecture only.
-  return process.arch === 'x64' ? unpackChromium() : WHOLE
+  return process.arch === 'x64' ? unpackChromium() : FULL_CHROMIUM
 }
 
 /** Unpacks into a folder of its own version, once; two test files that start together wait for each other. */
@@ -77,9 +77,9 @@ async function unpackChromium(): Promise<string> {
   await mkdir(folder, { recursive: true })
   /* oxlint-disable node/no-process-env -- the package reads both when it is imported and when it unpacks */
   // With it the package brings its own libnss3 and its like, which a bare machine lacks.
-  if (!LIBRARY_PLACES.some((place) => existsSync(place)))
+  if (!LIBRARY_FOLDERS.some((path) => existsSync(path)))
     process.env['AWS_EXECUTION_ENV'] ??= 'AWS_Lambda_nodejs22.x'
-  const before = process.env['TMPDIR']
+  const previousTemporaryFolder = process.env['TMPDIR']
   process.env['TMPDIR'] = folder
   /* oxlint-enable node/no-process-env */
   try {
@@ -88,15 +88,15 @@ async function unpackChromium(): Promise<string> {
     return await packed.executablePath()
   } finally {
     await rm(lock, { recursive: true, force: true })
-    restoreTemporaryFolder(before)
+    restoreTemporaryFolder(previousTemporaryFolder)
   }
 }
 
-function restoreTemporaryFolder(before: string | undefined): void {
+function restoreTemporaryFolder(previousTemporaryFolder: string | undefined): void {
   // oxlint-disable-next-line node/no-process-env -- as it was before
-  if (before === undefined) delete process.env['TMPDIR']
+  if (previousTemporaryFolder === undefined) delete process.env['TMPDIR']
   // oxlint-disable-next-line node/no-process-env -- as it was before
-  else process.env['TMPDIR'] = before
+  else process.env['TMPDIR'] = previousTemporaryFolder
 }
 
 async function takeLock(lock: string): Promise<void> {

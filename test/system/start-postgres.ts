@@ -1,11 +1,11 @@
-import { SHARED_SERVER, startPostgres } from '../helpers/postgres.ts'
+import { SHARED_SERVER_VARIABLE, startPostgres } from '../helpers/postgres.ts'
 
 /** Start the PostgreSQL that all system tests share, unless there is one; return what ends it. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   /* oxlint-disable node/no-process-env -- the processes of the tests read it there */
-  if (process.env[SHARED_SERVER] !== undefined) return undefined
+  if (process.env[SHARED_SERVER_VARIABLE] !== undefined) return undefined
   const server = await startPostgres()
-  process.env[SHARED_SERVER] = server.url
+  process.env[SHARED_SERVER_VARIABLE] = server.url
   /* oxlint-enable node/no-process-env */
   return server.dispose
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { startBuiltServer } from '../helpers/built-server.ts'
 import { SHARED_PROGRAMS, type SharedPrograms } from './shared.ts'
 import { startChromium } from './start-chromium.ts'
-import { startWordPress } from './wordpress/template.ts'
+import { startWordPressTemplate } from './wordpress/template.ts'
 
 /** A program that runs beside the tests, and what they need to reach it. `ended` resolves when it ends by itself. */
 type Program<T> = Readonly<{ address: T; ended?: Promise<unknown>; stop(): Promise<void> }>
@@ -16,7 +16,7 @@ const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program
     return { address: addresses, ended, stop }
   },
   async wordpress() {
-    const { template, stop } = await startWordPress()
+    const { template, stop } = await startWordPressTemplate()
     return { address: template, stop }
   },
 }
@@ -27,13 +27,13 @@ const start = async (name: keyof SharedPrograms): Promise<Program<unknown>> => S
 export async function setup(): Promise<() => Promise<void>> {
   const running = new Map<string, Promise<Program<unknown>>>()
   const get = (name: keyof SharedPrograms): Promise<Program<unknown>> => {
-    const known = running.get(name)
-    if (known !== undefined) return known
+    const existing = running.get(name)
+    if (existing !== undefined) return existing
     const started = start(name)
     running.set(name, started)
     // The next file starts another in place of one that crashed or did not start.
-    const forget = (): void => void running.delete(name)
-    void started.then(({ ended, stop }) => ended?.then(forget, forget).then(stop), forget).catch(() => {})
+    const release = (): void => void running.delete(name)
+    void started.then(({ ended, stop }) => ended?.then(release, release).then(stop), release).catch(() => {})
     return started
   }
   const server = createServer((request, response) => {

@@ -1,10 +1,10 @@
 import { type BrowserContext, type BrowserContextOptions, type Page, chromium } from 'playwright-core'
 import { afterEach, beforeEach } from 'vitest'
-import { atEnd, useOnce } from '../helpers/at-end.ts'
+import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { getShared } from './shared.ts'
 
 /** A page that is not there by then never comes: machines of CI have stood still for half a minute. */
-const LOADING_MS = 120_000
+const PAGE_LOAD_TIMEOUT_MS = 120_000
 
 /** The browser that all files share. What a test opens is closed after it, what `beforeAll` opens after the file. */
 export type FileBrowser = Readonly<{
@@ -16,22 +16,22 @@ export type FileBrowser = Readonly<{
 
 /** Connect to the browser before the tests of a file, and leave it after them. */
 export function useBrowser(): FileBrowser {
-  const getBrowser = useOnce(async () => {
+  const getBrowser = setUpOnce(async () => {
     const browser = await chromium.connect(await getShared('browser'))
-    atEnd(() => browser.close())
+    addCleanup(() => browser.close())
     return browser
   })
-  let opened: BrowserContext[] = []
+  let openContexts: BrowserContext[] = []
   beforeEach(() => {
-    opened = []
+    openContexts = []
   })
   afterEach(async () => {
-    await Promise.all(opened.map((context) => context.close()))
+    await Promise.all(openContexts.map((context) => context.close()))
   })
   const newContext = async (options: BrowserContextOptions = {}): Promise<BrowserContext> => {
     const context = await getBrowser().newContext(options)
-    context.setDefaultTimeout(LOADING_MS)
-    opened.push(context)
+    context.setDefaultTimeout(PAGE_LOAD_TIMEOUT_MS)
+    openContexts.push(context)
     return context
   }
   return { newContext, newPage: async (options) => (await newContext(options)).newPage() }

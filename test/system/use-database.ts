@@ -1,5 +1,5 @@
 import type { PostgresAddress } from '../../src/config/database-address.ts'
-import { atEnd, useOnce } from '../helpers/at-end.ts'
+import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { usePostgres } from '../helpers/postgres.ts'
 
 /** A database of a test file's own. It is there from `beforeAll` on. */
@@ -7,16 +7,16 @@ export type FileDatabase = Readonly<{
   readonly url: string
   readonly address: PostgresAddress
   /** Removes every row, and nothing else. */
-  empty(): Promise<void>
+  truncate(): Promise<void>
   run(statement: string): Promise<readonly Record<string, unknown>[]>
 }>
 
 /** Makes a database before the tests of a file, on the server that all share, and drops it after them; `parameters` are put behind its address. */
 export function useDatabase(parameters?: string): FileDatabase {
   const server = usePostgres()
-  const get = useOnce(async () => {
+  const get = setUpOnce(async () => {
     const database = await server.makeDatabase(parameters)
-    atEnd(() => database.drop())
+    addCleanup(() => database.drop())
     return database
   })
   return {
@@ -26,7 +26,7 @@ export function useDatabase(parameters?: string): FileDatabase {
     get address() {
       return get().address
     },
-    empty: () => get().empty(),
+    truncate: () => get().truncate(),
     run: (statement) => server.run(get().url, statement),
   }
 }

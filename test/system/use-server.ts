@@ -1,4 +1,4 @@
-import { atEnd, useOnce } from '../helpers/at-end.ts'
+import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { type ServedAddresses, startBuiltServer } from '../helpers/built-server.ts'
 import { getShared } from './shared.ts'
 
@@ -12,10 +12,10 @@ export const getSampleServer = (): Promise<ServedAddresses> => getShared('server
 export function useServer(
   settings?: Readonly<Record<string, string>>,
 ): Readonly<{ readonly addresses: ServedAddresses }> {
-  const get = useOnce(async () => {
+  const get = setUpOnce(async () => {
     if (settings === undefined) return getSampleServer()
     const own = await startBuiltServer(settings)
-    atEnd(() => own.stop())
+    addCleanup(() => own.stop())
     return own.addresses
   })
   return {

@@ -1,7 +1,7 @@
 import { assert, integer, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderAccentCss } from '../../src/widgets/accent.ts'
-import { toRuns } from '../helpers/property-runs.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 
 const LIGHT_SURFACE = '#faf8f4'
 const DARK_SURFACE = '#1b1a18'
@@ -45,6 +45,6 @@ describe('renderAccentCss', () => {
       ] as const
       return pairs.every(([one, other]) => getContrastRatio(one, other) >= 4.5)
     })
-    expect(() => assert(isReadable, { numRuns: toRuns(300) })).not.toThrow()
+    expect(() => assert(isReadable, { numRuns: toRunCount(300) })).not.toThrow()
   })
 })

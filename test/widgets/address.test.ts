@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BadOptionError, InvalidGtinError } from '../../src/errors.ts'
 import { createAddressParsers } from '../../src/widgets/address.ts'
-import { GTIN } from '../app/visit.ts'
+import { GTIN } from '../app/app-client.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 
 const { parseBoxAddress, parseGridAddress } = createAddressParsers({ locale: 'en', currency: null })

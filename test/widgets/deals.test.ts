@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import type { DealEntry } from '../../src/storage/store.ts'
 import { type GridData, toDealQuery, toGridView } from '../../src/widgets/deals.ts'
 import { parseGridOptions } from '../../src/widgets/options.ts'
-import type { Presentation } from '../../src/widgets/presentation.ts'
+import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { GridView } from '../../src/widgets/view-models.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, toGtin } from '../helpers/products.ts'
 
-const PRESENTATION: Presentation = {
+const VIEW_CONTEXT: ViewContext = {
   publicUrl: 'https://widgets.example',
   stylePath: '/assets/vitrine.00000000.css',
   disclosure: { kind: 'locale' },
@@ -40,7 +40,7 @@ function view(
   pages: Parameters<typeof toGridView>[2]['pages'] = PAGES,
 ): GridView | undefined {
   const data = { deals: [makeEntry()], hasNext: false, asOfMs: NOON_MS, ...over }
-  return toGridView(data, parse(query), { presentation: PRESENTATION, pages })
+  return toGridView(data, parse(query), { viewContext: VIEW_CONTEXT, pages })
 }
 
 describe('question to the copy', () => {
@@ -54,7 +54,7 @@ describe('question to the copy', () => {
       minDiscountPercent: 1,
       maxPrice: null,
       brand: null,
-      words: null,
+      searchText: null,
       sort: 'discount',
       limit: 13,
       offset: 0,
@@ -73,7 +73,7 @@ describe('question to the copy', () => {
       minDiscountPercent: 7,
       maxPrice: '9.5',
       brand: 'Br',
-      words: 'two words',
+      searchText: 'two words',
       sort: 'newest',
       limit: 61,
       offset: 59_940,
@@ -118,7 +118,7 @@ describe('view of a grid', () => {
         seePrice: 'See price at shop',
         availability: { text: 'In stock', kind: 'in' },
         linkLabel: 'Buy at Kopje for €49.90',
-        go: null,
+        redirectPath: null,
       },
     ])
   })
@@ -135,7 +135,7 @@ describe('view of a grid', () => {
   })
 
   test('date - the one that is given, not that of a card', () => {
-    expect(view('', { asOfMs: NOON_MS - 60_000 })?.honesty.checked?.iso).toBe('2026-11-21T11:59:00.000Z')
+    expect(view('', { asOfMs: NOON_MS - 60_000 })?.notices.checkedAt?.iso).toBe('2026-11-21T11:59:00.000Z')
   })
 
   test.each([
@@ -144,12 +144,12 @@ describe('view of a grid', () => {
     ['price', 'Lowest price first'],
     ['newest', 'Newest deals first'],
   ])('sort=%s - says "%s"', (sort, order) => {
-    expect(view(`sort=${sort}`)?.honesty.order).toBe(order)
+    expect(view(`sort=${sort}`)?.notices.order).toBe(order)
   })
 
   test('locale=de - words and prices of it', () => {
     const shown = view('locale=de')
-    expect(shown).toMatchObject({ label: 'Angebote', heading: 'Angebote', frame: { lang: 'de' } })
+    expect(shown).toMatchObject({ label: 'Angebote', heading: 'Angebote', wrapper: { lang: 'de' } })
     expect(shown?.deals[0]?.price?.price.replace('\u00a0', ' ')).toBe('49,90 €')
   })
 })

@@ -7,8 +7,8 @@ import {
   formatPrice,
   formatSince,
   formatTime,
-  formatWalked,
-  formatWhen,
+  formatWalkTime,
+  formatPastTime,
 } from '../../src/widgets/format.ts'
 
 /** No-break spaces of both widths as plain ones. */
@@ -101,7 +101,9 @@ describe('time', () => {
   })
 
   test('for operators - is told up to a minute ahead', () => {
-    const texts = [formatWhen, formatSince, formatWalked].map((format) => format(timeMs, timeMs - MINUTE_MS))
+    const texts = [formatPastTime, formatSince, formatWalkTime].map((format) =>
+      format(timeMs, timeMs - MINUTE_MS),
+    )
     expect(texts.map(toPlain)).toEqual([
       'Jan 2, 2026, 11:05 PM UTC',
       'since Jan 2, 2026, 11:05 PM UTC',
@@ -111,7 +113,7 @@ describe('time', () => {
 
   test('for operators, more than a minute ahead - is not told', () => {
     const nowMs = timeMs - MINUTE_MS - 1
-    expect([formatWhen, formatSince, formatWalked].map((format) => format(timeMs, nowMs))).toEqual([
+    expect([formatPastTime, formatSince, formatWalkTime].map((format) => format(timeMs, nowMs))).toEqual([
       'time unknown: the clock was wrong',
       'since an unknown time',
       'walked, time unknown: the clock was wrong',

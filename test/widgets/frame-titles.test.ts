@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { toFrameTitle } from '../../src/browser/titles.ts'
-import { LANGUAGE_TAGS, findSpeech } from '../../src/widgets/locales/index.ts'
+import { LANGUAGE_TAGS, getLocalization } from '../../src/widgets/locales/index.ts'
 
 const TAGS = [...LANGUAGE_TAGS, 'no', 'nn', 'de-AT', 'PT-br', 'zh-Hant-TW', 'xx', '', 'constructor']
 
 test.each(TAGS)('language %j - the loader names a frame as the server heads the widget', (tag) => {
-  const { boxHeading, gridHeading } = findSpeech(tag).words
+  const { boxHeading, gridHeading } = getLocalization(tag).texts
   expect([toFrameTitle('where-to-buy', tag), toFrameTitle('deals', tag)]).toEqual([boxHeading, gridHeading])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
-import { estimateHeightPx, toSize } from '../../src/widgets/heights.ts'
+import { estimateHeightPx, toWidgetSize } from '../../src/widgets/heights.ts'
 import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeOffer } from '../helpers/views.ts'
 
 /** test/system/browser/heights.test.ts compares them with what Chromium lays out. */
@@ -24,14 +24,14 @@ describe('heights', () => {
 
   test('sizes of views - shops shown, those on sale, and whether some are folded', () => {
     const offers = [makeOffer(), makeOffer({ price: SALE_PRICE }), makeOffer({ price: null })]
-    expect(toSize(makeBox({ offers, more: [makeOffer()] }))).toEqual({
+    expect(toWidgetSize(makeBox({ offers, more: [makeOffer()] }))).toEqual({
       layout: 'list',
       shownCount: 3,
       saleCount: SALE_PRICE.oldPrice === null ? 0 : 1,
       isFolded: true,
     })
-    expect(toSize(makeBox({ offers, more: [] }))).toMatchObject({ isFolded: false })
-    expect(toSize(makeGrid({ deals: [makeDeal(), makeDeal()] }))).toEqual({
+    expect(toWidgetSize(makeBox({ offers, more: [] }))).toMatchObject({ isFolded: false })
+    expect(toWidgetSize(makeGrid({ deals: [makeDeal(), makeDeal()] }))).toEqual({
       layout: 'grid',
       cardCount: 2,
     })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { explainHiddenBox, explainHiddenGrid } from '../../src/widgets/hidden-reasons.ts'
-import { judgeOffers } from '../../src/widgets/offer-choice.ts'
+import { classifyOffers } from '../../src/widgets/offer-selection.ts'
 import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 
@@ -123,18 +123,18 @@ test('offers - each with what leaves it out, those that are shown first', () => 
     makeParsedOffer({ merchant: 'C', price: '7.00', currency: 'USD' }),
     soldOut('D', { currency: 'USD' }),
   ]
-  const judge = (query: string): unknown => {
+  const classify = (query: string): unknown => {
     const options = parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency: null }, 'fragment')
-    return judgeOffers(offers, options).map(({ offer, leftOutBy }) => [offer.merchant, leftOutBy])
+    return classifyOffers(offers, options).map(({ offer, excludedBy }) => [offer.merchant, excludedBy])
   }
-  expect(judge('exclude=D')).toEqual([
+  expect(classify('exclude=D')).toEqual([
     ['b', null],
     ['A', null],
     ['B', 'better-offer'],
     ['C', 'other-currency'],
     ['D', ['exclude']],
   ])
-  expect(judge('stock=in&currency=USD&merchant=C')).toEqual([
+  expect(classify('stock=in&currency=USD&merchant=C')).toEqual([
     ['C', null],
     ['A', ['stock', 'merchant', 'currency']],
     ['B', ['merchant', 'currency']],

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { LANGUAGE_TAGS, type Words, findSpeech } from '../../src/widgets/locales/index.ts'
+import { LANGUAGE_TAGS, type LocaleTexts, getLocalization } from '../../src/widgets/locales/index.ts'
 
-const getWords = (tag: string): Words => findSpeech(tag).words
+const getTexts = (tag: string): LocaleTexts => getLocalization(tag).texts
 
 /** Every text of a language by its path; plural forms are looked at apart. */
 function listTexts(value: unknown, path = ''): [path: string, text: string][] {
@@ -12,9 +12,10 @@ function listTexts(value: unknown, path = ''): [path: string, text: string][] {
   )
 }
 
-const listPlaces = (text: string): string[] => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort()
+const listPlaceholders = (text: string): string[] =>
+  [...text.matchAll(/\{\w+\}/g)].map(([placeholder]) => placeholder).sort()
 
-const ENGLISH = new Map(listTexts(getWords('en')))
+const ENGLISH = new Map(listTexts(getTexts('en')))
 
 describe('languages', () => {
   test('all that product.md names, and every file of the folder', () => {
@@ -29,49 +30,49 @@ describe('languages', () => {
 
   test.each(LANGUAGE_TAGS)('%s - has every key of English and no other', (tag) => {
     expect(
-      listTexts(getWords(tag))
+      listTexts(getTexts(tag))
         .map(([path]) => path)
         .sort(),
     ).toEqual([...ENGLISH.keys()].sort())
   })
 
   test.each(LANGUAGE_TAGS)('%s - every text says something, with the places of English', (tag) => {
-    for (const [path, text] of listTexts(getWords(tag))) {
+    for (const [path, text] of listTexts(getTexts(tag))) {
       expect([path, text.trim()]).toEqual([path, text])
       expect([path, text.length > 0]).toEqual([path, true])
-      expect([path, listPlaces(text)]).toEqual([path, listPlaces(ENGLISH.get(path) ?? '')])
+      expect([path, listPlaceholders(text)]).toEqual([path, listPlaceholders(ENGLISH.get(path) ?? '')])
       expect([path, /[<>]|undefined|TODO|'/.test(text)]).toEqual([path, false])
     }
   })
 
   test.each(LANGUAGE_TAGS)('%s - has the plural forms of Intl and no other', (tag) => {
-    const forms = getWords(tag).moreShops
+    const forms = getTexts(tag).moreShops
     const { pluralCategories } = new Intl.PluralRules(tag).resolvedOptions()
     expect(Object.keys(forms).sort()).toEqual([...pluralCategories].sort())
     // Forms for exactly one and two may say the number in words.
     const counted = Object.entries(forms).filter(([form]) => !['zero', 'one', 'two'].includes(form))
-    for (const [form, text] of counted) expect([form, listPlaces(text)]).toEqual([form, ['{count}']])
+    for (const [form, text] of counted) expect([form, listPlaceholders(text)]).toEqual([form, ['{count}']])
   })
 
   test.each(LANGUAGE_TAGS.filter((tag) => tag !== 'en'))(
     '%s - is translated: nearly nothing is as in English',
     (tag) => {
-      const same = listTexts(getWords(tag)).filter(([path, text]) => ENGLISH.get(path) === text)
+      const same = listTexts(getTexts(tag)).filter(([path, text]) => ENGLISH.get(path) === text)
       expect(same.length).toBeLessThan(6)
     },
   )
 
   test.each(LANGUAGE_TAGS)('%s - is written in the direction of its script', (tag) => {
-    expect(findSpeech(tag).dir).toBe(/\p{Script=Arabic}/u.test(getWords(tag).boxHeading) ? 'rtl' : 'ltr')
+    expect(getLocalization(tag).dir).toBe(/\p{Script=Arabic}/u.test(getTexts(tag).boxHeading) ? 'rtl' : 'ltr')
   })
 
   test.each(LANGUAGE_TAGS)('%s - sentences take names as they are, in one pass', (tag) => {
-    const { messages } = findSpeech(tag)
+    const { messages } = getLocalization(tag)
     const merchant = 'A & B {price} $& {merchant}'
-    expect(messages.nameBox({ title: merchant })).toContain(merchant)
-    expect(messages.placeAt({ merchant })).toContain(merchant)
-    expect(messages.nameLinkWithoutPrice({ merchant })).toContain(merchant)
-    const link = messages.nameLinkWithPrice({ merchant, price: '12,99 €' })
+    expect(messages.formatBoxLabel({ title: merchant })).toContain(merchant)
+    expect(messages.formatAtMerchant({ merchant })).toContain(merchant)
+    expect(messages.formatLinkWithoutPrice({ merchant })).toContain(merchant)
+    const link = messages.formatLinkWithPrice({ merchant, price: '12,99 €' })
     expect(link).toContain(merchant)
     expect(link.replace(merchant, '')).toContain('12,99 €')
     expect(messages.pricesChecked.before + messages.pricesChecked.after).not.toContain('{')
@@ -93,8 +94,8 @@ describe('language of a tag', () => {
     ['index', 'en'],
     ['words', 'en'],
   ])('%s – the words of %s', (tag, lang) => {
-    expect(findSpeech(tag).words).toBe(findSpeech(lang).words)
-    expect(findSpeech(tag).lang).toBe(lang)
+    expect(getLocalization(tag).texts).toBe(getLocalization(lang).texts)
+    expect(getLocalization(tag).lang).toBe(lang)
   })
 
   test.each([
@@ -109,15 +110,15 @@ describe('language of a tag', () => {
     ['ar', 3, '3'],
     ['ja', 1, '1'],
   ])('%s, %i folded offers – has %s', (tag, count, words) => {
-    const text = findSpeech(tag).messages.countMoreShops({ count, shown: String(count) })
+    const text = getLocalization(tag).messages.formatMoreShops({ count, shown: String(count) })
     expect(text.replace(/ (?:inny|inne|innych|kolejny|kolejne|kolejnych|więcej)/, '')).toContain(words)
   })
 
   test('disclosures - begin with the word of the trade where a country has one', () => {
-    expect(getWords('de').disclosure).toMatch(/^Anzeige/)
-    expect(getWords('sv').disclosure).toMatch(/^Annons/)
-    expect(getWords('nb').disclosure).toMatch(/^Annonse/)
-    expect(getWords('ja').disclosure).toMatch(/^広告/)
+    expect(getTexts('de').disclosure).toMatch(/^Anzeige/)
+    expect(getTexts('sv').disclosure).toMatch(/^Annons/)
+    expect(getTexts('nb').disclosure).toMatch(/^Annonse/)
+    expect(getTexts('ja').disclosure).toMatch(/^広告/)
   })
 })
 
@@ -128,6 +129,6 @@ describe('findSpeech', () => {
     ['ar-EG', 'ar', 'ar-EG'],
     ['tlh', 'en', 'en'],
   ])('%s – words of %s, prices and dates as in %s', (tag, lang, locale) => {
-    expect(findSpeech(tag)).toMatchObject({ lang, locale })
+    expect(getLocalization(tag)).toMatchObject({ lang, locale })
   })
 })

@@ -1,6 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { OPTION_LIST, type OptionRow, parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
+import {
+  OPTION_LIST,
+  type OptionDefinition,
+  parseBoxOptions,
+  parseGridOptions,
+} from '../../src/widgets/options.ts'
 import { type OptionControl, describeAccepted } from '../../src/widgets/parameters.ts'
 
 const DEFAULTS = { locale: 'en', currency: null }
@@ -19,7 +24,7 @@ type Widget = 'where-to-buy' | 'deals'
 const parse = (widget: Widget, query: URLSearchParams, surface: 'fragment' | 'embed' = 'fragment'): object =>
   widget === 'deals' ? parseGridOptions(query, DEFAULTS, surface) : parseBoxOptions(query, DEFAULTS, surface)
 
-const listWidgets = ({ widget }: OptionRow): readonly Widget[] =>
+const listWidgets = ({ widget }: OptionDefinition): readonly Widget[] =>
   widget === 'both' ? ['where-to-buy', 'deals'] : [widget]
 
 const rows = OPTION_LIST.flatMap((row) => listWidgets(row).map((widget) => [widget, row.name, row] as const))

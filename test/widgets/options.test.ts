@@ -25,7 +25,7 @@ const PLAIN_GRID = {
   minDiscountPercent: 1,
   maxPrice: null,
   brand: null,
-  words: null,
+  searchText: null,
 }
 
 const parseBox = (query: string, surface: 'fragment' | 'embed' = 'fragment'): object =>
@@ -79,8 +79,8 @@ describe('options of a grid', () => {
     ['min_discount=99', { minDiscountPercent: 99 }],
     ['max_price=49.99', { maxPrice: '49.99' }],
     ['brand=%20Lumen%20', { brand: 'Lumen' }],
-    ['q=desk+lamp', { words: 'desk lamp' }],
-    ['q=+', { words: null }],
+    ['q=desk+lamp', { searchText: 'desk lamp' }],
+    ['q=+', { searchText: null }],
     ['brand=', { brand: null }],
   ])('%s - changes that alone', (query, changes) => {
     expect(parseGrid(query)).toEqual({ ...PLAIN_GRID, ...changes })

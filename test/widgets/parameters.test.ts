@@ -20,7 +20,7 @@ const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
 describe('parameter that is not given', () => {
   test('any kind - its fallback, or null, or no name', () => {
     const reader = read('other=1')
-    expect(reader.word('x', ['a', 'b'], 'b')).toBe('b')
+    expect(reader.oneOf('x', ['a', 'b'], 'b')).toBe('b')
     expect(reader.number('x', { min: 1, max: 5 }, 3)).toBe(3)
     expect(reader.locale('x', 'de-AT')).toBe('de-AT')
     expect([reader.color('x'), reader.currency('x'), reader.price('x'), reader.text('x')]).toEqual([
@@ -43,8 +43,8 @@ describe('bad value', () => {
   const NAMES = "up to 20 merchants' names of up to 100 characters, without control characters"
 
   test.each([
-    ['word', () => read('x=c').word('x', ['a', 'b'], 'a'), 'a or b'],
-    ['word twice', () => read('x=a&x=a').word('x', ['a', 'b'], 'a'), 'one value, a or b'],
+    ['word', () => read('x=c').oneOf('x', ['a', 'b'], 'a'), 'a or b'],
+    ['word twice', () => read('x=a&x=a').oneOf('x', ['a', 'b'], 'a'), 'one value, a or b'],
     ['number', () => read('x=51').number('x', bounds, 5), 'a whole number from 1 to 50'],
     ['number twice', () => read('x=5&x=5').number('x', bounds, 5), 'one value, a whole number from 1 to 50'],
     ['color', () => read('x=12345').color('x'), 'six hex digits without #'],
@@ -61,7 +61,7 @@ describe('bad value', () => {
 
   test('error - is logged by the name of the parameter alone', () => {
     const error = new BadOptionError('x', 'a or b')
-    expect(() => read('x=secret-value').word('x', ['a', 'b'], 'a')).toThrow(error.message)
+    expect(() => read('x=secret-value').oneOf('x', ['a', 'b'], 'a')).toThrow(error.message)
     expect(error.message).toBe('bad value for the parameter x')
   })
 })

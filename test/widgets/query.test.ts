@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hasEncodedOptionName } from '../../src/widgets/address.ts'
-import { findQuery, parseQueryString } from '../../src/widgets/parameters.ts'
+import { getQueryString, parseQueryString } from '../../src/widgets/parameters.ts'
 
 describe('query string', () => {
   test.each([
@@ -54,5 +54,5 @@ test.each([
   ['/a?x=1?y=2', 'x=1?y=2'],
   ['/a??x=1', '?x=1'],
 ])('the query of %j is %j', (target, query) => {
-  expect(findQuery(target)).toBe(query)
+  expect(getQueryString(target)).toBe(query)
 })

@@ -7,9 +7,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { VIEWS_FOLDER } from '../../src/lib/paths.ts'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
-import { findHtmlFaults } from '../helpers/html-faults.ts'
-import { SICK, makeStudio } from '../helpers/studio-view.ts'
-import { HONESTY, SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../helpers/views.ts'
+import { findHtmlErrors } from '../helpers/html-errors.ts'
+import { UNHEALTHY, makeStudio } from '../helpers/studio-view.ts'
+import { NOTICES, SALE_PRICE, makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../helpers/views.ts'
 
 type Node = DefaultTreeAdapterMap['node']
 type Element = DefaultTreeAdapterMap['element']
@@ -107,14 +107,14 @@ describe('hostile texts', () => {
   ])
 
   test.each(forms)('isolate %s, %s, %j – the same elements as with tame texts', (isolate, text, layouts) => {
-    const frame = makeFrame({ isolate })
+    const wrapper = makeWrapper({ isolate })
     for (const render of [
       (hostile: string | null) => {
-        const view = { ...box, frame, layout: layouts.box }
+        const view = { ...box, wrapper, layout: layouts.box }
         return renderer.renderBox(hostile === null ? view : poison(view, hostile))
       },
       (hostile: string | null) => {
-        const view = { ...grid, frame, layout: layouts.grid }
+        const view = { ...grid, wrapper, layout: layouts.grid }
         return renderer.renderGrid(hostile === null ? view : poison(view, hostile))
       },
     ]) {
@@ -144,7 +144,7 @@ describe('hostile texts', () => {
     )
     const pairs = [
       [renderer.renderDemoShop(shop), renderer.renderDemoShop(poison(shop, text))],
-      [renderer.renderMistake(mistake), renderer.renderMistake(poison(mistake, text))],
+      [renderer.renderErrorPage(mistake), renderer.renderErrorPage(poison(mistake, text))],
       ...studios.map(
         (studio) => [renderer.renderStudio(studio), renderer.renderStudio(poison(studio, text))] as const,
       ),
@@ -193,11 +193,11 @@ describe('box', () => {
 
   test('small print – time, order, shipping, coverage, disclosure before the first link', () => {
     const html = renderer.renderBox(makeBox())
-    for (const text of [HONESTY.order, HONESTY.shipping, HONESTY.coverage]) expect(html).toContain(text)
+    for (const text of [NOTICES.order, NOTICES.shipping, NOTICES.coverage]) expect(html).toContain(text)
     expect(getAttribute(findAll(html, 'time')[0] as Element, 'datetime')).toBe('2026-11-21T05:12:00Z')
     expect(html.indexOf('We may earn')).toBeLessThan(html.indexOf('<a '))
     expect(html.indexOf('We may earn')).toBeGreaterThan(0)
-    const quiet = renderer.renderBox(makeBox({ honesty: { ...HONESTY, disclosure: null } }))
+    const quiet = renderer.renderBox(makeBox({ notices: { ...NOTICES, disclosure: null } }))
     expect(quiet).not.toContain('vitrine-note')
   })
 
@@ -219,22 +219,24 @@ describe('box', () => {
   test('styles – linked inside the root, inside the shadow root, or not at all', () => {
     const plain = renderer.renderBox(makeBox())
     expect(plain).toMatch(/^<section [^>]*>\s*<link rel="stylesheet" href="https:\/\/widgets\.example/)
-    const shadow = renderer.renderBox(makeBox({ frame: makeFrame({ isolate: 'shadow' }) }))
+    const shadow = renderer.renderBox(makeBox({ wrapper: makeWrapper({ isolate: 'shadow' }) }))
     expect(shadow).toMatch(
       /^<div class="vitrine-host" lang="en" dir="ltr"><template shadowrootmode="open">\s*<link /,
     )
-    expect(renderer.renderBox(makeBox({ frame: makeFrame({ styles: [] }) }))).not.toContain('<link')
+    expect(renderer.renderBox(makeBox({ wrapper: makeWrapper({ styles: [] }) }))).not.toContain('<link')
   })
 
   test('accent – an attribute that the rules of /accents/ select, absent without one', () => {
-    expect(renderer.renderBox(makeBox({ frame: makeFrame({ accent: 'ff6600' }) }))).toContain(
+    expect(renderer.renderBox(makeBox({ wrapper: makeWrapper({ accent: 'ff6600' }) }))).toContain(
       'data-accent="ff6600"',
     )
     expect(renderer.renderBox(makeBox())).not.toContain('data-accent')
   })
 
   test('JSON-LD with shadow – outside the shadow root', () => {
-    const html = renderer.renderBox(makeBox({ frame: makeFrame({ isolate: 'shadow' }), schema: { a: 1 } }))
+    const html = renderer.renderBox(
+      makeBox({ wrapper: makeWrapper({ isolate: 'shadow' }), schema: { a: 1 } }),
+    )
     expect(html).toMatch(/<\/template><\/div>\s*<script type="application\/ld\+json">\{"a":1\}<\/script>$/)
   })
 })
@@ -286,8 +288,8 @@ describe('documents', () => {
     styles: ['/a.css'],
     frameScript: '/f.js',
     reason: null,
-    isFault: false,
-    goUrl: null,
+    isFailure: false,
+    redirectBaseUrl: null,
     discovery: null,
   } as const
 
@@ -307,7 +309,7 @@ describe('documents', () => {
   test.each([
     ['box', () => renderer.renderBox(box)],
     ['grid', () => renderer.renderGrid(grid)],
-    ['shadow box', () => renderer.renderBox({ ...box, frame: makeFrame({ isolate: 'shadow' }) })],
+    ['shadow box', () => renderer.renderBox({ ...box, wrapper: makeWrapper({ isolate: 'shadow' }) })],
     [
       'embed',
       () =>
@@ -315,11 +317,12 @@ describe('documents', () => {
     ],
     [
       'mistake',
-      () => renderer.renderMistake({ title: 'A mistake', message: 'Why', styles: [], frameScript: '/f.js' }),
+      () =>
+        renderer.renderErrorPage({ title: 'A mistake', message: 'Why', styles: [], frameScript: '/f.js' }),
     ],
     ['studio', () => renderer.renderStudio(makeStudio('find=lamp&theme=blue&limit=99&merchant=Elsewhere'))],
     ['studio of deals', () => renderer.renderStudio(makeStudio('tab=deals&brand=Lumen&max_price=x'))],
-    ['studio of a sick server', () => renderer.renderStudio(makeStudio('tab=health', { health: SICK }))],
+    ['studio of a sick server', () => renderer.renderStudio(makeStudio('tab=health', { health: UNHEALTHY }))],
     [
       'empty studio',
       () =>
@@ -330,7 +333,7 @@ describe('documents', () => {
       () => renderer.renderDemoShop({ styles: [], listing: null, parameters: [{ name: 'a', value: 'b' }] }),
     ],
   ])('%s – valid HTML', async (_name, render) => {
-    expect(await findHtmlFaults(render())).toEqual([])
+    expect(await findHtmlErrors(render())).toEqual([])
   })
 })
 

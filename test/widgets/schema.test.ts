@@ -20,14 +20,15 @@ function render(product: Product, offers: readonly Offer[]): string {
 
 const parse = (product: Product, offers: readonly Offer[]): Markup =>
   JSON.parse(render(product, offers)) as Markup
-const sell = (price: string, over: Partial<Offer> = {}): Offer => makeParsedOffer({ price, ...over })
+const makePricedOffer = (price: string, over: Partial<Offer> = {}): Offer =>
+  makeParsedOffer({ price, ...over })
 
 /** What would end a script element, open a comment or an include, or break a line in a script. */
 const UNSAFE = /[<>&\u2028\u2029]/
 
 describe('schema.org markup', () => {
   test('product without brand and picture - leaves both out instead of null', () => {
-    expect(parse(makeProduct({ brand: null, images: [] }), [sell('49.90')])).toEqual({
+    expect(parse(makeProduct({ brand: null, images: [] }), [makePricedOffer('49.90')])).toEqual({
       '@context': 'https://schema.org',
       '@type': 'Product',
       name: 'Lumen Arc desk lamp',
@@ -44,11 +45,16 @@ describe('schema.org markup', () => {
 
   test('several pictures - the one that the box shows', () => {
     const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
-    expect(parse(makeProduct({ images }), [sell('1')])['image']).toBe(images[0])
+    expect(parse(makeProduct({ images }), [makePricedOffer('1')])['image']).toBe(images[0])
   })
 
   test('prices - compared as decimals and printed as the catalog has them', () => {
-    const offers = [sell('10'), sell('9.9'), sell('100.5'), sell('9.90001'.slice(0, 6))]
+    const offers = [
+      makePricedOffer('10'),
+      makePricedOffer('9.9'),
+      makePricedOffer('100.5'),
+      makePricedOffer('9.90001'.slice(0, 6)),
+    ]
     expect(parse(makeProduct(), offers).offers).toMatchObject({
       lowPrice: '9.9',
       highPrice: '100.5',
@@ -57,8 +63,11 @@ describe('schema.org markup', () => {
   })
 
   test('offers - those of the box, not all of the product, and they stay in their order', () => {
-    const shown = [sell('20', { currency: 'USD' }), sell('5', { currency: 'USD', availability: 'no' })]
-    const product = makeProduct({ offers: [...shown, sell('1')] })
+    const shown = [
+      makePricedOffer('20', { currency: 'USD' }),
+      makePricedOffer('5', { currency: 'USD', availability: 'no' }),
+    ]
+    const product = makeProduct({ offers: [...shown, makePricedOffer('1')] })
     expect(parse(product, shown).offers).toEqual({
       '@type': 'AggregateOffer',
       priceCurrency: 'USD',
@@ -77,13 +86,13 @@ describe('schema.org markup', () => {
     'a && b\u2028c\u2029d',
   ])('%j in every text - neither element nor include, and the same text when read', (hostile) => {
     const product = makeProduct({ title: hostile, brand: hostile, images: [hostile] })
-    const markup = parse(product, [sell('1')])
-    expect(render(product, [sell('1')])).not.toMatch(UNSAFE)
+    const markup = parse(product, [makePricedOffer('1')])
+    expect(render(product, [makePricedOffer('1')])).not.toMatch(UNSAFE)
     expect(markup).toMatchObject({ name: hostile, brand: { name: hostile }, image: hostile })
   })
 
   test('escapes - four hex digits each', () => {
-    expect(render(makeProduct({ title: '<>&\u2028\u2029' }), [sell('1')])).toContain(
+    expect(render(makeProduct({ title: '<>&\u2028\u2029' }), [makePricedOffer('1')])).toContain(
       String.raw`"name":"\u003c\u003e\u0026\u2028\u2029"`,
     )
   })
@@ -92,8 +101,8 @@ describe('schema.org markup', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (title) => {
         const product = makeProduct({ title })
-        expect(render(product, [sell('1')])).not.toMatch(UNSAFE)
-        expect(parse(product, [sell('1')])['name']).toBe(title)
+        expect(render(product, [makePricedOffer('1')])).not.toMatch(UNSAFE)
+        expect(parse(product, [makePricedOffer('1')])['name']).toBe(title)
       }),
     )
   })
@@ -108,7 +117,7 @@ describe('schema.org markup', () => {
       fc.property(prices, (texts) => {
         const { lowPrice, highPrice } = parse(
           makeProduct(),
-          texts.map((text) => sell(text)),
+          texts.map((text) => makePricedOffer(text)),
         ).offers
         expect(texts).toContain(lowPrice)
         expect(texts).toContain(highPrice)

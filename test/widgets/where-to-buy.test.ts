@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
-import type { Presentation } from '../../src/widgets/presentation.ts'
+import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
-import { selectOffers } from '../../src/widgets/offer-choice.ts'
+import { selectOffers } from '../../src/widgets/offer-selection.ts'
 import { toBoxView } from '../../src/widgets/where-to-buy.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
 
-const PRESENTATION: Presentation = {
+const VIEW_CONTEXT: ViewContext = {
   publicUrl: 'https://widgets.example',
   stylePath: '/assets/vitrine.00000000.css',
   disclosure: { kind: 'locale' },
@@ -19,7 +19,7 @@ const PRESENTATION: Presentation = {
   surface: 'fragment',
 }
 
-const sell = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
+const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ merchant, price, ...over })
 const parse = (query: string, currency: string | null = null): ReturnType<typeof parseBoxOptions> =>
   parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency }, 'fragment')
@@ -33,7 +33,7 @@ function view(
 ): BoxView {
   const { ageMs = 0, ...product } = over
   const data = { product: makeProduct({ offers, ...product }), asOfMs: NOON_MS - ageMs }
-  const found = toBoxView(data, parse(query), PRESENTATION)
+  const found = toBoxView(data, parse(query), VIEW_CONTEXT)
   if (found === undefined) throw new Error('the box hides')
   return found
 }
@@ -50,9 +50,9 @@ const outline = (offers: readonly Offer[]): unknown =>
 describe('offers of a box', () => {
   test('main currency - is counted among what the filters leave', () => {
     const offers = [
-      sell('a', '1', { availability: 'out_of_stock' }),
-      sell('b', '2', { availability: 'out_of_stock' }),
-      sell('c', '3', { currency: 'USD' }),
+      makePricedOffer('a', '1', { availability: 'out_of_stock' }),
+      makePricedOffer('b', '2', { availability: 'out_of_stock' }),
+      makePricedOffer('c', '3', { currency: 'USD' }),
     ]
     expect(select(offers)).toEqual(['a 1', 'b 2'])
     expect(select(offers, 'stock=in')).toEqual(['c 3'])
@@ -60,14 +60,22 @@ describe('offers of a box', () => {
   })
 
   test('currency of the server - beats the main one, and may leave nothing', () => {
-    const offers = [sell('a', '1'), sell('b', '2'), sell('c', '3', { currency: 'USD' })]
+    const offers = [
+      makePricedOffer('a', '1'),
+      makePricedOffer('b', '2'),
+      makePricedOffer('c', '3', { currency: 'USD' }),
+    ]
     expect(select(offers, '', 'USD')).toEqual(['c 3'])
     expect(select(offers, '', 'CHF')).toEqual([])
     expect(select(offers, 'currency=eur', 'USD')).toEqual(['a 1', 'b 2'])
   })
 
   test('a merchant in several currencies - is shown with its offer of the chosen one', () => {
-    const offers = [sell('a', '9'), sell('a', '1', { currency: 'USD' }), sell('b', '5')]
+    const offers = [
+      makePricedOffer('a', '9'),
+      makePricedOffer('a', '1', { currency: 'USD' }),
+      makePricedOffer('b', '5'),
+    ]
     expect(select(offers)).toEqual(['b 5', 'a 9'])
     expect(select(offers, 'currency=USD')).toEqual(['a 1'])
   })
@@ -75,16 +83,21 @@ describe('offers of a box', () => {
   test('merchant without anything in stock - its cheapest, after all that are in stock', () => {
     const out = { availability: 'out_of_stock' }
     const offers = [
-      sell('a', '3', out),
-      sell('a', '2', out),
-      sell('b', '99'),
-      sell('c', '1', { availability: 'x' }),
+      makePricedOffer('a', '3', out),
+      makePricedOffer('a', '2', out),
+      makePricedOffer('b', '99'),
+      makePricedOffer('c', '1', { availability: 'x' }),
     ]
     expect(select(offers)).toEqual(['b 99', 'c 1', 'a 2'])
   })
 
   test('merchant and exclude - equal names only, no parts of them', () => {
-    const offers = [sell('Kopje', '1'), sell('Kopje Outlet', '2'), sell('Crème', '3'), sell('Creme', '4')]
+    const offers = [
+      makePricedOffer('Kopje', '1'),
+      makePricedOffer('Kopje Outlet', '2'),
+      makePricedOffer('Crème', '3'),
+      makePricedOffer('Creme', '4'),
+    ]
     expect(select(offers, 'merchant=kopje')).toEqual(['Kopje 1'])
     expect(select(offers, 'exclude=KOPJE&exclude=CR%C3%88ME')).toEqual(['Kopje Outlet 2', 'Creme 4'])
     expect(select(offers, 'merchant=nobody')).toEqual([])
@@ -141,14 +154,14 @@ const listBest = (offers: readonly Offer[]): boolean[] => {
 describe('view of a box', () => {
   test('no offer left - hides', () => {
     const data = { product: makeProduct({ offers: [] }), asOfMs: NOON_MS }
-    expect(toBoxView(data, parse(''), PRESENTATION)).toBeUndefined()
+    expect(toBoxView(data, parse(''), VIEW_CONTEXT)).toBeUndefined()
     const one = { product: makeProduct(), asOfMs: NOON_MS }
-    expect(toBoxView(one, parse('merchant=nobody'), PRESENTATION)).toBeUndefined()
+    expect(toBoxView(one, parse('merchant=nobody'), VIEW_CONTEXT)).toBeUndefined()
   })
 
   test('product - title, brand, first picture, and names that hold the title', () => {
     const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
-    expect(view([sell('a', '1')], '', { images })).toMatchObject({
+    expect(view([makePricedOffer('a', '1')], '', { images })).toMatchObject({
       label: 'Where to buy Lumen Arc desk lamp',
       heading: 'Where to buy',
       title: 'Lumen Arc desk lamp',
@@ -156,16 +169,16 @@ describe('view of a box', () => {
       imageUrl: images[0],
       bestLabel: 'Best price',
       schema: null,
-      honesty: { order: 'In stock first, then by price' },
+      notices: { order: 'In stock first, then by price' },
     })
-    expect(view([sell('a', '1')], '', { brand: null, images: [] })).toMatchObject({
+    expect(view([makePricedOffer('a', '1')], '', { brand: null, images: [] })).toMatchObject({
       brand: null,
       imageUrl: null,
     })
   })
 
   test('row - shop, unchanged link, price, stock and names', () => {
-    expect(view([sell('a', '7.5', { oldPrice: '10' })], 'locale=en').offers).toEqual([
+    expect(view([makePricedOffer('a', '7.5', { oldPrice: '10' })], 'locale=en').offers).toEqual([
       {
         merchant: 'a',
         href: 'https://links.example/c?shop=a',
@@ -181,12 +194,12 @@ describe('view of a box', () => {
         isBest: false,
         linkLabel: 'Buy at a for €7.50',
         linkText: 'To the shop',
-        go: null,
+        redirectPath: null,
       },
     ])
   })
 
-  const five = ['a', 'b', 'c', 'd', 'e'].map((name, index) => sell(name, String(index + 1)))
+  const five = ['a', 'b', 'c', 'd', 'e'].map((name, index) => makePricedOffer(name, String(index + 1)))
 
   test.each([
     [1, 'a', 'bcde'],
@@ -206,11 +219,13 @@ describe('view of a box', () => {
 
   test('best price - the first of at least two in stock, and no other, folded ones included', () => {
     const out = { availability: 'out_of_stock' }
-    expect(listBest([sell('a', '1')])).toEqual([false])
-    expect(listBest([sell('a', '1'), sell('b', '2', out)])).toEqual([false, false])
-    expect(listBest([sell('a', '1', out), sell('b', '2', out)])).toEqual([false, false])
-    expect(listBest([sell('a', '1'), sell('b', '2')])).toEqual([true, false])
-    expect(listBest([sell('a', '1', out), sell('b', '3'), sell('c', '2')])).toEqual([true, false, false])
+    expect(listBest([makePricedOffer('a', '1')])).toEqual([false])
+    expect(listBest([makePricedOffer('a', '1'), makePricedOffer('b', '2', out)])).toEqual([false, false])
+    expect(listBest([makePricedOffer('a', '1', out), makePricedOffer('b', '2', out)])).toEqual([false, false])
+    expect(listBest([makePricedOffer('a', '1'), makePricedOffer('b', '2')])).toEqual([true, false])
+    expect(
+      listBest([makePricedOffer('a', '1', out), makePricedOffer('b', '3'), makePricedOffer('c', '2')]),
+    ).toEqual([true, false, false])
   })
 
   test('prices exactly at their age - are shown; one millisecond older - neither price, best nor markup', () => {

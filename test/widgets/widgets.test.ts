@@ -5,7 +5,7 @@ import { BadOptionError, InvalidGtinError, UnknownChannelError } from '../../src
 import type { Surface } from '../../src/widgets/options.ts'
 import type { BoxView, GridView } from '../../src/widgets/view-models.ts'
 import type { Widget } from '../../src/widgets/widgets.ts'
-import { GTIN, makeSale, startHarness, startStocked } from '../app/visit.ts'
+import { GTIN, makeProductOnSale, startHarness, startStockedHarness } from '../app/app-client.ts'
 import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 
@@ -15,17 +15,22 @@ const MISTYPED = '09521234567906'
 const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
 const OTHER_GTIN = '09521234567882'
 
-type Asked = Readonly<{ query?: string; surface?: Surface; gtin?: string; channelId?: string }>
+type AddressInput = Readonly<{ query?: string; surface?: Surface; gtin?: string; channelId?: string }>
 
-const toParts = ({ query = '', surface = 'fragment', channelId = CHANNEL_ID }: Asked) =>
+const toParts = ({ query = '', surface = 'fragment', channelId = CHANNEL_ID }: AddressInput) =>
   ({ channelId, surface, query }) as const
-const getBox = async ({ context: { widgets } }: Harness, asked: Asked = {}): Promise<Widget<BoxView>> =>
+const getBox = async (
+  { context: { widgets } }: Harness,
+  asked: AddressInput = {},
+): Promise<Widget<BoxView>> =>
   widgets.getBox(widgets.parseBoxAddress({ ...toParts(asked), gtin: asked.gtin ?? GTIN }))
-const getGrid = async ({ context: { widgets } }: Harness, asked: Asked = {}): Promise<Widget<GridView>> =>
-  widgets.getGrid(widgets.parseGridAddress(toParts(asked)), '')
+const getGrid = async (
+  { context: { widgets } }: Harness,
+  asked: AddressInput = {},
+): Promise<Widget<GridView>> => widgets.getGrid(widgets.parseGridAddress(toParts(asked)), '')
 
-function breakCatalog(harness: Harness): void {
-  harness.catalog.fault = { matches: /./, does: (_request, response) => sendJson(response, 500, {}) }
+function failCatalog(harness: Harness): void {
+  harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
 }
 
 /** What an answer is found by, and what it was made of. */
@@ -33,15 +38,15 @@ const toKey = ({ address, computeDigest }: Widget<unknown>): string =>
   `${address.surface} ${address.path} ${computeDigest('')}`
 
 async function listKeys(
-  get: (asked: Asked) => Promise<Widget<unknown>>,
-  asked: readonly Asked[],
+  get: (asked: AddressInput) => Promise<Widget<unknown>>,
+  asked: readonly AddressInput[],
 ): Promise<string[]> {
   const keys: string[] = []
   for (const one of asked) keys.push(toKey(await get(one)))
   return keys
 }
 
-const toAsked = (queries: readonly string[]): Asked[] => queries.map((query) => ({ query }))
+const toAddressInput = (queries: readonly string[]): AddressInput[] => queries.map((query) => ({ query }))
 const COMMON =
   'theme=dark accent=aa0000 locale=de currency=EUR merchant=kopje exclude=kopje isolate=shadow css=none limit=3'.split(
     ' ',
@@ -49,8 +54,8 @@ const COMMON =
 
 describe('key of a box', () => {
   test('equal views - equal keys', async () => {
-    const harness = await startStocked()
-    const same: Asked[] = [
+    const harness = await startStockedHarness()
+    const same: AddressInput[] = [
       {},
       { query: 'utm_source=x&sort=price' },
       { query: 'limit=5&theme=auto&locale=EN&css=link' },
@@ -64,19 +69,19 @@ describe('key of a box', () => {
   })
 
   test('different views - keys of their own', async () => {
-    const harness = await startStocked([makeSale(), makeSale({ gtin: OTHER_GTIN })])
-    const different: Asked[] = [
+    const harness = await startStockedHarness([makeProductOnSale(), makeProductOnSale({ gtin: OTHER_GTIN })])
+    const different: AddressInput[] = [
       {},
       { surface: 'embed' },
       { gtin: OTHER_GTIN },
-      ...toAsked([...COMMON, 'stock=in', 'markup=schema']),
+      ...toAddressInput([...COMMON, 'stock=in', 'markup=schema']),
     ]
     const keys = await listKeys((asked) => getBox(harness, asked), different)
     expect(new Set(keys).size).toBe(different.length)
   })
 
   test('newer answer of the catalog - another key', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const before = await getBox(harness)
     harness.clock.advance(2 * HOUR_MS)
     const after = await getBox(harness)
@@ -85,9 +90,9 @@ describe('key of a box', () => {
   })
 
   test('price that grows too old - another key, from one millisecond beyond its age', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const before = await getBox(harness)
-    breakCatalog(harness)
+    failCatalog(harness)
     harness.clock.advance(DAY_MS)
     const atLimit = await getBox(harness)
     expect([toKey(atLimit), atLimit.oldestPriceMs]).toEqual([toKey(before), NOON_MS])
@@ -101,8 +106,8 @@ describe('key of a box', () => {
 
 describe('key of a grid', () => {
   test('equal views - equal keys', async () => {
-    const harness = await startStocked()
-    const same: Asked[] = [
+    const harness = await startStockedHarness()
+    const same: AddressInput[] = [
       {},
       { query: 'utm_source=x&markup=schema' },
       { query: 'limit=12&stock=in&page=1&q=' },
@@ -113,7 +118,7 @@ describe('key of a grid', () => {
   })
 
   test('different views - keys of their own', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const own = [
       'stock=any',
       'page=2',
@@ -123,20 +128,20 @@ describe('key of a grid', () => {
       'brand=lumen',
       'q=arc',
     ]
-    const different: Asked[] = [{}, { surface: 'embed' }, ...toAsked([...COMMON, ...own])]
+    const different: AddressInput[] = [{}, { surface: 'embed' }, ...toAddressInput([...COMMON, ...own])]
     const keys = await listKeys((asked) => getGrid(harness, asked), different)
     expect(new Set(keys).size).toBe(different.length)
   })
 
   test('box and grid of the same channel - are told apart by their kinds', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     expect([(await getBox(harness)).kind, (await getGrid(harness)).kind]).toEqual(['where-to-buy', 'deals'])
   })
 })
 
 describe('reason why nothing is shown', () => {
   test('what is not sold, mistyped or filtered away - has a reason of its own, and no view', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const reasons: string[] = []
     for (const asked of [{ gtin: NOT_SOLD }, { gtin: MISTYPED }, { query: 'merchant=nobody' }]) {
       const widget = await getBox(harness, asked)
@@ -153,7 +158,7 @@ describe('reason why nothing is shown', () => {
   })
 
   test('channel that has gone - keeps its copy until rescue, then is hidden on every surface', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     const { catalog, clock, context } = harness
     catalog.channels = [{ id: OTHER_CHANNEL, name: 'Other', kind: 'app', url: null }]
     await context.walks.runNow()
@@ -176,32 +181,35 @@ describe('reason why nothing is shown', () => {
   })
 
   test('grid without a deal - says that the options leave none', async () => {
-    const widget = await getGrid(await startStocked(), { query: 'q=nothing' })
+    const widget = await getGrid(await startStockedHarness(), { query: 'q=nothing' })
     expect(widget.getView()).toBeUndefined()
     expect(widget.hiddenReason).toBe('No offer that is on sale and in stock fits the option q=nothing.')
   })
 
   test('product that nobody sells - has no price whose age counts', async () => {
-    expect((await getBox(await startStocked(), { gtin: NOT_SOLD })).oldestPriceMs).toBeNull()
+    expect((await getBox(await startStockedHarness(), { gtin: NOT_SOLD })).oldestPriceMs).toBeNull()
   })
 })
 
 describe('oldest price of a grid', () => {
   test('deals of several ages - the oldest that is still shown; its date is the one printed', async () => {
-    const harness = await startStocked([makeSale(), makeSale({ gtin: OTHER_GTIN, title: 'Younger' })])
+    const harness = await startStockedHarness([
+      makeProductOnSale(),
+      makeProductOnSale({ gtin: OTHER_GTIN, title: 'Younger' }),
+    ])
     harness.clock.advance(2 * HOUR_MS)
     const { asOfMs } = await getBox(harness, { gtin: OTHER_GTIN })
     // A look-up reaches the copy a moment after its visitor.
     const findStored = (): Promise<CopyEntry | undefined> =>
       harness.context.store.findProduct(CHANNEL_ID, OTHER_GTIN)
     await vi.waitFor(async () => expect((await findStored())?.asOfMs).toBe(asOfMs))
-    breakCatalog(harness)
+    failCatalog(harness)
     const both = await getGrid(harness)
     expect([both.asOfMs, both.oldestPriceMs]).toEqual([NOON_MS, NOON_MS])
     harness.clock.advance(DAY_MS - 2 * HOUR_MS + 1)
     const one = await getGrid(harness)
     expect([one.asOfMs, one.oldestPriceMs]).toEqual([NOON_MS, NOON_MS + 2 * HOUR_MS])
-    expect(one.getView()?.honesty.checked?.iso).toBe('2026-11-21T14:00:00.000Z')
+    expect(one.getView()?.notices.checkedAt?.iso).toBe('2026-11-21T14:00:00.000Z')
     harness.clock.advance(2 * HOUR_MS)
     const none = await getGrid(harness)
     expect(none.oldestPriceMs).toBeNull()
@@ -210,7 +218,7 @@ describe('oldest price of a grid', () => {
 
   test('price that grows too old between two visits - another key for the same page in memory', async () => {
     const settings = { VITRINE_PRICE_MAX_AGE_SECONDS: '60' }
-    const harness = await startStocked(undefined, { settings })
+    const harness = await startStockedHarness(undefined, { settings })
     const before = await getGrid(harness)
     harness.clock.advance(60_000)
     expect(toKey(await getGrid(harness))).toBe(toKey(before))
@@ -219,14 +227,16 @@ describe('oldest price of a grid', () => {
   })
 
   test('page without a deal - has none', async () => {
-    expect((await getGrid(await startStocked([]))).oldestPriceMs).toBeNull()
+    expect((await getGrid(await startStockedHarness([]))).oldestPriceMs).toBeNull()
   })
 })
 
 describe('pages of a grid', () => {
   test('frame - has links to them by the public address; fragment - none', async () => {
-    const products = [makeSale(), makeSale({ gtin: OTHER_GTIN })]
-    const harness = await startStocked(products, { over: { publicUrl: 'https://widgets.example/sub' } })
+    const products = [makeProductOnSale(), makeProductOnSale({ gtin: OTHER_GTIN })]
+    const harness = await startStockedHarness(products, {
+      over: { publicUrl: 'https://widgets.example/sub' },
+    })
     const asked = { query: 'limit=1' }
     expect((await getGrid(harness, { ...asked, surface: 'embed' })).getView()?.paging?.next?.href).toBe(
       `https://widgets.example/sub/embeds/${CHANNEL_ID}/deals?limit=1&page=2`,
@@ -237,7 +247,7 @@ describe('pages of a grid', () => {
 
 describe('what cannot be asked', () => {
   test('bad option, GTIN or channel - throws, the option first', async () => {
-    const harness = await startStocked()
+    const harness = await startStockedHarness()
     await expect(getBox(harness, { query: 'limit=0', gtin: 'x' })).rejects.toThrow(BadOptionError)
     await expect(getGrid(harness, { query: 'page=0', channelId: 'x' })).rejects.toThrow(BadOptionError)
     await expect(getBox(harness, { gtin: 'x', channelId: 'x' })).rejects.toThrow(InvalidGtinError)

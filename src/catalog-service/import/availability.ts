@@ -3,11 +3,11 @@ import type { SourceRow } from './feed-row.ts'
 /** What the contract calls the states of an offer's stock. */
 type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
 
-const YES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
-const NO: ReadonlySet<string> = new Set(['0', 'no', 'n', 'false'])
+const YES_VALUES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
+const NO_VALUES: ReadonlySet<string> = new Set(['0', 'no', 'n', 'false'])
 
 /** Words of Google, Awin, Impact and schema.org, in lower case, letters only. */
-const WORDS: ReadonlyMap<string, Availability> = new Map(
+const AVAILABILITY_BY_PHRASE: ReadonlyMap<string, Availability> = new Map(
   Object.entries({
     in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
     out_of_stock:
@@ -23,7 +23,7 @@ const WORDS: ReadonlyMap<string, Availability> = new Map(
 const MAX_CHARACTERS = 100
 
 /** A whole number; a minus before it says something else. */
-const QUANTITY = /(?<![\d.,-])\d+(?:[.,]0+)?(?![\d.,]*\d)/g
+const QUANTITY_PATTERN = /(?<![\d.,-])\d+(?:[.,]0+)?(?![\d.,]*\d)/g
 
 /**
  * `In Stock`, `in_stock` and `https://schema.org/InStock` alike; a number is how many there are (`0 in stock`), and 1 and 0
@@ -32,37 +32,37 @@ const QUANTITY = /(?<![\d.,-])\d+(?:[.,]0+)?(?![\d.,]*\d)/g
 export function toAvailability(text: string): Availability {
   if (text.length > MAX_CHARACTERS) return 'unknown'
   const quantities: string[] = []
-  const words = text
+  const phrase = text
     .trim()
     .replace(/^(?:https?:\/\/(?:www\.)?schema\.org\/|schema:)/i, '')
-    .replace(QUANTITY, (quantity) => {
+    .replace(QUANTITY_PATTERN, (quantity) => {
       quantities.push(quantity)
       return ''
     })
     .replace(/[\s_.,:;!()+]+|-(?!\d)/g, '')
     .toLowerCase()
-  const said = readWord(words)
+  const stated = findAvailability(phrase)
   const [quantity, ...others] = quantities
-  if (quantity === undefined) return said ?? 'unknown'
+  if (quantity === undefined) return stated ?? 'unknown'
   // How many there are says more than that there are some, and nothing beside "out of stock".
-  if (others.length > 0 || (words !== '' && said !== 'in_stock')) return said ?? 'unknown'
+  if (others.length > 0 || (phrase !== '' && stated !== 'in_stock')) return stated ?? 'unknown'
   return /[1-9]/.test(quantity) ? 'in_stock' : 'out_of_stock'
 }
 
-function readWord(word: string): Availability | undefined {
-  const isThere = toYesOrNo(word)
-  if (isThere === undefined) return WORDS.get(word)
-  return isThere ? 'in_stock' : 'out_of_stock'
+function findAvailability(phrase: string): Availability | undefined {
+  const isInStock = toYesOrNo(phrase)
+  if (isInStock === undefined) return AVAILABILITY_BY_PHRASE.get(phrase)
+  return isInStock ? 'in_stock' : 'out_of_stock'
 }
 
 /** `1`, `yes` and `true` alike; `undefined` for anything but a yes or a no. */
 export function toYesOrNo(text: string): boolean | undefined {
   const word = text.trim().toLowerCase()
-  return YES.has(word) ? true : NO.has(word) ? false : undefined
+  return YES_VALUES.has(word) ? true : NO_VALUES.has(word) ? false : undefined
 }
 
 /** The columns of Awin: a yes or a no before words, and words before how many there are. */
-export function toStock(row: SourceRow): Availability {
+export function toAwinAvailability(row: SourceRow): Availability {
   if (toYesOrNo(row.read('pre_order')) === true) return 'preorder'
   const inStock = row.read('in_stock')
   const isInStock = toYesOrNo(inStock)

@@ -1,32 +1,32 @@
-import { computeCheckDigit, findGtin, isCheckDigitRight } from '../../offers/gtin.ts'
+import { computeCheckDigit, normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
 
 /**
  * Numbers that name a product in one shop only, and coupons (GS1 General Specifications, section 1.4: prefixes 02, 04,
  * 05, 2, 98, 99), padded to 14 digits; the digit before them tells packages apart.
  */
-const RESTRICTED = /^\d(?:0[245]|2|9[89])/
+const RESTRICTED_PREFIX = /^\d(?:0[245]|2|9[89])/
 
 /** The same of eight digits, perhaps padded (section 1.4.3: prefixes 0 and 2). */
-const RESTRICTED_SHORT = /^(?:0{6}2\d{7}|[02]\d{7})$/
+const RESTRICTED_SHORT_PREFIX = /^(?:0{6}2\d{7}|[02]\d{7})$/
 
 /** Lengths of GTINs, and eleven: the first zero of a UPC that a spreadsheet took for a number. */
-const LENGTHS: ReadonlySet<number> = new Set([8, 11, 12, 13, 14])
+const GTIN_LENGTHS: ReadonlySet<number> = new Set([8, 11, 12, 13, 14])
 
 /** What nobody sees, and what stands for blanks and hyphens. */
-const UNSEEN = /[\s\u00ad\u061c\u200b-\u200f\u2010-\u2013\u202a-\u202e\u2060-\u2069\ufeff-]+/g
+const SEPARATORS = /[\s\u00ad\u061c\u200b-\u200f\u2010-\u2013\u202a-\u202e\u2060-\u2069\ufeff-]+/g
 
 /** `1.23457E+11`: the other digits are lost. */
-const ROUNDED = /^\d+(?:[.,]\d+)?e\+?\d+$/i
+const SCIENTIFIC_NOTATION = /^\d+(?:[.,]\d+)?e\+?\d+$/i
 
-const CHECK_DIGIT = 'the check digit is wrong'
+const INVALID_CHECK_DIGIT = 'the check digit is wrong'
 
 /**
  * The code without the blanks, hyphens and invisible characters that some feeds have between the digits, and without what
  * spreadsheets need to take digits for text (`'95…`, `="95…"`) or make of them (`95….0`).
  */
-export function trimCode(text: string): string {
+export function cleanCode(text: string): string {
   return text
-    .replace(UNSEEN, '')
+    .replace(SEPARATORS, '')
     .replace(/^(?:'|="([^"]*)"$)/, '$1')
     .replace(/^(\d{8,14})\.0$/, '$1')
 }
@@ -35,12 +35,12 @@ export function trimCode(text: string): string {
  * The padded GTIN of a code as `trimCode` leaves it. Gives the reason, in words, when it is none.
  */
 export function parseFeedGtin(code: string): Readonly<{ gtin: string }> | string {
-  if (ROUNDED.test(code)) return 'rounded by a spreadsheet: its last digits are lost'
-  const gtin = LENGTHS.has(code.length) ? findGtin(code) : undefined
+  if (SCIENTIFIC_NOTATION.test(code)) return 'rounded by a spreadsheet: its last digits are lost'
+  const gtin = GTIN_LENGTHS.has(code.length) ? normalizeGtin(code) : undefined
   if (gtin === undefined) return 'not 8, 12, 13 or 14 digits'
   if (/^0+$/.test(gtin)) return 'only zeros'
-  if (!isCheckDigitRight(gtin)) return CHECK_DIGIT
-  return RESTRICTED.test(gtin) || RESTRICTED_SHORT.test(code)
+  if (!isCheckDigitValid(gtin)) return INVALID_CHECK_DIGIT
+  return RESTRICTED_PREFIX.test(gtin) || RESTRICTED_SHORT_PREFIX.test(code)
     ? 'a number for one shop only, or a coupon'
     : { gtin }
 }
@@ -48,7 +48,7 @@ export function parseFeedGtin(code: string): Readonly<{ gtin: string }> | string
 /** The same for a book: ten digits become the thirteen that begin with 978, with a check digit of their own. */
 export function parseIsbn(code: string): Readonly<{ gtin: string }> | string {
   if (!/^\d{9}[\dx]$/i.test(code)) return parseFeedGtin(code)
-  if (!isIsbn10(code)) return CHECK_DIGIT
+  if (!isIsbn10(code)) return INVALID_CHECK_DIGIT
   const first13Digits = `0978${code.slice(0, 9)}`
   return { gtin: `${first13Digits}${computeCheckDigit(first13Digits)}` }
 }

@@ -3,19 +3,19 @@ import { isPrice } from '../../offers/money.ts'
 /** A price as the catalog keeps it: decimal text and a code of three upper-case letters. */
 export type FeedPrice = Readonly<{ amount: string; currency: string }>
 
-const NOT_A_PRICE = 'not a price: one to twelve digits, up to four decimals, above zero'
+const INVALID_PRICE = 'not a price: one to twelve digits, up to four decimals, above zero'
 
 /** A code before or behind the number, which ends in a digit. */
-const PRICE = /^(?:([a-z]{3}) ?)?(\d(?:[\d., '’]*\d)?)(?: ?([a-z]{3}))?$/i
+const PRICE_PATTERN = /^(?:([a-z]{3}) ?)?(\d(?:[\d., '’]*\d)?)(?: ?([a-z]{3}))?$/i
 
-const NOTHING = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
+const EMPTY_PRICE_PATTERN = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
 
 const MAX_CHARACTERS = 100
 
-const NOT_A_CODE = 'not a currency code of three letters'
+const INVALID_CURRENCY = 'not a currency code of three letters'
 
 /** Whole part and decimals, in the ways that numbers are grouped. The last one has no groups. */
-const NUMBERS = [
+const NUMBER_PATTERNS = [
   /^([1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,4}))?$/,
   /^([1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d{1,4}))?$/,
   /^([1-9]\d{0,2}(?:\.\d{3}){2,})$/,
@@ -28,11 +28,11 @@ const NUMBERS = [
 const THREE_DECIMALS: ReadonlySet<string> = new Set(['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND'])
 
 /** Does the cell name no price? Feeds write zero as often as nothing. */
-export function isNoPrice(text: string): boolean {
-  return text.length <= MAX_CHARACTERS && NOTHING.test(text.replace(/\s+/g, ' ').trim())
+export function isPriceMissing(text: string): boolean {
+  return text.length <= MAX_CHARACTERS && EMPTY_PRICE_PATTERN.test(text.replace(/\s+/g, ' ').trim())
 }
 
-export function describeNoPrice(text: string): string {
+export function describeMissingPrice(text: string): string {
   return text.trim() === '' ? 'there is no price' : 'the price is zero'
 }
 
@@ -41,14 +41,14 @@ export function describeNoPrice(text: string): string {
  * stay text: nothing is rounded. Gives the reason, in words, when it is no price.
  */
 export function parseFeedPrice(text: string, columnCurrency: string): FeedPrice | string {
-  if (text.length > MAX_CHARACTERS) return NOT_A_PRICE
+  if (text.length > MAX_CHARACTERS) return INVALID_PRICE
   const column = columnCurrency.trim()
   // Before anything is told of it: a cell of the feed may hold anything.
-  if (!/^(?:[a-z]{3})?$/i.test(column)) return NOT_A_CODE
+  if (!/^(?:[a-z]{3})?$/i.test(column)) return INVALID_CURRENCY
   const plain = text.replace(/\s+/g, ' ').trim()
   if (/\p{Sc}/u.test(plain)) return 'the currency is a sign, not a code of three letters'
-  const [, before, number, after] = PRICE.exec(plain) ?? []
-  if (number === undefined) return NOT_A_PRICE
+  const [, before, number, after] = PRICE_PATTERN.exec(plain) ?? []
+  if (number === undefined) return INVALID_PRICE
   const codes = new Set([before, after, column].filter(Boolean).map((code) => (code ?? '').toUpperCase()))
   const [currency] = codes
   if (currency === undefined) return 'there is no currency'
@@ -64,12 +64,12 @@ function isAmbiguous(number: string, currency: string): boolean {
 }
 
 function toPrice(number: string, currency: string): FeedPrice | string {
-  for (const pattern of NUMBERS) {
+  for (const pattern of NUMBER_PATTERNS) {
     const [, whole, decimals] = pattern.exec(number) ?? []
     if (whole === undefined) continue
     const digits = whole.replace(/\D/g, '').replace(/^0+(?=\d)/, '')
     const amount = decimals === undefined ? digits : `${digits}.${decimals}`
-    return isPrice(amount) ? { amount, currency } : NOT_A_PRICE
+    return isPrice(amount) ? { amount, currency } : INVALID_PRICE
   }
-  return NOT_A_PRICE
+  return INVALID_PRICE
 }

@@ -22,7 +22,7 @@ export type FeedOffer = Readonly<{
   url: string
   link: LinkKind
   /** The feed names no shop: `merchant` is the host of `url`. */
-  isNamedByLink?: true
+  isNamedByHost?: true
 }>
 
 /** A product as the feed has it, with its usable offers: at least one. The GTIN is padded to 14 digits. */
@@ -54,7 +54,7 @@ export type FeedRow = Readonly<{
   parse(): ParsedRow
 }>
 
-export type RowNames = Readonly<{ network?: string | undefined; merchant?: string | undefined }>
+export type NameOverrides = Readonly<{ network?: string | undefined; merchant?: string | undefined }>
 
 export const DEFAULT_NETWORK = 'feed'
 
@@ -64,14 +64,14 @@ export const MAX_ROW_BYTES: number = 8 * 1024 * 1024
 /** Characters of a rejected row or offer that are written down. */
 export const MAX_RAW_CHARACTERS = 2_000
 
-export const NO_PICTURE = 'not an absolute http or https address; the picture is left out'
+export const INVALID_PICTURE_URL = 'not an absolute http or https address; the picture is left out'
 
 /** A record of a table or an item of an XML feed. Names are those of `toColumnName`. */
 export type SourceRow = Readonly<{
   /** From 1; the header of a table is 1. */
   row: number
   bytes: number
-  fault: Readonly<{ field: string; reason: string }> | undefined
+  problem: Readonly<{ field: string; reason: string }> | undefined
   /** May one value be a list of addresses with commas between them? Elements of XML repeat instead. */
   hasLists: boolean
   /** The first value under the name that is not empty, without white space around; `''` when there is none. */
@@ -79,17 +79,17 @@ export type SourceRow = Readonly<{
   /** Every value under the name that is not empty, without white space around. */
   readAll(name: string): readonly string[]
   /** The row as it came, for the rejects file: at most `MAX_RAW_CHARACTERS`. */
-  describe(): string
+  toRawText(): string
   /** All that the row says, and the names of its columns. */
   getContent(): string
 }>
 
 export type RowTask = Readonly<{
   row: SourceRow
-  names: RowNames
+  names: NameOverrides
   nowMs: number
   /** Write a reject down and return `undefined`. */
-  refuse(field: string, reason: string): undefined
+  reject(field: string, reason: string): undefined
 }>
 
 /** Characters of a digest: 132 bits of it. */
@@ -110,25 +110,28 @@ export function toColumnName(text: string): string {
 }
 
 /** Faults of one row that get a line each: a row of eight megabytes must not become a file of gigabytes. */
-const MAX_REFUSALS = 20
+const MAX_REJECTS_PER_ROW = 20
 
-export function createRefusals(row: number) {
+export function createRowRejects(row: number) {
   const rejects: Reject[] = []
-  let more = 0
+  let omittedCount = 0
   return {
     /** Add a reject, or only count it when there are twenty. `describe` is called for those that are written. */
     add(field: string, reason: string, describe: () => string): undefined {
-      if (rejects.length < MAX_REFUSALS) rejects.push({ row, field, reason, raw: describe() })
-      else more += 1
+      if (rejects.length < MAX_REJECTS_PER_ROW) rejects.push({ row, field, reason, raw: describe() })
+      else omittedCount += 1
     },
     list(): readonly Reject[] {
-      if (more === 0) return rejects
-      return [...rejects, { row, field: 'row', reason: `and ${more} more`, raw: rejects[0]?.raw ?? '' }]
+      if (omittedCount === 0) return rejects
+      return [
+        ...rejects,
+        { row, field: 'row', reason: `and ${omittedCount} more`, raw: rejects[0]?.raw ?? '' },
+      ]
     },
   }
 }
 
 /** Cut a text to what a reject shows. It is a copy: a piece of a long text would keep all of that in memory. */
-export function cutRaw(text: string): string {
+export function truncateRaw(text: string): string {
   return Buffer.from(text.slice(0, MAX_RAW_CHARACTERS), 'utf16le').toString('utf16le')
 }

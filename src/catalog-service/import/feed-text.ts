@@ -11,7 +11,7 @@ const MAX_MARKUP_CHARACTERS: number = 16 * 1024
 const MAX_TAG_CHARACTERS = 1_000
 
 /** A tag, whose attributes may hold `>` in quotes. */
-const TAG = /^<\/?([a-z][a-z\d]*)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?\/?>/i
+const TAG_PATTERN = /^<\/?([a-z][a-z\d]*)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?\/?>/i
 
 /** Names of HTML only, so that `<Pro>` and `5 < 10` stay. */
 const BLOCK_TAGS: ReadonlySet<string> = new Set(
@@ -22,10 +22,10 @@ const INLINE_TAGS: ReadonlySet<string> = new Set(
 )
 
 /** Characters that tell hidden markup from other text. */
-const MAX_HIDDEN_BEGIN = 10
+const MAX_HIDDEN_START_CHARACTERS = 10
 
 /** What is no text, with all that is in it, and its end. */
-const HIDDEN: readonly (readonly [begin: RegExp, end: string])[] = [
+const HIDDEN_MARKUP: readonly (readonly [begin: RegExp, end: string])[] = [
   [/^<!--/, '-->'],
   [/^<script[\s>]/i, '</script>'],
   [/^<style[\s>]/i, '</style>'],
@@ -57,38 +57,38 @@ function stripTags(text: string): string {
       open += 1
       continue
     }
-    plain += text.slice(start, open) + markup.instead
+    plain += text.slice(start, open) + markup.replacement
     open = markup.end
     start = open
   }
   return plain + text.slice(start)
 }
 
-type Markup = Readonly<{ end: number; instead: string }>
+type Markup = Readonly<{ end: number; replacement: string }>
 
 function findMarkup(text: string, at: number): Markup | undefined {
   if (!/[a-z/]/i.test(text.charAt(at + 1))) return undefined
-  const [tag, name = ''] = TAG.exec(text.slice(at, at + MAX_TAG_CHARACTERS)) ?? []
+  const [tag, name = ''] = TAG_PATTERN.exec(text.slice(at, at + MAX_TAG_CHARACTERS)) ?? []
   if (tag === undefined) return undefined
-  if (isBlockTag(name)) return { end: at + tag.length, instead: ' ' }
-  return INLINE_TAGS.has(name.toLowerCase()) ? { end: at + tag.length, instead: '' } : undefined
+  if (isBlockTag(name)) return { end: at + tag.length, replacement: ' ' }
+  return INLINE_TAGS.has(name.toLowerCase()) ? { end: at + tag.length, replacement: '' } : undefined
 }
 
 /** What never ends is hidden to the end of the text, as browsers do. */
 function findHidden(text: string, lowerCase: string, at: number): Markup | undefined {
-  const head = text.slice(at, at + MAX_HIDDEN_BEGIN)
-  const endTag = HIDDEN.find(([begin]) => begin.test(head))?.[1]
+  const head = text.slice(at, at + MAX_HIDDEN_START_CHARACTERS)
+  const endTag = HIDDEN_MARKUP.find(([begin]) => begin.test(head))?.[1]
   if (endTag === undefined) return undefined
   const end = lowerCase.indexOf(endTag, at)
-  return { end: end === -1 ? text.length : end + endTag.length, instead: ' ' }
+  return { end: end === -1 ? text.length : end + endTag.length, replacement: ' ' }
 }
 
 /** What may be an entity; the longest name of HTML has 31 letters. */
-const ENTITY = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,30});/gi
+const ENTITY_PATTERN = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,30});/gi
 
 /** Decodes what ends in a semicolon and names a character, once: `&amp;lt;` becomes `&lt;`. The rest stays as it is. */
 function decodeEntities(text: string): string {
-  return text.includes('&') ? text.replace(ENTITY, decodeEntity) : text
+  return text.includes('&') ? text.replace(ENTITY_PATTERN, decodeEntity) : text
 }
 
 export function findNamedCharacter(name: string): string | undefined {

@@ -1,14 +1,14 @@
 import { ImportError, StoreError, VitrineError } from '../../errors.ts'
-import { findMeta, putMeta } from '../store/meta.ts'
+import { findMeta, setMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import type { FeedRow } from './feed-row.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
-import { type Rejects, createRejects } from './rejects.ts'
-import { type ShopsReport, prepareTarget } from './target.ts'
-import { type FeedWriter, type NumberedProduct, createFeedWriter } from './writer.ts'
+import { type RejectsFile, createRejectsFile } from './rejects-file.ts'
+import { type ShopReport, prepareTarget } from './target.ts'
+import { type FeedWriter, type RowProduct, createFeedWriter } from './writer.ts'
 
 /** Rows, or bytes of them, that are written at once; more of them are no faster, and double the memory. */
 const BATCH_ROWS = 200
@@ -39,7 +39,7 @@ export type ImportFeedOptions = Readonly<{
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
 
-export type ImportSummary = ShopsReport &
+export type ImportSummary = ShopReport &
   Readonly<{
     format: FeedFormat
     products: number
@@ -61,17 +61,17 @@ export type ImportSummary = ShopsReport &
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
   const { store, file, format, network, merchant, currentFolder = process.cwd() } = options
   let feed: OpenFeed | undefined
-  let rejects: Rejects | undefined
+  let rejects: RejectsFile | undefined
   try {
     feed = await openFeed(file)
     const names = { network, merchant }
     const source = await readFeed({ file, chunks: feed.chunks, format, names, nowMs: store.clock.nowMs() })
-    rejects = createRejects(file, currentFolder)
+    rejects = createRejectsFile(file, currentFolder)
     const run = { options, feed, source, rejects }
     // The feed is read once, as it goes.
-    return await store.write((transaction) => runImport(transaction, run), { isOnce: true })
+    return await store.write((transaction) => runImport(transaction, run), { isOneShot: true })
   } catch (error) {
-    throw toImportFailure(error)
+    throw toImportError(error)
   } finally {
     rejects?.close()
     await feed?.close()
@@ -79,20 +79,28 @@ export async function importFeed(options: ImportFeedOptions): Promise<ImportSumm
 }
 
 /** Whatever is wrong with a file, it changes nothing, and the message says so. */
-function toImportFailure(error: unknown): unknown {
+function toImportError(error: unknown): unknown {
   if (error instanceof ImportError)
     return new ImportError(`${error.message}; nothing was changed`, { cause: error.cause })
   if (error instanceof VitrineError) return error
   return new StoreError('the catalog could not be written; is another import running?', { cause: error })
 }
 
-type Run = Readonly<{ options: ImportFeedOptions; feed: OpenFeed; source: FeedRows; rejects: Rejects }>
+type ImportRun = Readonly<{
+  options: ImportFeedOptions
+  feed: OpenFeed
+  source: FeedRows
+  rejects: RejectsFile
+}>
 
-async function runImport(database: Catalog, { options, feed, source, rejects }: Run): Promise<ImportSummary> {
+async function runImport(
+  database: Catalog,
+  { options, feed, source, rejects }: ImportRun,
+): Promise<ImportSummary> {
   const { store, file, channelId, signal, onProgress } = options
   const target = await prepareTarget(database, { channelId, nowMs: store.clock.nowMs() })
   const importId = Number((await findMeta(database, 'import_id')) ?? 0) + 1
-  await putMeta(database, 'import_id', String(importId))
+  await setMeta(database, 'import_id', String(importId))
   const writer = await createFeedWriter(database, target, importId)
   let [rows, products] = [0, 0]
   for await (const batch of toBatches(source.batches, signal)) {
@@ -102,9 +110,9 @@ async function runImport(database: Catalog, { options, feed, source, rejects }: 
     onProgress?.({ readBytes, totalBytes: feed.totalBytes, rows, products, rejected: rejects.getCount() })
   }
   const written = await writer.finish()
-  refuseStopped(signal)
+  throwIfAborted(signal)
   rejects.close()
-  if (written.products === 0) throw new ImportError(describeNothing(file, rejects))
+  if (written.products === 0) throw new ImportError(describeEmptyImport(file, rejects))
   return {
     format: source.format,
     ...written,
@@ -120,13 +128,13 @@ async function runImport(database: Catalog, { options, feed, source, rejects }: 
  * @yields the batches
  */
 async function* toBatches(
-  pieces: FeedRows['batches'],
+  rowBatches: FeedRows['batches'],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<readonly FeedRow[]> {
   let batch: FeedRow[] = []
   let batchBytes = 0
-  for await (const rows of pieces) {
-    refuseStopped(signal)
+  for await (const rows of rowBatches) {
+    throwIfAborted(signal)
     for (const row of rows) {
       batch.push(row)
       batchBytes += row.bytes
@@ -139,25 +147,29 @@ async function* toBatches(
   yield batch
 }
 
-async function writeBatch(writer: FeedWriter, batch: readonly FeedRow[], rejects: Rejects): Promise<number> {
-  const unknown = await writer.skipKnown(batch)
-  const products: NumberedProduct[] = []
-  for (const row of unknown) {
-    const { product, rejects: faults } = row.parse()
-    rejects.add(faults)
+async function writeBatch(
+  writer: FeedWriter,
+  batch: readonly FeedRow[],
+  rejects: RejectsFile,
+): Promise<number> {
+  const changedRows = await writer.skipUnchanged(batch)
+  const products: RowProduct[] = []
+  for (const row of changedRows) {
+    const { product, rejects: rowRejects } = row.parse()
+    rejects.add(rowRejects)
     // What has a line among the rejects is to have it again.
-    const digest = faults.length === 0 ? row.computeDigest() : undefined
+    const digest = rowRejects.length === 0 ? row.computeDigest() : undefined
     if (product !== undefined) products.push({ row: row.row, product, digest })
   }
   rejects.add(await writer.write(products))
-  return batch.length - unknown.length + products.length
+  return batch.length - changedRows.length + products.length
 }
 
-function refuseStopped(signal: AbortSignal | undefined): void {
+function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new ImportError('the import was stopped')
 }
 
-function describeNothing(file: string, rejects: Rejects): string {
+function describeEmptyImport(file: string, rejects: RejectsFile): string {
   const path = rejects.getPath()
   if (path === null) return `${file} has no usable product`
   const rejected = rejects.getCount().toLocaleString('en-US')

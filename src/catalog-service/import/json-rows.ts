@@ -6,7 +6,7 @@ import {
   wireOfferSchema,
   wireProductSchema,
 } from '../../catalog/contract.ts'
-import { findGtin, isCheckDigitRight } from '../../offers/gtin.ts'
+import { normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
 import { isPrice } from '../../offers/money.ts'
 import { cleanText } from '../../offers/text.ts'
 import {
@@ -16,12 +16,12 @@ import {
   type FeedRow,
   MAX_RAW_CHARACTERS,
   MAX_ROW_BYTES,
-  NO_PICTURE,
+  INVALID_PICTURE_URL,
   type ParsedRow,
-  type RowNames,
+  type NameOverrides,
   computeDigest,
-  createRefusals,
-  cutRaw,
+  createRowRejects,
+  truncateRaw,
 } from './feed-row.ts'
 
 /** Bytes of a line that is too long which are kept, to show where it begins. */
@@ -38,7 +38,7 @@ export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean
  */
 export async function* readJsonRows(
   chunks: AsyncIterable<Buffer>,
-  names: RowNames,
+  names: NameOverrides,
   salt: string,
 ): AsyncGenerator<FeedRow[]> {
   for await (const lines of readLines(chunks))
@@ -56,7 +56,7 @@ function guessGtin(bytes: Buffer): string | undefined {
   const at = bytes.indexOf('"gtin"')
   if (at === -1) return undefined
   const code = /^"gtin" ?: ?"(\d{1,14})"/.exec(bytes.toString('latin1', at, at + 30))?.[1]
-  return code === undefined ? undefined : findGtin(code)
+  return code === undefined ? undefined : normalizeGtin(code)
 }
 
 /**
@@ -72,7 +72,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FeedLin
     if (sizeBytes <= MAX_ROW_BYTES) pieces.push(piece)
     sizeBytes += piece.length
   }
-  const take = (): FeedLine => {
+  const takeLine = (): FeedLine => {
     const isTooLong = sizeBytes > MAX_ROW_BYTES
     const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
     pieces = []
@@ -85,19 +85,21 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FeedLin
     let start = 0
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
       add(chunk.subarray(start, end))
-      lines.push(take())
+      lines.push(takeLine())
       start = end + 1
     }
     if (start < chunk.length) add(chunk.subarray(start))
     yield lines
   }
-  if (sizeBytes > 0) yield [take()]
+  if (sizeBytes > 0) yield [takeLine()]
 }
 
 /** Where a picture is; whether boxes may show it is asked when they do, for this is read a thousand times more often. */
 const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
 
-const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: string, reason: string]>> = {
+const OFFER_PROBLEMS: Readonly<
+  Record<Exclude<DropReason, 'shape'>, readonly [field: string, reason: string]>
+> = {
   product: ['', 'not a product'],
   merchant: ['.merchant.name', 'the merchant has no name'],
   price: ['.price', 'not a price: one to twelve digits, up to four decimals, above zero'],
@@ -109,64 +111,65 @@ const REASONS: Readonly<Record<Exclude<DropReason, 'shape'>, readonly [field: st
 /** The escape of U+0000, not after an escaped backslash: SQLite would cut the text there, and so merge names. */
 const NUL_ESCAPE = /(?<!\\)(?:\\\\)*\\u0000/
 
-type Refusal = readonly [field: string, reason: string]
+type Problem = readonly [field: string, reason: string]
 
 type WireRow = Output<typeof wireProductSchema>
 
 /** Reads one line in the Product shape. Never throws: what cannot be used is a reject. Blank lines give nothing. */
-export function parseRow(line: FeedLine, names: RowNames): ParsedRow {
-  const text = attempt(() => decoder.decode(line.bytes))
+export function parseRow(line: FeedLine, names: NameOverrides): ParsedRow {
+  const text = tryOrUndefined(() => decoder.decode(line.bytes))
   if (!line.isTooLong && text?.trim() === '') return { product: undefined, rejects: [] }
-  const json = attempt(() => JSON.parse(text ?? '') as unknown)
+  const json = tryOrUndefined(() => JSON.parse(text ?? '') as unknown)
   const wire = wireProductSchema.safeParse(json)
-  const refusal = findLineRefusal(line, text, json) ?? findRowRefusal(wire.data, json)
-  if (refusal !== undefined || !wire.success) {
-    const [field, reason] = refusal ?? describeIssue(wire.error?.issues[0], json)
-    const raw = cutRaw(text ?? line.bytes.toString('utf8'))
+  const problem = findLineProblem(line, text, json) ?? findRowProblem(wire.data, json)
+  if (problem !== undefined || !wire.success) {
+    const [field, reason] = problem ?? describeIssue(wire.error?.issues[0], json)
+    const raw = truncateRaw(text ?? line.bytes.toString('utf8'))
     return { product: undefined, rejects: [{ row: line.row, field, reason, raw }] }
   }
-  const refusals = createRefusals(line.row)
-  const refuse: Refuse = (field, reason, value) => refusals.add(field, reason, () => describeValue(value))
-  return { product: toFeedProduct(wire.data, names, refuse), rejects: refusals.list() }
+  const rowRejects = createRowRejects(line.row)
+  const reject: RejectItem = (field, reason, value) =>
+    rowRejects.add(field, reason, () => describeValue(value))
+  return { product: toFeedProduct(wire.data, names, reject), rejects: rowRejects.list() }
 }
 
-function findLineRefusal(line: FeedLine, text: string | undefined, json: unknown): Refusal | undefined {
+function findLineProblem(line: FeedLine, text: string | undefined, json: unknown): Problem | undefined {
   if (line.isTooLong) return ['row', 'the line is too long']
   if (text === undefined || json === undefined) return ['row', 'not JSON in UTF-8']
   return NUL_ESCAPE.test(text) ? ['row', 'holds the character U+0000'] : undefined
 }
 
-function findRowRefusal(wire: WireRow | undefined, json: unknown): Refusal | undefined {
+function findRowProblem(wire: WireRow | undefined, json: unknown): Problem | undefined {
   if (wire === undefined) return undefined
-  const gtin = findGtin(wire.gtin) ?? ''
+  const gtin = normalizeGtin(wire.gtin) ?? ''
   if (/^0*$/.test(gtin)) return ['gtin', 'only zeros']
-  if (!isCheckDigitRight(gtin)) return ['gtin', 'the check digit is wrong']
+  if (!isCheckDigitValid(gtin)) return ['gtin', 'the check digit is wrong']
   if (cleanText(wire.title, MAX_RAW_CHARACTERS) === '') return ['title', 'the title is empty']
   if (wire.offers.length === 0) return ['offers', 'the product has no offer']
   // The shape of the contract is tolerant here; a feed's images are not dropped without a word.
   return Array.isArray(readField(json, 'images') ?? []) ? undefined : ['images', 'not a list']
 }
 
-type Refuse = (field: string, reason: string, value: unknown) => undefined
+type RejectItem = (field: string, reason: string, value: unknown) => undefined
 
 /** `undefined` when no offer is usable: each of them is a reject then. */
-function toFeedProduct(wire: WireRow, names: RowNames, refuse: Refuse): FeedProduct | undefined {
-  const images = collectImages(wire.images ?? [], refuse)
+function toFeedProduct(wire: WireRow, names: NameOverrides, reject: RejectItem): FeedProduct | undefined {
+  const images = collectImages(wire.images ?? [], reject)
   const offers: FeedOffer[] = []
   for (const [index, item] of wire.offers.entries()) {
-    const offer = findOffer(item, names, (field, reason) => refuse(`offers[${index}]${field}`, reason, item))
+    const offer = findOffer(item, names, (field, reason) => reject(`offers[${index}]${field}`, reason, item))
     if (offer !== undefined) offers.push(offer)
   }
   if (offers.length === 0) return undefined
-  const gtin = findGtin(wire.gtin) ?? ''
+  const gtin = normalizeGtin(wire.gtin) ?? ''
   return { gtin, title: wire.title, brand: wire.brand === '' ? null : (wire.brand ?? null), images, offers }
 }
 
-function collectImages(items: readonly unknown[], refuse: Refuse): string[] {
+function collectImages(items: readonly unknown[], reject: RejectItem): string[] {
   return items.flatMap((item, index) => {
     const url = wireImageSchema.safeParse(item).data?.url ?? ''
     if (WEB_ADDRESS.test(url)) return [url]
-    refuse(`images[${index}]`, url === '' ? 'not an image with a url' : NO_PICTURE, item)
+    reject(`images[${index}]`, url === '' ? 'not an image with a url' : INVALID_PICTURE_URL, item)
     return []
   })
 }
@@ -174,20 +177,20 @@ function collectImages(items: readonly unknown[], refuse: Refuse): string[] {
 /** Names stay as the feed has them: `parseOffer` cleans them for readers. */
 function findOffer(
   item: unknown,
-  names: RowNames,
-  refuse: (...refusal: Refusal) => undefined,
+  names: NameOverrides,
+  reject: (...problem: Problem) => undefined,
 ): FeedOffer | undefined {
-  const named =
+  const offerWithMerchant =
     names.merchant !== undefined && typeof item === 'object' && item !== null
       ? { ...item, merchant: { name: names.merchant } }
       : item
-  const parsed = parseOffer(named)
-  if (typeof parsed === 'string') return refuse(...describeOfferFault(parsed, named))
-  const { merchant, network, availability } = named as Readonly<
+  const parsed = parseOffer(offerWithMerchant)
+  if (typeof parsed === 'string') return reject(...describeOfferProblem(parsed, offerWithMerchant))
+  const { merchant, network, availability } = offerWithMerchant as Readonly<
     Record<string, unknown> & { merchant: { name: string } }
   >
   const oldPrice = readOldPrice(readField(item, 'old_price'))
-  if (oldPrice === undefined) refuse('.old_price', 'not a price; the offer is kept without it')
+  if (oldPrice === undefined) reject('.old_price', 'not a price; the offer is kept without it')
   return {
     merchant: merchant.name,
     merchantReference: null,
@@ -201,10 +204,10 @@ function findOffer(
   }
 }
 
-function describeOfferFault(reason: DropReason, json: unknown): Refusal {
-  if (reason !== 'shape') return REASONS[reason]
-  const [field, words] = describeIssue(wireOfferSchema.safeParse(json).error?.issues[0], json)
-  return [field === 'row' ? '' : `.${field}`, words]
+function describeOfferProblem(reason: DropReason, json: unknown): Problem {
+  if (reason !== 'shape') return OFFER_PROBLEMS[reason]
+  const [field, shape] = describeIssue(wireOfferSchema.safeParse(json).error?.issues[0], json)
+  return [field === 'row' ? '' : `.${field}`, shape]
 }
 
 /** The former price; `null` when none is given (feeds also write zero or nothing), `undefined` when it is malformed. */
@@ -218,13 +221,13 @@ function readOldPrice(value: unknown): string | null | undefined {
 
 type Issue = core.$ZodIssue
 
-const EXPECTED: Readonly<Record<string, string>> = {
+const EXPECTED_TYPES: Readonly<Record<string, string>> = {
   string: 'a text in quotes',
   object: 'an object',
   array: 'a list',
 }
 
-function describeIssue(issue: Issue | undefined, json: unknown): Refusal {
+function describeIssue(issue: Issue | undefined, json: unknown): Problem {
   const field = issue === undefined || issue.path.length === 0 ? 'row' : issue.path.map(String).join('.')
   if (field === 'gtin' && (readField(json, 'gtin') ?? '') === '') return [field, 'there is no gtin']
   if (field === 'gtin' && issue?.code !== 'invalid_type') return [field, 'not 1 to 14 digits']
@@ -233,7 +236,7 @@ function describeIssue(issue: Issue | undefined, json: unknown): Refusal {
 
 function describeShape(issue: Issue | undefined): string {
   if (issue?.code === 'too_small') return 'is empty'
-  const expected = issue?.code === 'invalid_type' ? EXPECTED[issue.expected] : undefined
+  const expected = issue?.code === 'invalid_type' ? EXPECTED_TYPES[issue.expected] : undefined
   return expected === undefined ? 'missing or malformed' : `missing, or not ${expected}`
 }
 
@@ -246,14 +249,16 @@ function readField(json: unknown, name: string): unknown {
 /** Fatal, so that a broken line is refused and not mended; a byte order mark is removed. */
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-function attempt<T>(make: () => T): T | undefined {
+function tryOrUndefined<T>(compute: () => T): T | undefined {
   try {
-    return make()
+    return compute()
   } catch {
     return undefined
   }
 }
 
 function describeValue(value: unknown): string {
-  return attempt(() => cutRaw(JSON.stringify(value) ?? '')) ?? 'nested too deeply to be written down'
+  return (
+    tryOrUndefined(() => truncateRaw(JSON.stringify(value) ?? '')) ?? 'nested too deeply to be written down'
+  )
 }

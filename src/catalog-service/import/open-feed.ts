@@ -23,7 +23,7 @@ export type OpenFeed = Readonly<{
  */
 export async function openFeed(file: string): Promise<OpenFeed> {
   const handle = await open(file, 'r').catch((cause: unknown) => {
-    throw new ImportError(`${file} cannot be opened (${toReason(cause)})`, { cause })
+    throw new ImportError(`${file} cannot be opened (${describeReadError(cause)})`, { cause })
   })
   try {
     const stat = await handle.stat()
@@ -32,9 +32,9 @@ export async function openFeed(file: string): Promise<OpenFeed> {
     const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0)
     const source = handle.createReadStream({ start: 0 })
     // The pipeline hands a failure of the source to the reader of what it unpacks.
-    const unpacked = buffer.equals(GZIP_MAGIC) ? pipeline(source, createGunzip(), () => {}) : source
+    const decompressed = buffer.equals(GZIP_MAGIC) ? pipeline(source, createGunzip(), () => {}) : source
     return {
-      chunks: readChunks(unpacked, file),
+      chunks: readChunks(decompressed, file),
       totalBytes: stat.size,
       getReadBytes: () => source.bytesRead,
       close: () => closeStream(source),
@@ -57,12 +57,12 @@ async function* readChunks(stream: Readable, file: string): AsyncGenerator<Buffe
   try {
     for await (const chunk of stream) yield chunk as Buffer
   } catch (error) {
-    throw new ImportError(`${file} cannot be read to its end (${toReason(error)})`, { cause: error })
+    throw new ImportError(`${file} cannot be read to its end (${describeReadError(error)})`, { cause: error })
   }
 }
 
 /** What the codes of zlib and of the file system mean. */
-const REASONS: ReadonlyMap<string, string> = new Map([
+const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
   ['Z_BUF_ERROR', 'it is cut off'],
   ['Z_DATA_ERROR', 'the packed data are damaged'],
   ['ENOENT', 'there is no such file'],
@@ -73,9 +73,9 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EIO', 'the disk cannot read it'],
 ])
 
-function toReason(error: unknown): string {
+function describeReadError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
-  return REASONS.get(code) ?? code
+  return REASONS_BY_CODE.get(code) ?? code
 }
 
 /** A stream whose first bytes have been looked at; `chunks` has them as well. */
@@ -90,24 +90,27 @@ export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number):
     pieces.push(next.value)
     sizeBytes += next.value.length
   }
-  return { head: Buffer.concat(pieces), chunks: chain(pieces, { [Symbol.asyncIterator]: () => iterator }) }
+  return {
+    head: Buffer.concat(pieces),
+    chunks: concatChunks(pieces, { [Symbol.asyncIterator]: () => iterator }),
+  }
 }
 
-async function* chain(pieces: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* concatChunks(pieces: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* pieces
   yield* rest
 }
 
 /** Names of windows-1252 and of what it contains: every file means it by ISO-8859-1, too (WHATWG Encoding). */
-const WESTERN = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
+const WINDOWS_1252_LABELS = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
 
 const DECLARATION_BYTES = 200
 
 /** `utf-16le` or `utf-16be` by the byte order mark, or by an XML declaration without one. */
-export function findWideEncoding(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
-  const begin = head.subarray(0, 2).toString('hex')
-  if (begin === 'fffe' || begin === '3c00') return 'utf-16le'
-  return begin === 'feff' || begin === '003c' ? 'utf-16be' : undefined
+export function findUtf16Encoding(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
+  const firstBytes = head.subarray(0, 2).toString('hex')
+  if (firstBytes === 'fffe' || firstBytes === '3c00') return 'utf-16le'
+  return firstBytes === 'feff' || firstBytes === '003c' ? 'utf-16be' : undefined
 }
 
 /**
@@ -117,15 +120,15 @@ export function findWideEncoding(head: Buffer): 'utf-16le' | 'utf-16be' | undefi
  * @throws ImportError while reading, when a file that says that it is UTF-16 is not.
  */
 export async function* toUtf8(feed: FeedHead, file: string): AsyncGenerator<Buffer> {
-  const encoding = findWideEncoding(feed.head)
+  const encoding = findUtf16Encoding(feed.head)
   if (encoding !== undefined) {
     for await (const text of decodeChunks(feed, file, encoding)) yield Buffer.from(text)
     return
   }
-  let markBytes = feed.head.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0
+  let bomBytes = feed.head.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0
   for await (const chunk of feed.chunks) {
-    const cutBytes = Math.min(markBytes, chunk.length)
-    markBytes -= cutBytes
+    const cutBytes = Math.min(bomBytes, chunk.length)
+    bomBytes -= cutBytes
     yield chunk.subarray(cutBytes)
   }
 }
@@ -137,37 +140,38 @@ export async function* toUtf8(feed: FeedHead, file: string): AsyncGenerator<Buff
 export function decodeXml(feed: FeedHead, file: string): AsyncIterable<string> {
   const declaration = feed.head.subarray(0, DECLARATION_BYTES).toString('latin1')
   const declared = /^[^<]{0,3}<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(declaration)?.[1]
-  const isMarked = declaration.startsWith('\u00ef\u00bb\u00bf')
+  const hasBom = declaration.startsWith('\u00ef\u00bb\u00bf')
   // A declaration that can be read byte by byte is not UTF-16, whatever it says.
-  const isWide = /^utf-?16/i.test(declared ?? '')
-  const narrow = declared === undefined || isMarked || isWide ? 'utf-8' : declared.toLowerCase()
-  return decodeChunks(feed, file, findWideEncoding(feed.head) ?? narrow)
+  const isUtf16Declared = /^utf-?16/i.test(declared ?? '')
+  const singleByteEncoding =
+    declared === undefined || hasBom || isUtf16Declared ? 'utf-8' : declared.toLowerCase()
+  return decodeChunks(feed, file, findUtf16Encoding(feed.head) ?? singleByteEncoding)
 }
 
 async function* decodeChunks(feed: FeedHead, file: string, encoding: string): AsyncGenerator<string> {
-  const decode = createDecode(file, encoding)
+  const decode = createDecoder(file, encoding)
   let readBytes = 0
-  let where = ''
+  let location = ''
   try {
     for await (const chunk of feed.chunks) {
-      where = `bytes ${readBytes + 1} to ${readBytes + chunk.length}`
+      location = `bytes ${readBytes + 1} to ${readBytes + chunk.length}`
       yield decode(chunk)
       readBytes += chunk.length
     }
-    where = 'its last bytes'
+    location = 'its last bytes'
     yield decode(undefined)
   } catch (error) {
     if (error instanceof ImportError) throw error
-    throw new ImportError(`${file} is not ${encoding.toUpperCase()} throughout: see ${where}`, {
+    throw new ImportError(`${file} is not ${encoding.toUpperCase()} throughout: see ${location}`, {
       cause: error,
     })
   }
 }
 
 /** Turns pieces of a stream into text; `undefined` ends it. It throws where the bytes are no such text. */
-function createDecode(file: string, encoding: string): (bytes: Buffer | undefined) => string {
+function createDecoder(file: string, encoding: string): (bytes: Buffer | undefined) => string {
   // Some releases of Node take windows-1252 for ISO-8859-1.
-  if (WESTERN.test(encoding))
+  if (WINDOWS_1252_LABELS.test(encoding))
     return (bytes) => (bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252'))
   try {
     const decoder = new TextDecoder(encoding, { fatal: true })

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { VERSION } from '../../lib/paths.ts'
-import type { FeedRow, RowNames, SourceRow } from './feed-row.ts'
+import type { FeedRow, NameOverrides, SourceRow } from './feed-row.ts'
 import {
   type FeedFormat,
   HEAD_BYTES,
   detectFormat,
-  readTableHead,
-  refusePacked,
+  parseTableHead,
+  rejectArchive,
   toHeadText,
 } from './formats.ts'
 import { readJsonRows } from './json-rows.ts'
@@ -20,7 +20,7 @@ export type ReadFeedOptions = Readonly<{
   file: string
   chunks: AsyncIterable<Buffer>
   format: FeedFormat | undefined
-  names: RowNames
+  names: NameOverrides
   nowMs: number
 }>
 
@@ -37,7 +37,7 @@ export type FeedRows = Readonly<{
 export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
   const { file, names, nowMs } = options
   const feed = await readHead(options.chunks, HEAD_BYTES)
-  refusePacked(feed.head, file)
+  rejectArchive(feed.head, file)
   const format = options.format ?? detectFormat(feed.head, file)
   // Another version may read the same bytes differently.
   const salt = hash('sha256', JSON.stringify([VERSION, format, names]), 'base64url').slice(0, 6)
@@ -48,16 +48,16 @@ export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
 }
 
 async function* toFeedRows(
-  pieces: AsyncIterable<SourceRow[]>,
+  rowBatches: AsyncIterable<SourceRow[]>,
   context: RowContext,
 ): AsyncGenerator<FeedRow[]> {
-  for await (const rows of pieces) yield rows.map((row) => toFeedRow(row, context))
+  for await (const rows of rowBatches) yield rows.map((row) => toFeedRow(row, context))
 }
 
 function readSourceRows(feed: FeedHead, format: FeedFormat, file: string): AsyncIterable<SourceRow[]> {
   if (format === 'google-xml') return readXmlItems(decodeXml(feed, file), file)
   const head = toHeadText(feed.head)
-  const delimiter = format === 'google-tsv' ? '\t' : readTableHead(head).delimiter
-  const hasBareReturns = !head.includes('\n')
-  return readTable(toUtf8(feed, file), { file, delimiter, hasBareReturns })
+  const delimiter = format === 'google-tsv' ? '\t' : parseTableHead(head).delimiter
+  const hasBareCarriageReturns = !head.includes('\n')
+  return readTable(toUtf8(feed, file), { file, delimiter, hasBareCarriageReturns })
 }

@@ -1,92 +1,92 @@
 import { HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { comparePrices } from '../../offers/money.ts'
-import { type FeedPrice, describeNoPrice, isNoPrice, parseFeedPrice } from './feed-price.ts'
+import { type FeedPrice, describeMissingPrice, isPriceMissing, parseFeedPrice } from './feed-price.ts'
 import type { RowTask } from './feed-row.ts'
 
 export type Prices = Readonly<{ price: string; oldPrice: string | null; currency: string }>
 
 /** The dates of a sale: a row that has them gives another price on another day. */
-export const SALE_DATES = 'sale_price_effective_date'
+export const SALE_DATES_COLUMN = 'sale_price_effective_date'
 
-const AWIN_PRICES = ['search_price', 'price', 'store_price'] as const
+const AWIN_PRICE_COLUMNS = ['search_price', 'price', 'store_price'] as const
 
 /** A sale price that is on now is the price, and the price is the former one then. */
 export function findGooglePrices(task: RowTask): Prices | undefined {
   const { row } = task
   const text = row.read('price')
-  if (isNoPrice(text)) return findOnlySale(task, describeNoPrice(text))
+  if (isPriceMissing(text)) return findSaleOnlyPrice(task, describeMissingPrice(text))
   const price = findPrice(task, 'price', row.read('currency'))
   if (price === undefined) return undefined
   const { amount, currency } = price
   const regular = { price: amount, oldPrice: null, currency }
   const sale = findPrice(task, 'sale_price', currency, '; the price is kept')
-  const fault = ['sale_price', 'the sale price is not below the price'] as const
-  if (sale === undefined || !isFormerPrice(task, amount, sale.amount, fault)) return regular
-  return isOnNow(task) === true ? { price: sale.amount, oldPrice: amount, currency } : regular
+  const problem = ['sale_price', 'the sale price is not below the price'] as const
+  if (sale === undefined || !isFormerPrice(task, amount, sale.amount, problem)) return regular
+  return isSaleActive(task) === true ? { price: sale.amount, oldPrice: amount, currency } : regular
 }
 
 /** A row with a sale price only has that price, and no former one. */
-function findOnlySale(task: RowTask, noPrice: string): Prices | undefined {
-  const { row, refuse } = task
-  if (isNoPrice(row.read('sale_price'))) return refuse('price', noPrice)
+function findSaleOnlyPrice(task: RowTask, missingPriceReason: string): Prices | undefined {
+  const { row, reject } = task
+  if (isPriceMissing(row.read('sale_price'))) return reject('price', missingPriceReason)
   const sale = findPrice(task, 'sale_price', row.read('currency'))
   if (sale === undefined) return undefined
-  const isOn = isOnNow(task)
-  if (isOn === false) return refuse('price', `${noPrice}, and the sale is not on now`)
-  return isOn && { price: sale.amount, oldPrice: null, currency: sale.currency }
+  const isActive = isSaleActive(task)
+  if (isActive === false) return reject('price', `${missingPriceReason}, and the sale is not on now`)
+  return isActive && { price: sale.amount, oldPrice: null, currency: sale.currency }
 }
 
 /** A recommended price (`rrp_price`) is no former one, and `base_price` is that of a unit. */
 export function findAwinPrices(task: RowTask): Prices | undefined {
-  const { row, refuse } = task
-  const field = AWIN_PRICES.find((name) => !isNoPrice(row.read(name)))
+  const { row, reject } = task
+  const field = AWIN_PRICE_COLUMNS.find((name) => !isPriceMissing(row.read(name)))
   if (field === undefined) {
-    const text = AWIN_PRICES.map((name) => row.read(name)).find((cell) => cell !== '')
-    return refuse('price', describeNoPrice(text ?? ''))
+    const text = AWIN_PRICE_COLUMNS.map((name) => row.read(name)).find((cell) => cell !== '')
+    return reject('price', describeMissingPrice(text ?? ''))
   }
   const price = findPrice(task, field, row.read('currency'))
   if (price === undefined) return undefined
   const { amount, currency } = price
   const former = findPrice(task, 'product_price_old', currency, '; the offer is kept without it')
-  const fault = ['product_price_old', 'the former price is not above the price'] as const
-  const hasFormer = former !== undefined && isFormerPrice(task, former.amount, amount, fault)
+  const problem = ['product_price_old', 'the former price is not above the price'] as const
+  const hasFormer = former !== undefined && isFormerPrice(task, former.amount, amount, problem)
   return { price: amount, oldPrice: hasFormer ? former.amount : null, currency }
 }
 
 /** `note`: what becomes of the row without the price. */
 function findPrice(
-  { row, refuse }: RowTask,
+  { row, reject }: RowTask,
   field: string,
   currency: string,
-  note: string = '',
+  consequence: string = '',
 ): FeedPrice | undefined {
   const text = row.read(field)
-  if (isNoPrice(text)) return undefined
+  if (isPriceMissing(text)) return undefined
   const price = parseFeedPrice(text, currency)
-  return typeof price === 'string' ? refuse(field, price + note) : price
+  return typeof price === 'string' ? reject(field, price + consequence) : price
 }
 
 /** An equal former price is no fault. One below the price has a line, for it may be the price that readers were to see. */
 function isFormerPrice(
-  { refuse }: RowTask,
+  { reject }: RowTask,
   former: string,
   price: string,
   [field, reason]: readonly [field: string, reason: string],
 ): boolean {
   const difference = comparePrices(former, price)
-  if (difference < 0) refuse(field, `${reason}; it is left out`)
+  if (difference < 0) reject(field, `${reason}; it is left out`)
   return difference > 0
 }
 
 /** `undefined` when nobody can know, which a reject says. */
-function isOnNow({ row, nowMs, refuse }: RowTask): boolean | undefined {
-  const dates = row.read(SALE_DATES)
-  const isOn = dates === '' || isWithinSale(dates, nowMs)
-  return isOn ?? refuse(SALE_DATES, 'not two dates with a / between; the sale price is left out')
+function isSaleActive({ row, nowMs, reject }: RowTask): boolean | undefined {
+  const dates = row.read(SALE_DATES_COLUMN)
+  const isActive = dates === '' || isWithinSale(dates, nowMs)
+  return isActive ?? reject(SALE_DATES_COLUMN, 'not two dates with a / between; the sale price is left out')
 }
 
 /** A day of ISO 8601, perhaps with a time, perhaps with its distance from UTC (`-0800`, `+01:00`, `+01`, `Z`). */
-const MOMENT =
+const DATE_TIME_PATTERN =
   /^(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?) ?(?:Z|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)?)?$/i
 
 /**
@@ -95,22 +95,22 @@ const MOMENT =
  */
 function isWithinSale(text: string, nowMs: number): boolean | undefined {
   const [start, end, ...more] = text.split('/', 3)
-  const startMs = parseMoment(start ?? '', '00:00')
-  const endMs = end?.trim() === '' ? Number.POSITIVE_INFINITY : parseMoment(end ?? '', '23:59:59.999')
+  const startMs = findTimeMs(start ?? '', '00:00')
+  const endMs = end?.trim() === '' ? Number.POSITIVE_INFINITY : findTimeMs(end ?? '', '23:59:59.999')
   if (startMs === undefined || endMs === undefined || more.length > 0 || endMs < startMs) return undefined
   return startMs <= nowMs && nowMs <= endMs
 }
 
-function parseMoment(text: string, defaultTime: string): number | undefined {
-  const [, day, time = defaultTime, sign, hours, minutes] = MOMENT.exec(text.trim()) ?? []
-  if (day === undefined || !isDay(day)) return undefined
+function findTimeMs(text: string, defaultTime: string): number | undefined {
+  const [, day, time = defaultTime, sign, hours, minutes] = DATE_TIME_PATTERN.exec(text.trim()) ?? []
+  if (day === undefined || !isCalendarDay(day)) return undefined
   const utcMs = Date.parse(`${day}T${time.includes(':') ? time : `${time}:00`}Z`)
-  const aheadMs = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS
-  return sign === '-' ? utcMs + aheadMs : utcMs - aheadMs
+  const zoneOffsetMs = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS
+  return sign === '-' ? utcMs + zoneOffsetMs : utcMs - zoneOffsetMs
 }
 
 /** Some readers of dates take 30 February for 2 March. */
-function isDay(day: string): boolean {
+function isCalendarDay(day: string): boolean {
   const dateMs = Date.parse(`${day}T00:00Z`)
   return !Number.isNaN(dateMs) && new Date(dateMs).toISOString().startsWith(day)
 }

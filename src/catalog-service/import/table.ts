@@ -1,7 +1,7 @@
 import { type Parser, parse } from 'csv-parse'
 import { ImportError } from '../../errors.ts'
 import type { Delimiter } from './formats.ts'
-import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
+import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
 
 /** Most columns of a table; an Awin export with everything has about a hundred. */
 const MAX_COLUMNS = 1_000
@@ -12,14 +12,14 @@ export type TableOptions = Readonly<{
   file: string
   delimiter: Delimiter
   /** Are carriage returns alone line ends, too, as on old Macintoshes? */
-  hasBareReturns: boolean
+  hasBareCarriageReturns: boolean
 }>
 
 /** A record as it came, byte by byte: one character a byte. */
-type Row = Readonly<{ record: readonly string[]; raw: string }>
+type TableRecord = Readonly<{ record: readonly string[]; raw: string }>
 
 /** Columns by name; a name may stand above several. `header`: as it came. */
-type Columns = Readonly<{
+type TableColumns = Readonly<{
   count: number
   byName: ReadonlyMap<string, readonly number[]>
   delimiter: Delimiter
@@ -35,17 +35,17 @@ export async function* readTable(
   chunks: AsyncIterable<Buffer>,
   options: TableOptions,
 ): AsyncGenerator<SourceRow[]> {
-  let columns: Columns | undefined
+  let columns: TableColumns | undefined
   let [row, firstLine] = [0, 1]
   for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
       // Without quotes a record is one line.
       const lines = raw.includes('"') ? splitLines(raw).length : 1
-      const place = { row: (row += 1), firstLine, lines }
+      const location = { row: (row += 1), firstLine, lines }
       firstLine += lines
       if (record.length === 1 && record[0]?.trim() === '') continue
-      if (columns !== undefined) rows.push(toSourceRow({ record, raw }, place, columns))
+      if (columns !== undefined) rows.push(toSourceRow({ record, raw }, location, columns))
       else if (!SEPARATOR_LINE.test(raw)) columns = readColumns({ record, raw }, options)
     }
     yield rows
@@ -58,9 +58,9 @@ export async function* readTable(
  */
 async function* splitRecords(
   chunks: AsyncIterable<Buffer>,
-  { file, delimiter, hasBareReturns }: TableOptions,
-): AsyncGenerator<readonly Row[]> {
-  let rows: Row[] = []
+  { file, delimiter, hasBareCarriageReturns }: TableOptions,
+): AsyncGenerator<readonly TableRecord[]> {
+  let rows: TableRecord[] = []
   let pendingBytes = 0
   const parser = parse({
     delimiter,
@@ -68,12 +68,12 @@ async function* splitRecords(
     // Between tabs a line break always ends a row: a quote that nobody closed cannot take in the next one.
     quote: delimiter === '\t' ? null : '"',
     raw: true,
-    record_delimiter: hasBareReturns ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
+    record_delimiter: hasBareCarriageReturns ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
     relax_column_count: true,
     relax_quotes: true,
     on_record: (row) => {
       // With `raw` a record comes in an object, which the types of csv-parse do not say.
-      rows.push(row as unknown as Row)
+      rows.push(row as unknown as TableRecord)
       pendingBytes = 0
       return null
     },
@@ -81,27 +81,29 @@ async function* splitRecords(
   parser.resume()
   // Every failure is also handed to the one who wrote.
   parser.on('error', () => {})
-  const feed = async (chunk: Buffer | undefined): Promise<readonly Row[]> => {
+  const parseChunk = async (chunk: Buffer | undefined): Promise<readonly TableRecord[]> => {
     pendingBytes += chunk?.length ?? 0
-    await write(parser, chunk, file)
+    await writeChunk(parser, chunk, file)
     // A quote that nobody closed takes in all that follows.
     if (pendingBytes > MAX_ROW_BYTES)
       throw new ImportError(`${file}: a row is longer than ${MAX_ROW_BYTES} bytes; is a quote not closed?`)
-    const taken = rows
+    const records = rows
     rows = []
-    return taken
+    return records
   }
-  for await (const chunk of chunks) yield await feed(chunk)
-  yield await feed(undefined)
+  for await (const chunk of chunks) yield await parseChunk(chunk)
+  yield await parseChunk(undefined)
 }
 
 /** Resolve when the parser has read the bytes, or all of them (`undefined`). @throws ImportError when it fails. */
-function write(parser: Parser, chunk: Buffer | undefined, file: string): Promise<void> {
+function writeChunk(parser: Parser, chunk: Buffer | undefined, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (error?: Error | null): void => {
       if (!error) return resolve()
-      const isOpen = 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
-      const reason = isOpen ? 'a quoted cell is not closed; its row reaches to the end of the file' : error
+      const isUnclosed = 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
+      const reason = isUnclosed
+        ? 'a quoted cell is not closed; its row reaches to the end of the file'
+        : error
       reject(new ImportError(`${file} is no whole table: ${String(reason)}`, { cause: error }))
     }
     if (chunk === undefined) parser.end(settle)
@@ -109,9 +111,9 @@ function write(parser: Parser, chunk: Buffer | undefined, file: string): Promise
   })
 }
 
-function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): Columns {
-  const fault = findQuoteFault(raw, delimiter, Infinity)
-  if (fault !== undefined) throw new ImportError(`${file} is no whole table: in its first line ${fault}`)
+function readColumns({ record, raw }: TableRecord, { file, delimiter }: TableOptions): TableColumns {
+  const problem = findQuoteProblem(raw, delimiter, Infinity)
+  if (problem !== undefined) throw new ImportError(`${file} is no whole table: in its first line ${problem}`)
   if (record.length > MAX_COLUMNS)
     throw new ImportError(`${file} has ${record.length} columns; at most ${MAX_COLUMNS} are read`)
   const byName = new Map<string, number[]>()
@@ -122,25 +124,25 @@ function readColumns({ record, raw }: Row, { file, delimiter }: TableOptions): C
   return { count: record.length, byName, delimiter, header: raw }
 }
 
-type Place = Readonly<{ row: number; firstLine: number; lines: number }>
+type RowLocation = Readonly<{ row: number; firstLine: number; lines: number }>
 
-function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): SourceRow {
+function toSourceRow({ record, raw }: TableRecord, location: RowLocation, columns: TableColumns): SourceRow {
   const cells = record.map((cell) => readCell(cell, columns.delimiter))
   const readAll = (name: string): readonly string[] => {
     const indexes = columns.byName.get(name) ?? []
     return indexes.map((index) => cells[index]?.trim() ?? '').filter((text) => text !== '')
   }
-  const reason = findFault(raw, cells, place, columns)
+  const problem = findRowProblem(raw, cells, location, columns)
   return {
-    row: place.row,
+    row: location.row,
     bytes: raw.length,
-    fault: reason === undefined ? undefined : { field: 'row', reason },
+    problem: problem === undefined ? undefined : { field: 'row', reason: problem },
     hasLists: true,
     read: (name) => readAll(name)[0] ?? '',
     readAll,
     // Four bytes are a character at most, so that these are enough.
-    describe: () =>
-      cutRaw(
+    toRawText: () =>
+      truncateRaw(
         Buffer.from(raw.slice(0, MAX_RAW_CHARACTERS * 4), 'latin1')
           .toString()
           .trimEnd(),
@@ -149,17 +151,17 @@ function toSourceRow({ record, raw }: Row, place: Place, columns: Columns): Sour
   }
 }
 
-function findFault(
+function findRowProblem(
   raw: string,
   cells: readonly (string | undefined)[],
-  { firstLine, lines }: Place,
-  { delimiter, count }: Columns,
+  { firstLine, lines }: RowLocation,
+  { delimiter, count }: TableColumns,
 ): string | undefined {
-  const fault = findQuoteFault(raw, delimiter, count)
+  const problem = findQuoteProblem(raw, delimiter, count)
   // Each of the lines may be a row that is lost.
-  if (fault !== undefined && lines > 1)
-    return `${fault}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
-  if (fault !== undefined) return fault
+  if (problem !== undefined && lines > 1)
+    return `${problem}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
+  if (problem !== undefined) return problem
   if (cells.length !== count) return `has ${cells.length} cells, the header has ${count}`
   if (cells.includes(undefined)) return 'not UTF-8'
   return cells.some((cell) => cell?.includes('\u0000')) ? 'holds the character U+0000' : undefined
@@ -199,16 +201,16 @@ function splitLines(raw: string): string[] {
  * - a cell that begins with a quote must end with one, in front of a delimiter or the end of the line (RFC 4180)
  * - when each of its lines has delimiters enough for a row of its own, two inch marks look like a cell with line breaks
  */
-function findQuoteFault(raw: string, delimiter: Delimiter, columns: number): string | undefined {
+function findQuoteProblem(raw: string, delimiter: Delimiter, columns: number): string | undefined {
   if (delimiter === '\t' || !raw.includes('"')) return undefined
-  if (!isWellQuoted(raw.replace(LAST_LINE_END, ''), delimiter))
+  if (!isQuotedCorrectly(raw.replace(LAST_LINE_END, ''), delimiter))
     return 'a cell begins with a quote that is not closed'
   const lines = splitLines(raw).filter((line) => line.trim() !== '')
   const isSuspicious = lines.length > 1 && lines.every((line) => line.split(delimiter).length >= columns)
   return isSuspicious ? 'a cell in quotes reaches over lines that look like rows of their own' : undefined
 }
 
-function isWellQuoted(text: string, delimiter: Delimiter): boolean {
+function isQuotedCorrectly(text: string, delimiter: Delimiter): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const end = text[at] === '"' ? findQuoteEnd(text, at + 1) : text.indexOf(delimiter, at)
     if (end === -1) return text[at] !== '"'

@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import { uuid } from 'zod'
 import { UsageError } from '../../errors.ts'
 import { insertChannel } from '../store/channels.ts'
-import { getOrMakeOrganizationId } from '../store/organizations.ts'
+import { getOrCreateOrganizationId } from '../store/organizations.ts'
 import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import { findNetwork, insertNetwork, insertNetworkChannel } from '../store/networks.ts'
-import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
+import { type Catalog, NO_NETWORK_CHANNEL } from '../store/schema.ts'
 import type { FeedOffer } from './feed-row.ts'
 
 export type ImportTarget = Readonly<{
@@ -29,16 +29,16 @@ export async function prepareTarget(
   const channelId = parseChannelId(options.channelId)
   const replacedSample = await isSampleOnly(database)
   if (replacedSample) await removeSampleData(database)
-  const organizationId = await getOrMakeOrganizationId(database, options.nowMs)
+  const organizationId = await getOrCreateOrganizationId(database, options.nowMs)
   const channels = await database
     .selectFrom('channels')
     .select(['id', 'organization_id'])
     .orderBy('id')
     .execute()
-  const isOnly = channelId === undefined && channels.length === 1
-  const known = isOnly ? channels[0] : channels.find(({ id }) => id === channelId)
-  if (known !== undefined)
-    return { organizationId: known.organization_id, channelId: known.id, replacedSample }
+  const isOnlyChannel = channelId === undefined && channels.length === 1
+  const existing = isOnlyChannel ? channels[0] : channels.find(({ id }) => id === channelId)
+  if (existing !== undefined)
+    return { organizationId: existing.organization_id, channelId: existing.id, replacedSample }
   const ids = channels.map(({ id }) => id).join(', ')
   if (ids !== '' && channelId === undefined)
     throw new UsageError(`name the channel with --channel; the catalog has ${ids}`)
@@ -59,13 +59,13 @@ function parseChannelId(text: string | undefined): string | undefined {
 /** Shops whose ids are kept at hand; a feed of marketplace sellers has many. */
 const MAX_CACHED_SHOPS = 50_000
 
-const MAX_NAMED_NETWORKS = 5
+const MAX_REPORTED_NETWORKS = 5
 
 export type Shop = Readonly<{
   networkId: number
   merchantId: number
   /** Under which network channel offers are written; `PAGE_OF_SHOP`: every network channel makes its link of them. */
-  channelOfOffers: number
+  offerNetworkChannelId: number
   /** What the network makes a tracking link of a shop's page with; `null`: it cannot. */
   linkTemplate: string | null
   /** Stands for the numbers above, and for the kind of link. */
@@ -74,10 +74,10 @@ export type Shop = Readonly<{
 
 /** What tells shops apart. `isNamedByLink`: the shop is named after the host of a link. */
 type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'> &
-  Readonly<{ isNamedByLink?: boolean | undefined }>
+  Readonly<{ isNamedByHost?: boolean | undefined }>
 
 /** What an import tells of its shops. Of networks a few are named, if there are many. */
-export type ShopsReport = Readonly<{
+export type ShopReport = Readonly<{
   /** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
   pageNetworks: Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
   /** Networks whose offers nobody sees until the channel has their network channel again. */
@@ -86,36 +86,36 @@ export type ShopsReport = Readonly<{
 }>
 
 /** The shops of a feed; those that were met stand in `import_shops`, with what the import replaces of theirs. */
-export type Shops = Awaited<ReturnType<typeof createShops>>
+export type ShopRegistry = Awaited<ReturnType<typeof createShopRegistry>>
 
-export async function createShops(database: Catalog, target: ImportTarget) {
-  const cache = new Map<string, Shop>()
-  const keys = new Set<string>()
+export async function createShopRegistry(database: Catalog, target: ImportTarget) {
+  const shopsByName = new Map<string, Shop>()
+  const shopKeys = new Set<string>()
   const untracked = new Set<string>()
   const byTemplate = new Set<string>()
   const unassigned = new Set<string>()
   let hasLinkMerchants = false
   await database.deleteFrom('import_shops').execute()
 
-  const meet = async (offer: ShopOffer): Promise<Shop> => {
-    const { shop, isAssigned } = await findOrMakeShop(database, target, offer)
-    hasLinkMerchants ||= offer.isNamedByLink === true
-    const named = shop.linkTemplate === null ? untracked : byTemplate
-    if (offer.link === 'page' && named.size < MAX_NAMED_NETWORKS) named.add(offer.network)
-    if (!isAssigned && unassigned.size < MAX_NAMED_NETWORKS) unassigned.add(offer.network)
-    if (cache.size >= MAX_CACHED_SHOPS) {
-      cache.clear()
-      keys.clear()
+  const resolveShop = async (offer: ShopOffer): Promise<Shop> => {
+    const { shop, isAssigned } = await findOrCreateShop(database, target, offer)
+    hasLinkMerchants ||= offer.isNamedByHost === true
+    const networkNames = shop.linkTemplate === null ? untracked : byTemplate
+    if (offer.link === 'page' && networkNames.size < MAX_REPORTED_NETWORKS) networkNames.add(offer.network)
+    if (!isAssigned && unassigned.size < MAX_REPORTED_NETWORKS) unassigned.add(offer.network)
+    if (shopsByName.size >= MAX_CACHED_SHOPS) {
+      shopsByName.clear()
+      shopKeys.clear()
     }
-    cache.set(nameShop(offer), shop)
-    keys.add(shop.key)
+    shopsByName.set(toShopName(offer), shop)
+    shopKeys.add(shop.key)
     return shop
   }
   return {
     /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
-    get: (offer: ShopOffer): Shop | Promise<Shop> => cache.get(nameShop(offer)) ?? meet(offer),
-    hasMet: (key: string): boolean => keys.has(key),
-    report: (): ShopsReport => ({
+    get: (offer: ShopOffer): Shop | Promise<Shop> => shopsByName.get(toShopName(offer)) ?? resolveShop(offer),
+    hasShop: (key: string): boolean => shopKeys.has(key),
+    report: (): ShopReport => ({
       pageNetworks: { untracked: [...untracked], byTemplate: [...byTemplate] },
       unassignedNetworks: [...unassigned],
       hasLinkMerchants,
@@ -124,19 +124,19 @@ export async function createShops(database: Catalog, target: ImportTarget) {
 }
 
 /** `t`: tracking links; `p`: pages of the shop; `h`: pages of a shop that is named after their host. */
-function toKind({ link, isNamedByLink }: ShopOffer): string {
-  return isNamedByLink === true ? 'h' : link === 'page' ? 'p' : 't'
+function toShopKind({ link, isNamedByHost }: ShopOffer): string {
+  return isNamedByHost === true ? 'h' : link === 'page' ? 'p' : 't'
 }
 
-function nameShop(offer: ShopOffer): string {
-  return `${toKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
+function toShopName(offer: ShopOffer): string {
+  return `${toShopKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
 }
 
-async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: ShopOffer) {
+async function findOrCreateShop(database: Catalog, target: ImportTarget, offer: ShopOffer) {
   const network = await findNetwork(database, offer.network)
   const linkTemplate = network?.linkTemplate ?? null
   const networkId = network?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate }))
-  const { id: networkChannelId, isAssigned } = await findOrMakeNetworkChannel(database, target, networkId)
+  const { id: networkChannelId, isAssigned } = await findOrCreateNetworkChannel(database, target, networkId)
   const merchant = await findMerchant(database, offer.merchant)
   const merchantId = merchant?.id ?? (await insertMerchant(database, offer.merchant))
   if (offer.merchantReference !== null)
@@ -145,14 +145,15 @@ async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: Sh
   await sql`
     insert into approvals (network_channel_id, merchant_id) values (${networkChannelId}, ${merchantId})
     on conflict do nothing`.execute(database)
-  const channelOfOffers = offer.link === 'page' && linkTemplate !== null ? PAGE_OF_SHOP : networkChannelId
+  const offerNetworkChannelId =
+    offer.link === 'page' && linkTemplate !== null ? NO_NETWORK_CHANNEL : networkChannelId
   // A shop's pages stand for the links that the feed had of it before: the network may have got its template since.
   await sql`
     insert into import_shops (network_id, merchant_id, network_channel_id)
-    values (${networkId}, ${merchantId}, ${networkChannelId}), (${networkId}, ${merchantId}, ${channelOfOffers})
+    values (${networkId}, ${merchantId}, ${networkChannelId}), (${networkId}, ${merchantId}, ${offerNetworkChannelId})
     on conflict do nothing`.execute(database)
-  const key = `${toKind(offer)}${networkId}.${merchantId}.${channelOfOffers}`
-  const shop: Shop = { networkId, merchantId, channelOfOffers, linkTemplate, key }
+  const key = `${toShopKind(offer)}${networkId}.${merchantId}.${offerNetworkChannelId}`
+  const shop: Shop = { networkId, merchantId, offerNetworkChannelId, linkTemplate, key }
   return { shop, isAssigned }
 }
 
@@ -160,7 +161,7 @@ async function findOrMakeShop(database: Catalog, target: ImportTarget, offer: Sh
  * The channel's own; else one of the organization that serves no channel, which stays so: somebody has taken it away; else a
  * new one. An import cannot know the publisher's reference: the new one has none.
  */
-async function findOrMakeNetworkChannel(
+async function findOrCreateNetworkChannel(
   database: Catalog,
   target: ImportTarget,
   networkId: number,
@@ -169,10 +170,10 @@ async function findOrMakeNetworkChannel(
   const { rows } = await sql<{ id: number; channelId: string | null }>`
     select id, channel_id as "channelId" from network_channels
     where network_id = ${networkId} and organization_id = ${organizationId} order by id`.execute(database)
-  const own = rows.find((row) => row.channelId === channelId)
-  if (own !== undefined) return { id: own.id, isAssigned: true }
-  const free = rows.find((row) => row.channelId === null)
-  if (free !== undefined) return { id: free.id, isAssigned: false }
+  const assigned = rows.find((row) => row.channelId === channelId)
+  if (assigned !== undefined) return { id: assigned.id, isAssigned: true }
+  const unassigned = rows.find((row) => row.channelId === null)
+  if (unassigned !== undefined) return { id: unassigned.id, isAssigned: false }
   const id = await insertNetworkChannel(database, { organizationId, networkId, reference: '', channelId })
   return { id, isAssigned: true }
 }

@@ -2,29 +2,29 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { MAX_OFFERS } from '../../catalog/contract.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
-import { type Rankable, compareForBox, compareTexts } from '../../offers/ranking.ts'
-import { makeAffiliateLink } from '../store/networks.ts'
-import { type Catalog, PAGE_OF_SHOP } from '../store/schema.ts'
+import { type RankableOffer, compareForBox, compareTexts } from '../../offers/ranking.ts'
+import { createAffiliateLink } from '../store/networks.ts'
+import { type Catalog, NO_NETWORK_CHANNEL } from '../store/schema.ts'
 import {
-  type FoundSource,
-  OFFERS,
+  type StoredSource,
+  OFFERS_TABLE,
   type OfferRow,
-  PRODUCTS,
+  PRODUCTS_TABLE,
   type ProductRow,
-  claimMet,
-  fetchSources,
-  noteUnchanged,
-  removeOlder,
-  writeRows,
-} from './batch.ts'
+  adoptImported,
+  fetchStoredSources,
+  recordUnchanged,
+  removeStaleOffers,
+  upsertRows,
+} from './import-statements.ts'
 import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
-import { type ImportTarget, type Shop, type Shops, createShops } from './target.ts'
+import { type ImportTarget, type Shop, type ShopRegistry, createShopRegistry } from './target.ts'
 
 /** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */
 const VARIANT_DIGITS = 12
 
 /** A product and the row that it came from. `digest`: of the row, when nothing but the row decides what it gives. */
-export type NumberedProduct = Readonly<{ row: number; product: FeedProduct; digest?: string | undefined }>
+export type RowProduct = Readonly<{ row: number; product: FeedProduct; digest?: string | undefined }>
 
 export type FeedWriter = Awaited<ReturnType<typeof createFeedWriter>>
 
@@ -35,98 +35,101 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
     await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
       where name = 'plan_cache_mode'`.execute(database)
   await database.deleteFrom('unchanged_products').execute()
-  const shops = await createShops(database, target)
+  const shops = await createShopRegistry(database, target)
   const isEmpty =
     (await database.selectFrom('products').select('gtin').limit(1).executeTakeFirst()) === undefined
-  let [products, offers] = [0, 0]
+  let [productCount, offerCount] = [0, 0]
   return {
     /** Leave out the rows whose products the catalog has as they would be written, and return the others. */
-    async skipKnown(rows: readonly FeedRow[]): Promise<readonly FeedRow[]> {
+    async skipUnchanged(rows: readonly FeedRow[]): Promise<readonly FeedRow[]> {
       if (isEmpty) return rows
-      const candidates = listAlone(rows)
+      const candidates = indexSingleRows(rows)
       const skipped = new Map<FeedRow, string>()
-      for (const found of await fetchSources(database, importId, [...candidates.keys()])) {
-        const row = candidates.get(found.gtin)
-        if (row === undefined || !isKnown(row, found, shops)) continue
-        skipped.set(row, found.gtin)
-        offers += found.offers
+      for (const stored of await fetchStoredSources(database, importId, [...candidates.keys()])) {
+        const row = candidates.get(stored.gtin)
+        if (row === undefined || !isUnchanged(row, stored, shops)) continue
+        skipped.set(row, stored.gtin)
+        offerCount += stored.offers
       }
-      if (skipped.size > 0) await noteUnchanged(database, [...skipped.values()])
-      products += skipped.size
+      if (skipped.size > 0) await recordUnchanged(database, [...skipped.values()])
+      productCount += skipped.size
       return rows.filter((row) => !skipped.has(row))
     },
     /** Add products. Rows of one GTIN are merged, see `mergeHeads`. Return what was too much of them. */
-    async write(batch: readonly NumberedProduct[]): Promise<readonly Reject[]> {
+    async write(batch: readonly RowProduct[]): Promise<readonly Reject[]> {
       if (batch.length === 0) return []
       const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
-      const met = await claimMet(database, importId, gtins)
-      const merged = met.length === 0 ? new Map<string, Merged>() : await fetchMerged(database, importId, met)
-      products += gtins.length - met.length
-      for (const { candidates } of merged.values()) offers -= candidates.size
+      const importedGtins = await adoptImported(database, importId, gtins)
+      const mergedProducts =
+        importedGtins.length === 0
+          ? new Map<string, MergedProduct>()
+          : await fetchMergedProducts(database, importId, importedGtins)
+      productCount += gtins.length - importedGtins.length
+      for (const { candidates } of mergedProducts.values()) offerCount -= candidates.size
       const rejects: Reject[] = []
-      for (const numbered of batch) rejects.push(...(await mergeProduct(merged, numbered, shops)))
+      for (const rowProduct of batch) rejects.push(...(await mergeProduct(mergedProducts, rowProduct, shops)))
       const productRows: ProductRow[] = []
       const offerRows: OfferRow[] = []
       // Products that lie side by side in the file on disk are written one after the other.
-      const sorted = [...merged].toSorted(([one], [other]) => compareTexts(one, other))
+      const sorted = [...mergedProducts].toSorted(([one], [other]) => compareTexts(one, other))
       for (const [gtin, { candidates, digest, shopKeys }] of sorted) {
-        const { title, brand, images } = mergeHeads([...candidates.values()])
+        const { title, brand, images } = mergeDetails([...candidates.values()])
         const source = digest === undefined ? null : [digest, candidates.size, ...shopKeys].join(' ')
         productRows.push([gtin, title, brand, JSON.stringify(images), source])
         for (const { row } of candidates.values()) if (row !== undefined) offerRows.push(row)
-        offers += candidates.size
+        offerCount += candidates.size
       }
-      await writeRows(database, PRODUCTS, importId, productRows)
-      await writeRows(database, OFFERS, importId, offerRows)
+      await upsertRows(database, PRODUCTS_TABLE, importId, productRows)
+      await upsertRows(database, OFFERS_TABLE, importId, offerRows)
       return rejects
     },
     /** Remove what the imported shops no longer offer, and count. */
     async finish() {
-      const removedOffers = await removeOlder(database, importId, offers)
+      const removedOffers = await removeStaleOffers(database, importId, offerCount)
       for (const table of ['unchanged_products', 'import_shops'] as const)
         await database.deleteFrom(table).execute()
-      return { products, offers, removedOffers, ...shops.report() }
+      return { products: productCount, offers: offerCount, removedOffers, ...shops.report() }
     },
   }
 }
 
 /** The rows by GTIN, where only one of them has it: rows of one product are merged, and have to be read. */
-function listAlone(rows: readonly FeedRow[]): ReadonlyMap<string, FeedRow> {
+function indexSingleRows(rows: readonly FeedRow[]): ReadonlyMap<string, FeedRow> {
   const byGtin = new Map<string, FeedRow>()
-  const several = new Set<string>()
+  const repeatedGtins = new Set<string>()
   for (const row of rows) {
     const gtin = row.guessGtin()
     if (gtin === undefined) continue
-    if (byGtin.has(gtin)) several.add(gtin)
+    if (byGtin.has(gtin)) repeatedGtins.add(gtin)
     byGtin.set(gtin, row)
   }
-  for (const gtin of several) byGtin.delete(gtin)
+  for (const gtin of repeatedGtins) byGtin.delete(gtin)
   return byGtin
 }
 
 /** Would the row give what its product has? Each of its shops was met: what is to be made of it is made. */
-function isKnown(row: FeedRow, found: FoundSource, shops: Shops): boolean {
-  const [digest, offers, ...keys] = found.source.split(' ')
+function isUnchanged(row: FeedRow, stored: StoredSource, shops: ShopRegistry): boolean {
+  const [digest, offers, ...keys] = stored.source.split(' ')
   // Offers may have been removed since, by a command or by another feed of their shop.
   return (
-    Number(offers) === found.offers &&
-    keys.every((key) => shops.hasMet(key)) &&
+    Number(offers) === stored.offers &&
+    keys.every((key) => shops.hasShop(key)) &&
     digest === row.computeDigest()
   )
 }
 
-type ProductHead = Pick<FeedProduct, 'title' | 'brand' | 'images'>
+type ProductDetails = Pick<FeedProduct, 'title' | 'brand' | 'images'>
 
 /** An offer with the head of its row. `template`: what its link is made with; `row`: as it is to be written, unless it is. */
 type Candidate = Readonly<{
-  offer: Omit<Rankable, 'affiliateUrl'> & Readonly<{ url: string }>
+  offer: Omit<RankableOffer, 'affiliateUrl'> & Readonly<{ url: string }>
   template: string | null
-  head: ProductHead
+  details: ProductDetails
   row?: OfferRow
 }>
 
 /** One product of an import. `digest`: of the one row that made it; `undefined` when there were several. */
-type Merged = {
+type MergedProduct = {
   candidates: Map<string, Candidate>
   shopKeys: Set<string>
   digest: string | undefined
@@ -134,29 +137,33 @@ type Merged = {
 
 /** Add a row to its product; of two offers with one key the later replaces the earlier. Return what is beyond the most offers. */
 async function mergeProduct(
-  merged: Map<string, Merged>,
-  { row, product, digest }: NumberedProduct,
-  shops: Shops,
+  mergedProducts: Map<string, MergedProduct>,
+  { row, product, digest }: RowProduct,
+  shops: ShopRegistry,
 ): Promise<Reject[]> {
   const { gtin, offers } = product
-  const earlier = merged.get(gtin)
-  const { candidates, shopKeys }: Merged = earlier ?? { candidates: new Map(), shopKeys: new Set(), digest }
+  const earlier = mergedProducts.get(gtin)
+  const { candidates, shopKeys }: MergedProduct = earlier ?? {
+    candidates: new Map(),
+    shopKeys: new Set(),
+    digest,
+  }
   let leftOut = 0
   for (const offer of offers) {
     if (candidates.size >= MAX_OFFERS) {
       leftOut += 1
       continue
     }
-    const found = shops.get(offer)
+    const shopOrPromise = shops.get(offer)
     // Only a shop that is met for the first time has to be waited for.
-    const shop = found instanceof Promise ? await found : found
+    const shop = shopOrPromise instanceof Promise ? await shopOrPromise : shopOrPromise
     const offerRow = toOfferRow(gtin, offer, shop)
     const template = offer.link === 'page' ? shop.linkTemplate : null
-    candidates.set(toKey(offerRow), { offer, template, head: product, row: offerRow })
+    candidates.set(toOfferRowKey(offerRow), { offer, template, details: product, row: offerRow })
     shopKeys.add(shop.key)
   }
-  const isAlone = earlier === undefined && leftOut === 0
-  merged.set(gtin, { candidates, shopKeys, digest: isAlone ? digest : undefined })
+  const isOnlyRow = earlier === undefined && leftOut === 0
+  mergedProducts.set(gtin, { candidates, shopKeys, digest: isOnlyRow ? digest : undefined })
   if (leftOut === 0) return []
   const reason = `more than ${MAX_OFFERS} offers of one product; ${leftOut} left out`
   return [{ row, field: 'offers', reason, raw: gtin }]
@@ -165,12 +172,25 @@ async function mergeProduct(
 function toOfferRow(gtin: string, offer: FeedOffer, shop: Shop): OfferRow {
   const { price, oldPrice, currency, availability, url } = offer
   const variant = Number.parseInt(hash('sha1', url).slice(0, VARIANT_DIGITS), 16)
-  const { networkId, merchantId, channelOfOffers } = shop
-  return [gtin, networkId, merchantId, channelOfOffers, currency, variant, price, oldPrice, availability, url]
+  const { networkId, merchantId, offerNetworkChannelId } = shop
+  return [
+    gtin,
+    networkId,
+    merchantId,
+    offerNetworkChannelId,
+    currency,
+    variant,
+    price,
+    oldPrice,
+    availability,
+    url,
+  ]
 }
 
 /** Return what tells the offers of a product apart: the values after the GTIN and before the price. */
-function toKey([, network, shop, channel, currency, variant]: readonly (string | number | null)[]): string {
+function toOfferRowKey([, network, shop, channel, currency, variant]: readonly (
+  string | number | null
+)[]): string {
   return `${network} ${shop} ${channel} ${currency} ${variant}`
 }
 
@@ -178,33 +198,33 @@ function toKey([, network, shop, channel, currency, variant]: readonly (string |
  * Pick the head of the row whose offer a box shows first. So title, pictures and link come from one row, whatever the order of
  * the rows. A brand or pictures that this row lacks are taken from another one.
  */
-function mergeHeads(candidates: readonly Candidate[]): ProductHead {
-  const [one] = candidates as [Candidate]
-  if (candidates.every(({ head }) => head === one.head)) return one.head
-  const heads = candidates
-    .map(({ offer, template, head }) => {
+function mergeDetails(candidates: readonly Candidate[]): ProductDetails {
+  const [first] = candidates as [Candidate]
+  if (candidates.every(({ details }) => details === first.details)) return first.details
+  const detailsByRank = candidates
+    .map(({ offer, template, details }) => {
       const merchantUrl = offer.url
       // The link that readers get but for names, which offers that are compared by it have in common.
       const parts = { merchantUrl, merchant: '', publisher: '' }
-      const affiliateUrl = template === null ? merchantUrl : makeAffiliateLink({ ...parts, template })
-      return { ...offer, affiliateUrl, head }
+      const affiliateUrl = template === null ? merchantUrl : createAffiliateLink({ ...parts, template })
+      return { ...offer, affiliateUrl, head: details }
     })
     .toSorted(compareForBox)
     .map(({ head }) => head)
-  const [first] = heads as [ProductHead]
+  const [best] = detailsByRank as [ProductDetails]
   return {
-    ...first,
-    brand: heads.find(({ brand }) => brand !== null)?.brand ?? null,
-    images: heads.find(({ images }) => images.length > 0)?.images ?? [],
+    ...best,
+    brand: detailsByRank.find(({ brand }) => brand !== null)?.brand ?? null,
+    images: detailsByRank.find(({ images }) => images.length > 0)?.images ?? [],
   }
 }
 
 /** What the import has written of these products so far. */
-async function fetchMerged(
+async function fetchMergedProducts(
   database: Catalog,
   importId: number,
   gtins: readonly string[],
-): Promise<Map<string, Merged>> {
+): Promise<Map<string, MergedProduct>> {
   const rows = await database
     .selectFrom('offers as o')
     .innerJoin('products as p', 'p.gtin', 'o.gtin')
@@ -216,15 +236,19 @@ async function fetchMerged(
     .where('o.gtin', 'in', gtins)
     .where('o.import_id', '=', importId)
     .execute()
-  const merged = new Map<string, Merged>()
+  const mergedProducts = new Map<string, MergedProduct>()
   for (const row of rows) {
     const { gtin, title, brand } = row
-    const product = merged.get(gtin) ?? { candidates: new Map(), shopKeys: new Set(), digest: undefined }
-    merged.set(gtin, product)
-    const template = row.network_channel_id === PAGE_OF_SHOP ? row.link_template : null
-    const head = { title, brand, images: JSON.parse(row.images) as string[] }
+    const product = mergedProducts.get(gtin) ?? {
+      candidates: new Map(),
+      shopKeys: new Set(),
+      digest: undefined,
+    }
+    mergedProducts.set(gtin, product)
+    const template = row.network_channel_id === NO_NETWORK_CHANNEL ? row.link_template : null
+    const details = { title, brand, images: JSON.parse(row.images) as string[] }
     const key = [gtin, row.network_id, row.merchant_id, row.network_channel_id, row.currency, row.variant]
-    product.candidates.set(toKey(key), { offer: row, template, head })
+    product.candidates.set(toOfferRowKey(key), { offer: row, template, details })
   }
-  return merged
+  return mergedProducts
 }

@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { ImportError } from '../../errors.ts'
-import { MAX_ROW_BYTES, type SourceRow, cutRaw, toColumnName } from './feed-row.ts'
+import { MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
 import { findNamedCharacter, isBlockTag } from './feed-text.ts'
 
 /** Deepest nesting that is followed; a feed has about six levels. */
@@ -19,15 +19,15 @@ const MAX_FIELD_CHARACTERS: number = 16 * 1024
 const MAX_VALUES = 200
 
 /** Fields whose text must stand alone: `100<i/>5.00 EUR` is no price. */
-const PLAIN_FIELDS = ['gtin', 'link', 'price', 'sale_price', 'availability', 'currency'] as const
+const TEXT_ONLY_FIELDS = ['gtin', 'link', 'price', 'sale_price', 'availability', 'currency'] as const
 
 /** Where links of an Atom entry are kept that lead to something else than a page, such as a PDF. */
-const OTHER_LINK = 'link of another type'
+const OTHER_LINK_FIELD = 'link of another type'
 
 /** Values by name; `isNested`: one of them held elements. */
 type Fields = Map<string, { values: string[]; isNested: boolean }>
 
-type Item = Readonly<{ google: Fields; own: Fields }>
+type Item = Readonly<{ google: Fields; plain: Fields }>
 
 /**
  * The items of an RSS feed and the entries of an Atom feed, with memory for one piece of the file and one item.
@@ -35,13 +35,13 @@ type Item = Readonly<{ google: Fields; own: Fields }>
  * @throws ImportError when it is not well-formed to its end, holds a document type with declarations, or an item is too long.
  */
 export async function* readXmlItems(texts: AsyncIterable<string>, file: string): AsyncGenerator<SourceRow[]> {
-  const reader = createItemReader(file)
-  for await (const text of texts) yield reader.read(text)
-  reader.close()
+  const itemParser = createItemParser(file)
+  for await (const text of texts) yield itemParser.parse(text)
+  itemParser.close()
 }
 
-function createItemReader(file: string) {
-  const parser = createParser(file)
+function createItemParser(file: string) {
+  const parser = createSaxParser(file)
   let items: SourceRow[] = []
   let item: Item | undefined
   // `position`: where the last item began or ended.
@@ -63,7 +63,7 @@ function createItemReader(file: string) {
       if (!isNested) text = ''
       else if (isBlockTag(tag.local)) append(' ')
     } else if (tag.local === 'item' || tag.local === 'entry') {
-      item = { google: new Map(), own: new Map() }
+      item = { google: new Map(), plain: new Map() }
       itemDepth = depth
       position = parser.position
     }
@@ -85,16 +85,16 @@ function createItemReader(file: string) {
   })
   return {
     /** Return the items that end in this piece of the file. */
-    read(piece: string): SourceRow[] {
+    parse(piece: string): SourceRow[] {
       if (piece.includes('\u0000'))
         throw new ImportError(`${file} holds the character U+0000, which XML has not`)
       parser.write(piece)
       const sinceItem = parser.position - position
       if (sinceItem > (depth > 0 || row > 0 ? MAX_ROW_BYTES : MAX_PROLOG_CHARACTERS))
         throw new ImportError(`${file}: ${sinceItem} characters without the end of an <item> or <entry>`)
-      const found = items
+      const finishedItems = items
       items = []
-      return found
+      return finishedItems
     },
     close(): void {
       parser.close()
@@ -107,7 +107,7 @@ function createItemReader(file: string) {
  * Not even well-formed text is forgiven, but for two things that real feeds have and every reader knows: prefixes that are
  * never declared, and the named characters of HTML.
  */
-function createParser(file: string) {
+function createSaxParser(file: string) {
   const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
   parser.ENTITIES = new Proxy(parser.ENTITIES, {
     get: (_entities, name) => findNamedCharacter(String(name)),
@@ -119,7 +119,7 @@ function createParser(file: string) {
       )
   })
   parser.on('error', (error) => {
-    throw new ImportError(`${file} is no whole XML: ${toReason(error.message)}`, { cause: error })
+    throw new ImportError(`${file} is no whole XML: ${formatParserError(error.message)}`, { cause: error })
   })
   return parser
 }
@@ -129,14 +129,14 @@ function resolvePrefix(prefix: string): string {
 }
 
 /** `12:34: unclosed tag: item` in words. */
-function toReason(message: string): string {
-  const [, line, column, what] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? []
-  return what === undefined ? message : `line ${line}, column ${column}: ${what.replace(/\.$/, '')}`
+function formatParserError(message: string): string {
+  const [, line, column, detail] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? []
+  return detail === undefined ? message : `line ${line}, column ${column}: ${detail.replace(/\.$/, '')}`
 }
 
-function findFields({ google, own }: Item, tag: SaxesTagNS): Fields | undefined {
+function findFields({ google, plain }: Item, tag: SaxesTagNS): Fields | undefined {
   if (GOOGLE_NAMESPACE.test(tag.uri)) return google
-  return tag.uri === '' || tag.uri === ATOM_NAMESPACE || tag.prefix === '' ? own : undefined
+  return tag.uri === '' || tag.uri === ATOM_NAMESPACE || tag.prefix === '' ? plain : undefined
 }
 
 function addField(
@@ -163,29 +163,29 @@ function findAtomLink(tag: SaxesTagNS): { name: string; value: string } | undefi
   const { rel, type, href } = tag.attributes
   const isAlternate = rel === undefined || rel.value === 'alternate'
   const isPage = /^\s*(?:$|text\/html|application\/xhtml\+xml)/i.test(type?.value ?? '')
-  return { name: isPage ? 'link' : OTHER_LINK, value: isAlternate ? (href?.value ?? '').trim() : '' }
+  return { name: isPage ? 'link' : OTHER_LINK_FIELD, value: isAlternate ? (href?.value ?? '').trim() : '' }
 }
 
-function toSourceRow({ google, own }: Item, row: number, bytes: number): SourceRow {
-  const otherLinks = own.get(OTHER_LINK)
-  if (otherLinks !== undefined && !own.has('link')) own.set('link', otherLinks)
-  own.delete(OTHER_LINK)
-  const find = (name: string): ReturnType<Fields['get']> => google.get(name) ?? own.get(name)
-  const nested = PLAIN_FIELDS.find((name) => find(name)?.isNested)
+function toSourceRow({ google, plain }: Item, row: number, bytes: number): SourceRow {
+  const otherLinks = plain.get(OTHER_LINK_FIELD)
+  if (otherLinks !== undefined && !plain.has('link')) plain.set('link', otherLinks)
+  plain.delete(OTHER_LINK_FIELD)
+  const findField = (name: string): ReturnType<Fields['get']> => google.get(name) ?? plain.get(name)
+  const nestedField = TEXT_ONLY_FIELDS.find((name) => findField(name)?.isNested)
   return {
     row,
     bytes,
-    fault:
-      nested === undefined
+    problem:
+      nestedField === undefined
         ? undefined
-        : { field: nested, reason: 'holds other elements, where only text may be' },
+        : { field: nestedField, reason: 'holds other elements, where only text may be' },
     hasLists: false,
-    read: (name) => find(name)?.values[0] ?? '',
-    readAll: (name) => find(name)?.values ?? [],
-    describe: () =>
-      cutRaw(
-        JSON.stringify(Object.fromEntries([...own, ...google].map(([name, { values }]) => [name, values]))),
+    read: (name) => findField(name)?.values[0] ?? '',
+    readAll: (name) => findField(name)?.values ?? [],
+    toRawText: () =>
+      truncateRaw(
+        JSON.stringify(Object.fromEntries([...plain, ...google].map(([name, { values }]) => [name, values]))),
       ),
-    getContent: () => JSON.stringify([[...google], [...own]]),
+    getContent: () => JSON.stringify([[...google], [...plain]]),
   }
 }

@@ -8,7 +8,7 @@ import { CATALOG_STYLE_FILE, VIEWS_FOLDER } from '../../lib/paths.ts'
 const DOCUMENT_FILE = new URL('openapi.json', import.meta.url)
 
 /** Comes before the decisions in the description, which are a list. */
-const BEFORE_DECISIONS = '\n\nWhat this service decides:\n\n- '
+const DECISIONS_HEADING = '\n\nWhat this service decides:\n\n- '
 
 type JsonSchema = Readonly<Record<string, unknown>>
 type Reference = Readonly<{ $ref: string }>
@@ -48,13 +48,13 @@ type ParameterObject = Readonly<{
   schema: JsonSchema
 }>
 
-export type Pages = Readonly<{ document: string; page: string; style: string }>
+export type OpenApiPages = Readonly<{ document: string; page: string; style: string }>
 
 /** The page, and the parts that it includes. */
-const TEMPLATES = ['catalog', 'partials/catalog-words', 'partials/catalog-rows']
+const TEMPLATES = ['catalog', 'partials/catalog-text', 'partials/catalog-rows']
 
 /** Read the document and make the page of it. Throws when a template or the style sheet is missing. */
-export function createPages(): Pages {
+export function createOpenApiPages(): OpenApiPages {
   const text = readFileSync(DOCUMENT_FILE, 'utf8')
   const eta = new Eta({ autoEscape: true, rmWhitespace: true, useWith: false })
   for (const path of TEMPLATES)
@@ -69,43 +69,43 @@ export function createPages(): Pages {
   }
 }
 
-type Words = readonly Readonly<{ text: string; isCode: boolean }>[]
+type TextSegments = readonly Readonly<{ text: string; isCode: boolean }>[]
 
 /** A row of a table: a name with what stands small below it, and what it means. */
-type Row = Readonly<{ name: string; note: string; words: Words; more: Words }>
+type Row = Readonly<{ name: string; note: string; words: TextSegments; more: TextSegments }>
 
 function toPageView(document: OpenApiDocument) {
   const { title, version, description } = document.info
-  const [introduction = '', decisions = ''] = description.split(BEFORE_DECISIONS)
+  const [introduction = '', decisions = ''] = description.split(DECISIONS_HEADING)
   return {
     title,
     version,
-    introduction: introduction.split('\n\n').map(toWords),
-    operations: Object.entries(document.paths).map(([path, { get }]) => toOperation(document, path, get)),
+    introduction: introduction.split('\n\n').map(toTextSegments),
+    operations: Object.entries(document.paths).map(([path, { get }]) => toOperationView(document, path, get)),
     schemas: Object.entries(document.components.schemas).map(([title, schema]) => ({
       id: `schema-${title.toLowerCase()}`,
       title,
-      words: toWords(String(schema['description'])),
+      words: toTextSegments(String(schema['description'])),
       rows: toFieldRows(schema),
     })),
     statuses: toStatusRows(document),
     decisions: decisions.split('\n- ').map((decision) => {
       const [, about = '', text = ''] = /^\*\*(.+?)\.\*\* (.*)$/.exec(decision) ?? []
-      return { about, words: toWords(text) }
+      return { about, words: toTextSegments(text) }
     }),
   }
 }
 
-function toOperation(document: OpenApiDocument, path: string, operation: OperationObject) {
+function toOperationView(document: OpenApiDocument, path: string, operation: OperationObject) {
   const success = operation.responses['200'] as ResponseObject
   return {
     id: operation.operationId,
     method: 'GET',
     path,
     title: operation.summary,
-    words: toWords(operation.description),
+    words: toTextSegments(operation.description),
     parameters: operation.parameters.map(({ $ref }) =>
-      toParameterRow(document.components.parameters[getName($ref)] as ParameterObject),
+      toParameterRow(document.components.parameters[toReferenceName($ref)] as ParameterObject),
     ),
     curl: operation['x-codeSamples'][0]?.source ?? '',
     example: JSON.stringify(success.content?.['application/json'].example, null, 2),
@@ -113,17 +113,22 @@ function toOperation(document: OpenApiDocument, path: string, operation: Operati
   }
 }
 
-function toParameterRow({ name, in: place, required, description, schema }: ParameterObject): Row {
-  const facts = [describeType(schema), place, ...(required ? [] : ['may be left out'])]
-  return { name, note: facts.join(', '), words: toWords(description), more: toWords(describeBounds(schema)) }
+function toParameterRow({ name, in: location, required, description, schema }: ParameterObject): Row {
+  const notes = [describeType(schema), location, ...(required ? [] : ['may be left out'])]
+  return {
+    name,
+    note: notes.join(', '),
+    words: toTextSegments(description),
+    more: toTextSegments(describeBounds(schema)),
+  }
 }
 
 function toFieldRows({ required, properties }: JsonSchema): Row[] {
   return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, field]) => ({
     name,
     note: describeType(field) + ((required as readonly string[]).includes(name) ? '' : ', may be missing'),
-    words: toWords((field['description'] as string | undefined) ?? ''),
-    more: toWords(describeBounds(field)),
+    words: toTextSegments((field['description'] as string | undefined) ?? ''),
+    more: toTextSegments(describeBounds(field)),
   }))
 }
 
@@ -131,35 +136,35 @@ function toFieldRows({ required, properties }: JsonSchema): Row[] {
 function toStatusRows(document: OpenApiDocument): Row[] {
   const rows = new Map<string, Row>()
   for (const { get } of Object.values(document.paths)) {
-    for (const [status, answer] of Object.entries(get.responses)) {
-      const shared = '$ref' in answer ? document.components.responses[getName(answer.$ref)] : undefined
-      const response = shared ?? (answer as ResponseObject)
-      const key = '$ref' in answer ? `${status} ${answer.$ref}` : status
-      const words = toWords(shared?.description ?? 'What was asked for.')
-      const more = toWords(listHeaders(document, response))
+    for (const [status, entry] of Object.entries(get.responses)) {
+      const shared = '$ref' in entry ? document.components.responses[toReferenceName(entry.$ref)] : undefined
+      const response = shared ?? (entry as ResponseObject)
+      const key = '$ref' in entry ? `${status} ${entry.$ref}` : status
+      const words = toTextSegments(shared?.description ?? 'What was asked for.')
+      const more = toTextSegments(formatHeaders(document, response))
       rows.set(key, { name: status, note: STATUS_CODES[status] ?? '', words, more })
     }
   }
   return [...rows].sort(([a], [b]) => a.localeCompare(b, 'en')).map(([, row]) => row)
 }
 
-function listHeaders(document: OpenApiDocument, { headers }: ResponseObject): string {
+function formatHeaders(document: OpenApiDocument, { headers }: ResponseObject): string {
   return Object.entries(headers)
     .map(([name, { $ref }]) => {
-      const value = document.components.headers[getName($ref)]?.schema['const']
+      const value = document.components.headers[toReferenceName($ref)]?.schema['const']
       return typeof value === 'string' ? `\`${name}: ${value}\`` : `\`${name}\``
     })
     .join(' ')
 }
 
 /** `#/components/schemas/Offer` as `Offer`. */
-function getName(reference: string): string {
+function toReferenceName(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }
 
 /** `string (uuid)`, `string or null`, `list of Offer`. */
 function describeType(schema: JsonSchema): string {
-  if (typeof schema['$ref'] === 'string') return getName(schema['$ref'])
+  if (typeof schema['$ref'] === 'string') return toReferenceName(schema['$ref'])
   const { type, format, items, anyOf } = schema
   if (Array.isArray(anyOf)) return anyOf.map((part: JsonSchema) => describeType(part)).join(' or ')
   if (type === 'array') return `list of ${describeType(items as JsonSchema)}`
@@ -175,7 +180,7 @@ function describeBounds(schema: JsonSchema): string {
   return `From ${String(schema['minimum'])} to ${String(schema['maximum'])}; ${String(schema['default'])} when left out.`
 }
 
-function toWords(text: string): Words {
+function toTextSegments(text: string): TextSegments {
   return text
     .split('`')
     .map((piece, index) => ({ text: piece, isCode: index % 2 === 1 }))

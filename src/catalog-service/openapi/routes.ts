@@ -1,9 +1,9 @@
 import { type RequestHandler, Router } from 'express'
 import { CACHE_SECONDS } from '../../catalog/contract.ts'
-import { refuseMethod } from '../responses.ts'
-import type { Pages } from './pages.ts'
+import { rejectMethod } from '../responses.ts'
+import type { OpenApiPages } from './pages.ts'
 
-const HEADERS = {
+const RESPONSE_HEADERS = {
   'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
@@ -18,20 +18,20 @@ const HEADERS = {
  */
 export function createOpenApiRouter(): Router {
   const router = Router({ strict: true, caseSensitive: true })
-  let pages: Pages | undefined
+  let pages: OpenApiPages | undefined
   const serve =
-    (name: keyof Pages, contentType: string): RequestHandler =>
+    (name: keyof OpenApiPages, contentType: string): RequestHandler =>
     async (_request, response) => {
-      pages ??= (await import('./pages.ts')).createPages()
-      response.set(HEADERS).type(contentType).send(pages[name])
+      pages ??= (await import('./pages.ts')).createOpenApiPages()
+      response.set(RESPONSE_HEADERS).type(contentType).send(pages[name])
     }
   router.get('/openapi.json', serve('document', 'application/json'))
   router.get('/docs', serve('page', 'text/html'))
   router.get('/docs.css', serve('style', 'text/css'))
   router.get('/', (_request, response) => {
     // Relative: the service may stand below a path of a proxy.
-    response.set(HEADERS).redirect('docs')
+    response.set(RESPONSE_HEADERS).redirect('docs')
   })
-  router.all(['/openapi.json', '/docs', '/docs.css', '/'], refuseMethod)
+  router.all(['/openapi.json', '/docs', '/docs.css', '/'], rejectMethod)
   return router
 }

@@ -22,7 +22,7 @@ type SampleProduct = Readonly<{
   offers: readonly SampleOffer[]
 }>
 
-type Sample = Readonly<{
+type SampleData = Readonly<{
   /** `query`: the parameters by which the network names merchant and publisher. */
   networks: readonly Readonly<{ name: string; query: string }>[]
   /** `currency` is the one that the shop's pages show unless their address names another. */
@@ -41,12 +41,12 @@ export function createDemo<ReadContent>(publicUrl: string, readContent: ReadCont
   }
 }
 
-let sample: Sample | undefined
+let sample: SampleData | undefined
 
-export function getSample(): Sample {
+export function getSampleData(): SampleData {
   sample ??= {
-    ...(readJson('catalog.json') as Omit<Sample, 'products'>),
-    products: readJson('products.json') as Sample['products'],
+    ...(readJson('catalog.json') as Omit<SampleData, 'products'>),
+    products: readJson('products.json') as SampleData['products'],
   }
   return sample
 }
@@ -56,7 +56,7 @@ function readJson(name: string): unknown {
 }
 
 export function toPageUrl(gtin: string, offer: Pick<SampleOffer, 'shop' | 'currency'>): string {
-  const shop = getSample().shops.find(({ name }) => name === offer.shop)
+  const shop = getSampleData().shops.find(({ name }) => name === offer.shop)
   if (shop === undefined) throw new TypeError(`the sample has no shop ${offer.shop}`)
   const query = offer.currency === shop.currency ? '' : `?currency=${offer.currency}`
   return `https://${shop.host}/p/${gtin}${query}`
@@ -71,13 +71,13 @@ let pages: ReadonlyMap<string, Readonly<{ product: SampleProduct; offer: SampleO
 /** Find what a fictional shop shows at `pageUrl`, the address that the sample's links carry. */
 function findSampleListing(pageUrl: string, base: string) {
   pages ??= new Map(
-    getSample().products.flatMap((product) =>
+    getSampleData().products.flatMap((product) =>
       product.offers.map((offer) => [toPageUrl(product.gtin, offer), { product, offer }]),
     ),
   )
-  const listed = pages.get(pageUrl)
-  if (listed === undefined) return undefined
-  const { product, offer } = listed
+  const listing = pages.get(pageUrl)
+  if (listing === undefined) return undefined
+  const { product, offer } = listing
   return {
     shop: offer.shop,
     title: product.title,

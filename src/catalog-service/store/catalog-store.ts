@@ -20,17 +20,17 @@ export type ProductPage = Readonly<{ items: readonly WireProduct[]; lastGtin: st
 
 /**
  * Who opens the catalog. `command`: it does one thing, which may take long, and fails at once when the database is
- * unavailable. `embedded`: a service beside others in one process. `alone`: a service that has its process to itself, and
+ * unavailable. `embedded`: a service beside others in one process. `standalone`: a service that has its process to itself, and
  * goes on when the database is unavailable.
  */
-export type CatalogRole = 'command' | 'embedded' | 'alone'
+export type CatalogRole = 'command' | 'embedded' | 'standalone'
 
 /** Why a command cannot write the catalog while another process does. */
-export const CATALOG_HELD =
+export const CATALOG_LOCKED =
   'another import is running, or another command: only one can write the catalog at a time. Nothing was changed; try again when it has ended'
 
 /** `isOnce`: `work` cannot be repeated, and may write much of the catalog, as an import does. */
-export type WriteOptions = Readonly<{ isOnce?: boolean }>
+export type WriteOptions = Readonly<{ isOneShot?: boolean }>
 
 /** The connections to one catalog, with what differs between SQLite and PostgreSQL. */
 export type CatalogDatabase = Readonly<{
@@ -46,9 +46,9 @@ export type CatalogDatabase = Readonly<{
   /** Run statements that a request waits for. @throws StoreError when the database is unavailable. */
   run<T>(work: () => Promise<T>): Promise<T>
   /** The same in a transaction, whose statements all see one state of the catalog. */
-  runSnapshot<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>): Promise<T>
+  runInSnapshot<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>): Promise<T>
   /** Why the database could not be opened; it is opened as soon as it is available. */
-  failure?: VitrineError
+  openError?: VitrineError
   close(): Promise<void>
 }>
 
@@ -56,11 +56,11 @@ export type CatalogDatabase = Readonly<{
  * The catalog's data (ADR 0023). Nothing that a request needs is kept between requests: what one process has committed
  * holds for the next request to any other.
  */
-export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 'failure' | 'close'> &
+export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 'openError' | 'close'> &
   Readonly<{
     clock: Clock
     findCaller(key: string): Promise<Caller | undefined>
-    findFirstCaller(): Promise<Caller | undefined>
+    findDefaultCaller(): Promise<Caller | undefined>
     fetchChannels(organizationId: string): Promise<readonly WireChannel[]>
     /** Find a product of 14 digits: `null` where the channel shows none, `undefined` for an unknown channel. */
     findProduct(channel: ChannelQuery, gtin: string): Promise<WireProduct | null | undefined>
@@ -73,5 +73,5 @@ export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 
      */
     countRequest(organization: Organization): Promise<boolean>
     /** Note that a key was used, to the minute. A note that cannot be written is tried again a minute later. */
-    noteKeyUse(keyId: string): void
+    recordKeyUse(keyId: string): void
   }>

@@ -1,42 +1,43 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Catalog, PAGE_OF_SHOP } from './schema.ts'
+import { type Catalog, NO_NETWORK_CHANNEL } from './schema.ts'
 
 export type Merchant = Readonly<{ id: number; name: string }>
 
 /** A network of a shop: `reference` is what it calls the shop, `offers` is `null` unless counts were asked for. */
 export type MerchantNetwork = Readonly<{ name: string; reference: string | null; offers: number | null }>
 
-export type ListedMerchant = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
+export type MerchantListing = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
 
-type Row = Readonly<{ id: number; merchant: string; network: string | null }> & Omit<MerchantNetwork, 'name'>
+type MerchantRow = Readonly<{ id: number; merchant: string; network: string | null }> &
+  Omit<MerchantNetwork, 'name'>
 
 /** Return shops by name. Without counts, each pair of shop and network is one look into an index. */
 export async function fetchMerchants(
   database: Catalog,
-  query: Readonly<{ networkId: number | undefined; limit: number | undefined; isCounted: boolean }>,
-): Promise<readonly ListedMerchant[]> {
-  const { networkId, limit, isCounted } = query
-  const first = limit === undefined ? sql`` : sql`limit ${limit}`
-  const wanted = networkId === undefined ? sql`true` : isIn(sql`${networkId}`)
-  const onlyNetwork = networkId === undefined ? sql`true` : sql`n.id = ${networkId}`
-  const count = sql`(select count(*) from offers o where o.merchant_id = m.id and o.network_id = n.id)`
-  const { rows } = await sql<Row>`
-    with chosen as (select m.id, m.name from merchants m where ${wanted} order by m.name ${first})
+  query: Readonly<{ networkId: number | undefined; limit: number | undefined; hasOfferCounts: boolean }>,
+): Promise<readonly MerchantListing[]> {
+  const { networkId, limit, hasOfferCounts } = query
+  const limitClause = limit === undefined ? sql`` : sql`limit ${limit}`
+  const merchantCondition = networkId === undefined ? sql`true` : isInNetwork(sql`${networkId}`)
+  const networkCondition = networkId === undefined ? sql`true` : sql`n.id = ${networkId}`
+  const offerCount = sql`(select count(*) from offers o where o.merchant_id = m.id and o.network_id = n.id)`
+  const { rows } = await sql<MerchantRow>`
+    with chosen as (select m.id, m.name from merchants m where ${merchantCondition} order by m.name ${limitClause})
     select m.id, m.name as merchant, n.name as network, nm.reference,
-      ${isCounted ? sql`case when n.id is null then null else ${count} end` : sql`null`} as offers
-    from chosen m left join networks n on ${onlyNetwork} and ${isIn(sql`n.id`)}
+      ${hasOfferCounts ? sql`case when n.id is null then null else ${offerCount} end` : sql`null`} as offers
+    from chosen m left join networks n on ${networkCondition} and ${isInNetwork(sql`n.id`)}
       left join network_merchants nm on nm.merchant_id = m.id and nm.network_id = n.id
     order by m.name, n.name`.execute(database)
   const merchants = new Map<number, { name: string; networks: MerchantNetwork[] }>()
   for (const { id, merchant, network, reference, offers } of rows) {
-    const known = merchants.get(id) ?? { name: merchant, networks: [] }
-    if (network !== null) known.networks.push({ name: network, reference, offers })
-    merchants.set(id, known)
+    const listing = merchants.get(id) ?? { name: merchant, networks: [] }
+    if (network !== null) listing.networks.push({ name: network, reference, offers })
+    merchants.set(id, listing)
   }
   return [...merchants.values()]
 }
 
-function isIn(network: RawBuilder<unknown>): RawBuilder<unknown> {
+function isInNetwork(network: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(
     exists (select 1 from offers o where o.merchant_id = m.id and o.network_id = ${network})
     or exists (select 1 from network_merchants x where x.merchant_id = m.id and x.network_id = ${network}))`
@@ -133,14 +134,14 @@ export type ApprovalChange = Readonly<{
 /** Write approvals and return how many changed. A revoked one keeps its row, so that no import approves it again. */
 export async function setApprovals(database: Catalog, change: ApprovalChange): Promise<number> {
   const { networkChannelId, revokedAtMs } = change
-  const differs =
+  const isChanged =
     revokedAtMs === null ? sql`approvals.revoked_at_ms is not null` : sql`approvals.revoked_at_ms is null`
   const result = await sql`
     insert into approvals (network_channel_id, merchant_id, revoked_at_ms)
     select cast(${networkChannelId} as bigint), m.id, cast(${revokedAtMs} as bigint)
     from merchants m where ${toCondition(change)}
     on conflict (network_channel_id, merchant_id) do update set revoked_at_ms = excluded.revoked_at_ms
-    where ${differs}`.execute(database)
+    where ${isChanged}`.execute(database)
   return Number(result.numAffectedRows ?? 0)
 }
 
@@ -154,16 +155,16 @@ function toCondition(change: ApprovalChange): RawBuilder<unknown> {
 }
 
 /** Which offers a merchant has in a network: any, with links of this network channel's own, with the shop's own pages. */
-export type ShopLinks = Readonly<{ any: boolean; own: boolean; pages: boolean }>
+export type MerchantLinks = Readonly<{ any: boolean; own: boolean; pages: boolean }>
 
-export async function findShopLinks(
+export async function readMerchantLinks(
   database: Catalog,
   { networkChannelId, networkId, merchantId }: MerchantInNetwork & Readonly<{ networkChannelId: number }>,
-): Promise<ShopLinks> {
-  const some = sql`select 1 from offers where merchant_id = ${merchantId} and network_id = ${networkId}`
-  const { rows } = await sql<Record<keyof ShopLinks, number | boolean>>`
-    select exists (${some}) as "any", exists (${some} and network_channel_id = ${networkChannelId}) as own,
-      exists (${some} and network_channel_id = ${PAGE_OF_SHOP}) as pages`.execute(database)
+): Promise<MerchantLinks> {
+  const selectOffers = sql`select 1 from offers where merchant_id = ${merchantId} and network_id = ${networkId}`
+  const { rows } = await sql<Record<keyof MerchantLinks, number | boolean>>`
+    select exists (${selectOffers}) as "any", exists (${selectOffers} and network_channel_id = ${networkChannelId}) as own,
+      exists (${selectOffers} and network_channel_id = ${NO_NETWORK_CHANNEL}) as pages`.execute(database)
   const [row] = rows
   return { any: Boolean(row?.any), own: Boolean(row?.own), pages: Boolean(row?.pages) }
 }

@@ -14,15 +14,15 @@ type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
  * Return the uuid of the catalog's content. It changes when sample data is made, or made again for another address. An
  * import keeps it, so that a running widget server goes on with the copy that it has open.
  */
-export async function getCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>): Promise<string> {
-  const known = await findMeta(store.reader, 'catalog_id')
-  if (known !== undefined) return known
+export async function getOrCreateCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>): Promise<string> {
+  const existing = await findMeta(store.reader, 'catalog_id')
+  if (existing !== undefined) return existing
   return store.write(async (database) => (await findMeta(database, 'catalog_id')) ?? renewCatalogId(database))
 }
 
 export async function renewCatalogId(database: Catalog): Promise<string> {
   const id = randomUUID()
-  await putMeta(database, 'catalog_id', id)
+  await setMeta(database, 'catalog_id', id)
   return id
 }
 
@@ -31,7 +31,7 @@ export async function findMeta(database: Catalog, key: MetaKey): Promise<string 
   return row?.value
 }
 
-export async function putMeta(database: Catalog, key: MetaKey, value: string): Promise<void> {
+export async function setMeta(database: Catalog, key: MetaKey, value: string): Promise<void> {
   await database
     .insertInto('meta')
     .values({ key, value })

@@ -169,8 +169,8 @@ const POSTGRES_TABLES = [
   `create table key_uses (key_id ${TEXT} primary key, used_at_ms bigint not null)`,
   `create table meta (key ${TEXT} primary key, value text not null)`,
   // Whoever writes changes this row first, and so waits for the one who writes. Nobody else reads it.
-  `create table writer_turns (id integer primary key, turns bigint not null)`,
-  `insert into writer_turns (id, turns) values (1, 0)`,
+  `create table write_lock (id integer primary key, counter bigint not null)`,
+  `insert into write_lock (id, counter) values (1, 0)`,
   // What one writer notes for itself; empty for everybody else. Temporary tables are not to be had everywhere.
   `create table import_shops (
     network_id bigint not null, merchant_id bigint not null, network_channel_id bigint not null,

@@ -73,21 +73,26 @@ export async function fetchNetworkChannels(
 }
 
 /** Is the reference not known? An import knows none: a link whose template needs it is not made. */
-export function isPlaceholder({ reference }: NetworkChannel): boolean {
+export function isReferenceMissing({ reference }: NetworkChannel): boolean {
   return reference === ''
 }
 
 export async function insertNetworkChannel(
   database: Catalog,
-  made: Readonly<{ organizationId: string; networkId: number; reference: string; channelId?: string }>,
+  networkChannel: Readonly<{
+    organizationId: string
+    networkId: number
+    reference: string
+    channelId?: string
+  }>,
 ): Promise<number> {
-  const { organizationId, networkId, reference, channelId: channel_id = null } = made
+  const { organizationId, networkId, reference, channelId: channel_id = null } = networkChannel
   const row = { organization_id: organizationId, network_id: networkId, reference, channel_id }
   const insert = database.insertInto('network_channels').values(row)
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
 
-export async function setReference(database: Catalog, id: number, reference: string): Promise<void> {
+export async function setPublisherReference(database: Catalog, id: number, reference: string): Promise<void> {
   await database.updateTable('network_channels').set({ reference }).where('id', '=', id).execute()
 }
 
@@ -95,12 +100,12 @@ export async function setReference(database: Catalog, id: number, reference: str
  * Assign a network channel to a channel, or to none. The one that the channel had in this network must be unassigned
  * before: the contract allows one per network and channel.
  */
-export async function setChannel(database: Catalog, id: number, channelId: string | null): Promise<void> {
+export async function assignChannel(database: Catalog, id: number, channelId: string | null): Promise<void> {
   await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
 }
 
 /** The network channel's tracking link; every part is percent-encoded, other braces stay as they are. */
-export function makeAffiliateLink(
+export function createAffiliateLink(
   parts: Readonly<{ template: string; merchantUrl: string; merchant: string; publisher: string }>,
 ): string {
   const { template, merchantUrl: url, merchant, publisher } = parts

@@ -3,9 +3,9 @@ import type { DatabaseAddress } from '../../config/database-address.ts'
 import type { CatalogDatabase, CatalogRole, CatalogStore } from './catalog-store.ts'
 import { fetchChannels, hasChannel } from './channels.ts'
 import { findCaller } from './keys.ts'
-import { findFirstOrganization } from './organizations.ts'
+import { findDefaultOrganization } from './organizations.ts'
 import { openSqliteCatalog } from './sqlite.ts'
-import { createKeyNotes, createUsageCounter } from './usage.ts'
+import { createKeyUseRecorder, createUsageCounter } from './usage.ts'
 import { fetchVisiblePage, findVisibleProduct } from './visible-products.ts'
 
 type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; role?: CatalogRole }>
@@ -16,14 +16,14 @@ type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; r
  */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
   const { clock } = options
-  const { run, runSnapshot, ...connections } = await openDatabase(options)
+  const { run, runInSnapshot, ...connections } = await openDatabase(options)
   const { reader, usage } = connections
   return {
     ...connections,
     clock,
     findCaller: (key) => run(() => findCaller(reader, key)),
-    async findFirstCaller() {
-      const organization = await run(() => findFirstOrganization(reader))
+    async findDefaultCaller() {
+      const organization = await run(() => findDefaultOrganization(reader))
       return organization && { organization, keyId: null }
     },
     fetchChannels: (organizationId) => run(() => fetchChannels(reader, organizationId)),
@@ -33,16 +33,16 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
       return (await run(() => hasChannel(reader, channel))) ? null : undefined
     },
     fetchPage: (query) =>
-      runSnapshot(async (transaction) =>
+      runInSnapshot(async (transaction) =>
         (await hasChannel(transaction, query)) ? fetchVisiblePage(transaction, query) : undefined,
       ),
     countRequest: createUsageCounter({ usage, run }, clock),
-    noteKeyUse: createKeyNotes({ usage, run }, clock),
+    recordKeyUse: createKeyUseRecorder({ usage, run }, clock),
   }
 }
 
 async function openDatabase({ database, role = 'command' }: CatalogStoreOptions): Promise<CatalogDatabase> {
-  if (database.kind === 'sqlite') return openSqliteCatalog(database.path, role === 'alone')
+  if (database.kind === 'sqlite') return openSqliteCatalog(database.path, role === 'standalone')
   // An installation on SQLite never loads the client of PostgreSQL.
   const { openPostgresCatalog } = await import('./postgres.ts')
   return openPostgresCatalog(database, role)

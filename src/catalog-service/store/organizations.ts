@@ -5,7 +5,7 @@ import type { Catalog } from './schema.ts'
 
 export type NamedOrganization = Organization & Readonly<{ name: string; createdAtMs: number }>
 
-export async function findFirstOrganization(database: Catalog): Promise<Organization | undefined> {
+export async function findDefaultOrganization(database: Catalog): Promise<Organization | undefined> {
   const { rows } = await sql<Organization>`
     select id, daily_limit as "dailyLimit" from organizations order by created_at_ms, id limit 1`.execute(
     database,
@@ -13,9 +13,9 @@ export async function findFirstOrganization(database: Catalog): Promise<Organiza
   return rows[0]
 }
 
-export async function getOrMakeOrganizationId(database: Catalog, nowMs: number): Promise<string> {
-  const known = await findFirstOrganization(database)
-  if (known !== undefined) return known.id
+export async function getOrCreateOrganizationId(database: Catalog, nowMs: number): Promise<string> {
+  const existing = await findDefaultOrganization(database)
+  if (existing !== undefined) return existing.id
   return insertOrganization(database, { name: 'My organization', dailyLimit: null, createdAtMs: nowMs })
 }
 
@@ -49,7 +49,7 @@ export async function updateOrganization(
   await database.updateTable('organizations').set(change).where('id', '=', id).execute()
 }
 
-export async function countBelongings(database: Catalog, organizationId: string) {
+export async function countOrganizationRecords(database: Catalog, organizationId: string) {
   const { rows } = await sql<{ keys: number; channels: number; networkChannels: number }>`
     select (select count(*) from api_keys where organization_id = o.id) as keys,
       (select count(*) from channels where organization_id = o.id) as channels,

@@ -3,10 +3,10 @@ import { MINUTE_MS, SECOND_MS, systemClock } from '../../clock.ts'
 import type { PostgresAddress } from '../../config/database-address.ts'
 import { isUpToDate, migratePostgres } from '../../database/migrate.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
-import { inTime, openPostgres } from '../../database/postgres.ts'
-import { findSqlState, isConflict, retryConflicts } from '../../database/transact.ts'
+import { withTimeout, openPostgres } from '../../database/postgres.ts'
+import { findSqlState, isConflict, retryConflicts } from '../../database/transaction.ts'
 import { StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
-import { CATALOG_HELD, type CatalogDatabase, type CatalogRole } from './catalog-store.ts'
+import { CATALOG_LOCKED, type CatalogDatabase, type CatalogRole } from './catalog-store.ts'
 import { POSTGRES_CATALOG_MIGRATIONS } from './migrations.ts'
 import type { Catalog, CatalogTables, UsageTables } from './schema.ts'
 
@@ -17,19 +17,19 @@ const SCHEMA = 'vitrine_catalog'
 const LONG_STATEMENT_MS: number = 10 * MINUTE_MS
 
 /** An import rests while it reads its file, from a disk that may be slow. */
-const LONG_REST_MS: number = 2 * MINUTE_MS
+const IDLE_TRANSACTION_MS: number = 2 * MINUTE_MS
 
 /** Of a service's connections, the part that counts; the rest reads. */
-const COUNTING_PART = 1 / 3
+const USAGE_POOL_SHARE = 1 / 3
 
 /** How long a failed opening holds for the requests that follow: each of them would wait for a connection. */
-const REOPEN_AFTER_MS: number = SECOND_MS / 2
+const REOPEN_DELAY_MS: number = SECOND_MS / 2
 
 /** How long a service waits for its database at a start before it answers without. */
 const START_TIMEOUT_MS: number = 5 * SECOND_MS
 
 /** What a request may take beyond the one statement that it waits for. */
-const MARGIN_MS: number = SECOND_MS / 4
+const REQUEST_MARGIN_MS: number = SECOND_MS / 4
 
 /** How long a writer waits for the one before it; as long as for a file. */
 const LOCK_TIMEOUT_MS: number = 5 * SECOND_MS
@@ -41,11 +41,11 @@ const RETRY_WAIT_MS = 50
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** SQLSTATEs of statements that cannot be right: another try would not help. Without a right to them it may. */
-const IS_FAULT = /^42(?!501)/
+const PERMANENT_ERROR_STATE = /^42(?!501)/
 
 /**
  * Open the catalog on a server that speaks PostgreSQL's protocol, which any number of processes may share. A service that
- * is `alone` opens without it, answers that the catalog is busy, and goes on when it is available.
+ * is `standalone` opens without it, answers that the catalog is busy, and goes on when it is available.
  * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function openPostgresCatalog(
@@ -53,23 +53,23 @@ export async function openPostgresCatalog(
   role: CatalogRole,
 ): Promise<CatalogDatabase> {
   const { reader, usage, writer } = createConnections(address, role)
-  const open = createOpening(writer.database, address.label)
+  const open = createOpener(writer.database, address.label)
   const close = async (): Promise<void> => {
     await Promise.all([reader.close(), usage.close(), writer.close()])
   }
-  let failure: VitrineError | undefined
+  let openError: VitrineError | undefined
   try {
-    await (role === 'alone' ? inTime(open(), START_TIMEOUT_MS) : open())
+    await (role === 'standalone' ? withTimeout(open(), START_TIMEOUT_MS) : open())
   } catch (error) {
-    failure = toOpeningError(error, address.label)
-    if (role !== 'alone' || error instanceof StoreNewerError) {
+    openError = toOpenError(error, address.label)
+    if (role !== 'standalone' || error instanceof StoreNewerError) {
       await close()
-      throw failure
+      throw openError
     }
   }
   const run: CatalogDatabase['run'] = async (work) => {
     try {
-      return await inTime(open().then(work), address.statementTimeoutMs + MARGIN_MS)
+      return await withTimeout(open().then(work), address.statementTimeoutMs + REQUEST_MARGIN_MS)
     } catch (error) {
       throw toRequestError(error, address.label)
     }
@@ -78,17 +78,17 @@ export async function openPostgresCatalog(
     reader: reader.database,
     usage: usage.database,
     run,
-    runSnapshot(work) {
+    runInSnapshot(work) {
       const snapshot = reader.database.transaction().setIsolationLevel('repeatable read')
       return run(() => retryConflicts(() => snapshot.setAccessMode('read only').execute(work)))
     },
-    async write(work, { isOnce = false } = {}) {
+    async write(work, { isOneShot = false } = {}) {
       await open()
-      const result = await writeLocked(writer.database, work, isOnce)
-      if (isOnce) await analyze(writer.database)
+      const result = await writeWithLock(writer.database, work, isOneShot)
+      if (isOneShot) await analyze(writer.database)
       return result
     },
-    ...(failure !== undefined && { failure }),
+    ...(openError !== undefined && { openError }),
     close,
   }
 }
@@ -96,28 +96,28 @@ export async function openPostgresCatalog(
 function createConnections(address: PostgresAddress, role: CatalogRole) {
   const isCommand = role === 'command'
   const statementTimeoutMs = isCommand ? LONG_STATEMENT_MS : address.statementTimeoutMs
-  const counters = isCommand ? 1 : Math.max(1, Math.floor(address.poolSize * COUNTING_PART))
-  const readers = isCommand ? 1 : Math.max(1, address.poolSize - counters - 1)
-  const catalog = { address, schema: SCHEMA }
+  const usageConnections = isCommand ? 1 : Math.max(1, Math.floor(address.poolSize * USAGE_POOL_SHARE))
+  const readerConnections = isCommand ? 1 : Math.max(1, address.poolSize - usageConnections - 1)
+  const connection = { address, schema: SCHEMA }
   return {
-    reader: openPostgres<CatalogTables>({ ...catalog, size: readers, statementTimeoutMs }),
-    usage: openPostgres<UsageTables>({ ...catalog, size: counters, statementTimeoutMs }),
+    reader: openPostgres<CatalogTables>({ ...connection, size: readerConnections, statementTimeoutMs }),
+    usage: openPostgres<UsageTables>({ ...connection, size: usageConnections, statementTimeoutMs }),
     writer: openPostgres<CatalogTables>({
-      ...catalog,
+      ...connection,
       size: 1,
       statementTimeoutMs: LONG_STATEMENT_MS,
-      idleTransactionMs: LONG_REST_MS,
+      idleTransactionMs: IDLE_TRANSACTION_MS,
     }),
   }
 }
 
 /** Return what opens the database once. After a failure it tries again, half a second later at the earliest. */
-function createOpening(writer: Catalog, label: string): () => Promise<void> {
+function createOpener(writer: Catalog, label: string): () => Promise<void> {
   let opening: Promise<void> | undefined
   return () =>
     (opening ??= migrate(writer).catch((error: unknown) => {
-      systemClock.startTimer(REOPEN_AFTER_MS, () => (opening = undefined))
-      throw toOpeningError(error, label)
+      systemClock.startTimer(REOPEN_DELAY_MS, () => (opening = undefined))
+      throw toOpenError(error, label)
     }))
 }
 
@@ -132,10 +132,10 @@ async function migrate(database: Catalog): Promise<void> {
  * Run `work` in a transaction that first changes a row which only writers know, and so waits for the writer before it. A
  * transaction that failed by a conflict is repeated, unless its work can be done only once.
  */
-async function writeLocked<T>(
+async function writeWithLock<T>(
   writer: Catalog,
   work: (transaction: Transaction<CatalogTables>) => Promise<T>,
-  isOnce: boolean,
+  isOneShot: boolean,
 ): Promise<T> {
   for (let retries = 0; ; retries += 1) {
     let hasLock = false
@@ -143,13 +143,13 @@ async function writeLocked<T>(
       const transaction = writer.transaction().setIsolationLevel('read committed')
       return await transaction.execute(async (locked) => {
         await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(locked)
-        await sql`update writer_turns set turns = turns + 1 where id = 1`.execute(locked)
+        await sql`update write_lock set counter = counter + 1 where id = 1`.execute(locked)
         hasLock = true
         return work(locked)
       })
     } catch (error) {
-      const canRepeat = hasLock ? !isOnce : findSqlState(error) !== LOCK_NOT_AVAILABLE
-      if (!isConflict(error) || !canRepeat || retries >= MAX_RETRIES) throw toWriteError(error, hasLock)
+      const canRetry = hasLock ? !isOneShot : findSqlState(error) !== LOCK_NOT_AVAILABLE
+      if (!isConflict(error) || !canRetry || retries >= MAX_RETRIES) throw toWriteError(error, hasLock)
       await systemClock.wait(Math.random() * RETRY_WAIT_MS * 2 ** retries)
     }
   }
@@ -167,11 +167,11 @@ async function analyze(database: Catalog): Promise<void> {
 function toWriteError(error: unknown, hasLock: boolean): unknown {
   const failure = findPostgresFailure(error)
   if (failure === undefined) return error
-  if (!hasLock && isConflict(error)) return new StoreError(CATALOG_HELD)
+  if (!hasLock && isConflict(error)) return new StoreError(CATALOG_LOCKED)
   return new StoreError(`the catalog cannot be written: ${failure.message}`)
 }
 
-function toOpeningError(error: unknown, label: string): VitrineError {
+function toOpenError(error: unknown, label: string): VitrineError {
   if (error instanceof VitrineError) return error
   const reason = describeFailure(error, label) ?? `${label}: unknown reason`
   return new StoreError(`the catalog's database cannot be opened: ${reason}`)
@@ -182,7 +182,7 @@ function toRequestError(error: unknown, label: string): unknown {
   if (error instanceof StoreNewerError) return new StoreError(error.message)
   if (error instanceof VitrineError) return error
   const failure = findPostgresFailure(error)
-  if (failure !== undefined && IS_FAULT.test(findSqlState(failure) ?? '')) return failure
+  if (failure !== undefined && PERMANENT_ERROR_STATE.test(findSqlState(failure) ?? '')) return failure
   const reason = describeFailure(error, label)
   return reason === undefined ? error : new StoreError(`the catalog's database failed: ${reason}`)
 }

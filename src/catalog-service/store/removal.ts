@@ -4,17 +4,17 @@ import type { Catalog } from './schema.ts'
 // Numbers of removed networks, merchants and network channels are given out again: no offers may be left under them.
 
 /** What went: offers, and products that had no other offer. */
-type Removed = Readonly<{ offers: number; products: number }>
+type RemovedCounts = Readonly<{ offers: number; products: number }>
 
 /** Remove a network with its network channels, their approvals, and what it calls merchants. */
-export async function removeNetwork(database: Catalog, id: number): Promise<Removed> {
-  const removed = await removeOffers(database, ofNetwork(id))
+export async function removeNetwork(database: Catalog, id: number): Promise<RemovedCounts> {
+  const removed = await removeOffers(database, toNetworkCondition(id))
   await database.deleteFrom('networks').where('id', '=', id).execute()
   return removed
 }
 
 /** Remove a shop with its approvals, revoked ones too, and what networks call it. */
-export async function removeMerchant(database: Catalog, id: number): Promise<Removed> {
+export async function removeMerchant(database: Catalog, id: number): Promise<RemovedCounts> {
   const removed = await removeOffers(database, sql`merchant_id = ${id}`)
   await database.deleteFrom('merchants').where('id', '=', id).execute()
   return removed
@@ -25,7 +25,7 @@ export async function removeMerchant(database: Catalog, id: number): Promise<Rem
  * those with the feed's own links. An import approves each merchant that it writes for a network channel, so the approvals
  * lead to them.
  */
-export async function removeOrganization(database: Catalog, id: string): Promise<Removed> {
+export async function removeOrganization(database: Catalog, id: string): Promise<RemovedCounts> {
   const removed = await removeOffers(
     database,
     sql`(merchant_id, network_id, network_channel_id) in (
@@ -37,7 +37,7 @@ export async function removeOrganization(database: Catalog, id: string): Promise
 }
 
 export async function hasNetworkOffers(database: Catalog, networkId: number): Promise<boolean> {
-  return hasOffers(database, ofNetwork(networkId))
+  return hasOffers(database, toNetworkCondition(networkId))
 }
 
 export async function hasMerchantOffers(database: Catalog, merchantId: number): Promise<boolean> {
@@ -45,7 +45,7 @@ export async function hasMerchantOffers(database: Catalog, merchantId: number): 
 }
 
 /** Offers are found by their merchants, whose index has the network in it; there is none by network alone. */
-function ofNetwork(networkId: number): RawBuilder<unknown> {
+function toNetworkCondition(networkId: number): RawBuilder<unknown> {
   return sql`merchant_id in (select id from merchants) and network_id = ${networkId}`
 }
 
@@ -55,7 +55,7 @@ async function hasOffers(database: Catalog, condition: RawBuilder<unknown>): Pro
 }
 
 /** Note the GTINs that a query gives, for `removeTouchedProducts` in the same transaction. */
-export async function noteTouched(database: Catalog, gtins: RawBuilder<unknown>): Promise<void> {
+export async function recordTouchedGtins(database: Catalog, gtins: RawBuilder<unknown>): Promise<void> {
   await sql`insert into touched_gtins ${gtins} on conflict do nothing`.execute(database)
 }
 
@@ -68,8 +68,8 @@ export async function removeTouchedProducts(database: Catalog): Promise<number> 
 }
 
 /** The GTINs are noted first: looking for products without offers among all of them would read the whole catalog. */
-async function removeOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<Removed> {
-  await noteTouched(database, sql`select gtin from offers where ${condition}`)
+async function removeOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<RemovedCounts> {
+  await recordTouchedGtins(database, sql`select gtin from offers where ${condition}`)
   const offers = await sql`delete from offers where ${condition}`.execute(database)
   const products = await removeTouchedProducts(database)
   return { offers: Number(offers.numAffectedRows ?? 0), products }

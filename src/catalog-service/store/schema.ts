@@ -2,7 +2,7 @@ import type { Generated, Kysely } from 'kysely'
 import type { ChannelKind } from '../../catalog/contract.ts'
 
 /** In the place of a network channel: the offer's address is the shop's own page. */
-export const PAGE_OF_SHOP = 0
+export const NO_NETWORK_CHANNEL = 0
 
 export type CatalogTables = {
   /** `daily_limit`: requests a UTC day; `null`: no limit. */

@@ -1,10 +1,10 @@
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import { migrateDatabase } from '../../database/migrate.ts'
-import { toOpenError } from '../../database/open-failure.ts'
+import { toOpenError } from '../../database/open-error.ts'
 import { type SqliteOptions, openSqlite } from '../../database/sqlite.ts'
 import { StoreError } from '../../errors.ts'
 import type { CatalogDatabase } from './catalog-store.ts'
-import { getCatalogId } from './meta.ts'
+import { getOrCreateCatalogId } from './meta.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
 import { CATALOG_MIGRATIONS, USAGE_MIGRATIONS } from './migrations.ts'
 
@@ -16,17 +16,17 @@ const WRITER_CACHE_BYTES: number = 32 * 1024 * 1024
 const READER_CACHE_BYTES: number = 64 * 1024 * 1024
 
 /** As much as SQLite maps: a catalog of two million products. The kernel keeps of it what it has room for. */
-const MAPPED_BYTES: number = 2 * 1024 * 1024 * 1024 - 64 * 1024
+const MEMORY_MAP_BYTES: number = 2 * 1024 * 1024 * 1024 - 64 * 1024
 
 /** A count takes no time: if a foreign process locks the file for longer than this, the request is not counted. */
-const USAGE_BUSY_MS = 250
+const USAGE_BUSY_TIMEOUT_MS = 250
 
 /**
  * Open the catalog's file and the usage file beside it. `isAlone`: nothing else runs in this process, so that the file may be
  * mapped for reading (see `SqliteOptions`).
  * @throws StoreError when a file cannot be opened; StoreNewerError when a newer version made it.
  */
-export async function openSqliteCatalog(path: string, isAlone: boolean): Promise<CatalogDatabase> {
+export async function openSqliteCatalog(path: string, isStandalone: boolean): Promise<CatalogDatabase> {
   const opened: Pick<Kysely<unknown>, 'destroy'>[] = []
   const open = <T>(options: SqliteOptions): Kysely<T> => {
     const database = new Kysely<T>({ dialect: new SqliteDialect({ database: openSqlite(options) }) })
@@ -42,22 +42,22 @@ export async function openSqliteCatalog(path: string, isAlone: boolean): Promise
     await migrateDatabase(writer, CATALOG_MIGRATIONS)
     const usage = open<UsageTables>({ path: toUsagePath(path), role: 'writer' })
     await migrateDatabase(usage, USAGE_MIGRATIONS)
-    await sql`pragma busy_timeout = ${sql.lit(USAGE_BUSY_MS)}`.execute(usage)
+    await sql`pragma busy_timeout = ${sql.lit(USAGE_BUSY_TIMEOUT_MS)}`.execute(usage)
     const reader = open<CatalogTables>({
       path,
       role: 'reader',
       cacheBytes: READER_CACHE_BYTES,
-      ...(isAlone && { mapBytes: MAPPED_BYTES }),
+      ...(isStandalone && { mapBytes: MEMORY_MAP_BYTES }),
     })
     // The writer's transactions begin with the write lock.
     const write: CatalogDatabase['write'] = (work) => writer.transaction().execute(work)
-    await getCatalogId({ reader, write })
+    await getOrCreateCatalogId({ reader, write })
     return {
       reader,
       usage,
       write,
       run: (work) => work(),
-      runSnapshot: (work) => reader.transaction().execute(work),
+      runInSnapshot: (work) => reader.transaction().execute(work),
       close,
     }
   } catch (error) {

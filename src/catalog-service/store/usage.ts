@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import { type Clock, MINUTE_MS, isWithin } from '../../clock.ts'
-import { retryConflicts } from '../../database/transact.ts'
+import { retryConflicts } from '../../database/transaction.ts'
 import { StoreError } from '../../errors.ts'
 import { createBatcher } from '../../lib/batcher.ts'
 import type { CatalogDatabase, CatalogStore, Organization } from './catalog-store.ts'
@@ -9,13 +9,13 @@ import type { CatalogDatabase, CatalogStore, Organization } from './catalog-stor
 const DAY_CHARACTERS = 10
 
 /** How exactly the last use of a key is noted; each use would be a write of its own. */
-const NOTE_EVERY_MS: number = MINUTE_MS
+const KEY_USE_INTERVAL_MS: number = MINUTE_MS
 
 /** Organizations whose requests are counted together; a service has fewer. */
 const MAX_ORGANIZATIONS = 1_000
 
 /** Keys whose last note is remembered, so as not to repeat it. By size: `max` would take the room of all of them at once. */
-const MAX_NOTED_KEYS = 10_000
+const MAX_TRACKED_KEYS = 10_000
 
 type UsageDatabase = Pick<CatalogDatabase, 'usage' | 'run'>
 
@@ -27,45 +27,46 @@ function toUtcDay(timeMs: number): string {
 export function createUsageCounter(database: UsageDatabase, clock: Clock): CatalogStore['countRequest'] {
   const batchers = new LRUCache<string, CatalogStore['countRequest']>({ max: MAX_ORGANIZATIONS })
   return (organization) => {
-    const name = `${organization.id} ${organization.dailyLimit}`
-    let count = batchers.get(name)
+    const batcherKey = `${organization.id} ${organization.dailyLimit}`
+    let count = batchers.get(batcherKey)
     if (count === undefined) {
       count = createBatcher(({ length }) =>
         countRequests(database, organization, { day: toUtcDay(clock.nowMs()), requests: length }),
       )
-      batchers.set(name, count)
+      batchers.set(batcherKey, count)
     }
     return count(organization)
   }
 }
 
-type Requests = Readonly<{ day: string; requests: number }>
+type RequestCount = Readonly<{ day: string; requests: number }>
 
 /** Count all at once if all are within the limit, else one by one. */
 async function countRequests(
   database: UsageDatabase,
   organization: Organization,
-  { day, requests }: Requests,
+  { day, requests }: RequestCount,
 ): Promise<boolean[]> {
-  let counted = (await add(database, organization, { day, requests })) ? requests : 0
-  while (counted < requests - 1 && (await add(database, organization, { day, requests: 1 }))) counted += 1
+  let counted = (await addRequests(database, organization, { day, requests })) ? requests : 0
+  while (counted < requests - 1 && (await addRequests(database, organization, { day, requests: 1 })))
+    counted += 1
   return Array.from({ length: requests }, (_, index) => index < counted)
 }
 
 /** One statement, so that other processes count before or after it. One whose answer is lost may have counted. */
-async function add(
+async function addRequests(
   { usage, run }: UsageDatabase,
   { id, dailyLimit }: Organization,
-  { day, requests }: Requests,
+  { day, requests }: RequestCount,
 ): Promise<boolean> {
   if (dailyLimit !== null && requests > dailyLimit) return false
   const hasRoom = dailyLimit === null ? sql`true` : sql`usage.requests + excluded.requests <= ${dailyLimit}`
-  const count = sql`
+  const increment = sql`
     insert into usage (organization_id, day, requests) values (${id}, ${day}, ${requests})
     on conflict (organization_id, day) do update set requests = usage.requests + excluded.requests
     where ${hasRoom} returning requests`
   try {
-    const { rows } = await run(() => retryConflicts(() => count.execute(usage)))
+    const { rows } = await run(() => retryConflicts(() => increment.execute(usage)))
     return rows.length > 0
   } catch (error) {
     if (error instanceof StoreError) throw error
@@ -73,18 +74,21 @@ async function add(
   }
 }
 
-export function createKeyNotes({ usage, run }: UsageDatabase, clock: Clock): CatalogStore['noteKeyUse'] {
-  const notedAtMs = new LRUCache<string, number>({ maxSize: MAX_NOTED_KEYS, sizeCalculation: () => 1 })
+export function createKeyUseRecorder(
+  { usage, run }: UsageDatabase,
+  clock: Clock,
+): CatalogStore['recordKeyUse'] {
+  const recordedAtMs = new LRUCache<string, number>({ maxSize: MAX_TRACKED_KEYS, sizeCalculation: () => 1 })
   return (keyId) => {
     const nowMs = clock.nowMs()
-    if (isWithin(notedAtMs.get(keyId) ?? -Infinity, NOTE_EVERY_MS, nowMs)) return
-    notedAtMs.set(keyId, nowMs)
-    const note = sql`
+    if (isWithin(recordedAtMs.get(keyId) ?? -Infinity, KEY_USE_INTERVAL_MS, nowMs)) return
+    recordedAtMs.set(keyId, nowMs)
+    const upsert = sql`
       insert into key_uses (key_id, used_at_ms) values (${keyId}, ${nowMs})
       on conflict (key_id) do update set used_at_ms = excluded.used_at_ms
       where excluded.used_at_ms > key_uses.used_at_ms`
     // The request was counted: the caller has no part in a failure here.
-    run(() => note.execute(usage)).catch(() => {})
+    run(() => upsert.execute(usage)).catch(() => {})
   }
 }
 
@@ -107,11 +111,14 @@ export async function fetchKeyUses({ usage }: CatalogStore): Promise<ReadonlyMap
   return new Map(rows.map((row) => [row.key_id, row.used_at_ms]))
 }
 
-export async function forgetOrganization({ usage }: CatalogStore, organizationId: string): Promise<void> {
+export async function removeOrganizationUsage(
+  { usage }: CatalogStore,
+  organizationId: string,
+): Promise<void> {
   await usage.deleteFrom('usage').where('organization_id', '=', organizationId).execute()
 }
 
-export async function forgetKeys({ usage }: CatalogStore, keyIds: readonly string[]): Promise<void> {
+export async function removeKeyUses({ usage }: CatalogStore, keyIds: readonly string[]): Promise<void> {
   if (keyIds.length === 0) return
   await usage.deleteFrom('key_uses').where('key_id', 'in', keyIds).execute()
 }

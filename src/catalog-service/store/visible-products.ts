@@ -2,26 +2,26 @@ import { type RawBuilder, sql } from 'kysely'
 import type { WireOffer, WireProduct } from '../../catalog/contract.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
 import type { ChannelQuery, PageQuery, ProductPage } from './catalog-store.ts'
-import { makeAffiliateLink } from './networks.ts'
-import { type Catalog, PAGE_OF_SHOP } from './schema.ts'
+import { createAffiliateLink } from './networks.ts'
+import { type Catalog, NO_NETWORK_CHANNEL } from './schema.ts'
 
 /** Most products that one statement reads while it looks for those that the channel may show. */
 const MAX_PRODUCTS_READ = 1_000
 
 /** How much more of a shop is read each time that it runs out. */
-const GROWTH = 4
+const LIMIT_GROWTH_FACTOR = 4
 
 type Sql = RawBuilder<unknown>
 
 /** What statements say differently on SQLite and PostgreSQL. */
 function getSqlDialect(database: Catalog) {
-  const isServer = isPostgres(database)
+  const isPostgresDialect = isPostgres(database)
   return {
-    jsonGroupArray: isServer ? sql`json_agg` : sql`json_group_array`,
-    jsonObject: isServer ? sql`json_build_object` : sql`json_object`,
+    jsonGroupArray: isPostgresDialect ? sql`json_agg` : sql`json_group_array`,
+    jsonObject: isPostgresDialect ? sql`json_build_object` : sql`json_object`,
     /** Values as one parameter, however many. */
     toList(values: readonly string[] | readonly number[]): Sql {
-      if (!isServer) return sql`(select value from json_each(${JSON.stringify(values)}))`
+      if (!isPostgresDialect) return sql`(select value from json_each(${JSON.stringify(values)}))`
       const type = typeof values[0] === 'number' ? sql`bigint` : sql`text`
       return sql`(select unnest(${values}::${type}[]))`
     },
@@ -59,15 +59,15 @@ type OfferRow = Readonly<{
   url: string
 }>
 
-const OFFER = sql`'networkId', n.id, 'network', n.name, 'template', n.link_template, 'publisher', nc.reference,
+const OFFER_JSON_FIELDS = sql`'networkId', n.id, 'network', n.name, 'template', n.link_template, 'publisher', nc.reference,
   'merchantId', m.id, 'merchant', m.name, 'reference', coalesce(nm.reference, m.name), 'networkChannelId', o.network_channel_id,
   'price', o.price, 'oldPrice', o.old_price, 'currency', o.currency, 'availability', o.availability, 'url', o.url`
 
 /** A link that names no publisher earns nothing, and networks may refuse it to readers. */
-const HAS_TEMPLATE = sql`(n.link_template is not null
+const HAS_USABLE_TEMPLATE = sql`(n.link_template is not null
   and (nc.reference <> '' or n.link_template = replace(n.link_template, '{publisher}', '')))`
 
-function ownChannel({ organizationId, channelId }: ChannelQuery): Sql {
+function selectOwnedChannelId({ organizationId, channelId }: ChannelQuery): Sql {
   return sql`(select c.id from channels c where c.id = ${channelId} and c.organization_id = ${organizationId})`
 }
 
@@ -78,14 +78,14 @@ function ownChannel({ organizationId, channelId }: ChannelQuery): Sql {
 function selectProducts(database: Catalog, channel: ChannelQuery): Sql {
   const { jsonGroupArray, jsonObject } = getSqlDialect(database)
   return sql`select p.gtin, p.title, p.brand, p.images, (
-    select ${jsonGroupArray}(${jsonObject}(${OFFER})
+    select ${jsonGroupArray}(${jsonObject}(${OFFER_JSON_FIELDS})
       order by o.network_id, o.merchant_id, o.network_channel_id, o.currency, o.variant)
     from offers o cross join network_channels nc cross join approvals a cross join networks n cross join merchants m
       left join network_merchants nm on nm.network_id = o.network_id and nm.merchant_id = o.merchant_id
-    where o.gtin = p.gtin and nc.network_id = o.network_id and nc.channel_id = ${ownChannel(channel)}
+    where o.gtin = p.gtin and nc.network_id = o.network_id and nc.channel_id = ${selectOwnedChannelId(channel)}
       and a.network_channel_id = nc.id and a.merchant_id = o.merchant_id and a.revoked_at_ms is null
       and n.id = o.network_id and m.id = o.merchant_id
-      and (o.network_channel_id = nc.id or (o.network_channel_id = ${sql.lit(PAGE_OF_SHOP)} and ${HAS_TEMPLATE}))
+      and (o.network_channel_id = nc.id or (o.network_channel_id = ${sql.lit(NO_NETWORK_CHANNEL)} and ${HAS_USABLE_TEMPLATE}))
   ) as offers from products p`
 }
 
@@ -102,89 +102,100 @@ export async function findVisibleProduct(
 /** Return a page of the products that the channel may show, ordered by GTIN. A deep page costs as much as the first. */
 export async function fetchVisiblePage(database: Catalog, query: PageQuery): Promise<ProductPage> {
   // One more than the page holds tells whether another page follows.
-  const found = await collectProducts(database, { ...query, limit: query.limit + 1 })
+  const found = await collectVisibleProducts(database, { ...query, limit: query.limit + 1 })
   const items = found.slice(0, query.limit)
   return { items, lastGtin: found.length > query.limit ? (items.at(-1)?.gtin ?? null) : null }
 }
 
 /** Read on product by product, until it is cheaper to ask each shop of the channel for its next products. */
-async function collectProducts(database: Catalog, query: PageQuery): Promise<WireProduct[]> {
+async function collectVisibleProducts(database: Catalog, query: PageQuery): Promise<WireProduct[]> {
   const { limit } = query
   const products = selectProducts(database, query)
   const found: WireProduct[] = []
   let afterGtin = query.afterGtin
-  let shops: number | undefined
+  let merchantCount: number | undefined
   let productsRead = 0
-  let count = limit
+  let batchSize = limit
   while (found.length < limit) {
     const { rows } = await sql<ProductRow>`
-      ${products} where p.gtin > ${afterGtin} order by p.gtin limit ${count}`.execute(database)
+      ${products} where p.gtin > ${afterGtin} order by p.gtin limit ${batchSize}`.execute(database)
     found.push(...toProducts(rows))
     const last = rows.at(-1)
-    if (last === undefined || rows.length < count || found.length >= limit) break
+    if (last === undefined || rows.length < batchSize || found.length >= limit) break
     afterGtin = last.gtin
     productsRead += rows.length
     // How many more products have to be read for the rest of the page, if the next are like those before.
     const expected = ((limit - found.length) * productsRead) / Math.max(found.length, 1 / 2)
-    shops ??= await countShops(database, query)
-    if (expected > shops + limit) {
-      const rest = { ...query, afterGtin, limit: limit - found.length }
-      const gtins = await findVisibleGtins(database, rest, shops)
-      const { rows: others } = await sql<ProductRow>`
+    merchantCount ??= await countMerchantNetworks(database, query)
+    if (expected > merchantCount + limit) {
+      const restQuery = { ...query, afterGtin, limit: limit - found.length }
+      const gtins = await findVisibleGtins(database, restQuery, merchantCount)
+      const { rows: restRows } = await sql<ProductRow>`
         ${products} where p.gtin in ${getSqlDialect(database).toList(gtins)} order by p.gtin`.execute(
         database,
       )
-      return [...found, ...toProducts(others)]
+      return [...found, ...toProducts(restRows)]
     }
-    count = Math.min(MAX_PRODUCTS_READ, Math.ceil(expected))
+    batchSize = Math.min(MAX_PRODUCTS_READ, Math.ceil(expected))
   }
   return found.slice(0, limit)
 }
 
 /** The shops of a channel: once for links of their own, and once for pages that become links. */
-function fromShops(channel: ChannelQuery): Sql {
+function fromMerchantNetworks(channel: ChannelQuery): Sql {
   return sql`from network_channels nc cross join networks n
       cross join (select 0 as is_page union all select 1) kind cross join approvals a
-    where nc.channel_id = ${ownChannel(channel)} and n.id = nc.network_id
+    where nc.channel_id = ${selectOwnedChannelId(channel)} and n.id = nc.network_id
       and a.network_channel_id = nc.id and a.revoked_at_ms is null
-      and (kind.is_page = 0 or ${HAS_TEMPLATE})`
+      and (kind.is_page = 0 or ${HAS_USABLE_TEMPLATE})`
 }
 
-async function countShops(database: Catalog, channel: ChannelQuery): Promise<number> {
-  const { rows } = await sql<{ shops: number }>`select count(*) as shops ${fromShops(channel)}`.execute(
-    database,
-  )
+async function countMerchantNetworks(database: Catalog, channel: ChannelQuery): Promise<number> {
+  const { rows } = await sql<{
+    shops: number
+  }>`select count(*) as shops ${fromMerchantNetworks(channel)}`.execute(database)
   return rows[0]?.shops ?? 0
 }
 
-type NextQuery = PageQuery & Readonly<{ merchantIds: readonly number[] | null }>
+type NextGtinsQuery = PageQuery & Readonly<{ merchantIds: readonly number[] | null }>
 
 /**
  * Find the next `limit` GTINs shop by shop: the index has the offers of each shop in the order of their GTINs. What was read is
  * complete up to the nearest end of a shop that has more; only those shops are read on.
  */
-async function findVisibleGtins(database: Catalog, query: PageQuery, shops: number): Promise<string[]> {
+async function findVisibleGtins(
+  database: Catalog,
+  query: PageQuery,
+  merchantCount: number,
+): Promise<string[]> {
   const { limit } = query
   const found = new Set<string>()
-  let next: NextQuery = {
+  let nextQuery: NextGtinsQuery = {
     ...query,
     merchantIds: null,
-    limit: Math.ceil((2 * limit) / Math.max(1, shops)) + 1,
+    limit: Math.ceil((2 * limit) / Math.max(1, merchantCount)) + 1,
   }
   for (;;) {
-    const read = await fetchNextGtins(database, next)
-    for (const { gtins } of read) for (const gtin of gtins) found.add(gtin)
-    const longer = read.filter(({ gtins }) => gtins.length === next.limit)
-    const end = longer.map(({ gtins }) => gtins.at(-1) ?? '').toSorted()[0]
-    const complete = [...found].filter((gtin) => end === undefined || gtin <= end).toSorted()
-    if (end === undefined || complete.length >= limit) return complete.slice(0, limit)
-    const merchantIds = longer.map(({ merchantId }) => merchantId)
-    next = { ...query, afterGtin: end, merchantIds, limit: Math.min(limit, next.limit * GROWTH) }
+    const batches = await fetchNextGtins(database, nextQuery)
+    for (const { gtins } of batches) for (const gtin of gtins) found.add(gtin)
+    const unfinished = batches.filter(({ gtins }) => gtins.length === nextQuery.limit)
+    const completeUntil = unfinished.map(({ gtins }) => gtins.at(-1) ?? '').toSorted()[0]
+    const complete = [...found]
+      .filter((gtin) => completeUntil === undefined || gtin <= completeUntil)
+      .toSorted()
+    if (completeUntil === undefined || complete.length >= limit) return complete.slice(0, limit)
+    const merchantIds = unfinished.map(({ merchantId }) => merchantId)
+    nextQuery = {
+      ...query,
+      afterGtin: completeUntil,
+      merchantIds,
+      limit: Math.min(limit, nextQuery.limit * LIMIT_GROWTH_FACTOR),
+    }
   }
 }
 
 /** The next GTINs of each shop; `distinct`, because a shop may offer a product several times. */
-async function fetchNextGtins(database: Catalog, query: NextQuery) {
+async function fetchNextGtins(database: Catalog, query: NextGtinsQuery) {
   const { jsonGroupArray, toList } = getSqlDialect(database)
   const { merchantIds, afterGtin, limit } = query
   const { rows } = await sql<{ merchantId: number; gtins: unknown }>`
@@ -192,10 +203,10 @@ async function fetchNextGtins(database: Catalog, query: NextQuery) {
       select ${jsonGroupArray}(g.gtin order by g.gtin) from (
         select distinct o.gtin from offers o
         where o.merchant_id = a.merchant_id and o.network_id = nc.network_id
-          and o.network_channel_id = case kind.is_page when 1 then ${sql.lit(PAGE_OF_SHOP)} else nc.id end
+          and o.network_channel_id = case kind.is_page when 1 then ${sql.lit(NO_NETWORK_CHANNEL)} else nc.id end
           and o.gtin > ${afterGtin}
         order by o.gtin limit ${limit}) g) as gtins
-    ${fromShops(query)} ${merchantIds === null ? sql`` : sql`and a.merchant_id in ${toList(merchantIds)}`}`.execute(
+    ${fromMerchantNetworks(query)} ${merchantIds === null ? sql`` : sql`and a.merchant_id in ${toList(merchantIds)}`}`.execute(
     database,
   )
   return rows.map(({ merchantId, gtins }) => ({ merchantId, gtins: (readJson(gtins) ?? []) as string[] }))
@@ -219,15 +230,15 @@ function toProduct({ gtin, title, brand, images, offers }: ProductRow): WireProd
 
 /** Where the channel has links of its own for a shop, those are shown; else the links of the template. */
 function toOffers(rows: readonly OfferRow[]): WireOffer[] {
-  const ownShops = new Set(rows.filter((row) => !isPage(row)).map(toShop))
-  return rows.filter((row) => !isPage(row) || !ownShops.has(toShop(row))).map(toOffer)
+  const shopsWithOwnLinks = new Set(rows.filter((row) => !isMerchantPage(row)).map(toShopKey))
+  return rows.filter((row) => !isMerchantPage(row) || !shopsWithOwnLinks.has(toShopKey(row))).map(toOffer)
 }
 
-function isPage({ networkChannelId }: OfferRow): boolean {
-  return networkChannelId === PAGE_OF_SHOP
+function isMerchantPage({ networkChannelId }: OfferRow): boolean {
+  return networkChannelId === NO_NETWORK_CHANNEL
 }
 
-function toShop({ networkId, merchantId, currency }: OfferRow): string {
+function toShopKey({ networkId, merchantId, currency }: OfferRow): string {
   return `${networkId} ${merchantId} ${currency}`
 }
 
@@ -241,8 +252,8 @@ function toOffer(row: OfferRow): WireOffer {
     currency,
     availability,
     affiliate_url:
-      isPage(row) && template !== null
-        ? makeAffiliateLink({ template, merchantUrl: url, merchant: row.reference, publisher })
+      isMerchantPage(row) && template !== null
+        ? createAffiliateLink({ template, merchantUrl: url, merchant: row.reference, publisher })
         : url,
   }
 }

@@ -4,7 +4,7 @@ import {
   type ApprovalState,
   type Merchant,
   fetchApprovals,
-  findShopLinks,
+  readMerchantLinks,
   getApprovalState,
   setApprovals,
 } from '../../catalog-service/store/merchants.ts'
@@ -16,9 +16,24 @@ import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { EXAMPLE_CHANNEL } from './arguments.ts'
-import { type Listing, type Result, quote, toDay, toIso, toIsoOrNull, toShellWord } from './output.ts'
-import { warnOfNameless } from './networks.ts'
-import { type Change, change, getChannel, getMerchant, getNetwork, list } from './store.ts'
+import {
+  type Listing,
+  type CommandResult,
+  quote,
+  formatDay,
+  toIso,
+  toIsoOrNull,
+  toShellWord,
+} from './output.ts'
+import { listMissingReferenceWarnings } from './networks.ts'
+import {
+  type ChangeTransaction,
+  createChangeAction,
+  getChannel,
+  getMerchant,
+  getNetwork,
+  createListAction,
+} from './store.ts'
 
 export function addApprovals(catalog: Command, run: Runner): void {
   const group = catalog
@@ -29,7 +44,7 @@ export function addApprovals(catalog: Command, run: Runner): void {
     .description('lists what was approved or revoked')
     .option('--channel <id>', 'only for this channel')
     .option('--network <name>', 'only in this network')
-    .action(run(list('approvals', listApprovals)))
+    .action(run(createListAction('approvals', listApprovals)))
   addApproval(group.command('add [merchant]'), run, true)
     .alias('approve')
     .description('the channel may show the offers of a merchant')
@@ -52,9 +67,12 @@ async function listApprovals(
 ): Promise<Listing> {
   const channel = filter.channel === undefined ? undefined : await getChannel(reader, filter.channel)
   const network = filter.network === undefined ? undefined : await getNetwork(reader, filter.network)
-  const ofNetwork = network === undefined ? {} : { networkId: network.id }
-  const approvals = await fetchApprovals(reader, { ...(channel && { channelId: channel.id }), ...ofNetwork })
-  const unassigned = channel && (await explainUnassigned(reader, channel, ofNetwork))
+  const networkFilter = network === undefined ? {} : { networkId: network.id }
+  const approvals = await fetchApprovals(reader, {
+    ...(channel && { channelId: channel.id }),
+    ...networkFilter,
+  })
+  const unassignedHint = channel && (await findUnassignedHint(reader, channel, networkFilter))
   return {
     rows: approvals.map(({ revokedAtMs, ...approval }) => ({
       ...approval,
@@ -62,8 +80,8 @@ async function listApprovals(
       revokedAt: toIsoOrNull(revokedAtMs),
     })),
     entries: toEntries(approvals),
-    ifNone:
-      unassigned ??
+    emptyMessage:
+      unassignedHint ??
       'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.',
   }
 }
@@ -72,14 +90,14 @@ async function listApprovals(
 function toEntries(approvals: readonly Approval[]): Listing['entries'] {
   const entries = new Map<string, string[]>()
   for (const { networkChannelId, channelId, channel, network, merchant, revokedAtMs } of approvals) {
-    const served =
+    const channelText =
       channelId === null
         ? `(network channel ${networkChannelId}, no channel)`
         : `${channelId}  ${channel ?? ''}`
-    const head = `${served}  ${network}`
-    const entry = entries.get(head) ?? [head]
-    entry.push(revokedAtMs === null ? merchant : `${merchant}  (revoked ${toDay(toIso(revokedAtMs))})`)
-    entries.set(head, entry)
+    const heading = `${channelText}  ${network}`
+    const entry = entries.get(heading) ?? [heading]
+    entry.push(revokedAtMs === null ? merchant : `${merchant}  (revoked ${formatDay(toIso(revokedAtMs))})`)
+    entries.set(heading, entry)
   }
   return [...entries.values()]
 }
@@ -95,8 +113,8 @@ export function addApproval(command: Command, run: Runner, isApproved: boolean):
     .hook('preAction', checkMerchant)
     .action(
       run(
-        change((transaction, merchant: string | undefined, options: ApprovalOptions) =>
-          approve(transaction, merchant, { ...options, isApproved }),
+        createChangeAction((transaction, merchant: string | undefined, options: ApprovalOptions) =>
+          setApproval(transaction, merchant, { ...options, isApproved }),
         ),
       ),
     )
@@ -109,29 +127,29 @@ function checkMerchant(command: Command): void {
 }
 
 /** @throws UsageError for something unknown, and a channel without the network */
-async function approve(
-  { database, nowMs }: Change,
+async function setApproval(
+  { database, nowMs }: ChangeTransaction,
   merchantName: string | undefined,
   { channel: channelId, network, isApproved }: ApprovalOptions & Readonly<{ isApproved: boolean }>,
-): Promise<Result> {
+): Promise<CommandResult> {
   const channel = await getChannel(database, channelId)
   const merchant = merchantName === undefined ? null : await getMerchant(database, merchantName)
-  const changed = []
-  for (const one of await getNetworkChannels(database, channel, network))
-    changed.push(await approveIn(database, one, merchant, isApproved ? null : nowMs))
-  const networks = changed.map(({ notes: _notes, ...rest }) => rest)
+  const results = []
+  for (const networkChannel of await getNetworkChannels(database, channel, network))
+    results.push(await setApprovalInNetwork(database, networkChannel, merchant, isApproved ? null : nowMs))
+  const networks = results.map(({ notes: _notes, ...rest }) => rest)
   const count = networks.reduce((sum, { changes }) => sum + changes, 0)
-  const whom = merchant === null ? pluralize(count, 'merchant') : quote(merchant.name)
-  const where = networks.map((one) => quote(one.network)).join(', ')
+  const merchantText = merchant === null ? pluralize(count, 'merchant') : quote(merchant.name)
+  const networkNames = networks.map((result) => quote(result.network)).join(', ')
   return {
     json: { channelId: channel.id, merchant: merchant?.name ?? null, approved: isApproved, networks },
-    line: `${isApproved ? 'approved' : 'revoked'} ${whom} for ${quote(channel.name)} in ${where}`,
-    notes: changed.flatMap(({ notes }) => notes),
+    line: `${isApproved ? 'approved' : 'revoked'} ${merchantText} for ${quote(channel.name)} in ${networkNames}`,
+    notes: results.flatMap(({ notes }) => notes),
   }
 }
 
 /** Approve or revoke in one network channel; `merchant`: `null` is all that have offers there. */
-async function approveIn(
+async function setApprovalInNetwork(
   database: Catalog,
   networkChannel: NetworkChannel,
   merchant: Merchant | null,
@@ -140,25 +158,25 @@ async function approveIn(
   const { id: networkChannelId, networkId, network } = networkChannel
   const key = { networkChannelId, networkId }
   const isApproved = revokedAtMs === null
-  const before = merchant && (await getApprovalState(database, { ...key, merchantId: merchant.id }))
+  const previousState = merchant && (await getApprovalState(database, { ...key, merchantId: merchant.id }))
   const changes = await setApprovals(database, { ...key, merchantId: merchant?.id ?? null, revokedAtMs })
-  const notes = explainChange(network, isApproved, changes, before)
+  const notes = listChangeNotes(network, isApproved, changes, previousState)
   if (isApproved && merchant !== null)
-    notes.push(...(await explainNotShown(database, networkChannel, merchant)))
+    notes.push(...(await listHiddenReasons(database, networkChannel, merchant)))
   return { network, networkChannelId, changes, notes }
 }
 
 /** Say where nothing changed, or something that was not there did: perhaps another one was meant. */
-function explainChange(
+function listChangeNotes(
   network: string,
   isApproved: boolean,
   changes: number,
-  before: ApprovalState | null,
+  previousState: ApprovalState | null,
 ): string[] {
-  if (changes === 0 && before === null)
+  if (changes === 0 && previousState === null)
     return [`${quote(network)}: nothing to change among the merchants that have offers there.`]
   if (changes === 0) return [`${quote(network)}: it was ${isApproved ? 'approved' : 'revoked'} before.`]
-  return !isApproved && before === 'unknown'
+  return !isApproved && previousState === 'unknown'
     ? [`${quote(network)}: it was never approved there; now no import will approve it.`]
     : []
 }
@@ -169,53 +187,56 @@ async function getNetworkChannels(
   networkName: string | undefined,
 ): Promise<readonly NetworkChannel[]> {
   const network = networkName === undefined ? undefined : await getNetwork(database, networkName)
-  const found = await fetchNetworkChannels(database, {
+  const networkChannels = await fetchNetworkChannels(database, {
     channelId: channel.id,
     ...(network !== undefined && { networkId: network.id }),
   })
-  if (found.length > 0) return found
-  const what = network === undefined ? 'no network' : `not the network ${quote(network.name)}`
+  if (networkChannels.length > 0) return networkChannels
+  const missing = network === undefined ? 'no network' : `not the network ${quote(network.name)}`
   throw new UsageError(
-    `the channel ${channel.id} has ${what}; "vitrine catalog networks assign NETWORK --channel ${channel.id}" gives it one`,
+    `the channel ${channel.id} has ${missing}; "vitrine catalog networks assign NETWORK --channel ${channel.id}" gives it one`,
   )
 }
 
 /** Say why a channel has no approvals: no network channel serves it (in this network). `undefined`: one does. */
-async function explainUnassigned(
+async function findUnassignedHint(
   database: Catalog,
   channel: OwnedChannel,
-  ofNetwork: Readonly<{ networkId?: number }>,
+  networkFilter: Readonly<{ networkId?: number }>,
 ): Promise<string | undefined> {
-  const own = await fetchNetworkChannels(database, { organizationId: channel.organizationId, ...ofNetwork })
-  if (own.some(({ channelId }) => channelId === channel.id)) return undefined
-  const approvals = await fetchApprovals(database, ofNetwork)
-  const approved = new Set(approvals.map(({ networkChannelId }) => networkChannelId))
-  const names = own
-    .filter(({ id, channelId }) => channelId === null && approved.has(id))
+  const ownNetworkChannels = await fetchNetworkChannels(database, {
+    organizationId: channel.organizationId,
+    ...networkFilter,
+  })
+  if (ownNetworkChannels.some(({ channelId }) => channelId === channel.id)) return undefined
+  const approvals = await fetchApprovals(database, networkFilter)
+  const approvedIds = new Set(approvals.map(({ networkChannelId }) => networkChannelId))
+  const names = ownNetworkChannels
+    .filter(({ id, channelId }) => channelId === null && approvedIds.has(id))
     .map(({ id, network }) => `network channel ${id} (${quote(network)})`)
-  const where = ofNetwork.networkId === undefined ? '' : ' there'
-  const kept = names.length === 0 ? '' : `; approvals of ${names.join(', ')} are kept, without effect`
-  return `The channel has no network channel${where} now${kept}: vitrine catalog networks assign NETWORK --channel ${channel.id}`
+  const scope = networkFilter.networkId === undefined ? '' : ' there'
+  const keptText = names.length === 0 ? '' : `; approvals of ${names.join(', ')} are kept, without effect`
+  return `The channel has no network channel${scope} now${keptText}: vitrine catalog networks assign NETWORK --channel ${channel.id}`
 }
 
 /** Say why an approval shows nothing yet; empty where it shows something. */
-async function explainNotShown(
+async function listHiddenReasons(
   database: Catalog,
   networkChannel: NetworkChannel,
   merchant: Merchant,
 ): Promise<readonly string[]> {
   const { id: networkChannelId, networkId } = networkChannel
-  const links = await findShopLinks(database, { networkChannelId, networkId, merchantId: merchant.id })
+  const links = await readMerchantLinks(database, { networkChannelId, networkId, merchantId: merchant.id })
   if (links.own) return []
-  const nothing = `${quote(networkChannel.network)}: nothing of ${quote(merchant.name)} is shown yet`
-  if (!links.any) return [`${nothing}: it has no offers there; an import brings them.`]
+  const hiddenText = `${quote(networkChannel.network)}: nothing of ${quote(merchant.name)} is shown yet`
+  if (!links.any) return [`${hiddenText}: it has no offers there; an import brings them.`]
   if (!links.pages)
     return [
-      `${nothing}: its offers there have links that a feed brought for other network channels; import its feed for this channel, or one with links to the shop's own pages.`,
+      `${hiddenText}: its offers there have links that a feed brought for other network channels; import its feed for this channel, or one with links to the shop's own pages.`,
     ]
   const network = await getNetwork(database, networkChannel.network)
-  if (network.linkTemplate !== null) return warnOfNameless(network, [networkChannel])
+  if (network.linkTemplate !== null) return listMissingReferenceWarnings(network, [networkChannel])
   return [
-    `${nothing}: its offers lead to its own pages, and the network has no link template: vitrine catalog networks set ${toShellWord(network.name)} --template TEMPLATE`,
+    `${hiddenText}: its offers lead to its own pages, and the network has no link template: vitrine catalog networks set ${toShellWord(network.name)} --template TEMPLATE`,
   ]
 }

@@ -1,7 +1,7 @@
 import { uuid } from 'zod'
 import { CHANNEL_KINDS, type ChannelKind, MAX_NAME_CHARACTERS } from '../../catalog/contract.ts'
-import { makeAffiliateLink } from '../../catalog-service/store/networks.ts'
-import { wholeNumber } from '../../config/readers.ts'
+import { createAffiliateLink } from '../../catalog-service/store/networks.ts'
+import { wholeNumber } from '../../config/parsers.ts'
 import { UsageError } from '../../errors.ts'
 import { MAX_LINK_CHARACTERS, isUsableLink } from '../../offers/links.ts'
 
@@ -22,32 +22,32 @@ const NONE = 'none'
 /** `--yes`: also what takes more with it. */
 export type Confirmation = Readonly<{ yes?: boolean }>
 
-export function orNull<Value>(value: Value | typeof NONE): Value | null {
+export function noneToNull<Value>(value: Value | typeof NONE): Value | null {
   return value === NONE ? null : value
 }
 
 /** Return a parser of names and references. `subject` begins its message: "a channel needs a name of". */
-export function lineOf(subject: string): (text: string) => string {
-  return (typed) => {
-    const text = typed.trim()
+export function createLineParser(subject: string): (text: string) => string {
+  return (argument) => {
+    const text = argument.trim()
     if (text !== '' && text.length <= MAX_NAME_CHARACTERS && !/\p{Cc}|[\u2028\u2029]/u.test(text)) return text
     throw new UsageError(`${subject} 1 to ${MAX_NAME_CHARACTERS} characters on one line`)
   }
 }
 
-export function parseKind(text: string): ChannelKind {
-  const kind = CHANNEL_KINDS.find((known) => known === text.toLowerCase())
+export function parseChannelKind(text: string): ChannelKind {
+  const kind = CHANNEL_KINDS.find((channelKind) => channelKind === text.toLowerCase())
   if (kind === undefined) throw new UsageError(`--kind accepts ${CHANNEL_KINDS.join(', ')}`)
   return kind
 }
 
-export function parseUrl(text: string): string {
+export function parseChannelUrl(text: string): string {
   if (text === NONE || isUsableLink(text)) return text
-  throw new UsageError(`--url accepts an address ${describeAddressFault(text)}, or none`)
+  throw new UsageError(`--url accepts an address ${describeAddressProblem(text)}, or none`)
 }
 
 /** What an address must be that this one is not. */
-function describeAddressFault(address: string): string {
+function describeAddressProblem(address: string): string {
   if (!/^https?:\/\//i.test(address)) return 'that begins with https:// or http://'
   if (/\s/.test(address)) return 'without blanks'
   if (/^https?:\/\/[^/?#]*@/i.test(address)) return 'without a user name or password'
@@ -58,29 +58,29 @@ function describeAddressFault(address: string): string {
   return 'with a host that there may be, after https:// or http://'
 }
 
-export function parseNewId(text: string): string {
+export function parseNewChannelId(text: string): string {
   const id = uuid().safeParse(text)
   if (!id.success) throw new UsageError('--id accepts a uuid')
   return id.data.toLowerCase()
 }
 
-const dailyLimit = wholeNumber(0, MAX_DAILY_LIMIT)
-const limit = wholeNumber(1, MAX_ROWS)
+const dailyLimitParser = wholeNumber(0, MAX_DAILY_LIMIT)
+const limitParser = wholeNumber(1, MAX_ROWS)
 
 export function parseDailyLimit(text: string): number | typeof NONE {
-  const value = text === NONE ? NONE : dailyLimit.read(text)
-  if (value === undefined) throw new UsageError(`--daily-limit accepts ${dailyLimit.expects}, or none`)
+  const value = text === NONE ? NONE : dailyLimitParser.parse(text)
+  if (value === undefined) throw new UsageError(`--daily-limit accepts ${dailyLimitParser.expects}, or none`)
   return value
 }
 
 export function parseLimit(text: string): number {
-  const value = limit.read(text)
-  if (value === undefined) throw new UsageError(`--limit accepts ${limit.expects}`)
+  const value = limitParser.parse(text)
+  if (value === undefined) throw new UsageError(`--limit accepts ${limitParser.expects}`)
   return value
 }
 
 /** What a template is filled with to see whether an address comes out. */
-const TRIAL = {
+const SAMPLE_LINK_PARTS = {
   merchantUrl: 'https://shop.example/p?a=1&b=2',
   merchant: '12345',
   publisher: '67890',
@@ -92,17 +92,19 @@ export function parseTemplate(text: string) {
   const template = text.trim()
   if (!template.includes('{url}'))
     throw new UsageError("--template needs {url} in it: that is where the merchant's page goes, encoded")
-  const link = makeAffiliateLink({ ...TRIAL, template })
+  const link = createAffiliateLink({ ...SAMPLE_LINK_PARTS, template })
   if (!isUsableLink(link))
     throw new UsageError(
-      `--template accepts an address ${describeAddressFault(link)}, with {url}, {merchant} and {publisher} in it`,
+      `--template accepts an address ${describeAddressProblem(link)}, with {url}, {merchant} and {publisher} in it`,
     )
-  const places = new Set(template.match(/\{[^{}]*\}/g))
-  for (const known of ['{url}', '{merchant}', '{publisher}']) places.delete(known)
-  if (places.size === 0) return { template, notes: [] }
-  const unknown = [...places].join(', ')
+  const placeholders = new Set(template.match(/\{[^{}]*\}/g))
+  for (const supported of ['{url}', '{merchant}', '{publisher}']) placeholders.delete(supported)
+  if (placeholders.size === 0) return { template, notes: [] }
+  const unknownPlaceholders = [...placeholders].join(', ')
   return {
     template,
-    notes: [`${unknown} stays in every link as it is: only {url}, {merchant} and {publisher} are filled in.`],
+    notes: [
+      `${unknownPlaceholders} stays in every link as it is: only {url}, {merchant} and {publisher} are filled in.`,
+    ],
   }
 }

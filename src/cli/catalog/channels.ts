@@ -13,17 +13,24 @@ import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { EXAMPLE_CHANNEL, lineOf, orNull, parseKind, parseNewId, parseUrl } from './arguments.ts'
-import { type Listing, type Result, quote } from './output.ts'
 import {
-  type Change,
-  change,
+  EXAMPLE_CHANNEL,
+  createLineParser,
+  noneToNull,
+  parseChannelKind,
+  parseNewChannelId,
+  parseChannelUrl,
+} from './arguments.ts'
+import { type Listing, type CommandResult, quote } from './output.ts'
+import {
+  type ChangeTransaction,
+  createChangeAction,
   getChannel,
   getOrganization,
   getOwnerId,
-  list,
-  needsOption,
-  removeSample,
+  createListAction,
+  requireOption,
+  removeSampleBeforeFirstAdd,
 } from './store.ts'
 
 /** Characters of the longest kind, "newsletter". */
@@ -37,28 +44,28 @@ export function addChannels(catalog: Command, run: Runner): void {
     .command('list')
     .description('lists the channels, with their networks')
     .option('--organization <org>', 'only those of this one: an id or a name')
-    .action(run(list('channels', listChannels)))
+    .action(run(createListAction('channels', listChannels)))
   group
     .command('add')
     .description('makes a channel and prints its id')
-    .argument('<name>', 'its name', lineOf('a channel needs a name of'))
-    .option('--kind <kind>', CHANNEL_KINDS.join(', '), parseKind)
-    .option('--url <url>', 'its address, or none', parseUrl)
+    .argument('<name>', 'its name', createLineParser('a channel needs a name of'))
+    .option('--kind <kind>', CHANNEL_KINDS.join(', '), parseChannelKind)
+    .option('--url <url>', 'its address, or none', parseChannelUrl)
     .option('--organization <org>', 'whose: an id or a name; needed when there are several')
-    .option('--id <uuid>', 'the id that it gets', parseNewId)
-    .action(run(change(add)))
+    .option('--id <uuid>', 'the id that it gets', parseNewChannelId)
+    .action(run(createChangeAction(add)))
   group
     .command('set <channel>')
     .description('changes a channel, by its id')
-    .option('--name <name>', 'its new name', lineOf('a channel needs a name of'))
-    .option('--kind <kind>', CHANNEL_KINDS.join(', '), parseKind)
-    .option('--url <url>', 'its address, or none', parseUrl)
-    .hook('preAction', needsOption('--name NAME, --kind KIND, --url URL, or several'))
-    .action(run(change(set)))
+    .option('--name <name>', 'its new name', createLineParser('a channel needs a name of'))
+    .option('--kind <kind>', CHANNEL_KINDS.join(', '), parseChannelKind)
+    .option('--url <url>', 'its address, or none', parseChannelUrl)
+    .hook('preAction', requireOption('--name NAME, --kind KIND, --url URL, or several'))
+    .action(run(createChangeAction(set)))
   group
     .command('remove <channel>')
     .description('removes a channel; its network channels keep their approvals and serve none')
-    .action(run(change(remove)))
+    .action(run(createChangeAction(remove)))
   addExamples(group, 'vitrine catalog channels', [
     'vitrine catalog channels list',
     'vitrine catalog channels add "Cameras weekly" --url https://cameras.example/',
@@ -68,19 +75,22 @@ export function addChannels(catalog: Command, run: Runner): void {
   ])
 }
 
-type Owner = Readonly<{ organization?: string }>
-type NewChannel = Owner & Readonly<{ kind?: ChannelKind; url?: string; id?: string }>
+type OrganizationOption = Readonly<{ organization?: string }>
+type NewChannel = OrganizationOption & Readonly<{ kind?: ChannelKind; url?: string; id?: string }>
 type ChannelChange = Readonly<{ name?: string; kind?: ChannelKind; url?: string }>
 
-async function listChannels({ reader }: CatalogStore, { organization: word }: Owner): Promise<Listing> {
-  const owner = word === undefined ? undefined : await getOrganization(reader, word)
+async function listChannels(
+  { reader }: CatalogStore,
+  { organization: organizationRef }: OrganizationOption,
+): Promise<Listing> {
+  const owner = organizationRef === undefined ? undefined : await getOrganization(reader, organizationRef)
   const all = await fetchOwnedChannels(reader)
   const networkChannels = await fetchNetworkChannels(reader)
   const rows = all
     .filter(({ organizationId }) => owner === undefined || organizationId === owner.id)
     .map((channel) => {
-      const own = networkChannels.filter(({ channelId }) => channelId === channel.id)
-      return { ...channel, networks: own.map(({ network }) => network) }
+      const ownNetworkChannels = networkChannels.filter(({ channelId }) => channelId === channel.id)
+      return { ...channel, networks: ownNetworkChannels.map(({ network }) => network) }
     })
   return {
     rows,
@@ -89,19 +99,23 @@ async function listChannels({ reader }: CatalogStore, { organization: word }: Ow
       url ?? '(no address)',
       `${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`,
     ]),
-    ifNone:
+    emptyMessage:
       'There is no channel yet: vitrine catalog channels add NAME makes one, and so does vitrine catalog import FILE.',
   }
 }
 
-async function add({ database, nowMs }: Change, name: string, options: NewChannel): Promise<Result> {
+async function add(
+  { database, nowMs }: ChangeTransaction,
+  name: string,
+  options: NewChannel,
+): Promise<CommandResult> {
   const { id = randomUUID(), kind = 'website', url = null } = options
-  const { removedSample, notes } = await removeSample(database)
+  const { removedSample, notes } = await removeSampleBeforeFirstAdd(database)
   const organizationId = await getOwnerId({ database, nowMs }, options.organization)
   const all = await fetchOwnedChannels(database)
-  if (all.some((known) => known.id === id)) throw new UsageError(`there is a channel of the id ${id} already`)
-  await refuseTaken(database, organizationId, name)
-  const channel = { id, name, kind, url: orNull(url) }
+  if (all.some((other) => other.id === id)) throw new UsageError(`there is a channel of the id ${id} already`)
+  await assertNameIsFree(database, organizationId, name)
+  const channel = { id, name, kind, url: noneToNull(url) }
   await insertChannel(database, { ...channel, organizationId, createdAtMs: nowMs })
   return {
     json: { ...channel, organizationId, removedSample },
@@ -110,20 +124,26 @@ async function add({ database, nowMs }: Change, name: string, options: NewChanne
   }
 }
 
-async function refuseTaken(database: Catalog, organizationId: string, name: string): Promise<void> {
+async function assertNameIsFree(database: Catalog, organizationId: string, name: string): Promise<void> {
   const channels = await fetchOwnedChannels(database)
-  const taken = channels.find((known) => known.organizationId === organizationId && known.name === name)
-  if (taken !== undefined)
-    throw new UsageError(`${quote(taken.organization)} has a channel ${quote(name)} already: ${taken.id}`)
+  const existing = channels.find((other) => other.organizationId === organizationId && other.name === name)
+  if (existing !== undefined)
+    throw new UsageError(
+      `${quote(existing.organization)} has a channel ${quote(name)} already: ${existing.id}`,
+    )
 }
 
-async function set({ database }: Change, word: string, options: ChannelChange): Promise<Result> {
-  const before = await getChannel(database, word)
+async function set(
+  { database }: ChangeTransaction,
+  idText: string,
+  options: ChannelChange,
+): Promise<CommandResult> {
+  const before = await getChannel(database, idText)
   const { id, organizationId } = before
   const name = options.name ?? before.name
   const kind = options.kind ?? before.kind
-  const url = orNull(options.url ?? before.url)
-  if (name !== before.name) await refuseTaken(database, organizationId, name)
+  const url = noneToNull(options.url ?? before.url)
+  if (name !== before.name) await assertNameIsFree(database, organizationId, name)
   await updateChannel(database, id, { name, kind, url })
   return {
     json: { ...before, name, kind, url },
@@ -131,17 +151,17 @@ async function set({ database }: Change, word: string, options: ChannelChange): 
   }
 }
 
-async function remove({ database }: Change, word: string): Promise<Result> {
-  const { id, name } = await getChannel(database, word)
-  const freed = (await fetchNetworkChannels(database, { channelId: id })).length
+async function remove({ database }: ChangeTransaction, idText: string): Promise<CommandResult> {
+  const { id, name } = await getChannel(database, idText)
+  const unassignedCount = (await fetchNetworkChannels(database, { channelId: id })).length
   await removeChannel(database, id)
   const notes = [
-    `${pluralize(freed, 'network channel')} of it kept, with approvals and with the offers that a feed brought links for.`,
+    `${pluralize(unassignedCount, 'network channel')} of it kept, with approvals and with the offers that a feed brought links for.`,
     'Nobody sees those until they are assigned to a channel again: vitrine catalog networks assign',
   ]
   return {
-    json: { id, name, removed: true, unassignedNetworkChannels: freed },
+    json: { id, name, removed: true, unassignedNetworkChannels: unassignedCount },
     line: `removed ${id}`,
-    notes: freed === 0 ? [] : notes,
+    notes: unassignedCount === 0 ? [] : notes,
   }
 }

@@ -7,26 +7,30 @@ import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import { describeStoreFailure } from '../../storage/unavailable.ts'
+import { describeStoreFailure } from '../../storage/store-failures.ts'
 import { formatCount } from '../../widgets/format.ts'
-import { findUnframedHint } from '../checks/findings.ts'
+import { findFrameOriginHint } from '../checks/report.ts'
 import { type CommandContext, type Runner, addExamples, print } from '../command.ts'
-import { lineOf } from './arguments.ts'
-import { warnOfNameless } from './networks.ts'
+import { createLineParser } from './arguments.ts'
+import { listMissingReferenceWarnings } from './networks.ts'
 import { quote, toShellWord } from './output.ts'
 import { toStoreError, withCatalog } from './store.ts'
 
 /** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
-const REDRAW_MS: number = SECOND_MS / 10
-const PLAIN_LINE_MS: number = 3 * SECOND_MS
+const PROGRESS_REDRAW_MS: number = SECOND_MS / 10
+const PROGRESS_LINE_MS: number = 3 * SECOND_MS
 
 export function addImport(catalog: Command, run: Runner): void {
   const command = catalog
     .command('import <file>')
     .description('imports a feed into the catalog')
     .option('--channel <id>', 'the channel that the feed is for')
-    .option('--network <name>', 'the network of every offer', lineOf('--network needs a name of'))
-    .option('--merchant <name>', 'the merchant of every offer', lineOf('--merchant needs a name of'))
+    .option('--network <name>', 'the network of every offer', createLineParser('--network needs a name of'))
+    .option(
+      '--merchant <name>',
+      'the merchant of every offer',
+      createLineParser('--merchant needs a name of'),
+    )
     .option(
       '--format <name>',
       'ndjson, google-xml, google-tsv, google-csv or awin-csv; default: as the file looks',
@@ -57,22 +61,24 @@ async function runCatalogImport(
   const { importFeed } = await import('../../catalog-service/import/import-feed.ts')
   await withCatalog(context, async (store) => {
     const onProgress = createProgressPrinter(context)
-    const order = { store, file, format, channelId, network, merchant, signal: io.signal, onProgress }
-    const summary = await importFeed(order)
-      .catch(explainFailure)
-      .finally(() => io.draw(''))
+    const options = { store, file, format, channelId, network, merchant, signal: io.signal, onProgress }
+    const summary = await importFeed(options)
+      .catch(rethrowImportFailure)
+      .finally(() => io.drawProgress(''))
     printSummary(context, summary)
     for (const hint of await findHints(context, store.reader, summary)) io.err(hint)
   })
 }
 
 /** An import wraps whatever failed: what the database, or a disk, said of it is the reason. */
-function explainFailure(error: unknown): never {
+function rethrowImportFailure(error: unknown): never {
   const isWrapped = error instanceof StoreError && error.cause !== undefined
   const reason = toStoreError(isWrapped ? error.cause : error)
   if (!isWrapped || reason instanceof StoreError) throw reason
-  const said = describeStoreFailure(error)
-  throw new StoreError(`the feed could not be imported: ${said}. Nothing was changed`, { cause: error })
+  const databaseMessage = describeStoreFailure(error)
+  throw new StoreError(`the feed could not be imported: ${databaseMessage}. Nothing was changed`, {
+    cause: error,
+  })
 }
 
 /** Links that name no publisher earn nothing, and a channel without an address cannot be framed. */
@@ -82,19 +88,19 @@ async function findHints(
   { channelId, pageNetworks }: ImportSummary,
 ): Promise<readonly string[]> {
   const channel = (await fetchOwnedChannels(reader)).find(({ id }) => id === channelId)
-  const own = await fetchNetworkChannels(reader, { channelId })
+  const networkChannels = await fetchNetworkChannels(reader, { channelId })
   const networks = (await fetchNetworks(reader)).filter(({ name }) => pageNetworks.byTemplate.includes(name))
-  const unframed = channel === undefined ? null : findUnframedHint(config, channel)
+  const frameOriginHint = channel === undefined ? null : findFrameOriginHint(config, channel)
   return [
-    ...networks.flatMap((network) => warnOfNameless(network, own)),
-    ...(unframed === null ? [] : [unframed]),
+    ...networks.flatMap((network) => listMissingReferenceWarnings(network, networkChannels)),
+    ...(frameOriginHint === null ? [] : [frameOriginHint]),
   ]
 }
 
 function printSummary(context: CommandContext, summary: ImportSummary): void {
   const { format, products, offers, removedOffers, rejected, rejectsPath: rejects } = summary
   const { channelId: channel, replacedSample, unassignedNetworks, pageNetworks } = summary
-  if (!context.json) for (const line of explain(summary)) context.io.err(line)
+  if (!context.isJson) for (const line of describeSummary(summary)) context.io.err(line)
   const counts = { format, products, offers, removedOffers, rejected, replacedSample, unassignedNetworks }
   const { untracked: untrackedNetworks } = pageNetworks
   print(context, { ...counts, channel, rejects, untrackedNetworks }, [
@@ -104,7 +110,7 @@ function printSummary(context: CommandContext, summary: ImportSummary): void {
 }
 
 /** What the owner may want to know, or to change. */
-function explain(summary: ImportSummary): readonly string[] {
+function describeSummary(summary: ImportSummary): readonly string[] {
   const { format, hasLinkMerchants, replacedSample, removedOffers, pageNetworks, channelId } = summary
   const lines = [`Read as ${format}.`]
   if (hasLinkMerchants)
@@ -130,27 +136,27 @@ function explain(summary: ImportSummary): readonly string[] {
 
 /** On a terminal one line drawn over itself; elsewhere a plain line now and then. */
 function createProgressPrinter({ clock, io }: CommandContext): (progress: ImportProgress) => void {
-  const everyMs = io.isTerminal ? REDRAW_MS : PLAIN_LINE_MS
+  const intervalMs = io.isTerminal ? PROGRESS_REDRAW_MS : PROGRESS_LINE_MS
   const startedAtMs = clock.nowMs()
   let shownAtMs = startedAtMs
   return (progress) => {
     const nowMs = clock.nowMs()
-    if (nowMs - shownAtMs < everyMs) return
+    if (nowMs - shownAtMs < intervalMs) return
     shownAtMs = nowMs
     const line = describeProgress(progress, nowMs - startedAtMs)
-    if (io.isTerminal) io.draw(line)
+    if (io.isTerminal) io.drawProgress(line)
     else io.err(line)
   }
 }
 
 /** The time left is that of the bytes left, at the speed so far: how many rows they hold is not known. */
-function describeProgress(progress: ImportProgress, tookMs: number): string {
+function describeProgress(progress: ImportProgress, elapsedMs: number): string {
   const { readBytes, totalBytes, rows, products, rejected } = progress
   const share = Math.min(1, readBytes / totalBytes)
   const counts = `${Math.floor(100 * share)} % read, ${pluralize(products, 'product')}, ${formatCount(rejected, 'en')} rejected`
-  const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, tookMs)), 'en')
-  const left = share > 0 ? `, ${formatDuration(tookMs * (1 / share - 1))} left` : ''
-  return `${counts}; ${speed} rows/s${left}`
+  const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, elapsedMs)), 'en')
+  const remaining = share > 0 ? `, ${formatDuration(elapsedMs * (1 / share - 1))} left` : ''
+  return `${counts}; ${speed} rows/s${remaining}`
 }
 
 function formatDuration(durationMs: number): string {

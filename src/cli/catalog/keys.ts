@@ -2,12 +2,27 @@ import type { Command } from 'commander'
 import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchApiKeys, insertApiKey, removeApiKey, revokeApiKey } from '../../catalog-service/store/keys.ts'
 import { fetchOrganizations } from '../../catalog-service/store/organizations.ts'
-import { fetchKeyUses, forgetKeys } from '../../catalog-service/store/usage.ts'
+import { fetchKeyUses, removeKeyUses } from '../../catalog-service/store/usage.ts'
 import { UsageError } from '../../errors.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { lineOf } from './arguments.ts'
-import { type Listing, type Result, quote, toDay, toIso, toIsoOrNull, toMinute } from './output.ts'
-import { type Change, act, change, getOrganization, getOwnerId, list } from './store.ts'
+import { createLineParser } from './arguments.ts'
+import {
+  type Listing,
+  type CommandResult,
+  quote,
+  formatDay,
+  toIso,
+  toIsoOrNull,
+  formatMinute,
+} from './output.ts'
+import {
+  type ChangeTransaction,
+  createAction,
+  createChangeAction,
+  getOrganization,
+  getOwnerId,
+  createListAction,
+} from './store.ts'
 
 export function addKeys(catalog: Command, run: Runner): void {
   const group = catalog.command('keys').description('API keys of the catalog service')
@@ -15,21 +30,21 @@ export function addKeys(catalog: Command, run: Runner): void {
     .command('list')
     .description('lists the keys, never the secret part')
     .option('--organization <org>', 'only those of this one: an id or a name')
-    .action(run(list('keys', listKeys)))
+    .action(run(createListAction('keys', listKeys)))
   group
     .command('add')
     .description('makes a key and prints it once')
-    .argument('<name>', 'who or what uses it', lineOf('a key needs a name of'))
+    .argument('<name>', 'who or what uses it', createLineParser('a key needs a name of'))
     .option('--organization <org>', 'whose: an id or a name; needed when there are several')
-    .action(run(change(add)))
+    .action(run(createChangeAction(add)))
   group
     .command('revoke <id>')
     .description('ends a key at once, for good')
-    .action(run(act(revoke)))
+    .action(run(createAction(revoke)))
   group
     .command('remove <id>')
     .description('takes a revoked key off the list')
-    .action(run(act(remove)))
+    .action(run(createAction(remove)))
   addExamples(group, 'vitrine catalog keys', [
     'vitrine catalog keys list',
     'vitrine catalog keys add "Web server"',
@@ -38,13 +53,17 @@ export function addKeys(catalog: Command, run: Runner): void {
   ])
 }
 
-type Owner = Readonly<{ organization?: string }>
+type OrganizationOption = Readonly<{ organization?: string }>
 
-async function listKeys(store: CatalogStore, { organization: word }: Owner): Promise<Listing> {
-  const owner = word === undefined ? undefined : await getOrganization(store.reader, word)
+async function listKeys(
+  store: CatalogStore,
+  { organization: organizationRef }: OrganizationOption,
+): Promise<Listing> {
+  const owner =
+    organizationRef === undefined ? undefined : await getOrganization(store.reader, organizationRef)
   const organizations = await fetchOrganizations(store.reader)
   const names = new Map(organizations.map(({ id, name }) => [id, name]))
-  const uses = await fetchKeyUses(store)
+  const lastUses = await fetchKeyUses(store)
   const rows = (await fetchApiKeys(store))
     .filter(({ organizationId }) => owner === undefined || organizationId === owner.id)
     .map(({ id, name, prefix, organizationId, createdAtMs, revokedAtMs }) => ({
@@ -54,51 +73,56 @@ async function listKeys(store: CatalogStore, { organization: word }: Owner): Pro
       organizationId,
       organization: names.get(organizationId) ?? null,
       createdAt: toIso(createdAtMs),
-      lastUsedAt: toIsoOrNull(uses.get(id) ?? null),
+      lastUsedAt: toIsoOrNull(lastUses.get(id) ?? null),
       revokedAt: toIsoOrNull(revokedAtMs),
     }))
   return {
     rows,
     entries: rows.map(({ id, name, prefix, organization, createdAt, lastUsedAt, revokedAt }) => {
-      const use = lastUsedAt === null ? 'never used' : `last used ${toMinute(lastUsedAt)}`
-      const state = revokedAt === null ? 'valid' : `revoked ${toDay(revokedAt)}`
+      const use = lastUsedAt === null ? 'never used' : `last used ${formatMinute(lastUsedAt)}`
+      const state = revokedAt === null ? 'valid' : `revoked ${formatDay(revokedAt)}`
       return [
         `${id}  ${name}`,
         `${prefix}…  ${organization ?? ''}`,
-        `made ${toDay(createdAt)}, ${use}, ${state}`,
+        `made ${formatDay(createdAt)}, ${use}, ${state}`,
       ]
     }),
-    ifNone: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
+    emptyMessage: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
   }
 }
 
-async function add({ database, nowMs }: Change, name: string, { organization }: Owner): Promise<Result> {
+async function add(
+  { database, nowMs }: ChangeTransaction,
+  name: string,
+  { organization }: OrganizationOption,
+): Promise<CommandResult> {
   const organizationId = await getOwnerId({ database, nowMs }, organization)
-  const taken = (await fetchApiKeys({ reader: database })).find(
-    (known) => known.organizationId === organizationId && known.revokedAtMs === null && known.name === name,
+  const existing = (await fetchApiKeys({ reader: database })).find(
+    (other) => other.organizationId === organizationId && other.revokedAtMs === null && other.name === name,
   )
-  if (taken !== undefined) throw new UsageError(`there is a valid key ${quote(name)} already: ${taken.id}`)
+  if (existing !== undefined)
+    throw new UsageError(`there is a valid key ${quote(name)} already: ${existing.id}`)
   const { id, key } = await insertApiKey(database, { organizationId, name, nowMs })
   const hint = `This key is shown once. Its id, to revoke it: ${id}`
   return { json: { id, name, organizationId, key }, line: key, hint }
 }
 
-async function revoke(store: CatalogStore, word: string): Promise<Result> {
-  const id = word.trim().toLowerCase()
+async function revoke(store: CatalogStore, idText: string): Promise<CommandResult> {
+  const id = idText.trim().toLowerCase()
   if (!(await revokeApiKey(store, id)))
     throw new UsageError('there is no valid key of this id; see: vitrine catalog keys list')
   return { json: { id, revoked: true }, line: `revoked ${id}` }
 }
 
-async function remove(store: CatalogStore, word: string): Promise<Result> {
-  const id = word.trim().toLowerCase()
+async function remove(store: CatalogStore, idText: string): Promise<CommandResult> {
+  const id = idText.trim().toLowerCase()
   await store.write(async (database) => {
-    const key = (await fetchApiKeys({ reader: database })).find((known) => known.id === id)
+    const key = (await fetchApiKeys({ reader: database })).find((other) => other.id === id)
     if (key === undefined) throw new UsageError('there is no key of this id; see: vitrine catalog keys list')
     if (key.revokedAtMs === null)
       throw new UsageError(`the key ${quote(key.name)} is valid: first vitrine catalog keys revoke ${id}`)
     await removeApiKey(database, id)
   })
-  await forgetKeys(store, [id])
+  await removeKeyUses(store, [id])
   return { json: { id, removed: true }, line: `removed ${id}` }
 }

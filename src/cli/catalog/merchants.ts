@@ -12,9 +12,16 @@ import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { addApproval } from './approvals.ts'
-import { type Confirmation, EXAMPLE_CHANNEL, lineOf, orNull, parseLimit } from './arguments.ts'
-import { type Listing, type Result, quote, toShellWord } from './output.ts'
-import { type Change, change, getMerchant, getNetwork, list, removeSample } from './store.ts'
+import { type Confirmation, EXAMPLE_CHANNEL, createLineParser, noneToNull, parseLimit } from './arguments.ts'
+import { type Listing, type CommandResult, quote, toShellWord } from './output.ts'
+import {
+  type ChangeTransaction,
+  createChangeAction,
+  getMerchant,
+  getNetwork,
+  createListAction,
+  removeSampleBeforeFirstAdd,
+} from './store.ts'
 
 export function addMerchants(catalog: Command, run: Runner): void {
   const group = catalog.command('merchants').description('shops, and what networks call them')
@@ -24,19 +31,19 @@ export function addMerchants(catalog: Command, run: Runner): void {
     .option('--network <name>', 'only those of this network')
     .option('--limit <n>', 'at most as many', parseLimit)
     .option('--counts', 'counts the offers, which takes a while in a large catalog')
-    .action(run(list('merchants', listMerchants)))
+    .action(run(createListAction('merchants', listMerchants)))
   group
     .command('add')
     .description('makes a merchant, before its first feed does')
-    .argument('<name>', 'its name', lineOf('a merchant needs a name of'))
+    .argument('<name>', 'its name', createLineParser('a merchant needs a name of'))
     .option('--network <name>', 'a network that calls it differently')
     .option(
       '--reference <reference>',
       'what that network calls it: {merchant} of the link template',
-      lineOf('--reference accepts'),
+      createLineParser('--reference accepts'),
     )
     .hook('preAction', checkReference)
-    .action(run(change(add)))
+    .action(run(createChangeAction(add)))
   group
     .command('set <merchant>')
     .description('says what a network calls a merchant')
@@ -44,14 +51,14 @@ export function addMerchants(catalog: Command, run: Runner): void {
     .requiredOption(
       '--reference <reference>',
       'what it calls it, or none: its name',
-      lineOf('--reference accepts'),
+      createLineParser('--reference accepts'),
     )
-    .action(run(change(set)))
+    .action(run(createChangeAction(set)))
   group
     .command('remove <merchant>')
     .description('removes a merchant, with its offers and approvals')
     .option('--yes', 'also when it has offers')
-    .action(run(change(remove)))
+    .action(run(createChangeAction(remove)))
   addApproval(group.command('approve <merchant>'), run, true).description(
     'the channel may show its offers; as "approvals add"',
   )
@@ -72,29 +79,29 @@ async function listMerchants(
   { reader }: CatalogStore,
   { network, limit, counts = false }: Readonly<{ network?: string; limit?: number; counts?: boolean }>,
 ): Promise<Listing> {
-  const found = await fetchMerchants(reader, {
+  const merchants = await fetchMerchants(reader, {
     networkId: network === undefined ? undefined : (await getNetwork(reader, network)).id,
     limit: limit === undefined ? undefined : limit + 1,
-    isCounted: counts,
+    hasOfferCounts: counts,
   })
-  const rows = found.slice(0, limit)
+  const rows = merchants.slice(0, limit)
   return {
     rows,
     entries: rows.map(({ name, networks }) => [
       name,
       ...(networks.length === 0 ? ['in no network'] : networks.map(describeNetwork)),
     ]),
-    ifNone:
+    emptyMessage:
       network === undefined
         ? 'There is no merchant yet: vitrine catalog merchants add NAME makes one, and so does an import.'
         : 'No merchant has offers or a reference in this network.',
-    more: rows.length < found.length ? `There are more than ${limit}.` : undefined,
+    truncationNote: rows.length < merchants.length ? `There are more than ${limit}.` : undefined,
   }
 }
 
 function describeNetwork({ name, reference, offers }: MerchantNetwork): string {
-  const called = reference === null ? [] : [`called ${reference} there`]
-  return [name, ...called, ...(offers === null ? [] : [pluralize(offers, 'offer')])].join(', ')
+  const referenceText = reference === null ? [] : [`called ${reference} there`]
+  return [name, ...referenceText, ...(offers === null ? [] : [pluralize(offers, 'offer')])].join(', ')
 }
 
 type Reference = Readonly<{ network?: string; reference?: string }>
@@ -105,8 +112,12 @@ function checkReference(command: Command): void {
     throw new UsageError('--network and --reference go together: what that network calls the merchant')
 }
 
-async function add({ database }: Change, name: string, { network, reference }: Reference): Promise<Result> {
-  const { removedSample, notes } = await removeSample(database)
+async function add(
+  { database }: ChangeTransaction,
+  name: string,
+  { network, reference }: Reference,
+): Promise<CommandResult> {
+  const { removedSample, notes } = await removeSampleBeforeFirstAdd(database)
   const networkId = network === undefined ? undefined : (await getNetwork(database, network)).id
   if ((await findMerchant(database, name)) !== undefined)
     throw new UsageError(`there is a merchant ${quote(name)} already`)
@@ -121,10 +132,14 @@ async function add({ database }: Change, name: string, { network, reference }: R
   }
 }
 
-async function set({ database }: Change, word: string, options: Required<Reference>): Promise<Result> {
-  const { id: merchantId, name } = await getMerchant(database, word)
+async function set(
+  { database }: ChangeTransaction,
+  merchantName: string,
+  options: Required<Reference>,
+): Promise<CommandResult> {
+  const { id: merchantId, name } = await getMerchant(database, merchantName)
   const { id: networkId, name: network } = await getNetwork(database, options.network)
-  const reference = orNull(options.reference)
+  const reference = noneToNull(options.reference)
   await setMerchantReference(database, { networkId, merchantId }, reference)
   return {
     json: { name, network, reference },
@@ -132,8 +147,12 @@ async function set({ database }: Change, word: string, options: Required<Referen
   }
 }
 
-async function remove({ database }: Change, word: string, { yes = false }: Confirmation): Promise<Result> {
-  const { id, name } = await getMerchant(database, word)
+async function remove(
+  { database }: ChangeTransaction,
+  merchantName: string,
+  { yes = false }: Confirmation,
+): Promise<CommandResult> {
+  const { id, name } = await getMerchant(database, merchantName)
   if (!yes && (await hasMerchantOffers(database, id)))
     throw new UsageError(
       `${quote(name)} has offers; they would go with it, and so would its approvals: add --yes`,

@@ -1,11 +1,11 @@
 import { type CommandContext, print } from '../command.ts'
 
 /** What a command did: `json` for scripts, `line` and `hint` for people; `hint` and `notes` go to standard error. */
-export type Result = Readonly<{ json: object; line: string; hint?: string; notes?: readonly string[] }>
+export type CommandResult = Readonly<{ json: object; line: string; hint?: string; notes?: readonly string[] }>
 
-export function printResult(context: CommandContext, { json, line, hint, notes = [] }: Result): void {
+export function printResult(context: CommandContext, { json, line, hint, notes = [] }: CommandResult): void {
   print(context, json, [line])
-  if (hint !== undefined && !context.json) context.io.err(hint)
+  if (hint !== undefined && !context.isJson) context.io.err(hint)
   for (const note of notes) context.io.err(note)
 }
 
@@ -13,20 +13,23 @@ export function printResult(context: CommandContext, { json, line, hint, notes =
 export type Listing = Readonly<{
   rows: readonly unknown[]
   entries: readonly (readonly string[])[]
-  ifNone: string
+  emptyMessage: string
   /** What is not listed. */
-  more?: string | undefined
+  truncationNote?: string | undefined
 }>
 
-export function printList(context: CommandContext, { rows, entries, ifNone, more }: Listing): void {
-  const { io, json } = context
+export function printList(
+  context: CommandContext,
+  { rows, entries, emptyMessage, truncationNote }: Listing,
+): void {
+  const { io, isJson } = context
   print(
     context,
     rows,
-    entries.flatMap(([head = '', ...details]) => [head, ...details.map((detail) => `    ${detail}`)]),
+    entries.flatMap(([heading = '', ...details]) => [heading, ...details.map((detail) => `    ${detail}`)]),
   )
-  if (rows.length === 0 && !json) io.err(ifNone)
-  if (more !== undefined) io.err(more)
+  if (rows.length === 0 && !isJson) io.err(emptyMessage)
+  if (truncationNote !== undefined) io.err(truncationNote)
 }
 
 export function quote(text: string): string {
@@ -53,11 +56,11 @@ export function toIsoOrNull(timeMs: number | null): string | null {
 }
 
 /** The UTC day of an ISO time, for people. */
-export function toDay(iso: string): string {
+export function formatDay(iso: string): string {
   return iso.slice(0, DAY_CHARACTERS)
 }
 
 /** An ISO time to the minute, for people. */
-export function toMinute(iso: string): string {
+export function formatMinute(iso: string): string {
   return `${iso.slice(0, MINUTE_CHARACTERS).replace('T', ' ')} UTC`
 }

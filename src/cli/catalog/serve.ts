@@ -27,11 +27,11 @@ async function runCatalogServe(context: CommandContext): Promise<void> {
   const { clock, config, io, logger } = context
   const { adminPassword } = context.secrets
   const { createCatalogService } = await import('../../catalog-service/service.ts')
-  const store = await openCatalogStore({ database: config.catalogDatabase, clock, role: 'alone' })
+  const store = await openCatalogStore({ database: config.catalogDatabase, clock, role: 'standalone' })
   try {
-    const alone = { adminPassword, isLocal: isLoopback(config.host), logger }
-    const service = createCatalogService({ store, logger, alone })
-    const hint = await findHint(store, config.catalogDatabase)
+    const standalone = { adminPassword, isLocal: isLoopback(config.host), logger }
+    const service = createCatalogService({ store, logger, standalone })
+    const hint = await findStartHint(store, config.catalogDatabase)
     const { url } = await service.listen(config.host, config.port)
     print(context, { url }, [`catalog service: ${url}`])
     if (hint !== undefined) io.err(hint)
@@ -43,8 +43,8 @@ async function runCatalogServe(context: CommandContext): Promise<void> {
 }
 
 /** What its owner may want to do first. A server that is away is no reason to stop: the service answers when it is back. */
-async function findHint(store: CatalogStore, { kind }: DatabaseAddress): Promise<string | undefined> {
-  if (store.failure !== undefined) return toHint(store.failure)
+async function findStartHint(store: CatalogStore, { kind }: DatabaseAddress): Promise<string | undefined> {
+  if (store.openError !== undefined) return describeUnavailable(store.openError)
   try {
     const keys = await fetchApiKeys(store)
     if (keys.some((key) => key.revokedAtMs === null)) return undefined
@@ -52,10 +52,10 @@ async function findHint(store: CatalogStore, { kind }: DatabaseAddress): Promise
   } catch (error) {
     const failure = toStoreError(error)
     if (kind === 'sqlite' || !(failure instanceof StoreError)) throw error
-    return toHint(failure)
+    return describeUnavailable(failure)
   }
 }
 
-function toHint({ message }: Error): string {
+function describeUnavailable({ message }: Error): string {
   return `Until this is mended, every request is answered with 503: ${message}`
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { type CatalogStore, CATALOG_HELD } from '../../catalog-service/store/catalog-store.ts'
+import { type CatalogStore, CATALOG_LOCKED } from '../../catalog-service/store/catalog-store.ts'
 import { type OwnedChannel, fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { type Merchant, findMerchant, findSimilarMerchant } from '../../catalog-service/store/merchants.ts'
 import { type Network, fetchNetworks } from '../../catalog-service/store/networks.ts'
@@ -8,16 +8,16 @@ import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
 import {
   type NamedOrganization,
   fetchOrganizations,
-  getOrMakeOrganizationId,
+  getOrCreateOrganizationId,
 } from '../../catalog-service/store/organizations.ts'
 import { isSampleOnly, removeSampleData } from '../../catalog-service/store/meta.ts'
 import type { Catalog } from '../../catalog-service/store/schema.ts'
-import { findErrorCode } from '../../database/open-failure.ts'
+import { findErrorCode } from '../../database/open-error.ts'
 import { findPostgresFailure } from '../../database/postgres-failure.ts'
 import { StoreError, UsageError, VitrineError } from '../../errors.ts'
-import { describeStoreFailure } from '../../storage/unavailable.ts'
+import { describeStoreFailure } from '../../storage/store-failures.ts'
 import type { CommandContext } from '../command.ts'
-import { type Listing, type Result, printList, printResult, quote } from './output.ts'
+import { type Listing, type CommandResult, printList, printResult, quote } from './output.ts'
 
 /**
  * Open the catalog for one command, and close it whatever happens.
@@ -39,37 +39,37 @@ export async function withCatalog<T>(
   }
 }
 
-type Action<Given extends unknown[]> = (context: CommandContext, ...given: Given) => Promise<void>
+type Action<Given extends unknown[]> = (context: CommandContext, ...args: Given) => Promise<void>
 
 /** Make a command of `work`: open the catalog for it, and print what it did. */
-export function act<Given extends unknown[]>(
-  work: (store: CatalogStore, ...given: Given) => Promise<Result>,
+export function createAction<Given extends unknown[]>(
+  work: (store: CatalogStore, ...args: Given) => Promise<CommandResult>,
 ): Action<Given> {
-  return async (context, ...given) =>
-    printResult(context, await withCatalog(context, (store) => work(store, ...given)))
+  return async (context, ...args) =>
+    printResult(context, await withCatalog(context, (store) => work(store, ...args)))
 }
 
 /** What a change works with: a transaction, and its time in Unix milliseconds. */
-export type Change = Readonly<{ database: Catalog; nowMs: number }>
+export type ChangeTransaction = Readonly<{ database: Catalog; nowMs: number }>
 
 /** Make a command of `work`, which runs in one transaction. */
-export function change<Given extends unknown[]>(
-  work: (change: Change, ...given: Given) => Promise<Result>,
+export function createChangeAction<Given extends unknown[]>(
+  work: (transaction: ChangeTransaction, ...args: Given) => Promise<CommandResult>,
 ): Action<Given> {
-  return act((store, ...given: Given) =>
-    store.write((database) => work({ database, nowMs: store.clock.nowMs() }, ...given)),
+  return createAction((store, ...args: Given) =>
+    store.write((database) => work({ database, nowMs: store.clock.nowMs() }, ...args)),
   )
 }
 
 /** Return a hook of commander that refuses a `set` without an option before the catalog is opened. */
-export function needsOption(expected: string): (command: Command) => void {
+export function requireOption(expected: string): (command: Command) => void {
   return (command) => {
     if (Object.keys(command.opts()).length === 0) throw new UsageError(`nothing to set: name ${expected}`)
   }
 }
 
 /** Make a command that lists. It creates no catalog: where the path is mistyped, an empty one would hide that. */
-export function list<Options extends object>(
+export function createListAction<Options extends object>(
   group: string,
   read: (store: CatalogStore, options: Options) => Promise<Listing>,
 ): Action<[Options]> {
@@ -77,16 +77,17 @@ export function list<Options extends object>(
     const { catalogDatabase: database } = context.config
     if (database.kind === 'postgres' || existsSync(database.path))
       return printList(context, await withCatalog(context, (store) => read(store, options)))
-    const added = group === 'approvals' ? 'channels' : group
-    const ifNone = `there is no catalog at ${database.path} yet; "vitrine catalog ${added} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
+    const addCommandGroup = group === 'approvals' ? 'channels' : group
+    const missingMessage = `there is no catalog at ${database.path} yet; "vitrine catalog ${addCommandGroup} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
     // An option that is a text names something of the catalog.
-    if (Object.values(options).some((value) => typeof value === 'string')) throw new UsageError(ifNone)
-    printList(context, { rows: [], entries: [], ifNone })
+    if (Object.values(options).some((value) => typeof value === 'string'))
+      throw new UsageError(missingMessage)
+    printList(context, { rows: [], entries: [], emptyMessage: missingMessage })
   }
 }
 
 /** Remove sample data before the first thing of the owner's own, as an import does. Tells whether there were any. */
-export async function removeSample(database: Catalog) {
+export async function removeSampleBeforeFirstAdd(database: Catalog) {
   if (!(await isSampleOnly(database))) return { removedSample: false, notes: [] }
   await removeSampleData(database)
   return { removedSample: true, notes: ['The sample data was removed.'] }
@@ -96,55 +97,65 @@ export async function removeSample(database: Catalog) {
 export function toStoreError(error: unknown): unknown {
   const code = findErrorCode(error)
   // SQLITE_BUSY and SQLITE_LOCKED.
-  if (code === 5 || code === 6) return new StoreError(CATALOG_HELD, { cause: error })
+  if (code === 5 || code === 6) return new StoreError(CATALOG_LOCKED, { cause: error })
   if (error instanceof VitrineError) return error
   if (typeof code === 'number')
-    return new StoreError(`${UNUSABLE}: ${describeStoreFailure(error)}`, { cause: error })
+    return new StoreError(`${UNUSABLE_MESSAGE}: ${describeStoreFailure(error)}`, { cause: error })
   // The cause of a server's failure may hold its address.
   const failure = findPostgresFailure(error)
-  return failure === undefined ? error : new StoreError(`${UNUSABLE}: ${failure.message}`)
+  return failure === undefined ? error : new StoreError(`${UNUSABLE_MESSAGE}: ${failure.message}`)
 }
 
-const UNUSABLE = 'the catalog cannot be read or written'
+const UNUSABLE_MESSAGE = 'the catalog cannot be read or written'
 
 /** By id or exact name. @throws UsageError when there is none, or several have the name. */
-export async function getOrganization(database: Catalog, word: string): Promise<NamedOrganization> {
+export async function getOrganization(
+  database: Catalog,
+  organizationRef: string,
+): Promise<NamedOrganization> {
   const all = await fetchOrganizations(database)
-  const byId = all.find(({ id }) => id === word.trim().toLowerCase())
+  const byId = all.find(({ id }) => id === organizationRef.trim().toLowerCase())
   if (byId !== undefined) return byId
-  const [only, ...others] = all.filter(({ name }) => name === word || name === word.trim())
+  const [only, ...others] = all.filter(
+    ({ name }) => name === organizationRef || name === organizationRef.trim(),
+  )
   if (only === undefined) {
-    const known = all.length === 0 ? 'there is none yet' : `there are ${describeAll(all)}`
-    throw new UsageError(`there is no organization ${quote(word)}; ${known}`)
+    const existingText = all.length === 0 ? 'there is none yet' : `there are ${describeOrganizations(all)}`
+    throw new UsageError(`there is no organization ${quote(organizationRef)}; ${existingText}`)
   }
   if (others.length === 0) return only
   const ids = [only, ...others].map(({ id }) => id).join(', ')
-  throw new UsageError(`several organizations have the name ${quote(word)}; say which by its id: ${ids}`)
+  throw new UsageError(
+    `several organizations have the name ${quote(organizationRef)}; say which by its id: ${ids}`,
+  )
 }
 
 /**
  * The owner of something new: that of `--organization`, else the only one, which is made in a catalog without any.
  * @throws UsageError when there are several and none is named.
  */
-export async function getOwnerId({ database, nowMs }: Change, word?: string): Promise<string> {
-  if (word !== undefined) return (await getOrganization(database, word)).id
+export async function getOwnerId(
+  { database, nowMs }: ChangeTransaction,
+  organizationRef?: string,
+): Promise<string> {
+  if (organizationRef !== undefined) return (await getOrganization(database, organizationRef)).id
   const all = await fetchOrganizations(database)
   if (all.length > 1)
-    throw new UsageError(`say whose it is with --organization; there are ${describeAll(all)}`)
-  return getOrMakeOrganizationId(database, nowMs)
+    throw new UsageError(`say whose it is with --organization; there are ${describeOrganizations(all)}`)
+  return getOrCreateOrganizationId(database, nowMs)
 }
 
-function describeAll(organizations: readonly NamedOrganization[]): string {
+function describeOrganizations(organizations: readonly NamedOrganization[]): string {
   return organizations.map(({ id, name }) => `${quote(name)} (${id})`).join(', ')
 }
 
 /** By id, in any case of its letters. @throws UsageError when there is none. */
-export async function getChannel(database: Catalog, word: string): Promise<OwnedChannel> {
-  const id = word.trim().toLowerCase()
+export async function getChannel(database: Catalog, idText: string): Promise<OwnedChannel> {
+  const id = idText.trim().toLowerCase()
   const found = (await fetchOwnedChannels(database)).find((channel) => channel.id === id)
   if (found !== undefined) return found
   throw new UsageError(
-    `there is no channel of the id ${quote(word)}; "vitrine catalog channels" lists the channels`,
+    `there is no channel of the id ${quote(idText)}; "vitrine catalog channels" lists the channels`,
   )
 }
 
@@ -153,11 +164,11 @@ export async function getNetwork(database: Catalog, name: string): Promise<Netwo
   const all = await fetchNetworks(database)
   const found = all.find((network) => network.name === name) ?? all.find((one) => one.name === name.trim())
   if (found !== undefined) return found
-  const known =
+  const existingText =
     all.length === 0
       ? 'there is none yet: "vitrine catalog networks add NAME" makes one'
       : `there are ${all.map((network) => quote(network.name)).join(', ')}`
-  throw new UsageError(`there is no network ${quote(name)}; ${known}`)
+  throw new UsageError(`there is no network ${quote(name)}; ${existingText}`)
 }
 
 /** By exact name. @throws UsageError that names one whose letters differ in case, if there is. */

@@ -2,18 +2,18 @@ import type { Channel } from '../../catalog/contract.ts'
 import { countMalformedOffers } from '../../catalog/parse.ts'
 import { isFuture } from '../../clock.ts'
 import { type Config, isServed } from '../../config/config.ts'
-import { labelDatabase } from '../../config/database-address.ts'
+import { describeDatabase } from '../../config/database-address.ts'
 import { StoreError } from '../../errors.ts'
-import { listShown } from '../../freshness/age.ts'
+import { listVisibleChannels } from '../../freshness/age.ts'
 import { pluralize } from '../../lib/plural.ts'
 import type { SqlStore } from '../../storage/sql-store.ts'
 import type { ChannelList, CopyState } from '../../storage/store.ts'
-import { isReadOnly } from '../../storage/unavailable.ts'
-import { adviseNoChannels } from '../../studio/explain.ts'
+import { isReadOnly } from '../../storage/store-failures.ts'
+import { getNoChannelsRemedy } from '../../studio/explain.ts'
 import { HOLD_REMEDY, describeHold } from '../../sync/held-walk.ts'
 import { describeDrops } from '../../widgets/hidden-reasons.ts'
-import { formatSince, formatWalked } from '../../widgets/format.ts'
-import { type Report, findRemedyByCode, findUnframedHint } from './findings.ts'
+import { formatSince, formatWalkTime } from '../../widgets/format.ts'
+import { type CheckReport, findCodeRemedy, findFrameOriginHint } from './report.ts'
 
 /** A larger share of malformed products or offers is a broken feed, and not a few bad rows. */
 const MAX_MALFORMED_SHARE = 0.2
@@ -24,69 +24,77 @@ const MALFORMED_REMEDY =
 const UNLISTED_REMEDY = 'Take it out of VITRINE_CHANNELS, or correct the id.'
 
 /** What the catalog lists now, `undefined` when it did not answer, and what the copy knows. */
-type KnownChannels = Readonly<{
-  listed: readonly Channel[] | undefined
-  stored: ChannelList | undefined
+type ChannelLists = Readonly<{
+  catalogChannels: readonly Channel[] | undefined
+  storedList: ChannelList | undefined
   store: Pick<SqlStore, 'getCopyState' | 'countOffers'> | undefined
   nowMs: number
 }>
 
 /** Check the served channels and their copies. Without a list of the catalog, those of the copy. */
-export async function checkChannels(report: Report, known: KnownChannels): Promise<void> {
+export async function checkChannels(report: CheckReport, lists: ChannelLists): Promise<void> {
   const { config } = report
-  const channels = selectKnown(report, known)
+  const channels = selectChannels(report, lists)
   if (channels === undefined) return
   const ids = new Set(channels.map(({ id }) => id))
-  const served = config.channels ?? [...ids]
-  if (served.length === 0) reportNone(report, known)
-  for (const id of served)
-    if (!ids.has(id)) report.bad(`channel ${id}`, 'the catalog does not list it', UNLISTED_REMEDY)
-  for (const channel of channels) if (isServed(config, channel.id)) await checkChannel(report, known, channel)
+  const servedIds = config.channels ?? [...ids]
+  if (servedIds.length === 0) reportNoChannels(report, lists)
+  for (const id of servedIds)
+    if (!ids.has(id)) report.addProblem(`channel ${id}`, 'the catalog does not list it', UNLISTED_REMEDY)
+  for (const channel of channels) if (isServed(config, channel.id)) await checkChannel(report, lists, channel)
 }
 
 /** The channels of the catalog, else those of the copy, also where the catalog lists none any more. */
-function selectKnown(report: Report, { listed, stored }: KnownChannels): readonly Channel[] | undefined {
-  const keptCount = stored?.channels.length ?? 0
-  if (listed?.length !== 0 || keptCount === 0) return listed ?? stored?.channels
-  const kept =
-    keptCount === 1
+function selectChannels(
+  report: CheckReport,
+  { catalogChannels, storedList }: ChannelLists,
+): readonly Channel[] | undefined {
+  const storedCount = storedList?.channels.length ?? 0
+  if (catalogChannels?.length !== 0 || storedCount === 0) return catalogChannels ?? storedList?.channels
+  const storedText =
+    storedCount === 1
       ? 'the channel that it listed before is'
-      : `the ${keptCount} channels that it listed before are`
-  report.bad('channels', `the catalog lists none for this key; ${kept} still shown`, HOLD_REMEDY)
-  return stored?.channels
+      : `the ${storedCount} channels that it listed before are`
+  report.addProblem('channels', `the catalog lists none for this key; ${storedText} still shown`, HOLD_REMEDY)
+  return storedList?.channels
 }
 
-function reportNone(report: Report, { stored, nowMs }: KnownChannels): void {
+function reportNoChannels(report: CheckReport, { storedList, nowMs }: ChannelLists): void {
   const { config } = report
-  const isAnyGone = stored !== undefined && listShown(stored, nowMs, config.freshness).length > 0
-  const shown = isAnyGone
+  const areAnyShown =
+    storedList !== undefined && listVisibleChannels(storedList, nowMs, config.freshness).length > 0
+  const consequence = areAnyShown
     ? '; boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed'
     : ', so nothing is shown'
-  report.bad('channels', `the catalog lists none for this key${shown}`, adviseNoChannels(config))
+  report.addProblem(
+    'channels',
+    `the catalog lists none for this key${consequence}`,
+    getNoChannelsRemedy(config),
+  )
 }
 
 /** No finding where nothing is worth a line. */
 async function checkChannel(
-  report: Report,
-  { listed, store, nowMs }: KnownChannels,
+  report: CheckReport,
+  { catalogChannels, store, nowMs }: ChannelLists,
   channel: Channel,
 ): Promise<void> {
   const { config } = report
   const subject = `channel ${channel.name} (${channel.id})`
-  const hint = findUnframedHint(config, channel)
+  const hint = findFrameOriginHint(config, channel)
   if (store === undefined) {
-    if (listed !== undefined) report.good(subject, 'listed', hint)
+    if (catalogChannels !== undefined) report.addOk(subject, 'listed', hint)
     return
   }
   await report.attempt(subject, async () => {
     const copy = await store.getCopyState(channel.id)
     // Where the catalog did not answer, only a channel that was walked is worth a line.
-    if (listed === undefined && copy.completedAtMs === null && copy.failure === null) return
+    if (catalogChannels === undefined && copy.completedAtMs === null && copy.failure === null) return
     const offerCount = countMalformedOffers(copy.drops) > 0 ? await store.countOffers(channel.id) : 0
-    const fault = findFault(config, copy, offerCount, nowMs)
-    const walked = describeCopy(copy, nowMs)
-    if (fault === null) report.good(subject, walked, hint)
-    else report.bad(subject, `${walked}${fault.found}`, fault.cure)
+    const problem = findCopyProblem(config, copy, offerCount, nowMs)
+    const description = describeCopy(copy, nowMs)
+    if (problem === null) report.addOk(subject, description, hint)
+    else report.addProblem(subject, `${description}${problem.message}`, problem.remedy)
   })
 }
 
@@ -94,66 +102,78 @@ function describeCopy({ completedAtMs, productCount, dealCount }: CopyState, now
   if (completedAtMs === null) return 'not walked yet'
   const deals = `${dealCount.toLocaleString('en')} with a deal`
   const content = productCount === 0 ? 'no products' : `${pluralize(productCount, 'product')}, ${deals}`
-  return `${content}, ${formatWalked(completedAtMs, nowMs)}`
+  return `${content}, ${formatWalkTime(completedAtMs, nowMs)}`
 }
 
 /** What is wrong with a copy, and what to do about it. */
-type Fault = Readonly<{ found: string; cure: string }>
+type CopyProblem = Readonly<{ message: string; remedy: string }>
 
-function findFault(config: Config, copy: CopyState, offerCount: number, nowMs: number): Fault | null {
+function findCopyProblem(
+  config: Config,
+  copy: CopyState,
+  offerCount: number,
+  nowMs: number,
+): CopyProblem | null {
   const { held, failure } = copy
   if (held !== null) {
-    const since = formatSince(held.sinceMs, nowMs)
-    const why = describeHold(held, copy.productCount)
-    return { found: `; a walk is held ${since}, because ${why}`, cure: HOLD_REMEDY }
+    const sinceText = formatSince(held.sinceMs, nowMs)
+    const reason = describeHold(held, copy.productCount)
+    return { message: `; a walk is held ${sinceText}, because ${reason}`, remedy: HOLD_REMEDY }
   }
   const malformed = describeMalformed(copy, offerCount)
-  if (malformed !== null) return { found: `; ${malformed}`, cure: MALFORMED_REMEDY }
+  if (malformed !== null) return { message: `; ${malformed}`, remedy: MALFORMED_REMEDY }
   if (failure !== null)
     return {
-      found: `; the last walk failed with ${failure}`,
-      cure: findRemedyByCode(failure, config) ?? 'See docs/operate/errors.md.',
+      message: `; the last walk failed with ${failure}`,
+      remedy: findCodeRemedy(failure, config) ?? 'See docs/operate/errors.md.',
     }
   if (!isFuture(copy.completedAtMs ?? 0, nowMs)) return null
-  return { found: '', cure: 'A running server walks it again by itself; else run "vitrine sync".' }
+  return { message: '', remedy: 'A running server walks it again by itself; else run "vitrine sync".' }
 }
 
 /** What is wrong when too much of a channel was malformed at the last walk; `null`: nothing. */
 function describeMalformed({ productCount, drops }: CopyState, offerCount: number): string | null {
-  const products = toShare(drops.product ?? 0, productCount)
-  const share = Math.max(products, toShare(countMalformedOffers(drops), offerCount))
+  const products = computeShare(drops.product ?? 0, productCount)
+  const share = Math.max(products, computeShare(countMalformedOffers(drops), offerCount))
   if (share <= MAX_MALFORMED_SHARE) return null
   return `${Math.round(share * 100)} % of what the last walk found was malformed: ${describeDrops(drops).join(', ')}`
 }
 
-function toShare(malformed: number, usable: number): number {
+function computeShare(malformed: number, usable: number): number {
   return malformed === 0 ? 0 : malformed / (malformed + usable)
 }
 
-const SUBJECT = 'stored copy'
+const STORED_COPY_SUBJECT = 'stored copy'
 
 const READ_ONLY_REMEDY =
   'Fail over, or point VITRINE_DATABASE_URL to the primary. What is stored is shown meanwhile; nothing is refreshed or walked.'
 
 /** Look for damage, and whether the database takes writes. @throws StoreError when it cannot be read. */
-export async function checkStoredCopy(report: Report, store: SqlStore): Promise<void> {
+export async function checkStoredCopy(report: CheckReport, store: SqlStore): Promise<void> {
   const { database } = report.config
-  const label = labelDatabase(database)
+  const label = describeDatabase(database)
   const damage = await store.findDamage()
-  const remedy = findRemedyByCode(StoreError.code, report.config) ?? ''
-  if (damage !== null) return report.bad(SUBJECT, `${label} is damaged: ${damage}`, remedy)
-  if (await isOnlyRead(store))
-    return report.bad(SUBJECT, `${label} opens, but it only reads, as a standby does`, READ_ONLY_REMEDY)
+  const remedy = findCodeRemedy(StoreError.code, report.config) ?? ''
+  if (damage !== null) return report.addProblem(STORED_COPY_SUBJECT, `${label} is damaged: ${damage}`, remedy)
+  if (await isStoreReadOnly(store))
+    return report.addProblem(
+      STORED_COPY_SUBJECT,
+      `${label} opens, but it only reads, as a standby does`,
+      READ_ONLY_REMEDY,
+    )
   const hasContent = (await store.findChannelList()) !== undefined
-  const isOpen = database.kind === 'postgres' && database.tls === 'disable' && !isLocal(database.host)
-  report.good(
-    SUBJECT,
+  const isUnencrypted =
+    database.kind === 'postgres' && database.tls === 'disable' && !isLocalHost(database.host)
+  report.addOk(
+    STORED_COPY_SUBJECT,
     `${label} opens${hasContent ? '' : '; it has nothing of this catalog yet'}`,
-    isOpen ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.' : null,
+    isUnencrypted
+      ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.'
+      : null,
   )
 }
 
-async function isOnlyRead(store: SqlStore): Promise<boolean> {
+async function isStoreReadOnly(store: SqlStore): Promise<boolean> {
   try {
     await store.checkWritable()
     return false
@@ -163,6 +183,6 @@ async function isOnlyRead(store: SqlStore): Promise<boolean> {
   }
 }
 
-function isLocal(host: string): boolean {
+function isLocalHost(host: string): boolean {
   return host.startsWith('/') || host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

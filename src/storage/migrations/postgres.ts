@@ -1,5 +1,5 @@
 import type { Kysely, Migration } from 'kysely'
-import { ID, ROOM, TEXT, runStatements } from '../../database/postgres-statements.ts'
+import { ID, FILLFACTOR, TEXT, runStatements } from '../../database/postgres-statements.ts'
 
 /**
  * Migrations of a copy on a server that speaks PostgreSQL's protocol by name, applied in the order of the names; a released one
@@ -27,7 +27,7 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     `create table if not exists products (
       id ${ID}, copy_id bigint not null, gtin ${TEXT} not null, from_walk integer not null, until_walk integer,
       digest text not null, title text not null, brand text, search_text text not null, images text not null,
-      offers text not null, as_of_ms bigint not null, words tsvector, unique (copy_id, gtin, from_walk))${ROOM}`,
+      offers text not null, as_of_ms bigint not null, words tsvector, unique (copy_id, gtin, from_walk))${FILLFACTOR}`,
     `create index if not exists products_ended on products (copy_id, until_walk) where until_walk is not null`,
     `create index if not exists products_words on products using gin (words)`,
     `create table if not exists absences (
@@ -52,7 +52,7 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       lookup integer not null, reserved integer not null default 0, primary key (catalog, day))`,
     `create table if not exists quota_minutes (
       catalog ${TEXT} not null, minute integer not null, lookups integer not null, primary key (catalog, minute))`,
-    `create table if not exists lookup_claims (
+    `create table if not exists lookup_leases (
       catalog ${TEXT} not null, channel_id ${TEXT} not null, gtin ${TEXT} not null, owner text not null,
       until_ms bigint not null, primary key (catalog, channel_id, gtin))`,
   ]),

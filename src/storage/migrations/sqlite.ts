@@ -1,6 +1,6 @@
 import { type Kysely, type Migration, sql } from 'kysely'
 import { createDealIndexes } from '../sqlite-deal-indexes.ts'
-import { createSearchIndex, letWritersHoldWords } from '../sqlite-search.ts'
+import { createSearchIndex, createDeferrableWordTrigger } from '../sqlite-search-index.ts'
 
 /** Migrations of a copy in a SQLite file by name, applied in the order of the names; a released one never changes. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -59,15 +59,15 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   // The index of words behind the search of products (ADR 0011).
   '0003-search': { up: (database: Kysely<unknown>) => createSearchIndex(database) },
   // A writer of many products puts their words into the index at once (ADR 0007).
-  '0004-words': { up: (database: Kysely<unknown>) => letWritersHoldWords(database) },
+  '0004-words': { up: (database: Kysely<unknown>) => createDeferrableWordTrigger(database) },
   // Which process asks the catalog for which product (ADR 0005).
-  '0005-claims': toMigration([
-    `create table lookup_claims (
+  '0005-lookup-leases': toMigration([
+    `create table lookup_leases (
       catalog text not null, channel_id text not null, gtin text not null, owner text not null,
-      until_ms bigint not null, constraint lookup_claims_pk primary key (catalog, channel_id, gtin))`,
+      until_ms bigint not null, constraint lookup_leases_pk primary key (catalog, channel_id, gtin))`,
   ]),
   // A number for each holder of a lease, and calls that are reserved (ADR 0018).
-  '0006-fleets': toMigration([
+  '0006-lease-fences': toMigration([
     'alter table copies add column lease_fence bigint default 0 not null',
     'alter table quota_days add column reserved integer default 0 not null',
   ]),

@@ -9,7 +9,7 @@ export type GalleryCase = Readonly<{
   /** Options as a publisher would write them. */
   query: Readonly<{ box: string; grid: string }>
   product: Product
-  onSale: readonly Product[]
+  dealProducts: readonly Product[]
   /** Shown in a column of 280 px, whatever column was chosen. */
   isNarrow: boolean
   /** Are the prices older than they may be shown? */
@@ -19,13 +19,13 @@ export type GalleryCase = Readonly<{
 }>
 
 /** When the gallery's prices were checked: fixed, so that a screenshot of it is the same tomorrow. */
-export const CHECKED_AT_MS: number = Date.UTC(2026, 10, 21, 5, 12)
+export const PRICES_CHECKED_AT_MS: number = Date.UTC(2026, 10, 21, 5, 12)
 
 /** The accent that a case has; the page links its rules. */
 export const GALLERY_ACCENT = 'ffd400'
 
 /** A shop's offer in short: price, former price and what differs from an offer in stock for euros. */
-type OfferSketch = Readonly<{
+type CaseOffer = Readonly<{
   shop: string
   price: string
   was?: string
@@ -43,21 +43,21 @@ type GalleryData = Readonly<{
   /** The product of every box, but for the fields that its data name. */
   product: ProductFields
   /** What is on sale, one card each; a longer grid repeats them. */
-  deals: readonly (Omit<ProductFields, 'gtin'> & Readonly<{ offer: OfferSketch }>)[]
+  deals: readonly (Omit<ProductFields, 'gtin'> & Readonly<{ offer: CaseOffer }>)[]
   data: Readonly<
     Record<'usual', CaseData & Required<Pick<CaseData, 'offers'>>> & Partial<Record<string, CaseData>>
   >
 }>
 
 type CaseData = Partial<ProductFields> &
-  Readonly<{ offers?: readonly OfferSketch[]; deals: readonly DealRun[] }>
+  Readonly<{ offers?: readonly CaseOffer[]; deals: readonly DealRange[] }>
 
 /** Cards of a grid from number `from` on, with what differs from the list of deals. */
-type DealRun = Readonly<{
+type DealRange = Readonly<{
   from?: number
   count: number
   product?: Partial<ProductFields>
-  offer?: Partial<OfferSketch>
+  offer?: Partial<CaseOffer>
 }>
 
 const DATA = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as GalleryData
@@ -72,11 +72,11 @@ export const GALLERY_CASES: readonly GalleryCase[] = DATA.cases.map(({ data = 'u
     isPaged: false,
     ...fields,
     product: { ...DATA.product, ...product, offers: offers.map(toOffer) },
-    onSale: deals.flatMap(toDeals),
+    dealProducts: deals.flatMap(toDeals),
   }
 })
 
-function toOffer({ shop, price, was, currency, availability }: OfferSketch): Offer {
+function toOffer({ shop, price, was, currency, availability }: CaseOffer): Offer {
   return {
     merchant: shop,
     network: 'awin',
@@ -88,17 +88,17 @@ function toOffer({ shop, price, was, currency, availability }: OfferSketch): Off
   }
 }
 
-function toDeals({ from = 0, count, product, offer }: DealRun): readonly Product[] {
+function toDeals({ from = 0, count, product, offer }: DealRange): readonly Product[] {
   const { length } = DATA.deals
   const rounds = Array.from({ length: Math.ceil((from + count) / length) }, (_, round) => round)
   const repeated = rounds.flatMap((round) =>
     DATA.deals.map((deal) => (round === 0 ? deal : { ...deal, title: `${deal.title}, no. ${round + 1}` })),
   )
-  return repeated.slice(from, from + count).map(({ offer: usual, ...fields }, index) => ({
+  return repeated.slice(from, from + count).map(({ offer: base, ...fields }, index) => ({
     gtin: String(from + index + 1).padStart(14, '0'),
     ...fields,
     ...product,
-    offers: [toOffer({ ...usual, ...offer })],
+    offers: [toOffer({ ...base, ...offer })],
   }))
 }
 

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { THEMES, type Theme } from '../../widgets/options.ts'
 import { LANGUAGE_TAGS } from '../../widgets/locales/index.ts'
-import { createParameterReader, readOr, toGivenFields } from '../../widgets/parameters.ts'
+import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../../widgets/parameters.ts'
 import { GALLERY_ACCENT, GALLERY_CASES, type GalleryCase } from './cases.ts'
-import { LAYOUTS, type Layout, type Specimen, makeSpecimen, toLayoutId } from './specimens.ts'
+import { LAYOUTS, type Layout, type GalleryExample, createExample, toLayoutId } from './examples.ts'
 
 /** Columns that a specimen can stand in. */
-const WIDTHS = ['phone', 'article', 'page'] as const
+const COLUMN_WIDTHS = ['phone', 'article', 'page'] as const
 
 /** What the gallery is made with. */
 export type GalleryDetails = Readonly<{
@@ -15,25 +15,25 @@ export type GalleryDetails = Readonly<{
   stylePath: string
   pageStylePath: string
   scriptPath: string
-  choice: ReturnType<typeof parseGalleryChoice>
+  selection: ReturnType<typeof parseGallerySelection>
   /** A specimen as a fragment. */
-  render(specimen: Specimen): string
+  render(example: GalleryExample): string
 }>
 
 /** Parse what of the gallery is shown; `null`: all of it. What cannot be read counts as not given. */
-export function parseGalleryChoice(query: URLSearchParams) {
-  const reader = createParameterReader(toGivenFields(query))
-  const find = <T extends string>(name: string, words: readonly T[]): T | null =>
-    readOr(() => reader.word(name, words, null), null)
+export function parseGallerySelection(query: URLSearchParams) {
+  const reader = createParameterReader(withoutEmptyFields(query))
+  const parseWord = <T extends string>(name: string, options: readonly T[]): T | null =>
+    parseOrDefault(() => reader.oneOf(name, options, null), null)
   return {
-    layout: find('layout', LAYOUTS.map(toLayoutId)),
-    theme: find('theme', THEMES),
-    caseId: find(
+    layout: parseWord('layout', LAYOUTS.map(toLayoutId)),
+    theme: parseWord('theme', THEMES),
+    caseId: parseWord(
       'case',
       GALLERY_CASES.map(({ id }) => id),
     ),
-    locale: readOr(() => reader.locale('locale', 'en'), 'en'),
-    width: readOr(() => reader.word('width', WIDTHS, 'phone'), 'phone'),
+    locale: parseOrDefault(() => reader.locale('locale', 'en'), 'en'),
+    width: parseOrDefault(() => reader.oneOf('width', COLUMN_WIDTHS, 'phone'), 'phone'),
   }
 }
 
@@ -42,11 +42,11 @@ export type GalleryView = Awaited<ReturnType<typeof toGalleryView>>
 
 /** Build the view of the gallery: for each chosen layout and case one specimen for each theme. */
 export async function toGalleryView(details: GalleryDetails) {
-  const { publicUrl, stylePath, pageStylePath, choice } = details
+  const { publicUrl, stylePath, pageStylePath, selection } = details
   const groups = []
-  for (const layout of LAYOUTS.filter((layout) => isChosen(choice.layout, toLayoutId(layout)))) {
+  for (const layout of LAYOUTS.filter((layout) => isSelected(selection.layout, toLayoutId(layout)))) {
     const title = `${layout.widget === 'deals' ? 'Deals' : 'Where to buy'}, ${layout.name}`
-    groups.push({ id: toLayoutId(layout), title, cases: await makeCases(layout, details) })
+    groups.push({ id: toLayoutId(layout), title, cases: await createCases(layout, details) })
   }
   return {
     styles: [
@@ -56,20 +56,20 @@ export async function toGalleryView(details: GalleryDetails) {
     ],
     script: `${publicUrl}${details.scriptPath}`,
     studioUrl: '..',
-    width: choice.width,
-    controls: listControls(choice),
+    width: selection.width,
+    controls: listControls(selection),
     groups,
   }
 }
 
-function isChosen(chosen: string | null, id: string): boolean {
-  return chosen === null || chosen === id
+function isSelected(selected: string | null, id: string): boolean {
+  return selected === null || selected === id
 }
 
-async function makeCases(layout: Layout, details: GalleryDetails) {
-  const { choice } = details
+async function createCases(layout: Layout, details: GalleryDetails) {
+  const { selection } = details
   const cases = []
-  for (const entry of GALLERY_CASES.filter(({ id }) => isChosen(choice.caseId, id))) {
+  for (const entry of GALLERY_CASES.filter(({ id }) => isSelected(selection.caseId, id))) {
     // All specimens take a second: other requests have a turn between two cases.
     await setImmediate()
     cases.push({
@@ -77,49 +77,53 @@ async function makeCases(layout: Layout, details: GalleryDetails) {
       title: entry.title,
       note: entry.note,
       isNarrow: entry.isNarrow,
-      specimens: THEMES.filter((theme) => isChosen(choice.theme, theme)).map((theme) =>
-        renderSpecimen({ layout, entry, theme }, details),
+      examples: THEMES.filter((theme) => isSelected(selection.theme, theme)).map((theme) =>
+        renderExample({ layout, entry, theme }, details),
       ),
     })
   }
   return cases
 }
 
-function renderSpecimen(
+function renderExample(
   { layout, entry, theme }: Readonly<{ layout: Layout; entry: GalleryCase; theme: Theme }>,
-  { publicUrl, stylePath, choice, render }: GalleryDetails,
+  { publicUrl, stylePath, selection, render }: GalleryDetails,
 ) {
   const id = toLayoutId(layout)
   const query = new URLSearchParams({ layout: id, theme, case: entry.id })
-  if (choice.locale !== 'en') query.set('locale', choice.locale)
-  if (choice.width !== 'phone') query.set('width', choice.width)
+  if (selection.locale !== 'en') query.set('locale', selection.locale)
+  if (selection.width !== 'phone') query.set('width', selection.width)
   return {
     id: `${id}-${entry.id}-${theme}`,
     theme,
     href: `${publicUrl}/studio/gallery?${query.toString()}`,
-    html: render(makeSpecimen(layout, entry, { publicUrl, stylePath, theme, locale: choice.locale })),
+    html: render(createExample(layout, entry, { publicUrl, stylePath, theme, locale: selection.locale })),
   }
 }
 
-type Word = Readonly<{ value: string; text: string }>
+type SelectOption = Readonly<{ value: string; text: string }>
 
-const ALL: Word = { value: '', text: 'All' }
+const ALL: SelectOption = { value: '', text: 'All' }
 
-function listControls(choice: GalleryDetails['choice']) {
+function listControls(selection: GalleryDetails['selection']) {
   const cases = GALLERY_CASES.map(({ id, title }) => ({ value: id, text: title }))
   return [
-    toControl('layout', 'Layout', [ALL, ...LAYOUTS.map(toLayoutId).map(toWord)], choice.layout),
-    toControl('theme', 'Theme', [ALL, ...THEMES.map(toWord)], choice.theme),
-    toControl('case', 'Case', [ALL, ...cases], choice.caseId),
-    toControl('locale', 'Language', LANGUAGE_TAGS.map(toWord), choice.locale),
-    toControl('width', 'Column', WIDTHS.map(toWord), choice.width),
+    toControl('layout', 'Layout', [ALL, ...LAYOUTS.map(toLayoutId).map(toSelectOption)], selection.layout),
+    toControl('theme', 'Theme', [ALL, ...THEMES.map(toSelectOption)], selection.theme),
+    toControl('case', 'Case', [ALL, ...cases], selection.caseId),
+    toControl('locale', 'Language', LANGUAGE_TAGS.map(toSelectOption), selection.locale),
+    toControl('width', 'Column', COLUMN_WIDTHS.map(toSelectOption), selection.width),
   ]
 }
 
-function toControl(name: string, label: string, words: readonly Word[], chosen: string | null) {
-  return { name, label, options: words.map((word) => ({ ...word, isChosen: word.value === (chosen ?? '') })) }
+function toControl(name: string, label: string, options: readonly SelectOption[], selected: string | null) {
+  return {
+    name,
+    label,
+    options: options.map((option) => ({ ...option, isSelected: option.value === (selected ?? '') })),
+  }
 }
 
-function toWord(value: string): Word {
+function toSelectOption(value: string): SelectOption {
   return { value, text: value }
 }

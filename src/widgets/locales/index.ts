@@ -3,14 +3,14 @@ import { LRUCache } from 'lru-cache'
 import type { DealSort } from '../../offers/deals.ts'
 
 /** How a shop says that it has the product; `other` covers unknown words. */
-export type AvailabilityWord =
+export type AvailabilityKey =
   'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'other'
 
 /**
  * All words that a reader sees or hears, as data. A word in braces is filled in: names of shops and products as they
  * are (no sentence bends them), numbers, prices and dates already formatted.
  */
-export type Words = Readonly<{
+export type LocaleTexts = Readonly<{
   boxHeading: string
   boxName: string
   gridHeading: string
@@ -28,7 +28,7 @@ export type Words = Readonly<{
   bestPrice: string
   /** Heads of a table's columns; the last one is only heard. */
   columns: Readonly<Record<'shop' | 'availability' | 'price' | 'link', string>>
-  availability: Readonly<Record<AvailabilityWord, string>>
+  availability: Readonly<Record<AvailabilityKey, string>>
   /** The line that opens the folded offers, with `{count}`: one form for each plural category of the language. */
   moreShops: Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>
   atMerchant: string
@@ -53,20 +53,20 @@ type LocaleFile = Readonly<{
   note: string
   dir: 'ltr' | 'rtl'
   /** Other tags, in lower case, whose readers read this language. */
-  alsoFor?: readonly string[]
-  words: Words
+  aliases?: readonly string[]
+  texts: LocaleTexts
 }>
 
 /** A language, by its tag. */
 export type Language = Readonly<{
   lang: string
   dir: 'ltr' | 'rtl'
-  words: Words
-  messages: ReturnType<typeof toMessages>
+  texts: LocaleTexts
+  messages: ReturnType<typeof createMessages>
 }>
 
 /** A language, and the locale that prices and dates are formatted for: the reader's own where it is of that language. */
-export type Speech = Language & Readonly<{ locale: string }>
+export type Localization = Language & Readonly<{ locale: string }>
 
 /** `fr.json`, `zh-hant-tw.json`, `es-419.json`: a file that is named after a tag is a language. */
 const LOCALE_FILE = /^([a-z]{2,3}(?:-[a-z\d]{2,8})*)\.json$/
@@ -82,17 +82,17 @@ export const LANGUAGE_TAGS: readonly string[] = [
 ].sort()
 
 /** Locales that are kept ready: every response needs one, and finding it costs more than using it. */
-const speeches = new LRUCache<string, Speech>({ max: 500, memoMethod: makeSpeech })
+const localizations = new LRUCache<string, Localization>({ max: 500, memoMethod: createLocalization })
 
 /**
  * Find the words for a reader's locale, a BCP 47 tag: those of the tag itself, else of the tag without its last part and so on down
  * to the language, else English.
  */
-export function findSpeech(locale: string): Speech {
-  return speeches.memo(locale)
+export function getLocalization(locale: string): Localization {
+  return localizations.memo(locale)
 }
 
-function makeSpeech(locale: string): Speech {
+function createLocalization(locale: string): Localization {
   const language = findLanguage(locale)
   const isSameLanguage = locale.split('-', 1)[0] === language.lang.split('-', 1)[0]
   return { ...language, locale: isSameLanguage ? locale : language.lang }
@@ -109,32 +109,32 @@ function findLanguage(tag: string): Language {
 
 function loadLanguages(): ReadonlyMap<string, Language> {
   const languages = new Map<string, Language>()
-  const others = new Map<string, Language>()
+  const aliasLanguages = new Map<string, Language>()
   for (const file of readdirSync(new URL('.', import.meta.url))) {
     const [, lang] = LOCALE_FILE.exec(file) ?? []
     if (lang === undefined) continue
     const text = readFileSync(new URL(file, import.meta.url), 'utf8')
-    const { alsoFor = [], dir, words } = JSON.parse(text) as LocaleFile
-    const found = { lang, dir, words, messages: toMessages(lang, words) }
+    const { aliases = [], dir, texts } = JSON.parse(text) as LocaleFile
+    const found = { lang, dir, texts, messages: createMessages(lang, texts) }
     languages.set(lang, found)
-    for (const tag of alsoFor) others.set(tag, found)
+    for (const tag of aliases) aliasLanguages.set(tag, found)
   }
-  return new Map([...others, ...languages])
+  return new Map([...aliasLanguages, ...languages])
 }
 
 /** Sentences with places that a call fills in. */
-function toMessages(tag: string, words: Words) {
+function createMessages(tag: string, texts: LocaleTexts) {
   const plurals = new Intl.PluralRules(tag)
-  const [before = '', after = ''] = words.pricesChecked.split('{time}')
+  const [before = '', after = ''] = texts.pricesChecked.split('{time}')
   return {
-    nameBox: toMessage<'title'>(words.boxName),
-    nameLinkWithPrice: toMessage<'merchant' | 'price'>(words.linkWithPrice),
-    nameLinkWithoutPrice: toMessage<'merchant'>(words.linkWithoutPrice),
-    placeAt: toMessage<'merchant'>(words.atMerchant),
+    formatBoxLabel: compileMessage<'title'>(texts.boxName),
+    formatLinkWithPrice: compileMessage<'merchant' | 'price'>(texts.linkWithPrice),
+    formatLinkWithoutPrice: compileMessage<'merchant'>(texts.linkWithoutPrice),
+    formatAtMerchant: compileMessage<'merchant'>(texts.atMerchant),
     /** `count` chooses the plural form, `shown` is printed. */
-    countMoreShops({ count, shown }: Readonly<{ count: number; shown: string }>): string {
-      const text = words.moreShops[plurals.select(count)] ?? words.moreShops.other
-      return toMessage<'count'>(text)({ count: shown })
+    formatMoreShops({ count, shown: formattedCount }: Readonly<{ count: number; shown: string }>): string {
+      const text = texts.moreShops[plurals.select(count)] ?? texts.moreShops.other
+      return compileMessage<'count'>(text)({ count: formattedCount })
     },
     /** A date inside a sentence: the time stands between the two, spaces included. */
     pricesChecked: { before, after },
@@ -142,7 +142,10 @@ function toMessages(tag: string, words: Words) {
 }
 
 /** A shop may be named `{price}`: what is filled in is not looked at again. */
-function toMessage<Place extends string>(text: string): (names: Readonly<Record<Place, string>>) => string {
+function compileMessage<Placeholder extends string>(
+  text: string,
+): (values: Readonly<Record<Placeholder, string>>) => string {
   const parts = text.split(/\{(\w+)\}/)
-  return (names) => parts.map((part, index) => (index % 2 === 0 ? part : names[part as Place])).join('')
+  return (values) =>
+    parts.map((part, index) => (index % 2 === 0 ? part : values[part as Placeholder])).join('')
 }

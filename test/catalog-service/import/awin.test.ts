@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ReadText, readCells } from './read-text.ts'
+import { type FeedResult, readCells } from './read-feed-text.ts'
 
 const TRACKED = 'https://www.awin1.com/pclick.php?p=1&a=2&m=3&x=%2525'
 
@@ -24,7 +24,7 @@ const ADVERTISER = {
   ean: '9520001001024',
 }
 
-const read = (changes: Record<string, string>): Promise<ReadText> => readCells({ ...PUBLISHER, ...changes })
+const read = (changes: Record<string, string>): Promise<FeedResult> => readCells({ ...PUBLISHER, ...changes })
 
 describe('awin row that is good', () => {
   it('of a publisher - every column - the tracked link byte by byte', async () => {

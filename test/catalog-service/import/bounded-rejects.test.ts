@@ -5,9 +5,9 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
-import { createRejects } from '../../../src/catalog-service/import/rejects.ts'
-import { makeFolder, openTestStore } from '../harness.ts'
-import { readText } from './read-text.ts'
+import { createRejectsFile } from '../../../src/catalog-service/import/rejects-file.ts'
+import { createFolder, openTestStore } from '../harness.ts'
+import { readFeedText } from './read-feed-text.ts'
 
 const ROW: Reject = { row: 1, field: 'price', reason: 'r', raw: 'x' }
 const HEAD = 'gtin,title,link,price,additional_image_link'
@@ -20,7 +20,7 @@ describe('rejects of one row', () => {
     ['codes', `"${'18,'.repeat(500_000)}",T,https://shop.example/,1.00 EUR,`],
     ['pictures', `9520001001024,T,https://shop.example/,1.00 EUR,"${'x,https://[,'.repeat(200_000)}"`],
   ])('table - a million wrong %s - little is written down', async (_, row) => {
-    const { rejects } = await readText(`${HEAD}\n${row}\n`)
+    const { rejects } = await readFeedText(`${HEAD}\n${row}\n`)
     expect(rejects.length).toBeLessThanOrEqual(21)
     expect(measure(rejects)).toBeLessThan(100_000)
     expect(Math.max(...rejects.map(({ raw }) => raw.length))).toBe(2_000)
@@ -29,10 +29,10 @@ describe('rejects of one row', () => {
   it('XML - thousands of wrong pictures, and long fields - little is written down', async () => {
     const pictures = '<g:additional_image_link>/x.jpg</g:additional_image_link>'.repeat(5_000)
     const text = `<rss><channel><item><title>T</title><description>${'x'.repeat(2_000_000)}</description>${pictures}</item></channel></rss>`
-    const { rejects } = await readText(text)
+    const { rejects } = await readFeedText(text)
     expect(measure(rejects)).toBeLessThan(100_000)
     const priced = '<g:gtin>9520001001024</g:gtin><link>https://a.example/</link><g:price>1 EUR</g:price>'
-    const { products, rejects: more } = await readText(text.replace('<title>', `${priced}<title>`))
+    const { products, rejects: more } = await readFeedText(text.replace('<title>', `${priced}<title>`))
     expect(products).toHaveLength(1)
     expect(more).toHaveLength(21)
     expect(more.at(-1)?.reason).toBe('and 81 more')
@@ -41,8 +41,8 @@ describe('rejects of one row', () => {
 
 describe('rejects file', () => {
   it('reasons and fields - with controls and without end - are cleaned and cut', () => {
-    const file = join(makeFolder(), 'feed')
-    const rejects = createRejects(file, makeFolder())
+    const file = join(createFolder(), 'feed')
+    const rejects = createRejectsFile(file, createFolder())
     rejects.add([{ ...ROW, field: 'f'.repeat(10_000), reason: `a\u001b[31m\n${'b'.repeat(1_000_000)}` }])
     rejects.close()
     const written = JSON.parse(readFileSync(`${file}.rejects`, 'utf8')) as Reject
@@ -52,17 +52,17 @@ describe('rejects file', () => {
   })
 
   it('of another feed with this name - in the current folder - stays', () => {
-    const [own, current] = [makeFolder(), makeFolder()]
+    const [own, current] = [createFolder(), createFolder()]
     writeFileSync(join(current, 'feed.rejects'), 'of another')
     writeFileSync(join(own, 'feed.rejects'), 'of an earlier import')
-    createRejects(join(own, 'feed'), current).close()
+    createRejectsFile(join(own, 'feed'), current).close()
     expect(readFileSync(join(current, 'feed.rejects'), 'utf8')).toBe('of another')
     expect(existsSync(join(own, 'feed.rejects'))).toBe(false)
   })
 
   it('disk full - closing throws nothing, asking for the path does', () => {
-    const folder = makeFolder()
-    const rejects = createRejects(join(folder, 'feed'), folder)
+    const folder = createFolder()
+    const rejects = createRejectsFile(join(folder, 'feed'), folder)
     const full = vi.spyOn(fs, 'writeFileSync').mockImplementation(() => {
       throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
     })
@@ -79,18 +79,18 @@ describe('rejects file', () => {
 
 describe('file that cannot be read', () => {
   it('reasons - are plain words, and say that nothing was changed', async () => {
-    const under = await openTestStore()
-    const importFile = (file: string): Promise<unknown> => importFeed({ store: under.store, file })
-    await expect(importFile(join(under.folder, 'none'))).rejects.toThrow(
+    const fixture = await openTestStore()
+    const importFile = (file: string): Promise<unknown> => importFeed({ store: fixture.store, file })
+    await expect(importFile(join(fixture.folder, 'none'))).rejects.toThrow(
       'cannot be opened (there is no such file); nothing was changed',
     )
-    const damaged = join(under.folder, 'damaged.gz')
+    const damaged = join(fixture.folder, 'damaged.gz')
     writeFileSync(
       damaged,
       Buffer.concat([gzipSync(`${HEAD}\n`), Buffer.from([0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9])]),
     )
     await expect(importFile(damaged)).rejects.toThrow('(the packed data are damaged); nothing was changed')
-    const empty = join(under.folder, 'empty')
+    const empty = join(fixture.folder, 'empty')
     writeFileSync(empty, '')
     await expect(importFile(empty)).rejects.toThrow('is empty; nothing was changed')
   })

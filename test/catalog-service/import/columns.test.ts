@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { detectFormat, parseFeedFormat, readTableHead } from '../../../src/catalog-service/import/formats.ts'
+import { detectFormat, parseFeedFormat, parseTableHead } from '../../../src/catalog-service/import/formats.ts'
 import { toColumnName } from '../../../src/catalog-service/import/feed-row.ts'
-import { readText } from './read-text.ts'
+import { readFeedText } from './read-feed-text.ts'
 
 const utf16 = (text: string, isBig = false): Buffer => {
   const bytes = Buffer.from(`\ufeff${text}`, 'utf16le')
@@ -18,8 +18,8 @@ describe('column names', () => {
 
   it.each([',', ';', '|', '\t'])('delimiter %j - is found, quoted or not', (delimiter) => {
     const names = ['gtin', 'title', 'price', 'note, and more; of | it']
-    expect(readTableHead(names.slice(0, 3).join(delimiter)).delimiter).toBe(delimiter)
-    expect(readTableHead(names.map((name) => `"${name}"`).join(delimiter)).delimiter).toBe(delimiter)
+    expect(parseTableHead(names.slice(0, 3).join(delimiter)).delimiter).toBe(delimiter)
+    expect(parseTableHead(names.map((name) => `"${name}"`).join(delimiter)).delimiter).toBe(delimiter)
   })
 })
 
@@ -64,7 +64,9 @@ describe('format', () => {
     ['28b52ffd', 'zstd'],
     ['377abcaf271c', '7-zip'],
   ])('packed file %s - ImportError: unpack it first', async (hex, name) => {
-    await expect(readText(Buffer.from(hex, 'hex'))).rejects.toThrow(`feed is a ${name} file: unpack it first`)
+    await expect(readFeedText(Buffer.from(hex, 'hex'))).rejects.toThrow(
+      `feed is a ${name} file: unpack it first`,
+    )
   })
 
   it('one JSON list - ImportError that says how it should be', () => {

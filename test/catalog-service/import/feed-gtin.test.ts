@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseFeedGtin, parseIsbn, trimCode } from '../../../src/catalog-service/import/feed-gtin.ts'
+import { parseFeedGtin, parseIsbn, cleanCode } from '../../../src/catalog-service/import/feed-gtin.ts'
 
 describe('gtin of a feed', () => {
   it.each([
@@ -14,7 +14,7 @@ describe('gtin of a feed', () => {
     ['00000000000017', '00000000000017'],
     ['19520001001021', '19520001001021'],
   ])('%j - is %j', (text, gtin) => {
-    expect(parseFeedGtin(trimCode(text))).toEqual({ gtin })
+    expect(parseFeedGtin(cleanCode(text))).toEqual({ gtin })
   })
 
   it.each([

@@ -1,6 +1,6 @@
 import { assert, constantFrom, integer, property } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isNoPrice, parseFeedPrice } from '../../../src/catalog-service/import/feed-price.ts'
+import { isPriceMissing, parseFeedPrice } from '../../../src/catalog-service/import/feed-price.ts'
 
 describe('price of a feed', () => {
   it.each([
@@ -88,11 +88,11 @@ describe('price of a feed', () => {
   it.each(['', '0', '0.00', '0,00 EUR', 'EUR 0', '0.00 USD', '0,00\u00a0EUR', ' 0 '])(
     '%j - names none',
     (text) => {
-      expect(isNoPrice(text)).toBe(true)
+      expect(isPriceMissing(text)).toBe(true)
     },
   )
 
   it.each(['0.01', '10', 'x', '5 EUR'])('%j - names one, or is a fault', (text) => {
-    expect(isNoPrice(text)).toBe(false)
+    expect(isPriceMissing(text)).toBe(false)
   })
 })

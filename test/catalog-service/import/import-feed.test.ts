@@ -2,29 +2,29 @@ import { existsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
-import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
-import { getSample } from '../../../src/catalog-service/sample/sample-data.ts'
+import { seedSampleData } from '../../../src/catalog-service/sample/seed-sample-data.ts'
+import { getSampleData } from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
-import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
+import { getOrCreateCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { findFirstOrganization } from '../../../src/catalog-service/store/organizations.ts'
+import { findDefaultOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import {
   GTINS,
-  fetchAll,
+  fetchProducts,
   findProduct,
   importRows,
-  makeOffer,
-  makeProduct,
+  createOffer,
+  createProduct,
   openTestStore,
   writeFeed,
 } from '../harness.ts'
 
 describe('import, into an empty catalog', () => {
   it('feed - two networks, two merchants - makes organization, channel, network channels and approvals', async () => {
-    const under = await openTestStore()
-    const offers = [makeOffer(), makeOffer({ network: 'Other', merchant: { name: 'Shop B' } })]
-    const summary = await importRows(under, [makeProduct('17', { offers }), makeProduct('24')])
+    const fixture = await openTestStore()
+    const offers = [createOffer(), createOffer({ network: 'Other', merchant: { name: 'Shop B' } })]
+    const summary = await importRows(fixture, [createProduct('17', { offers }), createProduct('24')])
     expect(summary).toMatchObject({
       products: 2,
       offers: 3,
@@ -32,38 +32,38 @@ describe('import, into an empty catalog', () => {
       rejectsPath: null,
       replacedSample: false,
     })
-    const [channel, ...others] = await fetchOwnedChannels(under.store.reader)
+    const [channel, ...others] = await fetchOwnedChannels(fixture.store.reader)
     expect(others).toEqual([])
     expect(channel).toMatchObject({ id: summary.channelId, kind: 'website' })
-    const [first] = await fetchAll(under, summary.channelId)
+    const [first] = await fetchProducts(fixture, summary.channelId)
     expect(first?.offers.map((offer) => offer.network)).toEqual(['Net', 'Other'])
-    expect(existsSync(join(under.folder, 'feed.ndjson.rejects'))).toBe(false)
+    expect(existsSync(join(fixture.folder, 'feed.ndjson.rejects'))).toBe(false)
   })
 
   it('channel - a uuid of the own choice - the new channel has it, in lower case', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const channelId = '952A0000-0000-4000-8000-00000000000A'
-    const summary = await importRows(under, [makeProduct('17')], { channelId })
+    const summary = await importRows(fixture, [createProduct('17')], { channelId })
     expect(summary.channelId).toBe(channelId.toLowerCase())
   })
 
   it('network and merchant - named - stand in for those of every offer', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const names = { network: 'N', merchant: 'M' }
     const { channelId } = await importRows(
-      under,
-      [makeProduct('17', { offers: [makeOffer({ merchant: undefined })] })],
+      fixture,
+      [createProduct('17', { offers: [createOffer({ merchant: undefined })] })],
       names,
     )
-    const [product] = await fetchAll(under, channelId)
+    const [product] = await fetchProducts(fixture, channelId)
     expect(product?.offers[0]).toMatchObject({ network: 'N', merchant: { name: 'M' } })
   })
 
   it('offer - without network, availability and brand - gets the words for unknown', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const offer = { merchant: { name: 'A' }, price: 5, currency: 'eur', affiliate_url: 'https://a.example/' }
-    const { channelId } = await importRows(under, [{ gtin: '17', title: 'T', offers: [offer] }])
-    const [product] = await fetchAll(under, channelId)
+    const { channelId } = await importRows(fixture, [{ gtin: '17', title: 'T', offers: [offer] }])
+    const [product] = await fetchProducts(fixture, channelId)
     expect(product).toEqual({
       gtin: '00000000000017',
       title: 'T',
@@ -75,154 +75,156 @@ describe('import, into an empty catalog', () => {
 
 describe('import, again', () => {
   it("merchant of the file - replaces its offers; another merchant's stay", async () => {
-    const under = await openTestStore()
-    const other = makeOffer({ merchant: { name: 'Shop B' } })
-    const { channelId } = await importRows(under, [
-      makeProduct('17', { offers: [makeOffer(), other] }),
-      makeProduct('24'),
+    const fixture = await openTestStore()
+    const other = createOffer({ merchant: { name: 'Shop B' } })
+    const { channelId } = await importRows(fixture, [
+      createProduct('17', { offers: [createOffer(), other] }),
+      createProduct('24'),
     ])
-    const summary = await importRows(under, [
-      makeProduct('31'),
-      makeProduct('17', { offers: [makeOffer({ price: '9' })] }),
+    const summary = await importRows(fixture, [
+      createProduct('31'),
+      createProduct('17', { offers: [createOffer({ price: '9' })] }),
     ])
     expect(summary).toMatchObject({ products: 2, offers: 2, channelId })
-    const products = await fetchAll(under, channelId)
+    const products = await fetchProducts(fixture, channelId)
     expect(products.map((product) => product.gtin)).toEqual([GTINS[0], GTINS[2]])
     expect(products[0]?.offers.map((offer) => offer.price)).toEqual(['9', '10.00'])
-    const left = await under.store.reader.selectFrom('products').select('gtin').execute()
+    const left = await fixture.store.reader.selectFrom('products').select('gtin').execute()
     expect(left).toHaveLength(2)
   })
 
   it('approval revoked - stays revoked', async () => {
-    const under = await openTestStore()
-    const { channelId } = await importRows(under, [makeProduct('17')])
-    await under.store.write((database) =>
+    const fixture = await openTestStore()
+    const { channelId } = await importRows(fixture, [createProduct('17')])
+    await fixture.store.write((database) =>
       database.updateTable('approvals').set({ revoked_at_ms: 1 }).execute(),
     )
-    await importRows(under, [makeProduct('17')])
-    expect(await findProduct(under, channelId, GTINS[0])).toBeNull()
+    await importRows(fixture, [createProduct('17')])
+    expect(await findProduct(fixture, channelId, GTINS[0])).toBeNull()
   })
 
   it('channel - several and none named, unknown, no uuid - UsageError, nothing changed', async () => {
-    const under = await openTestStore()
-    const { channelId } = await importRows(under, [makeProduct('17')])
+    const fixture = await openTestStore()
+    const { channelId } = await importRows(fixture, [createProduct('17')])
     const unknown = '952a0000-0000-4000-8000-00000000ffff'
-    const refused = { code: 'VITRINE_USAGE' }
-    await expect(importRows(under, [makeProduct('24')], { channelId: unknown })).rejects.toMatchObject(
-      refused,
+    const rejected = { code: 'VITRINE_USAGE' }
+    await expect(importRows(fixture, [createProduct('24')], { channelId: unknown })).rejects.toMatchObject(
+      rejected,
     )
-    await expect(importRows(under, [makeProduct('24')], { channelId: 'x' })).rejects.toMatchObject(refused)
-    const row = await under.store.reader.selectFrom('channels').selectAll().executeTakeFirstOrThrow()
-    await under.store.write((database) =>
+    await expect(importRows(fixture, [createProduct('24')], { channelId: 'x' })).rejects.toMatchObject(
+      rejected,
+    )
+    const row = await fixture.store.reader.selectFrom('channels').selectAll().executeTakeFirstOrThrow()
+    await fixture.store.write((database) =>
       database
         .insertInto('channels')
         .values({ ...row, id: unknown })
         .execute(),
     )
-    await expect(importRows(under, [makeProduct('24')])).rejects.toThrow('--channel')
-    await importRows(under, [makeProduct('24')], { channelId: unknown })
-    expect(await fetchAll(under, channelId)).toHaveLength(1)
-    expect(await fetchAll(under, unknown)).toHaveLength(1)
+    await expect(importRows(fixture, [createProduct('24')])).rejects.toThrow('--channel')
+    await importRows(fixture, [createProduct('24')], { channelId: unknown })
+    expect(await fetchProducts(fixture, channelId)).toHaveLength(1)
+    expect(await fetchProducts(fixture, unknown)).toHaveLength(1)
   })
 
   it('readers - while the transaction is open - see the old state', async () => {
-    const under = await openTestStore()
-    const { channelId } = await importRows(under, [makeProduct('17')])
-    const other = await openCatalogStore({ database: under.database, clock: under.clock })
+    const fixture = await openTestStore()
+    const { channelId } = await importRows(fixture, [createProduct('17')])
+    const other = await openCatalogStore({ database: fixture.database, clock: fixture.clock })
     onTestFinished(() => other.close())
     const seen: (readonly WireProduct[])[] = []
     // Everything that the import does is done, but for its end.
-    const write: typeof under.store.write = (work, options) =>
-      under.store.write(async (transaction) => {
+    const write: typeof fixture.store.write = (work, options) =>
+      fixture.store.write(async (transaction) => {
         const result = await work(transaction)
-        seen.push(await fetchAll({ ...under, store: other }, channelId))
+        seen.push(await fetchProducts({ ...fixture, store: other }, channelId))
         return result
       }, options)
-    await importRows({ ...under, store: { ...under.store, write } }, [makeProduct('24')])
+    await importRows({ ...fixture, store: { ...fixture.store, write } }, [createProduct('24')])
     expect(seen.flat().map((product) => product.gtin)).toEqual([GTINS[0]])
-    expect((await fetchAll(under, channelId)).map((product) => product.gtin)).toEqual([GTINS[1]])
+    expect((await fetchProducts(fixture, channelId)).map((product) => product.gtin)).toEqual([GTINS[1]])
   })
 })
 
 describe('import, over sample data', () => {
   it('sample - first import - replaces it, keeps organization and catalog id', async () => {
-    const under = await openTestStore()
-    await putSampleData(under.store, 'http://127.0.0.1:3000')
-    const organization = await findFirstOrganization(under.store.reader)
-    const catalogId = await getCatalogId(under.store)
-    const summary = await importRows(under, [makeProduct('17')])
+    const fixture = await openTestStore()
+    await seedSampleData(fixture.store, 'http://127.0.0.1:3000')
+    const organization = await findDefaultOrganization(fixture.store.reader)
+    const catalogId = await getOrCreateCatalogId(fixture.store)
+    const summary = await importRows(fixture, [createProduct('17')])
     expect(summary.replacedSample).toBe(true)
-    expect((await fetchOwnedChannels(under.store.reader)).map(({ id }) => id)).toEqual([summary.channelId])
-    expect(await fetchAll(under, summary.channelId)).toHaveLength(1)
-    expect(await findFirstOrganization(under.store.reader)).toEqual(organization)
-    expect(await getCatalogId(under.store)).toBe(catalogId)
-    expect(await under.store.reader.selectFrom('networks').select('name').execute()).toEqual([
+    expect((await fetchOwnedChannels(fixture.store.reader)).map(({ id }) => id)).toEqual([summary.channelId])
+    expect(await fetchProducts(fixture, summary.channelId)).toHaveLength(1)
+    expect(await findDefaultOrganization(fixture.store.reader)).toEqual(organization)
+    expect(await getOrCreateCatalogId(fixture.store)).toBe(catalogId)
+    expect(await fixture.store.reader.selectFrom('networks').select('name').execute()).toEqual([
       { name: 'Net' },
     ])
   })
 
   it('sample - import fails - stays', async () => {
-    const under = await openTestStore()
-    await putSampleData(under.store, 'http://127.0.0.1:3000')
-    await expect(importRows(under, ['{}'])).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
-    expect(await fetchOwnedChannels(under.store.reader)).toHaveLength(getSample().channels.length)
+    const fixture = await openTestStore()
+    await seedSampleData(fixture.store, 'http://127.0.0.1:3000')
+    await expect(importRows(fixture, ['{}'])).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
+    expect(await fetchOwnedChannels(fixture.store.reader)).toHaveLength(getSampleData().channels.length)
   })
 })
 
 describe('import, duplicates', () => {
   it('gtin - twice in a file, in any padding - offers are merged, the title is of the cheaper row', async () => {
-    const under = await openTestStore()
-    const second = makeOffer({ merchant: { name: 'Shop B' }, price: '9.00' })
+    const fixture = await openTestStore()
+    const second = createOffer({ merchant: { name: 'Shop B' }, price: '9.00' })
     const image = { url: 'https://img.example/1.jpg' }
-    const summary = await importRows(under, [
-      makeProduct('17', { title: 'Dear', images: [image] }),
-      makeProduct('00000000000017', { title: 'Cheap', brand: null, offers: [second] }),
+    const summary = await importRows(fixture, [
+      createProduct('17', { title: 'Dear', images: [image] }),
+      createProduct('00000000000017', { title: 'Cheap', brand: null, offers: [second] }),
     ])
     expect(summary).toMatchObject({ products: 1, offers: 2, rejected: 0 })
-    const [product] = await fetchAll(under, summary.channelId)
+    const [product] = await fetchProducts(fixture, summary.channelId)
     expect(product).toMatchObject({ title: 'Cheap', brand: 'Brand', images: [image] })
-    expect(product?.offers).toEqual([makeOffer(), second])
+    expect(product?.offers).toEqual([createOffer(), second])
   })
 
   it('offer - the same link twice - the later price holds', async () => {
-    const under = await openTestStore()
-    const offers = [makeOffer(), makeOffer({ price: '8.00' })]
-    const summary = await importRows(under, [makeProduct('17', { offers })])
+    const fixture = await openTestStore()
+    const offers = [createOffer(), createOffer({ price: '8.00' })]
+    const summary = await importRows(fixture, [createProduct('17', { offers })])
     expect(summary.offers).toBe(1)
-    const [product] = await fetchAll(under, summary.channelId)
+    const [product] = await fetchProducts(fixture, summary.channelId)
     expect(product?.offers[0]?.price).toBe('8.00')
   })
 })
 
 describe('import, files', () => {
   it('gzip - under any name - is told by its first bytes', async () => {
-    const under = await openTestStore()
-    const file = writeFeed(join(under.folder, 'feed.txt'), [makeProduct('17')], { gzip: true })
-    expect(await importFeed({ store: under.store, file })).toMatchObject({ products: 1 })
+    const fixture = await openTestStore()
+    const file = writeFeed(join(fixture.folder, 'feed.txt'), [createProduct('17')], { gzip: true })
+    expect(await importFeed({ store: fixture.store, file })).toMatchObject({ products: 1 })
   })
 
   it('plain - named .gz, with byte order mark, CRLF and no last line end - is read', async () => {
-    const under = await openTestStore()
-    const file = join(under.folder, 'feed.ndjson.gz')
+    const fixture = await openTestStore()
+    const file = join(fixture.folder, 'feed.ndjson.gz')
     writeFileSync(
       file,
-      `\ufeff${JSON.stringify(makeProduct('17'))}\r\n\r\n${JSON.stringify(makeProduct('24'))}`,
+      `\ufeff${JSON.stringify(createProduct('17'))}\r\n\r\n${JSON.stringify(createProduct('24'))}`,
     )
-    expect(await importFeed({ store: under.store, file })).toMatchObject({ products: 2, rejected: 0 })
+    expect(await importFeed({ store: fixture.store, file })).toMatchObject({ products: 2, rejected: 0 })
   })
 
   it('gzip - truncated - ImportError, nothing changed', async () => {
-    const under = await openTestStore()
-    const { channelId } = await importRows(under, [makeProduct('17')])
+    const fixture = await openTestStore()
+    const { channelId } = await importRows(fixture, [createProduct('17')])
     const rows = Array.from({ length: 3_000 }, (_, index) =>
-      makeProduct('24', { title: `T ${index * 7_919}` }),
+      createProduct('24', { title: `T ${index * 7_919}` }),
     )
-    const file = writeFeed(join(under.folder, 'feed.gz'), rows, { gzip: true })
+    const file = writeFeed(join(fixture.folder, 'feed.gz'), rows, { gzip: true })
     truncateSync(file, 10_000)
-    await expect(importFeed({ store: under.store, file })).rejects.toMatchObject({
+    await expect(importFeed({ store: fixture.store, file })).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
     })
-    expect((await fetchAll(under, channelId)).map(({ gtin }) => gtin)).toEqual([GTINS[0]])
+    expect((await fetchProducts(fixture, channelId)).map(({ gtin }) => gtin)).toEqual([GTINS[0]])
   })
 
   it.each([
@@ -230,33 +232,33 @@ describe('import, files', () => {
     ['blank', '\n\n'],
     ['no usable product', '{}\n'],
   ])('file - %s - ImportError, the catalog stays empty', async (_, content) => {
-    const under = await openTestStore()
-    const file = join(under.folder, 'feed.ndjson')
+    const fixture = await openTestStore()
+    const file = join(fixture.folder, 'feed.ndjson')
     writeFileSync(file, content)
-    await expect(importFeed({ store: under.store, file })).rejects.toMatchObject({
+    await expect(importFeed({ store: fixture.store, file })).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
     })
-    expect(await fetchOwnedChannels(under.store.reader)).toEqual([])
-    expect(await findFirstOrganization(under.store.reader)).toBeUndefined()
+    expect(await fetchOwnedChannels(fixture.store.reader)).toEqual([])
+    expect(await findDefaultOrganization(fixture.store.reader)).toBeUndefined()
   })
 
   it.each(['missing.ndjson', '.'])('file - %s - ImportError that names it', async (name) => {
-    const under = await openTestStore()
-    const file = join(under.folder, name)
-    await expect(importFeed({ store: under.store, file })).rejects.toThrow(file)
+    const fixture = await openTestStore()
+    const file = join(fixture.folder, name)
+    await expect(importFeed({ store: fixture.store, file })).rejects.toThrow(file)
   })
 
   it('signal - aborted - ImportError, nothing changed', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const signal = AbortSignal.abort()
-    await expect(importRows(under, [makeProduct('17')], { signal })).rejects.toThrow('stopped')
-    expect(await fetchOwnedChannels(under.store.reader)).toEqual([])
+    await expect(importRows(fixture, [createProduct('17')], { signal })).rejects.toThrow('stopped')
+    expect(await fetchOwnedChannels(fixture.store.reader)).toEqual([])
   })
 
   it('progress - at the end - has read the whole file', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const seen: number[] = []
-    await importRows(under, [makeProduct('17')], {
+    await importRows(fixture, [createProduct('17')], {
       onProgress: ({ readBytes, totalBytes, products }) => seen.push(readBytes / totalBytes, products),
     })
     expect(seen).toEqual([1, 1])
@@ -265,9 +267,9 @@ describe('import, files', () => {
 
 describe('import, database', () => {
   it('catalog - not writable - StoreError', async () => {
-    const under = await openTestStore()
-    await under.store.write((database) => database.schema.dropTable('offers').execute())
-    await expect(importRows(under, [makeProduct('17')])).rejects.toMatchObject({
+    const fixture = await openTestStore()
+    await fixture.store.write((database) => database.schema.dropTable('offers').execute())
+    await expect(importRows(fixture, [createProduct('17')])).rejects.toMatchObject({
       code: 'VITRINE_STORE_FAILED',
     })
   })

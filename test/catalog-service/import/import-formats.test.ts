@@ -15,8 +15,8 @@ function readRejects(path: string | null): Reject[] {
 
 describe('import of other formats', () => {
   it('table, gzip - a file alone is enough - format and shop are found', async () => {
-    const under = await openTestStore()
-    const summary = await importText(under, gzipSync(TABLE))
+    const fixture = await openTestStore()
+    const summary = await importText(fixture, gzipSync(TABLE))
     expect(summary).toMatchObject({
       format: 'google-tsv',
       products: 1,
@@ -24,32 +24,32 @@ describe('import of other formats', () => {
       rejected: 1,
       hasLinkMerchants: true,
     })
-    const merchants = await under.store.reader.selectFrom('merchants').select('name').execute()
+    const merchants = await fixture.store.reader.selectFrom('merchants').select('name').execute()
     expect(merchants).toEqual([{ name: 'shop.example' }])
     expect(readRejects(summary.rejectsPath)).toMatchObject([{ row: 3, field: 'gtin' }])
   })
 
   it('format - named - is used', async () => {
-    const under = await openTestStore()
-    await expect(importText(under, TABLE, { format: 'google-xml' })).rejects.toThrow('is no whole XML')
-    expect((await importText(under, TABLE, { format: 'google-tsv' })).format).toBe('google-tsv')
+    const fixture = await openTestStore()
+    await expect(importText(fixture, TABLE, { format: 'google-xml' })).rejects.toThrow('is no whole XML')
+    expect((await importText(fixture, TABLE, { format: 'google-tsv' })).format).toBe('google-tsv')
   })
 
   it('progress - counts the rows of the file, usable or not', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const seen: number[] = []
-    await importText(under, TABLE, { onProgress: ({ rows }) => seen.push(rows) })
+    await importText(fixture, TABLE, { onProgress: ({ rows }) => seen.push(rows) })
     expect(seen).toEqual([2])
   })
 
   it('nothing usable - says how many were rejected, the reasons that came most often, and where', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const rows = ['9520001001023', '9520001001023', '9520001001023', 'a', 'a', '00000000', ''].map(
       (gtin) => `${gtin},T,https://shop.example/,1 EUR`,
     )
-    await expect(importText(under, ['gtin,title,link,price', ...rows].join('\n'))).rejects.toThrow(
+    await expect(importText(fixture, ['gtin,title,link,price', ...rows].join('\n'))).rejects.toThrow(
       'no usable product: 0 products, 7 rejected; most often: gtin: the check digit is wrong (3); ' +
-        `gtin: not 8, 12, 13 or 14 digits (2); gtin: only zeros (1); see ${join(under.folder, 'feed.rejects')}; nothing was changed`,
+        `gtin: not 8, 12, 13 or 14 digits (2); gtin: only zeros (1); see ${join(fixture.folder, 'feed.rejects')}; nothing was changed`,
     )
   })
 })

@@ -1,26 +1,26 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ParsedRow, RowNames } from '../../../src/catalog-service/import/feed-row.ts'
+import type { ParsedRow, NameOverrides } from '../../../src/catalog-service/import/feed-row.ts'
 import { parseRow } from '../../../src/catalog-service/import/json-rows.ts'
-import { makeOffer, makeProduct } from '../harness.ts'
+import { createOffer, createProduct } from '../harness.ts'
 import { IS_FULL } from '../../helpers/property-runs.ts'
 
 type Changes = Record<string, unknown>
 
-const read = (bytes: Buffer | string, names: RowNames = {}): ParsedRow =>
+const read = (bytes: Buffer | string, names: NameOverrides = {}): ParsedRow =>
   parseRow({ row: 7, bytes: Buffer.from(bytes), isTooLong: false }, names)
 
-const readRow = (row: unknown, names: RowNames = {}): ParsedRow => read(JSON.stringify(row), names)
+const readRow = (row: unknown, names: NameOverrides = {}): ParsedRow => read(JSON.stringify(row), names)
 
-const readChanged = (changes: Changes): ParsedRow => readRow(makeProduct('17', changes))
+const readChanged = (changes: Changes): ParsedRow => readRow(createProduct('17', changes))
 
-const readOffer = (offer: unknown, names: RowNames = {}): ParsedRow =>
-  readRow(makeProduct('17', { offers: [offer] }), names)
+const readOffer = (offer: unknown, names: NameOverrides = {}): ParsedRow =>
+  readRow(createProduct('17', { offers: [offer] }), names)
 
 describe('row that is good', () => {
   test('every field - stays byte by byte, the GTIN padded, the currency in upper case', () => {
     const images = [{ url: 'http://shop.example/a.png', width: 9 }]
-    const offer = makeOffer({ merchant: { name: ' Shop  A ' }, old_price: '012.5000', currency: 'eUr' })
+    const offer = createOffer({ merchant: { name: ' Shop  A ' }, old_price: '012.5000', currency: 'eUr' })
     expect(readChanged({ title: ' A\u00a0"b" ', images, offers: [offer], more: 1 })).toEqual({
       product: {
         gtin: '00000000000017',
@@ -60,17 +60,17 @@ describe('row that is good', () => {
     ['\u200b ', 'feed', '\u200b '],
     [' x ', ' x ', ' x '],
   ])('network and availability %j - are %j and %j', (value, network, availability) => {
-    const { product } = readOffer(makeOffer({ network: value, availability: value }))
+    const { product } = readOffer(createOffer({ network: value, availability: value }))
     expect(product?.offers).toMatchObject([{ network, availability }])
   })
 
   test('names for the file - stand in for those of every offer, a missing merchant as well', () => {
-    const { product, rejects } = readOffer(makeOffer({ merchant: undefined }), {
+    const { product, rejects } = readOffer(createOffer({ merchant: undefined }), {
       network: 'N',
       merchant: 'M',
     })
     expect([product?.offers, rejects]).toMatchObject([[{ merchant: 'M', network: 'N' }], []])
-    expect(readOffer(makeOffer(), { network: 'N' }).product?.offers).toMatchObject([
+    expect(readOffer(createOffer(), { network: 'N' }).product?.offers).toMatchObject([
       { merchant: 'Shop A', network: 'N' },
     ])
     expect(readOffer('x', { merchant: 'M' }).rejects).toMatchObject([{ field: 'offers[0]' }])
@@ -81,7 +81,7 @@ describe('row that is good', () => {
   })
 
   test('byte order mark and white space around - is read', () => {
-    expect(read(`\ufeff ${JSON.stringify(makeProduct('17'))}\r`).product?.gtin).toBe('00000000000017')
+    expect(read(`\ufeff ${JSON.stringify(createProduct('17'))}\r`).product?.gtin).toBe('00000000000017')
   })
 })
 
@@ -123,7 +123,7 @@ describe('row that is refused', () => {
     // Several faults: the first one is told.
     [{ gtin: '18', title: ' ', offers: [], images: 5 }, 'gtin', 'the check digit is wrong'],
   ])('%j - %s: %s', (changes, field, reason) => {
-    const raw = JSON.stringify(makeProduct('17', changes))
+    const raw = JSON.stringify(createProduct('17', changes))
     expect(readChanged(changes)).toEqual({ product: undefined, rejects: [{ row: 7, field, reason, raw }] })
   })
 
@@ -136,7 +136,7 @@ describe('row that is refused', () => {
   })
 
   test('line that is too long - refused unread, its beginning is kept', () => {
-    const bytes = Buffer.from(JSON.stringify(makeProduct('17')))
+    const bytes = Buffer.from(JSON.stringify(createProduct('17')))
     expect(parseRow({ row: 1, bytes, isTooLong: true }, {})).toEqual({
       product: undefined,
       rejects: [{ row: 1, field: 'row', reason: 'the line is too long', raw: bytes.toString() }],
@@ -162,28 +162,32 @@ describe('offer that is refused', () => {
   test.each<[unknown, string, string]>([
     ['x', '', 'missing, or not an object'],
     [null, '', 'missing, or not an object'],
-    [makeOffer({ merchant: undefined }), '.merchant', 'missing, or not an object'],
-    [makeOffer({ merchant: { name: 5 } }), '.merchant.name', 'missing, or not a text in quotes'],
-    [makeOffer({ merchant: { name: ' ' } }), '.merchant.name', 'the merchant has no name'],
-    [makeOffer({ price: undefined }), '.price', 'missing or malformed'],
-    [makeOffer({ price: true }), '.price', 'missing or malformed'],
-    [makeOffer({ price: 0 }), '.price', 'not a price: one to twelve digits, up to four decimals, above zero'],
-    [makeOffer({ currency: 978 }), '.currency', 'missing, or not a text in quotes'],
-    [makeOffer({ currency: '€' }), '.currency', 'not a currency code of three letters'],
-    [makeOffer({ affiliate_url: null }), '.affiliate_url', 'missing, or not a text in quotes'],
+    [createOffer({ merchant: undefined }), '.merchant', 'missing, or not an object'],
+    [createOffer({ merchant: { name: 5 } }), '.merchant.name', 'missing, or not a text in quotes'],
+    [createOffer({ merchant: { name: ' ' } }), '.merchant.name', 'the merchant has no name'],
+    [createOffer({ price: undefined }), '.price', 'missing or malformed'],
+    [createOffer({ price: true }), '.price', 'missing or malformed'],
     [
-      makeOffer({ affiliate_url: '/p/1' }),
+      createOffer({ price: 0 }),
+      '.price',
+      'not a price: one to twelve digits, up to four decimals, above zero',
+    ],
+    [createOffer({ currency: 978 }), '.currency', 'missing, or not a text in quotes'],
+    [createOffer({ currency: '€' }), '.currency', 'not a currency code of three letters'],
+    [createOffer({ affiliate_url: null }), '.affiliate_url', 'missing, or not a text in quotes'],
+    [
+      createOffer({ affiliate_url: '/p/1' }),
       '.affiliate_url',
       'not an absolute http or https address without credentials',
     ],
   ])('%j - offers[1]%s: %s', (offer, field, reason) => {
-    const { product, rejects } = readChanged({ offers: [makeOffer(), offer] })
+    const { product, rejects } = readChanged({ offers: [createOffer(), offer] })
     expect(product?.offers).toHaveLength(1)
     expect(rejects).toEqual([{ row: 7, field: `offers[1]${field}`, reason, raw: JSON.stringify(offer) }])
   })
 
   test('every offer - a line each, and no product', () => {
-    const { product, rejects } = readChanged({ offers: ['x', makeOffer({ price: '0' })] })
+    const { product, rejects } = readChanged({ offers: ['x', createOffer({ price: '0' })] })
     expect(product).toBeUndefined()
     expect(rejects.map(({ field }) => field)).toEqual(['offers[0]', 'offers[1].price'])
   })
@@ -226,7 +230,7 @@ describe('former price', () => {
   test.each([[undefined], [null], [''], ['0'], ['0.00'], [0]])(
     '%j - none is given, without a word',
     (value) => {
-      const { product, rejects } = readOffer(makeOffer({ old_price: value }))
+      const { product, rejects } = readOffer(createOffer({ old_price: value }))
       expect([product?.offers, rejects]).toMatchObject([[{ oldPrice: null }], []])
     },
   )
@@ -236,14 +240,14 @@ describe('former price', () => {
     [12.5, '12.5'],
     [20, '20'],
   ])('%j - %s', (value, expected) => {
-    const { product, rejects } = readOffer(makeOffer({ old_price: value }))
+    const { product, rejects } = readOffer(createOffer({ old_price: value }))
     expect([product?.offers, rejects]).toMatchObject([[{ oldPrice: expected }], []])
   })
 
   test.each([['12,50'], ['-1'], [-1], ['1.00001'], [true], [{}], [[]], [' ']])(
     '%j - a line, and the offer is kept without it',
     (value) => {
-      const { product, rejects } = readOffer(makeOffer({ old_price: value }))
+      const { product, rejects } = readOffer(createOffer({ old_price: value }))
       expect(product?.offers).toMatchObject([{ price: '10.00', oldPrice: null }])
       const [field, reason] = ['offers[0].old_price', 'not a price; the offer is kept without it']
       expect(rejects).toMatchObject([{ field, reason }])

@@ -1,15 +1,15 @@
 import { array, assert, asyncProperty, constantFrom, integer, oneof, record } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ImportError } from '../../../src/errors.ts'
-import { type ReadText, readText } from './read-text.ts'
-import { toRuns } from '../../helpers/property-runs.ts'
+import { type FeedResult, readFeedText } from './read-feed-text.ts'
+import { toRunCount } from '../../helpers/property-runs.ts'
 
 const NAMES = ['gtin', 'title', 'link', 'price']
 
 /** Numbers of eight digits with their check digits. */
 const GTINS = ['10000007', '10000014', '10000021', '10000038', '10000045', '10000052']
 
-const makeRow = (index: number, title = `Title ${index}`): string[] => [
+const createRow = (index: number, title = `Title ${index}`): string[] => [
   GTINS[index] ?? '',
   title,
   `https://shop.example/${index}`,
@@ -20,7 +20,7 @@ const toTable = (rows: readonly (readonly string[])[], delimiter: string): strin
   `${[NAMES, ...rows].map((cells) => cells.join(delimiter)).join('\n')}\n`
 
 /** What each product costs and where it leads, by its GTIN. */
-const listOffers = ({ products }: ReadText): Record<string, string> =>
+const listOffers = ({ products }: FeedResult): Record<string, string> =>
   Object.fromEntries(
     products.map(({ gtin, offers: [offer] }) => [gtin.slice(6), `${offer?.price} ${offer?.url}`]),
   )
@@ -29,9 +29,9 @@ const OFFERS = Object.fromEntries(
   GTINS.map((gtin, index) => [gtin, `${index + 1}.00 https://shop.example/${index}`]),
 )
 
-async function readOrFail(text: string): Promise<ReadText | undefined> {
+async function readOrFail(text: string): Promise<FeedResult | undefined> {
   try {
-    return await readText(text)
+    return await readFeedText(text)
   } catch (error) {
     if (error instanceof ImportError) return undefined
     throw error
@@ -45,8 +45,8 @@ describe('quote that is not closed', () => {
   ] as const
 
   it.each(pairs)('%s - between commas - both rows are rejected, the others stay', async (_, one, other) => {
-    const rows = [makeRow(0), makeRow(1, one), makeRow(2, other), makeRow(3)]
-    const result = await readText(toTable(rows, ','))
+    const rows = [createRow(0), createRow(1, one), createRow(2, other), createRow(3)]
+    const result = await readFeedText(toTable(rows, ','))
     expect(listOffers(result)).toEqual({ 10000007: OFFERS['10000007'], 10000038: OFFERS['10000038'] })
     expect(result.rejects).toMatchObject([
       { row: 3, field: 'row', reason: expect.stringContaining('lines 3 to 4 of the file are left out') },
@@ -54,32 +54,32 @@ describe('quote that is not closed', () => {
   })
 
   it.each(pairs)('%s - between tabs - every row stays what it is', async (_, one, other) => {
-    const result = await readText(toTable([makeRow(0), makeRow(1, one), makeRow(2, other)], '\t'))
+    const result = await readFeedText(toTable([createRow(0), createRow(1, one), createRow(2, other)], '\t'))
     expect(result.products.map(({ title }) => title)).toEqual(['Title 0', one, other])
     expect(listOffers(result)).toEqual(Object.fromEntries(Object.entries(OFFERS).slice(0, 3)))
   })
 
   it('cells in quotes - between tabs - lose them', async () => {
-    const result = await readText(toTable([makeRow(0, '"A ""b"", c"'), makeRow(1, '"')], '\t'))
+    const result = await readFeedText(toTable([createRow(0, '"A ""b"", c"'), createRow(1, '"')], '\t'))
     expect(result.products.map(({ title }) => title)).toEqual(['A "b", c', '"'])
   })
 
   it('line breaks in quotes - between commas - are text, with commas and quotes beside them', async () => {
-    const result = await readText(toTable([makeRow(0, '"A, ""b""\n\r\nc, d"'), makeRow(1)], ','))
+    const result = await readFeedText(toTable([createRow(0, '"A, ""b""\n\r\nc, d"'), createRow(1)], ','))
     expect(result.products.map(({ title }) => title)).toEqual(['A, "b" c, d', 'Title 1'])
     expect(result.rejects).toEqual([])
   })
 
   it('header - not closed - ImportError that says so', async () => {
-    const text = toTable([makeRow(0, '"A"')], ',').replace('title', '"title')
-    await expect(readText(text)).rejects.toThrow('in its first line a cell begins with a quote')
+    const text = toTable([createRow(0, '"A"')], ',').replace('title', '"title')
+    await expect(readFeedText(text)).rejects.toThrow('in its first line a cell begins with a quote')
   })
 
   it.each([',', ';', '|', '\t'])(
     'quotes anywhere, delimiter %j - a product has the price and the link of its own row, or is none',
     async (delimiter) => {
       const clean = toTable(
-        GTINS.map((_, index) => makeRow(index, index % 2 === 0 ? `Title ${index}` : `"Title, ${index}"`)),
+        GTINS.map((_, index) => createRow(index, index % 2 === 0 ? `Title ${index}` : `"Title, ${index}"`)),
         delimiter,
       )
       const start = clean.indexOf('\n') + 1
@@ -88,21 +88,21 @@ describe('quote that is not closed', () => {
         start + index,
         start + index + 1,
       ])
-      const spots = array(
+      const positions = array(
         record({ at: oneof(anywhere, constantFrom(...borders)), quote: constantFrom('"', '""') }),
         { maxLength: 8 },
       )
       await assert(
-        asyncProperty(spots, async (chosen) => {
+        asyncProperty(positions, async (selected) => {
           let text = clean
-          for (const { at, quote } of chosen.toSorted((a, b) => b.at - a.at))
+          for (const { at, quote } of selected.toSorted((a, b) => b.at - a.at))
             text = text.slice(0, at) + quote + text.slice(at)
           const result = await readOrFail(text)
           for (const { gtin, offers } of result?.products ?? []) {
             expect(`${offers[0]?.price} ${offers[0]?.url}`).toBe(OFFERS[gtin.slice(6)])
           }
         }),
-        { numRuns: toRuns(500) },
+        { numRuns: toRunCount(500) },
       )
     },
   )

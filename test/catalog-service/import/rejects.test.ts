@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { MAX_ROW_BYTES } from '../../../src/catalog-service/import/feed-row.ts'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
-import { createRejects } from '../../../src/catalog-service/import/rejects.ts'
+import { createRejectsFile } from '../../../src/catalog-service/import/rejects-file.ts'
 import {
-  fetchAll,
+  fetchProducts,
   importRows,
-  makeFolder,
-  makeOffer,
-  makeProduct,
+  createFolder,
+  createOffer,
+  createProduct,
   openTestStore,
   writeFeed,
 } from '../harness.ts'
@@ -23,21 +23,21 @@ function readRejects(path: string | null): { row: number; field: string; reason:
 
 describe('import, rejects', () => {
   it('rows - each kind of fault - a line each, the rest is imported', async () => {
-    const under = await openTestStore()
-    const summary = await importRows(under, [
+    const fixture = await openTestStore()
+    const summary = await importRows(fixture, [
       '{"gtin":',
-      { title: 'no gtin', offers: [makeOffer()] },
-      makeProduct('18'),
-      makeProduct('123456789012345'),
-      makeProduct('0'),
-      makeProduct('17', { title: ' \u200b ' }),
-      makeProduct('17', { offers: [] }),
-      makeProduct('17', { images: 'x' }),
+      { title: 'no gtin', offers: [createOffer()] },
+      createProduct('18'),
+      createProduct('123456789012345'),
+      createProduct('0'),
+      createProduct('17', { title: ' \u200b ' }),
+      createProduct('17', { offers: [] }),
+      createProduct('17', { images: 'x' }),
       Buffer.concat([Buffer.from('{"gtin":"17","title":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]),
       '[]',
       'null',
       '',
-      makeProduct('17'),
+      createProduct('17'),
     ])
     expect(summary).toMatchObject({ products: 1, offers: 1, rejected: 11 })
     const rejects = readRejects(summary.rejectsPath)
@@ -57,24 +57,24 @@ describe('import, rejects', () => {
     expect(rejects[1]?.reason).toBe('there is no gtin')
     expect(rejects[2]).toMatchObject({
       reason: 'the check digit is wrong',
-      raw: JSON.stringify(makeProduct('18')),
+      raw: JSON.stringify(createProduct('18')),
     })
   })
 
   it('offers - malformed - a line an offer, the others stay', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const bad = [
-      makeOffer({ price: '1,00' }),
-      makeOffer({ merchant: { name: ' ' } }),
-      makeOffer({ currency: 'euro' }),
-      makeOffer({ affiliate_url: 'javascript:1' }),
-      makeOffer({ merchant: 'A' }),
+      createOffer({ price: '1,00' }),
+      createOffer({ merchant: { name: ' ' } }),
+      createOffer({ currency: 'euro' }),
+      createOffer({ affiliate_url: 'javascript:1' }),
+      createOffer({ merchant: 'A' }),
       'x',
-      makeOffer({ price: '20', affiliate_url: 'https://b.example/', old_price: '25 EUR' }),
-      makeOffer({ old_price: '0.00' }),
+      createOffer({ price: '20', affiliate_url: 'https://b.example/', old_price: '25 EUR' }),
+      createOffer({ old_price: '0.00' }),
     ]
-    const rows = [makeProduct('17', { offers: bad, images: [{}, { url: 'https://a.example/b.png' }] })]
-    const summary = await importRows(under, rows)
+    const rows = [createProduct('17', { offers: bad, images: [{}, { url: 'https://a.example/b.png' }] })]
+    const summary = await importRows(fixture, rows)
     expect(summary).toMatchObject({ products: 1, offers: 2, rejected: 8 })
     expect(readRejects(summary.rejectsPath).map(({ field }) => field)).toEqual([
       'images[0]',
@@ -86,59 +86,59 @@ describe('import, rejects', () => {
       'offers[5]',
       'offers[6].old_price',
     ])
-    const [product] = await fetchAll(under, summary.channelId)
+    const [product] = await fetchProducts(fixture, summary.channelId)
     expect(product?.offers.every((offer) => offer.old_price === undefined)).toBe(true)
   })
 
   it('row - with U+0000 - is rejected, as the database would cut the text; an escaped backslash is not one', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const rows = [
-      makeProduct('17', { title: 'a\u0000b' }),
-      makeProduct('24', { title: String.raw`a\u0000b` }),
+      createProduct('17', { title: 'a\u0000b' }),
+      createProduct('24', { title: String.raw`a\u0000b` }),
     ]
-    const summary = await importRows(under, rows)
+    const summary = await importRows(fixture, rows)
     expect(summary).toMatchObject({ products: 1, rejected: 1 })
-    const [product] = await fetchAll(under, summary.channelId)
+    const [product] = await fetchProducts(fixture, summary.channelId)
     expect(product?.title).toBe(String.raw`a\u0000b`)
   })
 
   it('line - longer than the limit - is rejected, the next one read', async () => {
-    const under = await openTestStore()
-    const rows = [makeProduct('17', { title: 'x'.repeat(MAX_ROW_BYTES) }), makeProduct('24')]
-    const summary = await importRows(under, rows)
+    const fixture = await openTestStore()
+    const rows = [createProduct('17', { title: 'x'.repeat(MAX_ROW_BYTES) }), createProduct('24')]
+    const summary = await importRows(fixture, rows)
     expect(summary).toMatchObject({ products: 1, rejected: 1 })
     expect(readRejects(summary.rejectsPath)[0]).toMatchObject({ row: 1, reason: 'the line is too long' })
   })
 
   it('line - nested a hundred thousand deep - costs that line only', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
-    const rows = [`{"gtin":"17","title":"T","offers":[${deep}]}`, makeProduct('24')]
-    expect(await importRows(under, rows)).toMatchObject({ products: 1, rejected: 1 })
+    const rows = [`{"gtin":"17","title":"T","offers":[${deep}]}`, createProduct('24')]
+    expect(await importRows(fixture, rows)).toMatchObject({ products: 1, rejected: 1 })
   })
 
   it('rejects file - of an earlier import - is gone after one without rejects', async () => {
-    const under = await openTestStore()
-    const { rejectsPath } = await importRows(under, ['x', makeProduct('17')])
-    expect(rejectsPath).toBe(join(under.folder, 'feed.ndjson.rejects'))
-    await importRows(under, [makeProduct('17')])
+    const fixture = await openTestStore()
+    const { rejectsPath } = await importRows(fixture, ['x', createProduct('17')])
+    expect(rejectsPath).toBe(join(fixture.folder, 'feed.ndjson.rejects'))
+    await importRows(fixture, [createProduct('17')])
     expect(existsSync(rejectsPath ?? '')).toBe(false)
   })
 
   it('rejects file - its place is taken by a folder - goes to the current folder', async () => {
-    const under = await openTestStore()
-    const folder = makeFolder()
-    const file = writeFeed(join(folder, 'feed.ndjson'), ['x', makeProduct('17')])
+    const fixture = await openTestStore()
+    const folder = createFolder()
+    const file = writeFeed(join(folder, 'feed.ndjson'), ['x', createProduct('17')])
     mkdirSync(`${file}.rejects`)
-    const { rejectsPath } = await importFeed({ store: under.store, file, currentFolder: under.folder })
-    expect(rejectsPath).toBe(join(under.folder, 'feed.ndjson.rejects'))
+    const { rejectsPath } = await importFeed({ store: fixture.store, file, currentFolder: fixture.folder })
+    expect(rejectsPath).toBe(join(fixture.folder, 'feed.ndjson.rejects'))
   })
 
   it('a link put in the place of the file meanwhile - is replaced, and what it points to is untouched', () => {
-    const folder = makeFolder()
+    const folder = createFolder()
     const victim = join(folder, 'victim')
     writeFileSync(victim, 'kept')
-    const rejects = createRejects(join(folder, 'feed.ndjson'), folder)
+    const rejects = createRejectsFile(join(folder, 'feed.ndjson'), folder)
     const path = join(folder, 'feed.ndjson.rejects')
     symlinkSync(victim, path)
     rejects.add([{ row: 1, field: 'gtin', reason: 'there is no gtin', raw: '{}' }])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readText } from './read-text.ts'
+import { readFeedText } from './read-feed-text.ts'
 
 const HEAD = 'gtin,title,link,price'
 const row = (gtin: string, title: string): string =>
@@ -9,7 +9,7 @@ describe('table', () => {
   it('cut anywhere, quotes and line breaks inside - the same rows', async () => {
     const text = `\ufeff${HEAD}\r\n${row('17', '"a ""b"", \r\n€ c"')}\r\n\n${row('24', '5" tablet')}`
     for (const pieceBytes of [1, 2, 3, 7, 1_000]) {
-      const { products, rejects } = await readText(text, { pieceBytes })
+      const { products, rejects } = await readFeedText(text, { pieceBytes })
       expect(products.map(({ title }) => title)).toEqual(['a "b", € c', '5" tablet'])
       expect(rejects).toEqual([])
     }
@@ -18,15 +18,18 @@ describe('table', () => {
   it.each([',', ';', '|', '\t'])('delimiter %j - of both kinds - is read', async (delimiter) => {
     const google = [HEAD, row('17', 'T')].join('\n').replaceAll(',', delimiter)
     const awin = google.replace('title', 'product_name').replace('link', 'deep_link')
-    expect((await readText(google)).products).toHaveLength(1)
-    expect(await readText(awin)).toMatchObject({ format: 'awin-csv', products: [{ gtin: '00000000000017' }] })
+    expect((await readFeedText(google)).products).toHaveLength(1)
+    expect(await readFeedText(awin)).toMatchObject({
+      format: 'awin-csv',
+      products: [{ gtin: '00000000000017' }],
+    })
   })
 
   it.each(['\r', '\r\n', '\n'])('line end %j, and the first line of Excel - are read', async (end) => {
     const lines = ['sep=;', HEAD, row('17', 'A'), row('24', 'B'), row('18', 'C')]
     const text = lines.join(end).replaceAll(',', ';')
     for (const content of [text, text.slice(5 + end.length)]) {
-      const { products, rejects } = await readText(content, { pieceBytes: 3 })
+      const { products, rejects } = await readFeedText(content, { pieceBytes: 3 })
       expect(products.map(({ title }) => title)).toEqual(['A', 'B'])
       expect(rejects).toMatchObject([{ field: 'gtin', reason: 'the check digit is wrong' }])
     }
@@ -34,33 +37,35 @@ describe('table', () => {
 
   it('format - named - decides over how the file looks', async () => {
     const text = `${HEAD}\n${row('17', 'T')}`
-    expect(await readText(text, { format: 'google-csv' })).toMatchObject({ products: [{ title: 'T' }] })
-    const tsv = await readText(text, { format: 'google-tsv' })
+    expect(await readFeedText(text, { format: 'google-csv' })).toMatchObject({ products: [{ title: 'T' }] })
+    const tsv = await readFeedText(text, { format: 'google-tsv' })
     expect(tsv.rejects).toMatchObject([{ row: 2, reason: 'there is no gtin' }])
   })
 
   it('header - names written freely - are known; of columns with one name the first that is filled', async () => {
     const text =
       'G:GTIN,"Title ",title,LINK,Price,Image Link\n00000000000017,,Second,https://a.example/,1 EUR,https://i.example/1'
-    expect((await readText(text)).products).toMatchObject([
+    expect((await readFeedText(text)).products).toMatchObject([
       { title: 'Second', images: ['https://i.example/1'] },
     ])
   })
 
   it('column - of GTINs or prices missing - a line a row', async () => {
-    const { products, rejects } = await readText('title,link,price\nA,https://a.example/,1 EUR\nB,b,2 EUR')
+    const { products, rejects } = await readFeedText(
+      'title,link,price\nA,https://a.example/,1 EUR\nB,b,2 EUR',
+    )
     expect(products).toEqual([])
     expect(rejects.map(({ row, reason }) => [row, reason])).toEqual([
       [2, 'there is no gtin'],
       [3, 'there is no gtin'],
     ])
-    const { rejects: unpriced } = await readText('gtin,title,link\n00000000000017,T,https://a.example/')
+    const { rejects: unpriced } = await readFeedText('gtin,title,link\n00000000000017,T,https://a.example/')
     expect(unpriced).toMatchObject([{ row: 2, field: 'price', reason: 'there is no price' }])
   })
 
   it('row - too few or too many cells - a line with the row as it came, the others stay', async () => {
     const text = `${HEAD}\n17,"T"\n${row('24', 'T')}\n${row('17', 'T')},more\n`
-    const { products, rejects } = await readText(text)
+    const { products, rejects } = await readFeedText(text)
     expect(products).toMatchObject([{ gtin: '00000000000024' }])
     expect(rejects).toEqual([
       { row: 2, field: 'row', reason: 'has 2 cells, the header has 4', raw: '17,"T"' },
@@ -74,7 +79,7 @@ describe('table', () => {
       Buffer.from(`${HEAD}\n${bad}\n`, 'latin1'),
       Buffer.from(`${row('17', 'a\u0000b')}\n${row('24', 'Größe')}\n`),
     ])
-    const { products, rejects } = await readText(text)
+    const { products, rejects } = await readFeedText(text)
     expect(products).toMatchObject([{ title: 'Größe' }])
     expect(rejects.map(({ row, reason }) => [row, reason])).toEqual([
       [2, 'not UTF-8'],
@@ -83,18 +88,18 @@ describe('table', () => {
   })
 
   it('raw of a reject - of a long row - is cut', async () => {
-    const { rejects } = await readText(`${HEAD}\n${row('18', 'x'.repeat(10_000))}`)
+    const { rejects } = await readFeedText(`${HEAD}\n${row('18', 'x'.repeat(10_000))}`)
     expect(rejects[0]?.raw).toHaveLength(2_000)
   })
 
   it('UTF-16 - either way - is read', async () => {
     const bytes = Buffer.from(`\ufeff${HEAD}\r\n${row('17', 'Größe 5')}\r\n`, 'utf16le')
-    expect((await readText(bytes, { pieceBytes: 3 })).products).toMatchObject([{ title: 'Größe 5' }])
-    expect((await readText(Buffer.from(bytes).swap16())).products).toMatchObject([{ title: 'Größe 5' }])
+    expect((await readFeedText(bytes, { pieceBytes: 3 })).products).toMatchObject([{ title: 'Größe 5' }])
+    expect((await readFeedText(Buffer.from(bytes).swap16())).products).toMatchObject([{ title: 'Größe 5' }])
   })
 
   it('quote - not closed - ImportError', async () => {
-    await expect(readText(`${HEAD}\n${row('17', '"T')}\n${row('24', 'T')}\n`)).rejects.toMatchObject({
+    await expect(readFeedText(`${HEAD}\n${row('17', '"T')}\n${row('24', 'T')}\n`)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
       message: expect.stringContaining('a quoted cell is not closed'),
     })
@@ -102,15 +107,17 @@ describe('table', () => {
 
   it('quotes - around words of a cell - refused between commas, letters like others between tabs', async () => {
     const rows = [HEAD, row('17', '"Arne" 2 "x"'), row('24', 'T "x"')]
-    const { products, rejects } = await readText(rows.join('\n'))
+    const { products, rejects } = await readFeedText(rows.join('\n'))
     expect(products.map(({ title }) => title)).toEqual(['T "x"'])
     expect(rejects).toMatchObject([{ row: 2, reason: 'a cell begins with a quote that is not closed' }])
-    const tabs = await readText(rows.join('\n').replaceAll(',', '\t'))
+    const tabs = await readFeedText(rows.join('\n').replaceAll(',', '\t'))
     expect(tabs.products.map(({ title }) => title)).toEqual(['"Arne" 2 "x"', 'T "x"'])
   })
 
   it('header - 10,000 columns - ImportError', async () => {
     const names = Array.from({ length: 10_000 }, (_, index) => `c${index}`)
-    await expect(readText(`${HEAD},${names.join(',')}\n`)).rejects.toThrow('has 10004 columns; at most 1000')
+    await expect(readFeedText(`${HEAD},${names.join(',')}\n`)).rejects.toThrow(
+      'has 10004 columns; at most 1000',
+    )
   })
 })

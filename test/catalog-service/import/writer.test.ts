@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest'
 import type { FeedOffer, FeedProduct } from '../../../src/catalog-service/import/feed-row.ts'
 import { type Offer, parseOffer } from '../../../src/catalog/contract.ts'
 import { compareForBox, pickOnePerMerchant } from '../../../src/offers/ranking.ts'
-import { removeOlder } from '../../../src/catalog-service/import/batch.ts'
-import { createShops, prepareTarget } from '../../../src/catalog-service/import/target.ts'
+import { removeStaleOffers } from '../../../src/catalog-service/import/import-statements.ts'
+import { createShopRegistry, prepareTarget } from '../../../src/catalog-service/import/target.ts'
 import { createFeedWriter } from '../../../src/catalog-service/import/writer.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
-import { type StoreUnderTest, fetchAll, findProduct, openTestStore } from '../harness.ts'
-import { toRuns } from '../../helpers/property-runs.ts'
+import { type StoreUnderTest, fetchProducts, findProduct, openTestStore } from '../harness.ts'
+import { toRunCount } from '../../helpers/property-runs.ts'
 
 const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 const CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
@@ -27,9 +27,9 @@ type Imported = Readonly<{
 let importId = 0
 
 /** Writes products as an import does, one batch after the other. */
-async function write(under: StoreUnderTest, ...batches: readonly FeedProduct[][]): Promise<Imported> {
+async function write(fixture: StoreUnderTest, ...batches: readonly FeedProduct[][]): Promise<Imported> {
   importId += 1
-  return under.store.write(async (transaction) => {
+  return fixture.store.write(async (transaction) => {
     const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
     const writer = await createFeedWriter(transaction, target, importId)
     for (const batch of batches) await writer.write(batch.map((product) => ({ row: 1, product })))
@@ -37,7 +37,7 @@ async function write(under: StoreUnderTest, ...batches: readonly FeedProduct[][]
   })
 }
 
-function makeFeedProduct(gtin: number, ...offers: readonly Partial<FeedOffer>[]): FeedProduct {
+function createFeedProduct(gtin: number, ...offers: readonly Partial<FeedOffer>[]): FeedProduct {
   const offer: FeedOffer = {
     merchant: 'Shop',
     merchantReference: null,
@@ -73,15 +73,17 @@ async function setPublisher({ store }: StoreUnderTest, reference: string): Promi
   await store.write((database) => database.updateTable('network_channels').set({ reference }).execute())
 }
 
-async function fetchLinks(under: StoreUnderTest): Promise<string[]> {
-  return (await fetchAll(under, CHANNEL)).flatMap(({ offers }) => offers.map((offer) => offer.affiliate_url))
+async function fetchLinks(fixture: StoreUnderTest): Promise<string[]> {
+  return (await fetchProducts(fixture, CHANNEL)).flatMap(({ offers }) =>
+    offers.map((offer) => offer.affiliate_url),
+  )
 }
 
 async function openWithChannel(): Promise<StoreUnderTest> {
-  const under = await openTestStore()
+  const fixture = await openTestStore()
   // An empty catalog makes the channel that an import names.
-  await under.store.write((transaction) => prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 }))
-  return under
+  await fixture.store.write((transaction) => prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 }))
+  return fixture
 }
 
 /** A title that tells its row. */
@@ -116,10 +118,10 @@ describe('rows of one product', () => {
   ])(
     'any rows in any batches, %s - title and picture are of the row whose link a box shows first',
     async (_what, template) => {
-      const under = await openWithChannel()
-      await setTemplate(under, template)
-      await write(under, [makeFeedProduct(24, {})])
-      await setPublisher(under, 'pub')
+      const fixture = await openWithChannel()
+      await setTemplate(fixture, template)
+      await write(fixture, [createFeedProduct(24, {})])
+      await setPublisher(fixture, 'pub')
       let gtin = 100
       await fc.assert(
         fc.asyncProperty(batches, async (offers) => {
@@ -127,13 +129,13 @@ describe('rows of one product', () => {
           gtin += 1
           const products = offers.map((batch) =>
             batch.map((offer) => ({
-              ...makeFeedProduct(gtin, offer),
+              ...createFeedProduct(gtin, offer),
               title: toTitle(offer.merchant, offer.url),
               images: [`https://i.example/?${toTitle(offer.merchant, offer.url)}`],
             })),
           )
-          await write(under, ...products)
-          const product = await findProduct(under, CHANNEL, String(gtin).padStart(14, '0'))
+          await write(fixture, ...products)
+          const product = await findProduct(fixture, CHANNEL, String(gtin).padStart(14, '0'))
           const shown = (product?.offers ?? []).map(parseOffer) as Offer[]
           const [first] = pickOnePerMerchant(shown).toSorted(compareForBox)
           const link = new URL(first?.affiliateUrl ?? '')
@@ -143,134 +145,134 @@ describe('rows of one product', () => {
           )
           expect(product).toMatchObject({ title, images: [{ url: `https://i.example/?${title}` }] })
         }),
-        { numRuns: toRuns(40) },
+        { numRuns: toRunCount(40) },
       )
     },
   )
 
   test('row with the first offer - lacks brand and pictures - they come from another row', async () => {
-    const under = await openWithChannel()
+    const fixture = await openWithChannel()
     const full = {
-      ...makeFeedProduct(17, { price: '2' }),
+      ...createFeedProduct(17, { price: '2' }),
       title: 'Dear',
       brand: 'Brand',
       images: ['https://i.example/1'],
     }
-    const bare = { ...makeFeedProduct(17, { price: '1', url: 'https://s.example/2' }), title: 'Cheap' }
+    const bare = { ...createFeedProduct(17, { price: '1', url: 'https://s.example/2' }), title: 'Cheap' }
     const merged = { title: 'Cheap', brand: 'Brand', images: [{ url: 'https://i.example/1' }] }
     for (const order of [[[full], [bare]], [[bare], [full]], [[bare, full]]]) {
-      await write(under, ...order)
-      expect((await fetchAll(under, CHANNEL))[0]).toMatchObject(merged)
+      await write(fixture, ...order)
+      expect((await fetchProducts(fixture, CHANNEL))[0]).toMatchObject(merged)
     }
   })
 })
 
 describe('links of a feed, to the pages of shops', () => {
   test('network without a template - taken as they are, for the one network channel', async () => {
-    const under = await openWithChannel()
-    await write(under, [makeFeedProduct(17, {})])
-    expect(await fetchLinks(under)).toEqual(['https://shop.example/p?a=1'])
-    const rows = await under.store.reader.selectFrom('offers').select('network_channel_id').execute()
+    const fixture = await openWithChannel()
+    await write(fixture, [createFeedProduct(17, {})])
+    expect(await fetchLinks(fixture)).toEqual(['https://shop.example/p?a=1'])
+    const rows = await fixture.store.reader.selectFrom('offers').select('network_channel_id').execute()
     expect(rows[0]?.network_channel_id).toBeGreaterThan(0)
   })
 
   test('network with a template - every network channel makes its own link of them', async () => {
-    const under = await openWithChannel()
-    await setTemplate(under, TEMPLATE)
-    await write(under, [makeFeedProduct(17, { merchantReference: 'm 9' })])
+    const fixture = await openWithChannel()
+    await setTemplate(fixture, TEMPLATE)
+    await write(fixture, [createFeedProduct(17, { merchantReference: 'm 9' })])
     // Nobody has said what the network knows the publisher as: a link without it would earn nothing.
-    expect(await fetchLinks(under)).toEqual([])
-    await setPublisher(under, 'pub')
+    expect(await fetchLinks(fixture)).toEqual([])
+    await setPublisher(fixture, 'pub')
     const page = 'https%3A%2F%2Fshop.example%2Fp%3Fa%3D1'
-    expect(await fetchLinks(under)).toEqual([`https://net.example/c?m=m%209&p=pub&u=${page}`])
-    const rows = await under.store.reader.selectFrom('offers').select('network_channel_id').execute()
+    expect(await fetchLinks(fixture)).toEqual([`https://net.example/c?m=m%209&p=pub&u=${page}`])
+    const rows = await fixture.store.reader.selectFrom('offers').select('network_channel_id').execute()
     expect(rows).toEqual([{ network_channel_id: 0 }])
   })
 
   test('network that has got its template since - the next import makes links by it, and leaves no double', async () => {
-    const under = await openWithChannel()
-    await write(under, [makeFeedProduct(17, {}), makeFeedProduct(24, {})])
-    await setTemplate(under, TEMPLATE)
-    await setPublisher(under, 'pub')
-    expect(await write(under, [makeFeedProduct(17, {})])).toMatchObject({ offers: 1, removedOffers: 2 })
-    expect(await fetchLinks(under)).toEqual([expect.stringContaining('https://net.example/c?m=Shop&')])
+    const fixture = await openWithChannel()
+    await write(fixture, [createFeedProduct(17, {}), createFeedProduct(24, {})])
+    await setTemplate(fixture, TEMPLATE)
+    await setPublisher(fixture, 'pub')
+    expect(await write(fixture, [createFeedProduct(17, {})])).toMatchObject({ offers: 1, removedOffers: 2 })
+    expect(await fetchLinks(fixture)).toEqual([expect.stringContaining('https://net.example/c?m=Shop&')])
   })
 
   test('tracking link - in a network with a template - stays as it is', async () => {
-    const under = await openWithChannel()
-    await setTemplate(under, TEMPLATE)
-    await write(under, [makeFeedProduct(17, { link: 'tracked', url: 'https://track.example/?u=%2F' })])
-    expect(await fetchLinks(under)).toEqual(['https://track.example/?u=%2F'])
+    const fixture = await openWithChannel()
+    await setTemplate(fixture, TEMPLATE)
+    await write(fixture, [createFeedProduct(17, { link: 'tracked', url: 'https://track.example/?u=%2F' })])
+    expect(await fetchLinks(fixture)).toEqual(['https://track.example/?u=%2F'])
   })
 
   test('own name of a shop in its network - another one in a later feed - that one holds', async () => {
-    const under = await openWithChannel()
-    await write(under, [makeFeedProduct(17, { merchantReference: 'first' })])
-    await write(under, [makeFeedProduct(17, { merchantReference: 'second' })])
-    const rows = await under.store.reader.selectFrom('network_merchants').select('reference').execute()
+    const fixture = await openWithChannel()
+    await write(fixture, [createFeedProduct(17, { merchantReference: 'first' })])
+    await write(fixture, [createFeedProduct(17, { merchantReference: 'second' })])
+    const rows = await fixture.store.reader.selectFrom('network_merchants').select('reference').execute()
     expect(rows).toEqual([{ reference: 'second' }])
   })
 })
 
 describe('network channel of an import', () => {
   test('taken from the channel by its owner - is used, and stays unassigned, with its approvals', async () => {
-    const under = await openWithChannel()
-    const { reader } = under.store
-    await write(under, [makeFeedProduct(17, {})])
-    await under.store.write((writer) => writer.updateTable('approvals').set({ revoked_at_ms: 1 }).execute())
-    await under.store.write((writer) =>
+    const fixture = await openWithChannel()
+    const { reader } = fixture.store
+    await write(fixture, [createFeedProduct(17, {})])
+    await fixture.store.write((writer) => writer.updateTable('approvals').set({ revoked_at_ms: 1 }).execute())
+    await fixture.store.write((writer) =>
       writer.updateTable('network_channels').set({ channel_id: null }).execute(),
     )
-    const imported = await write(under, [makeFeedProduct(17, {}), makeFeedProduct(24, {})])
+    const imported = await write(fixture, [createFeedProduct(17, {}), createFeedProduct(24, {})])
     expect(imported).toMatchObject({ offers: 2, unassignedNetworks: ['Net'] })
-    expect(await fetchLinks(under)).toEqual([])
+    expect(await fetchLinks(fixture)).toEqual([])
     const rows = await reader.selectFrom('network_channels').select(['channel_id', 'reference']).execute()
     expect(rows).toEqual([{ channel_id: null, reference: '' }])
-    await under.store.write((writer) =>
+    await fixture.store.write((writer) =>
       writer.updateTable('network_channels').set({ channel_id: CHANNEL }).execute(),
     )
-    expect(await fetchLinks(under)).toEqual([])
-    await under.store.write((writer) =>
+    expect(await fetchLinks(fixture)).toEqual([])
+    await fixture.store.write((writer) =>
       writer.updateTable('approvals').set({ revoked_at_ms: null }).execute(),
     )
-    expect(await fetchLinks(under)).toHaveLength(2)
+    expect(await fetchLinks(fixture)).toHaveLength(2)
   })
 
   test('of another channel - is left to it, and a new one is made', async () => {
-    const under = await openWithChannel()
-    await write(under, [makeFeedProduct(17, {})])
-    const { id: organizationId } = await under.store.reader
+    const fixture = await openWithChannel()
+    await write(fixture, [createFeedProduct(17, {})])
+    const { id: organizationId } = await fixture.store.reader
       .selectFrom('organizations')
       .select('id')
       .executeTakeFirstOrThrow()
     const other = { id: OTHER_CHANNEL, name: 'Other', kind: 'website', url: null } as const
-    await under.store.write((database) =>
+    await fixture.store.write((database) =>
       insertChannel(database, { ...other, organizationId, createdAtMs: 1 }),
     )
-    await under.store.write((database) =>
+    await fixture.store.write((database) =>
       database.updateTable('network_channels').set({ channel_id: OTHER_CHANNEL }).execute(),
     )
-    expect(await write(under, [makeFeedProduct(17, {})])).toMatchObject({ unassignedNetworks: [] })
-    expect(await fetchLinks(under)).toHaveLength(1)
+    expect(await write(fixture, [createFeedProduct(17, {})])).toMatchObject({ unassignedNetworks: [] })
+    expect(await fetchLinks(fixture)).toHaveLength(1)
   })
 })
 
-function makeOffers(from: number, count: number): Partial<FeedOffer>[] {
+function createOffers(from: number, count: number): Partial<FeedOffer>[] {
   return Array.from({ length: count }, (_, index) => ({ url: `https://shop.example/${from + index}` }))
 }
 
 describe('offers of one product', () => {
   test('more than 500 - the first 500 stay, and each row that brought more has a line', async () => {
-    const under = await openWithChannel()
+    const fixture = await openWithChannel()
     importId += 1
-    const result = await under.store.write(async (transaction) => {
+    const result = await fixture.store.write(async (transaction) => {
       const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
       const writer = await createFeedWriter(transaction, target, importId)
       const first = [
-        { row: 1, product: makeFeedProduct(17, ...makeOffers(0, 400)) },
-        { row: 2, product: makeFeedProduct(17, ...makeOffers(400, 150)) },
+        { row: 1, product: createFeedProduct(17, ...createOffers(0, 400)) },
+        { row: 2, product: createFeedProduct(17, ...createOffers(400, 150)) },
       ]
-      const second = [{ row: 3, product: makeFeedProduct(17, ...makeOffers(900, 7)) }]
+      const second = [{ row: 3, product: createFeedProduct(17, ...createOffers(900, 7)) }]
       const rejects = [...(await writer.write(first)), ...(await writer.write(second))]
       return { rejects, ...(await writer.finish()) }
     })
@@ -284,13 +286,13 @@ describe('offers of one product', () => {
 
 describe('texts that PostgreSQL cannot keep', () => {
   test('U+0000 and half a surrogate pair - every database keeps the same', async () => {
-    const under = await openWithChannel()
+    const fixture = await openWithChannel()
     const offer = { link: 'tracked', url: 'https://shop.example/\ud83d?a=\u0000b' } as const
     const images = ['https://shop.example/\udd25\u0000.jpg']
-    await write(under, [
-      { ...makeFeedProduct(17, offer), title: 'a\u0000b\ud83d \u{1f525}', brand: '\u0000', images },
+    await write(fixture, [
+      { ...createFeedProduct(17, offer), title: 'a\u0000b\ud83d \u{1f525}', brand: '\u0000', images },
     ])
-    const { reader } = under.store
+    const { reader } = fixture.store
     const product = await reader
       .selectFrom('products')
       .select(['title', 'brand', 'images'])
@@ -304,15 +306,19 @@ describe('texts that PostgreSQL cannot keep', () => {
 
 describe('counting', () => {
   test('product in two batches, offer twice, two offers of a shop - what is in the catalog afterwards', async () => {
-    const under = await openWithChannel()
+    const fixture = await openWithChannel()
     const other = { url: 'https://shop.example/other' }
     const imported = await write(
-      under,
-      [makeFeedProduct(17, {}, {}, other), makeFeedProduct(24, {})],
-      [makeFeedProduct(17, { price: '2' }), makeFeedProduct(31, {}), makeFeedProduct(31, { price: '3' })],
+      fixture,
+      [createFeedProduct(17, {}, {}, other), createFeedProduct(24, {})],
+      [
+        createFeedProduct(17, { price: '2' }),
+        createFeedProduct(31, {}),
+        createFeedProduct(31, { price: '3' }),
+      ],
     )
     expect(imported).toMatchObject({ products: 3, offers: 4, removedOffers: 0 })
-    const prices = (await fetchAll(under, CHANNEL)).map(({ offers }) =>
+    const prices = (await fetchProducts(fixture, CHANNEL)).map(({ offers }) =>
       offers.map(({ price }) => price).toSorted(),
     )
     expect(prices).toEqual([['1', '2'], ['1'], ['3']])
@@ -342,49 +348,49 @@ describe('replacing', () => {
   const toShop = ({ merchant, network }: Row): string => `${network} ${merchant}`
 
   test('any feed after any other - its shops have what it says, the others what they had, and no product is left over', async () => {
-    const under = await openWithChannel()
+    const fixture = await openWithChannel()
     await fc.assert(
       fc.asyncProperty(anyFeed, anyFeed, async (first, second) => {
         for (const table of ['offers', 'products'] as const)
-          await under.store.write((database) => database.deleteFrom(table).execute())
+          await fixture.store.write((database) => database.deleteFrom(table).execute())
         await write(
-          under,
-          first.map((row) => makeFeedProduct(row.gtin, row)),
+          fixture,
+          first.map((row) => createFeedProduct(row.gtin, row)),
         )
-        const before = await readRows(under)
+        const before = await readRows(fixture)
         const { removedOffers, offers } = await write(
-          under,
-          second.map((row) => makeFeedProduct(row.gtin, row)),
+          fixture,
+          second.map((row) => createFeedProduct(row.gtin, row)),
         )
         const shops = new Set(second.map(toShop))
         const kept = first.filter((row) => !shops.has(toShop(row)))
         const expected = [...new Set([...kept, ...second].map(toKey))].toSorted()
-        expect(await readRows(under)).toEqual(expected)
+        expect(await readRows(fixture)).toEqual(expected)
         expect(offers).toBe(new Set(second.map(toKey)).size)
         expect(removedOffers).toBe(before.filter((key) => !expected.includes(key)).length)
-        const products = await under.store.reader.selectFrom('products').select('gtin').execute()
+        const products = await fixture.store.reader.selectFrom('products').select('gtin').execute()
         expect(products).toHaveLength(new Set([...kept, ...second].map(({ gtin }) => gtin)).size)
       }),
-      { numRuns: toRuns(50) },
+      { numRuns: toRunCount(50) },
     )
   })
 
   test.each([0, Number.POSITIVE_INFINITY])(
     'older offers - looked for from %d offers on in the whole table - the same ones go',
     async (manyOffers) => {
-      const under = await openWithChannel()
-      const both = [makeFeedProduct(17, {}, { merchant: 'Other' }), makeFeedProduct(24, {})]
-      await write(under, both)
-      const left = await under.store.write(async (transaction) => {
+      const fixture = await openWithChannel()
+      const both = [createFeedProduct(17, {}, { merchant: 'Other' }), createFeedProduct(24, {})]
+      await write(fixture, both)
+      const left = await fixture.store.write(async (transaction) => {
         const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
-        const shops = await createShops(transaction, target)
+        const shops = await createShopRegistry(transaction, target)
         await shops.get({ network: 'Net', merchant: 'Shop', merchantReference: null, link: 'page' })
-        const removed = await removeOlder(transaction, importId + 1, 0, manyOffers)
+        const removed = await removeStaleOffers(transaction, importId + 1, 0, manyOffers)
         const products = await transaction.selectFrom('products').select('gtin').execute()
         return { removed, products: products.map(({ gtin }) => Number(gtin)) }
       })
       expect(left).toEqual({ removed: 2, products: [17] })
-      expect(await readRows(under)).toEqual(['17 Net Other'])
+      expect(await readRows(fixture)).toEqual(['17 Net Other'])
     },
   )
 })

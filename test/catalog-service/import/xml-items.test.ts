@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readText } from './read-text.ts'
+import { readFeedText } from './read-feed-text.ts'
 
 const NAMESPACE = 'http://base.google.com/ns/1.0'
 
@@ -16,7 +16,7 @@ describe('xml feed', () => {
   it('RSS - cut anywhere - the same items', async () => {
     const text = rss(`<item>${FIELDS}</item><item>${FIELDS.replace('Arne 2', 'Größe €')}</item>`)
     for (const pieceBytes of [1, 2, 3, 10, 1_000]) {
-      const { format, products, rejects } = await readText(text, { pieceBytes })
+      const { format, products, rejects } = await readFeedText(text, { pieceBytes })
       expect([format, rejects]).toEqual(['google-xml', []])
       expect(products.map(({ title }) => title)).toEqual(['Arne 2', 'Größe €'])
       expect(products[0]?.offers[0]).toMatchObject({
@@ -31,7 +31,7 @@ describe('xml feed', () => {
       `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="${NAMESPACE}"><title>Shop</title><entry>` +
       '<title type="html">Arne &amp;amp; 2</title><link rel="self" href="https://shop.example/feed"/>' +
       '<link href=" https://shop.example/arne "/><g:gtin>9520001001024</g:gtin><g:price>15.00 EUR</g:price></entry></feed>'
-    const { products, rejects } = await readText(text)
+    const { products, rejects } = await readFeedText(text)
     expect(rejects).toEqual([])
     expect(products).toMatchObject([{ title: 'Arne & 2', offers: [{ url: 'https://shop.example/arne' }] }])
   })
@@ -45,19 +45,19 @@ describe('xml feed', () => {
       `<rss xmlns="${NAMESPACE}"><channel><item>${FIELDS.replaceAll('g:', '')}</item></channel></rss>`,
     ],
   ])('namespace - %s - is known', async (_, text) => {
-    expect(await readText(text)).toMatchObject({ products: [{ title: 'Arne 2' }], rejects: [] })
+    expect(await readFeedText(text)).toMatchObject({ products: [{ title: 'Arne 2' }], rejects: [] })
   })
 
   it('namespaces - foreign ones - are passed over', async () => {
     const more =
       '<media:title xmlns:media="urn:m">Other</media:title><x:price>1.00 EUR</x:price><atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="self" href="https://other.example/"/>'
-    const { products } = await readText(rss(`<item>${more}${FIELDS}</item>`))
+    const { products } = await readFeedText(rss(`<item>${more}${FIELDS}</item>`))
     const url = 'https://shop.example/arne?a=1&b=2'
     expect(products).toMatchObject([{ title: 'Arne 2', offers: [{ price: '15.00', url }] }])
   })
 
   it('fields - in both namespaces - those of Google hold', async () => {
-    const { products } = await readText(item('<g:title>Better</g:title><g:link></g:link>'))
+    const { products } = await readFeedText(item('<g:title>Better</g:title><g:link></g:link>'))
     expect(products).toMatchObject([
       { title: 'Better', offers: [{ url: 'https://shop.example/arne?a=1&b=2' }] },
     ])
@@ -65,7 +65,7 @@ describe('xml feed', () => {
 
   it('nested elements - the price of the shipping - are not those of the item', async () => {
     const shipping = '<g:shipping><g:country>DE</g:country><g:price>4.90 EUR</g:price></g:shipping>'
-    const { products } = await readText(rss(`<item>${shipping}${FIELDS}${shipping}</item>`))
+    const { products } = await readFeedText(rss(`<item>${shipping}${FIELDS}${shipping}</item>`))
     expect(products[0]?.offers[0]?.price).toBe('15.00')
   })
 
@@ -74,21 +74,21 @@ describe('xml feed', () => {
       '<g:title><![CDATA[Arne & <b>2</b>]]> and<!-- not --> more</g:title>' +
       '<g:additional_image_link>https://img.example/1,2.jpg</g:additional_image_link>' +
       '<g:additional_image_link>/relative.jpg</g:additional_image_link>'
-    const { products, rejects } = await readText(item(more))
+    const { products, rejects } = await readFeedText(item(more))
     expect(products).toMatchObject([{ title: 'Arne & 2 and more', images: ['https://img.example/1,2.jpg'] }])
     expect(rejects).toMatchObject([{ row: 1, field: 'additional_image_link' }])
   })
 
   it('elements in texts - their text is part of it', async () => {
     const title = '<g:title>Sony <b>WH-<i>1000</i></b> case<br/>black</g:title>'
-    expect((await readText(item(title))).products[0]?.title).toBe('Sony WH-1000 case black')
+    expect((await readFeedText(item(title))).products[0]?.title).toBe('Sony WH-1000 case black')
     const xhtml =
       '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">A <b>2</b></div></title>' +
       '<link type="application/pdf" href="https://a.example/x.pdf"/><link type="text/html" href="https://a.example/"/>' +
       '<link href="https://a.example/second"/><gtin>9520001001024</gtin><price>1 EUR</price></entry></feed>'
-    const { products } = await readText(xhtml)
+    const { products } = await readFeedText(xhtml)
     expect(products).toMatchObject([{ title: 'A 2', offers: [{ url: 'https://a.example/' }] }])
-    const pdf = await readText(xhtml.replace(/<link type="text.*second"\/>/, ''))
+    const pdf = await readFeedText(xhtml.replace(/<link type="text.*second"\/>/, ''))
     expect(pdf.products[0]?.offers[0]?.url).toBe('https://a.example/x.pdf')
   })
 
@@ -96,7 +96,7 @@ describe('xml feed', () => {
     'elements in %s - the item is refused, as its parts may be anything',
     async (name) => {
       const text = item(`<g:${name}>100<i/>5.00 EUR</g:${name}>`)
-      const { products, rejects } = await readText(
+      const { products, rejects } = await readFeedText(
         name === 'price' || name === 'gtin'
           ? text.replace(new RegExp(`<g:${name}>[^<]*</g:${name}>`), '')
           : text,
@@ -110,12 +110,14 @@ describe('xml feed', () => {
 
   it('pictures - with commas - are one address an element', async () => {
     const address = 'https://img.example/1,https://img.example/2.jpg'
-    const { products } = await readText(item(`<g:additional_image_link>${address}</g:additional_image_link>`))
+    const { products } = await readFeedText(
+      item(`<g:additional_image_link>${address}</g:additional_image_link>`),
+    )
     expect(products[0]?.images).toEqual([address])
   })
 
   it('entities - escaped twice, or of HTML - are decoded once more at most', async () => {
-    const { products } = await readText(item('<g:title>a &amp;gt; b &amp;amp;gt; c&nbsp;d</g:title>'))
+    const { products } = await readFeedText(item('<g:title>a &amp;gt; b &amp;amp;gt; c&nbsp;d</g:title>'))
     expect(products[0]?.title).toBe('a > b &gt; c d')
   })
 
@@ -123,7 +125,7 @@ describe('xml feed', () => {
     const text = rss(
       `<item>${FIELDS}</item><item><title>T</title><g:gtin>00000000000017</g:gtin><link>https://a.example/</link><g:price/></item>`,
     )
-    const { rejects } = await readText(text)
+    const { rejects } = await readFeedText(text)
     expect(rejects).toEqual([
       {
         row: 2,
@@ -141,21 +143,21 @@ describe('xml feed, encodings', () => {
 
   it.each(['ISO-8859-1', 'windows-1252', 'latin1'])('%s - as declared - is decoded', async (encoding) => {
     const bytes = Buffer.from(declared(encoding).replaceAll('’', '\u0092'), 'latin1')
-    expect((await readText(bytes, { pieceBytes: 100 })).products[0]?.title).toBe('Größe ’5’')
+    expect((await readFeedText(bytes, { pieceBytes: 100 })).products[0]?.title).toBe('Größe ’5’')
   })
 
   it.each(['utf-8', 'UTF-16'])(
     'UTF-8 with a byte order mark - declared as %s - is UTF-8',
     async (encoding) => {
-      expect((await readText(`\ufeff${declared(encoding)}`)).products[0]?.title).toBe('Größe ’5’')
+      expect((await readFeedText(`\ufeff${declared(encoding)}`)).products[0]?.title).toBe('Größe ’5’')
     },
   )
 
   it('UTF-16 - with and without a byte order mark - is decoded', async () => {
     for (const mark of ['\ufeff', '']) {
       const bytes = Buffer.from(mark + declared('utf-16'), 'utf16le')
-      expect((await readText(bytes, { pieceBytes: 7 })).products[0]?.title).toBe('Größe ’5’')
-      expect((await readText(Buffer.from(bytes).swap16())).products[0]?.title).toBe('Größe ’5’')
+      expect((await readFeedText(bytes, { pieceBytes: 7 })).products[0]?.title).toBe('Größe ’5’')
+      expect((await readFeedText(Buffer.from(bytes).swap16())).products[0]?.title).toBe('Größe ’5’')
     }
   })
 
@@ -176,7 +178,7 @@ describe('xml feed, encodings', () => {
       'is written in klingon, which cannot be read',
     ],
   ])('%s - ImportError', async (_, bytes, message) => {
-    await expect(readText(bytes)).rejects.toMatchObject({
+    await expect(readFeedText(bytes)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
       message: expect.stringContaining(message),
     })
@@ -195,7 +197,7 @@ describe('xml feed, broken', () => {
     ['deep nesting', '<a>'.repeat(101), 'more than 100 deep'],
     ['an entity that nobody declared', item('<g:brand>&xxe;</g:brand>'), 'undefined entity'],
   ])('%s - ImportError', async (_, text, message) => {
-    await expect(readText(text)).rejects.toMatchObject({
+    await expect(readFeedText(text)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
       message: expect.stringContaining(message),
     })
@@ -207,11 +209,11 @@ describe('xml feed, broken', () => {
     ['parameter entity', '<!ENTITY % p SYSTEM "http://evil.example/x.dtd"> %p;', 'x'],
   ])('document type - %s - ImportError', async (_, declarations, use) => {
     const text = item(`<g:brand>${use}</g:brand>`).replace('<rss', `<!DOCTYPE rss [${declarations}]><rss`)
-    await expect(readText(text)).rejects.toThrow('declares a document type of its own')
+    await expect(readFeedText(text)).rejects.toThrow('declares a document type of its own')
   })
 
   it('document type - without declarations - is passed over, and nothing is fetched', async () => {
     const text = item().replace('<rss', '<!DOCTYPE rss SYSTEM "http://evil.example/x.dtd"><rss')
-    expect((await readText(text)).products).toHaveLength(1)
+    expect((await readFeedText(text)).products).toHaveLength(1)
   })
 })

@@ -1,25 +1,25 @@
 import { readdirSync } from 'node:fs'
 import { parseFragment } from 'parse5'
 import { describe, expect, it } from 'vitest'
-import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
-import { createDemo, getSample, toPageUrl } from '../../../src/catalog-service/sample/sample-data.ts'
+import { seedSampleData } from '../../../src/catalog-service/sample/seed-sample-data.ts'
+import { createDemo, getSampleData, toPageUrl } from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
-import { getCatalogId } from '../../../src/catalog-service/store/meta.ts'
+import { getOrCreateCatalogId } from '../../../src/catalog-service/store/meta.ts'
 import { parseProduct } from '../../../src/catalog/parse.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
-import { isCheckDigitRight } from '../../../src/offers/gtin.ts'
+import { isCheckDigitValid } from '../../../src/offers/gtin.ts'
 import { computeDiscountPercent, isOnSale } from '../../../src/offers/sale.ts'
 import {
   type StoreUnderTest,
-  fetchAll,
+  fetchProducts,
   findProduct,
   importRows,
-  makeProduct,
+  createProduct,
   openTestStore,
 } from '../harness.ts'
 
 const BASE = 'http://127.0.0.1:3000'
-const SAMPLE = getSample()
+const SAMPLE = getSampleData()
 const DEMO = createDemo(BASE, null)
 const OFFERS = SAMPLE.products.flatMap(({ gtin, offers }) => offers.map((offer) => ({ gtin, ...offer })))
 
@@ -27,16 +27,16 @@ const OFFERS = SAMPLE.products.flatMap(({ gtin, offers }) => offers.map((offer) 
 const EVERYWHERE_GTIN = '09520003001015'
 
 async function openWithSample(): Promise<StoreUnderTest> {
-  const under = await openTestStore()
-  await putSampleData(under.store, BASE)
-  return under
+  const fixture = await openTestStore()
+  await seedSampleData(fixture.store, BASE)
+  return fixture
 }
 
 async function fetchChannelProducts(
-  under: StoreUnderTest,
+  fixture: StoreUnderTest,
   index: 0 | 1 | 2,
 ): Promise<readonly WireProduct[]> {
-  return fetchAll(under, SAMPLE.channels[index].id)
+  return fetchProducts(fixture, SAMPLE.channels[index].id)
 }
 
 describe('sample data, as the catalog gives it', () => {
@@ -52,24 +52,24 @@ describe('sample data, as the catalog gives it', () => {
   })
 
   it('channels - three - see different shares of the offers', async () => {
-    const under = await openWithSample()
+    const fixture = await openWithSample()
     const counts: number[] = []
     for (const index of [0, 1, 2] as const) {
-      const products = await fetchChannelProducts(under, index)
+      const products = await fetchChannelProducts(fixture, index)
       counts.push(products.reduce((sum, product) => sum + product.offers.length, 0))
     }
     expect(counts[0]).toBe(OFFERS.length)
     expect(counts[1]).toBeLessThan(counts[0] ?? 0)
     expect(counts[2]).toBeLessThan(counts[1] ?? 0)
     expect(counts[2]).toBeGreaterThan(20)
-    const channels = await fetchOwnedChannels(under.store.reader)
+    const channels = await fetchOwnedChannels(fixture.store.reader)
     expect(channels.map(({ kind }) => kind)).toEqual(['website', 'website', 'youtube'])
     expect(channels.map(({ url }) => url === null)).toEqual([false, false, true])
   })
 
   it('showcase - the start page - a picture, at least seven euro offers in stock, three on sale', async () => {
-    const under = await openWithSample()
-    const product = await findProduct(under, DEMO.showcase.channelId, DEMO.showcase.gtin)
+    const fixture = await openWithSample()
+    const product = await findProduct(fixture, DEMO.showcase.channelId, DEMO.showcase.gtin)
     const euros = product?.offers.filter((offer) => offer.currency === 'EUR') ?? []
     expect(product?.images).toHaveLength(1)
     expect(euros).toHaveLength(8)
@@ -78,8 +78,8 @@ describe('sample data, as the catalog gives it', () => {
   })
 
   it("link - each network - leads to the demonstration shop with the shop's own page", async () => {
-    const under = await openWithSample()
-    const products = await fetchChannelProducts(under, 0)
+    const fixture = await openWithSample()
+    const products = await fetchChannelProducts(fixture, 0)
     const links = products.flatMap((product) => product.offers.map((offer) => new URL(offer.affiliate_url)))
     expect(new Set(links.map((link) => link.searchParams.get('network')))).toEqual(
       new Set(SAMPLE.networks.map((network) => network.name.toLowerCase())),
@@ -99,7 +99,7 @@ describe('sample data, its variety', () => {
   it('gtins - of the demonstration prefix - unique, check digits right', () => {
     const gtins = SAMPLE.products.map((product) => product.gtin)
     expect(new Set(gtins).size).toBe(gtins.length)
-    expect(gtins.every((gtin) => /^0952\d{10}$/.test(gtin) && isCheckDigitRight(gtin))).toBe(true)
+    expect(gtins.every((gtin) => /^0952\d{10}$/.test(gtin) && isCheckDigitValid(gtin))).toBe(true)
   })
 
   it('shops and networks - ten and four - all have offers', () => {
@@ -210,22 +210,22 @@ describe('sample listing', () => {
 
 describe('putSampleData', () => {
   it('catalog of its owner - changes nothing', async () => {
-    const under = await openTestStore()
-    await importRows(under, [makeProduct('17')])
-    const catalogId = await getCatalogId(under.store)
-    expect(await putSampleData(under.store, BASE)).toBe(false)
-    expect(await fetchOwnedChannels(under.store.reader)).toHaveLength(1)
-    expect(await getCatalogId(under.store)).toBe(catalogId)
+    const fixture = await openTestStore()
+    await importRows(fixture, [createProduct('17')])
+    const catalogId = await getOrCreateCatalogId(fixture.store)
+    expect(await seedSampleData(fixture.store, BASE)).toBe(false)
+    expect(await fetchOwnedChannels(fixture.store.reader)).toHaveLength(1)
+    expect(await getOrCreateCatalogId(fixture.store)).toBe(catalogId)
   })
 
   it('sample data - same address - changes nothing; another one - new links, same products, new catalog id', async () => {
-    const under = await openWithSample()
-    const catalogId = await getCatalogId(under.store)
-    expect(await putSampleData(under.store, BASE)).toBe(false)
-    expect(await getCatalogId(under.store)).toBe(catalogId)
-    expect(await putSampleData(under.store, 'https://widgets.example/v')).toBe(true)
-    expect(await getCatalogId(under.store)).not.toBe(catalogId)
-    const products = await fetchChannelProducts(under, 0)
+    const fixture = await openWithSample()
+    const catalogId = await getOrCreateCatalogId(fixture.store)
+    expect(await seedSampleData(fixture.store, BASE)).toBe(false)
+    expect(await getOrCreateCatalogId(fixture.store)).toBe(catalogId)
+    expect(await seedSampleData(fixture.store, 'https://widgets.example/v')).toBe(true)
+    expect(await getOrCreateCatalogId(fixture.store)).not.toBe(catalogId)
+    const products = await fetchChannelProducts(fixture, 0)
     expect(products).toHaveLength(SAMPLE.products.length)
     expect(products[0]?.images[0]?.url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/pictures\//)
     expect(products[0]?.offers[0]?.affiliate_url).toMatch(/^https:\/\/widgets\.example\/v\/demo\/shop\?/)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fetchApiKeys, hashApiKey, revokeApiKey } from '../../../src/catalog-service/store/keys.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { findFirstOrganization } from '../../../src/catalog-service/store/organizations.ts'
+import { findDefaultOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import { MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore, addApiKey } from '../harness.ts'
 
@@ -17,7 +17,7 @@ describe('API keys, making', () => {
 
   test('first key of an empty catalog - makes the organization; the second one does not', async () => {
     const { store, clock } = await openTestStore()
-    expect(await findFirstOrganization(store.reader)).toBeUndefined()
+    expect(await findDefaultOrganization(store.reader)).toBeUndefined()
     const madeAtMs = clock.nowMs()
     await addApiKey(store, 'first')
     clock.advance(MINUTE_MS)
@@ -32,7 +32,7 @@ describe('API keys, making', () => {
     const { store } = await openTestStore()
     await store.write((database) => database.schema.dropTable('api_keys').execute())
     await expect(addApiKey(store, 'one')).rejects.toThrow(/api_keys/)
-    expect(await findFirstOrganization(store.reader)).toBeUndefined()
+    expect(await findDefaultOrganization(store.reader)).toBeUndefined()
   })
 })
 
@@ -50,7 +50,7 @@ describe('API keys, list', () => {
     const second = await addApiKey(store, 'Zweiter "Schlüssel"')
     clock.advance(MINUTE_MS)
     await revokeApiKey(store, first.id)
-    const organization = await findFirstOrganization(store.reader)
+    const organization = await findDefaultOrganization(store.reader)
     const common = { organizationId: organization?.id, prefix: expect.stringMatching(/^vk_[\w-]{5}$/) }
     expect(await fetchApiKeys(store)).toEqual([
       { ...common, id: first.id, name: 'first', createdAtMs: startMs, revokedAtMs: startMs + 2 * MINUTE_MS },
@@ -95,7 +95,7 @@ describe('API keys, finding', () => {
   test('valid key - its id and the organization with its limit', async () => {
     const { store } = await openTestStore()
     const { id, key } = await addApiKey(store, 'one')
-    const organization = await findFirstOrganization(store.reader)
+    const organization = await findDefaultOrganization(store.reader)
     const expected = { keyId: id, organization: { id: organization?.id, dailyLimit: null } }
     expect(await store.findCaller(key)).toMatchObject(expected)
     await store.write((database) => database.updateTable('organizations').set({ daily_limit: 9 }).execute())
@@ -115,10 +115,10 @@ describe('API keys, finding', () => {
   test('catalog opened again - the key is still valid; revoked elsewhere - it is not', async () => {
     const { store, database, clock } = await openTestStore()
     const { id, key } = await addApiKey(store, 'one')
-    const again = await openCatalogStore({ database, clock })
-    expect(await again.findCaller(key)).toMatchObject({ keyId: id })
+    const second = await openCatalogStore({ database, clock })
+    expect(await second.findCaller(key)).toMatchObject({ keyId: id })
     await revokeApiKey(store, id)
-    expect(await again.findCaller(key)).toBeUndefined()
-    await again.close()
+    expect(await second.findCaller(key)).toBeUndefined()
+    await second.close()
   })
 })

@@ -6,7 +6,7 @@ import { openCatalogStore } from '../../../src/catalog-service/store/open-store.
 import { migrateDatabase } from '../../../src/database/migrate.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
-import { fetchAll, importRows, makeFolder, makeOffer, makeProduct } from '../harness.ts'
+import { fetchProducts, importRows, createFolder, createOffer, createProduct } from '../harness.ts'
 
 /** A catalog as it was before offers lay by GTIN: an own link, a page of a shop, and an offer without any link. */
 const FORMER_ROWS = [
@@ -26,7 +26,7 @@ const FORMER_ROWS = [
 
 describe('migrations of the catalog', () => {
   test('catalog of the former layout - opened - gives the same offers, and the next import of their shop replaces them', async () => {
-    const folder = makeFolder()
+    const folder = createFolder()
     const path = join(folder, 'catalog.db')
     const sqlite = openSqlite({ path, role: 'writer' })
     const former = new Kysely<unknown>({ dialect: new SqliteDialect({ database: sqlite }) })
@@ -40,7 +40,7 @@ describe('migrations of the catalog', () => {
 
     const clock = createFakeClock(0)
     const store = await openCatalogStore({ database: { kind: 'sqlite', path }, clock })
-    const [product] = await fetchAll(
+    const [product] = await fetchProducts(
       { store, folder, database: { kind: 'sqlite', path }, clock } as const,
       'c',
     )
@@ -51,11 +51,13 @@ describe('migrations of the catalog', () => {
     ])
     const orphans = await store.reader.selectFrom('products').select('gtin').execute()
     expect(orphans).toEqual([{ gtin: '00000000000017' }])
-    const under = { store, folder, database: { kind: 'sqlite', path }, clock } as const
+    const fixture = { store, folder, database: { kind: 'sqlite', path }, clock } as const
     const own = { network: 'Net', merchant: { name: 'A' }, affiliate_url: 'https://track.example/1' }
-    const { removedOffers } = await importRows(under, [makeProduct('17', { offers: [makeOffer(own)] })])
+    const { removedOffers } = await importRows(fixture, [createProduct('17', { offers: [createOffer(own)] })])
     expect(removedOffers).toBe(2)
-    const prices = (await fetchAll(under, 'c')).flatMap(({ offers }) => offers.map(({ price }) => price))
+    const prices = (await fetchProducts(fixture, 'c')).flatMap(({ offers }) =>
+      offers.map(({ price }) => price),
+    )
     expect(prices.toSorted()).toEqual(['10.00', '9'])
     await store.close()
   })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { makeAffiliateLink } from '../../../src/catalog-service/store/networks.ts'
+import { createAffiliateLink } from '../../../src/catalog-service/store/networks.ts'
 
 const PARTS = {
   template: 'https://track.example/c?to={url}&shop={merchant}&site={publisher}',
@@ -11,7 +11,7 @@ const PARTS = {
 
 describe('affiliate link', () => {
   test('template with all three - each part in its place, percent-encoded', () => {
-    expect(makeAffiliateLink(PARTS)).toBe(
+    expect(createAffiliateLink(PARTS)).toBe(
       'https://track.example/c?to=https%3A%2F%2Fshop.example%2Fp%3Fa%3D1%26b%3D2&shop=Shop%20%26%20Sons&site=pub-1',
     )
   })
@@ -22,33 +22,33 @@ describe('affiliate link', () => {
     ['{url}', 'https%3A%2F%2Fshop.example%2Fp%3Fa%3D1%26b%3D2'],
     ['https://track.example/{{publisher}}', 'https://track.example/{pub-1}'],
   ])('template %s - %s', (template, expected) => {
-    expect(makeAffiliateLink({ ...PARTS, template })).toBe(expected)
+    expect(createAffiliateLink({ ...PARTS, template })).toBe(expected)
   })
 
   test.each(['{URL}', '{ url }', '{}', '{price}', '{toString}', '{url', 'url}', '%7Burl%7D', '$&', '$1'])(
     'template with %s - no name of a part - stays as it is',
     (text) => {
       const template = `https://track.example/${text}`
-      expect(makeAffiliateLink({ ...PARTS, template })).toBe(template)
+      expect(createAffiliateLink({ ...PARTS, template })).toBe(template)
     },
   )
 
   test('part that looks like a template or a replacement - is text', () => {
     const parts = { ...PARTS, merchant: '{publisher}', publisher: "$& $1 $' {url}" }
-    expect(makeAffiliateLink({ ...parts, template: '{merchant}/{publisher}' })).toBe(
+    expect(createAffiliateLink({ ...parts, template: '{merchant}/{publisher}' })).toBe(
       "%7Bpublisher%7D/%24%26%20%241%20%24'%20%7Burl%7D",
     )
   })
 
   test('half of a character - becomes the replacement character, no exception', () => {
-    expect(makeAffiliateLink({ ...PARTS, template: '{merchant}', merchant: 'a\ud83d' })).toBe('a%EF%BF%BD')
+    expect(createAffiliateLink({ ...PARTS, template: '{merchant}', merchant: 'a\ud83d' })).toBe('a%EF%BF%BD')
   })
 
   test('any parts - come out of the query of the link as they were, and nothing beside them', () => {
     const text = fc.string({ unit: 'grapheme' })
     fc.assert(
       fc.property(text, text, text, (merchantUrl, merchant, publisher) => {
-        const link = makeAffiliateLink({ template: PARTS.template, merchantUrl, merchant, publisher })
+        const link = createAffiliateLink({ template: PARTS.template, merchantUrl, merchant, publisher })
         const { origin, pathname, searchParams, hash } = new URL(link)
         expect([origin, pathname, hash]).toEqual(['https://track.example', '/c', ''])
         expect([...searchParams]).toEqual([

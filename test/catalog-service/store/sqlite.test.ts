@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { findProduct, importRows, makeProduct, openSqliteTestStore } from '../harness.ts'
+import { findProduct, importRows, createProduct, openSqliteTestStore } from '../harness.ts'
 
 const GTIN = '00000000000017'
 
 describe('file of the catalog', () => {
   test.each([
-    ['alone', true],
+    ['standalone', true],
     ['embedded', false],
     ['command', false],
   ] as const)(
@@ -22,18 +22,18 @@ describe('file of the catalog', () => {
   )
 
   test('approval revoked through another store of the same file - the next request knows', async () => {
-    const under = await openSqliteTestStore()
-    const { channelId } = await importRows(under, [makeProduct('17')])
-    const other = await openCatalogStore({ database: under.database, clock: under.clock })
-    expect(await findProduct(under, channelId, GTIN)).toMatchObject({ gtin: GTIN })
+    const fixture = await openSqliteTestStore()
+    const { channelId } = await importRows(fixture, [createProduct('17')])
+    const other = await openCatalogStore({ database: fixture.database, clock: fixture.clock })
+    expect(await findProduct(fixture, channelId, GTIN)).toMatchObject({ gtin: GTIN })
     await other.write((database) => database.updateTable('approvals').set({ revoked_at_ms: 1 }).execute())
     await other.close()
-    expect(await findProduct(under, channelId, GTIN)).toBeNull()
+    expect(await findProduct(fixture, channelId, GTIN)).toBeNull()
   })
 
   test('channel of another organization, unknown channel - none', async () => {
-    const { store, ...under } = await openSqliteTestStore()
-    const { channelId } = await importRows({ store, ...under }, [makeProduct('17')])
+    const { store, ...fixture } = await openSqliteTestStore()
+    const { channelId } = await importRows({ store, ...fixture }, [createProduct('17')])
     const { id } = await store.reader.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
     expect(await store.findProduct({ organizationId: 'other', channelId }, GTIN)).toBeUndefined()
     expect(await store.findProduct({ organizationId: id, channelId: 'other' }, GTIN)).toBeUndefined()

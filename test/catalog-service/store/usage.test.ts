@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
 import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore } from '../harness.ts'
-import { toRuns } from '../../helpers/property-runs.ts'
+import { toRunCount } from '../../helpers/property-runs.ts'
 
 /** Everything that is counted, as `organization day requests`. */
 async function readUsage(store: CatalogStore): Promise<string[]> {
@@ -17,9 +17,9 @@ async function countAll(
   id: string,
   limits: readonly (number | null)[],
 ): Promise<boolean[]> {
-  const answers: boolean[] = []
-  for (const dailyLimit of limits) answers.push(await store.countRequest({ id, dailyLimit }))
-  return answers
+  const responses: boolean[] = []
+  for (const dailyLimit of limits) responses.push(await store.countRequest({ id, dailyLimit }))
+  return responses
 }
 
 describe('usage, limit', () => {
@@ -55,12 +55,12 @@ describe('usage, limit', () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(6), fc.nat(8), async (dailyLimit, requests) => {
         const organization = { id: `run ${(run += 1)}`, dailyLimit }
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: requests }, () => store.countRequest(organization)),
         )
-        expect(answers.filter(Boolean)).toHaveLength(Math.min(dailyLimit, requests))
+        expect(responses.filter(Boolean)).toHaveLength(Math.min(dailyLimit, requests))
       }),
-      { numRuns: toRuns(40) },
+      { numRuns: toRunCount(40) },
     )
   })
 })

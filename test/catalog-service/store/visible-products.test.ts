@@ -1,19 +1,19 @@
 import type { KyselyPlugin } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { PAGE_OF_SHOP } from '../../../src/catalog-service/store/schema.ts'
+import { NO_NETWORK_CHANNEL } from '../../../src/catalog-service/store/schema.ts'
 import { fetchVisiblePage } from '../../../src/catalog-service/store/visible-products.ts'
 import { type StoreUnderTest, openTestStore } from '../harness.ts'
-import { CHANNEL, type Offer, putAccounts, putOffers } from './offers-harness.ts'
+import { CHANNEL, type OfferSpec, insertAccounts, replaceOffers } from './offers-fixture.ts'
 
 type Row = Record<string, unknown>
 
-async function openWith(offers: readonly Offer[]): Promise<StoreUnderTest> {
-  const under = await openTestStore()
-  await under.store.write(async (database) => {
-    await putAccounts(database)
-    await putOffers(database, offers)
+async function openWith(offers: readonly OfferSpec[]): Promise<StoreUnderTest> {
+  const fixture = await openTestStore()
+  await fixture.store.write(async (database) => {
+    await insertAccounts(database)
+    await replaceOffers(database, offers)
   })
-  return under
+  return fixture
 }
 
 /** A page, and the rows of each statement that it took. */
@@ -38,16 +38,26 @@ const listNumbers = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index)
 
 /** Merchant 4, whom the channel may not show. */
-const hidden = (gtin: number): Offer => ({ gtin, network: 1, merchant: 4, via: PAGE_OF_SHOP })
-const visible = (gtin: number, merchant: number): Offer => ({ gtin, network: 1, merchant, via: PAGE_OF_SHOP })
+const hidden = (gtin: number): OfferSpec => ({
+  gtin,
+  network: 1,
+  merchant: 4,
+  networkChannel: NO_NETWORK_CHANNEL,
+})
+const visible = (gtin: number, merchant: number): OfferSpec => ({
+  gtin,
+  network: 1,
+  merchant,
+  networkChannel: NO_NETWORK_CHANNEL,
+})
 
 describe('pages, by what is read for them', () => {
   test('sparse channel - three of 3,000 products - finds them without reading the others', async () => {
     const numbers = listNumbers(1, 3_000)
-    const under = await openWith(
+    const fixture = await openWith(
       numbers.map((gtin) => (gtin % 1_000 === 7 ? visible(gtin, 1) : hidden(gtin))),
     )
-    const { gtins, read } = await readPage(under, 2)
+    const { gtins, read } = await readPage(fixture, 2)
     expect(gtins).toEqual([7, 1_007])
     expect(read.flat().filter((row) => 'title' in row).length).toBeLessThan(60)
   })
@@ -68,9 +78,9 @@ describe('pages, by what is read for them', () => {
   })
 
   test('channel without approvals - is empty after a look at one page of products', async () => {
-    const under = await openWith(listNumbers(1, 500).map(hidden))
-    await under.store.write((database) => database.deleteFrom('approvals').execute())
-    const { gtins, read } = await readPage(under, 5)
+    const fixture = await openWith(listNumbers(1, 500).map(hidden))
+    await fixture.store.write((database) => database.deleteFrom('approvals').execute())
+    const { gtins, read } = await readPage(fixture, 5)
     expect(gtins).toEqual([])
     expect(read.flat().filter((row) => 'title' in row)).toHaveLength(6)
   })
@@ -79,14 +89,14 @@ describe('pages, by what is read for them', () => {
 describe('page of several statements', () => {
   test('approvals that change all the time - each page is of one state', async () => {
     const visibleGtins = [7, 1_007, 2_007]
-    const under = await openWith([
+    const fixture = await openWith([
       ...listNumbers(1, 2_500).map(hidden),
       ...visibleGtins.map((gtin) => visible(gtin, 1)),
     ])
     const done = { is: false }
     const change = async (): Promise<void> => {
       for (let round = 0; !done.is; round += 1)
-        await under.store.write((database) =>
+        await fixture.store.write((database) =>
           database
             .updateTable('approvals')
             .set({ revoked_at_ms: round % 2 === 0 ? 1 : null })
@@ -97,7 +107,7 @@ describe('page of several statements', () => {
     const query = { organizationId: 'o', channelId: CHANNEL, afterGtin: '', limit: 50 }
     const counts: number[] = []
     for (let round = 0; round < 30; round += 1)
-      counts.push((await under.store.fetchPage(query))?.items.length ?? -1)
+      counts.push((await fixture.store.fetchPage(query))?.items.length ?? -1)
     done.is = true
     await changing
     expect(counts.filter((count) => count !== 0 && count !== visibleGtins.length)).toEqual([])

@@ -1,41 +1,41 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { importFor, makeOwner, makeRow, type Owner } from '../owner-harness.ts'
+import { importFeedFor, createCatalogCli, makeFeedRow, type CatalogCli } from '../catalog-cli.ts'
 
 const ID = '952a0000-0000-4000-8000-0000000000a1'
 const OTHER = '952a0000-0000-4000-8000-0000000000b2'
-const ROWS = [makeRow('17', ['Anna', 'Bo'], ['Net']), makeRow('24', ['Anna'], ['Net', 'Other'])]
+const ROWS = [makeFeedRow('17', ['Anna', 'Bo'], ['Net']), makeFeedRow('24', ['Anna'], ['Net', 'Other'])]
 
 type Approval = { merchant: string; network: string; approved: boolean; revokedAt: string | null }
 
 /** A channel with two networks, whose import approved Anna in both and Bo in one. */
-async function makeFilled(): Promise<Owner> {
-  const owner = makeOwner()
-  await owner.ask('channels', 'add', 'A', '--id', ID)
-  await importFor(owner, ID, ROWS)
+async function makeFilled(): Promise<CatalogCli> {
+  const owner = createCatalogCli()
+  await owner.runJson('channels', 'add', 'A', '--id', ID)
+  await importFeedFor(owner, ID, ROWS)
   return owner
 }
 
-const list = async (owner: Owner, ...words: string[]): Promise<string[]> =>
-  (await owner.ask<Approval[]>('approvals', ...words)).map(
+const list = async (owner: CatalogCli, ...words: string[]): Promise<string[]> =>
+  (await owner.runJson<Approval[]>('approvals', ...words)).map(
     ({ merchant, network, approved }) => `${network} ${merchant} ${approved ? 'approved' : 'revoked'}`,
   )
 
 describe('catalog approvals, list', () => {
   it('none - says what gives one', async () => {
-    const owner = makeOwner()
-    await owner.ask('networks', 'add', 'Net')
-    expect((await owner.type('approvals')).err).toContain('approvals add MERCHANT --channel ID')
-    expect(await owner.ask('approvals')).toEqual([])
+    const owner = createCatalogCli()
+    await owner.runJson('networks', 'add', 'Net')
+    expect((await owner.run('approvals')).err).toContain('approvals add MERCHANT --channel ID')
+    expect(await owner.runJson('approvals')).toEqual([])
   })
 
   it('by channel and network - and only those that are asked for', async () => {
     const owner = await makeFilled()
-    await owner.ask('channels', 'add', 'B', '--id', OTHER)
-    await importFor(owner, OTHER, [makeRow('17', ['Bo'], ['Net'])])
-    await owner.ask('merchants', 'revoke', 'Bo', '--channel', OTHER)
-    const { out } = await owner.type('approvals', 'list')
+    await owner.runJson('channels', 'add', 'B', '--id', OTHER)
+    await importFeedFor(owner, OTHER, [makeFeedRow('17', ['Bo'], ['Net'])])
+    await owner.runJson('merchants', 'revoke', 'Bo', '--channel', OTHER)
+    const { out } = await owner.run('approvals', 'list')
     expect(out.replace(/\d{4}-\d\d-\d\d/, 'DAY').split('\n')).toEqual([
       `${ID}  A  Net`,
       '    Anna',
@@ -47,7 +47,7 @@ describe('catalog approvals, list', () => {
     ])
     expect(await list(owner, '--channel', OTHER.toUpperCase())).toEqual(['Net Bo revoked'])
     expect(await list(owner, '--network', 'Other')).toEqual(['Other Anna approved'])
-    expect(await owner.ask<Approval[]>('approvals', '--channel', OTHER)).toEqual([
+    expect(await owner.runJson<Approval[]>('approvals', '--channel', OTHER)).toEqual([
       {
         merchant: 'Bo',
         network: 'Net',
@@ -62,35 +62,35 @@ describe('catalog approvals, list', () => {
 
   it('channel without a network channel - says so, and which keeps approvals for it', async () => {
     const owner = await makeFilled()
-    await owner.ask('networks', 'unassign', 'Net', '--channel', ID)
-    const one = await owner.type('approvals', '--channel', ID, '--network', 'Net')
+    await owner.runJson('networks', 'unassign', 'Net', '--channel', ID)
+    const one = await owner.run('approvals', '--channel', ID, '--network', 'Net')
     expect([one.code, one.out]).toEqual([0, ''])
     expect(one.err).toContain(
       'The channel has no network channel there now; approvals of network channel 1 ("Net") are kept, without effect',
     )
     expect(await list(owner, '--channel', ID)).toEqual(['Other Anna approved'])
-    await owner.ask('channels', 'add', 'B', '--id', OTHER, '--organization', 'My organization')
-    await owner.ask('networks', 'unassign', 'Other', '--channel', ID)
-    const { err } = await owner.type('approvals', '--channel', OTHER)
+    await owner.runJson('channels', 'add', 'B', '--id', OTHER, '--organization', 'My organization')
+    await owner.runJson('networks', 'unassign', 'Other', '--channel', ID)
+    const { err } = await owner.run('approvals', '--channel', OTHER)
     expect(err).toContain('network channel 1 ("Net"), network channel 2 ("Other") are kept, without effect')
     expect(err).toContain(`networks assign NETWORK --channel ${OTHER}`)
   })
 
   it('unknown channel or network - refused', async () => {
     const owner = await makeFilled()
-    expect(await owner.refused('approvals', '--channel', 'x')).toContain('no channel of the id "x"')
-    expect(await owner.refused('approvals', '--network', 'x')).toContain('there are "Net", "Other"')
+    expect(await owner.runRefused('approvals', '--channel', 'x')).toContain('no channel of the id "x"')
+    expect(await owner.runRefused('approvals', '--network', 'x')).toContain('there are "Net", "Other"')
   })
 })
 
 describe('catalog approvals, remove and add', () => {
   it('revoke - in every network of the channel, or in one; an import leaves it; approve brings it back', async () => {
     const owner = await makeFilled()
-    expect((await owner.type('approvals', 'remove', 'Anna', '--channel', ID, '--network', 'Net')).out).toBe(
+    expect((await owner.run('approvals', 'remove', 'Anna', '--channel', ID, '--network', 'Net')).out).toBe(
       'revoked "Anna" for "A" in "Net"',
     )
     expect(await list(owner)).toEqual(['Net Anna revoked', 'Net Bo approved', 'Other Anna approved'])
-    expect(await owner.ask('approvals', 'revoke', 'Anna', '--channel', ID)).toEqual({
+    expect(await owner.runJson('approvals', 'revoke', 'Anna', '--channel', ID)).toEqual({
       channelId: ID,
       merchant: 'Anna',
       approved: false,
@@ -99,9 +99,9 @@ describe('catalog approvals, remove and add', () => {
         { network: 'Other', networkChannelId: 2, changes: 1 },
       ],
     })
-    await importFor(owner, ID, ROWS)
+    await importFeedFor(owner, ID, ROWS)
     expect(await list(owner)).toEqual(['Net Anna revoked', 'Net Bo approved', 'Other Anna revoked'])
-    expect((await owner.type('approvals', 'approve', 'Anna', '--channel', ID)).out).toBe(
+    expect((await owner.run('approvals', 'approve', 'Anna', '--channel', ID)).out).toBe(
       'approved "Anna" for "A" in "Net", "Other"',
     )
     expect(await list(owner)).toEqual(['Net Anna approved', 'Net Bo approved', 'Other Anna approved'])
@@ -109,28 +109,28 @@ describe('catalog approvals, remove and add', () => {
 
   it('again - says that it was so before, and keeps the first time', async () => {
     const owner = await makeFilled()
-    expect((await owner.type('merchants', 'approve', 'Bo', '--channel', ID, '--network', 'Net')).err).toBe(
+    expect((await owner.run('merchants', 'approve', 'Bo', '--channel', ID, '--network', 'Net')).err).toBe(
       '"Net": it was approved before.\n',
     )
-    await owner.ask('merchants', 'revoke', 'Bo', '--channel', ID, '--network', 'Net')
-    const before = await owner.ask('approvals')
-    const { err } = await owner.type('merchants', 'revoke', 'Bo', '--channel', ID, '--network', 'Net')
+    await owner.runJson('merchants', 'revoke', 'Bo', '--channel', ID, '--network', 'Net')
+    const before = await owner.runJson('approvals')
+    const { err } = await owner.run('merchants', 'revoke', 'Bo', '--channel', ID, '--network', 'Net')
     expect(err).toBe('"Net": it was revoked before.\n')
-    expect(await owner.ask('approvals')).toEqual(before)
+    expect(await owner.runJson('approvals')).toEqual(before)
   })
 
   it('revoke of one that was never approved - blocks what a later import would approve, and says so', async () => {
     const owner = await makeFilled()
-    const { err } = await owner.type('approvals', 'remove', 'Bo', '--channel', ID, '--network', 'Other')
+    const { err } = await owner.run('approvals', 'remove', 'Bo', '--channel', ID, '--network', 'Other')
     expect(err).toBe('"Other": it was never approved there; now no import will approve it.\n')
-    await importFor(owner, ID, [makeRow('24', ['Bo'], ['Other'])])
+    await importFeedFor(owner, ID, [makeFeedRow('24', ['Bo'], ['Other'])])
     expect(await list(owner, '--network', 'Other')).toEqual(['Other Anna approved', 'Other Bo revoked'])
   })
 
   it('approve of a merchant without offers - waits for them', async () => {
     const owner = await makeFilled()
-    await owner.ask('merchants', 'add', 'Cleo')
-    const { err } = await owner.type('merchants', 'approve', 'Cleo', '--channel', ID, '--network', 'Other')
+    await owner.runJson('merchants', 'add', 'Cleo')
+    const { err } = await owner.run('merchants', 'approve', 'Cleo', '--channel', ID, '--network', 'Other')
     expect(err).toBe(
       '"Other": nothing of "Cleo" is shown yet: it has no offers there; an import brings them.\n',
     )
@@ -139,30 +139,30 @@ describe('catalog approvals, remove and add', () => {
 
   it('approve of a merchant with links of another network channel - says that they are not for this one', async () => {
     const owner = await makeFilled()
-    await owner.ask('channels', 'add', 'B', '--id', OTHER)
-    await owner.ask('networks', 'assign', 'Net', '--channel', OTHER, '--publisher', 'p2')
-    const { out, err } = await owner.type('approvals', 'add', 'Anna', '--channel', OTHER)
+    await owner.runJson('channels', 'add', 'B', '--id', OTHER)
+    await owner.runJson('networks', 'assign', 'Net', '--channel', OTHER, '--publisher', 'p2')
+    const { out, err } = await owner.run('approvals', 'add', 'Anna', '--channel', OTHER)
     expect(out).toBe('approved "Anna" for "B" in "Net"')
     expect(err).toContain('"Net": nothing of "Anna" is shown yet: its offers there have links that a feed')
-    await importFor(owner, OTHER, [makeRow('17', ['Anna'], ['Net'])])
-    expect((await owner.type('approvals', 'add', 'Anna', '--channel', OTHER)).err).toBe(
+    await importFeedFor(owner, OTHER, [makeFeedRow('17', ['Anna'], ['Net'])])
+    expect((await owner.run('approvals', 'add', 'Anna', '--channel', OTHER)).err).toBe(
       '"Net": it was approved before.\n',
     )
   })
 
   it('approve of a merchant whose pages need a template, or a publisher - says which', async () => {
-    const owner = makeOwner()
-    await owner.ask('channels', 'add', 'A', '--id', ID)
-    await owner.ask('networks', 'add', 'Net', '--template', 'https://a.example/?u={url}')
+    const owner = createCatalogCli()
+    await owner.runJson('channels', 'add', 'A', '--id', ID)
+    await owner.runJson('networks', 'add', 'Net', '--template', 'https://a.example/?u={url}')
     const file = join(owner.folder, 'shop.csv')
     writeFileSync(file, 'gtin,title,link,price\n00000000000017,T,https://shop.example/t,1.00 EUR\n')
-    await owner.ask('import', file, '--network', 'Net', '--merchant', 'Shop')
+    await owner.runJson('import', file, '--network', 'Net', '--merchant', 'Shop')
     const approve = async (): Promise<string> =>
-      (await owner.type('approvals', 'add', 'Shop', '--channel', ID)).err
+      (await owner.run('approvals', 'add', 'Shop', '--channel', ID)).err
     expect(await approve()).toBe('"Net": it was approved before.\n')
-    await owner.ask('networks', 'set', 'Net', '--template', 'https://a.example/?p={publisher}&u={url}')
+    await owner.runJson('networks', 'set', 'Net', '--template', 'https://a.example/?p={publisher}&u={url}')
     expect(await approve()).toContain('its offers are not shown until it has one: vitrine catalog networks')
-    await owner.ask('networks', 'set', 'Net', '--template', 'none')
+    await owner.runJson('networks', 'set', 'Net', '--template', 'none')
     expect(await approve()).toContain('no link template: vitrine catalog networks set "Net" --template')
   })
 })
@@ -170,9 +170,9 @@ describe('catalog approvals, remove and add', () => {
 describe('catalog approvals, --all', () => {
   it('all - whoever has offers in the network, and whoever is approved when revoking', async () => {
     const owner = await makeFilled()
-    await owner.ask('merchants', 'add', 'Cleo')
-    await owner.ask('merchants', 'approve', 'Cleo', '--channel', ID, '--network', 'Net')
-    expect((await owner.type('approvals', 'remove', '--all', '--channel', ID)).out).toBe(
+    await owner.runJson('merchants', 'add', 'Cleo')
+    await owner.runJson('merchants', 'approve', 'Cleo', '--channel', ID, '--network', 'Net')
+    expect((await owner.run('approvals', 'remove', '--all', '--channel', ID)).out).toBe(
       'revoked 4 merchants for "A" in "Net", "Other"',
     )
     expect(await list(owner)).toEqual([
@@ -181,21 +181,21 @@ describe('catalog approvals, --all', () => {
       'Net Cleo revoked',
       'Other Anna revoked',
     ])
-    expect(await owner.ask('approvals', 'add', '--all', '--channel', ID)).toMatchObject({
+    expect(await owner.runJson('approvals', 'add', '--all', '--channel', ID)).toMatchObject({
       merchant: null,
       approved: true,
       networks: [{ changes: 2 }, { changes: 1 }],
     })
-    const again = await owner.type('approvals', 'add', '--all', '--channel', ID, '--network', 'Other')
+    const again = await owner.run('approvals', 'add', '--all', '--channel', ID, '--network', 'Other')
     expect(again.out).toBe('approved 0 merchants for "A" in "Other"')
     expect(again.err).toContain('nothing to change')
   })
 
   it('new network channel in a network with offers - all of it is approved at once', async () => {
     const owner = await makeFilled()
-    await owner.ask('channels', 'add', 'B', '--id', OTHER)
-    await owner.ask('networks', 'assign', 'Net', '--channel', OTHER, '--publisher', 'p')
-    await owner.ask('approvals', 'add', '--all', '--channel', OTHER)
+    await owner.runJson('channels', 'add', 'B', '--id', OTHER)
+    await owner.runJson('networks', 'assign', 'Net', '--channel', OTHER, '--publisher', 'p')
+    await owner.runJson('approvals', 'add', '--all', '--channel', OTHER)
     expect(await list(owner, '--channel', OTHER)).toEqual(['Net Anna approved', 'Net Bo approved'])
   })
 })
@@ -212,11 +212,11 @@ describe('catalog approvals, refused', () => {
     [['Anna', '--channel', OTHER], 'has no network; "vitrine catalog networks assign NETWORK --channel'],
   ])('%j - and nothing is changed', async (words, said) => {
     const owner = await makeFilled()
-    await owner.ask('networks', 'add', 'Third')
-    await owner.ask('channels', 'add', 'B', '--id', OTHER)
-    const before = await owner.ask('approvals')
+    await owner.runJson('networks', 'add', 'Third')
+    await owner.runJson('channels', 'add', 'B', '--id', OTHER)
+    const before = await owner.runJson('approvals')
     for (const verb of ['add', 'remove'])
-      expect(await owner.refused('approvals', verb, ...words)).toContain(said)
-    expect(await owner.ask('approvals')).toEqual(before)
+      expect(await owner.runRefused('approvals', verb, ...words)).toContain(said)
+    expect(await owner.runJson('approvals')).toEqual(before)
   })
 })

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
-import { runHere } from '../cli-harness.ts'
-import { type CommandUnderTest, makeCommandContext, type, withJson } from './harness.ts'
+import { runInProcess } from '../run-cli.ts'
+import { type TestCommand, createTestCommand, runCatalogCommand, withJson } from './test-command.ts'
 
 const OFFER = {
   merchant: { name: 'Shop' },
@@ -16,15 +16,15 @@ const OFFER = {
 }
 const ROW = JSON.stringify({ gtin: '17', title: 'T', offers: [OFFER, { ...OFFER, currency: 'USD' }] })
 
-function run(under: CommandUnderTest, content: string, ...options: readonly string[]): Promise<number> {
+function run(under: TestCommand, content: string, ...options: readonly string[]): Promise<number> {
   const file = join(under.folder, 'feed.ndjson')
   writeFileSync(file, content)
-  return type(under, 'import', file, ...options)
+  return runCatalogCommand(under, 'import', file, ...options)
 }
 
 describe('catalog import', () => {
   it('feed - good - ends with the line of counts and channel', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     expect(await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)).toBe(0)
     expect(under.out).toHaveLength(1)
     expect(under.out[0]).toMatch(/^2 products, 4 offers, 0 rejected; channel [0-9a-f-]{36}$/)
@@ -32,14 +32,14 @@ describe('catalog import', () => {
   })
 
   it('site may frame - by the settings or by the address of the channel - no hint', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     const config = { ...under.context.config, frameAncestors: ['https://magazine.example'] }
     await run({ ...under, context: { ...under.context, config } }, ROW)
     expect(under.err).toEqual(['Read as ndjson.\n'])
   })
 
   it('table of a shop - links without tracking - says so, and how to make tracking links of them', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
     expect(under.err.join('')).toContain('shops are named after the hosts of their links')
@@ -49,24 +49,27 @@ describe('catalog import', () => {
   })
 
   it('table of a shop - a template for a publisher that nobody named - says so, until somebody does', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     await run(under, table)
     const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
     const template = 'https://net.example/?p={publisher}&u={url}'
-    await runHere(['catalog', 'networks', 'set', 'feed', '--template', template], path)
+    await runInProcess(['catalog', 'networks', 'set', 'feed', '--template', template], path)
     await run(under, table)
     expect(under.err.join('')).toContain('has no publisher reference yet')
     expect(under.err.join('')).toContain('1 older offer of the same shops removed')
     const [, channel = ''] = / channel (\S+)$/.exec(under.out[0] ?? '') ?? []
-    await runHere(['catalog', 'networks', 'assign', 'feed', '--channel', channel, '--publisher', '47'], path)
+    await runInProcess(
+      ['catalog', 'networks', 'assign', 'feed', '--channel', channel, '--publisher', '47'],
+      path,
+    )
     under.err.length = 0
     await run(under, table)
     expect(under.err.join('')).not.toContain('publisher')
   })
 
   it('second feed of the same shop - says how much of the first it removed', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
     await run(under, ROW)
     expect(under.err).toContain(
@@ -78,10 +81,10 @@ describe('catalog import', () => {
   it.each(['', '   ', 'x'.repeat(101), 'a\u001bb', 'a\nb'])(
     'network or merchant %j - UsageError, before the file is opened',
     async (name) => {
-      const under = makeCommandContext()
+      const under = createTestCommand()
       for (const option of ['network', 'merchant'])
         await expect(
-          type(under, 'import', join(under.folder, 'missing'), `--${option}`, name),
+          runCatalogCommand(under, 'import', join(under.folder, 'missing'), `--${option}`, name),
         ).rejects.toMatchObject({
           code: 'VITRINE_USAGE',
           message: `--${option} needs a name of 1 to 100 characters on one line`,
@@ -91,23 +94,23 @@ describe('catalog import', () => {
   )
 
   it('names of a feed - with controls - move no cursor, in lines and in JSON', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     const row = ROW.replaceAll('"Net"', '"Net\\u009b2J"')
     expect(await run(under, row)).toBe(0)
     const path = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(under.folder, 'catalog.db')}` }
-    const { out } = await runHere(['catalog', 'networks', '--json'], path)
+    const { out } = await runInProcess(['catalog', 'networks', '--json'], path)
     expect(out).toContain(String.raw`"Net\u009b2J"`)
     expect(JSON.parse(out)).toMatchObject([{ name: 'Net\u009b2J' }])
     const file = join(under.folder, 'table.csv')
     writeFileSync(file, table)
-    await type(under, 'import', file, '--network', '  N  ')
+    await runCatalogCommand(under, 'import', file, '--network', '  N  ')
     expect([...under.err, ...under.out].join('')).not.toMatch(/[\u0080-\u009f]/)
     expect(under.err.join('')).toContain('Links of "N" lead')
   })
 
   it('catalog that another holds - the plain words of every command; one that fails - those of the database', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     await run(under, ROW)
     const store = await openCatalogStore({
       database: under.context.config.catalogDatabase,
@@ -129,7 +132,7 @@ describe('catalog import', () => {
   })
 
   it('import that something else than the database ends - says what, and that nothing was changed', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     const { context, clock, folder } = under
     const { nowMs } = context.clock
     const broken = {
@@ -150,21 +153,21 @@ describe('catalog import', () => {
     }
     const file = join(folder, 'feed.ndjson')
     writeFileSync(file, Array.from({ length: 1_100 }, () => ROW).join('\n'))
-    await expect(type({ ...under, context: broken }, 'import', file)).rejects.toMatchObject({
+    await expect(runCatalogCommand({ ...under, context: broken }, 'import', file)).rejects.toMatchObject({
       code: 'VITRINE_STORE_FAILED',
       message: 'the feed could not be imported: no space left on device. Nothing was changed',
     })
   })
 
   it('feed - over a thousand, with rejects - thousands are marked, the path is said before', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     await run(under, `${'x\n'.repeat(1_200)}${ROW}\n`)
     expect(under.out[0]).toBe(`rejected rows: ${join(under.folder, 'feed.ndjson.rejects')}`)
     expect(under.out[1]).toMatch(/^1 product, 2 offers, 1,200 rejected; channel /)
   })
 
   it('json - one object', async () => {
-    const under = withJson(makeCommandContext())
+    const under = withJson(createTestCommand())
     await run(under, `x\n${ROW}\n`)
     expect(under.out).toHaveLength(1)
     expect(JSON.parse(under.out[0] ?? '')).toEqual({
@@ -182,15 +185,17 @@ describe('catalog import', () => {
   })
 
   it.each(['csv', 'NDJSON', ''])('format - "%s" - UsageError that says what is accepted', async (format) => {
-    const under = makeCommandContext()
-    await expect(type(under, 'import', 'feed.ndjson', '--format', format)).rejects.toMatchObject({
-      code: 'VITRINE_USAGE',
-      message: '--format accepts ndjson, google-xml, google-tsv, google-csv, awin-csv',
-    })
+    const under = createTestCommand()
+    await expect(runCatalogCommand(under, 'import', 'feed.ndjson', '--format', format)).rejects.toMatchObject(
+      {
+        code: 'VITRINE_USAGE',
+        message: '--format accepts ndjson, google-xml, google-tsv, google-csv, awin-csv',
+      },
+    )
   })
 
   it('format, channel, network and merchant - named - are used', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     const channel = '952a0000-0000-4000-8000-00000000000a'
     await run(under, ROW, '--format', 'ndjson', '--channel', channel, '--network', 'N', '--merchant', 'M')
     expect(under.out[0]).toBe(`1 product, 2 offers, 0 rejected; channel ${channel}`)
@@ -198,7 +203,7 @@ describe('catalog import', () => {
 
   it('progress - time passes - plain lines, or one line redrawn on a terminal', async () => {
     for (const isTerminal of [false, true]) {
-      const under = makeCommandContext({ isTerminal })
+      const under = createTestCommand({ isTerminal })
       const nowMs = under.context.clock.nowMs
       const clock = {
         ...under.context.clock,
@@ -217,7 +222,7 @@ describe('catalog import', () => {
   })
 
   it('feed - that names no shop - is told by its first bytes, and the shop by its links', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/t,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
     expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; channel /)
@@ -228,8 +233,8 @@ describe('catalog import', () => {
   })
 
   it('file - missing - ImportError', async () => {
-    const under = makeCommandContext()
-    const missing = type(under, 'import', join(under.folder, 'missing'))
+    const under = createTestCommand()
+    const missing = runCatalogCommand(under, 'import', join(under.folder, 'missing'))
     await expect(missing).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })
   })
 })

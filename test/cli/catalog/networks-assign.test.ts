@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { importFor, makeOwner, makeRow, type Owner } from '../owner-harness.ts'
+import { importFeedFor, createCatalogCli, makeFeedRow, type CatalogCli } from '../catalog-cli.ts'
 
 const A = '952a0000-0000-4000-8000-0000000000a1'
 const B = '952a0000-0000-4000-8000-0000000000b2'
@@ -8,19 +8,19 @@ const NEEDS_PUBLISHER = 'https://a.example/?p={publisher}&u={url}'
 type NetworkChannel = { id: number; reference: string; channelId: string | null }
 
 /** Two channels of one organization, and a network whose links need a publisher. */
-async function makePrepared(): Promise<Owner> {
-  const owner = makeOwner()
-  await owner.ask('channels', 'add', 'A', '--id', A)
-  await owner.ask('channels', 'add', 'B', '--id', B)
-  await owner.ask('networks', 'add', 'Net', '--template', NEEDS_PUBLISHER)
+async function makePrepared(): Promise<CatalogCli> {
+  const owner = createCatalogCli()
+  await owner.runJson('channels', 'add', 'A', '--id', A)
+  await owner.runJson('channels', 'add', 'B', '--id', B)
+  await owner.runJson('networks', 'add', 'Net', '--template', NEEDS_PUBLISHER)
   return owner
 }
 
-const assign = (owner: Owner, channel: string, ...words: string[]): Promise<Record<string, unknown>> =>
-  owner.ask('networks', 'assign', 'Net', '--channel', channel, ...words)
+const assign = (owner: CatalogCli, channel: string, ...words: string[]): Promise<Record<string, unknown>> =>
+  owner.runJson('networks', 'assign', 'Net', '--channel', channel, ...words)
 
-async function list(owner: Owner): Promise<NetworkChannel[]> {
-  const [network] = await owner.ask<{ networkChannels: NetworkChannel[] }[]>('networks')
+async function list(owner: CatalogCli): Promise<NetworkChannel[]> {
+  const [network] = await owner.runJson<{ networkChannels: NetworkChannel[] }[]>('networks')
   return (network?.networkChannels ?? []).map(({ id, reference, channelId }) => ({
     id,
     reference,
@@ -37,10 +37,10 @@ describe('catalog networks assign', () => {
     expect(await assign(owner, A, '--publisher', 'p1')).toEqual({ ...done, ...nothingElse })
     expect(await assign(owner, A)).toEqual({ ...done, ...nothingElse })
     expect(await list(owner)).toEqual([{ id: 1, reference: 'p1', channelId: A }])
-    const { out } = await owner.type('networks')
+    const { out } = await owner.run('networks')
     expect(out).toContain(`network channel 1: My organization, publisher p1\n      channel ${A}  A`)
     expect(out.split('\n').every((line) => line.length <= 80)).toBe(true)
-    expect((await owner.type('networks', 'assign', 'Net', '--channel', A)).err).toContain(
+    expect((await owner.run('networks', 'assign', 'Net', '--channel', A)).err).toContain(
       `approvals --channel ${A} --network "Net"`,
     )
   })
@@ -48,7 +48,7 @@ describe('catalog networks assign', () => {
   it('another reference - replaces the one that served, which stays and can come back', async () => {
     const owner = await makePrepared()
     await assign(owner, A, '--publisher', 'p1')
-    const { err } = await owner.type('networks', 'assign', 'Net', '--channel', A, '--publisher', 'p2')
+    const { err } = await owner.run('networks', 'assign', 'Net', '--channel', A, '--publisher', 'p2')
     expect(err).toContain('Network channel 1 served it before, and now serves none.')
     expect(await list(owner)).toEqual([
       { id: 1, reference: 'p1', channelId: null },
@@ -61,37 +61,39 @@ describe('catalog networks assign', () => {
   it('reference that serves another channel - moves', async () => {
     const owner = await makePrepared()
     await assign(owner, A, '--publisher', 'p1')
-    const { err } = await owner.type('networks', 'assign', 'Net', '--channel', B, '--publisher', 'p1')
+    const { err } = await owner.run('networks', 'assign', 'Net', '--channel', B, '--publisher', 'p1')
     expect(err).toContain(`Before, it served the channel ${A}`)
     expect(await list(owner)).toEqual([{ id: 1, reference: 'p1', channelId: B }])
   })
 
   it('no reference - the only free one is taken; else it has to be said', async () => {
     const owner = await makePrepared()
-    expect(await owner.refused('networks', 'assign', 'Net', '--channel', A)).toContain('--publisher REF')
+    expect(await owner.runRefused('networks', 'assign', 'Net', '--channel', A)).toContain('--publisher REF')
     await assign(owner, A, '--publisher', 'p1')
-    expect(await owner.refused('networks', 'assign', 'Net', '--channel', B)).toContain('1 (publisher "p1")')
-    await owner.ask('networks', 'unassign', 'Net', '--channel', A)
+    expect(await owner.runRefused('networks', 'assign', 'Net', '--channel', B)).toContain(
+      '1 (publisher "p1")',
+    )
+    await owner.runJson('networks', 'unassign', 'Net', '--channel', A)
     expect(await assign(owner, B)).toMatchObject({ networkChannelId: 1 })
   })
 
   it('template without {publisher}, or none - needs no reference', async () => {
     const owner = await makePrepared()
-    await owner.ask('networks', 'set', 'Net', '--template', 'none')
-    const { err } = await owner.type('networks', 'assign', 'Net', '--channel', A)
+    await owner.runJson('networks', 'set', 'Net', '--template', 'none')
+    const { err } = await owner.run('networks', 'assign', 'Net', '--channel', A)
     expect(err).toContain('no link template')
     expect(await list(owner)).toEqual([{ id: 1, reference: '', channelId: A }])
-    expect((await owner.type('networks')).out).toContain('(no publisher reference)')
-    expect(await owner.refused('networks', 'assign', 'Net', '--channel', B)).toContain(
+    expect((await owner.run('networks')).out).toContain('(no publisher reference)')
+    expect(await owner.runRefused('networks', 'assign', 'Net', '--channel', B)).toContain(
       '1 (no publisher reference)',
     )
   })
 
   it('reference for what an import made - the same network channel gets it, with approvals and links', async () => {
     const owner = await makePrepared()
-    await importFor(owner, A, [makeRow('17', ['Shop'], ['Net'])])
+    await importFeedFor(owner, A, [makeFeedRow('17', ['Shop'], ['Net'])])
     expect(await list(owner)).toEqual([{ id: 1, reference: '', channelId: A }])
-    const { err } = await owner.type('networks', 'assign', 'Net', '--channel', A)
+    const { err } = await owner.run('networks', 'assign', 'Net', '--channel', A)
     expect(err).toContain(
       `Network channel 1 has no publisher reference yet; its offers are not shown until it has one: vitrine catalog networks assign "Net" --channel ${A} --publisher REF`,
     )
@@ -107,7 +109,7 @@ describe('catalog networks assign', () => {
     const owner = await makePrepared()
     await assign(owner, A, '--publisher', 'p1')
     await assign(owner, B, '--publisher', 'p2')
-    const refuse = (...words: string[]): Promise<string> => owner.refused('networks', 'assign', ...words)
+    const refuse = (...words: string[]): Promise<string> => owner.runRefused('networks', 'assign', ...words)
     expect(await refuse('Net')).toContain('--channel')
     expect(await refuse('Net', '--channel', 'x')).toContain('no channel of the id "x"')
     expect(await refuse('Nat', '--channel', A)).toContain('there are "Net"')
@@ -120,11 +122,11 @@ describe('catalog networks assign', () => {
 
   it('network channel of another organization - is none of this one', async () => {
     const owner = await makePrepared()
-    await owner.ask('organizations', 'add', 'Second')
-    const { id } = await owner.ask<{ id: string }>('channels', 'add', 'C', '--organization', 'Second')
+    await owner.runJson('organizations', 'add', 'Second')
+    const { id } = await owner.runJson<{ id: string }>('channels', 'add', 'C', '--organization', 'Second')
     await assign(owner, A, '--publisher', 'p1')
     expect(
-      await owner.refused('networks', 'assign', 'Net', '--channel', id, '--network-channel', '1'),
+      await owner.runRefused('networks', 'assign', 'Net', '--channel', id, '--network-channel', '1'),
     ).toContain('it has none there yet')
     expect(await assign(owner, id, '--publisher', 'p1')).toMatchObject({ networkChannelId: 2 })
   })
@@ -134,12 +136,16 @@ describe('catalog networks unassign', () => {
   it('assigned - serves none; again - refused', async () => {
     const owner = await makePrepared()
     await assign(owner, A, '--publisher', 'p1')
-    expect((await owner.type('networks', 'unassign', 'Net', '--channel', A)).out).toBe(
+    expect((await owner.run('networks', 'unassign', 'Net', '--channel', A)).out).toBe(
       `took network channel 1 of "Net" from ${A}; its approvals stay`,
     )
-    expect((await owner.type('networks')).out).toContain('assigned to no channel')
-    expect(await owner.refused('networks', 'unassign', 'Net', '--channel', A)).toContain('no network channel')
-    expect(await owner.refused('networks', 'unassign', 'Nat', '--channel', A)).toContain('no network "Nat"')
-    expect(await owner.refused('networks', 'unassign', 'Net', '--channel', 'x')).toContain('no channel')
+    expect((await owner.run('networks')).out).toContain('assigned to no channel')
+    expect(await owner.runRefused('networks', 'unassign', 'Net', '--channel', A)).toContain(
+      'no network channel',
+    )
+    expect(await owner.runRefused('networks', 'unassign', 'Nat', '--channel', A)).toContain(
+      'no network "Nat"',
+    )
+    expect(await owner.runRefused('networks', 'unassign', 'Net', '--channel', 'x')).toContain('no channel')
   })
 })

@@ -1,35 +1,35 @@
 import { describe, expect, it } from 'vitest'
-import { importFor, makeOwner, makeRow, makeSampleOwner } from '../owner-harness.ts'
+import { importFeedFor, createCatalogCli, makeFeedRow, createSampleCatalogCli } from '../catalog-cli.ts'
 
 type Made = { id: string; name: string; dailyLimit: number | null }
 type Listed = Made & { requestsToday: number; createdAt: string }
 
 describe('catalog organizations, list and add', () => {
   it('none yet - says what makes one, and json is an empty list', async () => {
-    const owner = makeOwner()
-    expect(await owner.type('organizations')).toMatchObject({
+    const owner = createCatalogCli()
+    expect(await owner.run('organizations')).toMatchObject({
       code: 0,
       out: '',
       err: expect.stringContaining('organizations add NAME'),
     })
-    expect(await owner.ask('organizations', 'list')).toEqual([])
+    expect(await owner.runJson('organizations', 'list')).toEqual([])
   })
 
   it('add - prints the id alone; the list shows name, limit and the requests of today', async () => {
-    const owner = makeOwner()
+    const owner = createCatalogCli()
     const {
       code,
       out: id,
       err,
-    } = await owner.type('organizations', 'add', ' Team A ', '--daily-limit', '1500')
+    } = await owner.run('organizations', 'add', ' Team A ', '--daily-limit', '1500')
     expect([code, id]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)])
     expect(err).toContain(`vitrine catalog keys add NAME --organization ${id}`)
-    const store = await owner.open()
+    const store = await owner.openStore()
     await store.countRequest({ id, dailyLimit: 1500 })
-    expect(await owner.ask<Listed[]>('organizations')).toEqual([
+    expect(await owner.runJson<Listed[]>('organizations')).toEqual([
       { id, name: 'Team A', requestsToday: 1, dailyLimit: 1500, createdAt: expect.stringMatching(/Z$/) },
     ])
-    expect((await owner.type('organizations')).out).toMatch(
+    expect((await owner.run('organizations')).out).toMatch(
       new RegExp(`^${id}  Team A\\n {4}1 request today, of 1,500 a day; made \\d{4}-\\d{2}-\\d{2}$`),
     )
   })
@@ -40,82 +40,82 @@ describe('catalog organizations, list and add', () => {
     ['a\nb', 'one line'],
     ['a\u001b[2Jb', 'one line'],
   ])('name %j - refused', async (name, words) => {
-    expect(await makeOwner().refused('organizations', 'add', name)).toContain(words)
+    expect(await createCatalogCli().runRefused('organizations', 'add', name)).toContain(words)
   })
 
   it.each(['-1', '1.5', 'many', '', '1000000001'])('limit %j - refused', async (limit) => {
-    expect(await makeOwner().refused('organizations', 'add', 'A', `--daily-limit=${limit}`)).toContain(
-      '--daily-limit',
-    )
+    expect(
+      await createCatalogCli().runRefused('organizations', 'add', 'A', `--daily-limit=${limit}`),
+    ).toContain('--daily-limit')
   })
 
   it('name that is taken - refused, with the id of the other', async () => {
-    const owner = makeOwner()
-    const { id } = await owner.ask<Made>('organizations', 'add', 'A')
-    expect(await owner.refused('organizations', 'add', 'A')).toContain(id)
+    const owner = createCatalogCli()
+    const { id } = await owner.runJson<Made>('organizations', 'add', 'A')
+    expect(await owner.runRefused('organizations', 'add', 'A')).toContain(id)
   })
 })
 
 describe('catalog organizations, set', () => {
   it('name and limit - by id in any case or by name; none takes the limit away; 0 allows nothing', async () => {
-    const owner = makeOwner()
-    const { id } = await owner.ask<Made>('organizations', 'add', 'A', '--daily-limit', '5')
-    expect(await owner.ask('organizations', 'set', id.toUpperCase(), '--name', 'B')).toEqual({
+    const owner = createCatalogCli()
+    const { id } = await owner.runJson<Made>('organizations', 'add', 'A', '--daily-limit', '5')
+    expect(await owner.runJson('organizations', 'set', id.toUpperCase(), '--name', 'B')).toEqual({
       id,
       name: 'B',
       dailyLimit: 5,
     })
-    expect(await owner.ask('organizations', 'set', 'B', '--daily-limit', 'none')).toMatchObject({
+    expect(await owner.runJson('organizations', 'set', 'B', '--daily-limit', 'none')).toMatchObject({
       name: 'B',
       dailyLimit: null,
     })
-    expect((await owner.type('organizations', 'set', 'B', '--daily-limit', '0')).out).toBe(
+    expect((await owner.run('organizations', 'set', 'B', '--daily-limit', '0')).out).toBe(
       '"B": 0 requests a day',
     )
-    expect((await owner.type('organizations', 'set', 'B', '--daily-limit', 'none')).out).toContain(
+    expect((await owner.run('organizations', 'set', 'B', '--daily-limit', 'none')).out).toContain(
       'no daily limit',
     )
   })
 
   it('nothing to set, unknown, taken name - refused', async () => {
-    const owner = makeOwner()
-    expect(await owner.refused('organizations', 'set', 'A', '--name', 'B')).toContain('there is none yet')
-    await owner.ask('organizations', 'add', 'A')
-    await owner.ask('organizations', 'add', 'B')
-    expect(await owner.refused('organizations', 'set', 'A')).toContain('--daily-limit N')
-    expect(await owner.refused('organizations', 'set', 'C', '--name', 'D')).toContain('"A" (')
-    expect(await owner.refused('organizations', 'set', 'A', '--name', 'B')).toContain('already')
-    expect(await owner.ask('organizations', 'set', 'A', '--name', 'A')).toMatchObject({ name: 'A' })
+    const owner = createCatalogCli()
+    expect(await owner.runRefused('organizations', 'set', 'A', '--name', 'B')).toContain('there is none yet')
+    await owner.runJson('organizations', 'add', 'A')
+    await owner.runJson('organizations', 'add', 'B')
+    expect(await owner.runRefused('organizations', 'set', 'A')).toContain('--daily-limit N')
+    expect(await owner.runRefused('organizations', 'set', 'C', '--name', 'D')).toContain('"A" (')
+    expect(await owner.runRefused('organizations', 'set', 'A', '--name', 'B')).toContain('already')
+    expect(await owner.runJson('organizations', 'set', 'A', '--name', 'A')).toMatchObject({ name: 'A' })
   })
 
   it('name that two have - refused, with both ids', async () => {
-    const owner = makeOwner()
-    const store = await owner.open()
+    const owner = createCatalogCli()
+    const store = await owner.openStore()
     for (const id of ['one', 'two']) {
       const row = { id, name: 'Same', daily_limit: null, created_at_ms: 0 }
       await store.write((database) => database.insertInto('organizations').values(row).execute())
     }
-    expect(await owner.refused('organizations', 'set', 'Same', '--name', 'X')).toContain('one, two')
+    expect(await owner.runRefused('organizations', 'set', 'Same', '--name', 'X')).toContain('one, two')
   })
 })
 
 describe('catalog organizations, remove', () => {
   it('only one - refused, with --yes too', async () => {
-    const owner = makeOwner()
-    await owner.ask('organizations', 'add', 'A')
-    expect(await owner.refused('organizations', 'remove', 'A')).toContain('only organization')
-    expect(await owner.refused('organizations', 'remove', 'A', '--yes')).toContain('only organization')
+    const owner = createCatalogCli()
+    await owner.runJson('organizations', 'add', 'A')
+    expect(await owner.runRefused('organizations', 'remove', 'A')).toContain('only organization')
+    expect(await owner.runRefused('organizations', 'remove', 'A', '--yes')).toContain('only organization')
   })
 
   it('one of two, without channels - goes, with its keys and its count', async () => {
-    const owner = makeOwner()
-    await owner.ask('organizations', 'add', 'A')
-    const { id } = await owner.ask<Made>('organizations', 'add', 'B')
-    const store = await owner.open()
+    const owner = createCatalogCli()
+    await owner.runJson('organizations', 'add', 'A')
+    const { id } = await owner.runJson<Made>('organizations', 'add', 'B')
+    const store = await owner.openStore()
     await store.countRequest({ id, dailyLimit: null })
-    const key = await owner.ask<{ id: string }>('keys', 'add', 'k', '--organization', 'B')
+    const key = await owner.runJson<{ id: string }>('keys', 'add', 'k', '--organization', 'B')
     await store.usage.insertInto('key_uses').values({ key_id: key.id, used_at_ms: 1 }).execute()
-    expect(await owner.ask('organizations', 'remove', id)).toEqual({
+    expect(await owner.runJson('organizations', 'remove', id)).toEqual({
       id,
       name: 'B',
       removed: true,
@@ -125,34 +125,37 @@ describe('catalog organizations, remove', () => {
       offers: 0,
       products: 0,
     })
-    expect(await owner.ask<Listed[]>('organizations')).toHaveLength(1)
-    expect(await owner.ask('keys')).toEqual([])
+    expect(await owner.runJson<Listed[]>('organizations')).toHaveLength(1)
+    expect(await owner.runJson('keys')).toEqual([])
     expect(await store.usage.selectFrom('usage').selectAll().execute()).toEqual([])
     expect(await store.usage.selectFrom('key_uses').selectAll().execute()).toEqual([])
   })
 
   it('oldest - says whom a server with the catalog inside shows now', async () => {
-    const owner = makeOwner()
-    for (const name of ['A', 'B', 'C']) await owner.ask('organizations', 'add', name)
-    expect((await owner.type('organizations', 'remove', 'C')).err).toBe('')
-    expect((await owner.type('organizations', 'remove', 'A')).err).toContain('now shows "B"')
+    const owner = createCatalogCli()
+    for (const name of ['A', 'B', 'C']) await owner.runJson('organizations', 'add', name)
+    expect((await owner.run('organizations', 'remove', 'C')).err).toBe('')
+    expect((await owner.run('organizations', 'remove', 'A')).err).toContain('now shows "B"')
   })
 
   it('with channels - only with --yes; offers with its own links go, those of others stay', async () => {
-    const owner = makeOwner()
-    await owner.ask('organizations', 'add', 'A')
-    await owner.ask('organizations', 'add', 'B')
-    const first = await owner.ask<Made>('channels', 'add', 'A', '--organization', 'A')
-    const second = await owner.ask<Made>('channels', 'add', 'B', '--organization', 'B')
-    await importFor(owner, first.id, [makeRow('17', ['Shop'], ['Net'])])
-    await importFor(owner, second.id, [makeRow('17', ['Shop'], ['Net']), makeRow('24', ['Shop'], ['Net'])])
-    expect(await owner.refused('organizations', 'remove', 'B')).toContain(
+    const owner = createCatalogCli()
+    await owner.runJson('organizations', 'add', 'A')
+    await owner.runJson('organizations', 'add', 'B')
+    const first = await owner.runJson<Made>('channels', 'add', 'A', '--organization', 'A')
+    const second = await owner.runJson<Made>('channels', 'add', 'B', '--organization', 'B')
+    await importFeedFor(owner, first.id, [makeFeedRow('17', ['Shop'], ['Net'])])
+    await importFeedFor(owner, second.id, [
+      makeFeedRow('17', ['Shop'], ['Net']),
+      makeFeedRow('24', ['Shop'], ['Net']),
+    ])
+    expect(await owner.runRefused('organizations', 'remove', 'B')).toContain(
       '0 keys, 1 channel, 1 network channel with it; add --yes',
     )
-    expect((await owner.type('organizations', 'remove', 'B', '--yes')).out).toBe(
+    expect((await owner.run('organizations', 'remove', 'B', '--yes')).out).toBe(
       'removed "B", with 0 keys, 1 channel, 1 network channel, 2 offers and 1 product',
     )
-    const { reader } = await owner.open()
+    const { reader } = await owner.openStore()
     expect(await reader.selectFrom('offers').select('gtin').execute()).toEqual([{ gtin: '00000000000017' }])
     expect(await reader.selectFrom('products').select('gtin').execute()).toHaveLength(1)
     expect(await reader.selectFrom('network_channels').select('id').execute()).toHaveLength(1)
@@ -160,11 +163,11 @@ describe('catalog organizations, remove', () => {
   })
 
   it('sample data - an organization more keeps them and their mark', async () => {
-    const owner = await makeSampleOwner()
-    await owner.ask('organizations', 'add', 'B')
-    await owner.ask('keys', 'add', 'k', '--organization', 'B')
-    expect(await owner.ask<unknown[]>('channels')).toHaveLength(3)
-    const { reader } = await owner.open()
+    const owner = await createSampleCatalogCli()
+    await owner.runJson('organizations', 'add', 'B')
+    await owner.runJson('keys', 'add', 'k', '--organization', 'B')
+    expect(await owner.runJson<unknown[]>('channels')).toHaveLength(3)
+    const { reader } = await owner.openStore()
     expect(
       await reader.selectFrom('meta').select('key').where('key', '=', 'sample_base').execute(),
     ).toHaveLength(1)

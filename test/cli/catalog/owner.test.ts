@@ -4,19 +4,19 @@ import type { Test } from 'supertest'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCatalogService } from '../../../src/catalog-service/service.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
-import { ask as askValid } from '../../catalog-service/valid-answers.ts'
-import { runHere } from '../cli-harness.ts'
-import { importFor, makeOwner, makeRow, type Owner } from '../owner-harness.ts'
+import { requestValidated as askValid } from '../../catalog-service/openapi-validation.ts'
+import { runInProcess } from '../run-cli.ts'
+import { importFeedFor, createCatalogCli, makeFeedRow, type CatalogCli } from '../catalog-cli.ts'
 
 const A = '952a0000-0000-4000-8000-0000000000a1'
 const B = '952a0000-0000-4000-8000-0000000000b2'
 const GTIN = '00000000000017'
 
 /** Asks a service with somebody's key. */
-type Ask = (path: string, key: string) => Test
+type RequestWithKey = (path: string, key: string) => Test
 
-async function startService(owner: Owner): Promise<Ask> {
-  const store = await owner.open()
+async function startService(cli: CatalogCli): Promise<RequestWithKey> {
+  const store = await cli.openStore()
   const service = createCatalogService({
     store,
     logger: createLogger({ level: 'silent' }),
@@ -29,108 +29,116 @@ async function startService(owner: Owner): Promise<Ask> {
 type Key = { id: string; key: string }
 
 /** Two organizations with a key, a channel and offers each, made by commands alone, and a service over them. */
-async function makeTwo(): Promise<{ owner: Owner; ask: Ask; first: Key; second: Key }> {
-  const owner = makeOwner()
+async function createTwoOrganizations(): Promise<{
+  owner: CatalogCli
+  ask: RequestWithKey
+  first: Key
+  second: Key
+}> {
+  const cli = createCatalogCli()
   const keys: Key[] = []
   for (const [name, id] of [
     ['First', A],
     ['Second', B],
   ] as const) {
-    await owner.ask('organizations', 'add', name)
-    keys.push(await owner.ask<Key>('keys', 'add', 'web', '--organization', name))
-    await owner.ask('channels', 'add', 'Site', '--organization', name, '--id', id)
+    await cli.runJson('organizations', 'add', name)
+    keys.push(await cli.runJson<Key>('keys', 'add', 'web', '--organization', name))
+    await cli.runJson('channels', 'add', 'Site', '--organization', name, '--id', id)
   }
-  await owner.ask('networks', 'add', 'Net', '--template', 'https://net.example/?p={publisher}&u={url}')
-  await owner.ask('merchants', 'add', 'Shop', '--network', 'Net', '--reference', '77')
-  await owner.ask('networks', 'assign', 'Net', '--channel', A, '--publisher', 'p1')
-  await owner.ask('networks', 'assign', 'Net', '--channel', B, '--publisher', 'p2')
-  await owner.ask('approvals', 'add', 'Shop', '--channel', A)
-  await importFor(owner, A, [makeRow('17', ['Shop'], ['Net'])])
-  await importFor(owner, B, [makeRow('24', ['Shop', 'Other'], ['Net'])])
+  await cli.runJson('networks', 'add', 'Net', '--template', 'https://net.example/?p={publisher}&u={url}')
+  await cli.runJson('merchants', 'add', 'Shop', '--network', 'Net', '--reference', '77')
+  await cli.runJson('networks', 'assign', 'Net', '--channel', A, '--publisher', 'p1')
+  await cli.runJson('networks', 'assign', 'Net', '--channel', B, '--publisher', 'p2')
+  await cli.runJson('approvals', 'add', 'Shop', '--channel', A)
+  await importFeedFor(cli, A, [makeFeedRow('17', ['Shop'], ['Net'])])
+  await importFeedFor(cli, B, [makeFeedRow('24', ['Shop', 'Other'], ['Net'])])
   const [first, second] = keys as [Key, Key]
-  return { owner, ask: await startService(owner), first, second }
+  return { owner: cli, ask: await startService(cli), first, second }
 }
 
-const look = (channel: string, gtin = GTIN): string => `/v0/channels/${channel}/products/${gtin}`
+const toProductPath = (channel: string, gtin = GTIN): string => `/v0/channels/${channel}/products/${gtin}`
 
 describe('catalog built by commands alone, asked over HTTP', () => {
   it('two organizations - each sees its own channel, its own offers, and not those of the other', async () => {
-    const { ask, first, second } = await makeTwo()
+    const { ask, first, second } = await createTwoOrganizations()
     expect((await ask('/v0/channels', first.key)).body.items).toEqual([
       { id: A, name: 'Site', kind: 'website', url: null },
     ])
     expect((await ask('/v0/channels', second.key)).body.items).toMatchObject([{ id: B }])
-    expect((await ask(look(A), first.key)).body).toMatchObject({ gtin: GTIN, offers: [{ network: 'Net' }] })
-    expect((await ask(look(A, '24'), first.key)).status).toBe(404)
-    expect((await ask(look(B, '24'), second.key)).body.offers).toHaveLength(2)
-    expect((await ask(look(A), second.key)).status).toBe(404)
-    expect((await ask(look(B, '24'), first.key)).status).toBe(404)
+    expect((await ask(toProductPath(A), first.key)).body).toMatchObject({
+      gtin: GTIN,
+      offers: [{ network: 'Net' }],
+    })
+    expect((await ask(toProductPath(A, '24'), first.key)).status).toBe(404)
+    expect((await ask(toProductPath(B, '24'), second.key)).body.offers).toHaveLength(2)
+    expect((await ask(toProductPath(A), second.key)).status).toBe(404)
+    expect((await ask(toProductPath(B, '24'), first.key)).status).toBe(404)
   })
 
   it('approval revoked - gone at once; approved again - back', async () => {
-    const { owner, ask, first } = await makeTwo()
-    await owner.ask('approvals', 'revoke', 'Shop', '--channel', A)
-    expect((await ask(look(A), first.key)).status).toBe(404)
+    const { owner, ask, first } = await createTwoOrganizations()
+    await owner.runJson('approvals', 'revoke', 'Shop', '--channel', A)
+    expect((await ask(toProductPath(A), first.key)).status).toBe(404)
     expect((await ask(`/v0/channels/${A}/products`, first.key)).body.items).toEqual([])
-    await owner.ask('merchants', 'approve', 'Shop', '--channel', A)
-    expect((await ask(look(A), first.key)).status).toBe(200)
+    await owner.runJson('merchants', 'approve', 'Shop', '--channel', A)
+    expect((await ask(toProductPath(A), first.key)).status).toBe(200)
   })
 
   it('key revoked - 401 at once, also when it is removed; the other goes on', async () => {
-    const { owner, ask, first, second } = await makeTwo()
-    await owner.ask('keys', 'revoke', first.id)
+    const { owner, ask, first, second } = await createTwoOrganizations()
+    await owner.runJson('keys', 'revoke', first.id)
     expect((await ask('/v0/channels', first.key)).status).toBe(401)
-    await owner.ask('keys', 'remove', first.id)
+    await owner.runJson('keys', 'remove', first.id)
     expect((await ask('/v0/channels', first.key)).status).toBe(401)
     expect((await ask('/v0/channels', second.key)).status).toBe(200)
   })
 
   it('network unassigned - its offers are gone; assigned again - back, with their approvals', async () => {
-    const { owner, ask, first } = await makeTwo()
-    await owner.ask('networks', 'unassign', 'Net', '--channel', A)
-    expect((await ask(look(A), first.key)).status).toBe(404)
-    await owner.ask('networks', 'assign', 'Net', '--channel', A)
-    expect((await ask(look(A), first.key)).status).toBe(200)
+    const { owner, ask, first } = await createTwoOrganizations()
+    await owner.runJson('networks', 'unassign', 'Net', '--channel', A)
+    expect((await ask(toProductPath(A), first.key)).status).toBe(404)
+    await owner.runJson('networks', 'assign', 'Net', '--channel', A)
+    expect((await ask(toProductPath(A), first.key)).status).toBe(200)
   })
 
   it('channel removed - 404, and not in the list; a new one gets its network channel', async () => {
-    const { owner, ask, first } = await makeTwo()
-    await owner.ask('channels', 'remove', A)
+    const { owner, ask, first } = await createTwoOrganizations()
+    await owner.runJson('channels', 'remove', A)
     expect((await ask(`/v0/channels/${A}/products`, first.key)).status).toBe(404)
     expect((await ask('/v0/channels', first.key)).body.items).toEqual([])
-    const { id } = await owner.ask<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
-    await owner.ask('networks', 'assign', 'Net', '--channel', id)
-    expect((await ask(look(id), first.key)).body.offers).toHaveLength(1)
+    const { id } = await owner.runJson<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
+    await owner.runJson('networks', 'assign', 'Net', '--channel', id)
+    expect((await ask(toProductPath(id), first.key)).body.offers).toHaveLength(1)
   })
 
   it('merchant, network, organization removed - their offers are gone; nothing of them comes back under a new name', async () => {
-    const { owner, ask, first, second } = await makeTwo()
-    await owner.ask('merchants', 'remove', 'Other', '--yes')
-    expect((await ask(look(B, '24'), second.key)).body.offers).toHaveLength(1)
-    await owner.ask('organizations', 'remove', 'Second', '--yes')
+    const { owner, ask, first, second } = await createTwoOrganizations()
+    await owner.runJson('merchants', 'remove', 'Other', '--yes')
+    expect((await ask(toProductPath(B, '24'), second.key)).body.offers).toHaveLength(1)
+    await owner.runJson('organizations', 'remove', 'Second', '--yes')
     expect((await ask('/v0/channels', second.key)).status).toBe(401)
-    const { id } = await owner.ask<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
-    await owner.ask('networks', 'assign', 'Net', '--channel', id, '--publisher', 'p3')
-    await owner.ask('approvals', 'add', '--all', '--channel', id)
-    expect((await ask(look(id, '24'), first.key)).status).toBe(404)
-    await owner.ask('networks', 'remove', 'Net', '--yes')
-    expect((await ask(look(A), first.key)).status).toBe(404)
+    const { id } = await owner.runJson<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
+    await owner.runJson('networks', 'assign', 'Net', '--channel', id, '--publisher', 'p3')
+    await owner.runJson('approvals', 'add', '--all', '--channel', id)
+    expect((await ask(toProductPath(id, '24'), first.key)).status).toBe(404)
+    await owner.runJson('networks', 'remove', 'Net', '--yes')
+    expect((await ask(toProductPath(A), first.key)).status).toBe(404)
   })
 
   it('daily limit - holds from the next request on, and the list shows what was used', async () => {
-    const { owner, ask, first } = await makeTwo()
+    const { owner, ask, first } = await createTwoOrganizations()
     expect((await ask('/v0/channels', first.key)).status).toBe(200)
-    await owner.ask('organizations', 'set', 'First', '--daily-limit', '1')
+    await owner.runJson('organizations', 'set', 'First', '--daily-limit', '1')
     expect((await ask('/v0/channels', first.key)).status).toBe(429)
-    await owner.ask('organizations', 'set', 'First', '--daily-limit', 'none')
+    await owner.runJson('organizations', 'set', 'First', '--daily-limit', 'none')
     expect((await ask('/v0/channels', first.key)).status).toBe(200)
-    expect(await owner.ask('organizations')).toMatchObject([{ requestsToday: 2 }, { requestsToday: 0 }])
+    expect(await owner.runJson('organizations')).toMatchObject([{ requestsToday: 2 }, { requestsToday: 0 }])
   })
 })
 
 describe('docs/operate/catalog-service.md', () => {
   it('its worked example - every line ends with 0, and both keys see the product, each with links of its own', async () => {
-    const owner = makeOwner()
+    const owner = createCatalogCli()
     const [, table = '', example = ''] =
       /## Example: two teams[^]*?```csv\n([^`]*)```[^`]*```sh\n([^`]*)```/.exec(
         readFileSync('docs/operate/catalog-service.md', 'utf8'),
@@ -141,7 +149,7 @@ describe('docs/operate/catalog-service.md', () => {
     for (const line of example.trim().split('\n')) {
       const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
       const typed = words.slice(2).map((word) => (word === 'shop.csv' ? feed : word))
-      const { code, out, err } = await owner.type(...typed)
+      const { code, out, err } = await owner.run(...typed)
       expect(code, `${line}: ${err}`).toBe(0)
       said.push(out)
     }
@@ -164,7 +172,7 @@ describe('docs/operate/catalog-service.md', () => {
         },
       ])
     }
-    expect(await owner.ask('approvals')).toMatchObject([{ channelId: A }, { channelId: B }])
+    expect(await owner.runJson('approvals')).toMatchObject([{ channelId: A }, { channelId: B }])
   })
 
   it('its templates - can all be used', async () => {
@@ -172,9 +180,9 @@ describe('docs/operate/catalog-service.md', () => {
       ...readFileSync('docs/operate/catalog-service.md', 'utf8').matchAll(/\| `(https:[^`]*\{url\}[^`]*)`/g),
     ]
     expect(templates.length).toBeGreaterThan(2)
-    const owner = makeOwner()
+    const owner = createCatalogCli()
     for (const [index, [, template = '']] of templates.entries())
-      expect(await owner.type('networks', 'add', `n${index}`, '--template', template)).toMatchObject({
+      expect(await owner.run('networks', 'add', `n${index}`, '--template', template)).toMatchObject({
         code: 0,
         err: '',
       })
@@ -183,23 +191,23 @@ describe('docs/operate/catalog-service.md', () => {
 
 describe('catalog that an import holds', () => {
   it('lists - answer at once; changes - end with 1 and say why, and nothing is changed', async () => {
-    const { owner } = await makeTwo()
-    const store = await owner.open()
+    const { owner } = await createTwoOrganizations()
+    const store = await owner.openStore()
     await store.write(async (transaction) => {
       await transaction.updateTable('products').set({ title: 'T' }).execute()
       for (const noun of ['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])
-        expect((await owner.type(noun)).code).toBe(0)
-      const { code, out, err } = await owner.type('networks', 'add', 'Late')
+        expect((await owner.run(noun)).code).toBe(0)
+      const { code, out, err } = await owner.run('networks', 'add', 'Late')
       expect([code, out]).toEqual([1, ''])
       expect(err).toMatch(/^vitrine: another import is running.*try again.*\(VITRINE_STORE_FAILED\)\n$/)
     })
-    expect(await owner.ask('networks')).toHaveLength(1)
+    expect(await owner.runJson('networks')).toHaveLength(1)
   })
 
   it('folder that cannot be used, file that is none - 1, in the words of the store', async () => {
-    const owner = makeOwner()
+    const owner = createCatalogCli()
     const settings = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${owner.folder}`, VITRINE_LOG_LEVEL: 'silent' }
-    expect(await runHere(['catalog', 'networks'], settings)).toMatchObject({
+    expect(await runInProcess(['catalog', 'networks'], settings)).toMatchObject({
       code: 1,
       out: '',
       err: expect.stringContaining('VITRINE_STORE_FAILED'),
@@ -207,11 +215,11 @@ describe('catalog that an import holds', () => {
   })
 
   it('table that is damaged - 1, and what the database said', async () => {
-    const owner = makeOwner()
-    await owner.ask('networks', 'add', 'Net')
-    const store = await owner.open()
+    const owner = createCatalogCli()
+    await owner.runJson('networks', 'add', 'Net')
+    const store = await owner.openStore()
     await store.write((database) => database.schema.alterTable('network_channels').renameTo('gone').execute())
-    const { code, err } = await owner.type('networks')
+    const { code, err } = await owner.run('networks')
     expect([code, err]).toEqual([
       1,
       expect.stringMatching(/no such table: network_channels|"network_channels" does not exist/),
@@ -223,7 +231,7 @@ describe('catalog, help of every noun', () => {
   it.each(['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])(
     '%s --help - 0, verbs, what it does alone, and examples',
     async (noun) => {
-      const { code, out, err } = await runHere(['catalog', noun, '--help'], {
+      const { code, out, err } = await runInProcess(['catalog', noun, '--help'], {
         VITRINE_PORT: 'not read for help',
       })
       expect([code, err]).toEqual([0, ''])
@@ -233,7 +241,7 @@ describe('catalog, help of every noun', () => {
   )
 
   it('help of a verb - its options and its examples', async () => {
-    const { code, out } = await runHere(['catalog', 'networks', 'assign', '--help'])
+    const { code, out } = await runInProcess(['catalog', 'networks', 'assign', '--help'])
     expect(code).toBe(0)
     for (const words of [
       '--publisher',
@@ -251,6 +259,6 @@ describe('catalog, help of every noun', () => {
     ['organizations', '--nonsense'],
     ['approvals', 'list', 'extra'],
   ])('catalog %s %s - 64, and nothing on output', async (...words) => {
-    expect(await runHere(['catalog', ...words])).toMatchObject({ code: 64, out: '' })
+    expect(await runInProcess(['catalog', ...words])).toMatchObject({ code: 64, out: '' })
   })
 })

@@ -1,88 +1,91 @@
 import request from 'supertest'
 import { describe, expect, it, vi } from 'vitest'
-import { putSampleData } from '../../../src/catalog-service/sample/put-sample.ts'
+import { seedSampleData } from '../../../src/catalog-service/sample/seed-sample-data.ts'
 import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
-import { ask } from '../../catalog-service/valid-answers.ts'
-import { type CommandUnderTest, makeCommandContext, type, withJson } from './harness.ts'
+import { requestValidated } from '../../catalog-service/openapi-validation.ts'
+import { type TestCommand, createTestCommand, runCatalogCommand, withJson } from './test-command.ts'
 
 /** A list does not create the catalog itself. */
-async function createEmpty({ context }: CommandUnderTest): Promise<void> {
+async function createEmpty({ context }: TestCommand): Promise<void> {
   const { clock, config } = context
   await (await openCatalogStore({ database: config.catalogDatabase, clock })).close()
 }
 
-async function putSample({ context }: CommandUnderTest): Promise<void> {
+async function putSample({ context }: TestCommand): Promise<void> {
   const store = await openCatalogStore({
     database: context.config.catalogDatabase,
     clock: context.clock,
   })
-  await putSampleData(store, 'http://127.0.0.1:3000')
+  await seedSampleData(store, 'http://127.0.0.1:3000')
   await store.close()
 }
 
 describe('catalog serve', () => {
   it('serve - until the signal - prints its address, says how to make a key, and ends with 0', async () => {
-    const under = makeCommandContext()
-    const running = type(under, 'serve')
+    const under = createTestCommand()
+    const running = runCatalogCommand(under, 'serve')
     await vi.waitFor(() => expect(under.err).toHaveLength(1))
     expect(under.err[0]).toContain('vitrine catalog keys add NAME')
     const url = under.out[0]?.replace('catalog service: ', '') ?? ''
-    expect((await ask(url).get('/v0/channels')).status).toBe(401)
+    expect((await requestValidated(url).get('/v0/channels')).status).toBe(401)
     for (const path of ['/healthz', '/readyz', '/metrics'])
       expect([path, (await request(url).get(path)).status]).toEqual([path, 200])
-    under.stop.abort()
+    under.stopController.abort()
     expect(await running).toBe(0)
   })
 
   it('serve - with a key, json - the address as an object, nothing else; the key works', async () => {
-    const under = withJson(makeCommandContext())
-    await type(under, 'keys', 'add', 'shop')
+    const under = withJson(createTestCommand())
+    await runCatalogCommand(under, 'keys', 'add', 'shop')
     const { key } = JSON.parse(under.out[0] ?? '') as { key: string }
     await putSample(under)
-    const running = type(under, 'serve')
+    const running = runCatalogCommand(under, 'serve')
     await vi.waitFor(() => expect(under.out).toHaveLength(2))
     const { url } = JSON.parse(under.out[1] ?? '') as { url: string }
-    const { body } = await ask(url).get('/v0/channels').set('Authorization', `Bearer ${key}`).expect(200)
+    const { body } = await requestValidated(url)
+      .get('/v0/channels')
+      .set('Authorization', `Bearer ${key}`)
+      .expect(200)
     expect(body.items).toHaveLength(3)
     expect(under.err).toEqual([])
-    under.stop.abort()
+    under.stopController.abort()
     expect(await running).toBe(0)
   })
 
   it('serve - told to stop before - ends at once', async () => {
-    const under = makeCommandContext()
-    under.stop.abort()
-    expect(await type(under, 'serve')).toBe(0)
+    const under = createTestCommand()
+    under.stopController.abort()
+    expect(await runCatalogCommand(under, 'serve')).toBe(0)
   })
 })
 
 describe('catalog keys', () => {
   it('keys - add, list, revoke, list - the key is shown once', async () => {
-    const under = makeCommandContext()
-    await type(under, 'keys', 'add', ' web ')
+    const under = createTestCommand()
+    await runCatalogCommand(under, 'keys', 'add', ' web ')
     const key = under.out[0] ?? ''
     expect(key).toMatch(/^vk_[\w-]{43}$/)
     const id = /[0-9a-f-]{36}/.exec(under.err.join(''))?.[0] ?? ''
-    await type(under, 'keys', 'list')
+    await runCatalogCommand(under, 'keys', 'list')
     expect(under.out.slice(1)).toEqual([
       `${id}  web`,
       `    ${key.slice(0, 8)}…  My organization`,
       '    made 2026-05-01, never used, valid',
     ])
-    await type(under, 'keys', 'revoke', id)
+    await runCatalogCommand(under, 'keys', 'revoke', id)
     expect(under.out[4]).toBe(`revoked ${id}`)
-    await type(under, 'keys', 'list')
+    await runCatalogCommand(under, 'keys', 'list')
     expect(under.out[7]).toContain('revoked 2026-05-01')
     expect([...under.out.slice(1), ...under.err].join('')).not.toContain(key)
   })
 
   it('keys - json - objects', async () => {
-    const under = withJson(makeCommandContext())
-    await type(under, 'keys', 'add', 'web')
+    const under = withJson(createTestCommand())
+    await runCatalogCommand(under, 'keys', 'add', 'web')
     const { id } = JSON.parse(under.out[0] ?? '') as { id: string }
-    await type(under, 'keys', 'revoke', id)
+    await runCatalogCommand(under, 'keys', 'revoke', id)
     expect(JSON.parse(under.out[1] ?? '')).toEqual({ id, revoked: true })
-    await type(under, 'keys', 'list')
+    await runCatalogCommand(under, 'keys', 'list')
     expect(JSON.parse(under.out[2] ?? '')).toEqual([
       {
         id,
@@ -98,38 +101,38 @@ describe('catalog keys', () => {
   })
 
   it('keys - none yet - says how to make one', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     await createEmpty(under)
-    await type(under, 'keys', 'list')
+    await runCatalogCommand(under, 'keys', 'list')
     expect(under.out).toEqual([])
     expect(under.err.join('')).toContain('keys add')
   })
 
   it('keys - empty name, unknown id - UsageError', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     const refused = { code: 'VITRINE_USAGE' }
-    await expect(type(under, 'keys', 'add', ' ')).rejects.toMatchObject(refused)
-    await expect(type(under, 'keys', 'revoke', 'x')).rejects.toMatchObject(refused)
+    await expect(runCatalogCommand(under, 'keys', 'add', ' ')).rejects.toMatchObject(refused)
+    await expect(runCatalogCommand(under, 'keys', 'revoke', 'x')).rejects.toMatchObject(refused)
   })
 })
 
 describe('catalog channels', () => {
   it('channels - none - says what makes one', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     await createEmpty(under)
-    await type(under, 'channels', 'list')
+    await runCatalogCommand(under, 'channels', 'list')
     expect(under.err.join('')).toContain('catalog import')
   })
 
   it('channels - sample - three lines each, or an array', async () => {
-    const under = makeCommandContext()
+    const under = createTestCommand()
     await putSample(under)
-    await type(under, 'channels', 'list')
+    await runCatalogCommand(under, 'channels', 'list')
     expect(under.out).toHaveLength(9)
     expect(under.out[6]).toMatch(/^952a0000-0000-4000-8000-000000000003  youtube +Bench & Bean$/)
     expect(under.out[7]).toBe('    (no address)')
     expect(under.out[8]).toMatch(/^ {4}My organization; [A-Z]/)
-    await type(withJson(under), 'channels', 'list')
+    await runCatalogCommand(withJson(under), 'channels', 'list')
     expect(JSON.parse(under.out[9] ?? '')).toHaveLength(3)
   })
 })

@@ -1,22 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { checkClocks } from '../../../src/cli/checks/catalog.ts'
-import { Report } from '../../../src/cli/checks/findings.ts'
+import { CheckReport } from '../../../src/cli/checks/report.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 
 /** `null`: a file. */
-const judge = async (
-  catalogAheadMs: number | undefined,
-  databaseAheadMs: number | null,
+const runClockCheck = async (
+  catalogSkewMs: number | undefined,
+  databaseSkewMs: number | null,
 ): Promise<string[]> => {
   const readTime = (): Promise<number | null> =>
-    Promise.resolve(databaseAheadMs === null ? null : NOON_MS + databaseAheadMs)
-  const report = new Report(parseConfig({}).config)
-  await checkClocks(report, { clock: createFakeClock(NOON_MS), store: { readTime }, catalogAheadMs })
+    Promise.resolve(databaseSkewMs === null ? null : NOON_MS + databaseSkewMs)
+  const report = new CheckReport(parseConfig({}).config)
+  await checkClocks(report, {
+    clock: createFakeClock(NOON_MS),
+    store: { readDatabaseTime: readTime },
+    catalogSkewMs,
+  })
   return report.findings.map(
-    ({ isGood, found, cure }) => `${isGood ? 'good' : 'WRONG'}: ${found}: ${cure?.slice(0, 32)}`,
+    ({ isGood, message, remedy }) => `${isGood ? 'good' : 'WRONG'}: ${message}: ${remedy?.slice(0, 32)}`,
   )
 }
 
@@ -55,6 +59,6 @@ describe('clocks', () => {
       ],
     ],
   ])('%s', async (...[, catalogAheadMs, databaseAheadMs, expected]) => {
-    expect(await judge(catalogAheadMs, databaseAheadMs)).toEqual(expected)
+    expect(await runClockCheck(catalogAheadMs, databaseAheadMs)).toEqual(expected)
   })
 })

@@ -3,14 +3,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Environment } from '../../../src/config/config.ts'
-import { startHarness } from '../../app/visit.ts'
-import { makeFolder, runHere, startRemote } from '../cli-harness.ts'
+import { startHarness } from '../../app/app-client.ts'
+import { makeFolder, runInProcess, startRemoteCatalog } from '../run-cli.ts'
 
-type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
+type Finding = { subject: string; isGood: boolean; message: string; remedy: string | null }
 
 /** What is said of proxies; nothing fails by it. */
 async function checkProxy(settings: Environment): Promise<Finding[]> {
-  const { code, out } = await runHere(['check', '--json'], settings)
+  const { code, out } = await runInProcess(['check', '--json'], settings)
   expect(code).toBe(0)
   expect(out).not.toContain('correct-horse')
   return (JSON.parse(out) as Finding[]).filter(({ subject }) => subject === 'proxy')
@@ -32,22 +32,22 @@ describe('check of proxies', () => {
   }
 
   it('every proxy trusted - a warning, and nothing fails', async () => {
-    const { settings } = await startRemote(makeFolder())
+    const { settings } = await startRemoteCatalog(makeFolder())
     const [finding] = await checkProxy({ ...settings, VITRINE_TRUST_PROXY: 'true' })
     expect(finding).toMatchObject({
       isGood: true,
-      found: expect.stringContaining('VITRINE_TRUST_PROXY=true'),
+      message: expect.stringContaining('VITRINE_TRUST_PROXY=true'),
     })
-    expect(finding?.cure).toContain('VITRINE_TRUST_PROXY')
+    expect(finding?.remedy).toContain('VITRINE_TRUST_PROXY')
   })
 
   it('running server behind a proxy that it does not trust - a warning, and nothing fails', async () => {
-    const { settings } = await startRemote(makeFolder())
+    const { settings } = await startRemoteCatalog(makeFolder())
     const VITRINE_PUBLIC_URL = await startProxied({})
     const [finding] = await checkProxy({ ...settings, ...PASSWORD, VITRINE_PUBLIC_URL })
     expect(finding).toMatchObject({
       isGood: true,
-      found: expect.stringContaining('X-Forwarded-For was ignored'),
+      message: expect.stringContaining('X-Forwarded-For was ignored'),
     })
   })
 
@@ -55,7 +55,7 @@ describe('check of proxies', () => {
     ['behind a proxy that it trusts', { VITRINE_TRUST_PROXY: 'loopback' }],
     ['not running', null],
   ])('server %s - no word of proxies', async (_case, serverSettings) => {
-    const { settings } = await startRemote(makeFolder())
+    const { settings } = await startRemoteCatalog(makeFolder())
     const VITRINE_PUBLIC_URL =
       serverSettings === null ? 'http://127.0.0.1:9' : await startProxied(serverSettings)
     expect(await checkProxy({ ...settings, ...PASSWORD, VITRINE_PUBLIC_URL })).toEqual([])

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Channel } from '../../../src/catalog/contract.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
-import { CHANNEL, type Copy, type Place, type Subject, readBox, readGrid, walkAll } from './subject.ts'
+import { CHANNEL, type Copy, type CopyFixture, type Subject, readBox, readGrid, walkAll } from './subject.ts'
 
 const makeChannel = (id: string, over: Partial<Channel> = {}): Channel => ({
   id,
@@ -14,13 +14,13 @@ const makeChannel = (id: string, over: Partial<Channel> = {}): Channel => ({
 /** The list of channels, and that a copy belongs to one catalog. */
 export function describeChannels(subject: Subject): void {
   describe(`${subject.name}: channels and catalogs`, () => {
-    let place: Place
+    let fixture: CopyFixture
     let copy: Copy
     beforeEach(async () => {
-      place = await subject.start()
-      copy = await place.open('https://one.example')
+      fixture = await subject.start()
+      copy = await fixture.open('https://one.example')
     })
-    afterEach(() => place.dispose())
+    afterEach(() => fixture.dispose())
 
     test('list - before the first - is unknown; an empty one - is a list', async () => {
       expect(await copy.findChannelList()).toBeUndefined()
@@ -60,25 +60,25 @@ export function describeChannels(subject: Subject): void {
 
     test('list without channels - held - the list stays, with the first time; the next list ends it', async () => {
       const a = makeChannel('a')
-      await copy.holdChannelList(50)
+      await copy.recordEmptyChannelList(50)
       expect(await copy.findChannelList()).toBeUndefined()
       await copy.putChannelList([a], 100)
-      await copy.holdChannelList(200)
-      await copy.holdChannelList(300)
+      await copy.recordEmptyChannelList(200)
+      await copy.recordEmptyChannelList(300)
       expect(await copy.findChannelList()).toEqual({ asOfMs: 100, heldSinceMs: 200, channels: [a], gone: [] })
-      await copy.holdChannelList(150)
+      await copy.recordEmptyChannelList(150)
       expect(await copy.findChannelList()).toMatchObject({ heldSinceMs: 150 })
       await copy.putChannelList([a], 400)
       expect(await copy.findChannelList()).toMatchObject({ asOfMs: 400, heldSinceMs: null })
     })
 
     test('another catalog - same database - sees nothing of the copy', async () => {
-      if (!place.isShared) return
+      if (!fixture.isShared) return
       const product = makeProduct({ offers: [makeParsedOffer({ oldPrice: '99.00' })] })
       await copy.putChannelList([makeChannel(CHANNEL)], 100)
       await walkAll(copy, [product], 100)
       await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(2), entry: { product: null, asOfMs: 100 } }])
-      const other = await place.open('https://two.example')
+      const other = await fixture.open('https://two.example')
       expect(await other.findChannelList()).toBeUndefined()
       expect(await readBox(other, product.gtin)).toBe('unknown')
       expect(await readBox(other, toGtin(2))).toBe('unknown')
@@ -91,9 +91,9 @@ export function describeChannels(subject: Subject): void {
     })
 
     test('a copy opened again - same database - has everything', async () => {
-      if (!place.isShared) return
+      if (!fixture.isShared) return
       await walkAll(copy, [makeProduct()], 100)
-      const again = await place.open('https://one.example')
+      const again = await fixture.open('https://one.example')
       expect(await readBox(again, toGtin(1))).toBe('Lumen Arc desk lamp @100')
       expect(await again.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, productCount: 1 })
     })

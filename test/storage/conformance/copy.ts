@@ -1,10 +1,10 @@
 import { describeChannels } from './channels.ts'
-import { describeClaims } from './claims.ts'
+import { describeLookupLeases } from './lookup-leases.ts'
 import { describeDealCounts } from './deal-counts.ts'
 import { describeDealsProperty } from './deals-property.ts'
 import { describeDeals } from './deals.ts'
 import { describeFuture } from './future.ts'
-import { describeLeases } from './leases.ts'
+import { describeWalkLeases } from './walk-leases.ts'
 import { describeLookups } from './lookups.ts'
 import { describeSearch } from './search.ts'
 import type { Subject } from './subject.ts'
@@ -15,8 +15,8 @@ export function describeCopy(subject: Subject): void {
   describeLookups(subject)
   describeChannels(subject)
   describeWalks(subject)
-  describeLeases(subject)
-  describeClaims(subject)
+  describeWalkLeases(subject)
+  describeLookupLeases(subject)
   describeFuture(subject)
   describeDeals(subject)
   describeDealsProperty(subject)

@@ -7,7 +7,7 @@ import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { dealCatalog, dealQuery } from './deals-property.ts'
 import {
   type Copy,
-  type Place,
+  type CopyFixture,
   type Subject,
   begin,
   makePage,
@@ -15,7 +15,7 @@ import {
   walkAll,
   CHANNEL,
 } from './subject.ts'
-import { toRuns } from '../../helpers/property-runs.ts'
+import { toRunCount } from '../../helpers/property-runs.ts'
 
 /** Cards over all pages of a grid. */
 async function countCards(copy: Copy, query: DealQuery): Promise<number> {
@@ -79,13 +79,13 @@ const makeSale = (index: number, currency: string): Product =>
 /** Counts beside the grids that they are the counts of. */
 export function describeDealCounts(subject: Subject): void {
   describe(`${subject.name}: counts of deals`, () => {
-    let place: Place
+    let fixture: CopyFixture
     let copy: Copy
     beforeEach(async () => {
-      place = await subject.start()
-      copy = await place.open('https://one.example')
+      fixture = await subject.start()
+      copy = await fixture.open('https://one.example')
     })
-    afterEach(() => place.dispose())
+    afterEach(() => fixture.dispose())
 
     test('counts - any catalog and any question - are what the grids themselves have', async () => {
       const names = {
@@ -103,7 +103,7 @@ export function describeDealCounts(subject: Subject): void {
             await dispose()
           }
         }),
-        { numRuns: toRuns(40) },
+        { numRuns: toRunCount(40) },
       )
     })
 

@@ -4,7 +4,7 @@ import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import type { DealQuery } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { type Subject, makeQuery, walkAll } from './subject.ts'
-import { toRuns } from '../../helpers/property-runs.ts'
+import { toRunCount } from '../../helpers/property-runs.ts'
 
 /** Prices with few values, so that equal ratios, prices and savings are common. */
 const price = fc
@@ -91,8 +91,8 @@ function compareRatio(a: Card, b: Card): number {
   return sign(a.price * b.old - b.price * a.old) || sign(a.price - b.price)
 }
 
-function findCard(product: Product, wanted: DealQuery): Card | undefined {
-  const cards = pickShops(product.offers.filter((one) => one.currency === wanted.currency))
+function findCard(product: Product, query: DealQuery): Card | undefined {
+  const cards = pickShops(product.offers.filter((one) => one.currency === query.currency))
     .flatMap((one): Card[] =>
       one.oldPrice === null
         ? []
@@ -103,11 +103,11 @@ function findCard(product: Product, wanted: DealQuery): Card | undefined {
       const percent = Math.round(Number(((card.old - card.price) * 1_000_000n) / card.old) / 10_000)
       const shop = card.offer.merchant.toLowerCase()
       return (
-        percent >= wanted.minDiscountPercent &&
-        (!wanted.isInStockOnly || isInStock(card.offer)) &&
-        (wanted.merchants.length === 0 || toLower(wanted.merchants).includes(shop)) &&
-        !toLower(wanted.excluded).includes(shop) &&
-        (wanted.maxPrice === null || card.price <= toSteps(wanted.maxPrice))
+        percent >= query.minDiscountPercent &&
+        (!query.isInStockOnly || isInStock(card.offer)) &&
+        (query.merchants.length === 0 || toLower(query.merchants).includes(shop)) &&
+        !toLower(query.excluded).includes(shop) &&
+        (query.maxPrice === null || card.price <= toSteps(query.maxPrice))
       )
     })
   return cards.toSorted((a, b) => compareRatio(a, b) || compareText(a.offer.merchant, b.offer.merchant))[0]
@@ -123,8 +123,8 @@ const ORDERS = {
 const split = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
 const toText = (product: Product): string => fold(`${product.title} ${product.brand ?? ''}`)
 
-const filterByText = (products: readonly Product[], wanted: readonly string[]): readonly Product[] =>
-  products.filter((product) => wanted.every((word) => toText(product).includes(word)))
+const filterByText = (products: readonly Product[], words: readonly string[]): readonly Product[] =>
+  products.filter((product) => words.every((word) => toText(product).includes(word)))
 
 /** Products whose words begin so, with their signs, or, where there are none, those that have the text anywhere. */
 function filterByWords(products: readonly Product[], text: string | null): readonly Product[] {
@@ -143,12 +143,12 @@ function filterByWords(products: readonly Product[], text: string | null): reado
 }
 
 /** A grid computed over plain arrays: the GTIN and offer of each card. */
-export function computeGrid(products: readonly Product[], wanted: DealQuery): string[] {
-  return filterByWords(products, wanted.words)
-    .filter((one) => wanted.brand === null || one.brand?.toLowerCase() === wanted.brand.toLowerCase())
-    .flatMap((one) => findCard(one, wanted) ?? [])
-    .toSorted((a, b) => ORDERS[wanted.sort](a, b) || compareText(a.gtin, b.gtin))
-    .slice(wanted.offset, wanted.offset + wanted.limit)
+export function computeGrid(products: readonly Product[], query: DealQuery): string[] {
+  return filterByWords(products, query.searchText)
+    .filter((one) => query.brand === null || one.brand?.toLowerCase() === query.brand.toLowerCase())
+    .flatMap((one) => findCard(one, query) ?? [])
+    .toSorted((a, b) => ORDERS[query.sort](a, b) || compareText(a.gtin, b.gtin))
+    .slice(query.offset, query.offset + query.limit)
     .map((card) => `${card.gtin} ${describeOffer(card.offer)}`)
 }
 
@@ -175,21 +175,21 @@ export function describeDealsProperty(subject: Subject): void {
           dealCatalog,
           fc.array(dealQuery, { minLength: 1, maxLength: 8 }),
           async (products, queries) => {
-            const place = await subject.start()
+            const fixture = await subject.start()
             try {
-              const copy = await place.open('https://one.example')
+              const copy = await fixture.open('https://one.example')
               await walkAll(copy, products, 100)
-              for (const wanted of queries) {
-                const deals = await copy.findDeals(wanted)
+              for (const query of queries) {
+                const deals = await copy.findDeals(query)
                 const found = deals.map((deal) => `${deal.gtin} ${describeOffer(deal.offer)}`)
-                expect(found).toEqual(computeGrid(products, wanted))
+                expect(found).toEqual(computeGrid(products, query))
               }
             } finally {
-              await place.dispose()
+              await fixture.dispose()
             }
           },
         ),
-        { numRuns: toRuns(60) },
+        { numRuns: toRunCount(60) },
       )
     })
   })

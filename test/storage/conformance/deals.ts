@@ -1,7 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
-import { CHANNEL, type Copy, type Place, type Subject, makeQuery, readGrid, walkAll } from './subject.ts'
+import {
+  CHANNEL,
+  type Copy,
+  type CopyFixture,
+  type Subject,
+  makeQuery,
+  readGrid,
+  walkAll,
+} from './subject.ts'
 
 let index = 0
 
@@ -15,14 +23,14 @@ function makeSale(title: string, offers: readonly Partial<Offer>[], over: Partia
 /** Grids: which deals, in which order, and which offer makes a product one. */
 export function describeDeals(subject: Subject): void {
   describe(`${subject.name}: deals`, () => {
-    let place: Place
+    let fixture: CopyFixture
     let copy: Copy
     beforeEach(async () => {
       index = 0
-      place = await subject.start()
-      copy = await place.open('https://one.example')
+      fixture = await subject.start()
+      copy = await fixture.open('https://one.example')
     })
-    afterEach(() => place.dispose())
+    afterEach(() => fixture.dispose())
 
     test('discount - ratios that round to one percentage - are told apart exactly, then by price, then GTIN', async () => {
       await walkAll(
@@ -41,11 +49,11 @@ export function describeDeals(subject: Subject): void {
 
     test('sorts - saving, price, newest - each by its own measure', async () => {
       const cheap = makeSale('cheap', [{ price: '5.00', oldPrice: '10.00' }])
-      const dear = makeSale('dear', [{ price: '900.00', oldPrice: '1000.00' }])
+      const expensive = makeSale('dear', [{ price: '900.00', oldPrice: '1000.00' }])
       const middle = makeSale('middle', [{ price: '60.00', oldPrice: '100.00' }])
-      await walkAll(copy, [dear], 100)
-      await walkAll(copy, [cheap, dear], 200)
-      await walkAll(copy, [cheap, dear, middle], 300)
+      await walkAll(copy, [expensive], 100)
+      await walkAll(copy, [cheap, expensive], 200)
+      await walkAll(copy, [cheap, expensive, middle], 300)
       expect(await readGrid(copy, { sort: 'discount' })).toEqual(['cheap', 'middle', 'dear'])
       expect(await readGrid(copy, { sort: 'saving' })).toEqual(['dear', 'middle', 'cheap'])
       expect(await readGrid(copy, { sort: 'price' })).toEqual(['cheap', 'middle', 'dear'])
@@ -82,18 +90,18 @@ export function describeDeals(subject: Subject): void {
         ],
         100,
       )
-      expect(await readGrid(copy, { words: 'WOLLE' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
-      expect(await readGrid(copy, { words: '100' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
-      expect(await readGrid(copy, { words: 'wol' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
-      expect(await readGrid(copy, { words: 'olle' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
-      expect(await readGrid(copy, { words: '00%' })).toEqual(['Größe 100% Wolle'])
-      expect(await readGrid(copy, { words: '100%' })).toEqual(['Größe 100% Wolle'])
-      expect(await readGrid(copy, { words: 'a_b' })).toEqual(['a_b Café'])
-      expect(await readGrid(copy, { words: 'café' })).toEqual(['a_b Café', 'axb Cafe'])
-      expect(await readGrid(copy, { words: ' angstrom   grosse ' })).toEqual(['Größe 100% Wolle'])
-      expect(await readGrid(copy, { words: 'wolle cafe' })).toEqual([])
-      expect(await readGrid(copy, { words: '\u0301' })).toEqual([])
-      expect(await readGrid(copy, { words: 'k\\s' })).toEqual(['back\\slash'])
+      expect(await readGrid(copy, { searchText: 'WOLLE' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
+      expect(await readGrid(copy, { searchText: '100' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
+      expect(await readGrid(copy, { searchText: 'wol' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
+      expect(await readGrid(copy, { searchText: 'olle' })).toEqual(['Größe 100% Wolle', '1000 Wolle'])
+      expect(await readGrid(copy, { searchText: '00%' })).toEqual(['Größe 100% Wolle'])
+      expect(await readGrid(copy, { searchText: '100%' })).toEqual(['Größe 100% Wolle'])
+      expect(await readGrid(copy, { searchText: 'a_b' })).toEqual(['a_b Café'])
+      expect(await readGrid(copy, { searchText: 'café' })).toEqual(['a_b Café', 'axb Cafe'])
+      expect(await readGrid(copy, { searchText: ' angstrom   grosse ' })).toEqual(['Größe 100% Wolle'])
+      expect(await readGrid(copy, { searchText: 'wolle cafe' })).toEqual([])
+      expect(await readGrid(copy, { searchText: '\u0301' })).toEqual([])
+      expect(await readGrid(copy, { searchText: 'k\\s' })).toEqual(['back\\slash'])
     })
 
     test('merchant filters - without case - make another offer the best of its product', async () => {
@@ -135,8 +143,8 @@ export function describeDeals(subject: Subject): void {
     })
 
     test('pages - of a fixed size - hold everything once and in order', async () => {
-      const products = Array.from({ length: 7 }, (_, place) =>
-        makeSale(`p${place}`, [{ price: `${50 + place}.00` }]),
+      const products = Array.from({ length: 7 }, (_, position) =>
+        makeSale(`p${position}`, [{ price: `${50 + position}.00` }]),
       )
       await walkAll(copy, products, 100)
       const pages = await Promise.all([0, 3, 6, 9].map((offset) => readGrid(copy, { limit: 3, offset })))

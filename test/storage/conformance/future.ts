@@ -5,7 +5,7 @@ import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import {
   CHANNEL,
   type Copy,
-  type Place,
+  type CopyFixture,
   type Subject,
   begin,
   makePage,
@@ -27,7 +27,7 @@ const makeLamp = (title: string, gtin: string = GTIN): Product =>
 /** What was written while a clock was a day ahead: it is written over, and is no news beside anything else. */
 export function describeFuture(subject: Subject): void {
   describe(`${subject.name}: times of the future`, () => {
-    let place: Place
+    let fixture: CopyFixture
     let copy: Copy
     const put = (title: string | null, asOfMs: number): Promise<void> =>
       copy.putLookups([
@@ -43,11 +43,11 @@ export function describeFuture(subject: Subject): void {
     }
 
     beforeEach(async () => {
-      place = await subject.start()
-      place.clock.step(NOW_MS - place.clock.nowMs())
-      copy = await place.open('https://one.example')
+      fixture = await subject.start()
+      fixture.clock.step(NOW_MS - fixture.clock.nowMs())
+      copy = await fixture.open('https://one.example')
     })
-    afterEach(() => place.dispose())
+    afterEach(() => fixture.dispose())
 
     test('look-up of tomorrow - is replaced by one of now', async () => {
       await put('tomorrow', TOMORROW_MS)
@@ -81,7 +81,7 @@ export function describeFuture(subject: Subject): void {
       expect(await readBox(copy, toGtin(2))).toBe(`first @${NOW_MS}`)
       expect(await readBox(copy, toGtin(3))).toBe('unknown')
       // The future has come: nothing is dated by it any more.
-      place.clock.step(2 * DAY_MS)
+      fixture.clock.step(2 * DAY_MS)
       expect(await readBox(copy, toGtin(2))).toBe(`first @${NOW_MS}`)
     })
 
@@ -93,10 +93,10 @@ export function describeFuture(subject: Subject): void {
 
     test('look-up of a machine a day ahead, after a page - is as young as the page, and a server knows better', async () => {
       await walkAll(copy, [makeLamp('walked')], NOW_MS)
-      place.clock.step(DAY_MS)
+      fixture.clock.step(DAY_MS)
       await put('tomorrow', TOMORROW_MS)
-      place.clock.step(-DAY_MS)
-      const title = (await copy.readTime()) === null ? 'tomorrow' : 'walked'
+      fixture.clock.step(-DAY_MS)
+      const title = (await copy.readDatabaseTime()) === null ? 'tomorrow' : 'walked'
       expect([await readBox(copy, GTIN), await readCard()]).toEqual([
         `${title} @${NOW_MS}`,
         `${title} @${NOW_MS}`,
@@ -134,7 +134,7 @@ export function describeFuture(subject: Subject): void {
     })
 
     test('time of the database - a server has a clock, a file has none', async () => {
-      const timeMs = await copy.readTime()
+      const timeMs = await copy.readDatabaseTime()
       // The machine of the test may be slow, and its server is on it.
       const isNear = timeMs !== null && Math.abs(timeMs - Date.now()) < 5 * MINUTE_MS
       expect([timeMs === null, isNear]).toEqual(subject.name === 'PostgreSQL' ? [false, true] : [true, false])

@@ -5,7 +5,7 @@ import type { Lookup } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import {
   CHANNEL,
-  type Place,
+  type CopyFixture,
   type Subject,
   begin,
   makePage,
@@ -30,7 +30,7 @@ function toLookup(index: number, product: Product | null, asOfMs: number, channe
 /** Look-ups, alone and many in one call. */
 export function describeLookups(subject: Subject): void {
   describe(`${subject.name}: look-ups`, () => {
-    let place: Place
+    let fixture: CopyFixture
     let copy: SqlStore
     const put = (title: string, asOfMs: number): Promise<void> =>
       copy.putLookups([
@@ -45,10 +45,10 @@ export function describeLookups(subject: Subject): void {
       (await copy.findProduct(CHANNEL, GTIN))?.product?.brand
 
     beforeEach(async () => {
-      place = await subject.start()
-      copy = await place.open('https://one.example')
+      fixture = await subject.start()
+      copy = await fixture.open('https://one.example')
     })
-    afterEach(() => place.dispose())
+    afterEach(() => fixture.dispose())
 
     test('product - never looked up - is unknown', async () => {
       expect(await copy.findProduct(CHANNEL, GTIN)).toBeUndefined()

@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Product } from '../../../src/catalog/contract.ts'
 import { makeProduct, toGtin } from '../../helpers/products.ts'
-import { CHANNEL, type Copy, type Place, type Subject, begin, makePage, walkAll } from './subject.ts'
-import { toRuns } from '../../helpers/property-runs.ts'
+import { CHANNEL, type Copy, type CopyFixture, type Subject, begin, makePage, walkAll } from './subject.ts'
+import { toRunCount } from '../../helpers/property-runs.ts'
 
 const makeNamed = (gtin: string, title: string, brand: string | null = null): Product =>
   makeProduct({ gtin, title, brand })
@@ -18,7 +18,7 @@ const fold = (text: string): string =>
 const listWords = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
 
 /** A search written down as plainly as can be, for texts that are no digits; GTINs in order. */
-function searchPlainly(products: readonly Product[], text: string): string[] {
+function searchByScan(products: readonly Product[], text: string): string[] {
   const named = products.map(({ gtin, title, brand }) => ({ gtin, text: fold(`${title} ${brand ?? ''}`) }))
   const wanted = [...new Set(listWords(text))]
   const begins = named.filter(
@@ -136,13 +136,13 @@ const HOSTILE = [
 /** Searching products: words, GTINs, versions, and texts that are no search. */
 export function describeSearch(subject: Subject): void {
   describe(`${subject.name}: search`, () => {
-    let place: Place
+    let fixture: CopyFixture
     let copy: Copy
     beforeEach(async () => {
-      place = await subject.start()
-      copy = await place.open('https://one.example')
+      fixture = await subject.start()
+      copy = await fixture.open('https://one.example')
     })
-    afterEach(() => place.dispose())
+    afterEach(() => fixture.dispose())
 
     test('words - without case and accents, and beginnings of words - best first, then by GTIN', async () => {
       const [crème, torch, twin, kettle] = [
@@ -231,7 +231,7 @@ export function describeSearch(subject: Subject): void {
     })
 
     test('two catalogs - with the same words - each finds its own', async () => {
-      const other = await place.open('https://two.example')
+      const other = await fixture.open('https://two.example')
       await walkAll(copy, [makeNamed(toGtin(1), 'Lamp one')], 100)
       await walkAll(other, [makeNamed(toGtin(1), 'Lamp')], 100)
       expect([await search(copy, 'lamp', 1), await search(other, 'lamp', 1)]).toEqual([
@@ -283,14 +283,14 @@ export function describeSearch(subject: Subject): void {
               for (const text of list) {
                 const entries = await own.searchProducts(CHANNEL, text, 50)
                 const found = entries.map(({ product }) => product?.gtin)
-                expect([text, found]).toEqual([text, searchPlainly(now, text)])
+                expect([text, found]).toEqual([text, searchByScan(now, text)])
               }
             } finally {
               await dispose()
             }
           },
         ),
-        { numRuns: toRuns(60) },
+        { numRuns: toRunCount(60) },
       )
     })
   })

@@ -11,11 +11,11 @@ export type Copy = CopyStore & WalkStore
 export type Subject = Readonly<{
   name: string
   /** Makes an empty database; the copies that `open` gave are closed with it. */
-  start(): Promise<Place>
+  start(): Promise<CopyFixture>
 }>
 
 /** One empty database. */
-export type Place = Readonly<{
+export type CopyFixture = Readonly<{
   /** A copy of the named catalog in it. `isShared`: two copies that are open at once see the same data. */
   open(catalog: string): Promise<SqlStore>
   isShared: boolean
@@ -40,7 +40,7 @@ export function makeQuery(over: Partial<DealQuery> = {}): DealQuery {
     minDiscountPercent: 1,
     maxPrice: null,
     brand: null,
-    words: null,
+    searchText: null,
     sort: 'discount',
     limit: 61,
     offset: 0,

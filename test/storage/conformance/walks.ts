@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Product } from '../../../src/catalog/contract.ts'
-import type { Drops } from '../../../src/catalog/parse.ts'
+import type { DropCounts } from '../../../src/catalog/parse.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import {
   CHANNEL,
   type Copy,
-  type Place,
+  type CopyFixture,
   type Subject,
   begin,
   makePage,
@@ -25,13 +25,13 @@ function makeSale(gtin: string, title: string): Product {
 /** Versions by walk: what readers see while one is written. */
 export function describeWalks(subject: Subject): void {
   describe(`${subject.name}: versions`, () => {
-    let place: Place
+    let fixture: CopyFixture
     let copy: Copy
     beforeEach(async () => {
-      place = await subject.start()
-      copy = await place.open('https://one.example')
+      fixture = await subject.start()
+      copy = await fixture.open('https://one.example')
     })
-    afterEach(() => place.dispose())
+    afterEach(() => fixture.dispose())
 
     test('first walk - half done - serves boxes of its pages, no grid', async () => {
       const walk = await begin(copy, 100)
@@ -106,16 +106,16 @@ export function describeWalks(subject: Subject): void {
       const products = Array.from({ length: 100 }, (_, index) => makeSale(toGtin(index), `lamp ${index}`))
       await walkAll(copy, products, 100)
       const walk = await begin(copy, 200)
-      const spoilt = { ...makeProduct({ gtin: ONE, title: 'spoilt' }), offers: [] }
-      await copy.applyPage(CHANNEL, makePage(walk, [spoilt], { asOfMs: 200, drops: { price: 2 } }))
+      const malformed = { ...makeProduct({ gtin: ONE, title: 'spoilt' }), offers: [] }
+      await copy.applyPage(CHANNEL, makePage(walk, [malformed], { asOfMs: 200, drops: { price: 2 } }))
       const held = { reason: 'few_products', sinceMs: 200, startedAtMs: 200, productCount: 1 } as const
       await copy.holdWalk(CHANNEL, walk, held)
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ held, isRunning: false, productCount: 100 })
       expect((await readView(copy, ONE)).box).toBe('lamp 1 @100')
       expect(await readBox(copy, toGtin(99))).toBe('lamp 99 @100')
       expect(await readGrid(copy)).toHaveLength(61)
-      const place = await copy.beginWalk(CHANNEL, { nowMs: 300, resumableSinceMs: 0 })
-      expect(place).toMatchObject({ walk, cursor: null, productCount: 0, startedAtMs: 300 })
+      const fixture = await copy.beginWalk(CHANNEL, { nowMs: 300, resumableSinceMs: 0 })
+      expect(fixture).toMatchObject({ walk, cursor: null, productCount: 0, startedAtMs: 300 })
       await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 300 }))
       await copy.completeWalk(CHANNEL, walk, { nowMs: 300, isMalformed: false })
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({
@@ -127,7 +127,7 @@ export function describeWalks(subject: Subject): void {
     })
 
     test('held walk - store closed and opened again - is still held, and the next walk begins anew', async () => {
-      if (!place.isShared) return
+      if (!fixture.isShared) return
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two'), makeSale(THREE, 'three')], 100)
       const before = ['one', 'two', 'three']
       const walk = await begin(copy, 200)
@@ -136,27 +136,34 @@ export function describeWalks(subject: Subject): void {
       const held = { reason: 'few_products', sinceMs: 150, startedAtMs: 200, productCount: 1 } as const
       await copy.holdWalk(CHANNEL, walk, held)
       await copy.close()
-      const again = await place.open('https://one.example')
+      const again = await fixture.open('https://one.example')
       const state = { currentWalk: 1, completedAtMs: 100, productCount: 3, dealCount: 3, drops: {}, held }
       expect(await again.getCopyState(CHANNEL)).toMatchObject({ ...state, isRunning: false, failure: null })
       expect(await readView(again, ONE)).toEqual({ box: 'one @100', grid: before })
       expect(await readView(again, TWO)).toEqual({ box: 'two @100', grid: before })
-      const anew = { walk, cursor: null, afterGtin: '', productCount: 0, startedAtMs: 210, isWalked: false }
-      expect(await again.beginWalk(CHANNEL, { nowMs: 210, resumableSinceMs: 0 })).toEqual(anew)
+      const restarted = {
+        walk,
+        cursor: null,
+        afterGtin: '',
+        productCount: 0,
+        startedAtMs: 210,
+        hasAllPages: false,
+      }
+      expect(await again.beginWalk(CHANNEL, { nowMs: 210, resumableSinceMs: 0 })).toEqual(restarted)
       expect(await again.getCopyState(CHANNEL)).toMatchObject({ ...state, isRunning: true })
       expect(await readView(again, TWO)).toEqual({ box: 'two @100', grid: before })
     })
 
     test('walk with more malformed offers than usable ones - is malformed', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
-      const judge = async (drops: Drops): Promise<boolean> => {
+      const checkMalformed = async (drops: DropCounts): Promise<boolean> => {
         const walk = await begin(copy, 200)
         const page = makePage(walk, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], { asOfMs: 200, drops })
         await copy.applyPage(CHANNEL, page)
         return copy.isWalkMalformed(CHANNEL, walk)
       }
-      expect(await judge({ price: 2, too_many: 9, product: 2 })).toBe(false)
-      expect(await judge({ price: 2, link: 1 })).toBe(true)
+      expect(await checkMalformed({ price: 2, too_many: 9, product: 2 })).toBe(false)
+      expect(await checkMalformed({ price: 2, link: 1 })).toBe(true)
     })
 
     test('unchanged products - walked again - get their date from the page', async () => {
@@ -200,13 +207,13 @@ export function describeWalks(subject: Subject): void {
   })
 
   describe(`${subject.name}: walks and look-ups`, () => {
-    let place: Place
+    let fixture: CopyFixture
     let copy: Copy
     beforeEach(async () => {
-      place = await subject.start()
-      copy = await place.open('https://one.example')
+      fixture = await subject.start()
+      copy = await fixture.open('https://one.example')
     })
-    afterEach(() => place.dispose())
+    afterEach(() => fixture.dispose())
 
     test('look-up - newer than the page - is never overwritten, nor ended, by the walk', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)

@@ -4,10 +4,10 @@ import type { GalleryView } from '../../../src/studio/gallery/gallery.ts'
 import { makeGalleryView } from '../../helpers/gallery-view.ts'
 
 const toView = (query: string): Promise<GalleryView> =>
-  makeGalleryView(query, ({ view }) => `${view.frame.lang} ${view.layout} ${view.frame.theme}`)
+  makeGalleryView(query, ({ view }) => `${view.wrapper.lang} ${view.layout} ${view.wrapper.theme}`)
 
 const listIds = ({ groups }: GalleryView): string[] =>
-  groups.flatMap(({ cases }) => cases.flatMap(({ specimens }) => specimens.map(({ id }) => id)))
+  groups.flatMap(({ cases }) => cases.flatMap(({ examples }) => examples.map(({ id }) => id)))
 
 describe('gallery', () => {
   test('without a choice - every layout in every theme and case, each once', async () => {
@@ -19,12 +19,12 @@ describe('gallery', () => {
   test('a choice - narrows to it, and is kept in the links of the specimens', async () => {
     const view = await toView('layout=deals-list&theme=dark&case=long&locale=de&width=article')
     expect(listIds(view)).toEqual(['deals-list-long-dark'])
-    const [specimen] = view.groups[0]?.cases[0]?.specimens ?? []
-    expect(specimen?.html).toBe('de list dark')
-    expect(specimen?.href).toBe(
+    const [example] = view.groups[0]?.cases[0]?.examples ?? []
+    expect(example?.html).toBe('de list dark')
+    expect(example?.href).toBe(
       'https://widgets.example/studio/gallery?layout=deals-list&theme=dark&case=long&locale=de&width=article',
     )
-    const chosen = view.controls.map(({ options }) => options.find(({ isChosen }) => isChosen)?.value)
+    const chosen = view.controls.map(({ options }) => options.find(({ isSelected }) => isSelected)?.value)
     expect(chosen).toEqual(['deals-list', 'dark', 'long', 'de', 'article'])
   })
 

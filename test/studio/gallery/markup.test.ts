@@ -2,27 +2,27 @@ import { describe, expect, test } from 'vitest'
 import type { GalleryDetails } from '../../../src/studio/gallery/gallery.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { makeGalleryView } from '../../helpers/gallery-view.ts'
-import { findHtmlFaults } from '../../helpers/html-faults.ts'
+import { findHtmlErrors } from '../../helpers/html-errors.ts'
 import { IS_FULL } from '../../helpers/property-runs.ts'
 
 const renderer = createRenderer()
 
-const render: GalleryDetails['render'] = (specimen) =>
-  specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view)
+const render: GalleryDetails['render'] = (example) =>
+  example.widget === 'deals' ? renderer.renderGrid(example.view) : renderer.renderBox(example.view)
 
 const view = await makeGalleryView('theme=dark', render)
-const specimens = view.groups.flatMap(({ cases }) =>
-  cases.flatMap(({ specimens }) => specimens.map(({ id, html }) => [id, html] as const)),
+const examples = view.groups.flatMap(({ cases }) =>
+  cases.flatMap(({ examples }) => examples.map(({ id, html }) => [id, html] as const)),
 )
 
 describe('two validators', () => {
-  test.each(specimens)('%s - find nothing in the fragment', async (_id, html) => {
-    expect(await findHtmlFaults(html)).toEqual([])
+  test.each(examples)('%s - find nothing in the fragment', async (_id, html) => {
+    expect(await findHtmlErrors(html)).toEqual([])
   })
 
   test('find nothing in the gallery itself', async () => {
     const whole = await makeGalleryView('theme=auto&locale=ar', IS_FULL ? render : () => '<p>a specimen</p>')
-    const faults = await findHtmlFaults(renderer.renderGallery(whole))
+    const faults = await findHtmlErrors(renderer.renderGallery(whole))
     // One product, many times: its boxes have one name.
     expect(faults.filter((fault) => !fault.startsWith('unique-landmark'))).toEqual([])
   })
@@ -34,6 +34,6 @@ describe('two validators', () => {
     ['<p>a</p></section>', 'close-order'],
     ['<table><div></div></table>', 'element-permitted-content'],
   ])('%s - is found out', async (html, fault) => {
-    expect((await findHtmlFaults(html)).join('\n')).toContain(fault)
+    expect((await findHtmlErrors(html)).join('\n')).toContain(fault)
   })
 })

@@ -7,20 +7,20 @@ import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 const makeTemporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'bench-test-'))
 
-type Ended = Readonly<{ code: number; out: string; err: string }>
+type CommandResult = Readonly<{ code: number; out: string; err: string }>
 
 /** Runs the bench with this temporary folder. */
-function runBench(folder: string, ...words: string[]): Promise<Ended> {
+function runBench(folder: string, ...args: string[]): Promise<CommandResult> {
   const env = { TMPDIR: folder }
   return new Promise((resolve) => {
-    const parameters = [join(PACKAGE_FOLDER, 'bench/run.mjs'), ...words]
+    const parameters = [join(PACKAGE_FOLDER, 'bench/run.mjs'), ...args]
     execFile(process.execPath, parameters, { env }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code), out, err })
     })
   })
 }
 
-const SMALLEST = ['--rounds', '1', '--seconds', '0.5', '--products', '200', '--no-fail']
+const SMALLEST_ARGS = ['--rounds', '1', '--seconds', '0.5', '--products', '200', '--no-fail']
 
 // A bench mostly waits for programs that start, or that are to be at rest.
 describe.concurrent('the bench', () => {
@@ -28,7 +28,7 @@ describe.concurrent('the bench', () => {
     const folder = makeTemporaryFolder()
     const results = join(folder, 'results')
     const names = ['hot', 'cold', 'copy', 'walk', 'import', 'start']
-    const { code, out, err } = await runBench(folder, ...names, ...SMALLEST, '--results', results)
+    const { code, out, err } = await runBench(folder, ...names, ...SMALLEST_ARGS, '--results', results)
     expect(err).not.toContain('Error')
     expect(code).toBe(0)
     const major = process.versions.node.split('.')[0]
@@ -46,7 +46,7 @@ describe.concurrent('the bench', () => {
 
   test('the cost of views and products, at its smallest - is measured', async () => {
     const folder = makeTemporaryFolder()
-    const { code, out, err } = await runBench(folder, 'sizing', ...SMALLEST, '--results', folder)
+    const { code, out, err } = await runBench(folder, 'sizing', ...SMALLEST_ARGS, '--results', folder)
     expect(err).not.toContain('Error')
     expect(code).toBe(0)
     expect(out).toMatch(/^\| hot \| \d+ \|$/m)

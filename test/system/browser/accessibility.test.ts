@@ -5,10 +5,10 @@ import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
 import { renderAccentCss } from '../../../src/widgets/accent.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
-import type { Frame } from '../../../src/widgets/view-models.ts'
-import { type PageServer, STUDIO_CSP, startPageServer, toPage } from '../../helpers/page-server.ts'
-import { SICK, makeStudio } from '../../helpers/studio-view.ts'
-import { SALE_PRICE, makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../../helpers/views.ts'
+import type { WrapperView } from '../../../src/widgets/view-models.ts'
+import { type PageServer, STUDIO_CSP, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
+import { UNHEALTHY, makeStudio } from '../../helpers/studio-view.ts'
+import { SALE_PRICE, makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../../helpers/views.ts'
 import { useBrowser } from '../use-browser.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -30,10 +30,10 @@ beforeAll(async () => {
       contentType,
       bodies: { identity: body },
     } = assets.get(name)
-    server.answers.set(path, { type: contentType, body })
+    server.responses.set(path, { type: contentType, body })
   }
   for (const hex of ['ffee00', '000080', 'ff6600']) {
-    server.answers.set(`/accents/${hex}.css`, { type: 'text/css', body: renderAccentCss(hex) })
+    server.responses.set(`/accents/${hex}.css`, { type: 'text/css', body: renderAccentCss(hex) })
   }
 })
 afterAll(() => server.close())
@@ -47,23 +47,27 @@ const offers = [
 const STUDIOS = {
   wrong: makeStudio('find=lamp&theme=blue&accent=x&merchant=Elsewhere', {
     isSample: true,
-    shown: { kind: 'hidden', reason: 'No shop that has it is left after the options.' },
+    widgetStatus: { kind: 'hidden', reason: 'No shop that has it is left after the options.' },
   }),
-  sick: makeStudio('tab=health', { health: SICK }),
+  sick: makeStudio('tab=health', { health: UNHEALTHY }),
   empty: makeStudio('', {
     channels: [],
     channel: null,
     product: null,
     matches: [],
     state: null,
-    shown: null,
+    widgetStatus: null,
   }),
 }
 
-function toHost(frame: Partial<Frame>): string {
-  const own = (accent: string | null): Frame =>
-    makeFrame({ ...frame, accent, styles: accent === null ? styles : [...styles, `/accents/${accent}.css`] })
-  const box = makeBox({ frame: own(null), imageUrl: null, offers, more: offers, moreLabel: '2 more shops' })
+function toHost(frame: Partial<WrapperView>): string {
+  const own = (accent: string | null): WrapperView =>
+    makeWrapper({
+      ...frame,
+      accent,
+      styles: accent === null ? styles : [...styles, `/accents/${accent}.css`],
+    })
+  const box = makeBox({ wrapper: own(null), imageUrl: null, offers, more: offers, moreLabel: '2 more shops' })
   const deals = [makeDeal({ imageUrl: null }), makeDeal({ imageUrl: null, price: null, brand: null })]
   const paging = {
     label: 'Pages of deals',
@@ -73,15 +77,15 @@ function toHost(frame: Partial<Frame>): string {
   const parts = [
     renderer.renderBox(box),
     ...['ffee00', '000080', 'ff6600'].map((accent) =>
-      renderer.renderBox({ ...box, label: `Where to buy, ${accent}`, frame: own(accent) }),
+      renderer.renderBox({ ...box, label: `Where to buy, ${accent}`, wrapper: own(accent) }),
     ),
-    renderer.renderGrid(makeGrid({ frame: own(null), deals, paging })),
+    renderer.renderGrid(makeGrid({ wrapper: own(null), deals, paging })),
   ]
   return `<!doctype html><html lang="en"><title>Article</title><body><main><h1>Article</h1>${parts.join('')}</main></body></html>`
 }
 
 async function findViolations(body: string, colorScheme: 'light' | 'dark', csp?: string): Promise<unknown[]> {
-  server.answers.set('/', toPage(body, csp))
+  server.responses.set('/', toHtmlResponse(body, csp))
   await page.emulateMedia({ colorScheme })
   await page.goto(`${server.origin}/`)
   await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
@@ -133,7 +137,7 @@ describe('accessibility', () => {
         listing: { shop: 'Kopje', title: 'Lumen Arc', price: '€12.99', pictureUrl: null },
         parameters: [{ name: 'utm_source', value: 'fernweh' }],
       })
-      const mistake = renderer.renderMistake({
+      const mistake = renderer.renderErrorPage({
         frameScript: null,
         title: 'A mistake',
         message: 'It says why.',

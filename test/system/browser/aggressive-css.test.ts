@@ -3,15 +3,15 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
 import { findGalleryPicture } from '../../../src/studio/gallery/cases.ts'
-import { LAYOUTS, type Layout, makeSpecimen, toLayoutId } from '../../../src/studio/gallery/specimens.ts'
+import { LAYOUTS, type Layout, createExample, toLayoutId } from '../../../src/studio/gallery/examples.ts'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
-import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import {
   compareImages,
   compareWithBaseline,
-  cutOut,
+  cropElement,
   takeScreenshot,
   useOwnFonts,
 } from '../../helpers/screenshots.ts'
@@ -56,13 +56,13 @@ const style = loadAssets(BUILT_FOLDER).get('vitrine.css')
 
 beforeAll(async () => {
   host = await startPageServer()
-  host.answers.set(style.path, { type: style.contentType, body: style.bodies.identity })
-  host.answers.set('/studio/gallery/pictures/square.svg', {
+  host.responses.set(style.path, { type: style.contentType, body: style.bodies.identity })
+  host.responses.set('/studio/gallery/pictures/square.svg', {
     type: 'image/svg+xml',
     body: findGalleryPicture('square.svg') ?? '',
   })
   for (const name of ['tall.svg', 'wide.svg'])
-    host.answers.set(`/studio/gallery/pictures/${name}`, {
+    host.responses.set(`/studio/gallery/pictures/${name}`, {
       type: 'image/svg+xml',
       body: findGalleryPicture(name) ?? '',
     })
@@ -74,7 +74,7 @@ function toFragment(layout: Layout, isolate: 'none' | 'shadow'): string {
   if (usual === undefined) throw new TypeError('the gallery has no case')
   const query = { box: `isolate=${isolate}`, grid: `isolate=${isolate}` }
   const details = { publicUrl: host.origin, stylePath: style.path, theme: 'light', locale: 'en' } as const
-  const specimen = makeSpecimen(layout, { ...usual, query }, details)
+  const specimen = createExample(layout, { ...usual, query }, details)
   return specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view)
 }
 
@@ -82,7 +82,7 @@ function toFragment(layout: Layout, isolate: 'none' | 'shadow'): string {
 async function openArticle(fragment: string, css: string): Promise<Page> {
   const link = `<link rel="stylesheet" href="${style.path}">`
   const body = `<!doctype html><html lang="en"><title>Article</title>${link}<style>${css} main { width: 640px; margin: 0; padding: 0 } body { margin: 20px }</style><body><main><h1>Article</h1><div id="place" data-layout="${css === '' ? '' : 'carousel'}">${fragment}</div></main>`
-  host.answers.set('/', toPage(body))
+  host.responses.set('/', toHtmlResponse(body))
   const page = await browser.newPage({ viewport: { width: 720, height: 900 } })
   await page.goto(`${host.origin}/`)
   await useOwnFonts(page)
@@ -111,11 +111,11 @@ const FIND_DEAD_ROWS = `[...document.querySelectorAll('li.vitrine-offer .vitrine
 describe('in a page that styles everything with !important', () => {
   test.each(names)('%s, isolated - looks exactly as in a page without styles', async (name, layout) => {
     const plain = await openArticle(toFragment(layout, 'shadow'), '')
-    const wanted = await cutOut(await takeScreenshot(plain, '#place'), '.vitrine')
+    const wanted = await cropElement(await takeScreenshot(plain, '#place'), '.vitrine')
     await plain.close()
     const page = await openArticle(toFragment(layout, 'shadow'), HOSTILE)
     const taken = await takeScreenshot(page, '#place')
-    expect(compareImages(wanted, await cutOut(taken, '.vitrine'))).toBeUndefined()
+    expect(compareImages(wanted, await cropElement(taken, '.vitrine'))).toBeUndefined()
     expect(await compareWithBaseline(taken, '.vitrine', `aggressive-css/${name}-shadow`)).toBeUndefined()
   })
 

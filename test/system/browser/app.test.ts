@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { ServedAddresses } from '../../helpers/built-server.ts'
 import { useOwnFonts } from '../../helpers/screenshots.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
-import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
@@ -120,9 +120,9 @@ describe('the server as it is started, in a browser', () => {
       `<div id="grid" data-vitrine="deals" data-channel="${channel}" data-limit="4" data-theme="dark"></div>`,
       `<script async src="${addresses.publicUrl}/embed.js"></script>`,
     ].join('\n')
-    publisher.answers.set(
+    publisher.responses.set(
       '/',
-      toPage(`<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${body}`),
+      toHtmlResponse(`<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${body}`),
     )
     await page.goto(`${publisher.origin}/`)
     await waitForFrames(2)
@@ -161,7 +161,7 @@ describe('the server as it is started, in a browser', () => {
     const answer = await context.request.get(`${address}?markup=schema`)
     const html = `<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${await answer.text()}`
     const csp = `default-src 'none'; style-src ${addresses.publicUrl}; img-src ${addresses.publicUrl} data:`
-    publisher.answers.set('/fragment', toPage(html, csp))
+    publisher.responses.set('/fragment', toHtmlResponse(html, csp))
     await page.goto(`${publisher.origin}/fragment`)
     await loadPictures(page)
     expect(await page.locator('.vitrine-offer').first().isVisible()).toBe(true)

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
 import { defer } from '../../helpers/defer.ts'
-import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
@@ -43,12 +43,12 @@ function toPlaceholder(gtin: string, attributes = ''): string {
 
 const getShownGtin = (): string => server.addresses.box.slice(-14)
 
-function toScript(attributes = `src="${server.addresses.publicUrl}/embed.js"`): string {
+function toPinnedScript(attributes = `src="${server.addresses.publicUrl}/embed.js"`): string {
   return `<script async ${attributes}></script>`
 }
 
 async function openPage(body: string, csp?: string): Promise<void> {
-  publisher.answers.set('/', toPage(`<!doctype html><title>Article</title><body>${body}`, csp))
+  publisher.responses.set('/', toHtmlResponse(`<!doctype html><title>Article</title><body>${body}`, csp))
   // A slow frame keeps the page from being loaded.
   await page.goto(`${publisher.origin}/`, { waitUntil: 'domcontentloaded' })
 }
@@ -75,7 +75,7 @@ describe('embedding from another origin', () => {
         toPlaceholder(getShownGtin(), 'data-limit="2"'),
         toPlaceholder(getShownGtin(), 'data-limit="3"'),
         toPlaceholder(getShownGtin(), 'data-limit="1"'),
-        toScript(),
+        toPinnedScript(),
       ].join(''),
     )
     await expect.poll(async () => (await isOpen(0)) && (await isOpen(4))).toBe(true)
@@ -88,7 +88,7 @@ describe('embedding from another origin', () => {
 
   test('loader that cannot be loaded - placeholders take no room', async () => {
     await page.route('**/embed.js', (route) => route.abort('connectionrefused'))
-    await openPage(toPlaceholder(getShownGtin()) + toScript())
+    await openPage(toPlaceholder(getShownGtin()) + toPinnedScript())
     await page.waitForLoadState('load')
     expect(await readHeights()).toEqual([0])
     expect(await page.locator('iframe').count()).toBe(0)
@@ -97,7 +97,7 @@ describe('embedding from another origin', () => {
   test('closed accordion and hidden tab - open to the whole content when they are opened', async () => {
     await openPage(
       `<details><summary>Shops</summary>${toPlaceholder(getShownGtin())}</details>
-       <div id="tab" style="display:none">${toPlaceholder(getShownGtin(), 'data-limit="2"')}</div>${toPlaceholder(getShownGtin(), 'data-limit="3"')}${toScript()}`,
+       <div id="tab" style="display:none">${toPlaceholder(getShownGtin(), 'data-limit="2"')}</div>${toPlaceholder(getShownGtin(), 'data-limit="3"')}${toPinnedScript()}`,
     )
     await expect.poll(() => isOpen(2)).toBe(true)
     await page.locator('summary').click()
@@ -120,14 +120,16 @@ describe('embedding from another origin', () => {
   test('strict content policy of the page - script and frame of one host are enough', async () => {
     const { origin } = new URL(server.addresses.publicUrl)
     const csp = `default-src 'none'; script-src ${origin}; frame-src ${origin}; style-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'`
-    await openPage(toPlaceholder(getShownGtin()) + toScript(), csp)
+    await openPage(toPlaceholder(getShownGtin()) + toPinnedScript(), csp)
     await expect.poll(() => isOpen(0)).toBe(true)
   })
 
   test('loader pinned by its digest - the hashed copy works like the other, and a changed one is refused', async () => {
     const { path, integrity } = loadAssets(BUILT_FOLDER).get('embed.js')
     const pin = (digest: string): string =>
-      toScript(`src="${server.addresses.publicUrl}${path}" integrity="${digest}" crossorigin="anonymous"`)
+      toPinnedScript(
+        `src="${server.addresses.publicUrl}${path}" integrity="${digest}" crossorigin="anonymous"`,
+      )
     await openPage(toPlaceholder(getShownGtin()) + pin(integrity))
     await expect.poll(() => isOpen(0)).toBe(true)
     await openPage(toPlaceholder(getShownGtin()) + pin(integrity.replace(/.{4}$/, 'AAAA')))
@@ -142,7 +144,7 @@ describe('embedding from another origin', () => {
       [`<p style="height:1200px">Words</p>${toPlaceholder(getShownGtin())}`, true],
     ] as const) {
       await openPage(
-        `${WATCH_SHIFT}<p>Before</p>${body}<p>After</p>${toPlaceholder(getShownGtin(), 'data-limit="1"')}${toScript()}`,
+        `${WATCH_SHIFT}<p>Before</p>${body}<p>After</p>${toPlaceholder(getShownGtin(), 'data-limit="1"')}${toPinnedScript()}`,
       )
       await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
       // It opens before a reader comes near, who has words to read until then.
@@ -154,12 +156,12 @@ describe('embedding from another origin', () => {
   })
 
   test('page whose element has the id vitrine - is no loader', async () => {
-    await openPage(`<div id="vitrine"></div>${toPlaceholder(getShownGtin())}${toScript()}`)
+    await openPage(`<div id="vitrine"></div>${toPlaceholder(getShownGtin())}${toPinnedScript()}`)
     await expect.poll(() => isOpen(0)).toBe(true)
   })
 
   test('single-page app - widgets come and go with their pages, and leave nothing', async () => {
-    await openPage(`<main></main>${toScript()}`)
+    await openPage(`<main></main>${toPinnedScript()}`)
     await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
     await page.evaluate(
       `listeners = 0; add = addEventListener; remove = removeEventListener
@@ -184,7 +186,7 @@ describe('embedding from another origin', () => {
   test('dark page and dark reader - the frame stands on the page’s own ground', async () => {
     await page.emulateMedia({ colorScheme: 'dark' })
     await openPage(
-      `<meta name="color-scheme" content="dark light">${toPlaceholder(getShownGtin())}${toScript()}`,
+      `<meta name="color-scheme" content="dark light">${toPlaceholder(getShownGtin())}${toPinnedScript()}`,
     )
     await expect.poll(() => isOpen(0)).toBe(true)
     const scheme = await page.evaluate('getComputedStyle(document.querySelector("iframe")).colorScheme')

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
@@ -18,57 +18,60 @@ beforeEach(async () => {
   page = await browser.newPage()
 })
 
-type Said = Readonly<{ message?: string; value?: number | string; secret?: string; type?: string }>
+type FrameMessage = Readonly<{ message?: string; value?: number | string; secret?: string; type?: string }>
 
 /** A page that holds the frame as WordPress writes it, and notes what it says. */
 async function openFrame(address: string, hash = '#?secret=aB3dE6gH9j', style = ''): Promise<void> {
   const body = `<!doctype html><script>seen = []; addEventListener('message', ({ data }) => seen.push(data))</script>
     <iframe class="wp-embedded-content" sandbox="allow-scripts" src="${address}${hash}" width="600" height="300" style="${style}"></iframe>`
-  publisher.answers.set('/', toPage(body))
+  publisher.responses.set('/', toHtmlResponse(body))
   await page.goto(`${publisher.origin}/`)
 }
 
-const listSaid = async (message: string): Promise<readonly Said[]> =>
-  (await page.evaluate<Said[]>('seen')).filter((said) => said.message === message)
+const listMessages = async (message: string): Promise<readonly FrameMessage[]> =>
+  (await page.evaluate<FrameMessage[]>('seen')).filter((received) => received.message === message)
 
 const frame = (): ReturnType<Page['frameLocator']> => page.frameLocator('iframe')
 
 describe('frame of WordPress', () => {
   test('shown - tells its height with the secret, and again when WordPress says ready', async () => {
     await openFrame(server.addresses.box)
-    await expect.poll(async () => (await listSaid('height')).at(-1)?.value).toBeGreaterThan(200)
-    const before = (await listSaid('height')).length
+    await expect.poll(async () => (await listMessages('height')).at(-1)?.value).toBeGreaterThan(200)
+    const before = (await listMessages('height')).length
     await page.evaluate(
       "document.querySelector('iframe').contentWindow.postMessage({ message: 'ready', secret: 'aB3dE6gH9j' }, '*')",
     )
-    await expect.poll(async () => (await listSaid('height')).length).toBeGreaterThan(before)
-    for (const { secret } of await listSaid('height')) expect(secret).toBe('aB3dE6gH9j')
+    await expect.poll(async () => (await listMessages('height')).length).toBeGreaterThan(before)
+    for (const { secret } of await listMessages('height')) expect(secret).toBe('aB3dE6gH9j')
   })
 
   test('ready from another frame of the page - is not answered', async () => {
     await openFrame(server.addresses.box)
-    await expect.poll(async () => (await listSaid('height')).length).toBeGreaterThan(1)
-    const before = (await listSaid('height')).length
+    await expect.poll(async () => (await listMessages('height')).length).toBeGreaterThan(1)
+    const before = (await listMessages('height')).length
     const say = "frames[0].postMessage({ message: 'ready', secret: 'aB3dE6gH9j' }, '*')"
-    publisher.answers.set('/other', toPage(`<script>parent.${say}; parent.postMessage('said', '*')</script>`))
+    publisher.responses.set(
+      '/other',
+      toHtmlResponse(`<script>parent.${say}; parent.postMessage('said', '*')</script>`),
+    )
     await page.evaluate(
       "document.body.append(Object.assign(document.createElement('iframe'), { src: '/other' }))",
     )
     await expect.poll(() => page.evaluate("seen.includes('said')")).toBe(true)
     // The page's own word comes after the other's, and only it is answered.
     await page.evaluate(say)
-    await expect.poll(async () => (await listSaid('height')).length).toBe(before + 1)
+    await expect.poll(async () => (await listMessages('height')).length).toBe(before + 1)
   })
 
   test('not painted when it loads - says a height all the same: else it would stay so for ever', async () => {
     await openFrame(server.addresses.box, '#?secret=abc', 'display:none')
-    await expect.poll(async () => (await listSaid('height')).length).toBeGreaterThan(0)
+    await expect.poll(async () => (await listMessages('height')).length).toBeGreaterThan(0)
   })
 
   test('hidden - says nothing to WordPress, which then shows nothing', async () => {
     await openFrame(server.addresses.box.replace(/\d{14}$/, '09521234500005'))
     await expect.poll(async () => page.evaluate("seen.some(({ type }) => type === 'hidden')")).toBe(true)
-    expect(await listSaid('height')).toEqual([])
+    expect(await listMessages('height')).toEqual([])
   })
 
   test('link of a shop - leads to this server’s own host by a message, and on to the shop', async () => {
@@ -76,11 +79,11 @@ describe('frame of WordPress', () => {
     const link = frame().getByRole('link').first()
     const href = await link.getAttribute('href')
     await link.click()
-    await expect.poll(async () => (await listSaid('link')).length).toBe(1)
-    const [said] = await listSaid('link')
-    const go = String(said?.value)
+    await expect.poll(async () => (await listMessages('link')).length).toBe(1)
+    const [received] = await listMessages('link')
+    const go = String(received?.value)
     expect(new URL(go).origin).toBe(new URL(server.addresses.publicUrl).origin)
-    expect(said?.secret).toBe('aB3dE6gH9j')
+    expect(received?.secret).toBe('aB3dE6gH9j')
     const answer = await page.request.get(go, { maxRedirects: 0 })
     expect([answer.status(), answer.headers()['location']]).toEqual([302, href])
   })
@@ -90,7 +93,7 @@ describe('frame of WordPress', () => {
     await frame().getByRole('link', { name: 'Next page' }).click()
     await expect.poll(() => page.frames()[1]?.url()).toMatch(/page=2#\?secret=aB3dE6gH9j$/)
     await frame().locator('a[data-go]').first().click()
-    await expect.poll(async () => (await listSaid('link')).length).toBe(1)
+    await expect.poll(async () => (await listMessages('link')).length).toBe(1)
   })
 
   test('no secret - not a word of WordPress, and links are ordinary links', async () => {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
-import { EMBED_CSP, type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
-import { makeBox, makeFrame } from '../../helpers/views.ts'
+import { EMBED_CSP, type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
+import { makeBox, makeWrapper } from '../../helpers/views.ts'
 import { useBrowser } from '../use-browser.ts'
 
 const browser = useBrowser()
@@ -19,7 +19,7 @@ beforeAll(async () => {
   const assets = loadAssets(BUILT_FOLDER)
   for (const name of ['vitrine.css', 'frame.js'] as const) {
     const asset = assets.get(name)
-    widgets.answers.set(asset.path, { type: asset.contentType, body: asset.bodies.identity })
+    widgets.responses.set(asset.path, { type: asset.contentType, body: asset.bodies.identity })
   }
   const renderer = createRenderer()
   for (const state of ['shown', 'hidden'] as const) {
@@ -32,20 +32,20 @@ beforeAll(async () => {
       reason: state === 'hidden' ? 'No shop sells it.' : null,
       styles: [assets.get('vitrine.css').path],
       frameScript: assets.get('frame.js').path,
-      isFault: false,
-      goUrl: null,
+      isFailure: false,
+      redirectBaseUrl: null,
       discovery: null,
-      body: state === 'shown' ? renderer.renderBox(makeBox({ frame: makeFrame({ styles: [] }) })) : '',
+      body: state === 'shown' ? renderer.renderBox(makeBox({ wrapper: makeWrapper({ styles: [] }) })) : '',
     })
-    widgets.answers.set(`/${state}`, toPage(document, EMBED_CSP))
+    widgets.responses.set(`/${state}`, toHtmlResponse(document, EMBED_CSP))
   }
-  const mistake = renderer.renderMistake({
+  const mistake = renderer.renderErrorPage({
     title: 'This address needs a change',
     message: 'The parameter "theme" accepts auto, light or dark.',
     styles: [],
     frameScript: assets.get('frame.js').path,
   })
-  widgets.answers.set('/mistake', toPage(mistake, EMBED_CSP))
+  widgets.responses.set('/mistake', toHtmlResponse(mistake, EMBED_CSP))
 })
 afterAll(async () => {
   await publisher.close()
@@ -53,9 +53,9 @@ afterAll(async () => {
 })
 
 async function openFrame(state: string, attributes: string): Promise<void> {
-  publisher.answers.set(
+  publisher.responses.set(
     '/',
-    toPage(
+    toHtmlResponse(
       `<!doctype html><script>seen = []; addEventListener('message', ({ data }) => seen.push(data))</script><iframe src="${widgets.origin}/${state}" ${attributes}></iframe>`,
     ),
   )

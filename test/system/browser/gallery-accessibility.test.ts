@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { LAYOUTS, hear, useGallery } from './gallery-place.ts'
+import { LAYOUTS, readAccessibilityTree, useGallery } from './gallery-fixture.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const OPTIONS = {
@@ -24,7 +24,7 @@ async function findViolations(page: Page): Promise<unknown[]> {
 }
 
 /** Tabs through a specimen and says what had the focus, and whether it showed. */
-async function walkThrough(page: Page): Promise<string[]> {
+async function tabThrough(page: Page): Promise<string[]> {
   await page.locator('figcaption a').focus()
   const seen: string[] = []
   for (let left = 60; left > 0; left -= 1) {
@@ -92,8 +92,10 @@ describe('what a screen reader is given', () => {
     '%s - each link names shop and price, or says that the price is at the shop',
     async (layout) => {
       const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
-      const specimen = (await hear(page)).filter(({ role }) => role === 'link').map(({ name }) => name)
-      const shops = specimen.filter((name) => name.includes('€'))
+      const example = (await readAccessibilityTree(page))
+        .filter(({ role }) => role === 'link')
+        .map(({ name }) => name)
+      const shops = example.filter((name) => name.includes('€'))
       expect(shops.length).toBeGreaterThanOrEqual(5)
       for (const name of shops)
         expect(name).toMatch(
@@ -106,7 +108,7 @@ describe('what a screen reader is given', () => {
     '%s - old and new price are told apart, and the old one is named the shop’s',
     async (layout) => {
       const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
-      const text = (await hear(page))
+      const text = (await readAccessibilityTree(page))
         .filter(({ role }) => role === 'StaticText')
         .map(({ name }) => name.trim())
         .join(' ')
@@ -121,7 +123,7 @@ describe('what a screen reader is given', () => {
       const page = await gallery.open('layout=where-to-buy-table&theme=light&case=usual&width=article', {
         viewport: { width, height: 900 },
       })
-      const nodes = await hear(page)
+      const nodes = await readAccessibilityTree(page)
       expect(nodes.filter(({ role }) => role === 'table')).toHaveLength(1)
       expect(nodes.filter(({ role }) => role === 'columnheader').map(({ name }) => name)).toEqual([
         'Shop',
@@ -136,7 +138,9 @@ describe('what a screen reader is given', () => {
 
   test('carousel - its buttons are named in the language of the reader', async () => {
     const page = await gallery.open('layout=deals-carousel&theme=light&case=usual&locale=de')
-    const names = (await hear(page)).filter(({ role }) => role === 'button').map(({ name }) => name)
+    const names = (await readAccessibilityTree(page))
+      .filter(({ role }) => role === 'button')
+      .map(({ name }) => name)
     expect(names).toContain('Weitere Angebote')
   })
 })
@@ -152,7 +156,7 @@ describe('keyboard', () => {
   ])('%s - every control is reached in order, shows its focus, and the fold opens', async (layout, stops) => {
     for (const width of ['phone', 'article']) {
       const page = await gallery.open(`layout=${layout}&theme=light&case=usual&width=${width}`)
-      expect(await walkThrough(page)).toEqual(stops)
+      expect(await tabThrough(page)).toEqual(stops)
     }
   })
 
@@ -161,7 +165,7 @@ describe('keyboard', () => {
       // Then scrolling is done at once, and where it ends can be looked at.
       reducedMotion: 'reduce',
     })
-    const stops = await walkThrough(page)
+    const stops = await tabThrough(page)
     expect(stops.filter((stop) => stop === 'A shown')).toHaveLength(6)
     expect(stops.filter((stop) => stop.startsWith('A ') && stop !== 'A shown')).toEqual([])
   })

@@ -2,7 +2,7 @@ import { PNG } from 'pngjs'
 import { describe, expect, test } from 'vitest'
 import { LANGUAGE_TAGS } from '../../../src/widgets/locales/index.ts'
 import { useOwnFonts } from '../../helpers/screenshots.ts'
-import { LAYOUTS, useGallery } from './gallery-place.ts'
+import { LAYOUTS, useGallery } from './gallery-fixture.ts'
 
 const gallery = useGallery()
 const LONG_TITLE = 'Adjustable reading lamp with linen shade, '.repeat(6)

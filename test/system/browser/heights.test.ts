@@ -14,10 +14,10 @@ beforeAll(async () => {
   page = await browser.newPage({ bypassCSP: true })
 })
 
-type Heights = Readonly<{ said: number; taken: number }>
+type Heights = Readonly<{ estimatedPx: number; actualPx: number }>
 
 /** What the server says of an embed's height. */
-async function readSaid(embed: string, widthPx: number): Promise<number> {
+async function readEstimate(embed: string, widthPx: number): Promise<number> {
   const query = new URLSearchParams({ url: embed, maxwidth: String(widthPx) })
   const answer = await fetch(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
   const { height } = (await answer.json()) as { height: number }
@@ -34,30 +34,31 @@ async function measure(widthPx: number): Promise<number> {
 }
 
 /** Enough, and not so much that the page has a hole: a seventh, and two lines of a title that is shorter. */
-const fits = ({ said, taken }: Heights): boolean => said >= taken && said <= taken * 1.15 + 54
+const fits = ({ estimatedPx, actualPx }: Heights): boolean =>
+  estimatedPx >= actualPx && estimatedPx <= actualPx * 1.15 + 54
 
 /** Addresses whose height is said wrongly, with both heights. */
-async function listMisfits(embeds: readonly string[], widths: readonly number[]): Promise<string[]> {
-  const misfits: string[] = []
+async function listWrongHeights(embeds: readonly string[], widths: readonly number[]): Promise<string[]> {
+  const wrongHeights: string[] = []
   for (const embed of embeds) {
     await page.goto(embed)
     await useOwnFonts(page)
     for (const widthPx of widths) {
-      const heights = { said: await readSaid(embed, widthPx), taken: await measure(widthPx) }
-      if (!fits(heights)) misfits.push(`${embed} at ${widthPx} px: ${JSON.stringify(heights)}`)
+      const heights = { estimatedPx: await readEstimate(embed, widthPx), actualPx: await measure(widthPx) }
+      if (!fits(heights)) wrongHeights.push(`${embed} at ${widthPx} px: ${JSON.stringify(heights)}`)
     }
   }
-  return misfits
+  return wrongHeights
 }
 
 describe('height of a frame', () => {
   test.each(BOX_LAYOUTS)('%s - any number of shops - is enough, and not much more', async (layout) => {
     const embeds = [1, 3, 5, 8].map((limit) => `${server.addresses.box}?layout=${layout}&limit=${limit}`)
-    expect(await listMisfits(embeds, [300, 360, 480, 600, 680])).toEqual([])
+    expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680])).toEqual([])
   })
 
   test.each(GRID_LAYOUTS)('%s - any number of cards - is enough, and not much more', async (layout) => {
     const embeds = [1, 4, 12].map((limit) => `${server.addresses.grid}?layout=${layout}&limit=${limit}`)
-    expect(await listMisfits(embeds, [320, 360, 680])).toEqual([])
+    expect(await listWrongHeights(embeds, [320, 360, 680])).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import request from 'supertest'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { createHarness } from '../../helpers/harness.ts'
-import { startPageServer, toPage } from '../../helpers/page-server.ts'
+import { startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { useBrowser } from '../use-browser.ts'
 
@@ -136,8 +136,8 @@ const listFragments = (url: string): string[] => [
 test('the same texts as markup - run: this is what the tests below would see', async () => {
   const publisher = await startPageServer()
   onTestFinished(() => publisher.close())
-  publisher.answers.set('/included', toPage(HOSTILE.join('\n')))
-  publisher.answers.set('/empty', toPage('<main></main>'))
+  publisher.responses.set('/included', toHtmlResponse(HOSTILE.join('\n')))
+  publisher.responses.set('/empty', toHtmlResponse('<main></main>'))
   const { page, attacks } = await openWatched()
   await page.goto(`${publisher.origin}/included`)
   await provoke(page)
@@ -159,8 +159,8 @@ test('publisher who puts hostile products into his page, on the server and by in
     expect([address, status, headers['vitrine-state']]).toEqual([address, 200, 'shown'])
     bodies.push(text)
   }
-  publisher.answers.set('/included', toPage(bodies.map((body) => `<div>${body}</div>`).join('\n')))
-  publisher.answers.set('/empty', toPage('<main></main>'))
+  publisher.responses.set('/included', toHtmlResponse(bodies.map((body) => `<div>${body}</div>`).join('\n')))
+  publisher.responses.set('/empty', toHtmlResponse('<main></main>'))
   const { page, attacks } = await openWatched()
   await page.goto(`${publisher.origin}/included`)
   await provoke(page)

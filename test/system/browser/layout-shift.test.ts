@@ -20,14 +20,14 @@ let origin = ''
 let article = ''
 /** Lets a picture that was asked for arrive. */
 let deliver: () => void = () => undefined
-let whenAsked: Promise<void>
+let holdPicture: Promise<void>
 
 beforeAll(async () => {
   publisher = createServer((request, response) => {
     if (request.url === '/late.svg') {
       response.setHeader('content-type', 'image/svg+xml')
       deliver = () => response.end(PICTURE)
-      pictureAsked()
+      pictureRequest()
     } else response.setHeader('content-type', 'text/html; charset=utf-8').end(article)
   })
   await new Promise<void>((resolve) => {
@@ -40,7 +40,7 @@ afterAll(() => {
   publisher.close()
 })
 
-let pictureAsked: () => void = () => undefined
+let pictureRequest: () => void = () => undefined
 
 const getText = async (url: string): Promise<string> => (await fetch(url)).text()
 const toFragmentUrl = (query = ''): string =>
@@ -56,8 +56,8 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
     watch = new PerformanceObserver((list) => noteShifts(list.getEntries())); watch.observe({ type: 'layout-shift', buffered: true })
     said = []; addEventListener('message', ({ data }) => said.push(data?.type))`,
   )
-  whenAsked = new Promise((resolve) => {
-    pictureAsked = resolve
+  holdPicture = new Promise((resolve) => {
+    pictureRequest = resolve
   })
   await page.goto(`${origin}/`, { waitUntil: 'commit' })
   return page
@@ -105,7 +105,7 @@ describe('layout shift', () => {
   test.each(['list', 'card'])('picture that arrives late, %s - none', async (layout) => {
     const html = await getText(toFragmentUrl(`layout=${layout}`))
     const page = await openArticle(html.replace(/<img src="[^"]*"/, `<img src="${origin}/late.svg"`))
-    await whenAsked
+    await holdPicture
     await page.evaluate(TWO_FRAMES)
     deliver()
     await page.waitForFunction('document.images[0].complete && document.images[0].naturalWidth > 0')

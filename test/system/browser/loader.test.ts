@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
-import { EMBED_CSP, type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
-import { makeBox, makeDeal, makeFrame, makeGrid, makeOffer } from '../../helpers/views.ts'
+import { EMBED_CSP, type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
+import { makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../../helpers/views.ts'
 import { useBrowser } from '../use-browser.ts'
 
 const CHANNEL = '6f0c1f7e-0000-4000-8000-000000000001'
@@ -46,7 +46,7 @@ function serveWidgets(): void {
   const assets = loadAssets(BUILT_FOLDER)
   const renderer = createRenderer()
   const styles = [PREFIX + assets.get('vitrine.css').path]
-  const frame = makeFrame({ styles: [] })
+  const frame = makeWrapper({ styles: [] })
   const toEmbed = (body: string): string =>
     renderer.renderEmbed({
       lang: 'en',
@@ -57,31 +57,33 @@ function serveWidgets(): void {
       reason: body === '' ? 'No shop sells it.' : null,
       styles,
       frameScript: PREFIX + assets.get('frame.js').path,
-      isFault: false,
-      goUrl: null,
+      isFailure: false,
+      redirectBaseUrl: null,
       discovery: null,
       body,
     })
   const put = (path: string, body: string): void => {
-    widgets.answers.set(`${PREFIX}/embeds/${CHANNEL}${path}`, toPage(body, EMBED_CSP))
+    widgets.responses.set(`${PREFIX}/embeds/${CHANNEL}${path}`, toHtmlResponse(body, EMBED_CSP))
   }
   const more = Array.from({ length: 10 }, () => makeOffer())
   put(
     '/where-to-buy/1',
-    toEmbed(renderer.renderBox(makeBox({ frame, imageUrl: null, more, moreLabel: '10 more shops' }))),
+    toEmbed(
+      renderer.renderBox(makeBox({ wrapper: frame, imageUrl: null, more, moreLabel: '10 more shops' })),
+    ),
   )
   put('/where-to-buy/2', toEmbed(''))
   const next = { href: `${PREFIX}/embeds/${CHANNEL}/deals?page=2`, text: 'Next page' }
   const deals = Array.from({ length: 12 }, (_, index) => makeDeal({ title: `Product ${index}` }))
   const paging = { label: 'Pages of deals', previous: null, next }
-  put('/deals', toEmbed(renderer.renderGrid(makeGrid({ frame, deals, paging }))))
-  widgets.answers.set(`${PREFIX}/embeds/${CHANNEL}/where-to-buy/3`, null)
+  put('/deals', toEmbed(renderer.renderGrid(makeGrid({ wrapper: frame, deals, paging }))))
+  widgets.responses.set(`${PREFIX}/embeds/${CHANNEL}/where-to-buy/3`, null)
   for (const name of ['vitrine.css', 'frame.js'] as const) {
     const asset = assets.get(name)
-    widgets.answers.set(PREFIX + asset.path, { type: asset.contentType, body: asset.bodies.identity })
+    widgets.responses.set(PREFIX + asset.path, { type: asset.contentType, body: asset.bodies.identity })
   }
   const embed = assets.get('embed.js')
-  widgets.answers.set(`${PREFIX}/embed.js`, { type: embed.contentType, body: embed.bodies.identity })
+  widgets.responses.set(`${PREFIX}/embed.js`, { type: embed.contentType, body: embed.bodies.identity })
 }
 
 function toPlaceholder(kind: string, attributes = ''): string {
@@ -90,7 +92,7 @@ function toPlaceholder(kind: string, attributes = ''): string {
 
 async function openPage(body: string): Promise<void> {
   const script = `<script async src="${widgets.origin}${PREFIX}/embed.js?v=1"></script>`
-  publisher.answers.set('/', toPage(`<!doctype html><title>Article</title><body>${body}${script}`))
+  publisher.responses.set('/', toHtmlResponse(`<!doctype html><title>Article</title><body>${body}${script}`))
   await page.goto(`${publisher.origin}/`)
 }
 
@@ -161,8 +163,8 @@ describe('loader', () => {
 
   test('our messages from a foreign frame – move nothing', async () => {
     const body = `<script>for (const type of ['ready','height','hidden']) parent.postMessage({ vitrine: 1, type, heightPx: 5000 }, '*'); parent.postMessage('done', '*')</script>`
-    publisher.answers.set('/foreign', toPage(body))
-    widgets.answers.set('/foreign', toPage(body))
+    publisher.responses.set('/foreign', toHtmlResponse(body))
+    widgets.responses.set('/foreign', toHtmlResponse(body))
     await openPage(
       `<script>done = 0; addEventListener('message', ({ data }) => { done += data === 'done' })</script>${toPlaceholder('where-to-buy', 'data-gtin="1"')}`,
     )
@@ -178,9 +180,9 @@ describe('loader', () => {
 
   test('wild heights from its own frame – clamped or ignored', async () => {
     const wild = '[120.4, NaN, -1, "700", null, undefined, 1e9, Infinity, 0, 33]'
-    widgets.answers.set(
+    widgets.responses.set(
       `${PREFIX}/embeds/${CHANNEL}/where-to-buy/4`,
-      toPage(
+      toHtmlResponse(
         `<script>for (const data of [null, 'x', 1, { vitrine: 2, type: 'height', heightPx: 9 }, { vitrine: 1, type: 'other', heightPx: 9 }]) parent.postMessage(data, '*')
          for (const heightPx of ${wild}) parent.postMessage({ vitrine: 1, type: 'height', heightPx }, '*')</script>`,
       ),

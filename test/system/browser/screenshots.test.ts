@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
 import { compareWithBaseline, takeScreenshot, useOwnFonts } from '../../helpers/screenshots.ts'
-import { LAYOUTS, useGallery } from './gallery-place.ts'
+import { LAYOUTS, useGallery } from './gallery-fixture.ts'
 
 const gallery = useGallery()
 

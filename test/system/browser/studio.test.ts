@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BrowserContextOptions, Page, Route } from 'playwright-core'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { startPageServer, toPage } from '../../helpers/page-server.ts'
+import { startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
@@ -328,7 +328,7 @@ describe('copying', () => {
       const folder = await mkdtemp(join(tmpdir(), 'vitrine-newcomer-'))
       onTestFinished(() => rm(folder, { recursive: true, force: true }))
       await writeFile(join(folder, 'article.html'), html)
-      const host = await startPageServer(new Map([['/', toPage(html)]]))
+      const host = await startPageServer(new Map([['/', toHtmlResponse(html)]]))
       onTestFinished(() => host.close())
       for (const address of [pathToFileURL(join(folder, 'article.html')).href, `${host.origin}/`]) {
         await open(address)

@@ -24,12 +24,12 @@ async function* repeat(head: string, piece: string, { count, end = '' }: Repeat)
   yield Buffer.from(end)
 }
 
-async function* noteEach(chunks: AsyncIterable<Buffer>, note: () => void): AsyncGenerator<Buffer> {
+async function* watchEach(chunks: AsyncIterable<Buffer>, onChunk: () => void): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
-    note()
+    onChunk()
     yield chunk
   }
-  note()
+  onChunk()
 }
 
 /** Notes by how much memory grows at most while the feed is read. */
@@ -37,7 +37,7 @@ function watchMemory(chunks: AsyncIterable<Buffer>): { chunks: AsyncIterable<Buf
   const before = measureBytes()
   const watched = {
     growthBytes: 0,
-    chunks: noteEach(chunks, () => {
+    chunks: watchEach(chunks, () => {
       watched.growthBytes = Math.max(watched.growthBytes, measureBytes() - before)
     }),
   }
@@ -100,9 +100,9 @@ describe('feed without an end', () => {
   })
 
   it('gzip - a little file of 200 MB of nothing - ImportError, in bounded memory', async () => {
-    const under = await openTestStore()
+    const fixture = await openTestStore()
     const zeros = Buffer.alloc(200 * MIB, 'x')
     const packed = Buffer.concat([gzipSync(`${HEAD}00000000000017,"`), gzipSync(zeros, { level: 1 })])
-    await expect(importText(under, packed)).rejects.toThrow('a row is longer than')
+    await expect(importText(fixture, packed)).rejects.toThrow('a row is longer than')
   })
 })

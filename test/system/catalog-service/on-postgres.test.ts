@@ -1,25 +1,25 @@
 import { describe } from 'vitest'
-import { useCatalogDatabases } from '../../catalog-service/engines.ts'
+import { usePostgresCatalogs } from '../../catalog-service/database-fixture.ts'
 
 /**
  * The same tests once more: each of these files says what the catalog does, whatever its database is. They share databases:
  * each is emptied after its test.
  */
 describe('the catalog on PostgreSQL', async () => {
-  useCatalogDatabases()
+  usePostgresCatalogs()
   await import('../../catalog-service/contract.test.ts')
-  await import('../../catalog-service/sections.test.ts')
+  await import('../../catalog-service/contract-sections.test.ts')
   await import('../../catalog-service/visibility.test.ts')
   await import('../../catalog-service/access.test.ts')
   await import('../../catalog-service/authenticate.test.ts')
-  await import('./walk-beside-import.test.ts')
+  await import('./walk-during-import.test.ts')
   await import('./usage.test.ts')
   await import('../../catalog-service/sample/sample.test.ts')
   await import('../../catalog-service/store/keys.test.ts')
   await import('../../catalog-service/store/usage.test.ts')
   await import('../../catalog-service/store/products.test.ts')
   await import('../../catalog-service/import/import-feed.test.ts')
-  await import('../../catalog-service/import/skip-known.test.ts')
+  await import('../../catalog-service/import/skip-unchanged.test.ts')
   await import('../../catalog-service/import/writer.test.ts')
   await import('../../cli/catalog/owner.test.ts')
   await import('../../cli/catalog/merchants.test.ts')

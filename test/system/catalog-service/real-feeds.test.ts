@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
-import { fetchAll, openTestStore } from '../../catalog-service/harness.ts'
+import { fetchProducts, openTestStore } from '../../catalog-service/harness.ts'
 
 const REAL_FEEDS = fileURLToPath(new URL('../../../../shared/data/feeds/', import.meta.url))
 const ADVERTISER = 'themeowpicks-awin-advertiser.csv.gz'
@@ -31,10 +31,10 @@ describe('import of real feeds', () => {
   it.skipIf(!existsSync(join(REAL_FEEDS, ADVERTISER)))(
     'themeowpicks (skipped where ../shared/data is absent) - 375 products of 400 rows; each of 2,329 others has its reason',
     async () => {
-      const under = await openTestStore()
-      const file = join(under.folder, ADVERTISER)
+      const fixture = await openTestStore()
+      const file = join(fixture.folder, ADVERTISER)
       copyFileSync(join(REAL_FEEDS, ADVERTISER), file)
-      const summary = await importFeed({ store: under.store, file, currentFolder: under.folder })
+      const summary = await importFeed({ store: fixture.store, file, currentFolder: fixture.folder })
       expect(summary).toMatchObject({ format: 'awin-csv', products: 375, offers: 400, rejected: 2_329 })
       const rejects = readRejects(summary.rejectsPath)
       expect(countReasons(rejects)).toEqual({
@@ -42,7 +42,7 @@ describe('import of real feeds', () => {
         'ean: not 8, 12, 13 or 14 digits': 20,
       })
       expect(new Set(rejects.map(({ row }) => row)).size).toBe(2_329)
-      const merchants = await under.store.reader.selectFrom('merchants').select('name').execute()
+      const merchants = await fixture.store.reader.selectFrom('merchants').select('name').execute()
       expect(merchants).toEqual([{ name: 'themeowpicks.com' }])
     },
   )
@@ -50,10 +50,10 @@ describe('import of real feeds', () => {
   it.skipIf(!existsSync(join(REAL_FEEDS, PUBLISHER)))(
     'lululemon (skipped where ../shared/data is absent) - no column of GTINs - each of 10 rows has its reason',
     async () => {
-      const under = await openTestStore()
-      const file = join(under.folder, PUBLISHER)
+      const fixture = await openTestStore()
+      const file = join(fixture.folder, PUBLISHER)
       copyFileSync(join(REAL_FEEDS, PUBLISHER), file)
-      await expect(importFeed({ store: under.store, file, currentFolder: under.folder })).rejects.toThrow(
+      await expect(importFeed({ store: fixture.store, file, currentFolder: fixture.folder })).rejects.toThrow(
         '0 products, 10 rejected; most often: gtin: there is no gtin (10)',
       )
       expect(countReasons(readRejects(`${file}.rejects`))).toEqual({ 'gtin: there is no gtin': 10 })
@@ -63,12 +63,12 @@ describe('import of real feeds', () => {
   it.skipIf(!existsSync(REAL_FEED))(
     'datafiniti electronics (skipped where ../shared/data is absent) - 1,236 products, 4,649 offers, 0 rejected',
     async () => {
-      const under = await openTestStore()
-      const file = join(under.folder, 'electronics.ndjson.gz')
+      const fixture = await openTestStore()
+      const file = join(fixture.folder, 'electronics.ndjson.gz')
       copyFileSync(REAL_FEED, file)
-      const summary = await importFeed({ store: under.store, file })
+      const summary = await importFeed({ store: fixture.store, file })
       expect(summary).toMatchObject({ products: 1_236, offers: 4_649, rejected: 0, rejectsPath: null })
-      expect(await fetchAll(under, summary.channelId)).toHaveLength(200)
+      expect(await fetchProducts(fixture, summary.channelId)).toHaveLength(200)
     },
   )
 })

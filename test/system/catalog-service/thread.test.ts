@@ -2,29 +2,31 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
-import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/cli-harness.ts'
-import { ask as askFleet, read, startFleet } from '../cluster/fleet-harness.ts'
-import { ask } from '../../catalog-service/valid-answers.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/run-cli.ts'
+import { requestOutcome as askFleet, fetchText, startCluster } from '../cluster/cluster-server.ts'
+import { requestValidated } from '../../catalog-service/openapi-validation.ts'
 
 /** Loaded into every thread: tells the key and port of the catalog's own, and makes it throw when the fuse is there. */
-function makeBomb(folder: string): Readonly<{ fuse: string; told: string; NODE_OPTIONS: string }> {
+function createCrashScript(
+  folder: string,
+): Readonly<{ triggerFile: string; reportFile: string; NODE_OPTIONS: string }> {
   const file = join(folder, 'bomb.mjs')
-  const fuse = join(folder, 'fuse')
-  const told = join(folder, 'told')
+  const triggerFile = join(folder, 'fuse')
+  const reportFile = join(folder, 'told')
   writeFileSync(
     file,
     `import { existsSync, rmSync, appendFileSync } from 'node:fs'
      import { workerData } from 'node:worker_threads'
      if (workerData?.key !== undefined && workerData.port !== undefined) {
-       appendFileSync(${JSON.stringify(told)}, workerData.key + ' ' + workerData.port + '\\n')
+       appendFileSync(${JSON.stringify(reportFile)}, workerData.key + ' ' + workerData.port + '\\n')
        setInterval(() => {
-         if (!existsSync(${JSON.stringify(fuse)})) return
-         rmSync(${JSON.stringify(fuse)})
+         if (!existsSync(${JSON.stringify(triggerFile)})) return
+         rmSync(${JSON.stringify(triggerFile)})
          throw new Error('boom ' + workerData.key)
        }, 20)
      }`,
   )
-  return { fuse, told, NODE_OPTIONS: `--import ${pathToFileURL(file).href}` }
+  return { triggerFile, reportFile, NODE_OPTIONS: `--import ${pathToFileURL(file).href}` }
 }
 
 /** A first look-up of a process may take its time on a busy machine. */
@@ -40,15 +42,15 @@ describe('embedded catalog in a thread of its own', () => {
     'error that nobody catches there, %s process(es) - is logged without the key, and the same address answers again',
     async (workers) => {
       const folder = makeFolder()
-      const { fuse, told, NODE_OPTIONS } = makeBomb(folder)
+      const { triggerFile, reportFile, NODE_OPTIONS } = createCrashScript(folder)
       const settings = { ...LOOK_UP_AGAIN, NODE_OPTIONS, VITRINE_WORKERS: workers }
-      const fleet = await startFleet(makeSettings(folder, settings))
+      const fleet = await startCluster(makeSettings(folder, settings))
       const box = `${fleet.publicUrl}/fragments/952a0000-0000-4000-8000-000000000001/where-to-buy/09520001001024`
       expect(await askFleet(box)).toBe('200 shown')
-      writeFileSync(fuse, '')
-      await vi.waitFor(() => expect(fleet.lines('the embedded catalog ended')).toHaveLength(1))
+      writeFileSync(triggerFile, '')
+      await vi.waitFor(() => expect(fleet.findLogLines('the embedded catalog ended')).toHaveLength(1))
       const lives = (): string[][] =>
-        readFileSync(told, 'utf8')
+        readFileSync(reportFile, 'utf8')
           .trim()
           .split('\n')
           .map((line) => line.split(' '))
@@ -58,7 +60,7 @@ describe('embedded catalog in a thread of its own', () => {
       expect(Number(secondPort)).toBeGreaterThan(0)
       const there = (): Promise<unknown> =>
         Promise.resolve(
-          ask(`http://127.0.0.1:${secondPort}`)
+          requestValidated(`http://127.0.0.1:${secondPort}`)
             .get('/v0/channels')
             .set('Authorization', `Bearer ${key}`)
             .set('Connection', 'close')
@@ -69,17 +71,17 @@ describe('embedded catalog in a thread of its own', () => {
       // A product that nobody asked for yet is looked up there.
       const other = box.replace('09520001001024', '09520001001031')
       await vi.waitFor(async () => expect(await askFleet(other)).toMatch(/^200 (?:shown|hidden)$/))
-      await vi.waitFor(() => expect(fleet.lines('boom')).toMatchObject([{ level: 50 }]))
+      await vi.waitFor(() => expect(fleet.findLogLines('boom')).toMatchObject([{ level: 50 }]))
       expect((await fleet.running.stop('SIGINT')).code).toBe(0)
-      expect(fleet.running.said()).not.toContain(key)
+      expect(fleet.running.output()).not.toContain(key)
     },
   )
 
   test('key - is in no command line, no environment and no line of any process', async () => {
     const folder = makeFolder()
-    const { told, NODE_OPTIONS } = makeBomb(folder)
-    const fleet = await startFleet(makeSettings(folder, { NODE_OPTIONS }))
-    const [key = ''] = readFileSync(told, 'utf8').split(' ')
+    const { reportFile, NODE_OPTIONS } = createCrashScript(folder)
+    const fleet = await startCluster(makeSettings(folder, { NODE_OPTIONS }))
+    const [key = ''] = readFileSync(reportFile, 'utf8').split(' ')
     expect(key).toMatch(/^[\w-]{43}$/)
     const pids = [fleet.primaryPid, ...fleet.workerPids()]
     expect(pids).toHaveLength(3)
@@ -87,8 +89,8 @@ describe('embedded catalog in a thread of its own', () => {
       for (const name of ['cmdline', 'environ'].filter((file) => existsSync(`/proc/${pid}/${file}`)))
         expect(readFileSync(`/proc/${pid}/${name}`, 'utf8')).not.toContain(key)
     for (const page of ['/metrics', '/readyz', '/studio'])
-      expect(await read(fleet.publicUrl + page)).not.toContain(key)
-    expect(fleet.running.said()).not.toContain(key)
+      expect(await fetchText(fleet.publicUrl + page)).not.toContain(key)
+    expect(fleet.running.output()).not.toContain(key)
   })
 
   test('database that cannot be opened - the reason in the words of the database, 1', async () => {
@@ -107,7 +109,7 @@ describe('embedded catalog in a thread of its own', () => {
     const settings = makeSettings(folder)
     const running = startBuilt(['serve', '--json'], settings)
     const { studio } = JSON.parse(await running.firstLine) as { studio: string }
-    expect(await read(studio)).toContain('These are sample data')
+    expect(await fetchText(studio)).toContain('These are sample data')
     const feed = join(folder, 'feed.ndjson')
     const offer = {
       merchant: { name: 'Kopje' },
@@ -120,6 +122,6 @@ describe('embedded catalog in a thread of its own', () => {
     const product = { gtin: '09521234567899', title: 'Lamp', brand: null, images: [], offers: [offer] }
     writeFileSync(feed, `${JSON.stringify(product)}\n`)
     expect(await runBuilt(['catalog', 'import', feed], settings)).toMatchObject({ code: 0 })
-    expect(await read(studio)).not.toContain('These are sample data')
+    expect(await fetchText(studio)).not.toContain('These are sample data')
   })
 })

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { toDatabaseText } from '../../../src/config/database-address.ts'
+import { serializeDatabaseAddress } from '../../../src/config/database-address.ts'
 import { openTestStore } from '../../catalog-service/harness.ts'
 
 describe('usage, several processes', () => {
@@ -21,7 +21,7 @@ describe('usage, several processes', () => {
       console.log(counted)
       await store.close()`
     const run = promisify(execFile)
-    const parameters = ['--input-type=module', '-e', program, toDatabaseText(database)]
+    const parameters = ['--input-type=module', '-e', program, serializeDatabaseAddress(database)]
     const outputs = await Promise.all(Array.from({ length: 4 }, () => run(process.execPath, parameters)))
     const counts = outputs.map(({ stdout }) => Number(stdout))
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(700)

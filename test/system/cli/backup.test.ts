@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openSqlite } from '../../../src/database/sqlite.ts'
-import { type Ended, makeFolder, makeSettings, runBuilt, runHere, startBuilt } from '../../cli/cli-harness.ts'
+import {
+  type CommandResult,
+  makeFolder,
+  makeSettings,
+  runBuilt,
+  runInProcess,
+  startBuilt,
+} from '../../cli/run-cli.ts'
 
 type Copied = { database: string; source: string; file: string; bytes: number }
 type Backup = { files: Copied[]; leftOut: { database: string; reason: string }[] }
@@ -104,7 +111,7 @@ describe('backup', () => {
     const folder = makeFolder()
     openSqlite({ path: join(folder, 'copy.db'), role: 'writer' }).close()
     const file = join(folder, 'saved')
-    const { code, out } = await runHere(['backup', file, '--json'], makeSettings(folder))
+    const { code, out } = await runInProcess(['backup', file, '--json'], makeSettings(folder))
     expect(code).toBe(0)
     expect(JSON.parse(out) as Backup).toEqual({
       files: [
@@ -115,8 +122,8 @@ describe('backup', () => {
   })
 })
 
-const backUp = (folder: string, file: string): Promise<Ended> =>
-  runHere(['backup', file], makeSettings(folder))
+const backUp = (folder: string, file: string): Promise<CommandResult> =>
+  runInProcess(['backup', file], makeSettings(folder))
 
 /** The files of a folder, without those that SQLite keeps beside a database that was open a moment ago. */
 const listFiles = (folder: string): string[] =>
@@ -172,11 +179,11 @@ describe('backup that cannot be made', () => {
     openSqlite({ path: join(folder, 'catalog.db'), role: 'writer' }).close()
     const server = 'postgres://user:word@127.0.0.1:9/database'
     const settings = makeSettings(folder, { VITRINE_DATABASE_URL: server })
-    const { code, err } = await runHere(['backup', join(folder, 'saved.db')], settings)
+    const { code, err } = await runInProcess(['backup', join(folder, 'saved.db')], settings)
     expect([code, err]).toEqual([0, 'The stored copy is on PostgreSQL: back it up with pg_dump.\n'])
     expect(existsSync(join(folder, 'saved-catalog.db'))).toBe(true)
     const both = { ...settings, VITRINE_CATALOG_DATABASE_URL: server }
-    const none = await runHere(['backup', join(folder, 'other.db')], both)
+    const none = await runInProcess(['backup', join(folder, 'other.db')], both)
     expect(none.code).toBe(1)
     expect(none.err.match(/pg_dump/g)).toHaveLength(2)
   })

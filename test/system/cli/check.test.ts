@@ -2,17 +2,17 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Environment } from '../../../src/config/config.ts'
-import { makeFolder, makeSettings, runHere } from '../../cli/cli-harness.ts'
+import { makeFolder, makeSettings, runInProcess } from '../../cli/run-cli.ts'
 import { FAKE_KEY } from '../../helpers/fake-catalog.ts'
 
-type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
+type Finding = { subject: string; isGood: boolean; message: string; remedy: string | null }
 
 async function check(
   settings: Environment,
 ): Promise<{ code: number | null; bad: Finding[]; subjects: string[] }> {
-  const { code, out } = await runHere(['check', '--json'], settings)
+  const { code, out } = await runInProcess(['check', '--json'], settings)
   const findings = JSON.parse(out) as Finding[]
-  expect(findings.every(({ isGood, cure }) => isGood === (cure === null))).toBe(true)
+  expect(findings.every(({ isGood, remedy }) => isGood === (remedy === null))).toBe(true)
   expect(out).not.toContain(FAKE_KEY)
   return {
     code,
@@ -26,7 +26,7 @@ describe('check', () => {
     const { code, bad } = await check(makeSettings(makeFolder()))
     expect(code).toBe(1)
     expect(bad).toMatchObject([
-      { found: 'it is empty', cure: expect.stringContaining('vitrine catalog import') },
+      { message: 'it is empty', remedy: expect.stringContaining('vitrine catalog import') },
     ])
   })
 
@@ -38,8 +38,8 @@ describe('check', () => {
       bad: [
         {
           subject: 'catalog service',
-          found: expect.stringMatching(/: it is a folder \(VITRINE_STORE_FAILED\)$/),
-          cure: 'Choose the path of a file. The path is that of VITRINE_CATALOG_DATABASE_URL.',
+          message: expect.stringMatching(/: it is a folder \(VITRINE_STORE_FAILED\)$/),
+          remedy: 'Choose the path of a file. The path is that of VITRINE_CATALOG_DATABASE_URL.',
         },
       ],
     })

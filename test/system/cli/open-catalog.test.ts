@@ -2,9 +2,9 @@ import { copyFileSync, cpSync, readFileSync, readdirSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import request from 'supertest'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { useOnce } from '../../helpers/at-end.ts'
+import { setUpOnce } from '../../helpers/cleanup.ts'
 import { usePostgres } from '../../helpers/postgres.ts'
-import { type Running, makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/cli-harness.ts'
+import { type RunningCommand, makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/run-cli.ts'
 
 type Settings = Record<string, string>
 
@@ -38,7 +38,7 @@ async function importFeed(folder: string, settings: Settings): Promise<void> {
 /** The running server, and how it answers for the box of a channel. */
 async function serve(
   settings: Settings,
-): Promise<Readonly<{ running: Running; url: string; askBox(channel?: string): Promise<string> }>> {
+): Promise<Readonly<{ running: RunningCommand; url: string; askBox(channel?: string): Promise<string> }>> {
   const running = startBuilt(['serve', '--json'], { ...settings, VITRINE_LOG_LEVEL: 'error' })
   const { publicUrl } = JSON.parse(await running.firstLine) as { publicUrl: string }
   return {
@@ -60,7 +60,7 @@ async function makeServed(folder: string, settings: Settings): Promise<void> {
   await running.stop('SIGINT')
 }
 
-const getServedFolder = useOnce(async () => {
+const getServedFolder = setUpOnce(async () => {
   const folder = makeFolder()
   await makeServed(folder, makeSettings(folder) as Settings)
   return folder
@@ -99,7 +99,7 @@ describe('lost catalog.db', () => {
         expect((await request(url).get('/studio?tab=health')).text).toMatch(/is empty[^]*backup/)
         await running.stop('SIGINT')
         await vi.waitFor(() => {
-          const lines = running.said().split('\n')
+          const lines = running.output().split('\n')
           expect(JSON.parse(lines.find((text) => text.includes(LOST)) ?? '{}')).toMatchObject({
             level: 50,
             remedy: expect.stringContaining(join(folder, 'catalog.db')),
@@ -124,7 +124,7 @@ describe('lost catalog.db', () => {
     const { running, askBox } = await serve(settings)
     expect(await askBox()).toBe('200 shown')
     await running.stop('SIGINT')
-    expect(running.said()).not.toContain(LOST)
+    expect(running.output()).not.toContain(LOST)
     expect(await runBuilt(['check'], settings)).toMatchObject({ code: 0 })
   })
 
@@ -140,7 +140,7 @@ describe('lost catalog.db', () => {
     const { running, askBox } = await serve(settings)
     expect(await askBox()).toBe('200 shown')
     await running.stop('SIGINT')
-    expect(running.said()).not.toContain(LOST)
+    expect(running.output()).not.toContain(LOST)
   })
 
   test('catalog that held only sample data - sample data again', async () => {
@@ -153,7 +153,7 @@ describe('lost catalog.db', () => {
     const { running, askBox } = await serve(settings)
     expect(await askBox(SAMPLE_CHANNEL)).toBe('200 shown')
     await running.stop('SIGINT')
-    expect(running.said()).not.toContain(LOST)
+    expect(running.output()).not.toContain(LOST)
   })
 
   test('stored copy that cannot be read - no sample data, and the log says why', async () => {
@@ -162,7 +162,7 @@ describe('lost catalog.db', () => {
     writeFileSync(join(folder, 'copy.db'), 'no database at all, but long enough to look like one'.repeat(40))
     const { running, askBox } = await serve(settings)
     expect(await askBox(SAMPLE_CHANNEL)).not.toBe('200 shown')
-    await vi.waitFor(() => expect(running.said()).toContain('the stored copy cannot be read'))
+    await vi.waitFor(() => expect(running.output()).toContain('the stored copy cannot be read'))
     expect(readFileSync(join(folder, 'copy.db'), 'utf8')).toContain('no database at all')
   })
 })
@@ -188,6 +188,6 @@ describe('lost catalog on PostgreSQL', () => {
     expect(await askBox()).toBe('200 shown')
     expect(await askBox(SAMPLE_CHANNEL)).toMatch(/^404/)
     await running.stop('SIGINT')
-    await vi.waitFor(() => expect(running.said()).toContain(LOST))
+    await vi.waitFor(() => expect(running.output()).toContain(LOST))
   })
 })

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { makeFolder, makeSettings, runBuilt } from '../../cli/cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt } from '../../cli/run-cli.ts'
 
 describe('built command line', () => {
   it('reader that does not wait for the output - ends it without a word', async () => {

@@ -7,17 +7,17 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { computeCheckDigit } from '../../../src/offers/gtin.ts'
 import { CHANNEL_ID, FAKE_KEY, sendJson } from '../../helpers/fake-catalog.ts'
 import {
-  type Running,
+  type RunningCommand,
   makeFolder,
   makeSettings,
   runBuilt,
   startBuilt,
-  startRemote,
-} from '../../cli/cli-harness.ts'
+  startRemoteCatalog,
+} from '../../cli/run-cli.ts'
 
 type Addresses = { publicUrl: string; studio: string | null; box: string | null; grid: string | null }
 
-const readAddresses = async (running: Running): Promise<Addresses> =>
+const readAddresses = async (running: RunningCommand): Promise<Addresses> =>
   JSON.parse(await running.firstLine) as Addresses
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -44,7 +44,7 @@ describe('serve, embedded catalog', () => {
         0,
       ])
     }
-    expect(running.said().trim().split('\n')).toHaveLength(1)
+    expect(running.output().trim().split('\n')).toHaveLength(1)
   })
 
   it.each(['1', '2'])('every proxy trusted, %s workers - one warning at the start', async (workers) => {
@@ -52,7 +52,9 @@ describe('serve, embedded catalog', () => {
     const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), over))
     await running.firstLine
     expect((await running.stop('SIGINT')).code).toBe(0)
-    await vi.waitFor(() => expect(running.said().split('VITRINE_TRUST_PROXY=true believes')).toHaveLength(2))
+    await vi.waitFor(() =>
+      expect(running.output().split('VITRINE_TRUST_PROXY=true believes')).toHaveLength(2),
+    )
   })
 
   it('second start, then Ctrl-C - the same box from the stored copy, and 0 again', async () => {
@@ -69,7 +71,7 @@ describe('serve, embedded catalog', () => {
 
   it('told to stop before the walk has ended - 0', async () => {
     const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), { VITRINE_LOG_LEVEL: 'info' }))
-    await vi.waitFor(() => expect(running.said()).toContain('listening'))
+    await vi.waitFor(() => expect(running.output()).toContain('listening'))
     expect((await running.stop('SIGINT')).code).toBe(0)
   })
 
@@ -106,9 +108,9 @@ describe('serve, embedded catalog', () => {
   it('sentences - without --json - name every address', async () => {
     const running = startBuilt(['serve'], makeSettings(makeFolder()))
     await running.firstLine
-    await vi.waitFor(() => expect(running.said()).toContain('Ctrl-C'))
+    await vi.waitFor(() => expect(running.output()).toContain('Ctrl-C'))
     await vi.waitFor(() =>
-      expect(running.said()).toMatch(/\/studio\n[^]*\/where-to-buy\/\d{14}\n[^]*\/deals\n/),
+      expect(running.output()).toMatch(/\/studio\n[^]*\/where-to-buy\/\d{14}\n[^]*\/deals\n/),
     )
   })
 
@@ -145,10 +147,10 @@ describe('serve, embedded catalog', () => {
 
 describe('serve, another catalog', () => {
   it('catalog down at the start - says so, stays alive, is not ready', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.fault = {
-      matches: /./,
-      does: (_request, response) => sendJson(response, 429, { error: FAKE_KEY }),
+      pathPattern: /./,
+      respond: (_request, response) => sendJson(response, 429, { error: FAKE_KEY }),
     }
     const running = startBuilt(['serve', '--json'], { ...settings, VITRINE_LOG_LEVEL: 'trace' })
     const addresses = await readAddresses(running)
@@ -156,17 +158,17 @@ describe('serve, another catalog', () => {
     expect((await request(addresses.publicUrl).get('/readyz')).status).toBe(503)
     expect((await request(addresses.publicUrl).get('/healthz')).status).toBe(200)
     expect((await running.stop('SIGINT')).code).toBe(0)
-    expect(running.said()).not.toContain(FAKE_KEY)
+    expect(running.output()).not.toContain(FAKE_KEY)
   })
 
   it('SIGHUP - after the key file was changed - the next call has the new key, without a 401', async () => {
     const folder = makeFolder()
-    const { catalog, settings } = await startRemote(folder)
+    const { catalog, settings } = await startRemoteCatalog(folder)
     const file = join(folder, 'key')
     writeFileSync(file, 'old-key')
     catalog.fault = {
-      matches: /./,
-      does: (call, response) =>
+      pathPattern: /./,
+      respond: (call, response) =>
         call.url === '/v0/channels'
           ? sendJson(response, 200, { items: catalog.channels })
           : sendJson(response, 404, { error: 'none' }),

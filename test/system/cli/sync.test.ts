@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
-import { LEASE_MS } from '../../../src/storage/sql-leases.ts'
+import { LEASE_MS } from '../../../src/storage/sql-walk-leases.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
-import { makeFolder, makeSettings, runBuilt, startBuilt, startRemote } from '../../cli/cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 
-async function startFilled(): Promise<Awaited<ReturnType<typeof startRemote>>> {
-  const remote = await startRemote(makeFolder())
+async function startFilled(): Promise<Awaited<ReturnType<typeof startRemoteCatalog>>> {
+  const remote = await startRemoteCatalog(makeFolder())
   remote.catalog.products.set(
     CHANNEL_ID,
     [1, 2, 3].map((index) => makeWireProduct({ gtin: toGtin(index) })),
@@ -31,8 +31,8 @@ describe('sync as a process', () => {
   it('call that fails without leaving a connection - is retried, and nothing ends the process meanwhile', async () => {
     const { catalog, settings } = await startFilled()
     catalog.fault = {
-      matches: /products/,
-      does(_request, response) {
+      pathPattern: /products/,
+      respond(_request, response) {
         catalog.fault = null
         response.writeHead(500, { Connection: 'close' }).end()
       },
@@ -48,15 +48,15 @@ describe('sync as a process', () => {
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
     const other = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
     onTestFinished(() => other.close())
-    await other.takeLease(CHANNEL_ID, { owner: 'server', forMs: LEASE_MS })
+    await other.acquireWalkLease(CHANNEL_ID, { owner: 'server', forMs: LEASE_MS })
     await other.beginWalk(CHANNEL_ID, { nowMs: Date.now(), resumableSinceMs: Infinity })
-    const { child, firstLine, said } = startBuilt(['sync', '--accept'], settings)
+    const { child, firstLine, output } = startBuilt(['sync', '--accept'], settings)
     const ended = once(child, 'exit')
     await vi.waitFor(() =>
-      expect(said()).toContain('Another process is walking Test magazine; waiting until it has ended'),
+      expect(output()).toContain('Another process is walking Test magazine; waiting until it has ended'),
     )
     await other.failWalk(CHANNEL_ID, 'VITRINE_WALK_FAILED', Date.now())
-    await other.releaseLease(CHANNEL_ID, 'server')
+    await other.releaseWalkLease(CHANNEL_ID, 'server')
     expect(await firstLine).toMatch(/: 3 products in \d/)
     expect(await ended).toEqual([0, null])
   })

@@ -3,23 +3,26 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
-import { useOnce } from '../../helpers/at-end.ts'
-import { makeFolder, makeSettings, runBuilt, startRemote } from '../../cli/cli-harness.ts'
+import { setUpOnce } from '../../helpers/cleanup.ts'
+import { makeFolder, makeSettings, runBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 import {
-  type Fleet,
-  ask,
+  type ClusterServer,
+  requestOutcome,
   isAlive,
-  read,
-  startFleet,
+  fetchText,
+  startCluster,
   startVisitors,
   sumSeries,
-  waitForAnswers,
-} from './fleet-harness.ts'
+  waitForResponses,
+} from './cluster-server.ts'
 
 const ENDED = 'a worker ended'
 
 /** Ends every worker a moment after it is ready, as long as the fuse is there. */
-function makeBomb(folder: string, code: string): Readonly<{ fuse: string; NODE_OPTIONS: string }> {
+function createCrashingModule(
+  folder: string,
+  code: string,
+): Readonly<{ fuse: string; NODE_OPTIONS: string }> {
   const fuse = join(folder, 'fuse')
   const file = join(folder, 'bomb.mjs')
   writeFileSync(
@@ -32,146 +35,150 @@ function makeBomb(folder: string, code: string): Readonly<{ fuse: string; NODE_O
   return { fuse, NODE_OPTIONS: `--import ${pathToFileURL(file).href}` }
 }
 
-async function waitForWorkers(fleet: Fleet, without: readonly number[]): Promise<void> {
+async function waitForWorkers(server: ClusterServer, excludedPids: readonly number[]): Promise<void> {
   await vi.waitFor(() => {
-    const pids = fleet.workerPids()
+    const pids = server.workerPids()
     expect(pids).toHaveLength(2)
-    expect(pids.filter((pid) => without.includes(pid))).toEqual([])
+    expect(pids.filter((pid) => excludedPids.includes(pid))).toEqual([])
   })
 }
 
 /** Until each worker answers the primary, which one that ends at its start never does. */
-async function waitUntilEachAnswers({ publicUrl }: Fleet): Promise<void> {
+async function waitUntilAllWorkersRespond({ publicUrl }: ClusterServer): Promise<void> {
   await vi.waitFor(async () => {
-    const page = await read(`${publicUrl}/metrics`)
+    const page = await fetchText(`${publicUrl}/metrics`)
     for (const number of [1, 2]) expect(page).toContain(`process="worker-${number}"`)
   })
 }
 
 /** Lines that say how this worker ended. */
-const findEnds = (fleet: Fleet, worker: number): readonly Readonly<Record<string, unknown>>[] =>
-  fleet.lines(ENDED).filter(({ pid }) => pid === worker)
+const findExitLines = (server: ClusterServer, worker: number): readonly Readonly<Record<string, unknown>>[] =>
+  server.findLogLines(ENDED).filter(({ pid }) => pid === worker)
 
 /** Lines of ended workers that this fleet says from now on. */
-function watchEnds(fleet: Fleet): () => readonly Readonly<Record<string, unknown>>[] {
-  const before = fleet.lines(ENDED).length
-  return () => fleet.lines(ENDED).slice(before)
+function watchExitLines(server: ClusterServer): () => readonly Readonly<Record<string, unknown>>[] {
+  const before = server.findLogLines(ENDED).length
+  return () => server.findLogLines(ENDED).slice(before)
 }
 
 describe('workers that are killed', () => {
-  const getFleet = useOnce(() => startFleet())
+  const getServer = setUpOnce(() => startCluster())
 
   test('one under load - one line, another one at once, and whoever connects anew is answered', async () => {
-    const fleet = getFleet()
-    const [victim = 0] = fleet.workerPids()
-    const visitors = startVisitors(fleet.box ?? '')
-    await waitForAnswers(visitors, 200)
+    const server = getServer()
+    const [victim = 0] = server.workerPids()
+    const visitors = startVisitors(server.box ?? '')
+    await waitForResponses(visitors, 200)
     process.kill(victim, 'SIGKILL')
-    await waitForAnswers(visitors, 500)
-    await waitForWorkers(fleet, [victim])
+    await waitForResponses(visitors, 500)
+    await waitForWorkers(server, [victim])
     await visitors.stop()
     // Only what was under way in the killed process may be lost: at most one request of each visitor.
     const lost = [...visitors.outcomes].filter(([outcome]) => outcome !== '200 shown')
     expect(lost.every(([outcome]) => outcome === 'ECONNRESET')).toBe(true)
     expect(lost.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8)
-    await vi.waitFor(() => expect(findEnds(fleet, victim)).toMatchObject([{ level: 50, signal: 'SIGKILL' }]))
+    await vi.waitFor(() =>
+      expect(findExitLines(server, victim)).toMatchObject([{ level: 50, signal: 'SIGKILL' }]),
+    )
   })
 
   test('event loop of one stands still - it is noticed and replaced', async () => {
-    const fleet = getFleet()
-    const [victim = 0] = fleet.workerPids()
+    const server = getServer()
+    const [victim = 0] = server.workerPids()
     process.kill(victim, 'SIGSTOP')
     await vi.waitFor(() => expect(isAlive(victim)).toBe(false))
-    await waitForWorkers(fleet, [victim])
-    await vi.waitFor(() => expect(findEnds(fleet, victim)).toMatchObject([{ isHung: true }]))
-    expect(await ask(fleet.box ?? '')).toBe('200 shown')
+    await waitForWorkers(server, [victim])
+    await vi.waitFor(() => expect(findExitLines(server, victim)).toMatchObject([{ isHung: true }]))
+    expect(await requestOutcome(server.box ?? '')).toBe('200 shown')
   })
 
   test('all at once - they come back on the same port, and the whole ends well', async () => {
-    const fleet = getFleet()
-    const before = fleet.workerPids()
+    const server = getServer()
+    const before = server.workerPids()
     for (const pid of before) process.kill(pid, 'SIGKILL')
-    await waitForWorkers(fleet, before)
-    await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('200 shown'))
-    expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
+    await waitForWorkers(server, before)
+    await vi.waitFor(async () => expect(await requestOutcome(server.box ?? '')).toBe('200 shown'))
+    expect((await server.running.stop('SIGTERM')).code).toBe(0)
   })
 })
 
 test('catalog of others, all workers killed twice within moments - the primary waits, and they come back', async () => {
-  const { settings } = await startRemote(makeFolder())
-  const fleet = await startFleet({ ...settings, VITRINE_SYNC_CRON: 'off' })
-  const first = fleet.workerPids()
+  const { settings } = await startRemoteCatalog(makeFolder())
+  const server = await startCluster({ ...settings, VITRINE_SYNC_CRON: 'off' })
+  const first = server.workerPids()
   for (const pid of first) process.kill(pid, 'SIGKILL')
-  await waitForWorkers(fleet, first)
-  const second = fleet.workerPids()
+  await waitForWorkers(server, first)
+  const second = server.workerPids()
   // Nothing lives now but the primary, which waits half a second: no thread, no listener, no walk.
   for (const pid of second) process.kill(pid, 'SIGKILL')
-  await waitForWorkers(fleet, [...first, ...second])
-  await vi.waitFor(async () => expect(await ask(`${fleet.publicUrl}/healthz`)).toBe('200 undefined'))
-  await vi.waitFor(() => expect(fleet.lines(ENDED)).toHaveLength(4))
-  expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
+  await waitForWorkers(server, [...first, ...second])
+  await vi.waitFor(async () =>
+    expect(await requestOutcome(`${server.publicUrl}/healthz`)).toBe('200 undefined'),
+  )
+  await vi.waitFor(() => expect(server.findLogLines(ENDED)).toHaveLength(4))
+  expect((await server.running.stop('SIGTERM')).code).toBe(0)
 })
 
 describe('workers that end by themselves', () => {
-  const getBomb = useOnce(async () => {
+  const getCrashingCluster = setUpOnce(async () => {
     const folder = makeFolder()
-    const { fuse, NODE_OPTIONS } = makeBomb(
+    const { fuse, NODE_OPTIONS } = createCrashingModule(
       folder,
       `if (existsSync(fuse)) process.exit(9)
        process.on('SIGUSR2', () => setImmediate(() => { throw new Error('boom') }))`,
     )
-    return { fuse, fleet: await startFleet(makeSettings(folder, { NODE_OPTIONS })) }
+    return { fuse, server: await startCluster(makeSettings(folder, { NODE_OPTIONS })) }
   })
 
   test('again and again - are waited for longer and longer, and come back', async () => {
-    const { fleet, fuse } = getBomb()
-    const listEnds = watchEnds(fleet)
-    const [victim = 0] = fleet.workerPids()
+    const { server, fuse } = getCrashingCluster()
+    const listExitLines = watchExitLines(server)
+    const [victim = 0] = server.workerPids()
     writeFileSync(fuse, '')
     process.kill(victim, 'SIGKILL')
-    await vi.waitFor(() => expect(listEnds().length).toBeGreaterThanOrEqual(4))
-    const times = listEnds().map(({ time }) => Date.parse(String(time)))
+    await vi.waitFor(() => expect(listExitLines().length).toBeGreaterThanOrEqual(4))
+    const times = listExitLines().map(({ time }) => Date.parse(String(time)))
     const gapsMs = times.slice(1).map((time, index) => time - (times[index] ?? 0))
     // At once; then after half a second, and after a second; starting takes its time, too.
     expect(gapsMs[1]).toBeGreaterThanOrEqual(500)
     expect(gapsMs[2]).toBeGreaterThanOrEqual(1_000)
-    expect(listEnds().at(-1)).toMatchObject({ code: 9, signal: null })
+    expect(listExitLines().at(-1)).toMatchObject({ code: 9, signal: null })
     // The other one answers meanwhile.
-    expect(await ask(fleet.box ?? '')).toBe('200 shown')
+    expect(await requestOutcome(server.box ?? '')).toBe('200 shown')
     rmSync(fuse)
-    await waitUntilEachAnswers(fleet)
+    await waitUntilAllWorkersRespond(server)
     await vi.waitFor(async () =>
       expect(
-        sumSeries(await read(`${fleet.publicUrl}/metrics`), 'vitrine_worker_restarts_total'),
+        sumSeries(await fetchText(`${server.publicUrl}/metrics`), 'vitrine_worker_restarts_total'),
       ).toBeGreaterThan(2),
     )
   })
 
   test('error that nobody catches - is logged with its number; another one takes its place', async () => {
-    const { fleet } = getBomb()
-    const [victim = 0] = fleet.workerPids()
+    const { server } = getCrashingCluster()
+    const [victim = 0] = server.workerPids()
     process.kill(victim, 'SIGUSR2')
-    await waitForWorkers(fleet, [victim])
+    await waitForWorkers(server, [victim])
     await vi.waitFor(() =>
-      expect(fleet.lines('boom')).toMatchObject([{ level: 60, worker: expect.any(Number) }]),
+      expect(server.findLogLines('boom')).toMatchObject([{ level: 60, worker: expect.any(Number) }]),
     )
-    await vi.waitFor(() => expect(findEnds(fleet, victim)).toMatchObject([{ code: 70 }]))
+    await vi.waitFor(() => expect(findExitLines(server, victim)).toMatchObject([{ code: 70 }]))
   })
 
   test('primary killed - no worker stays behind, and nobody listens', async () => {
-    const { fleet } = getBomb()
-    const workers = fleet.workerPids()
-    const ended = once(fleet.running.child, 'exit')
-    process.kill(fleet.primaryPid, 'SIGKILL')
+    const { server } = getCrashingCluster()
+    const workers = server.workerPids()
+    const ended = once(server.running.child, 'exit')
+    process.kill(server.primaryPid, 'SIGKILL')
     await ended
     await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]))
-    await vi.waitFor(async () => expect(await ask(fleet.box ?? '')).toBe('ECONNREFUSED'))
+    await vi.waitFor(async () => expect(await requestOutcome(server.box ?? '')).toBe('ECONNREFUSED'))
   })
 })
 
 test('worker that does not come up at the start - ends the whole with 1, and says so', async () => {
   const folder = makeFolder()
-  const { NODE_OPTIONS } = makeBomb(folder, 'process.exit(9)')
+  const { NODE_OPTIONS } = createCrashingModule(folder, 'process.exit(9)')
   const { code, err } = await runBuilt(
     ['serve'],
     makeSettings(folder, { NODE_OPTIONS, VITRINE_WORKERS: '2' }),

@@ -3,95 +3,106 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test, vi } from 'vitest'
 import { computeCheckDigit } from '../../../src/offers/gtin.ts'
-import { makeFolder, makeSettings, startRemote } from '../../cli/cli-harness.ts'
-import { useOnce } from '../../helpers/at-end.ts'
+import { makeFolder, makeSettings, startRemoteCatalog } from '../../cli/run-cli.ts'
+import { setUpOnce } from '../../helpers/cleanup.ts'
 import { CHANNEL_ID, sendJson } from '../../helpers/fake-catalog.ts'
-import { type Fleet, ask, isAlive, startFleet, startVisitors, waitForAnswers } from './fleet-harness.ts'
+import {
+  type ClusterServer,
+  requestOutcome,
+  isAlive,
+  startCluster,
+  startVisitors,
+  waitForResponses,
+} from './cluster-server.ts'
 
-const REPLACED = 'every worker was replaced'
+const REPLACED_MESSAGE = 'every worker was replaced'
 
 /** Waits until this fleet has said so often more that every worker was replaced; `beside` is done at each look. */
-async function waitForReloads(fleet: Fleet, before: number, beside?: () => void): Promise<void> {
+async function waitForReloads(
+  server: ClusterServer,
+  expectedCount: number,
+  onPoll?: () => void,
+): Promise<void> {
   await vi.waitFor(() => {
-    beside?.()
-    expect(fleet.lines(REPLACED)).toHaveLength(before)
+    onPoll?.()
+    expect(server.findLogLines(REPLACED_MESSAGE)).toHaveLength(expectedCount)
   })
 }
 
 describe('SIGHUP', () => {
-  const getParts = useOnce(async () => {
+  const getCrashingCluster = setUpOnce(async () => {
     const folder = makeFolder()
-    const [bomb, fuse] = [join(folder, 'bomb.mjs'), join(folder, 'fuse')]
+    const [crashModule, fuse] = [join(folder, 'bomb.mjs'), join(folder, 'fuse')]
     writeFileSync(
-      bomb,
+      crashModule,
       `import { existsSync } from 'node:fs'
        if (process.argv[1].endsWith('worker.js') && existsSync(${JSON.stringify(fuse)})) process.exit(9)`,
     )
-    const settings = makeSettings(folder, { NODE_OPTIONS: `--import ${pathToFileURL(bomb).href}` })
-    return { fuse, fleet: await startFleet(settings) }
+    const settings = makeSettings(folder, { NODE_OPTIONS: `--import ${pathToFileURL(crashModule).href}` })
+    return { fuse, server: await startCluster(settings) }
   })
 
   test('under load - every worker is replaced, no visitor loses an answer, and /readyz is 200 all the time', async () => {
-    const { fleet } = getParts()
-    const before = fleet.workerPids()
-    expect(before).toHaveLength(2)
-    const visitors = startVisitors(fleet.box ?? '')
-    const balancer = startVisitors(`${fleet.publicUrl}/readyz`, 2)
-    await waitForAnswers(visitors, 200)
-    fleet.running.child.kill('SIGHUP')
-    await waitForReloads(fleet, 1)
-    await waitForAnswers(visitors, 200)
+    const { server } = getCrashingCluster()
+    const oldPids = server.workerPids()
+    expect(oldPids).toHaveLength(2)
+    const visitors = startVisitors(server.box ?? '')
+    const balancer = startVisitors(`${server.publicUrl}/readyz`, 2)
+    await waitForResponses(visitors, 200)
+    server.running.child.kill('SIGHUP')
+    await waitForReloads(server, 1)
+    await waitForResponses(visitors, 200)
     await Promise.all([visitors.stop(), balancer.stop()])
     expect([...visitors.outcomes.keys()]).toEqual(['200 shown'])
     expect([...balancer.outcomes.keys()]).toEqual(['200 undefined'])
     expect(visitors.count()).toBeGreaterThan(400)
-    const after = fleet.workerPids()
-    expect(after).toHaveLength(2)
-    expect(after.filter((pid) => before.includes(pid))).toEqual([])
-    expect(before.filter(isAlive)).toEqual([])
+    const newPids = server.workerPids()
+    expect(newPids).toHaveLength(2)
+    expect(newPids.filter((pid) => oldPids.includes(pid))).toEqual([])
+    expect(oldPids.filter(isAlive)).toEqual([])
   })
 
   test('twice in a row - one reload after the other, never more than one worker too many', async () => {
-    const { fleet } = getParts()
-    const reloads = fleet.lines(REPLACED).length
+    const { server } = getCrashingCluster()
+    const reloads = server.findLogLines(REPLACED_MESSAGE).length
     const counts = new Set<number>()
-    fleet.running.child.kill('SIGHUP')
-    await vi.waitFor(() => expect(fleet.workerPids()).toHaveLength(3))
-    fleet.running.child.kill('SIGHUP')
-    await waitForReloads(fleet, reloads + 2, () => counts.add(fleet.workerPids().length))
+    server.running.child.kill('SIGHUP')
+    await vi.waitFor(() => expect(server.workerPids()).toHaveLength(3))
+    server.running.child.kill('SIGHUP')
+    await waitForReloads(server, reloads + 2, () => counts.add(server.workerPids().length))
     expect(Math.max(...counts)).toBeLessThanOrEqual(3)
-    expect(fleet.workerPids()).toHaveLength(2)
+    expect(server.workerPids()).toHaveLength(2)
   })
 
   test('new worker does not come up - the reload stops, the old ones go on, and the whole ends well', async () => {
-    const { fleet, fuse } = getParts()
-    const reloads = fleet.lines(REPLACED).length
-    const before = fleet.workerPids()
+    const { server, fuse } = getCrashingCluster()
+    const reloads = server.findLogLines(REPLACED_MESSAGE).length
+    const oldPids = server.workerPids()
     writeFileSync(fuse, '')
-    const visitors = startVisitors(fleet.box ?? '')
-    fleet.running.child.kill('SIGHUP')
-    await vi.waitFor(() => expect(fleet.lines('the reload stops')).toHaveLength(1))
+    const visitors = startVisitors(server.box ?? '')
+    server.running.child.kill('SIGHUP')
+    await vi.waitFor(() => expect(server.findLogLines('the reload stops')).toHaveLength(1))
     await visitors.stop()
     expect([...visitors.outcomes.keys()]).toEqual(['200 shown'])
-    expect(fleet.workerPids()).toEqual(before)
-    expect(fleet.lines(REPLACED)).toHaveLength(reloads)
-    expect((await fleet.running.stop('SIGTERM')).code).toBe(0)
+    expect(server.workerPids()).toEqual(oldPids)
+    expect(server.findLogLines(REPLACED_MESSAGE)).toHaveLength(reloads)
+    expect((await server.running.stop('SIGTERM')).code).toBe(0)
   })
 })
 
 test('new key in its file, SIGHUP - every worker calls with it, without a 401', async () => {
   const folder = makeFolder()
-  const { catalog, settings } = await startRemote(folder)
+  const { catalog, settings } = await startRemoteCatalog(folder)
   const file = join(folder, 'key')
   writeFileSync(file, 'old-key-of-the-file')
   catalog.fault = {
-    matches: /./,
-    does: (call, response) =>
+    pathPattern: /./,
+    respond: (call, response) =>
       call.url === '/v0/channels'
         ? sendJson(response, 200, { items: catalog.channels })
         : sendJson(response, 404, { error: 'none' }),
   }
-  const fleet = await startFleet({
+  const server = await startCluster({
     ...settings,
     VITRINE_CATALOG_KEY: undefined,
     VITRINE_CATALOG_KEY_FILE: file,
@@ -105,13 +116,15 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
   const lookUp = async (): Promise<void> => {
     const first13 = String(item++).padStart(13, '0')
     const gtin = `${first13}${computeCheckDigit(first13)}`
-    expect(await ask(`${fleet.publicUrl}/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)).toBe('200 hidden')
+    expect(await requestOutcome(`${server.publicUrl}/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)).toBe(
+      '200 hidden',
+    )
   }
   await lookUp()
   expect(catalog.calls.at(-1)?.headers.authorization).toBe('Bearer old-key-of-the-file')
   writeFileSync(file, 'new-key-of-the-file')
-  fleet.running.child.kill('SIGHUP')
-  await vi.waitFor(() => expect(fleet.lines('it is another one now')).toHaveLength(1))
+  server.running.child.kill('SIGHUP')
+  await vi.waitFor(() => expect(server.findLogLines('it is another one now')).toHaveLength(1))
   // The workers have it a moment later.
   await vi.waitFor(async () => {
     await lookUp()
@@ -119,8 +132,8 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
   })
   const seenBefore = catalog.calls.length
   // Old workers and new ones alike.
-  while (fleet.lines(REPLACED).length === 0) await lookUp()
+  while (server.findLogLines(REPLACED_MESSAGE).length === 0) await lookUp()
   const keys = new Set(catalog.calls.slice(seenBefore + 1).map(({ headers }) => headers.authorization))
   expect([...keys]).toEqual(['Bearer new-key-of-the-file'])
-  expect(fleet.running.said()).not.toMatch(/(?:old|new)-key-of-the-file/)
+  expect(server.running.output()).not.toMatch(/(?:old|new)-key-of-the-file/)
 })

@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { makeFolder, makeSettings, runBuilt, startBuilt, startRemote } from '../../cli/cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../../helpers/fake-catalog.ts'
 import type { ServerResponse } from 'node:http'
-import { ask, isAlive, startFleet, startVisitors, waitForAnswers } from './fleet-harness.ts'
+import { requestOutcome, isAlive, startCluster, startVisitors, waitForResponses } from './cluster-server.ts'
 
 describe('workers, told to stop', () => {
   test('SIGTERM under load - balancers see 503, nobody loses an answer before the listener closes; 0', async () => {
-    const fleet = await startFleet()
+    const fleet = await startCluster()
     const workers = fleet.workerPids()
     const visitors = startVisitors(fleet.box ?? '', 4)
     const balancer = startVisitors(`${fleet.publicUrl}/readyz`, 1)
-    await waitForAnswers(visitors, 100)
+    await waitForResponses(visitors, 100)
     const { code } = await fleet.running.stop('SIGTERM')
     await Promise.all([visitors.stop(), balancer.stop()])
     expect(code).toBe(0)
@@ -23,48 +23,53 @@ describe('workers, told to stop', () => {
   })
 
   test('answer under way, Ctrl-C, which every process of the group is sent - it ends before the processes do, and none was replaced', async () => {
-    const { catalog, settings } = await startRemote(makeFolder())
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const held: ServerResponse[] = []
     onTestFinished(() => held.forEach((response) => response.destroy()))
-    catalog.fault = { matches: /\/products\/\d/, does: (_request, response) => void held.push(response) }
+    catalog.fault = {
+      pathPattern: /\/products\/\d/,
+      respond: (_request, response) => void held.push(response),
+    }
     const over = {
       VITRINE_SYNC_CRON: 'off',
       VITRINE_VISITOR_TIMEOUT_MS: '9000',
       VITRINE_CATALOG_TIMEOUT_MS: '9000',
     }
-    const fleet = await startFleet({ ...settings, ...over })
-    const answer = ask(`${fleet.publicUrl}/fragments/${CHANNEL_ID}/where-to-buy/09521234567899`)
+    const fleet = await startCluster({ ...settings, ...over })
+    const answer = requestOutcome(`${fleet.publicUrl}/fragments/${CHANNEL_ID}/where-to-buy/09521234567899`)
     await vi.waitFor(() => expect(held).toHaveLength(1))
     const ended = once(fleet.running.child, 'exit')
     process.kill(-fleet.primaryPid, 'SIGINT')
-    await vi.waitFor(async () => expect(await ask(`${fleet.publicUrl}/healthz`)).toBe('ECONNREFUSED'))
+    await vi.waitFor(async () =>
+      expect(await requestOutcome(`${fleet.publicUrl}/healthz`)).toBe('ECONNREFUSED'),
+    )
     for (const response of held) sendJson(response, 200, makeWireProduct())
     expect(await answer).toBe('200 shown')
     expect(await ended).toEqual([0, null])
-    expect(fleet.lines('a worker ended')).toEqual([])
+    expect(fleet.findLogLines('a worker ended')).toEqual([])
   })
 
   test('SIGTERM to the whole group, as service managers send it - 0, and no worker was replaced', async () => {
-    const fleet = await startFleet()
+    const fleet = await startCluster()
     const ended = once(fleet.running.child, 'exit')
     process.kill(-fleet.primaryPid, 'SIGTERM')
     expect(await ended).toEqual([0, null])
-    expect(fleet.lines('a worker ended')).toEqual([])
+    expect(fleet.findLogLines('a worker ended')).toEqual([])
   })
 
   test('started by npm, whose shell keeps SIGTERM to itself - ends with the shell', async () => {
     const settings = makeSettings(makeFolder(), { npm_lifecycle_event: 'start', VITRINE_WORKERS: '2' })
     const running = startBuilt(['serve', '--json'], settings, { isInShell: true })
     const { box } = JSON.parse(await running.firstLine) as { box: string }
-    expect(await ask(box)).toBe('200 shown')
+    expect(await requestOutcome(box)).toBe('200 shown')
     await running.stop('SIGTERM')
-    await vi.waitFor(async () => expect(await ask(box)).toBe('ECONNREFUSED'))
+    await vi.waitFor(async () => expect(await requestOutcome(box)).toBe('ECONNREFUSED'))
   })
 
   test('told to stop while the workers start - 0', async () => {
     const settings = makeSettings(makeFolder(), { VITRINE_WORKERS: '2', VITRINE_LOG_LEVEL: 'info' })
     const running = startBuilt(['serve'], settings)
-    await vi.waitFor(() => expect(running.said()).toContain('listening'))
+    await vi.waitFor(() => expect(running.output()).toContain('listening'))
     expect((await running.stop('SIGTERM')).code).toBe(0)
   })
 })
@@ -101,9 +106,9 @@ describe('workers, wrong settings', () => {
 })
 
 test('VITRINE_WORKERS=auto - one a core; with one core one process', async () => {
-  const fleet = await startFleet(makeSettings(makeFolder(), { VITRINE_WORKERS: 'auto' }))
+  const fleet = await startCluster(makeSettings(makeFolder(), { VITRINE_WORKERS: 'auto' }))
   const { availableParallelism } = await import('node:os')
   const cores = Math.min(64, availableParallelism())
   expect(fleet.workerPids()).toHaveLength(cores === 1 ? 0 : cores)
-  expect(await ask(fleet.box ?? '')).toBe('200 shown')
+  expect(await requestOutcome(fleet.box ?? '')).toBe('200 shown')
 })

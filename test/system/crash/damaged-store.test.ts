@@ -8,19 +8,19 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Environment } from '../../../src/config/config.ts'
 import { openSqlite } from '../../../src/database/sqlite.ts'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
-import { runBuilt, runHere } from '../../cli/cli-harness.ts'
-import { tryAtOnce } from '../../helpers/lazily.ts'
-import { SPOIL_INDEX, damageTables } from '../../storage/damage.ts'
+import { runBuilt, runInProcess } from '../../cli/run-cli.ts'
+import { createConcurrentParts } from '../../helpers/lazy.ts'
+import { CORRUPT_INDEX_SQL, runUnsafeStatement } from '../../storage/corrupt-database.ts'
 import {
-  type CrashPlace,
-  makeCrashPlace,
-  makeWalkedPlace,
+  type CrashFixture,
+  makeCrashFixture,
+  makeWalkedFixture,
   openCopy,
   setPrices,
   toBox,
   toGrid,
   visit,
-} from './crash-place.ts'
+} from './crash-fixture.ts'
 
 const OLD = '49.90'
 const NEW = '39.90'
@@ -42,10 +42,10 @@ type Server = Readonly<{
 async function serve(settings: Environment, maxBlocks?: number): Promise<Server> {
   const main = join(PACKAGE_FOLDER, 'dist/main.js')
   const limit = maxBlocks === undefined ? '' : `trap '' XFSZ; ulimit -f ${maxBlocks}; `
-  const all = { ...settings, VITRINE_ADMIN_PASSWORD: 'p' }
-  const env = Object.fromEntries(Object.entries(all).filter(([, text]) => text !== undefined))
-  const words = ['-c', `${limit}exec "$@"`, 'bash', process.execPath, main, 'serve', '--json']
-  const child = spawn('bash', words, { env })
+  const allSettings = { ...settings, VITRINE_ADMIN_PASSWORD: 'p' }
+  const env = Object.fromEntries(Object.entries(allSettings).filter(([, text]) => text !== undefined))
+  const args = ['-c', `${limit}exec "$@"`, 'bash', process.execPath, main, 'serve', '--json']
+  const child = spawn('bash', args, { env })
   onTestFinished(() => void child.kill('SIGKILL'))
   let err = ''
   child.stderr.on('data', (chunk) => (err += String(chunk)))
@@ -81,11 +81,11 @@ function overwrite(path: string, from: number, to: number): void {
 }
 
 /** Without a stored copy: boxes from the catalog, once each; no grids; and it is said where operators look. */
-async function expectServedWithoutCopy(place: CrashPlace, server: Server): Promise<void> {
-  const before = place.catalog.countCalls(/products\/\d/)
+async function expectServedWithoutCopy(fixture: CrashFixture, server: Server): Promise<void> {
+  const before = fixture.catalog.countCalls(/products\/\d/)
   for (let round = 0; round < 3; round++)
     for (const index of [0, 1, 2]) expect(await visit(server.url, toBox(index))).toEqual(SHOWN_NEW)
-  expect(place.catalog.countCalls(/products\/\d/) - before).toBeLessThanOrEqual(3)
+  expect(fixture.catalog.countCalls(/products\/\d/) - before).toBeLessThanOrEqual(3)
   for (let round = 0; round < 5; round++) {
     const { status, text, headers } = await request(server.url).get(toGrid())
     expect([status, text, headers['vitrine-state']]).toEqual([200, '', 'unavailable'])
@@ -103,21 +103,23 @@ async function expectServedWithoutCopy(place: CrashPlace, server: Server): Promi
   expect(JSON.parse(failure)).toMatchObject({ level: 50, err: { message: expect.any(String) } })
 }
 
-type Finding = Readonly<{ subject: string; isGood: boolean; cure: string | null }>
+type Finding = Readonly<{ subject: string; isGood: boolean; remedy: string | null }>
 
-async function checkBad(settings: Environment): Promise<Readonly<{ code: number | null; bad: Finding[] }>> {
-  const { code, out } = await runHere(['check', '--json'], settings)
-  return { code, bad: (JSON.parse(out) as Finding[]).filter(({ isGood }) => !isGood) }
+async function runFailingCheck(
+  settings: Environment,
+): Promise<Readonly<{ code: number | null; badFindings: Finding[] }>> {
+  const { code, out } = await runInProcess(['check', '--json'], settings)
+  return { code, badFindings: (JSON.parse(out) as Finding[]).filter(({ isGood }) => !isGood) }
 }
 
 async function expectCheckFails(settings: Environment): Promise<void> {
-  const { code, bad } = await checkBad(settings)
-  expect([code, bad.map(({ subject }) => subject)]).toEqual([1, ['stored copy']])
-  expect(bad[0]?.cure).toContain('VITRINE_DATABASE_URL')
+  const { code, badFindings } = await runFailingCheck(settings)
+  expect([code, badFindings.map(({ subject }) => subject)]).toEqual([1, ['stored copy']])
+  expect(badFindings[0]?.remedy).toContain('VITRINE_DATABASE_URL')
 }
 
 /** What is in the place of a stored copy, or on its way, and the path that the server is told. */
-const UNOPENED: Readonly<Record<string, (place: CrashPlace) => string>> = {
+const UNOPENED: Readonly<Record<string, (fixture: CrashFixture) => string>> = {
   'file of garbage'({ path }) {
     writeFileSync(path, 'no database '.repeat(5_000))
     return path
@@ -133,36 +135,36 @@ const UNOPENED: Readonly<Record<string, (place: CrashPlace) => string>> = {
   },
 }
 
-async function tryUnopened(place: CrashPlace, path: string): Promise<void> {
-  const settings = { ...place.settings, VITRINE_DATABASE_URL: `sqlite:${path}` }
+async function tryUnopened(fixture: CrashFixture, path: string): Promise<void> {
+  const settings = { ...fixture.settings, VITRINE_DATABASE_URL: `sqlite:${path}` }
   const server = await serve(settings)
-  await expectServedWithoutCopy(place, server)
+  await expectServedWithoutCopy(fixture, server)
   await expectCheckFails(settings)
   expect(await server.stop()).toBe(0)
 }
 
 async function tryFullDisk(): Promise<void> {
-  const place = await makeCrashPlace(3, NEW)
-  const server = await serve(place.settings, 16)
-  await expectServedWithoutCopy(place, server)
+  const fixture = await makeCrashFixture(3, NEW)
+  const server = await serve(fixture.settings, 16)
+  await expectServedWithoutCopy(fixture, server)
   expect(await server.stop()).toBe(0)
 }
 
 async function tryOverwritten(): Promise<void> {
-  const place = await makeWalkedPlace(PRODUCTS, OLD)
-  setPrices(place, PRODUCTS, NEW)
-  overwrite(place.path, 0, 1)
-  await tryUnopened(place, place.path)
+  const fixture = await makeWalkedFixture(PRODUCTS, OLD)
+  setPrices(fixture, PRODUCTS, NEW)
+  overwrite(fixture.path, 0, 1)
+  await tryUnopened(fixture, fixture.path)
 }
 
 /** All at once, for most of it is a program that starts or stops; each case looks at its own. */
-const tries = tryAtOnce({
+const tries = createConcurrentParts({
   ...Object.fromEntries(
     Object.entries(UNOPENED).map(([name, spoil]) => [
       name,
       async () => {
-        const place = await makeCrashPlace(3, NEW)
-        await tryUnopened(place, spoil(place))
+        const fixture = await makeCrashFixture(3, NEW)
+        await tryUnopened(fixture, spoil(fixture))
       },
     ]),
   ),
@@ -194,22 +196,22 @@ const PARTS: Readonly<Record<string, readonly [from: number, to: number]>> = {
 }
 
 async function tryPart(from: number, to: number): Promise<void> {
-  const place = await makeWalkedPlace(PRODUCTS, OLD)
-  setPrices(place, PRODUCTS, NEW)
-  overwrite(place.path, from, to)
-  const server = await serve(place.settings)
+  const fixture = await makeWalkedFixture(PRODUCTS, OLD)
+  setPrices(fixture, PRODUCTS, NEW)
+  overwrite(fixture.path, from, to)
+  const server = await serve(fixture.settings)
   for (let index = 0; index < PRODUCTS; index += 20)
     expect([SHOWN_OLD, SHOWN_NEW]).toContainEqual(await visit(server.url, toBox(index)))
   expect(['shown', 'unavailable']).toContain((await visit(server.url, toGrid())).state)
   expect((await request(server.url).get('/healthz')).status).toBe(200)
   // Ready as long as the list of copies can be read: single damaged pages cost what is on them.
   expect([200, 503]).toContain((await request(server.url).get('/readyz')).status)
-  await expectCheckFails(place.settings)
+  await expectCheckFails(fixture.settings)
   expect(await server.stop()).toBe(0)
   expect(server.readFailures()).toHaveLength(1)
 }
 
-const triedParts = tryAtOnce(
+const triedParts = createConcurrentParts(
   Object.fromEntries(Object.entries(PARTS).map(([name, part]) => [name, () => tryPart(...part)])),
 )
 
@@ -222,35 +224,35 @@ describe('serve with a stored copy of which something is left', () => {
   )
 
   test('empty file - a new copy is made in it', async () => {
-    const place = await makeCrashPlace(3, NEW)
-    writeFileSync(place.path, '')
-    const server = await serve(place.settings)
+    const fixture = await makeCrashFixture(3, NEW)
+    writeFileSync(fixture.path, '')
+    const server = await serve(fixture.settings)
     expect(server.addresses.grid).not.toBeNull()
     expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
     expect((await request(server.url).get('/readyz')).status).toBe(200)
-    expect(await checkBad(place.settings)).toEqual({ code: 0, bad: [] })
+    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, bad: [] })
     expect(await server.stop()).toBe(0)
     expect(server.readFailures()).toEqual([])
   })
 
   test('disk that fills up in the first walk - boxes all the same, no grid', async () => {
-    const place = await makeCrashPlace(PRODUCTS, NEW)
-    const server = await serve(place.settings, 400)
+    const fixture = await makeCrashFixture(PRODUCTS, NEW)
+    const server = await serve(fixture.settings, 400)
     for (const index of [0, 200, PRODUCTS - 1])
       expect(await visit(server.url, toBox(index))).toEqual(SHOWN_NEW)
     expect(await visit(server.url, toGrid())).toEqual({ state: 'unavailable', prices: [] })
     expect((await request(server.url).get('/healthz')).status).toBe(200)
     expect(await server.stop()).toBe(0)
-    const store = await openCopy(place)
+    const store = await openCopy(fixture)
     expect(await store.getCopyState((await store.findChannelList())?.channels[0]?.id ?? '')).toMatchObject({
       currentWalk: 0,
     })
   })
 
   test('disk that is full, good copy - boxes are shown from it, or from the catalog where it cannot even be opened', async () => {
-    const place = await makeWalkedPlace(PRODUCTS, OLD)
-    setPrices(place, PRODUCTS, NEW)
-    const server = await serve(place.settings, 16)
+    const fixture = await makeWalkedFixture(PRODUCTS, OLD)
+    setPrices(fixture, PRODUCTS, NEW)
+    const server = await serve(fixture.settings, 16)
     for (const index of [0, 200, PRODUCTS - 1])
       expect([SHOWN_OLD, SHOWN_NEW]).toContainEqual(await visit(server.url, toBox(index)))
     expect(['shown', 'unavailable']).toContain((await visit(server.url, toGrid())).state)
@@ -261,42 +263,42 @@ describe('serve with a stored copy of which something is left', () => {
 
 describe('copy of which only the index of words is damaged', () => {
   test('serve - its first walk fills the copy, nothing is reported, and check, which said 1, says 0', async () => {
-    const place = await makeCrashPlace(PRODUCTS, NEW)
-    await (await openCopy(place)).close()
-    damageTables(place.path, SPOIL_INDEX)
-    expect((await checkBad(place.settings)).bad).toMatchObject([{ subject: 'stored copy' }])
-    const server = await serve(place.settings)
+    const fixture = await makeCrashFixture(PRODUCTS, NEW)
+    await (await openCopy(fixture)).close()
+    runUnsafeStatement(fixture.path, CORRUPT_INDEX_SQL)
+    expect((await runFailingCheck(fixture.settings)).badFindings).toMatchObject([{ subject: 'stored copy' }])
+    const server = await serve(fixture.settings)
     expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
     expect(await visit(server.url, toBox(PRODUCTS - 1))).toEqual(SHOWN_NEW)
     expect((await request(server.url).get('/readyz')).status).toBe(200)
     expect(await server.stop()).toBe(0)
     expect(server.readFailures()).toEqual([])
-    expect(await checkBad(place.settings)).toEqual({ code: 0, bad: [] })
+    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, bad: [] })
   })
 
   test('sync - walks the whole catalog', async () => {
-    const place = await makeWalkedPlace(PRODUCTS, OLD)
-    damageTables(place.path, SPOIL_INDEX)
-    setPrices(place, PRODUCTS, NEW)
-    const { code, err } = await runBuilt(['sync'], place.settings)
+    const fixture = await makeWalkedFixture(PRODUCTS, OLD)
+    runUnsafeStatement(fixture.path, CORRUPT_INDEX_SQL)
+    setPrices(fixture, PRODUCTS, NEW)
+    const { code, err } = await runBuilt(['sync'], fixture.settings)
     expect([code, err]).toEqual([0, expect.not.stringContaining('failed')])
-    const server = await serve(place.settings)
+    const server = await serve(fixture.settings)
     expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
     expect(await server.stop()).toBe(0)
-    expect(await checkBad(place.settings)).toEqual({ code: 0, bad: [] })
+    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, bad: [] })
   })
 })
 
 test.each(['serve', 'sync', 'check'])(
   '%s, copy of a newer version - 1, says so, changes nothing',
   async (word) => {
-    const place = await makeWalkedPlace(PRODUCTS, OLD)
-    const database = openSqlite({ path: place.path, role: 'writer' })
+    const fixture = await makeWalkedFixture(PRODUCTS, OLD)
+    const database = openSqlite({ path: fixture.path, role: 'writer' })
     database.prepare('insert into kysely_migration (name, timestamp) values (?, ?)').run(['9999-newer', 'x'])
     database.close()
-    const before = readFileSync(place.path)
-    const { code, out, err } = await (word === 'serve' ? runBuilt : runHere)([word], place.settings)
+    const before = readFileSync(fixture.path)
+    const { code, out, err } = await (word === 'serve' ? runBuilt : runInProcess)([word], fixture.settings)
     expect([code, (word === 'check' ? out : err).includes('VITRINE_STORE_NEWER')]).toEqual([1, true])
-    expect(readFileSync(place.path).equals(before)).toBe(true)
+    expect(readFileSync(fixture.path).equals(before)).toBe(true)
   },
 )

@@ -3,33 +3,33 @@ import { join } from 'node:path'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 import { openSqlite } from '../../../src/database/sqlite.ts'
-import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/run-cli.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import {
-  type CrashPlace,
-  type Seen,
-  expectWhole,
-  makeCrashPlace,
+  type CrashFixture,
+  type VisitResult,
+  expectIntact,
+  makeCrashFixture,
   openCopy,
-  sizeOf,
+  getFileSize,
   toBox,
   toGrid,
   visit,
-  walkHere,
-} from './crash-place.ts'
-import { armStatement } from './statement-bomb.ts'
+  walkInProcess,
+} from './crash-fixture.ts'
+import { killAtStatement } from './kill-at-statement.ts'
 
 const OLD = '49.90'
 const NEW = '39.90'
 
 /** Polled without a pause: a migration takes a few milliseconds. */
-const AT_ONCE = { interval: 1 } as const
+const BUSY_POLLING = { interval: 1 } as const
 
 /** A statement before which the process is killed: its name, its text, and the how-manieth. */
-type Moment = readonly [string, RegExp, number]
+type KillPoint = readonly [string, RegExp, number]
 
-const MOMENTS: readonly Moment[] = [
+const KILL_POINTS: readonly KillPoint[] = [
   ['journal_mode', /journal_mode/, 1],
   ['table of migrations', /create table if not exists/, 1],
   ['first table', /^create table channels/, 1],
@@ -43,13 +43,13 @@ describe('kill -9 during the first migration', () => {
     ['the file is there', '', 0],
     ['-wal has 40 kB', '-wal', 40_000],
   ])('as soon as %s - the next start mends it by itself', async (_name, end, bytes) => {
-    const place = await makeCrashPlace(3, OLD)
-    const running = startBuilt(['serve'], place.settings)
-    await vi.waitFor(() => expect(sizeOf(place.path + end)).toBeGreaterThanOrEqual(bytes), {
-      ...AT_ONCE,
+    const fixture = await makeCrashFixture(3, OLD)
+    const running = startBuilt(['serve'], fixture.settings)
+    await vi.waitFor(() => expect(getFileSize(fixture.path + end)).toBeGreaterThanOrEqual(bytes), {
+      ...BUSY_POLLING,
     })
     await running.stop('SIGKILL')
-    expect(await startAgain(place)).toEqual([
+    expect(await startAgain(fixture)).toEqual([
       { state: 'shown', prices: [OLD] },
       { state: 'shown', prices: [OLD] },
     ])
@@ -57,33 +57,33 @@ describe('kill -9 during the first migration', () => {
 
   test('just before a statement - the next start mends it by itself', async () => {
     const seen: unknown[] = []
-    const tryOne = async ([name, matches, count]: Moment): Promise<void> => {
-      const place = await makeCrashPlace(3, OLD)
-      const bomb = armStatement(place.folder, matches, count)
-      const { code } = await runBuilt(['sync'], { ...place.settings, ...bomb })
-      expectWhole(place.path)
-      await walkHere(place)
-      const store = await openCopy(place)
+    const tryOne = async ([name, matches, count]: KillPoint): Promise<void> => {
+      const fixture = await makeCrashFixture(3, OLD)
+      const killSettings = killAtStatement(fixture.folder, matches, count)
+      const { code } = await runBuilt(['sync'], { ...fixture.settings, ...killSettings })
+      expectIntact(fixture.path)
+      await walkInProcess(fixture)
+      const store = await openCopy(fixture)
       const { currentWalk, productCount } = await store.getCopyState(CHANNEL_ID)
       seen.push([name, code, currentWalk, productCount])
     }
     // Two at a time: most of it is a program that starts.
-    for (let index = 0; index < MOMENTS.length; index += 2)
-      await Promise.all(MOMENTS.slice(index, index + 2).map(tryOne))
-    const expected = MOMENTS.map(([name]) => [name, null, 1, 3])
+    for (let index = 0; index < KILL_POINTS.length; index += 2)
+      await Promise.all(KILL_POINTS.slice(index, index + 2).map(tryOne))
+    const expected = KILL_POINTS.map(([name]) => [name, null, 1, 3])
     expect(seen).toHaveLength(expected.length)
     expect(seen).toEqual(expect.arrayContaining(expected))
   })
 })
 
 /** Starts the server on what the kill left: a box and a grid that it shows. */
-async function startAgain(place: CrashPlace): Promise<readonly Seen[]> {
-  expectWhole(place.path)
-  const second = startBuilt(['serve', '--json'], place.settings)
+async function startAgain(fixture: CrashFixture): Promise<readonly VisitResult[]> {
+  expectIntact(fixture.path)
+  const second = startBuilt(['serve', '--json'], fixture.settings)
   const { publicUrl } = JSON.parse(await second.firstLine) as { publicUrl: string }
   const seen = [await visit(publicUrl, toBox(0)), await visit(publicUrl, toGrid())]
   await second.stop('SIGTERM')
-  expectWhole(place.path)
+  expectIntact(fixture.path)
   return seen
 }
 
@@ -95,7 +95,7 @@ const OLD_ROWS = 300
 const LINK_CHARACTERS = 3_500
 
 /** Of the statements that write offers, one each: the first, one behind those that filled the memory, and the end. */
-const IMPORT_MOMENTS: readonly Moment[] = [
+const IMPORT_KILL_POINTS: readonly KillPoint[] = [
   ['first offers', /insert into offers/, 1],
   ['pages in the log', /insert into offers/, 57 * 200 + 1],
   ['end', /^commit$/, 1],
@@ -133,11 +133,11 @@ describe('kill -9 during an import into a catalog that holds another', () => {
     expect(readCatalog(path)).toEqual(before)
 
     const logs: (readonly [string, boolean])[] = []
-    for (const [name, matches, count] of IMPORT_MOMENTS) {
-      const bomb = armStatement(folder, matches, count)
-      expect((await runBuilt(['catalog', 'import', feed], { ...settings, ...bomb })).code).toBeNull()
-      logs.push([name, sizeOf(`${path}-wal`) > 0])
-      expectWhole(path)
+    for (const [name, matches, count] of IMPORT_KILL_POINTS) {
+      const killSettings = killAtStatement(folder, matches, count)
+      expect((await runBuilt(['catalog', 'import', feed], { ...settings, ...killSettings })).code).toBeNull()
+      logs.push([name, getFileSize(`${path}-wal`) > 0])
+      expectIntact(path)
       expect(readCatalog(path)).toEqual(before)
     }
 
@@ -150,6 +150,6 @@ describe('kill -9 during an import into a catalog that holds another', () => {
     }
     expect((await runBuilt(['catalog', 'import', feed], settings)).code).toBe(0)
     expect(readCatalog(path)).toEqual({ products: ROWS, offers: ROWS, low: NEW, high: NEW })
-    expectWhole(path)
+    expectIntact(path)
   })
 })

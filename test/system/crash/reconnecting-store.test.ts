@@ -6,7 +6,7 @@ import { openReconnectingStore } from '../../../src/storage/reconnecting-store.t
 import { openSqlStore } from '../../../src/storage/sql-store.ts'
 import type { CopyStore } from '../../../src/storage/store.ts'
 import { StoreError, StoreNewerError } from '../../../src/errors.ts'
-import { makeFolder } from '../../cli/cli-harness.ts'
+import { makeFolder } from '../../cli/run-cli.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
@@ -17,7 +17,7 @@ const FAILED = 'VITRINE_STORE_FAILED'
 const WAIT_MS: number = 30 * SECOND_MS
 
 /** A store that is opened when the test says so. */
-type Place = Readonly<{
+type StoreFixture = Readonly<{
   path: string
   clock: FakeClock
   failures: unknown[]
@@ -26,7 +26,7 @@ type Place = Readonly<{
   open(opener?: () => Promise<CopyStore>): Promise<CopyStore>
 }>
 
-function makePlace(): Place {
+function makeStoreFixture(): StoreFixture {
   const path = join(makeFolder(), 'copy.db')
   const clock = createFakeClock(NOON_MS)
   const failures: unknown[] = []
@@ -81,7 +81,7 @@ async function openFailing(path: string, failure: Error, closed: string[]): Prom
 
 describe('store that cannot be opened', () => {
   test('first opening fails - is told once; for 30 s nothing is tried, and every method throws', async () => {
-    const { path, clock, failures, openings, open } = makePlace()
+    const { path, clock, failures, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
     expect([failures.length, openings()]).toEqual([1, 1])
@@ -100,7 +100,7 @@ describe('store that cannot be opened', () => {
   })
 
   test('30 s later, file mended meanwhile - many callers, one opening, all are answered', async () => {
-    const { path, clock, openings, open } = makePlace()
+    const { path, clock, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
     renameSync(path, `${path}.broken`)
@@ -114,7 +114,7 @@ describe('store that cannot be opened', () => {
   })
 
   test('30 s later, still broken - many callers, one opening, all get the error; then 30 s more', async () => {
-    const { path, clock, openings, open } = makePlace()
+    const { path, clock, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
     clock.advance(WAIT_MS)
@@ -130,10 +130,10 @@ describe('store that cannot be opened', () => {
   })
 
   test('newer version at the start - passes through; later - is an error like any other', async () => {
-    await expect(makePlace().open(newer)).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
-    const { clock, open } = makePlace()
-    const answers = [() => Promise.reject(new StoreError('broken')), newer]
-    const store = await open(() => (answers.shift() ?? newer)())
+    await expect(makeStoreFixture().open(newer)).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
+    const { clock, open } = makeStoreFixture()
+    const results = [() => Promise.reject(new StoreError('broken')), newer]
+    const store = await open(() => (results.shift() ?? newer)())
     clock.advance(WAIT_MS)
     await expect(store.ping()).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
     await expect(store.ping()).rejects.toMatchObject({ code: FAILED })
@@ -142,7 +142,7 @@ describe('store that cannot be opened', () => {
 
 describe('store that fails while it is open', () => {
   test('damage - it is closed once, for 30 s nothing is tried, then the file is opened anew', async () => {
-    const { path, clock, openings, open } = makePlace()
+    const { path, clock, openings, open } = makeStoreFixture()
     const closed: string[] = []
     const store = await open(() => openFailing(path, damaged, closed))
     await expect(store.ping()).rejects.toBe(damaged)
@@ -157,7 +157,7 @@ describe('store that fails while it is open', () => {
   })
 
   test('locked - the store stays open, and the next call is answered', async () => {
-    const { path, openings, open } = makePlace()
+    const { path, openings, open } = makeStoreFixture()
     const closed: string[] = []
     const store = await open(() => openFailing(path, busy, closed))
     await expect(store.ping()).rejects.toBe(busy)
@@ -166,7 +166,7 @@ describe('store that fails while it is open', () => {
   })
 
   test('pages spoiled under it, then another file in its place - found by itself', async () => {
-    const { path, clock, open } = makePlace()
+    const { path, clock, open } = makeStoreFixture()
     const spare = join(makeFolder(), 'spare.db')
     const other = await openSqlStore({ database: { kind: 'sqlite', path: spare }, catalog: 'c' })
     await other.putLookups([
@@ -190,7 +190,7 @@ describe('store that fails while it is open', () => {
 
 describe('close', () => {
   test('while it is being opened - waits for it, and closes what was opened; nothing is opened after', async () => {
-    const { path, clock, openings, open } = makePlace()
+    const { path, clock, openings, open } = makeStoreFixture()
     const opened = defer<undefined>()
     const closed: string[] = []
     let isFirst = true
@@ -216,7 +216,7 @@ describe('close', () => {
   })
 
   test('a store that never opened - ends at once', async () => {
-    const { path, open } = makePlace()
+    const { path, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
     await expect(store.close()).resolves.toBeUndefined()

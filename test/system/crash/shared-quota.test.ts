@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { createCallGate } from '../../../src/catalog/call-gate.ts'
-import { createFixedKey } from '../../../src/config/key-source.ts'
+import { createCallPolicy } from '../../../src/catalog/call-policy.ts'
+import { createFixedKeySource } from '../../../src/config/key-source.ts'
 import type { QuotaStore } from '../../../src/catalog/quota.ts'
 import { HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { type Environment, parseConfig } from '../../../src/config/config.ts'
@@ -12,7 +12,7 @@ import type { CopyStore } from '../../../src/storage/store.ts'
 import { runWalk } from '../../../src/sync/walk.ts'
 import { CatalogRateLimitedError, StoreError } from '../../../src/errors.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
-import { makeFolder, makeSettings, runBuilt } from '../../cli/cli-harness.ts'
+import { makeFolder, makeSettings, runBuilt } from '../../cli/run-cli.ts'
 import {
   CHANNEL_ID,
   FAKE_KEY,
@@ -24,7 +24,7 @@ import {
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 import { toGtin } from '../../helpers/products.ts'
-import { makeCrashPlace, startListening, toBox, visit } from './crash-place.ts'
+import { makeCrashFixture, startListening, toBox, visit } from './crash-fixture.ts'
 
 const PRODUCTS = 450
 const STALE_MS: number = 6 * MINUTE_MS
@@ -50,23 +50,23 @@ async function open(over: Environment = {}): Promise<Context> {
     clock,
     logger: createLogger({ level: 'silent' }),
     publicUrl: 'https://widgets.example',
-    catalog: { baseUrl: catalog.url, key: createFixedKey(new Secret(FAKE_KEY)), identity: catalog.url },
+    catalog: { baseUrl: catalog.url, key: createFixedKeySource(new Secret(FAKE_KEY)), identity: catalog.url },
     demo: null,
-    walkRunner: (order, watch) => runWalk(order, watch, clock),
+    walkRunner: (job, control) => runWalk(job, control, clock),
   })
   onTestFinished(() => context.dispose())
   return context
 }
 
 /** A visitor's box; a failure is as good as an answer here: calls are counted at the catalog. */
-async function look({ widgets }: Context, index: number): Promise<void> {
+async function visitBox({ widgets }: Context, index: number): Promise<void> {
   const parts = { surface: 'fragment', channelId: CHANNEL_ID, gtin: toGtin(index), query: '' } as const
   await widgets.getBox(widgets.parseBoxAddress(parts)).catch(() => undefined)
 }
 
 /** One after the other: SQLite waits for the other's transaction on the one thread that both have here. */
-async function lookAll(contexts: readonly Context[], from: number, count: number): Promise<void> {
-  for (let index = 0; index < count; index++) await look(pick(contexts, index), from + index)
+async function visitBoxes(contexts: readonly Context[], from: number, count: number): Promise<void> {
+  for (let index = 0; index < count; index++) await visitBox(pick(contexts, index), from + index)
 }
 
 function pick(contexts: readonly Context[], index: number): Context {
@@ -76,10 +76,10 @@ function pick(contexts: readonly Context[], index: number): Context {
 }
 
 /** The catalog's limit is reached: every call gets a 429. */
-function limit(retryAfterSeconds?: number): void {
+function rejectWith429(retryAfterSeconds?: number): void {
   catalog.fault = {
-    matches: /./,
-    does(_request, response) {
+    pathPattern: /./,
+    respond(_request, response) {
       if (retryAfterSeconds !== undefined) response.setHeader('retry-after', String(retryAfterSeconds))
       sendJson(response, 429, { error: 'limit' })
     },
@@ -108,30 +108,30 @@ beforeEach(async () => {
 describe('429 that one of two servers meets', () => {
   test('look-up - the other calls nothing from then on, and both call again after the pause', async () => {
     const [a, b] = [await open(), await open()]
-    await lookAll([a, b], 0, 4)
-    limit(120)
-    await look(a, 10)
+    await visitBoxes([a, b], 0, 4)
+    rejectWith429(120)
+    await visitBox(a, 10)
     catalog.calls.length = 0
     catalog.fault = null
-    await lookAll([a, b], 20, 10)
+    await visitBoxes([a, b], 20, 10)
     clock.advance(STALE_MS / 6)
-    await lookAll([b, a], 40, 10)
+    await visitBoxes([b, a], 40, 10)
     expect(catalog.calls).toEqual([])
     clock.advance(2 * MINUTE_MS)
-    await lookAll([a, b], 60, 2)
+    await visitBoxes([a, b], 60, 2)
     expect(countCalls().known).toBe(2)
   })
 
   test('walk - stops the visits of both; visit - stops the walks of both', async () => {
     const [a, b] = [await open(), await open()]
-    await lookAll([a, b], 0, 2)
-    limit(300)
+    await visitBoxes([a, b], 0, 2)
+    rejectWith429(300)
     await a.walks.runNow()
     catalog.calls.length = 0
-    await lookAll([b, a], 100, 10)
+    await visitBoxes([b, a], 100, 10)
     expect(catalog.calls).toEqual([])
     clock.advance(5 * MINUTE_MS + 1)
-    await look(b, 200)
+    await visitBox(b, 200)
     expect(catalog.calls.length).toBeGreaterThan(0)
     catalog.calls.length = 0
     expect((await a.walks.runNow()).failure).toBe('VITRINE_CATALOG_CALL_BLOCKED')
@@ -142,9 +142,9 @@ describe('429 that one of two servers meets', () => {
   test('real check and sync beside it - call nothing, say why, and end with 1; and the other way round', async () => {
     clock = createFakeClock(Date.now())
     const a = await open()
-    await look(a, 0)
-    limit(HOUR_MS / 1_000)
-    await look(a, 1)
+    await visitBox(a, 0)
+    rejectWith429(HOUR_MS / 1_000)
+    await visitBox(a, 1)
     catalog.fault = null
     catalog.calls.length = 0
     const [check, sync] = await Promise.all([
@@ -158,12 +158,12 @@ describe('429 that one of two servers meets', () => {
 
     folder = makeFolder()
     const b = await open()
-    await look(b, 0)
-    limit(HOUR_MS / 1_000)
+    await visitBox(b, 0)
+    rejectWith429(HOUR_MS / 1_000)
     expect((await runBuilt(['sync'], toSettings())).code).toBe(1)
     catalog.fault = null
     catalog.calls.length = 0
-    await lookAll([b], 10, 5)
+    await visitBoxes([b], 10, 5)
     expect(catalog.calls).toEqual([])
   })
 })
@@ -175,10 +175,10 @@ describe('counts of two servers', () => {
     await a.walks.runNow()
     await b.walks.start()
     catalog.calls.length = 0
-    for (let round = 0; round < 3; round++) await lookAll([a, b], PRODUCTS + round * 20, 20)
+    for (let round = 0; round < 3; round++) await visitBoxes([a, b], PRODUCTS + round * 20, 20)
     expect(countCalls()).toMatchObject({ known: 0, unknown: 10 })
     clock.advance(HOUR_MS + MINUTE_MS)
-    await lookAll([b, a], PRODUCTS + 100, 30)
+    await visitBoxes([b, a], PRODUCTS + 100, 30)
     expect(countCalls().unknown).toBe(20)
   })
 
@@ -192,11 +192,11 @@ describe('counts of two servers', () => {
       for (let turn = 0; turn < 14; turn++) await pick([a, b], turn).walks.runNow()
       expect(catalog.calls).toHaveLength(50)
       clock.advance(STALE_MS)
-      await lookAll([a, b], 0, 60)
+      await visitBoxes([a, b], 0, 60)
       expect(countCalls().known).toBe(40)
       expect(catalog.calls).toHaveLength(90)
       // The list of channels, which a 404 is checked by, is paid by the look-ups.
-      await lookAll([b, a], PRODUCTS + day * 100, 40)
+      await visitBoxes([b, a], PRODUCTS + day * 100, 40)
       expect(countCalls().known).toBe(40)
       expect(catalog.calls).toHaveLength(100)
       clock.advance(12 * HOUR_MS)
@@ -204,11 +204,11 @@ describe('counts of two servers', () => {
   })
 
   test('killed with -9 - two new processes at once go on with the calls that the old one made', async () => {
-    const place = await makeCrashPlace(20, '49.90')
-    const settings = { ...place.settings, VITRINE_SYNC_CRON: 'off', VITRINE_CATALOG_DAILY_LIMIT: '100' }
+    const fixture = await makeCrashFixture(20, '49.90')
+    const settings = { ...fixture.settings, VITRINE_SYNC_CRON: 'off', VITRINE_CATALOG_DAILY_LIMIT: '100' }
     const first = await startListening(settings)
     for (const index of [0, 1, 2, 3]) await visit(first.url, toBox(index))
-    const { length } = place.catalog.calls
+    const { length } = fixture.catalog.calls
     expect(length).toBeGreaterThanOrEqual(5)
     await first.running.stop('SIGKILL')
     const { out } = await runBuilt(['check'], settings)
@@ -217,13 +217,13 @@ describe('counts of two servers', () => {
     await Promise.all(
       others.flatMap(({ url }) => [4, 5, 6, 7, 8, 9, 10, 11].map((index) => visit(url, toBox(index)))),
     )
-    expect(place.catalog.calls).toHaveLength(10)
+    expect(fixture.catalog.calls).toHaveLength(10)
   })
 })
 
-type Broken = Readonly<{ breakable: QuotaStore; store: CopyStore; setDown(isDown: boolean): void }>
+type BreakableStore = Readonly<{ breakable: QuotaStore; store: CopyStore; setDown(isDown: boolean): void }>
 
-async function openBroken(): Promise<Broken> {
+async function openBreakableStore(): Promise<BreakableStore> {
   const path = join(folder, 'copy.db')
   const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
   onTestFinished(() => store.close())
@@ -235,42 +235,52 @@ async function openBroken(): Promise<Broken> {
   return { breakable, store, setDown: (down) => void (isDown = down) }
 }
 
-const answer = (): Promise<string> => Promise.resolve('answer')
+const succeed = (): Promise<string> => Promise.resolve('answer')
 
-const limited = (): Promise<never> => Promise.reject(new CatalogRateLimitedError('429', HOUR_MS))
+const failWith429 = (): Promise<never> => Promise.reject(new CatalogRateLimitedError('429', HOUR_MS))
 
 describe('store that fails', () => {
   test('meanwhile - the process goes on from what it saw, and keeps within its share on its own', async () => {
-    const { breakable, store, setDown } = await openBroken()
-    const gate = createCallGate({ clock, unknownLookupsPerHour: 600, dailyLimit: 100, store: breakable })
-    for (let call = 0; call < 4; call++) await gate.pass('lookup', answer)
+    const { breakable, store, setDown } = await openBreakableStore()
+    const gate = createCallPolicy({ clock, unknownLookupsPerHour: 600, dailyLimit: 100, store: breakable })
+    for (let call = 0; call < 4; call++) await gate.execute('lookup', succeed)
     setDown(true)
     let made = 0
     for (let call = 0; call < 20; call++)
-      await gate.pass('lookup', answer).then(
+      await gate.execute('lookup', succeed).then(
         () => made++,
         () => {},
       )
     expect(made).toBe(6)
     setDown(false)
-    await expect(gate.pass('lookup', answer)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
+    await expect(gate.execute('lookup', succeed)).rejects.toMatchObject({
+      code: 'VITRINE_CATALOG_CALL_BLOCKED',
+    })
     expect((await store.updateQuota(clock.nowMs(), (state) => state)).calls.lookup).toBe(10)
   })
 
   test('429 meanwhile - holds here at once, and for the other as soon as the store is back', async () => {
-    const { breakable, store, setDown } = await openBroken()
+    const { breakable, store, setDown } = await openBreakableStore()
     const options = { clock, unknownLookupsPerHour: 600, dailyLimit: null }
-    const own = createCallGate({ ...options, store: breakable })
-    const other = createCallGate({ ...options, store })
-    await own.pass('refresh', answer)
+    const own = createCallPolicy({ ...options, store: breakable })
+    const other = createCallPolicy({ ...options, store })
+    await own.execute('refresh', succeed)
     setDown(true)
-    await expect(own.pass('refresh', limited)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_RATE_LIMITED' })
-    await expect(own.pass('refresh', answer)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
-    expect(await other.pass('refresh', answer)).toBe('answer')
+    await expect(own.execute('refresh', failWith429)).rejects.toMatchObject({
+      code: 'VITRINE_CATALOG_RATE_LIMITED',
+    })
+    await expect(own.execute('refresh', succeed)).rejects.toMatchObject({
+      code: 'VITRINE_CATALOG_CALL_BLOCKED',
+    })
+    expect(await other.execute('refresh', succeed)).toBe('answer')
     setDown(false)
-    await expect(own.pass('refresh', answer)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
-    await expect(other.pass('walk', answer)).rejects.toMatchObject({ code: 'VITRINE_CATALOG_CALL_BLOCKED' })
+    await expect(own.execute('refresh', succeed)).rejects.toMatchObject({
+      code: 'VITRINE_CATALOG_CALL_BLOCKED',
+    })
+    await expect(other.execute('walk', succeed)).rejects.toMatchObject({
+      code: 'VITRINE_CATALOG_CALL_BLOCKED',
+    })
     clock.advance(HOUR_MS + 1)
-    expect(await other.pass('refresh', answer)).toBe('answer')
+    expect(await other.execute('refresh', succeed)).toBe('answer')
   })
 })

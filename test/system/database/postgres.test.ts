@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type OpenPostgres, openPostgres } from '../../../src/database/postgres.ts'
-import { retryConflicts, transact } from '../../../src/database/transact.ts'
+import { retryConflicts, transact } from '../../../src/database/transaction.ts'
 import { describeWithProgram, findProgram } from '../includes/program.ts'
 import { type PostgresServer, type TestDatabase, startPostgres } from '../../helpers/postgres.ts'
 
@@ -149,19 +149,19 @@ describe('transactions that meet', () => {
 
   test('one that always meets another - gives up in the end', async () => {
     let tries = 0
-    const meet = (): Promise<never> => {
+    const failWithConflict = (): Promise<never> => {
       tries += 1
       return Promise.reject(Object.assign(new Error('could not serialize'), { code: '40001' }))
     }
-    await expect(retryConflicts(meet)).rejects.toThrow('could not serialize')
+    await expect(retryConflicts(failWithConflict)).rejects.toThrow('could not serialize')
     expect(tries).toBe(9)
   })
 })
 
-const ask = async (parameters: string): Promise<unknown> => {
-  const made = await server.makeDatabase(parameters)
+const isConnectedWithTls = async (parameters: string): Promise<unknown> => {
+  const testDatabase = await server.makeDatabase(parameters)
   const opened = openPostgres<Tables>({
-    address: made.address,
+    address: testDatabase.address,
     schema: 'public',
     size: 1,
     statementTimeoutMs: 5_000,
@@ -187,27 +187,29 @@ describeWithProgram('openssl', 'TLS', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   test('require - is encrypted, whoever the server is', async () => {
-    expect(await ask('sslmode=require')).toBe(true)
+    expect(await isConnectedWithTls('sslmode=require')).toBe(true)
   })
 
   test('verify-ca with its certificate - is encrypted, whatever name it is for', async () => {
-    expect(await ask(`sslmode=verify-ca&sslrootcert=${join(folder, 'server.crt')}`)).toBe(true)
+    expect(await isConnectedWithTls(`sslmode=verify-ca&sslrootcert=${join(folder, 'server.crt')}`)).toBe(true)
   })
 
   test('verify-ca without its certificate - is refused', async () => {
-    await expect(ask('sslmode=verify-ca')).rejects.toThrow(/self-signed/)
+    await expect(isConnectedWithTls('sslmode=verify-ca')).rejects.toThrow(/self-signed/)
   })
 
   test('verify-full, certificate for another name - is refused', async () => {
-    const asked = ask(`sslmode=verify-full&sslrootcert=${join(folder, 'server.crt')}`)
-    await expect(asked).rejects.toThrow(/127\.0\.0\.1/)
+    const connecting = isConnectedWithTls(`sslmode=verify-full&sslrootcert=${join(folder, 'server.crt')}`)
+    await expect(connecting).rejects.toThrow(/127\.0\.0\.1/)
   })
 
   test('sslrootcert that is not there - says so', async () => {
-    await expect(ask('sslmode=verify-ca&sslrootcert=/nowhere/ca.pem')).rejects.toThrow('sslrootcert')
+    await expect(isConnectedWithTls('sslmode=verify-ca&sslrootcert=/nowhere/ca.pem')).rejects.toThrow(
+      'sslrootcert',
+    )
   })
 
   test('disable - is plain', async () => {
-    expect(await ask('')).toBe(false)
+    expect(await isConnectedWithTls('')).toBe(false)
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
-import { type Running, makeFolder, startBuilt, startRemote } from '../../cli/cli-harness.ts'
+import { type RunningCommand, makeFolder, startBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 import { CHANNEL_ID, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { describeWithProgram, findFreePort, startProgram } from '../includes/program.ts'
@@ -16,7 +16,7 @@ const BOX = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`
 /** At a time, how long each rests between two visits, and how many visits they make at least. */
 const VISITORS = 4
 const REST_MS = 10
-const ENOUGH = 200
+const MIN_VISITS = 200
 
 /** Containers have addresses of their own, and all the same port: so have these, on loopback. */
 const ADDRESSES = { 'vitrine-a': '127.0.0.2', 'vitrine-b': '127.0.0.3' } as const
@@ -28,16 +28,16 @@ const OTHER_ADDRESS = '127.0.0.4'
 
 /** Addresses and ports of deploy/compose/haproxy.cfg, and nothing else, are put right for this machine. */
 async function startBalancer(port: number, addresses: ReadonlyMap<string, string>): Promise<string> {
-  const names = await startNameServer(addresses)
-  onTestFinished(() => names.close())
+  const nameServer = await startNameServer(addresses)
+  onTestFinished(() => nameServer.close())
   const ownPort = await findFreePort()
-  const places = [
+  const replacements = [
     ['bind :8080', `bind 127.0.0.1:${ownPort}`],
-    ['127.0.0.11:53', `127.0.0.1:${names.port}`],
+    ['127.0.0.11:53', `127.0.0.1:${nameServer.port}`],
     [':3000', `:${port}`],
   ] as const
   let text = readFileSync(join(PACKAGE_FOLDER, 'deploy/compose/haproxy.cfg'), 'utf8')
-  for (const [from, to] of places) {
+  for (const [from, to] of replacements) {
     expect(text).toContain(from)
     text = text.replaceAll(from, to)
   }
@@ -48,88 +48,88 @@ async function startBalancer(port: number, addresses: ReadonlyMap<string, string
   return `http://127.0.0.1:${ownPort}`
 }
 
-async function openPlace() {
-  const { catalog, settings } = await startRemote(makeFolder())
+async function createBalancerFixture() {
+  const { catalog, settings } = await startRemoteCatalog(makeFolder())
   catalog.products.set(CHANNEL_ID, [makeWireProduct({ gtin: GTIN })])
   const port = await findFreePort()
   const addresses = new Map<Name, string>(Object.entries(ADDRESSES) as [Name, string][])
-  const start = (name: Name): Running => {
-    const own = { VITRINE_HOST: addresses.get(name), VITRINE_PORT: String(port) }
-    return startBuilt(['serve', '--json'], { ...settings, ...own })
+  const start = (name: Name): RunningCommand => {
+    const ownSettings = { VITRINE_HOST: addresses.get(name), VITRINE_PORT: String(port) }
+    return startBuilt(['serve', '--json'], { ...settings, ...ownSettings })
   }
   return { catalog, addresses, start, port, url: await startBalancer(port, addresses) }
 }
 
-async function look(url: string): Promise<string> {
-  const answer = await fetch(`${url}${BOX}`)
-  return `${answer.status} ${answer.headers.get('vitrine-state')} ${(await answer.text()).length > 0}`
+async function fetchState(url: string): Promise<string> {
+  const response = await fetch(`${url}${BOX}`)
+  return `${response.status} ${response.headers.get('vitrine-state')} ${(await response.text()).length > 0}`
 }
 
 describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
   it('nobody there - then one, then the other anew - an article gets nothing or the box', async () => {
-    const { start, url, port } = await openPlace()
-    expect(await look(url)).toBe('200 unavailable false')
+    const { start, url, port } = await createBalancerFixture()
+    expect(await fetchState(url)).toBe('200 unavailable false')
     expect((await fetch(url + BOX.replace('/fragments/', '/Fragments/'))).status).toBe(200)
     for (const path of ['/embed.js', '/other/fragments/']) expect((await fetch(url + path)).status).toBe(503)
 
     const servers = new Map(NAMES.map((name) => [name, start(name)]))
-    await vi.waitFor(async () => expect(await look(url)).toBe('200 shown true'))
+    await vi.waitFor(async () => expect(await fetchState(url)).toBe('200 shown true'))
     for (const name of NAMES)
       await vi.waitFor(async () =>
         expect((await fetch(`http://${ADDRESSES[name]}:${port}/readyz`)).status).toBe(200),
       )
 
-    const done = new AbortController()
-    const seen = new Map<string, number>()
+    const stopController = new AbortController()
+    const stateCounts = new Map<string, number>()
     const visit = async (): Promise<void> => {
-      while (!done.signal.aborted) {
-        const sight = await look(url)
-        seen.set(sight, (seen.get(sight) ?? 0) + 1)
+      while (!stopController.signal.aborted) {
+        const state = await fetchState(url)
+        stateCounts.set(state, (stateCounts.get(state) ?? 0) + 1)
         await systemClock.wait(REST_MS)
       }
     }
-    const visiting = Promise.all(Array.from({ length: VISITORS }, visit))
+    const allVisits = Promise.all(Array.from({ length: VISITORS }, visit))
     for (const name of NAMES) {
       expect((await servers.get(name)?.stop('SIGTERM'))?.code).toBe(0)
-      const again = start(name)
-      await again.firstLine
+      const restarted = start(name)
+      await restarted.firstLine
       await vi.waitFor(async () =>
         expect((await fetch(`http://${ADDRESSES[name]}:${port}/readyz`)).status).toBe(200),
       )
     }
-    await vi.waitFor(() => expect(seen.get('200 shown true')).toBeGreaterThan(ENOUGH))
-    done.abort()
-    await visiting
-    expect([...seen.keys()]).toEqual(['200 shown true'])
+    await vi.waitFor(() => expect(stateCounts.get('200 shown true')).toBeGreaterThan(MIN_VISITS))
+    stopController.abort()
+    await allVisits
+    expect([...stateCounts.keys()]).toEqual(['200 shown true'])
   })
 
   it('nobody ready - the ones that live - answer, and an article gets nothing instead of an error', async () => {
-    const { catalog, start, url, port } = await openPlace()
-    catalog.fault = { matches: /./, does: (request) => request.socket.destroy() }
+    const { catalog, start, url, port } = await createBalancerFixture()
+    catalog.fault = { pathPattern: /./, respond: (request) => request.socket.destroy() }
     start('vitrine-a')
     await vi.waitFor(async () => expect((await fetch(`${url}/embed.js`)).status).toBe(200))
-    expect(await look(url)).toBe('200 unavailable false')
+    expect(await fetchState(url)).toBe('200 unavailable false')
     expect((await fetch(`http://${ADDRESSES['vitrine-a']}:${port}/readyz`)).status).toBe(503)
   })
   it('a container made anew - at another address - is found there', async () => {
-    const { addresses, start, url } = await openPlace()
+    const { addresses, start, url } = await createBalancerFixture()
     const first = start('vitrine-a')
-    await vi.waitFor(async () => expect(await look(url)).toBe('200 shown true'))
+    await vi.waitFor(async () => expect(await fetchState(url)).toBe('200 shown true'))
     await first.stop('SIGTERM')
-    expect(await look(url)).toBe('200 unavailable false')
+    expect(await fetchState(url)).toBe('200 unavailable false')
     addresses.set('vitrine-a', OTHER_ADDRESS)
     start('vitrine-a')
-    await vi.waitFor(async () => expect(await look(url)).toBe('200 shown true'))
+    await vi.waitFor(async () => expect(await fetchState(url)).toBe('200 shown true'))
   })
 
   it('nobody reaches the database - a box is asked for once; somebody does - it is required', async () => {
     const port = await findFreePort()
-    const asked: unknown[] = []
+    const requiredHeaders: unknown[] = []
     let isConnected = false
     for (const address of Object.values(ADDRESSES)) {
       const server = createServer(({ url, headers }, response) => {
         const required = headers['vitrine-require']
-        if (url === BOX) asked.push(required)
+        if (url === BOX) requiredHeaders.push(required)
         const isRefused = !isConnected && (required === 'database' || url === '/readyz?require=database')
         response.writeHead(isRefused ? 503 : 200).end()
       }).listen(port, address)
@@ -138,9 +138,9 @@ describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
     }
     const url = await startBalancer(port, new Map(Object.entries(ADDRESSES)))
     const visit = async (): Promise<unknown[]> => {
-      asked.length = 0
+      requiredHeaders.length = 0
       await fetch(url + BOX, { headers: { 'Vitrine-Require': 'database' } })
-      return [...asked]
+      return [...requiredHeaders]
     }
     await vi.waitFor(async () => expect(await visit()).toEqual([undefined]))
     isConnected = true

@@ -4,7 +4,7 @@ import { DCLinter } from 'dclint'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../../src/config/config.ts'
 import { PACKAGE_FOLDER, VERSION } from '../../../src/lib/paths.ts'
-import { readStart } from './dockerfile.ts'
+import { readStartOptions } from './dockerfile.ts'
 import { readYaml } from './manifests.ts'
 
 type Service = Readonly<{
@@ -64,7 +64,7 @@ describe('compose.yaml', () => {
   it('its environment - with a password, and nothing else set - is one that the server takes', () => {
     for (const { environment } of servers) {
       const filled = fillIn(environment, { POSTGRES_PASSWORD: 'a1b2' })
-      const { config } = parseConfig({ ...readStart().environment, ...filled })
+      const { config } = parseConfig({ ...readStartOptions().environment, ...filled })
       expect(config.database).toMatchObject({ kind: 'postgres', host: 'database', database: 'vitrine' })
       expect(config.catalog).toMatchObject({ kind: 'embedded' })
       expect([config.host, config.port]).toEqual(['0.0.0.0', 3000])

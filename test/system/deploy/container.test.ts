@@ -38,32 +38,32 @@ describeWithProgram('bwrap', 'the image', () => {
       const container = runContainer(image, [], settings)
       await vi.waitFor(
         async () => {
-          const { code, said } = await runInside(image, undefined, settings)
-          expect(code, `${said} ${container.said()}`).toBe(0)
+          const { code, output } = await runInside(image, undefined, settings)
+          expect(code, `${output} ${container.output()}`).toBe(0)
         },
         { interval: 200 },
       )
-      await vi.waitFor(() => expect(container.said()).toContain('/where-to-buy/'))
+      await vi.waitFor(() => expect(container.output()).toContain('/where-to-buy/'))
       const box = await fetch(`http://127.0.0.1:${port}${BOX}`)
       expect(box.headers.get('vitrine-state')).toBe('shown')
       expect(statSync(join(image.root, 'data/vitrine.db')).uid).toBe(1000)
 
       // By itself: one that needs more than 9.5 s ends with another code.
-      await container.tell('SIGTERM')
-      expect(await container.ended, container.said()).toBe(0)
+      await container.sendSignal('SIGTERM')
+      expect(await container.ended, container.output()).toBe(0)
       expect((await runInside(image, undefined, settings)).code).toBe(1)
     })
 
     it('words after its name - as of docker run - are a command of vitrine', async () => {
       const container = runContainer(image, ['check'])
-      expect(await container.ended, container.said()).toBe(0)
+      expect(await container.ended, container.output()).toBe(0)
     })
 
     it('whoever runs in it - is the user of the image - and writes to /data and /tmp only', async () => {
       const script =
         'id -u; for file in /app/x /etc/x /usr/x /x /data/x /tmp/x; do touch $file && echo "$file"; done'
-      const { said } = await runInside(image, ['sh', '-c', `${script} 2>/dev/null`])
-      expect(said.trim().split('\n')).toEqual(['1000', '/data/x', '/tmp/x'])
+      const { output } = await runInside(image, ['sh', '-c', `${script} 2>/dev/null`])
+      expect(output.trim().split('\n')).toEqual(['1000', '/data/x', '/tmp/x'])
       expect(existsSync(join(image.root, 'app/x'))).toBe(false)
     })
   })

@@ -4,23 +4,23 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { findProgram } from '../includes/program.ts'
-import { readStart } from './dockerfile.ts'
+import { readStartOptions } from './dockerfile.ts'
 import { type Image, bindFolder } from './image.ts'
 
 /** A process in a container of the image, as a user of it sees it. */
 export type Container = Readonly<{
   /** What it wrote on both streams so far. */
-  said(): string
+  output(): string
   ended: Promise<number | null>
   /** Tells its process 1. */
-  tell(signal: NodeJS.Signals): Promise<void>
+  sendSignal(signal: NodeJS.Signals): Promise<void>
 }>
 
-const START = readStart()
+const START = readStartOptions()
 
 /** `docker run --read-only --tmpfs /tmp IMAGE WORDS`. */
-export function runContainer(image: Image, words: readonly string[], settings: Settings = {}): Container {
-  return start(image, [...START.entrypoint, ...(words.length === 0 ? START.command : words)], settings)
+export function runContainer(image: Image, args: readonly string[], settings: Settings = {}): Container {
+  return start(image, [...START.entrypoint, ...(args.length === 0 ? START.command : args)], settings)
 }
 
 /** The health check of the image, or another command in its place. */
@@ -28,10 +28,10 @@ export async function runInside(
   image: Image,
   command: readonly string[] = START.healthCheck,
   settings: Settings = {},
-): Promise<Readonly<{ code: number | null; said: string }>> {
+): Promise<Readonly<{ code: number | null; output: string }>> {
   const container = start(image, command, settings)
   const code = await container.ended
-  return { code, said: container.said() }
+  return { code, output: container.output() }
 }
 
 /** Settings beside those of the image. */
@@ -43,29 +43,50 @@ type Settings = Readonly<Record<string, string>>
  */
 function start(image: Image, command: readonly string[], settings: Settings): Container {
   const [user = '', group = user] = START.user.split(':')
-  const drop = ['--reuid', user, '--regid', group, '--clear-groups', '--inh-caps=-all', '--no-new-privs']
-  const files = [...bindFolder(image.root, 'app', false), ...bindFolder(image.root, 'data', true)]
-  const sealed = ['--tmpfs', '/tmp', '--remount-ro', '/', '--chdir', '/data', '--cap-drop', 'ALL']
-  const apart = ['--unshare-user', '--unshare-pid', '--as-pid-1', '--unshare-ipc', '--die-with-parent']
-  const words = [...drop, findProgram('bwrap') ?? 'bwrap', ...image.base, ...files, ...sealed, ...apart]
-  const child = spawn(findProgram('setpriv') ?? '', [...words, '--info-fd', '3', ...command], {
+  const privilegeArgs = [
+    '--reuid',
+    user,
+    '--regid',
+    group,
+    '--clear-groups',
+    '--inh-caps=-all',
+    '--no-new-privs',
+  ]
+  const mountArgs = [...bindFolder(image.root, 'app', false), ...bindFolder(image.root, 'data', true)]
+  const isolationArgs = ['--tmpfs', '/tmp', '--remount-ro', '/', '--chdir', '/data', '--cap-drop', 'ALL']
+  const namespaceArgs = [
+    '--unshare-user',
+    '--unshare-pid',
+    '--as-pid-1',
+    '--unshare-ipc',
+    '--die-with-parent',
+  ]
+  const bwrapArgs = [
+    ...privilegeArgs,
+    findProgram('bwrap') ?? 'bwrap',
+    ...image.base,
+    ...mountArgs,
+    ...isolationArgs,
+    ...namespaceArgs,
+  ]
+  const child = spawn(findProgram('setpriv') ?? '', [...bwrapArgs, '--info-fd', '3', ...command], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...START.environment, ...settings },
   })
   onTestFinished(() => void child.kill('SIGKILL'))
-  return watch(child)
+  return toContainer(child)
 }
 
-function watch(child: ChildProcess): Container {
-  let said = ''
-  child.stdout?.on('data', (chunk) => (said += String(chunk)))
-  child.stderr?.on('data', (chunk) => (said += String(chunk)))
+function toContainer(child: ChildProcess): Container {
+  let output = ''
+  child.stdout?.on('data', (chunk) => (output += String(chunk)))
+  child.stderr?.on('data', (chunk) => (output += String(chunk)))
   const info = text(child.stdio[3] as Readable)
   const ended = once(child, 'close').then(([code]) => code as number | null)
   return {
-    said: () => said,
+    output: () => output,
     ended,
-    async tell(signal) {
+    async sendSignal(signal) {
       const { 'child-pid': pid } = JSON.parse(await info) as { 'child-pid': number }
       process.kill(pid, signal)
     },

@@ -16,7 +16,7 @@ export type Step =
 export type Stage = Readonly<{ name: string | null; steps: readonly Step[] }>
 
 /** What is said of the process that is started. */
-export type Start = Readonly<{
+export type StartOptions = Readonly<{
   user: string
   environment: Readonly<Record<string, string>>
   entrypoint: readonly string[]
@@ -25,7 +25,17 @@ export type Start = Readonly<{
 }>
 
 /** Instructions that change no file. */
-const OTHERS = new Set(['ARG', 'FROM', 'LABEL', 'USER', 'ENV', 'EXPOSE', 'HEALTHCHECK', 'ENTRYPOINT', 'CMD'])
+const METADATA_INSTRUCTIONS = new Set([
+  'ARG',
+  'FROM',
+  'LABEL',
+  'USER',
+  'ENV',
+  'EXPOSE',
+  'HEALTHCHECK',
+  'ENTRYPOINT',
+  'CMD',
+])
 
 const INSTRUCTIONS = DockerfileParser.parse(DOCKERFILE).getInstructions()
 
@@ -42,45 +52,45 @@ export function readStages(): readonly Stage[] {
 }
 
 /** Everything that is said of the start. */
-export function readStart(): Start {
-  const properties = (findLast('ENV') as Env).getProperties()
-  const health = readWords(findLast('HEALTHCHECK'))
+export function readStartOptions(): StartOptions {
+  const properties = (getLastInstruction('ENV') as Env).getProperties()
+  const healthArgs = readArguments(getLastInstruction('HEALTHCHECK'))
   return {
-    user: readWords(findLast('USER')).join(' '),
+    user: readArguments(getLastInstruction('USER')).join(' '),
     environment: Object.fromEntries(
       properties.map((property) => [property.getName(), property.getValue() ?? '']),
     ),
-    entrypoint: readJson(readWords(findLast('ENTRYPOINT'))),
-    command: readJson(readWords(findLast('CMD'))),
-    healthCheck: readJson(health.slice(1)),
+    entrypoint: parseJsonForm(readArguments(getLastInstruction('ENTRYPOINT'))),
+    command: parseJsonForm(readArguments(getLastInstruction('CMD'))),
+    healthCheck: parseJsonForm(healthArgs.slice(1)),
   }
 }
 
 function toStep(instruction: Instruction): Step | null {
   const keyword = instruction.getKeyword()
-  const words = readWords(instruction)
-  if (keyword === 'WORKDIR') return { kind: 'workdir', folder: words.join(' ') }
-  if (keyword === 'RUN') return { kind: 'run', command: words.join(' ') }
+  const args = readArguments(instruction)
+  if (keyword === 'WORKDIR') return { kind: 'workdir', folder: args.join(' ') }
+  if (keyword === 'RUN') return { kind: 'run', command: args.join(' ') }
   if (keyword === 'COPY') {
     const from = (instruction as Copy).getFromFlag()?.getValue() ?? null
-    return { kind: 'copy', from, sources: words.slice(0, -1), target: words.at(-1) ?? '' }
+    return { kind: 'copy', from, sources: args.slice(0, -1), target: args.at(-1) ?? '' }
   }
-  if (!OTHERS.has(keyword)) throw new Error(`nobody here knows how to follow ${keyword}`)
+  if (!METADATA_INSTRUCTIONS.has(keyword)) throw new Error(`nobody here knows how to follow ${keyword}`)
   return null
 }
 
-function findLast(keyword: string): Instruction {
-  const found = INSTRUCTIONS.findLast((instruction) => instruction.getKeyword() === keyword)
-  if (found === undefined) throw new Error(`the Dockerfile has no ${keyword}`)
-  return found
+function getLastInstruction(keyword: string): Instruction {
+  const instruction = INSTRUCTIONS.findLast((instruction) => instruction.getKeyword() === keyword)
+  if (instruction === undefined) throw new Error(`the Dockerfile has no ${keyword}`)
+  return instruction
 }
 
 /** Without flags, and with the lines of one instruction as one. */
-function readWords(instruction: Instruction): string[] {
+function readArguments(instruction: Instruction): string[] {
   return instruction.getArguments().map((word) => word.getValue())
 }
 
 /** The form in which no shell comes between; the other one is no JSON, and throws. */
-function readJson(words: readonly string[]): string[] {
-  return JSON.parse(words.join(' ')) as string[]
+function parseJsonForm(args: readonly string[]): string[] {
+  return JSON.parse(args.join(' ')) as string[]
 }

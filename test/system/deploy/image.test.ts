@@ -1,7 +1,7 @@
 import { validate } from 'dockerfile-utils'
 import { describe, expect, it } from 'vitest'
-import { isLetIn } from './context-files.ts'
-import { DOCKERFILE, readStages, readStart } from './dockerfile.ts'
+import { isIncluded } from './docker-ignore.ts'
+import { DOCKERFILE, readStages, readStartOptions } from './dockerfile.ts'
 
 describe('Dockerfile', () => {
   it('its text - as a linter sees it - has no fault', () => {
@@ -10,7 +10,7 @@ describe('Dockerfile', () => {
   })
 
   it('the process - that is started - is Node itself, and not as root', () => {
-    const { entrypoint, command, user } = readStart()
+    const { entrypoint, command, user } = readStartOptions()
     expect([entrypoint[0], ...command]).toEqual(['node', 'serve'])
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
   })
@@ -30,10 +30,10 @@ describe('.dockerignore', () => {
     'secrets/catalog-key',
     'node_modules/pg',
     'public/built/x.js',
-  ])('%s - stays out', (path) => expect(isLetIn(path)).toBe(false))
+  ])('%s - stays out', (path) => expect(isIncluded(path)).toBe(false))
 
   it.each(['package.json', 'src/main.ts', 'views/a/b.eta', 'public/released/x.js'])(
     '%s - is let in',
-    (path) => expect(isLetIn(path)).toBe(true),
+    (path) => expect(isIncluded(path)).toBe(true),
   )
 })

@@ -5,7 +5,7 @@ import { basename, dirname, join, posix, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { findProgram } from '../includes/program.ts'
-import { isLetIn } from './context-files.ts'
+import { isIncluded } from './docker-ignore.ts'
 import { type Stage, type Step, readStages } from './dockerfile.ts'
 import { findNode24 } from './node-24.ts'
 
@@ -33,18 +33,18 @@ export async function buildImage(): Promise<Image> {
   chmodSync(folder, 0o755)
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
-    const base = await layBase(folder)
+    const base = await createBaseArgs(folder)
     const stages: Stages = new Map()
-    const ended = readStages().map((stage, index) => {
+    const builds = readStages().map((stage, index) => {
       const root = join(folder, `stage-${index}`)
       for (const name of FOLDERS) mkdirSync(join(root, name), { recursive: true })
-      const isBuilt = followStage(stage, { root, stages: new Map(stages), base })
-      stages.set(stage.name ?? '', { root, isBuilt })
-      return isBuilt
+      const built = buildStage(stage, { root, stages: new Map(stages), base })
+      stages.set(stage.name ?? '', { root, built })
+      return built
     })
     // None may go on in the folder when it is removed.
-    await Promise.allSettled(ended)
-    await Promise.all(ended)
+    await Promise.allSettled(builds)
+    await Promise.all(builds)
     return { root: stages.get('')?.root ?? '', base, remove }
   } catch (error) {
     remove()
@@ -57,7 +57,7 @@ export function bindFolder(root: string, name: (typeof FOLDERS)[number], isWrita
   return [isWritable ? '--bind' : '--ro-bind', join(root, name), `/${name}`]
 }
 
-async function layBase(folder: string): Promise<string[]> {
+async function createBaseArgs(folder: string): Promise<string[]> {
   const node = await findNode24()
   const npm = dirname(dirname(realpathSync(findProgram('npm') ?? '')))
   const bin = join(folder, 'bin')
@@ -71,38 +71,39 @@ async function layBase(folder: string): Promise<string[]> {
 }
 
 /** Stages by name. They are built at the same time, as BuildKit does, but for what one takes from another. */
-type Stages = Map<string, Readonly<{ root: string; isBuilt: Promise<void> }>>
+type Stages = Map<string, Readonly<{ root: string; built: Promise<void> }>>
 
 /** `stages`: those before this one. */
-type Place = Readonly<{ root: string; stages: Readonly<Stages>; base: readonly string[] }>
+type BuildTarget = Readonly<{ root: string; stages: Readonly<Stages>; base: readonly string[] }>
 
-async function followStage(stage: Stage, place: Place): Promise<void> {
+async function buildStage(stage: Stage, target: BuildTarget): Promise<void> {
   let folder = '/'
   for (const step of stage.steps) {
     if (step.kind === 'workdir') folder = posix.resolve('/', folder, step.folder)
     /* oxlint-disable no-await-in-loop -- one after the other */
-    if (step.kind === 'copy') await copy(step, folder, place)
-    if (step.kind === 'run') await run(step.command, folder, place)
+    if (step.kind === 'copy') await copySources(step, folder, target)
+    if (step.kind === 'run') await runCommand(step.command, folder, target)
     /* oxlint-enable no-await-in-loop */
   }
 }
 
 /** Of the repository only what `.dockerignore` lets through. A folder is copied by what is in it, as COPY does. */
-async function copy(
+async function copySources(
   step: Extract<Step, { kind: 'copy' }>,
   folder: string,
-  { root, stages }: Place,
+  { root, stages }: BuildTarget,
 ): Promise<void> {
   const stage = stages.get(step.from ?? '')
-  await stage?.isBuilt
+  await stage?.built
   const from = step.from === null ? PACKAGE_FOLDER : stage?.root
   if (from === undefined) throw new Error(`no stage before is named ${step.from}`)
-  const isSeen = (path: string): boolean => step.from !== null || isLetIn(relative(PACKAGE_FOLDER, path))
+  const isVisible = (path: string): boolean =>
+    step.from !== null || isIncluded(relative(PACKAGE_FOLDER, path))
   for (const source of step.sources) {
     const target = posix.resolve(folder, step.target, step.target.endsWith('/') ? basename(source) : '.')
     const path = join(from, source)
-    if (!isSeen(path)) throw new Error(`.dockerignore keeps ${source} out`)
-    cpSync(path, join(root, target), { recursive: true, filter: isSeen, verbatimSymlinks: true })
+    if (!isVisible(path)) throw new Error(`.dockerignore keeps ${source} out`)
+    cpSync(path, join(root, target), { recursive: true, filter: isVisible, verbatimSymlinks: true })
   }
 }
 
@@ -110,37 +111,37 @@ async function copy(
  * Everything that building needs is half a gigabyte, and this repository has it by the same lock file: npm says whether it
  * could install it from what is there, and the folder is lent.
  */
-const WHOLE_INSTALL = /^npm ci(?! .*--omit=dev)/
+const FULL_INSTALL = /^npm ci(?! .*--omit=dev)/
 
-async function run(command: string, folder: string, place: Place): Promise<void> {
-  const packages = join(place.root, folder, 'node_modules')
-  const isLent = WHOLE_INSTALL.test(command)
-  await runSandboxed(isLent ? `${command} --dry-run` : command, folder, place)
-  if (isLent) symlinkSync(join(PACKAGE_FOLDER, 'node_modules'), packages)
+async function runCommand(command: string, folder: string, target: BuildTarget): Promise<void> {
+  const packages = join(target.root, folder, 'node_modules')
+  const canReuseModules = FULL_INSTALL.test(command)
+  await runSandboxed(canReuseModules ? `${command} --dry-run` : command, folder, target)
+  if (canReuseModules) symlinkSync(join(PACKAGE_FOLDER, 'node_modules'), packages)
 }
 
 /** As root, as a build does, with the network and npm's own cache: what was fetched once is not fetched again. */
-async function runSandboxed(command: string, folder: string, { root, base }: Place): Promise<void> {
-  const { cache, registry } = await (npm ??= readNpm())
+async function runSandboxed(command: string, folder: string, { root, base }: BuildTarget): Promise<void> {
+  const { cache, registry } = await (npmConfig ??= readNpmConfig())
   mkdirSync(cache, { recursive: true })
-  const home = ['--bind', cache, '/root/.npm', '--ro-bind-try', join(homedir(), '.npmrc'), '/root/.npmrc']
-  const lent = join(PACKAGE_FOLDER, 'node_modules')
-  const folders = [
+  const homeArgs = ['--bind', cache, '/root/.npm', '--ro-bind-try', join(homedir(), '.npmrc'), '/root/.npmrc']
+  const moduleFolder = join(PACKAGE_FOLDER, 'node_modules')
+  const folderArgs = [
     '--tmpfs',
     '/tmp',
     ...FOLDERS.flatMap((name) => bindFolder(root, name, true)),
     '--ro-bind',
-    lent,
-    lent,
+    moduleFolder,
+    moduleFolder,
   ]
   const settings = { npm_config_registry: registry, npm_config_prefer_offline: 'true' }
-  const words = [...base, ...home, ...folders, '--chdir', folder, 'sh', '-c', command]
-  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/root', ...readWay(), ...settings }
-  await execute(findProgram('bwrap') ?? 'bwrap', words, { env, maxBuffer: 2 ** 24 })
+  const bwrapArgs = [...base, ...homeArgs, ...folderArgs, '--chdir', folder, 'sh', '-c', command]
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/root', ...readProxySettings(), ...settings }
+  await execute(findProgram('bwrap') ?? 'bwrap', bwrapArgs, { env, maxBuffer: 2 ** 24 })
 }
 
 /** How this machine reaches the registry: proxies and certificates. */
-function readWay(): Record<string, string> {
+function readProxySettings(): Record<string, string> {
   // oxlint-disable-next-line node/no-process-env -- the machine's, not settings
   const entries = Object.entries(process.env).filter(([name]) =>
     /^(?:https?_proxy|no_proxy|node_extra_ca_certs)$/i.test(name),
@@ -149,13 +150,13 @@ function readWay(): Record<string, string> {
 }
 
 /** Of npm as it is set on this machine, read once. */
-type Npm = Readonly<{ cache: string; registry: string }>
+type NpmConfig = Readonly<{ cache: string; registry: string }>
 
-let npm: Promise<Npm> | undefined
+let npmConfig: Promise<NpmConfig> | undefined
 
-async function readNpm(): Promise<Npm> {
-  const words = ['config', 'list', '--json', '--long']
-  const { stdout } = await execute('npm', words, { cwd: PACKAGE_FOLDER, maxBuffer: 2 ** 24 })
-  const { cache, registry } = JSON.parse(stdout) as Npm
+async function readNpmConfig(): Promise<NpmConfig> {
+  const args = ['config', 'list', '--json', '--long']
+  const { stdout } = await execute('npm', args, { cwd: PACKAGE_FOLDER, maxBuffer: 2 ** 24 })
+  const { cache, registry } = JSON.parse(stdout) as NpmConfig
   return { cache, registry }
 }

@@ -11,20 +11,20 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseConfig } from '../../../src/config/config.ts'
 import { PACKAGE_FOLDER, VERSION } from '../../../src/lib/paths.ts'
 import { findFreePort } from '../includes/program.ts'
-import { readStart } from './dockerfile.ts'
+import { readStartOptions } from './dockerfile.ts'
 import { MANIFESTS, checkTypes, readYaml } from './manifests.ts'
 
 /** As they are written: a field that is not there is seen when it is looked for. */
-type Whole<T> = { [Name in keyof T]-?: Whole<NonNullable<T[Name]>> }
+type DeepRequired<T> = { [Name in keyof T]-?: DeepRequired<NonNullable<T[Name]>> }
 
 const FOLDER = 'deploy/kubernetes'
-const deployment = readYaml(`${FOLDER}/deployment.yaml`) as Whole<Deployment>
-const settings = readYaml(`${FOLDER}/settings.yaml`) as Whole<ConfigMap>
-const secret = readYaml(`${FOLDER}/secret.example.yaml`) as Whole<Secret>
-const service = readYaml(`${FOLDER}/service.yaml`) as Whole<Service>
-const podsService = readYaml(`${FOLDER}/pods-service.yaml`) as Whole<Service>
-const budget = readYaml(`${FOLDER}/disruption-budget.yaml`) as Whole<PodDisruptionBudget>
-const autoscaler = readYaml(`${FOLDER}/autoscaler.yaml`) as Whole<HorizontalPodAutoscaler>
+const deployment = readYaml(`${FOLDER}/deployment.yaml`) as DeepRequired<Deployment>
+const settings = readYaml(`${FOLDER}/settings.yaml`) as DeepRequired<ConfigMap>
+const secret = readYaml(`${FOLDER}/secret.example.yaml`) as DeepRequired<Secret>
+const service = readYaml(`${FOLDER}/service.yaml`) as DeepRequired<Service>
+const podsService = readYaml(`${FOLDER}/pods-service.yaml`) as DeepRequired<Service>
+const budget = readYaml(`${FOLDER}/disruption-budget.yaml`) as DeepRequired<PodDisruptionBudget>
+const autoscaler = readYaml(`${FOLDER}/autoscaler.yaml`) as DeepRequired<HorizontalPodAutoscaler>
 
 const pod = deployment.spec.template.spec
 const container = findNamed(pod.containers, 'vitrine')
@@ -41,7 +41,7 @@ const WALK_SECONDS = 500
 
 /** What the container's environment is: the image's, the settings', and the secret's for those that it names. */
 function collectEnvironment(): Record<string, string> {
-  const environment: Record<string, string> = { ...readStart().environment, ...settings.data }
+  const environment: Record<string, string> = { ...readStartOptions().environment, ...settings.data }
   for (const { name, value, valueFrom } of container.env as EnvVar[]) {
     const key = valueFrom?.secretKeyRef?.key
     const text = key === undefined ? value : secret.stringData[key]
@@ -125,7 +125,7 @@ describe('the manifests for Kubernetes', () => {
   })
 
   it('ports and probes - of container and service - are those of the image', () => {
-    const containerPort = Number(readStart().environment['VITRINE_PORT'])
+    const containerPort = Number(readStartOptions().environment['VITRINE_PORT'])
     expect(container.ports).toEqual([{ name: 'http', containerPort }])
     expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(['http'])
     for (const probe of [container.startupProbe, container.livenessProbe])
@@ -179,7 +179,7 @@ describe('the manifests for Kubernetes', () => {
 
   it('the pod - what it may do - is what the restricted standard allows, on a file system that stays as it is', () => {
     expect(pod).toMatchObject({ enableServiceLinks: false, automountServiceAccountToken: false })
-    const [user, group] = readStart().user.split(':').map(Number)
+    const [user, group] = readStartOptions().user.split(':').map(Number)
     expect(pod.securityContext).toMatchObject({
       runAsNonRoot: true,
       runAsUser: user,

@@ -13,7 +13,7 @@ const TYPE_A = 1
 export async function startNameServer(addresses: ReadonlyMap<string, string>): Promise<NameServer> {
   const socket = createSocket('udp4')
   socket.on('message', (question, { port, address }) => {
-    socket.send(toAnswer(question, addresses), port, address)
+    socket.send(toDnsResponse(question, addresses), port, address)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
@@ -21,7 +21,7 @@ export async function startNameServer(addresses: ReadonlyMap<string, string>): P
 }
 
 /** RFC 1035: the question once more, and one record that points back to its name. */
-function toAnswer(question: Buffer, addresses: ReadonlyMap<string, string>): Buffer {
+function toDnsResponse(question: Buffer, addresses: ReadonlyMap<string, string>): Buffer {
   const { name, end } = readName(question)
   const address = addresses.get(name)
   const isAnswered = address !== undefined && question.readUInt16BE(end) === TYPE_A

@@ -6,9 +6,9 @@ import { parseEnv, promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { parseConfig } from '../../../src/config/config.ts'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
-import { makeFolder } from '../../cli/cli-harness.ts'
+import { makeFolder } from '../../cli/run-cli.ts'
 import { describeWithProgram, findProgram } from '../includes/program.ts'
-import { UNIT_FILE, expandFilter, readUnit } from './unit.ts'
+import { UNIT_FILE, expandFilter, readUnit } from './systemd-unit.ts'
 
 const execute = promisify(execFile)
 

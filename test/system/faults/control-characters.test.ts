@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { isUnavailable, isValueRefused } from '../../../src/storage/unavailable.ts'
-import { GRID, GRID_EMBED, makeSale, stock, visit } from '../../app/visit.ts'
+import { isUnavailable, isInvalidValue } from '../../../src/storage/store-failures.ts'
+import { GRID, GRID_EMBED, makeProductOnSale, stockCatalog, fetchPath } from '../../app/app-client.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { type Harness, createHarness } from '../../helpers/harness.ts'
 import { usePostgres } from '../../helpers/postgres.ts'
@@ -20,12 +20,12 @@ async function startOnPostgres(): Promise<Harness> {
     await harness.dispose()
     await database.drop()
   })
-  await stock(harness, [makeSale()])
+  await stockCatalog(harness, [makeProductOnSale()])
   return harness
 }
 
 async function countStoreFailures(harness: Harness): Promise<string | undefined> {
-  const { text } = await visit(harness, '/metrics', ADMIN)
+  const { text } = await fetchPath(harness, '/metrics', ADMIN)
   return /^vitrine_store_failures_total (\d+)$/m.exec(text)?.[1]
 }
 
@@ -35,13 +35,13 @@ describe('control characters on PostgreSQL', () => {
     for (const name of ['brand', 'q', 'merchant', 'exclude']) {
       for (const text of ['%00', 'a%00b', '%1f', 'a%7F', '%C2%80', '%C2%9Fa', 'a%0A']) {
         for (const path of [GRID, GRID_EMBED]) {
-          const seen = await visit(harness, `${path}?${name}=${text}`)
-          expect([seen.status, seen.headers['vitrine-state']]).toEqual([BAD, 'invalid'])
-          expect(seen.headers['vitrine-error']).toContain(`The parameter "${name}" accepts `)
+          const response = await fetchPath(harness, `${path}?${name}=${text}`)
+          expect([response.status, response.headers['vitrine-state']]).toEqual([BAD, 'invalid'])
+          expect(response.headers['vitrine-error']).toContain(`The parameter "${name}" accepts `)
         }
       }
     }
-    expect((await visit(harness, GRID)).headers['vitrine-state']).toBe('shown')
+    expect((await fetchPath(harness, GRID)).headers['vitrine-state']).toBe('shown')
     expect(await countStoreFailures(harness)).toBe('0')
   })
 
@@ -53,7 +53,7 @@ describe('control characters on PostgreSQL', () => {
       `/go/${CHANNEL_ID}/%00/%00`,
     ]
     const statuses: number[] = []
-    for (const path of paths) statuses.push((await visit(harness, path)).status)
+    for (const path of paths) statuses.push((await fetchPath(harness, path)).status)
     expect(statuses).toEqual([404, 200, 404])
     expect(await countStoreFailures(harness)).toBe('0')
   })
@@ -63,7 +63,7 @@ describe('control characters on PostgreSQL', () => {
     const error: unknown = await context.store
       .findProduct(CHANNEL_ID, '1\0')
       .catch((reason: unknown) => reason)
-    expect([isValueRefused(error), isUnavailable(error)]).toEqual([true, false])
+    expect([isInvalidValue(error), isUnavailable(error)]).toEqual([true, false])
   })
 
   test('in every field of the studio - the page, and the store has not failed', async () => {
@@ -76,7 +76,7 @@ describe('control characters on PostgreSQL', () => {
       'tab=%00',
     ]) {
       for (const page of ['/studio', '/studio/live'])
-        expect((await visit(harness, `${page}?${query}`, ADMIN)).status).toBe(200)
+        expect((await fetchPath(harness, `${page}?${query}`, ADMIN)).status).toBe(200)
     }
     expect(await countStoreFailures(harness)).toBe('0')
     expect(harness.logs()).not.toContain('"level":50')

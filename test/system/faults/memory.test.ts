@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../../../src/clock.ts'
-import { BOX, startHarness } from '../../app/visit.ts'
-import { openFront } from '../../faults/front.ts'
+import { BOX, startHarness } from '../../app/app-client.ts'
+import { startTestServer } from '../../faults/test-server.ts'
 import { LARGE_FAULTS } from '../../faults/matrix-bodies.ts'
 
 const ROUNDS = 20
@@ -23,13 +23,13 @@ function measureBytes(): number {
 describe('memory', () => {
   it.each(LARGE_FAULTS)(
     '$name - twenty times, with the limit of the settings - grows by less than 150 MB',
-    async ({ does, outcome }) => {
+    async ({ does: respond, outcome }) => {
       const harness = await startHarness()
-      const front = await openFront(harness.app)
-      harness.catalog.fault = { matches: LOOK_UP, does }
+      const server = await startTestServer(harness.app)
+      harness.catalog.fault = { pathPattern: LOOK_UP, respond }
       const visit = async (): Promise<void> => {
-        const seen = await front.visit(BOX)
-        expect([seen.status, seen.headers['vitrine-state'], seen.body.length]).toEqual([
+        const response = await server.visit(BOX)
+        expect([response.status, response.headers['vitrine-state'], response.body.length]).toEqual([
           200,
           'unavailable',
           0,
@@ -44,7 +44,7 @@ describe('memory', () => {
         grownBytes.push(measureBytes() - beforeBytes)
       }
       expect(harness.catalog.countCalls(LOOK_UP)).toBe(1 + ROUNDS)
-      expect((await harness.context.metrics.print()).text).toContain(
+      expect((await harness.context.metrics.render()).text).toContain(
         `vitrine_catalog_calls_total{operation="product",outcome="${outcome}"} ${1 + ROUNDS}`,
       )
       expect(Math.max(...grownBytes)).toBeLessThan(MOST_GROWTH_BYTES)

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { OPTION_LIST } from '../../../src/widgets/options.ts'
-import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
+import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { LISTS, type LoadedList, describeWithLists, loadList } from './filter-lists.ts'
-import { type OwnPage, fetchOwnPages, readSelectors } from './own-things.ts'
+import { type OwnPage, fetchOwnPages, readSelectors } from './own-pages.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
-import { countElements, surveyPage } from './survey.ts'
+import { countElements, findHiddenElements } from './hidden-elements.ts'
 
 const browser = useBrowser()
 const server = useServer()
@@ -17,13 +17,13 @@ let pages: readonly OwnPage[]
 
 /** Opens an article of the publisher with the markup in it. */
 async function openArticle(markup: string): Promise<void> {
-  publisher.answers.set('/article', toPage(`<!doctype html><title>Article</title><body>${markup}`))
+  publisher.responses.set('/article', toHtmlResponse(`<!doctype html><title>Article</title><body>${markup}`))
   await page.goto(`${publisher.origin}/article`)
 }
 
 /** Nothing of ours is hidden, and each list has hidden what it is known to hide in the same page. */
 async function expectUntouched(): Promise<void> {
-  const { hidden, missed } = await surveyPage(page, lists)
+  const { hidden, missed } = await findHiddenElements(page, lists)
   expect(hidden).toEqual([])
   expect(missed).toEqual([])
 }

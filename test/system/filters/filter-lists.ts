@@ -4,18 +4,20 @@ import { FiltersEngine, Request } from '@ghostery/adblocker'
 import { describe } from 'vitest'
 
 /* oxlint-disable node/no-process-env -- where the lists are, and whether they have to be there: the machine's, not settings */
-const NAMED = process.env['UBLOCK_ORIGIN_PATH']
+const NAMED_FOLDER = process.env['UBLOCK_ORIGIN_PATH']
 const ARE_REQUIRED = process.env['REQUIRE_PROGRAMS'] === '1'
 /* oxlint-enable node/no-process-env */
 
 /** The extension that brings the lists as text: `UBLOCK_ORIGIN_PATH`, or Debian's packages for Firefox and for Chromium. */
-const PLACES = [
-  NAMED ?? '',
+const LIST_FOLDERS = [
+  NAMED_FOLDER ?? '',
   '/usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}/uBlock0@raymondhill.net',
   '/usr/share/webext/ublock-origin-firefox',
   '/usr/share/chromium/extensions/ublock-origin',
 ]
-const PLACE = PLACES.find((place) => place !== '' && existsSync(join(place, fileOf('easylist'))))
+const LIST_FOLDER = LIST_FOLDERS.find(
+  (folder) => folder !== '' && existsSync(join(folder, toListPath('easylist'))),
+)
 
 /** A request as an ad blocker sees it. */
 export type SeenRequest = Readonly<{ url: string; type: RequestType; pageUrl: string }>
@@ -27,9 +29,9 @@ export type RequestType = 'main_frame' | 'sub_frame' | 'script' | 'stylesheet' |
 export type ListDetails = Readonly<{
   title: string
   files: readonly string[]
-  leastRules: number
+  minRules: number
   /** Caught on any host. */
-  caught: readonly Readonly<{ path: string; type: RequestType; rule: string }>[]
+  blocked: readonly Readonly<{ path: string; type: RequestType; rule: string }>[]
   /** Markup that a rule for all sites hides. */
   hidden: readonly string[]
 }>
@@ -38,9 +40,9 @@ export type ListDetails = Readonly<{
 export const LISTS: readonly ListDetails[] = [
   {
     title: 'EasyList',
-    files: [fileOf('easylist')],
-    leastRules: 50_000,
-    caught: [
+    files: [toListPath('easylist')],
+    minRules: 50_000,
+    blocked: [
       { path: '/ads/banners/lamp.png', type: 'image', rule: '/ads/banners/*$image' },
       { path: '/adserver.html', type: 'main_frame', rule: '/adserver.$document' },
     ],
@@ -52,9 +54,9 @@ export const LISTS: readonly ListDetails[] = [
   },
   {
     title: 'EasyPrivacy',
-    files: [fileOf('easyprivacy')],
-    leastRules: 40_000,
-    caught: [{ path: '/analytics-event.js', type: 'script', rule: '/analytics-event.js' }],
+    files: [toListPath('easyprivacy')],
+    minRules: 40_000,
+    blocked: [{ path: '/analytics-event.js', type: 'script', rule: '/analytics-event.js' }],
     hidden: ['<p class="embed-responsive-trendmd">Recommended</p>'],
   },
   {
@@ -62,8 +64,8 @@ export const LISTS: readonly ListDetails[] = [
     files: ['filters', 'privacy', 'badware', 'quick-fixes', 'unbreak'].map(
       (name) => `assets/ublock/${name}.min.txt`,
     ),
-    leastRules: 10_000,
-    caught: [{ path: '/pu-placer.js', type: 'script', rule: '/pu-placer.js' }],
+    minRules: 10_000,
+    blocked: [{ path: '/pu-placer.js', type: 'script', rule: '/pu-placer.js' }],
     hidden: ['<p class="aff-item-list">Shops</p>'],
   },
 ]
@@ -73,8 +75,8 @@ export type LoadedList = ListDetails & Readonly<{ engine: FiltersEngine; ruleCou
 
 /** Reads one list as ad blockers do. */
 export function loadList(details: ListDetails): LoadedList {
-  const text = details.files.map((file) => readFileSync(join(PLACE ?? '', file), 'utf8')).join('\n')
-  const engine = FiltersEngine.parse(`${text}\n${toWindowRules(text)}`, {
+  const text = details.files.map((file) => readFileSync(join(LIST_FOLDER ?? '', file), 'utf8')).join('\n')
+  const engine = FiltersEngine.parse(`${text}\n${toDocumentRules(text)}`, {
     debug: true,
     enableCompression: false,
     // Joined rules could not be named.
@@ -85,7 +87,7 @@ export function loadList(details: ListDetails): LoadedList {
 }
 
 /** Rules about windows that a link opens, which the engine leaves out: it reads them as rules about documents. */
-function toWindowRules(text: string): string {
+function toDocumentRules(text: string): string {
   const rules = text.split('\n').filter((line) => /\$(?:.*,)?popup(?:,|$)/.test(line))
   return rules.map((line) => line.replace(/\bpopup(?=,|$)/, 'document')).join('\n')
 }
@@ -97,16 +99,17 @@ export function findRules(engine: FiltersEngine, { url, type, pageUrl }: SeenReq
 }
 
 /** Edition of the lists, with the day of its package, for the names of tests. */
-const EDITION: string = PLACE === undefined ? 'uBlock Origin is not installed' : readEdition(PLACE)
+const LISTS_VERSION: string =
+  LIST_FOLDER === undefined ? 'uBlock Origin is not installed' : readListsVersion(LIST_FOLDER)
 
-function readEdition(place: string): string {
-  const { version } = JSON.parse(readFileSync(join(place, 'manifest.json'), 'utf8')) as { version: string }
-  return `uBlock Origin ${version} of ${statSync(join(place, fileOf('easylist')))
+function readListsVersion(folder: string): string {
+  const { version } = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')) as { version: string }
+  return `uBlock Origin ${version} of ${statSync(join(folder, toListPath('easylist')))
     .mtime.toISOString()
     .slice(0, 10)}`
 }
 
-function fileOf(name: string): string {
+function toListPath(name: string): string {
   return `assets/thirdparties/easylist/${name}.txt`
 }
 
@@ -115,10 +118,10 @@ function fileOf(name: string): string {
  * `REQUIRE_PROGRAMS=1` says that everything has to be there.
  */
 export function describeWithLists(name: string, tests: () => void): void {
-  if (PLACE === undefined && ARE_REQUIRED)
+  if (LIST_FOLDER === undefined && ARE_REQUIRED)
     throw new Error(
       'Install the Debian package webext-ublock-origin-firefox, or name its folder in UBLOCK_ORIGIN_PATH.',
     )
   // oxlint-disable-next-line vitest/valid-describe-callback -- the callback is the caller's
-  describe.skipIf(PLACE === undefined)(`${name}, lists of ${EDITION}`, tests)
+  describe.skipIf(LIST_FOLDER === undefined)(`${name}, lists of ${LISTS_VERSION}`, tests)
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { LISTS, type LoadedList, describeWithLists, findRules, loadList } from './filter-lists.ts'
 import { useServer } from '../use-server.ts'
-import { type OwnAddress, collectAddresses, fetchOwnPages } from './own-things.ts'
+import { type OwnAddress, collectAddresses, fetchOwnPages } from './own-pages.ts'
 
 /** Where publishers put the server: on hosts of their own, below a path of their site, or on somebody else's host. */
-const PLACES = [
+const SERVER_URLS = [
   'https://widgets.magazine.example',
   'https://vitrine.magazine.example',
   'https://deals.magazine.example',
@@ -24,15 +24,17 @@ const PAGES = [
 const CHANNEL = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
 
 /** Other channels, products and builds that each kind of address is tried with. */
-const OTHERS = 100
+const VARIANTS = 100
 
 const server = useServer()
 let own: readonly OwnAddress[]
 
 /** An address of the sample server as it is at another place. */
-function move(url: string, place: string): string {
+function moveTo(url: string, serverUrl: string): string {
   const { publicUrl } = server.addresses
-  return url.replaceAll(publicUrl, place).replaceAll(encodeURIComponent(publicUrl), encodeURIComponent(place))
+  return url
+    .replaceAll(publicUrl, serverUrl)
+    .replaceAll(encodeURIComponent(publicUrl), encodeURIComponent(serverUrl))
 }
 
 /** The same address of another channel, product, offer, colour and build; half of the hex digits begin with "ad". */
@@ -55,9 +57,9 @@ function vary(url: string, seed: number): string {
 function findAll(list: LoadedList, addresses: readonly OwnAddress[]): readonly string[] {
   const found = new Map<string, string>()
   for (const { url, type } of addresses) {
-    for (const place of PLACES) {
+    for (const serverUrl of SERVER_URLS) {
       for (const pageUrl of PAGES) {
-        const moved = move(url, place)
+        const moved = moveTo(url, serverUrl)
         for (const rule of findRules(list.engine, { url: moved, type, pageUrl }))
           found.set(rule, `${type} ${moved}`)
       }
@@ -109,15 +111,15 @@ describeWithLists('addresses of the running server', () => {
     })
 
     test('list - has so many rules as the real one has', () => {
-      expect(list.ruleCount).toBeGreaterThan(details.leastRules)
+      expect(list.ruleCount).toBeGreaterThan(details.minRules)
     })
 
-    test.each(details.caught)(
+    test.each(details.blocked)(
       '$path, which the list is about - is caught at every place',
       ({ path, type, rule }) => {
-        for (const place of PLACES) {
+        for (const serverUrl of SERVER_URLS) {
           for (const pageUrl of PAGES)
-            expect(findRules(list.engine, { url: `${place}${path}`, type, pageUrl })).toContain(rule)
+            expect(findRules(list.engine, { url: `${serverUrl}${path}`, type, pageUrl })).toContain(rule)
         }
       },
     )
@@ -127,10 +129,10 @@ describeWithLists('addresses of the running server', () => {
     })
 
     test('every kind of address - of any other channel, product and build - no rule speaks of it', () => {
-      const others = pickKinds(own).flatMap(({ url, type }) =>
-        Array.from({ length: OTHERS }, (_, seed) => ({ url: vary(url, seed), type })),
+      const variants = pickKinds(own).flatMap(({ url, type }) =>
+        Array.from({ length: VARIANTS }, (_, seed) => ({ url: vary(url, seed), type })),
       )
-      expect(findAll(list, others)).toEqual([])
+      expect(findAll(list, variants)).toEqual([])
     })
   })
 })

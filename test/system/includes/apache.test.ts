@@ -3,19 +3,19 @@ import { chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import {
-  type See,
-  itIsAsTheTableSays,
-  itKeepsAsTheTableSays,
-  itSeesAfterTheLimit,
-  itKeepsVisitorsOut,
+  type Reload,
+  itMatchesColdTable,
+  itMatchesCachedTable,
+  itExpiresAfterStaleIfError,
+  itDropsVisitorHeaders,
   openShown,
-} from './cases.ts'
-import { itHandsOnFragmentsOnly, itIncludesFragmentsOnly } from './outside.ts'
-import type { PageLane } from './gate.ts'
-import { type Place, openPlace } from './place.ts'
+} from './outage-cases.ts'
+import { itForwardsFragmentsOnly, itIncludesFragmentsOnly } from './path-restriction.ts'
+import type { PageRoute } from './fault-proxy.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
-import { toHostPage, visit } from './sight.ts'
+import { toHostPage, fetchOutcome } from './page-outcome.ts'
 import { VISITOR_HEADERS, findVisitorHeaders } from './visitor.ts'
 
 /** As in the manual of Apache: includes, and a proxy for the fragments. */
@@ -42,14 +42,14 @@ const MODULES = [
 const HEADING = 'Apache (mod_include)'
 
 describeWithProgram('apache2', HEADING, () => {
-  let place: Place
+  let fixture: IncludeFixture
   const origins = { plain: '', recommended: '', inner: '' }
   beforeAll(async () => {
-    place = await openPlace()
-    const pages = join(place.folder, 'pages')
+    fixture = await createIncludeFixture()
+    const pages = join(fixture.folder, 'pages')
     await mkdir(pages)
-    const plain = PLAIN.replace('@GATE@', place.gate.origin).replace('@PAGES@', pages)
-    const boxes = join(place.folder, 'boxes')
+    const plain = PLAIN.replace('@GATE@', fixture.faultProxy.origin).replace('@PAGES@', pages)
+    const boxes = join(fixture.folder, 'boxes')
     await mkdir(boxes)
     if (process.getuid?.() === 0) await chown(boxes, 33, 33)
     const innerPort = await findFreePort()
@@ -58,78 +58,78 @@ describeWithProgram('apache2', HEADING, () => {
       ['127.0.0.1:8081', `127.0.0.1:${innerPort}`],
       ['/var/cache/apache2/vitrine', boxes],
       ['/var/www/html', pages],
-      ['127.0.0.1:3000', `127.0.0.1:${place.gate.port}`],
+      ['127.0.0.1:3000', `127.0.0.1:${fixture.faultProxy.port}`],
     ])
-    origins.plain = await start(place, 'plain', plain)
-    origins.recommended = await start(place, 'recommended', recommended)
+    origins.plain = await start(fixture, 'plain', plain)
+    origins.recommended = await start(fixture, 'recommended', recommended)
   })
-  afterAll(() => place.dispose())
+  afterAll(() => fixture.dispose())
 
   /** A page of its own with an address of its own in every cache. */
-  async function addPage(origin: () => string, lane?: PageLane, path = place.path): Promise<See> {
-    const name = lane?.name ?? place.nextName()
+  async function addPage(origin: () => string, route?: PageRoute, path = fixture.path): Promise<Reload> {
+    const name = route?.name ?? fixture.nextName()
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
       ['/fragments/CHANNEL/where-to-buy/GTIN', `${path}?page=${name}`],
     ])
-    await writeFile(join(place.folder, 'pages', `${name}.html`), toHostPage(include.trim()))
-    return (headers) => visit(`${origin()}/${name}.html`, headers, lane?.patience())
+    await writeFile(join(fixture.folder, 'pages', `${name}.html`), toHostPage(include.trim()))
+    return (headers) => fetchOutcome(`${origin()}/${name}.html`, headers, route?.hangTimeout())
   }
   const recommended = {
-    place: () => place,
-    open: (lane?: PageLane) => addPage(() => origins.recommended, lane),
+    fixture: () => fixture,
+    open: (route?: PageRoute) => addPage(() => origins.recommended, route),
   }
 
-  itIsAsTheTableSays('Apache, plain', {
-    place: () => place,
-    open: async (lane) => (await addPage(() => origins.plain, lane))(),
+  itMatchesColdTable('Apache, plain', {
+    fixture: () => fixture,
+    open: async (route) => (await addPage(() => origins.plain, route))(),
   })
-  itIsAsTheTableSays('Apache, recommended', {
-    place: () => place,
-    open: async (lane) => (await addPage(() => origins.recommended, lane))(),
+  itMatchesColdTable('Apache, recommended', {
+    fixture: () => fixture,
+    open: async (route) => (await addPage(() => origins.recommended, route))(),
   })
-  itKeepsAsTheTableSays('Apache', recommended)
-  itSeesAfterTheLimit('Apache', recommended, 'box')
-  itKeepsVisitorsOut('Apache', recommended)
-  itHandsOnFragmentsOnly('Apache', {
-    gate: () => place.gate,
+  itMatchesCachedTable('Apache', recommended)
+  itExpiresAfterStaleIfError('Apache', recommended, 'box')
+  itDropsVisitorHeaders('Apache', recommended)
+  itForwardsFragmentsOnly('Apache', {
+    faultProxy: () => fixture.faultProxy,
     base: () => `${origins.recommended}/vitrine`,
     statuses: [404],
   })
-  itHandsOnFragmentsOnly('Apache, the inner virtual host', {
-    gate: () => place.gate,
+  itForwardsFragmentsOnly('Apache, the inner virtual host', {
+    faultProxy: () => fixture.faultProxy,
     base: () => origins.inner,
     statuses: [404],
   })
   itIncludesFragmentsOnly('Apache', {
-    gate: () => place.gate,
+    faultProxy: () => fixture.faultProxy,
     open: (path) => addPage(() => origins.recommended, undefined, path),
   })
 
   it('Apache, box kept - no-store, and then an error - the box is gone', async () => {
-    place.gate.setMaxAge(1)
-    await place.gate.setMode('shown')
-    const see = await openShown({ open: () => recommended.open() })
-    await place.gate.setMode('unavailable')
+    fixture.faultProxy.setMaxAge(1)
+    await fixture.faultProxy.setMode('shown')
+    const reload = await openShown({ open: () => recommended.open() })
+    await fixture.faultProxy.setMode('unavailable')
     // On a busy machine Apache gives up a refresh now and then, and shows the kept box at the next look.
-    const lookOften = async (): Promise<string[]> => [await see(), await see(), await see()]
+    const lookOften = async (): Promise<string[]> => [await reload(), await reload(), await reload()]
     await vi.waitFor(async () => expect(await lookOften()).toEqual(['nothing', 'nothing', 'nothing']), {
       interval: 100,
     })
-    await place.gate.setMode('500')
-    expect(await see()).toBe('nothing')
+    await fixture.faultProxy.setMode('500')
+    expect(await reload()).toBe('nothing')
   })
 
   it("Apache, plain - a visitor's own headers - reach the server", async () => {
-    await place.gate.setMode('shown')
-    const see = await addPage(() => origins.plain)
-    await see(VISITOR_HEADERS)
-    expect(place.gate.requests.flatMap(findVisitorHeaders)).toContain('cookie')
+    await fixture.faultProxy.setMode('shown')
+    const reload = await addPage(() => origins.plain)
+    await reload(VISITOR_HEADERS)
+    expect(fixture.faultProxy.requests.flatMap(findVisitorHeaders)).toContain('cookie')
   })
 })
 
-async function start(place: Place, name: string, recipe: string): Promise<string> {
+async function start(fixture: IncludeFixture, name: string, recipe: string): Promise<string> {
   const port = await findFreePort()
-  const folder = join(place.folder, name)
+  const folder = join(fixture.folder, name)
   await mkdir(folder)
   const modules = MODULE_FOLDERS.find((path) => existsSync(path)) ?? ''
   const config = `ServerRoot ${folder}
@@ -143,15 +143,15 @@ ${MODULES.map((module) => `LoadModule ${module}_module ${modules}/mod_${module}.
 TypesConfig /dev/null
 AddType text/html .html
 StartServers 1
-CacheLockPath ${place.folder}/boxes/lock
-DocumentRoot ${place.folder}/pages
-<Directory ${place.folder}/pages>
+CacheLockPath ${fixture.folder}/boxes/lock
+DocumentRoot ${fixture.folder}/pages
+<Directory ${fixture.folder}/pages>
   Require all granted
 </Directory>
 ${recipe}
 `
   await writeFile(join(folder, 'httpd.conf'), config)
-  place.keep(
+  fixture.stopLater(
     await startProgram({
       command: 'apache2',
       args: ['-D', 'FOREGROUND', '-f', join(folder, 'httpd.conf')],

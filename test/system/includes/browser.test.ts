@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
 import { useBrowser } from '../use-browser.ts'
-import { type PageServer, startPageServer, toPage } from '../../helpers/page-server.ts'
-import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
-import type { Gate } from './gate.ts'
-import { type Place, openPlace } from './place.ts'
+import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
+import { type Reload, itMatchesColdTable, itMatchesCachedTable } from './outage-cases.ts'
+import type { FaultProxy } from './fault-proxy.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { readRecipe } from './recipe.ts'
-import { type Sight, judgePage, toHostPage } from './sight.ts'
+import { type PageOutcome, classifyPage, toHostPage } from './page-outcome.ts'
 
 /** What comes to mind first. */
 const PLAIN = `<div id="place"></div>
@@ -34,66 +34,69 @@ const WATCH = `(() => {
 })()`
 
 describe('Browser fetch', () => {
-  let place: Place
+  let fixture: IncludeFixture
   const browser = useBrowser()
   let host: PageServer
   beforeAll(async () => {
-    place = await openPlace()
+    fixture = await createIncludeFixture()
     host = await startPageServer()
   })
   afterAll(async () => {
     await host.close()
-    await place.dispose()
+    await fixture.dispose()
   })
 
-  const addPage = (toInclude: (url: string) => string): See => {
-    const path = `/${place.nextName()}`
-    const url = `${place.gate.origin}${place.path}?page=${path}`
-    host.answers.set(path, toPage(toHostPage(toInclude(url))))
+  const addPage = (toInclude: (url: string) => string): Reload => {
+    const path = `/${fixture.nextName()}`
+    const url = `${fixture.faultProxy.origin}${fixture.path}?page=${path}`
+    host.responses.set(path, toHtmlResponse(toHostPage(toInclude(url))))
     return async () => {
       const page = await browser.newPage()
       try {
-        return await open(page, host.origin + path, place.gate)
+        return await open(page, host.origin + path, fixture.faultProxy)
       } finally {
         await page.close()
       }
     }
   }
-  itIsAsTheTableSays('Browser fetch, plain', {
-    gate: () => place.gate,
+  itMatchesColdTable('Browser fetch, plain', {
+    faultProxy: () => fixture.faultProxy,
     open: () => addPage((url) => PLAIN.replace('@URL@', url))(),
   })
-  itIsAsTheTableSays('Browser fetch, recommended', {
-    gate: () => place.gate,
+  itMatchesColdTable('Browser fetch, recommended', {
+    faultProxy: () => fixture.faultProxy,
     open: () => addPage(toRecommended)(),
   })
-  itKeepsAsTheTableSays('Browser fetch', {
-    isSettledAtOnce: true,
-    gate: () => place.gate,
+  itMatchesCachedTable('Browser fetch', {
+    isSynchronous: true,
+    faultProxy: () => fixture.faultProxy,
     open: () => Promise.resolve(addPage(toRecommended)),
   })
 
   it('a page with the recipe - a server that fails - throws nothing', async () => {
-    await place.gate.setMode('reset')
+    await fixture.faultProxy.setMode('reset')
     const page = await browser.newPage()
     const errors: string[] = []
     page.on('pageerror', (error) => errors.push(error.message))
-    host.answers.set('/quiet', toPage(toHostPage(toRecommended(place.gate.origin + place.path))))
-    await open(page, `${host.origin}/quiet`, place.gate)
+    host.responses.set(
+      '/quiet',
+      toHtmlResponse(toHostPage(toRecommended(fixture.faultProxy.origin + fixture.path))),
+    )
+    await open(page, `${host.origin}/quiet`, fixture.faultProxy)
     await page.close()
     expect(errors).toEqual([])
   })
 })
 
 /** What is seen once the answer was put in or has failed; of an answer that never comes, once the gate was asked for it. */
-async function open(page: Page, url: string, gate: Gate): Promise<Sight> {
+async function open(page: Page, url: string, gate: FaultProxy): Promise<PageOutcome> {
   const before = gate.requests.length
   await page.addInitScript(WATCH)
   await page.goto(url, { waitUntil: 'domcontentloaded' })
   const isSettled = (): Promise<boolean> => page.evaluate<boolean>('isSettled()')
   const isAsked = (): Promise<boolean> => Promise.resolve(gate.requests.length > before)
   await expect.poll(gate.mode === 'hang' ? isAsked : isSettled).toBe(true)
-  return judgePage(Buffer.from(toFilledPage(await page.content())))
+  return classifyPage(Buffer.from(toFilledPage(await page.content())))
 }
 
 /** Scripts are not seen, and the place that they fill is no box by itself. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
-import { type Sight, judgePage } from './sight.ts'
+import { type PageOutcome, classifyPage } from './page-outcome.ts'
 
 /** A program that writes a page, or stops without one. */
 export type BuildDetails = Readonly<{
@@ -16,7 +16,7 @@ export type BuildDetails = Readonly<{
 }>
 
 /** Runs a build to its end, and says what readers of its page would see. */
-export async function buildAndSee(details: BuildDetails): Promise<Sight> {
+export async function buildAndClassify(details: BuildDetails): Promise<PageOutcome> {
   await rm(details.page, { force: true })
   const child = spawn(details.command, details.args, {
     cwd: details.cwd,
@@ -28,5 +28,5 @@ export async function buildAndSee(details: BuildDetails): Promise<Sight> {
   const [code] = (await once(child, 'exit')) as [number | null]
   if (code === null) return 'waits'
   const page = await readFile(details.page).catch(() => null)
-  return code !== 0 || page === null ? 'no page' : judgePage(page)
+  return code !== 0 || page === null ? 'no page' : classifyPage(page)
 }

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
-import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
-import type { PageLane } from './gate.ts'
-import { type Place, openPlace } from './place.ts'
+import { type Reload, itMatchesColdTable, itMatchesCachedTable } from './outage-cases.ts'
+import type { PageRoute } from './fault-proxy.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { describeWithProgram } from './program.ts'
-import { judgeBox } from './sight.ts'
+import { classifyBox } from './page-outcome.ts'
 
 const run = promisify(execFile)
 
@@ -34,15 +34,15 @@ type Seen = Readonly<{
 
 /** Drupal itself is not run: the block of the module is, with stand-ins for the few classes that it extends and is given. */
 describeWithProgram('php', 'Drupal', () => {
-  let place: Place
+  let fixture: IncludeFixture
   let module: string
   beforeAll(async () => {
-    place = await openPlace()
-    module = join(place.folder, 'vitrine')
+    fixture = await createIncludeFixture()
+    module = join(fixture.folder, 'vitrine')
     await cp(join(PACKAGE_FOLDER, 'integrations/drupal/vitrine'), module, { recursive: true })
     await copyFile(join(PACKAGE_FOLDER, 'integrations/php/vitrine.php'), join(module, 'vitrine.php'))
   })
-  afterAll(() => place.dispose())
+  afterAll(() => fixture.dispose())
 
   type Page = Readonly<{
     configuration: Texts
@@ -59,7 +59,7 @@ describeWithProgram('php', 'Drupal', () => {
       `sys_temp_dir=${folder ?? (await newFolder())}`,
       STUBS,
       module,
-      server ?? place.gate.origin,
+      server ?? fixture.faultProxy.origin,
       ...[configuration, fields, sent].map((value) => JSON.stringify(value)),
     ]
     const { stdout } = await run('php', args)
@@ -67,41 +67,41 @@ describeWithProgram('php', 'Drupal', () => {
   }
   const build = async (page: Page): Promise<Build> => (await use(page)).built
   async function newFolder(): Promise<string> {
-    const folder = join(place.folder, place.nextName())
+    const folder = join(fixture.folder, fixture.nextName())
     await mkdir(folder)
     return folder
   }
   /** The channel and the GTIN of the box that the gate knows. */
   function readPath(): { channel: string; gtin: string } {
-    const [, channel = '', gtin = ''] = /^\/fragments\/([^/]+)\/where-to-buy\/(\d+)$/.exec(place.path) ?? []
+    const [, channel = '', gtin = ''] = /^\/fragments\/([^/]+)\/where-to-buy\/(\d+)$/.exec(fixture.path) ?? []
     return { channel, gtin }
   }
-  async function addPage(lane: PageLane): Promise<See> {
+  async function addPage(route: PageRoute): Promise<Reload> {
     const page = {
-      configuration: { ...readPath(), options: `page=${lane.name}` },
+      configuration: { ...readPath(), options: `page=${route.name}` },
       folder: await newFolder(),
     }
-    return async () => judgeBox((await build(page))['#markup'] ?? '')
+    return async () => classifyBox((await build(page))['#markup'] ?? '')
   }
   /** What the block asks of the server, by its settings. */
   async function findAsked(page: Page): Promise<readonly string[]> {
-    const before = place.gate.requests.length
+    const before = fixture.faultProxy.requests.length
     await build(page)
-    return place.gate.requests.slice(before).map(({ url }) => url)
+    return fixture.faultProxy.requests.slice(before).map(({ url }) => url)
   }
 
-  itIsAsTheTableSays('Drupal, recommended', {
-    place: () => place,
-    open: async (lane) => (await addPage(lane))(),
+  itMatchesColdTable('Drupal, recommended', {
+    fixture: () => fixture,
+    open: async (route) => (await addPage(route))(),
   })
-  itKeepsAsTheTableSays('Drupal', { isSettledAtOnce: true, place: () => place, open: addPage })
+  itMatchesCachedTable('Drupal', { isSynchronous: true, fixture: () => fixture, open: addPage })
 
   it('the block - the GTIN in a field of the page - asks for it, and varies by page', async () => {
-    await place.gate.setMode('shown')
+    await fixture.faultProxy.setMode('shown')
     const { channel, gtin } = readPath()
     const configuration = { channel, gtin_field: 'field_gtin' }
     const built = await build({ configuration, fields: { field_gtin: ` ${gtin} ` } })
-    expect(judgeBox(built['#markup'] ?? '')).toBe('box')
+    expect(classifyBox(built['#markup'] ?? '')).toBe('box')
     expect(built['#cache']).toEqual({ 'max-age': 60, contexts: ['route'], tags: ['node:1'] })
   })
 
@@ -140,11 +140,11 @@ describeWithProgram('php', 'Drupal', () => {
   ])(
     'the block - the site names no server (%j) - asks for nothing, and its form says what is missing',
     async (server) => {
-      const before = place.gate.requests.length
+      const before = fixture.faultProxy.requests.length
       const { built, form } = await use({ configuration: readPath(), server: server === '' ? ' ' : server })
       expect(built['#markup']).toBeUndefined()
       expect(form['channel']?.['#description']).toContain("$settings['vitrine_server'] in settings.php")
-      expect(place.gate.requests.length).toBe(before)
+      expect(fixture.faultProxy.requests.length).toBe(before)
     },
   )
 
@@ -174,9 +174,9 @@ describeWithProgram('php', 'Drupal', () => {
 
   describe('a block of an earlier version, with an address of its own', () => {
     it('of the server of the site - is shown as before, and its form has the parts', async () => {
-      await place.gate.setMode('shown')
+      await fixture.faultProxy.setMode('shown')
       const { channel, gtin } = readPath()
-      const address = `${place.gate.origin.toUpperCase()}/fragments/${channel}/where-to-buy/{gtin}?theme=dark`
+      const address = `${fixture.faultProxy.origin.toUpperCase()}/fragments/${channel}/where-to-buy/{gtin}?theme=dark`
       const page = { configuration: { address, gtin_field: 'field_gtin' }, fields: { field_gtin: gtin } }
       expect(await findAsked(page)).toEqual([`/fragments/${channel}/where-to-buy/${gtin}?theme=dark`])
       const { form } = await use(page)
@@ -187,23 +187,23 @@ describeWithProgram('php', 'Drupal', () => {
         'theme=dark',
       ])
       const plain = {
-        address: `${place.gate.origin}/fragments/${channel}/where-to-buy/${gtin}`,
+        address: `${fixture.faultProxy.origin}/fragments/${channel}/where-to-buy/${gtin}`,
         gtin_field: 'x',
       }
       expect(await findAsked({ configuration: plain })).toEqual([
         `/fragments/${channel}/where-to-buy/${gtin}`,
       ])
-      const grid = { address: `${place.gate.origin}/fragments/${channel}/deals`, gtin_field: '' }
+      const grid = { address: `${fixture.faultProxy.origin}/fragments/${channel}/deals`, gtin_field: '' }
       expect(await findAsked({ configuration: grid })).toEqual([`/fragments/${channel}/deals`])
     })
 
     it('of another server - is not shown, and that server is not asked', async () => {
-      await place.gate.setMode('shown')
-      const address = place.gate.origin + place.path
+      await fixture.faultProxy.setMode('shown')
+      const address = fixture.faultProxy.origin + fixture.path
       for (const server of [
         'https://widgets.example',
-        `${place.gate.origin}0`,
-        `${place.gate.origin}/prefix`,
+        `${fixture.faultProxy.origin}0`,
+        `${fixture.faultProxy.origin}/prefix`,
         ' ',
       ])
         expect(await findAsked({ configuration: { address }, server })).toEqual([])

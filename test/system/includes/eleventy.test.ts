@@ -3,12 +3,12 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
-import { buildAndSee } from './build-site.ts'
-import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays } from './cases.ts'
-import type { PageLane } from './gate.ts'
-import { type Place, openPlace } from './place.ts'
+import { buildAndClassify } from './build-site.ts'
+import { type Reload, itMatchesColdTable, itMatchesCachedTable } from './outage-cases.ts'
+import type { PageRoute } from './fault-proxy.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { readRecipe } from './recipe.ts'
-import { PATIENCE_MS, toHostPage } from './sight.ts'
+import { PAGE_TIMEOUT_MS, toHostPage } from './page-outcome.ts'
 
 const HEADING = 'Eleventy'
 const HELPER = join(PACKAGE_FOLDER, 'integrations/eleventy/vitrine.js')
@@ -21,71 +21,74 @@ const PLAIN = `export default function (eleventyConfig) {
 }`
 
 describe('Eleventy', () => {
-  let place: Place
+  let fixture: IncludeFixture
   beforeAll(async () => {
-    place = await openPlace()
+    fixture = await createIncludeFixture()
   })
-  afterAll(() => place.dispose())
+  afterAll(() => fixture.dispose())
 
   async function addSite(
     toConfig: (folder: string) => string,
-    lane?: PageLane,
-    include = readInclude(place, lane),
-  ): Promise<See> {
-    const cwd = join(place.folder, lane?.name ?? place.nextName())
+    route?: PageRoute,
+    include = readInclude(fixture, route),
+  ): Promise<Reload> {
+    const cwd = join(fixture.folder, route?.name ?? fixture.nextName())
     await mkdir(cwd)
     await writeFile(join(cwd, 'package.json'), '{ "type": "module" }')
     await writeFile(join(cwd, 'eleventy.config.js'), toConfig(cwd))
     await writeFile(join(cwd, 'index.njk'), toHostPage(include))
     const page = join(cwd, '_site/index.html')
     return () =>
-      buildAndSee({
+      buildAndClassify({
         command: process.execPath,
         args: [PROGRAM, '--quiet'],
         cwd,
         page,
-        signal: lane?.patience() ?? AbortSignal.timeout(PATIENCE_MS),
+        signal: route?.hangTimeout() ?? AbortSignal.timeout(PAGE_TIMEOUT_MS),
       })
   }
-  const addRecommended = (lane?: PageLane): Promise<See> => addSite(toRecommended, lane)
+  const addRecommended = (route?: PageRoute): Promise<Reload> => addSite(toRecommended, route)
 
-  itIsAsTheTableSays('Eleventy, plain', {
-    place: () => place,
-    open: async (lane) => (await addSite(() => PLAIN, lane))(),
+  itMatchesColdTable('Eleventy, plain', {
+    fixture: () => fixture,
+    open: async (route) => (await addSite(() => PLAIN, route))(),
   })
-  itIsAsTheTableSays('Eleventy, recommended', {
-    place: () => place,
-    patienceMs: PATIENCE_MS,
-    open: async (lane) => (await addRecommended(lane))(),
+  itMatchesColdTable('Eleventy, recommended', {
+    fixture: () => fixture,
+    hangTimeoutMs: PAGE_TIMEOUT_MS,
+    open: async (route) => (await addRecommended(route))(),
   })
-  itKeepsAsTheTableSays('Eleventy', {
-    isSettledAtOnce: true,
-    place: () => place,
-    patienceMs: PATIENCE_MS,
+  itMatchesCachedTable('Eleventy', {
+    isSynchronous: true,
+    fixture: () => fixture,
+    hangTimeoutMs: PAGE_TIMEOUT_MS,
     open: addRecommended,
   })
 
   it.each(['text', 'drip'] as const)('vitrine.js - the server answers %s - nothing is seen', async (mode) => {
-    await place.gate.setMode(mode)
+    await fixture.faultProxy.setMode(mode)
     expect(await (await addRecommended())()).toBe('nothing')
   })
 
   it('vitrine.js - many boxes of a server that hangs - a build waits once', async () => {
-    await place.gate.setMode('hang')
-    const before = place.gate.requests.length
+    await fixture.faultProxy.setMode('hang')
+    const before = fixture.faultProxy.requests.length
     const boxes = Array.from({ length: 8 }, (_, index) =>
-      readInclude(place).replace('" %}', `?limit=${index + 1}" %}`),
+      readInclude(fixture).replace('" %}', `?limit=${index + 1}" %}`),
     )
-    const see = await addSite(toRecommended, undefined, boxes.join('\n'))
-    expect(await see()).toBe('nothing')
-    expect(place.gate.requests.length - before).toBe(1)
+    const reload = await addSite(toRecommended, undefined, boxes.join('\n'))
+    expect(await reload()).toBe('nothing')
+    expect(fixture.faultProxy.requests.length - before).toBe(1)
   })
 })
 
-function readInclude(place: Place, lane?: PageLane): string {
-  const query = lane === undefined ? '' : `?page=${lane.name}`
+function readInclude(fixture: IncludeFixture, route?: PageRoute): string {
+  const query = route === undefined ? '' : `?page=${route.name}`
   return readRecipe({ heading: HEADING, language: 'njk' }, [
-    ['https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN', place.gate.origin + place.path + query],
+    [
+      'https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN',
+      fixture.faultProxy.origin + fixture.path + query,
+    ],
   ]).trim()
 }
 

@@ -2,86 +2,90 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
-  type Keeper,
-  type See,
-  type Subject,
-  itIsAsTheTableSays,
-  itKeepsAsTheTableSays,
-  itKeepsVisitorsOut,
-} from './cases.ts'
-import { startHttps } from './https-front.ts'
-import { itHandsOnFragmentsOnly } from './outside.ts'
-import type { PageLane } from './gate.ts'
-import { type Place, openPlace } from './place.ts'
+  type CachingConsumer,
+  type Reload,
+  type Consumer,
+  itMatchesColdTable,
+  itMatchesCachedTable,
+  itDropsVisitorHeaders,
+} from './outage-cases.ts'
+import { startHttpsProxy } from './https-proxy.ts'
+import { itForwardsFragmentsOnly } from './path-restriction.ts'
+import type { PageRoute } from './fault-proxy.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { describeWithProgram, findFreePort, findProgram, startProgram } from './program.ts'
 import { type Substitution, readRecipe } from './recipe.ts'
-import { PATIENCE_MS, judgeBox } from './sight.ts'
+import { PAGE_TIMEOUT_MS, classifyBox } from './page-outcome.ts'
 
 const HEADING = 'HAProxy error filter'
 const SERVER_LINE = '  server vitrine 127.0.0.1:3000\n'
 
 describeWithProgram('haproxy', HEADING, () => {
-  let place: Place
+  let fixture: IncludeFixture
   let origin: string
   beforeAll(async () => {
-    place = await openPlace()
-    origin = await start(place, ['127.0.0.1:3000', `127.0.0.1:${place.gate.port}`])
+    fixture = await createIncludeFixture()
+    origin = await start(fixture, ['127.0.0.1:3000', `127.0.0.1:${fixture.faultProxy.port}`])
   })
-  afterAll(() => place.dispose())
+  afterAll(() => fixture.dispose())
 
-  const addPage = (lane?: PageLane): See => {
-    const url = `${origin}${place.path}?page=${lane?.name ?? place.nextName()}`
+  const addPage = (route?: PageRoute): Reload => {
+    const url = `${origin}${fixture.path}?page=${route?.name ?? fixture.nextName()}`
     return async (headers = {}) => {
-      const signal = lane?.patience() ?? AbortSignal.timeout(PATIENCE_MS)
+      const signal = route?.hangTimeout() ?? AbortSignal.timeout(PAGE_TIMEOUT_MS)
       const answer = await fetch(url, { headers, signal })
-      return answer.status === 200 ? judgeBox(await answer.text()) : 'error text'
+      return answer.status === 200 ? classifyBox(await answer.text()) : 'error text'
     }
   }
-  const subject: Subject = { place: () => place, open: (lane) => addPage(lane)() }
-  const keeper: Keeper = {
-    isSettledAtOnce: true,
-    place: () => place,
-    open: (lane) => Promise.resolve(addPage(lane)),
+  const consumer: Consumer = { fixture: () => fixture, open: (route) => addPage(route)() }
+  const cachingConsumer: CachingConsumer = {
+    isSynchronous: true,
+    fixture: () => fixture,
+    open: (route) => Promise.resolve(addPage(route)),
   }
 
-  itIsAsTheTableSays(HEADING, subject)
-  itKeepsAsTheTableSays(HEADING, keeper)
-  itKeepsVisitorsOut(HEADING, keeper)
+  itMatchesColdTable(HEADING, consumer)
+  itMatchesCachedTable(HEADING, cachingConsumer)
+  itDropsVisitorHeaders(HEADING, cachingConsumer)
   // Its refusal is what its every failure is: empty.
-  itHandsOnFragmentsOnly(HEADING, { gate: () => place.gate, base: () => origin, statuses: [200] })
+  itForwardsFragmentsOnly(HEADING, {
+    faultProxy: () => fixture.faultProxy,
+    base: () => origin,
+    statuses: [200],
+  })
 
   it.each(['500', 'reset', 'down', 'hang'] as const)(
     '%s - the empty answer - is one that nobody keeps',
     async (mode) => {
       // The consumer's connection has carried an answer of HAProxy's own before: then it may be closed in place of one.
-      await place.gate.setMode('500')
-      await (await fetch(`${origin}${place.path}`)).text()
-      await place.gate.setMode(mode)
-      const { headers } = await fetch(`${origin}${place.path}?page=${place.nextName()}`)
+      await fixture.faultProxy.setMode('500')
+      await (await fetch(`${origin}${fixture.path}`)).text()
+      await fixture.faultProxy.setMode(mode)
+      const { headers } = await fetch(`${origin}${fixture.path}?page=${fixture.nextName()}`)
       expect(headers.get('cache-control')).toBe('no-store')
     },
   )
 
   it('a box - asked for twice - is fetched once', async () => {
-    place.gate.setMaxAge(null)
-    await place.gate.setMode('shown')
-    const see = addPage()
-    const before = place.gate.requests.length
-    expect([await see(), await see()]).toEqual(['box', 'box'])
-    expect(place.gate.requests.length - before).toBe(1)
+    fixture.faultProxy.setMaxAge(null)
+    await fixture.faultProxy.setMode('shown')
+    const reload = addPage()
+    const before = fixture.faultProxy.requests.length
+    expect([await reload(), await reload()]).toEqual(['box', 'box'])
+    expect(fixture.faultProxy.requests.length - before).toBe(1)
   })
 
   it.skipIf(findProgram('openssl') === undefined)(
     'a server over https - is bridged for who speaks http',
     async () => {
-      await place.gate.setMode('shown')
-      const bridge = place.keep(await startHttps(place))
+      await fixture.faultProxy.setMode('shown')
+      const bridge = fixture.stopLater(await startHttpsProxy(fixture))
       const line = readRecipe({ heading: HEADING, language: 'haproxy', index: 1 }, [
         ['widgets.example:443', `localhost:${bridge.port}`],
         ['/etc/ssl/certs/ca-certificates.crt', bridge.certificate],
       ])
-      const url = `${await start(place, [SERVER_LINE, line])}${place.path}`
-      expect(judgeBox(await (await fetch(url)).text())).toBe('box')
+      const url = `${await start(fixture, [SERVER_LINE, line])}${fixture.path}`
+      expect(classifyBox(await (await fetch(url)).text())).toBe('box')
     },
   )
 
@@ -89,14 +93,14 @@ describeWithProgram('haproxy', HEADING, () => {
     const line = readRecipe({ heading: HEADING, language: 'haproxy', index: 1 }, [
       ['widgets.example:443', 'widgets.invalid:443'],
     ])
-    const answer = await fetch(`${await start(place, [SERVER_LINE, line])}${place.path}`)
+    const answer = await fetch(`${await start(fixture, [SERVER_LINE, line])}${fixture.path}`)
     expect([answer.status, await answer.text()]).toEqual([200, ''])
   })
 })
 
-async function start(place: Place, server: Substitution): Promise<string> {
+async function start(fixture: IncludeFixture, server: Substitution): Promise<string> {
   const port = await findFreePort()
-  const folder = join(place.folder, place.nextName())
+  const folder = join(fixture.folder, fixture.nextName())
   await mkdir(folder)
   const none = join(folder, 'none.http')
   await writeFile(none, readRecipe({ heading: HEADING, language: 'http' }).replaceAll('\n', '\r\n'))
@@ -106,7 +110,7 @@ async function start(place: Place, server: Substitution): Promise<string> {
     server,
   ])
   await writeFile(join(folder, 'haproxy.cfg'), config)
-  place.keep(
+  fixture.stopLater(
     await startProgram({ command: 'haproxy', args: ['-db', '-f', join(folder, 'haproxy.cfg')], port }),
   )
   return `http://127.0.0.1:${port}`

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { buildAndSee } from './build-site.ts'
-import { type See, itIsAsTheTableSays, itKeepsAsTheTableSays, openShown } from './cases.ts'
-import type { PageLane } from './gate.ts'
-import { type Place, openPlace } from './place.ts'
+import { buildAndClassify } from './build-site.ts'
+import { type Reload, itMatchesColdTable, itMatchesCachedTable, openShown } from './outage-cases.ts'
+import type { PageRoute } from './fault-proxy.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { describeWithProgram, findProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
-import { PATIENCE_MS, toHostPage } from './sight.ts'
+import { PAGE_TIMEOUT_MS, toHostPage } from './page-outcome.ts'
 
 const HEADING = 'Hugo'
 const TEMPLATE = 'go-html-template'
@@ -20,20 +20,23 @@ const PLAIN = '{{ with resources.GetRemote . }}{{ .Content | safeHTML }}{{ end }
 const partialIndex = isNewHugo() ? 1 : 0
 
 describeWithProgram('hugo', HEADING, () => {
-  let place: Place
+  let fixture: IncludeFixture
   beforeAll(async () => {
-    place = await openPlace()
+    fixture = await createIncludeFixture()
   })
-  afterAll(() => place.dispose())
+  afterAll(() => fixture.dispose())
 
-  async function addSite(site: Readonly<{ partial: string; config: string }>, lane?: PageLane): Promise<See> {
-    const name = lane?.name ?? place.nextName()
-    const cwd = join(place.folder, name)
+  async function addSite(
+    site: Readonly<{ partial: string; config: string }>,
+    route?: PageRoute,
+  ): Promise<Reload> {
+    const name = route?.name ?? fixture.nextName()
+    const cwd = join(fixture.folder, name)
     await mkdir(join(cwd, 'layouts/partials'), { recursive: true })
     const line = readRecipe({ heading: HEADING, language: TEMPLATE, index: 2 }, [
       [
         'https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN',
-        `${place.gate.origin}${place.path}?page=${name}`,
+        `${fixture.faultProxy.origin}${fixture.path}?page=${name}`,
       ],
     ])
     const common =
@@ -44,49 +47,49 @@ describeWithProgram('hugo', HEADING, () => {
     const env = { HUGO_CACHEDIR: join(cwd, 'cache') }
     const page = join(cwd, 'public/index.html')
     return () =>
-      buildAndSee({
+      buildAndClassify({
         command: findProgram('hugo') ?? '',
         args: ['--quiet'],
         cwd,
         env,
         page,
-        signal: lane?.patience() ?? AbortSignal.timeout(PATIENCE_MS),
+        signal: route?.hangTimeout() ?? AbortSignal.timeout(PAGE_TIMEOUT_MS),
       })
   }
-  const addRecommended = (age: string, lane?: PageLane): Promise<See> => {
+  const addRecommended = (age: string, route?: PageRoute): Promise<Reload> => {
     const partial = readRecipe({ heading: HEADING, language: TEMPLATE, index: partialIndex })
     const config = readRecipe({ heading: HEADING, language: 'toml' }, [['"5m"', `"${age}"`]])
-    return addSite({ partial, config }, lane)
+    return addSite({ partial, config }, route)
   }
 
-  itIsAsTheTableSays('Hugo, plain', {
-    place: () => place,
-    open: async (lane) => (await addSite({ partial: PLAIN, config: '' }, lane))(),
+  itMatchesColdTable('Hugo, plain', {
+    fixture: () => fixture,
+    open: async (route) => (await addSite({ partial: PLAIN, config: '' }, route))(),
   })
-  itIsAsTheTableSays('Hugo, recommended', {
-    place: () => place,
-    open: async (lane) => (await addRecommended('5m', lane))(),
+  itMatchesColdTable('Hugo, recommended', {
+    fixture: () => fixture,
+    open: async (route) => (await addRecommended('5m', route))(),
   })
-  itKeepsAsTheTableSays('Hugo', {
-    isSettledAtOnce: true,
-    place: () => place,
-    open: (lane) => addRecommended('1s', lane),
+  itMatchesCachedTable('Hugo', {
+    isSynchronous: true,
+    fixture: () => fixture,
+    open: (route) => addRecommended('1s', route),
   })
 
   it('Hugo, recommended - built again within five minutes of an outage - has the box', async () => {
-    await place.gate.setMode('shown')
-    const see = await openShown({ open: () => addRecommended('5m') })
-    await place.gate.setMode('500')
-    expect(await see()).toBe('box')
+    await fixture.faultProxy.setMode('shown')
+    const reload = await openShown({ open: () => addRecommended('5m') })
+    await fixture.faultProxy.setMode('500')
+    expect(await reload()).toBe('box')
   })
 
   it('Hugo, without the cache setting - a box that is hidden now - is shown for ever', async () => {
-    await place.gate.setMode('shown')
-    const see = await openShown({ open: () => addSite({ partial: PLAIN, config: '' }) })
-    const before = place.gate.requests.length
-    await place.gate.setMode('hidden')
-    expect(await see()).toBe('box')
-    expect(place.gate.requests.length).toBe(before)
+    await fixture.faultProxy.setMode('shown')
+    const reload = await openShown({ open: () => addSite({ partial: PLAIN, config: '' }) })
+    const before = fixture.faultProxy.requests.length
+    await fixture.faultProxy.setMode('hidden')
+    expect(await reload()).toBe('box')
+    expect(fixture.faultProxy.requests.length).toBe(before)
   })
 })
 

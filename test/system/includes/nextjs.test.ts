@@ -5,16 +5,16 @@ import { transform } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import {
-  type See,
-  itIsAsTheTableSays,
-  itKeepsAsTheTableSays,
-  itSeesAfterTheLimit,
+  type Reload,
+  itMatchesColdTable,
+  itMatchesCachedTable,
+  itExpiresAfterStaleIfError,
   openShown,
-} from './cases.ts'
-import type { PageLane } from './gate.ts'
-import { type Place, openPlace } from './place.ts'
+} from './outage-cases.ts'
+import type { PageRoute } from './fault-proxy.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { readRecipe } from './recipe.ts'
-import { judgePage, toHostPage } from './sight.ts'
+import { classifyPage, toHostPage } from './page-outcome.ts'
 
 const HEADING = 'Next.js'
 const HELPER = join(PACKAGE_FOLDER, 'integrations/nextjs/vitrine.ts')
@@ -25,15 +25,15 @@ type Component = (props: Readonly<{ url: string }>) => Promise<Element>
 
 /** Next.js itself is not run: its component and its helper are, in a process that has not met the server before. */
 describe('Next.js', () => {
-  let place: Place
+  let fixture: IncludeFixture
   beforeAll(async () => {
-    place = await openPlace()
+    fixture = await createIncludeFixture()
   })
-  afterAll(() => place.dispose())
+  afterAll(() => fixture.dispose())
 
   /** The component of the recipe over a helper that remembers nothing yet. */
-  async function openProcess(name = place.nextName()): Promise<Component> {
-    const folder = join(place.folder, name)
+  async function openProcess(name = fixture.nextName()): Promise<Component> {
+    const folder = join(fixture.folder, name)
     await mkdir(folder)
     const helper = await transform(await readFile(HELPER, 'utf8'), {
       loader: 'ts',
@@ -49,56 +49,56 @@ describe('Next.js', () => {
   }
 
   const render = async (component: Component, query = ''): Promise<string> => {
-    const element = await component({ url: place.gate.origin + place.path + query })
+    const element = await component({ url: fixture.faultProxy.origin + fixture.path + query })
     return element?.dangerouslySetInnerHTML.__html ?? ''
   }
-  async function addPage(lane?: PageLane): Promise<See> {
-    const component = await openProcess(lane?.name)
-    const query = lane === undefined ? '' : `?page=${lane.name}`
-    return async () => judgePage(Buffer.from(toHostPage(await render(component, query))))
+  async function addPage(route?: PageRoute): Promise<Reload> {
+    const component = await openProcess(route?.name)
+    const query = route === undefined ? '' : `?page=${route.name}`
+    return async () => classifyPage(Buffer.from(toHostPage(await render(component, query))))
   }
-  const keeper = { place: () => place, open: addPage }
+  const cachingConsumer = { fixture: () => fixture, open: addPage }
 
-  itIsAsTheTableSays('Next.js, recommended', {
-    place: () => place,
-    open: async (lane) => (await addPage(lane))(),
+  itMatchesColdTable('Next.js, recommended', {
+    fixture: () => fixture,
+    open: async (route) => (await addPage(route))(),
   })
-  itKeepsAsTheTableSays('Next.js', keeper)
-  itSeesAfterTheLimit('Next.js', keeper, 'nothing')
+  itMatchesCachedTable('Next.js', cachingConsumer)
+  itExpiresAfterStaleIfError('Next.js', cachingConsumer, 'nothing')
 
   it.each(['text', 'drip'] as const)('vitrine.ts - the server answers %s - nothing is seen', async (mode) => {
-    await place.gate.setMode(mode)
+    await fixture.faultProxy.setMode(mode)
     expect(await (await addPage())()).toBe('nothing')
   })
 
   it('vitrine.ts - many at once - share one request', async () => {
-    await place.gate.setMode('shown')
-    const see = await addPage()
-    const before = place.gate.requests.length
-    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => see())))).toEqual(new Set(['box']))
-    expect(place.gate.requests.length - before).toBe(1)
+    await fixture.faultProxy.setMode('shown')
+    const reload = await addPage()
+    const before = fixture.faultProxy.requests.length
+    expect(new Set(await Promise.all(Array.from({ length: 20 }, () => reload())))).toEqual(new Set(['box']))
+    expect(fixture.faultProxy.requests.length - before).toBe(1)
   })
 
   it('vitrine.ts - a fresh box - is not asked for again', async () => {
-    place.gate.setMaxAge(null)
-    await place.gate.setMode('shown')
-    const see = await openShown({ open: () => keeper.open() })
-    const before = place.gate.requests.length
-    expect(await see()).toBe('box')
-    expect(place.gate.requests.length).toBe(before)
+    fixture.faultProxy.setMaxAge(null)
+    await fixture.faultProxy.setMode('shown')
+    const reload = await openShown({ open: () => cachingConsumer.open() })
+    const before = fixture.faultProxy.requests.length
+    expect(await reload()).toBe('box')
+    expect(fixture.faultProxy.requests.length).toBe(before)
   })
 
   it('vitrine.ts - a server that failed for one box - is not asked for another', async () => {
-    await place.gate.setMode('500')
+    await fixture.faultProxy.setMode('500')
     const component = await openProcess()
     expect(await render(component)).toBe('')
-    const before = place.gate.requests.length
+    const before = fixture.faultProxy.requests.length
     expect(await render(component, '?limit=2')).toBe('')
-    expect(place.gate.requests.length).toBe(before)
+    expect(fixture.faultProxy.requests.length).toBe(before)
   })
 
   it('vitrine.ts - a mistake in one address - does not keep the other boxes away', async () => {
-    await place.gate.setMode('shown')
+    await fixture.faultProxy.setMode('shown')
     const component = await openProcess()
     expect(await render(component, '?limit=0')).toBe('')
     expect(await render(component)).toContain('class="vitrine ')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
 import { useBrowser } from '../use-browser.ts'
-import { type Place, openPlace } from './place.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
 
@@ -19,16 +19,16 @@ const KINDS = [
 ] as const
 
 describeWithProgram('nginx', HEADING, () => {
-  let place: Place
+  let fixture: IncludeFixture
   const browser = useBrowser()
   const hosts = new Map<string, OwnHost>()
   beforeAll(async () => {
-    place = await openPlace()
-    for (const [kind, target] of KINDS) hosts.set(kind, await start(place, target))
+    fixture = await createIncludeFixture()
+    for (const [kind, target] of KINDS) hosts.set(kind, await start(fixture, target))
   })
   afterAll(async () => {
     for (const { server } of hosts.values()) await server.stop()
-    await place.dispose()
+    await fixture.dispose()
   })
 
   const getHost = (kind: string): OwnHost => {
@@ -92,11 +92,11 @@ async function fetchOk(url: string): Promise<Response> {
   return answer
 }
 
-async function start(place: Place, target: string): Promise<OwnHost> {
+async function start(fixture: IncludeFixture, target: string): Promise<OwnHost> {
   const port = await findFreePort()
   const origin = `http://127.0.0.1:${port}`
   const server = await startBuiltServer({ VITRINE_PUBLIC_URL: `${origin}/shops` })
-  const folder = join(place.folder, place.nextName())
+  const folder = join(fixture.folder, fixture.nextName())
   await mkdir(folder)
   const location = readRecipe({ heading: HEADING, language: 'nginx' }, [
     ['http://127.0.0.1:3000;', target.replace('127.0.0.1:3000', new URL(server.addresses.studio).host)],
@@ -110,7 +110,7 @@ async function start(place: Place, target: string): Promise<OwnHost> {
        uwsgi_temp_path ${folder}/4; scgi_temp_path ${folder}/5;
        server { listen 127.0.0.1:${port}; root ${folder}; ${location} } }`,
   )
-  place.keep(
+  fixture.stopLater(
     await startProgram({ command: 'nginx', args: ['-c', configuration, '-e', `${folder}/error.log`], port }),
   )
   return { origin, server, folder }

@@ -5,18 +5,18 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import {
-  type See,
-  itIsAsTheTableSays,
-  itKeepsAsTheTableSays,
-  itSeesAfterTheLimit,
-  itKeepsVisitorsOut,
+  type Reload,
+  itMatchesColdTable,
+  itMatchesCachedTable,
+  itExpiresAfterStaleIfError,
+  itDropsVisitorHeaders,
   openShown,
-} from './cases.ts'
-import type { PageLane } from './gate.ts'
-import { type Place, openPlace } from './place.ts'
+} from './outage-cases.ts'
+import type { PageRoute } from './fault-proxy.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { describeWithProgram, findFreePort, findProgram, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
-import { judgeBox, judgePage, toHostPage, visit } from './sight.ts'
+import { classifyBox, classifyPage, toHostPage, fetchOutcome } from './page-outcome.ts'
 
 const run = promisify(execFile)
 
@@ -36,31 +36,31 @@ const IS_ROOT = process.getuid?.() === 0
 const OTHER_USER = 33
 
 describeWithProgram('php', 'PHP', () => {
-  let place: Place
+  let fixture: IncludeFixture
   beforeAll(async () => {
-    place = await openPlace()
-    await mkdir(join(place.folder, 'pages'))
+    fixture = await createIncludeFixture()
+    await mkdir(join(fixture.folder, 'pages'))
   })
-  afterAll(() => place.dispose())
+  afterAll(() => fixture.dispose())
 
   async function startPhp(args: readonly string[]): Promise<string> {
     const port = await findFreePort()
-    const server = ['-S', `127.0.0.1:${port}`, '-t', join(place.folder, 'pages')]
+    const server = ['-S', `127.0.0.1:${port}`, '-t', join(fixture.folder, 'pages')]
     const env = { PHP_CLI_SERVER_WORKERS: '6' }
-    place.keep(await startProgram({ command: 'php', args: [...args, ...LOUD, ...server], port, env }))
+    fixture.stopLater(await startProgram({ command: 'php', args: [...args, ...LOUD, ...server], port, env }))
     return `http://127.0.0.1:${port}`
   }
 
-  const newFolder = (): string => join(place.folder, place.nextName())
+  const newFolder = (): string => join(fixture.folder, fixture.nextName())
 
   async function writePage(code: string): Promise<string> {
-    const name = `${place.nextName()}.php`
-    await writeFile(join(place.folder, 'pages', name), toHostPage(code))
+    const name = `${fixture.nextName()}.php`
+    await writeFile(join(fixture.folder, 'pages', name), toHostPage(code))
     return name
   }
 
   /** The recipe with a folder of its own for each page, so that no page knows of another one's failures. */
-  const toCode = (folder: string, url = place.gate.origin + place.path): string =>
+  const toCode = (folder: string, url = fixture.faultProxy.origin + fixture.path): string =>
     readRecipe({ heading: 'PHP', language: 'php' }, [
       ["__DIR__ . '/vitrine.php'", `'${HELPER}'`],
       ['https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN', url],
@@ -72,12 +72,12 @@ describeWithProgram('php', 'PHP', () => {
     beforeAll(async () => {
       origin = await startPhp([])
     })
-    itIsAsTheTableSays('PHP, plain', {
-      place: () => place,
-      open: async (lane) => {
-        const url = `${place.gate.origin}${place.path}?page=${lane.name}`
+    itMatchesColdTable('PHP, plain', {
+      fixture: () => fixture,
+      open: async (route) => {
+        const url = `${fixture.faultProxy.origin}${fixture.path}?page=${route.name}`
         const page = await writePage(`<?= file_get_contents('${url}') ?>`)
-        return visit(`${origin}/${page}`, {}, lane.patience())
+        return fetchOutcome(`${origin}/${page}`, {}, route.hangTimeout())
       },
     })
   })
@@ -87,80 +87,80 @@ describeWithProgram('php', 'PHP', () => {
     beforeAll(async () => {
       origin = await startPhp(args)
     })
-    async function addPage(folder = newFolder(), path = place.path, lane?: PageLane): Promise<See> {
-      const name = await writePage(toCode(folder, place.gate.origin + path))
-      return (headers) => visit(`${origin}/${name}`, headers, lane?.patience())
+    async function addPage(folder = newFolder(), path = fixture.path, route?: PageRoute): Promise<Reload> {
+      const name = await writePage(toCode(folder, fixture.faultProxy.origin + path))
+      return (headers) => fetchOutcome(`${origin}/${name}`, headers, route?.hangTimeout())
     }
-    const keeper = {
-      place: () => place,
-      open: (lane: PageLane) => addPage(newFolder(), `${place.path}?page=${lane.name}`, lane),
+    const cachingConsumer = {
+      fixture: () => fixture,
+      open: (route: PageRoute) => addPage(newFolder(), `${fixture.path}?page=${route.name}`, route),
     }
 
-    itIsAsTheTableSays('PHP, recommended', {
-      place: () => place,
-      open: async (lane) => (await keeper.open(lane))(),
+    itMatchesColdTable('PHP, recommended', {
+      fixture: () => fixture,
+      open: async (route) => (await cachingConsumer.open(route))(),
     })
-    if (args.length === 0) itKeepsAsTheTableSays('PHP', keeper)
-    itSeesAfterTheLimit('PHP', keeper, 'nothing')
-    itKeepsVisitorsOut('PHP', keeper)
+    if (args.length === 0) itMatchesCachedTable('PHP', cachingConsumer)
+    itExpiresAfterStaleIfError('PHP', cachingConsumer, 'nothing')
+    itDropsVisitorHeaders('PHP', cachingConsumer)
 
     it.each(['text', 'drip'] as const)(
       'vitrine.php - the server answers %s - nothing is seen',
       async (mode) => {
-        await place.gate.setMode(mode)
+        await fixture.faultProxy.setMode(mode)
         expect(await (await addPage())()).toBe('nothing')
       },
     )
 
     it('vitrine.php - many visitors of a box that is no longer fresh - one asks, all see the box', async () => {
-      place.gate.setMaxAge(1)
-      await place.gate.setMode('shown')
-      const see = await openShown({ open: () => addPage() })
+      fixture.faultProxy.setMaxAge(1)
+      await fixture.faultProxy.setMode('shown')
+      const reload = await openShown({ open: () => addPage() })
       const freshUntilMs = Date.now() + 2000
       await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(freshUntilMs))
-      await place.gate.setMode('hang')
-      const before = place.gate.requests.length
-      const seen = await Promise.all(Array.from({ length: 5 }, () => see()))
+      await fixture.faultProxy.setMode('hang')
+      const before = fixture.faultProxy.requests.length
+      const seen = await Promise.all(Array.from({ length: 5 }, () => reload()))
       expect(seen).toEqual(Array.from({ length: 5 }, () => 'box'))
-      expect(place.gate.requests.length - before).toBe(1)
+      expect(fixture.faultProxy.requests.length - before).toBe(1)
     })
 
     it('vitrine.php - a server that failed for one box - is not asked for another', async () => {
-      await place.gate.setMode('500')
+      await fixture.faultProxy.setMode('500')
       const folder = newFolder()
       expect(await (await addPage(folder))()).toBe('nothing')
-      const before = place.gate.requests.length
-      await place.gate.setMode('shown')
-      expect(await (await addPage(folder, `${place.path}?limit=2`))()).toBe('nothing')
-      expect(place.gate.requests.length).toBe(before)
+      const before = fixture.faultProxy.requests.length
+      await fixture.faultProxy.setMode('shown')
+      expect(await (await addPage(folder, `${fixture.path}?limit=2`))()).toBe('nothing')
+      expect(fixture.faultProxy.requests.length).toBe(before)
     })
 
     it('vitrine.php - a mistake in one address - does not keep the other boxes away', async () => {
-      await place.gate.setMode('shown')
+      await fixture.faultProxy.setMode('shown')
       const folder = newFolder()
-      expect(await (await addPage(folder, `${place.path}?limit=0`))()).toBe('nothing')
+      expect(await (await addPage(folder, `${fixture.path}?limit=0`))()).toBe('nothing')
       expect(await (await addPage(folder))()).toBe('box')
     })
 
     it('vitrine.php - a folder that cannot be made - the box is fetched each time, and nothing is said', async () => {
-      await place.gate.setMode('shown')
+      await fixture.faultProxy.setMode('shown')
       expect(await (await addPage('/dev/null/boxes'))()).toBe('box')
-      await place.gate.setMode('500')
+      await fixture.faultProxy.setMode('500')
       expect(await (await addPage('/dev/null/boxes'))()).toBe('nothing')
     })
 
     it('vitrine.php - a handler that throws at every notice - does not break the page', async () => {
-      await place.gate.setMode('down')
+      await fixture.faultProxy.setMode('down')
       const strict = '<?php set_error_handler(static function () { throw new Exception("STRICT"); }); ?>'
       const page = await writePage(strict + toCode(newFolder()))
-      expect(await visit(`${origin}/${page}`)).toBe('nothing')
+      expect(await fetchOutcome(`${origin}/${page}`)).toBe('nothing')
     })
 
     it('vitrine.php - what is no address - is nothing, and leaves no file', async () => {
       const folder = newFolder()
       for (const url of ['', 'file:///etc/passwd', '/fragments/x', 'php://filter/resource=/etc/passwd']) {
         const page = await writePage(toCode(folder, url))
-        expect(await visit(`${origin}/${page}`)).toBe('nothing')
+        expect(await fetchOutcome(`${origin}/${page}`)).toBe('nothing')
       }
       await expect(readdir(folder)).rejects.toThrow('ENOENT')
     })
@@ -168,12 +168,12 @@ describeWithProgram('php', 'PHP', () => {
 
   /** What the helper leaves in a folder that belongs to somebody else. */
   async function listKept(folder: string, argument: string): Promise<readonly string[]> {
-    await place.gate.setMode('shown')
+    await fixture.faultProxy.setMode('shown')
     await mkdir(folder, { recursive: true })
     await chown(folder, OTHER_USER, OTHER_USER)
-    const code = `require '${HELPER}'; echo vitrine_box('${place.gate.origin}${place.path}'${argument});`
+    const code = `require '${HELPER}'; echo vitrine_box('${fixture.faultProxy.origin}${fixture.path}'${argument});`
     const { stdout } = await run('php', [...LOUD, '-d', `sys_temp_dir=${dirname(folder)}`, '-r', code])
-    expect(judgeBox(stdout)).toBe('box')
+    expect(classifyBox(stdout)).toBe('box')
     return (await readdir(folder)).filter((name) => name.endsWith('.box'))
   }
 
@@ -194,11 +194,11 @@ describeWithProgram('php', 'PHP', () => {
 
   /** What a PHP without its posix extension keeps, when it is told of no folder. */
   async function listKeptWithoutPosix(folder: string): Promise<readonly string[]> {
-    await place.gate.setMode('shown')
+    await fixture.faultProxy.setMode('shown')
     const bare = ['-d', 'disable_functions=posix_geteuid', '-d', `sys_temp_dir=${folder}`]
-    const code = `require '${HELPER}'; echo vitrine_box('${place.gate.origin}${place.path}');`
+    const code = `require '${HELPER}'; echo vitrine_box('${fixture.faultProxy.origin}${fixture.path}');`
     const { stdout } = await run('php', [...LOUD, ...bare, '-r', code])
-    expect(judgeBox(stdout)).toBe('box')
+    expect(classifyBox(stdout)).toBe('box')
     return (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.box'))
   }
 
@@ -249,12 +249,12 @@ describeWithProgram('php', 'PHP', () => {
   it.skipIf(findProgram('php-cgi') === undefined)(
     'vitrine.php - as a CGI program - shows the box',
     async () => {
-      await place.gate.setMode('shown')
-      const name = await writePage(toCode(join(place.folder, 'cgi')))
-      const page = join(place.folder, 'pages', name)
+      await fixture.faultProxy.setMode('shown')
+      const name = await writePage(toCode(join(fixture.folder, 'cgi')))
+      const page = join(fixture.folder, 'pages', name)
       const env = { PATH: '', REDIRECT_STATUS: '200', SCRIPT_FILENAME: page, REQUEST_METHOD: 'GET' }
       const { stdout } = await run(findProgram('php-cgi') ?? '', LOUD, { env })
-      expect(judgePage(Buffer.from(stdout))).toBe('box')
+      expect(classifyPage(Buffer.from(stdout))).toBe('box')
     },
   )
 })

@@ -9,13 +9,13 @@ export const PAGE: string = readFileSync(join(PACKAGE_FOLDER, 'docs/publish/embe
 const RESULTS: string = readFileSync(join(PACKAGE_FOLDER, 'bench/results/includes.md'), 'utf8')
 
 /** Where a block of code stands on the page: its heading, its language, and which one of them it is. */
-export type BlockPlace = Readonly<{ heading: string; language: string; index?: number }>
+export type CodeBlockLocation = Readonly<{ heading: string; language: string; index?: number }>
 
 /** A text of the recipe and what stands for it in the test: addresses, ports and folders, nothing else. */
 export type Substitution = readonly [from: string, to: string]
 
 /** A block of code of the page with its addresses replaced. Throws when the block or one of the texts is not there. */
-export function readRecipe(place: BlockPlace, substitutions: readonly Substitution[] = []): string {
+export function readRecipe(place: CodeBlockLocation, substitutions: readonly Substitution[] = []): string {
   const blocks = listBlocks(place)
   const found = blocks[place.index ?? 0]
   if (found === undefined)
@@ -70,7 +70,7 @@ function readSection(page: string, heading: string): string {
   return lines.slice(start + 1, end === -1 ? undefined : end).join('\n')
 }
 
-function listBlocks({ heading, language }: BlockPlace): readonly string[] {
+function listBlocks({ heading, language }: CodeBlockLocation): readonly string[] {
   return [...readSection(PAGE, heading).matchAll(/^```(\S+)\n([\s\S]*?)^```$/gm)]
     .filter(([, name]) => name === language)
     .map(([, , text = '']) => text)

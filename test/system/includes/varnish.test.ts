@@ -2,20 +2,20 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
-  type See,
-  itIsAsTheTableSays,
-  itKeepsAsTheTableSays,
-  itSeesAfterTheLimit,
-  itKeepsVisitorsOut,
+  type Reload,
+  itMatchesColdTable,
+  itMatchesCachedTable,
+  itExpiresAfterStaleIfError,
+  itDropsVisitorHeaders,
   openShown,
-} from './cases.ts'
-import type { PageLane } from './gate.ts'
-import { type PageOrigin, startPageOrigin } from './pages.ts'
-import { itHandsOnFragmentsOnly, itIncludesFragmentsOnly } from './outside.ts'
-import { type Place, openPlace } from './place.ts'
+} from './outage-cases.ts'
+import type { PageRoute } from './fault-proxy.ts'
+import { type OriginServer, startOriginServer } from './origin-server.ts'
+import { itForwardsFragmentsOnly, itIncludesFragmentsOnly } from './path-restriction.ts'
+import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
-import { toHostPage, visit } from './sight.ts'
+import { toHostPage, fetchOutcome } from './page-outcome.ts'
 
 /** As in the manual of Varnish: two backends, and ESI for the pages. */
 const PLAIN = `vcl 4.1;
@@ -30,76 +30,76 @@ sub vcl_backend_response { if (bereq.url ~ "html$") { set beresp.do_esi = true; 
 const HEADING = 'Varnish (ESI)'
 
 describeWithProgram('varnishd', HEADING, () => {
-  let place: Place
-  let cms: PageOrigin
+  let fixture: IncludeFixture
+  let cms: OriginServer
   const origins = { plain: '', recommended: '' }
   beforeAll(async () => {
-    place = await openPlace()
-    cms = place.keep(await startPageOrigin())
-    const plain = PLAIN.replace('@CMS@', String(cms.port)).replace('@GATE@', String(place.gate.port))
+    fixture = await createIncludeFixture()
+    cms = fixture.stopLater(await startOriginServer())
+    const plain = PLAIN.replace('@CMS@', String(cms.port)).replace('@GATE@', String(fixture.faultProxy.port))
     const recommended = readRecipe({ heading: HEADING, language: 'vcl' }, [
       ['"8080"', `"${cms.port}"`],
-      ['"3000"', `"${place.gate.port}"`],
+      ['"3000"', `"${fixture.faultProxy.port}"`],
     ])
-    origins.plain = await start(place, 'plain', plain)
-    origins.recommended = await start(place, 'recommended', recommended)
+    origins.plain = await start(fixture, 'plain', plain)
+    origins.recommended = await start(fixture, 'recommended', recommended)
   })
-  afterAll(() => place.dispose())
+  afterAll(() => fixture.dispose())
 
-  const addPage = (origin: string, lane?: PageLane, included = place.path): See => {
-    const name = lane?.name ?? place.nextName()
+  const addPage = (origin: string, route?: PageRoute, included = fixture.path): Reload => {
+    const name = route?.name ?? fixture.nextName()
     const path = `/${name}.html`
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
       ['/fragments/CHANNEL/where-to-buy/GTIN', included],
       ['limit=3', `limit=3&amp;page=${name}`],
     ])
     cms.pages.set(path, toHostPage(include.trim()))
-    return (headers) => visit(origin + path, headers, lane?.patience())
+    return (headers) => fetchOutcome(origin + path, headers, route?.hangTimeout())
   }
   const recommended = {
-    place: () => place,
-    open: (lane?: PageLane) => Promise.resolve(addPage(origins.recommended, lane)),
+    fixture: () => fixture,
+    open: (route?: PageRoute) => Promise.resolve(addPage(origins.recommended, route)),
   }
 
-  itIsAsTheTableSays('Varnish, plain', {
-    place: () => place,
-    open: (lane) => addPage(origins.plain, lane)(),
+  itMatchesColdTable('Varnish, plain', {
+    fixture: () => fixture,
+    open: (route) => addPage(origins.plain, route)(),
   })
-  itIsAsTheTableSays('Varnish, recommended', {
-    place: () => place,
-    open: (lane) => addPage(origins.recommended, lane)(),
+  itMatchesColdTable('Varnish, recommended', {
+    fixture: () => fixture,
+    open: (route) => addPage(origins.recommended, route)(),
   })
-  itKeepsAsTheTableSays('Varnish', recommended)
-  itSeesAfterTheLimit('Varnish', recommended, 'nothing')
-  itKeepsVisitorsOut('Varnish', recommended)
-  itHandsOnFragmentsOnly('Varnish', {
-    gate: () => place.gate,
+  itMatchesCachedTable('Varnish', recommended)
+  itExpiresAfterStaleIfError('Varnish', recommended, 'nothing')
+  itDropsVisitorHeaders('Varnish', recommended)
+  itForwardsFragmentsOnly('Varnish', {
+    faultProxy: () => fixture.faultProxy,
     base: () => `${origins.recommended}/vitrine`,
     statuses: [404],
   })
   itIncludesFragmentsOnly('Varnish', {
-    gate: () => place.gate,
+    faultProxy: () => fixture.faultProxy,
     open: (path) => Promise.resolve(addPage(origins.recommended, undefined, path)),
   })
 
   it('Varnish - an include with two options - asks with & between them', async () => {
-    await place.gate.setMode('shown')
+    await fixture.faultProxy.setMode('shown')
     await openShown({ open: () => recommended.open() })
-    expect(place.gate.requests.at(-1)?.url).toMatch(/\?layout=card&limit=3&page=/)
+    expect(fixture.faultProxy.requests.at(-1)?.url).toMatch(/\?layout=card&limit=3&page=/)
   })
 
   it('Varnish - a fragment asked for from outside - is not there', async () => {
-    const answer = await fetch(`${origins.recommended}/vitrine${place.path}`)
+    const answer = await fetch(`${origins.recommended}/vitrine${fixture.path}`)
     expect(answer.status).toBe(404)
   })
 })
 
-async function start(place: Place, name: string, vcl: string): Promise<string> {
+async function start(fixture: IncludeFixture, name: string, vcl: string): Promise<string> {
   const port = await findFreePort()
-  const folder = join(place.folder, name)
+  const folder = join(fixture.folder, name)
   await mkdir(folder)
   await writeFile(join(folder, 'default.vcl'), vcl)
-  place.keep(
+  fixture.stopLater(
     await startProgram({
       command: 'varnishd',
       args: [

@@ -1,4 +1,4 @@
-import type { GateRequest } from './gate.ts'
+import type { ProxiedRequest } from './fault-proxy.ts'
 
 /** What a browser and its user send along. None of it may reach the server, nor change a box. */
 export const VISITOR_HEADERS: Readonly<Record<string, string>> = {
@@ -12,13 +12,13 @@ export const VISITOR_HEADERS: Readonly<Record<string, string>> = {
 }
 
 /** Headers of a request that are a visitor's own. */
-export function findVisitorHeaders({ headers }: GateRequest): readonly string[] {
+export function findVisitorHeaders({ headers }: ProxiedRequest): readonly string[] {
   return Object.entries(VISITOR_HEADERS)
-    .filter(([name, value]) => isHandedOn(name, value, String(headers[name] ?? '')))
+    .filter(([name, value]) => isForwarded(name, value, String(headers[name] ?? '')))
     .map(([name]) => name)
 }
 
 /** A proxy may add to a list, and shorten what a visitor accepts. */
-function isHandedOn(name: string, value: string, arrived: string): boolean {
+function isForwarded(name: string, value: string, arrived: string): boolean {
   return name === 'accept-encoding' ? /gzip|br/.test(arrived) : arrived.includes(value)
 }

@@ -4,35 +4,41 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 /** How often the balancer asks its servers whether they are ready. */
-const LOOK_MS = 50
+const POLL_INTERVAL_MS = 50
 
 /** A server behind the balancer. */
 type Backend = { readonly port: number; isReady: boolean }
 
 /** A balancer as simple as they come: it asks `/readyz`, keeps connections alive, and tries nothing twice. */
-export type Balancer = Readonly<{ url: string; isReady(port: number): boolean; lost(): readonly string[] }>
+export type Balancer = Readonly<{
+  url: string
+  isReady(port: number): boolean
+  failures(): readonly string[]
+}>
 
 /** Starts a balancer in front of servers on this machine; it ends with the test. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true })
   const backends: Backend[] = ports.map((port) => ({ port, isReady: false }))
-  const lost: string[] = []
-  let turn = 0
+  const failures: string[] = []
+  let nextIndex = 0
   const server = createServer((incoming, outgoing) => {
     const ready = backends.filter(({ isReady }) => isReady)
-    const backend = ready[turn++ % Math.max(1, ready.length)]
-    if (backend === undefined) return lose(outgoing, lost, 'nobody is ready')
+    const backend = ready[nextIndex++ % Math.max(1, ready.length)]
+    if (backend === undefined) return recordFailure(outgoing, failures, 'nobody is ready')
     forward(incoming, { agent, port: backend.port })
-      .then((answer) => void answer.pipe(outgoing.writeHead(answer.statusCode ?? 500, answer.headers)))
-      .catch((error: unknown) => lose(outgoing, lost, String(error)))
+      .then(
+        (response) => void response.pipe(outgoing.writeHead(response.statusCode ?? 500, response.headers)),
+      )
+      .catch((error: unknown) => recordFailure(outgoing, failures, String(error)))
   })
-  const looking = setInterval(() => {
-    for (const backend of backends) void look(backend)
-  }, LOOK_MS)
+  const pollTimer = setInterval(() => {
+    for (const backend of backends) void checkReadiness(backend)
+  }, POLL_INTERVAL_MS)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
-    clearInterval(looking)
+    clearInterval(pollTimer)
     agent.destroy()
     server.closeAllConnections()
     server.close()
@@ -40,12 +46,12 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     isReady: (port) => backends.some((backend) => backend.port === port && backend.isReady),
-    lost: () => lost,
+    failures: () => failures,
   }
 }
 
-function lose(outgoing: ServerResponse, lost: string[], reason: string): void {
-  lost.push(reason)
+function recordFailure(outgoing: ServerResponse, failures: string[], reason: string): void {
+  failures.push(reason)
   outgoing.writeHead(502).end()
 }
 
@@ -61,11 +67,11 @@ function forward(
   })
 }
 
-function look(backend: Backend): Promise<void> {
+function checkReadiness(backend: Backend): Promise<void> {
   return new Promise((resolve) => {
-    get({ host: '127.0.0.1', port: backend.port, path: '/readyz', agent: false }, (answer) => {
-      backend.isReady = answer.statusCode === 200
-      answer.resume()
+    get({ host: '127.0.0.1', port: backend.port, path: '/readyz', agent: false }, (response) => {
+      backend.isReady = response.statusCode === 200
+      response.resume()
       resolve()
     }).on('error', () => {
       backend.isReady = false

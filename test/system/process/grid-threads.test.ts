@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { useServer } from '../use-server.ts'
 
 /** Makes the thread of the long reads stand still while the file `fuse` exists. */
-const HOLD = `
+const HOLD_MODULE = `
 import { existsSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
 const cell = new Int32Array(new SharedArrayBuffer(4))
@@ -30,7 +30,7 @@ describe.each(['1', '2'])('%s workers', (workers) => {
     writeFileSync(fuse, '')
     writeFileSync(
       file,
-      HOLD.replace('FUSE', () => JSON.stringify(fuse)),
+      HOLD_MODULE.replace('FUSE', () => JSON.stringify(fuse)),
     )
   })
   const server = useServer({

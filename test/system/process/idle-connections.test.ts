@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeFolder, makeSettings, startBuilt } from '../../cli/cli-harness.ts'
+import { makeFolder, makeSettings, startBuilt } from '../../cli/run-cli.ts'
 
 const CONNECTIONS = 10_000
 /** Opened together: less than the listener's queue. */
-const AT_ONCE = 200
+const CONCURRENT_CONNECTIONS = 200
 const MAX_MEMORY_BYTES: number = 512 * 1024 ** 2
 
 test('10,000 idle connections - everybody else is answered, memory stays bounded, and the stop is not held up', async () => {
@@ -26,8 +26,8 @@ test('10,000 idle connections - everybody else is answered, memory stays bounded
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'data')
   }
-  for (let first = 0; first < CONNECTIONS; first += AT_ONCE)
-    await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => open(first + index)))
+  for (let first = 0; first < CONNECTIONS; first += CONCURRENT_CONNECTIONS)
+    await Promise.all(Array.from({ length: CONCURRENT_CONNECTIONS }, (_, index) => open(first + index)))
   expect(sockets.filter((socket) => socket.readyState === 'open').length).toBeGreaterThanOrEqual(
     CONNECTIONS / 2,
   )

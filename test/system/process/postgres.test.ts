@@ -1,6 +1,6 @@
 import request from 'supertest'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { makeFolder, runBuilt, startBuilt, startRemote } from '../../cli/cli-harness.ts'
+import { makeFolder, runBuilt, startBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 import { CHANNEL_ID, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { type TestDatabase, usePostgres } from '../../helpers/postgres.ts'
 import { toGtin } from '../../helpers/products.ts'
@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 
 async function makeSettings(): Promise<Readonly<Record<string, string>>> {
-  const { catalog, settings } = await startRemote(makeFolder())
+  const { catalog, settings } = await startRemoteCatalog(makeFolder())
   catalog.products.set(CHANNEL_ID, [makeWireProduct({ gtin: toGtin(1) })])
   return { ...(settings as Record<string, string>), VITRINE_DATABASE_URL: database.url }
 }

@@ -1,6 +1,6 @@
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
-import { type Running, makeFolder, startBuilt, startRemote } from '../../cli/cli-harness.ts'
+import { type RunningCommand, makeFolder, startBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 import { CHANNEL_ID, makeWireProduct } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { findFreePort } from '../includes/program.ts'
@@ -10,16 +10,16 @@ const VISITORS = 8
 const PRODUCTS = 40
 
 test('two servers restarted one after the other under load - no visitor loses an answer', async () => {
-  const { catalog, settings } = await startRemote(makeFolder())
+  const { catalog, settings } = await startRemoteCatalog(makeFolder())
   const gtins = Array.from({ length: PRODUCTS }, (_, index) => toGtin(index))
   catalog.products.set(
     CHANNEL_ID,
     gtins.map((gtin) => makeWireProduct({ gtin })),
   )
   const ports = [await findFreePort(), await findFreePort()]
-  const start = (port: number): Running =>
+  const start = (port: number): RunningCommand =>
     startBuilt(['serve', '--json'], { ...settings, VITRINE_PORT: String(port) })
-  const servers = new Map<number, Running>()
+  const servers = new Map<number, RunningCommand>()
   const balancer = await startBalancer(ports)
   for (const port of ports) {
     servers.set(port, start(port))
@@ -51,6 +51,6 @@ test('two servers restarted one after the other under load - no visitor loses an
   done.abort()
   await visiting
   expect(codes).toEqual([0, 0])
-  expect(balancer.lost()).toEqual([])
+  expect(balancer.failures()).toEqual([])
   expect([...states.keys()]).toEqual(['200 shown'])
 })

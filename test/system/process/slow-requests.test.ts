@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
-import { makeFolder, makeSettings, startBuilt } from '../../cli/cli-harness.ts'
+import { makeFolder, makeSettings, startBuilt } from '../../cli/run-cli.ts'
 
 /** What such a connection sends at first, and whether it goes on with a byte again and again. */
 const SLOW: readonly (readonly [string, string, boolean])[] = [
@@ -11,12 +11,12 @@ const SLOW: readonly (readonly [string, string, boolean])[] = [
   ['its headers byte by byte', 'GET /healthz HTTP/1.1\r\nX-Slow: ', true],
   ['a body that never ends', 'GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n', true],
 ]
-const DRIP_MS = 500
+const SEND_INTERVAL_MS = 500
 /** Headers may take 5 s, a request 8 s; without our limits it would be a minute and five. */
-const LONGEST_MS = 55_000
+const MAX_WAIT_MS = 55_000
 
 /** Resolves with what was received when the server has closed the connection. */
-async function waitUntilClosed(port: number, head: string, isDripping: boolean): Promise<string> {
+async function waitUntilClosed(port: number, head: string, isSendingSlowly: boolean): Promise<string> {
   const socket: Socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   let received = ''
@@ -24,9 +24,12 @@ async function waitUntilClosed(port: number, head: string, isDripping: boolean):
   socket.on('error', () => {})
   await once(socket, 'connect')
   socket.write(head)
-  const dripping = setInterval(() => isDripping && socket.writable && socket.write('x'), DRIP_MS)
+  const sendTimer = setInterval(
+    () => isSendingSlowly && socket.writable && socket.write('x'),
+    SEND_INTERVAL_MS,
+  )
   await once(socket, 'close')
-  clearInterval(dripping)
+  clearInterval(sendTimer)
   return received
 }
 
@@ -35,14 +38,14 @@ test('connections that send slowly or not at all - are closed in time, and hold 
   const { publicUrl, box } = JSON.parse(await running.firstLine) as { publicUrl: string; box: string }
   const port = Number(new URL(publicUrl).port)
   const startedAtMs = performance.now()
-  const closing = SLOW.flatMap(([name, head, isDripping]) =>
+  const closedSockets = SLOW.flatMap(([name, head, isDripping]) =>
     Array.from({ length: 50 }, () =>
       waitUntilClosed(port, head, isDripping).then((received) => [name, received.split('\r\n', 1)[0]]),
     ),
   )
   expect((await request(box).get('')).headers['vitrine-state']).toBe('shown')
-  const ends = await Promise.all(closing)
-  expect(performance.now() - startedAtMs).toBeLessThan(LONGEST_MS)
+  const ends = await Promise.all(closedSockets)
+  expect(performance.now() - startedAtMs).toBeLessThan(MAX_WAIT_MS)
   const TIMED_OUT = 'HTTP/1.1 408 Request Timeout'
   expect(new Set(ends.map((end) => end.join(': ')))).toEqual(
     new Set([

@@ -1,5 +1,5 @@
 import { describeCopy } from '../../storage/conformance/copy.ts'
-import { makePlace } from '../../storage/conformance/sql-place.ts'
+import { makeCopyFixture } from '../../storage/conformance/sql-fixture.ts'
 import { useDatabase } from '../use-database.ts'
 
 const database = useDatabase()
@@ -7,12 +7,12 @@ const database = useDatabase()
 describeCopy({
   name: 'PostgreSQL',
   async start() {
-    await database.empty()
+    await database.truncate()
     return {
-      ...makePlace({ address: database.address, isShared: true }, () => Promise.resolve()),
+      ...makeCopyFixture({ address: database.address, isShared: true }, () => Promise.resolve()),
       async passTime(byMs) {
         await database.run(`update vitrine_copy.copies set lease_until_ms = lease_until_ms - ${byMs}`)
-        await database.run(`update vitrine_copy.lookup_claims set until_ms = until_ms - ${byMs}`)
+        await database.run(`update vitrine_copy.lookup_leases set until_ms = until_ms - ${byMs}`)
       },
     }
   },

@@ -45,14 +45,20 @@ const FILTERS: Readonly<Record<string, Partial<DealQuery>>> = {
   'high price bound': { maxPrice: '60' },
   'low price bound': { maxPrice: '20' },
   'no price': { maxPrice: '0.5' },
-  'common words': { words: 'lamp' },
-  'beginning of words': { words: 'tab lam' },
-  'rare words': { words: 'samovar' },
-  'text within words': { words: 'amova' },
-  'unknown words': { words: 'kettle' },
+  'common words': { searchText: 'lamp' },
+  'beginning of words': { searchText: 'tab lam' },
+  'rare words': { searchText: 'samovar' },
+  'text within words': { searchText: 'amova' },
+  'unknown words': { searchText: 'kettle' },
   'high discount': { minDiscountPercent: 90 },
   'common filters that no deal passes together': { brand: 'Common', merchants: ['beta'], maxPrice: '29.99' },
-  everything: { brand: 'Common', words: 'lamp', excluded: ['corner'], maxPrice: '50', isInStockOnly: true },
+  everything: {
+    brand: 'Common',
+    searchText: 'lamp',
+    excluded: ['corner'],
+    maxPrice: '50',
+    isInStockOnly: true,
+  },
 }
 
 const SORTS: readonly DealSort[] = ['discount', 'saving', 'price']

@@ -40,17 +40,17 @@ beforeEach(async () => {
 
 describe('long reads in a thread of their own', () => {
   test('grids, counts and searches - are what the calling thread reads', async () => {
-    const here = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
-    onTestFinished(() => here.close())
+    const direct = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+    onTestFinished(() => direct.close())
     const short = makeQuery({ limit: 5 })
-    const long = makeQuery({ words: 'lamp 5', excluded: ['nobody'], sort: 'saving' })
+    const long = makeQuery({ searchText: 'lamp 5', excluded: ['nobody'], sort: 'saving' })
     expect(await store.findDeals(short)).toHaveLength(5)
     for (const query of [short, long]) {
-      expect(await store.findDeals(query)).toEqual(await here.findDeals(query))
-      expect(await store.countDeals(query)).toEqual(await here.countDeals(query))
+      expect(await store.findDeals(query)).toEqual(await direct.findDeals(query))
+      expect(await store.countDeals(query)).toEqual(await direct.countDeals(query))
     }
     expect(await store.searchProducts(CHANNEL, 'lamp 599', 8)).toEqual(
-      await here.searchProducts(CHANNEL, 'lamp 599', 8),
+      await direct.searchProducts(CHANNEL, 'lamp 599', 8),
     )
   })
 
@@ -79,7 +79,7 @@ describe('long reads in a thread of their own', () => {
 
   test('end of the store - ends the thread after the reads that it has', async () => {
     const reads = openReadThread({ path, catalog: 'c' })
-    const read = reads.findDeals(makeQuery({ words: 'lamp' }))
+    const read = reads.findDeals(makeQuery({ searchText: 'lamp' }))
     await reads.close()
     expect(await read).toHaveLength(61)
   })

@@ -13,7 +13,7 @@ import { CHANNEL, type Copy, readBox } from '../../storage/conformance/subject.t
 const CATALOG = 'https://one.example'
 const GTIN = toGtin(1)
 const database = useDatabase()
-beforeEach(() => database.empty())
+beforeEach(() => database.truncate())
 
 type Machine = Readonly<{ copy: Copy; limiter: RateLimiter; nowMs: number }>
 
@@ -37,7 +37,7 @@ const limited = (retryAfterMs: number): CatalogRateLimitedError =>
 describe('pause after a 429', () => {
   test('machine a day behind - neither calls nor ends the pause of the others', async () => {
     const [right, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
-    await right.limiter.noteLimited(limited(3 * MINUTE_MS), right.nowMs)
+    await right.limiter.recordRateLimit(limited(3 * MINUTE_MS), right.nowMs)
     await expect(behind.limiter.take('refresh')).rejects.toThrow('paused')
     await behind.limiter.read()
     await expect(right.limiter.take('refresh')).rejects.toThrow('paused')
@@ -45,13 +45,13 @@ describe('pause after a 429', () => {
 
   test('machine two days ahead - keeps the pause that it has noted itself', async () => {
     const ahead = await openMachine(2 * DAY_MS)
-    await ahead.limiter.noteLimited(limited(3 * MINUTE_MS), ahead.nowMs)
+    await ahead.limiter.recordRateLimit(limited(3 * MINUTE_MS), ahead.nowMs)
     await expect(ahead.limiter.take('refresh')).rejects.toThrow('paused')
   })
 
   test('pause of a machine two days ahead, beyond the next reset - is none for the others', async () => {
     const [right, ahead] = [await openMachine(0), await openMachine(2 * DAY_MS)]
-    await ahead.limiter.noteLimited(limited(3 * MINUTE_MS), ahead.nowMs)
+    await ahead.limiter.recordRateLimit(limited(3 * MINUTE_MS), ahead.nowMs)
     await right.limiter.take('refresh')
     expect((await right.limiter.read()).quota.limitedUntilMs).toBe(0)
   })

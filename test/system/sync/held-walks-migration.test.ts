@@ -1,63 +1,69 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import { HOUR_MS } from '../../../src/clock.ts'
-import { parseDatabaseText } from '../../../src/config/database-address.ts'
-import { openCopyDatabase } from '../../../src/storage/dialects.ts'
+import { parseSerializedAddress } from '../../../src/config/database-address.ts'
+import { openCopyDatabase } from '../../../src/storage/copy-database.ts'
 import type { CopyState } from '../../../src/storage/store.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { useDatabase } from '../use-database.ts'
 import { undoMigrationsFrom0008 } from '../../storage/undo-migrations.ts'
-import { type WalkPlace, makeWalkPlace, makeWireProducts, spoil, stock } from '../../sync/walk-place.ts'
+import {
+  type WalkFixture,
+  makeWalkFixture,
+  makeWireProducts,
+  withMalformedPrices,
+  setProducts,
+} from '../../sync/walk-fixture.ts'
 
 const GOOD = makeWireProducts(120)
-const SPOILT = spoil(GOOD, 120)
+const MALFORMED = withMalformedPrices(GOOD, 120)
 
 const database = useDatabase()
 
-const START: Readonly<Record<string, () => Promise<WalkPlace>>> = {
-  'SQLite file': () => makeWalkPlace(),
+const START: Readonly<Record<string, () => Promise<WalkFixture>>> = {
+  'SQLite file': () => makeWalkFixture(),
   async PostgreSQL() {
-    await database.empty()
-    return makeWalkPlace(database.address)
+    await database.truncate()
+    return makeWalkFixture(database.address)
   },
 }
 
 describe.each(Object.entries(START))('%s: copy of a version before held walks', (_name, start) => {
-  let place: WalkPlace
+  let fixture: WalkFixture
   beforeEach(async () => {
-    place = await start()
+    fixture = await start()
     // A server has another clock than the test; the catalog confirms the test's.
-    place.catalog.nowMs = place.clock.nowMs
+    fixture.catalog.nowMs = fixture.clock.nowMs
   })
 
   /** Walks, and makes the database one of the version before. */
   async function makeOldCopy(products: readonly WireProduct[]): Promise<void> {
     expect(await walkLater(products)).toBe('complete 120')
-    const { writer, close } = await openCopyDatabase(parseDatabaseText(place.order.database))
+    const { writer, close } = await openCopyDatabase(parseSerializedAddress(fixture.job.database))
     await undoMigrationsFrom0008(writer)
     await close()
   }
 
   async function walkLater(products: readonly WireProduct[]): Promise<string> {
-    place.clock.advance(HOUR_MS)
-    stock(place.catalog, [...products])
-    const { walks, failure } = await place.walk()
+    fixture.clock.advance(HOUR_MS)
+    setProducts(fixture.catalog, [...products])
+    const { walks, failure } = await fixture.walk()
     return walks.map(({ outcome, productCount }) => `${outcome} ${productCount}`).join() || String(failure)
   }
 
-  const readState = (): Promise<CopyState> => place.copy.getCopyState(CHANNEL_ID)
+  const readState = (): Promise<CopyState> => fixture.copy.getCopyState(CHANNEL_ID)
 
   async function migrate(): Promise<void> {
-    const { close } = await openCopyDatabase(parseDatabaseText(place.order.database))
+    const { close } = await openCopyDatabase(parseSerializedAddress(fixture.job.database))
     await close()
   }
 
   test.each([
-    ['mostly malformed', SPOILT],
+    ['mostly malformed', MALFORMED],
     ['good', GOOD],
   ])('%s - is taken for malformed: its next malformed walk is believed', async (_kind, products) => {
     await makeOldCopy(products)
-    const completedAtMs = place.clock.nowMs()
+    const completedAtMs = fixture.clock.nowMs()
     await migrate()
     expect(await readState()).toMatchObject({
       currentWalk: 1,
@@ -66,20 +72,20 @@ describe.each(Object.entries(START))('%s: copy of a version before held walks', 
       isMalformed: true,
       held: null,
     })
-    expect(await walkLater(SPOILT)).toBe('complete 120')
+    expect(await walkLater(MALFORMED)).toBe('complete 120')
     expect(await readState()).toMatchObject({ isMalformed: true, dealCount: 0, held: null })
   })
 
   test('after a good walk - the next malformed one is held', async () => {
-    await makeOldCopy(SPOILT)
+    await makeOldCopy(MALFORMED)
     expect(await walkLater(GOOD)).toBe('complete 120')
     expect(await readState()).toMatchObject({ isMalformed: false, dealCount: 120 })
-    expect(await walkLater(SPOILT)).toBe('held 120')
+    expect(await walkLater(MALFORMED)).toBe('held 120')
     expect(await readState()).toMatchObject({ dealCount: 120, held: { reason: 'malformed_offers' } })
   })
 
   test('walk that finds no products - is held at once', async () => {
-    await makeOldCopy(SPOILT)
+    await makeOldCopy(MALFORMED)
     expect(await walkLater([])).toBe('held 0')
     expect(await readState()).toMatchObject({ productCount: 120, held: { reason: 'few_products' } })
   })

@@ -3,18 +3,18 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 import type { WalkReport, WalkRunner, WalkProgress } from '../../../src/sync/walk-runner.ts'
 import { defer } from '../../helpers/defer.ts'
-import { CHANNEL_ID, type Fault, sendJson } from '../../helpers/fake-catalog.ts'
+import { CHANNEL_ID, type FaultHandler, sendJson } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
-import { type WalkPlace, makeWalkPlace, makeWireProducts, stock } from '../../sync/walk-place.ts'
+import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from '../../sync/walk-fixture.ts'
 
 /** The built runner: a thread needs JavaScript. */
 const BUILT_RUNNER = new URL('../../../dist/sync/walk-runner.js', import.meta.url).href
 
-let place: WalkPlace
+let fixture: WalkFixture
 let runWalkInThread: WalkRunner
 beforeEach(async () => {
-  place = await makeWalkPlace()
-  stock(place.catalog, makeWireProducts(450))
+  fixture = await makeWalkFixture()
+  setProducts(fixture.catalog, makeWireProducts(450))
   const built = (await import(BUILT_RUNNER)) as { runWalkInThread: WalkRunner }
   runWalkInThread = built.runWalkInThread
 })
@@ -27,88 +27,88 @@ describe('walk in a thread of its own', () => {
   test('whole catalog - is stored, told step by step, and nothing stays behind', async () => {
     const threadsBefore = listThreads().length
     const progress: WalkProgress[] = []
-    const report = await runWalkInThread(place.order, {
+    const report = await runWalkInThread(fixture.job, {
       signal: new AbortController().signal,
       onProgress: (step) => progress.push(step),
     })
     expect(report).toMatchObject({ failure: null, walks: [{ outcome: 'complete', productCount: 450 }] })
     expect(report.calls).toContainEqual({ operation: 'products', outcome: 'ok', count: 3 })
     expect(progress.map(({ productCount }) => productCount)).toEqual([200, 400, 450])
-    expect(await place.copy.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1, productCount: 450 })
-    expect((await place.copy.findProduct(CHANNEL_ID, toGtin(449)))?.product?.title).toBe('Lamp 449')
+    expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1, productCount: 450 })
+    expect((await fixture.copy.findProduct(CHANNEL_ID, toGtin(449)))?.product?.title).toBe('Lamp 449')
     expect(listThreads()).toHaveLength(threadsBefore)
   })
 
   test('told to stop - ends with what it has, and the next walk resumes', async () => {
     const stop = new AbortController()
-    const findLast = (): Promise<unknown> => place.copy.findProduct(CHANNEL_ID, toGtin(199))
+    const findLast = (): Promise<unknown> => fixture.copy.findProduct(CHANNEL_ID, toGtin(199))
     const stopWhenStored = async (): Promise<void> => {
       await vi.waitFor(async () => expect(await findLast()).toBeDefined())
       stop.abort()
     }
-    place.catalog.fault = { matches: /cursor=/, does: () => void stopWhenStored() }
-    const report = await runWalkInThread({ ...place.order, timeoutMs: 60_000 }, { signal: stop.signal })
+    fixture.catalog.fault = { pathPattern: /cursor=/, respond: () => void stopWhenStored() }
+    const report = await runWalkInThread({ ...fixture.job, timeoutMs: 60_000 }, { signal: stop.signal })
     expect(report.walks).toMatchObject([{ outcome: 'failed' }])
-    place.catalog.fault = null
-    place.catalog.calls.length = 0
+    fixture.catalog.fault = null
+    fixture.catalog.calls.length = 0
     const again = await runWalkInThread(
-      { ...place.order, owner: 'b' },
+      { ...fixture.job, owner: 'b' },
       { signal: new AbortController().signal },
     )
     expect(again.walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
-    expect(place.catalog.countCalls(/\/products\?/)).toBe(2)
+    expect(fixture.catalog.countCalls(/\/products\?/)).toBe(2)
   })
 
   test('database that cannot be opened - the walk fails with its error', async () => {
     const database = 'sqlite:/dev/null/copy.db'
-    const walking = runWalkInThread({ ...place.order, database }, { signal: new AbortController().signal })
+    const walking = runWalkInThread({ ...fixture.job, database }, { signal: new AbortController().signal })
     await expect(walking).resolves.toMatchObject({ failure: 'VITRINE_STORE_FAILED' })
   })
 
   test('key - in a report of a refused walk - is nowhere', async () => {
     const report = await runWalkInThread(
-      { ...place.order, key: 'wrong-key-123' },
+      { ...fixture.job, key: 'wrong-key-123' },
       { signal: new AbortController().signal },
     )
     expect(report.failure).toBe('VITRINE_CATALOG_KEY_REFUSED')
     expect(JSON.stringify(report)).not.toContain('wrong-key-123')
-    await vi.waitFor(() => expect(place.catalog.calls).toHaveLength(1))
+    await vi.waitFor(() => expect(fixture.catalog.calls).toHaveLength(1))
   })
 })
 
 /** Answers the next page once in another way, and then as ever. */
-function failOnce(answer: Fault): void {
-  place.catalog.fault = {
-    matches: /products\?/,
-    does(request, response) {
-      place.catalog.fault = null
-      answer(request, response)
+function failOnce(respond: FaultHandler): void {
+  fixture.catalog.fault = {
+    pathPattern: /products\?/,
+    respond(request, response) {
+      fixture.catalog.fault = null
+      respond(request, response)
     },
   }
 }
 
 const walkOnce = async (): Promise<WalkReport> =>
-  runWalkInThread(place.order, { signal: new AbortController().signal })
+  runWalkInThread(fixture.job, { signal: new AbortController().signal })
 
 describe('page that could not be fetched', () => {
-  test.each<[string, Fault]>([
+  test.each<[string, FaultHandler]>([
     ['VITRINE_CATALOG_STATUS', (_request, response) => response.writeHead(503).end()],
     ['VITRINE_CATALOG_INVALID', (_request, response) => response.end('no page')],
     ['VITRINE_CATALOG_UNREACHABLE', (_request, response) => response.destroy()],
-  ])('%s - is counted as what it is, and asked for again', async (outcome, answer) => {
-    failOnce(answer)
+  ])('%s - is counted as what it is, and asked for again', async (outcome, respond) => {
+    failOnce(respond)
     const report = await walkOnce()
     expect(report.walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
     expect(report.calls).toContainEqual(expect.objectContaining({ operation: 'products', outcome, count: 1 }))
   })
 
-  test.each<[string, Fault]>([
+  test.each<[string, FaultHandler]>([
     ['VITRINE_CATALOG_KEY_REFUSED', (_request, response) => response.writeHead(403).end()],
     ['VITRINE_CATALOG_STATUS', (_request, response) => response.writeHead(404).end()],
-  ])('%s - ends the walk at once', async (failure, answer) => {
-    failOnce(answer)
+  ])('%s - ends the walk at once', async (failure, respond) => {
+    failOnce(respond)
     expect((await walkOnce()).walks).toMatchObject([{ outcome: 'failed', failure }])
-    expect(place.catalog.countCalls(/\/products\?/)).toBe(1)
+    expect(fixture.catalog.countCalls(/\/products\?/)).toBe(1)
   })
 
   test('429 with Retry-After - the pause is told to the one who started the walk', async () => {
@@ -134,18 +134,18 @@ describe.runIf(process.platform === 'linux')('threads of a walk', () => {
   test('walk under way - its thread gives way, all others stay as they were', async () => {
     const [usual] = await readNiceness()
     const during = defer<number[]>()
-    place.catalog.fault = {
-      matches: /products\?/,
-      does(_request, response) {
-        place.catalog.fault = null
-        const note = async (): Promise<void> => {
+    fixture.catalog.fault = {
+      pathPattern: /products\?/,
+      respond(_request, response) {
+        fixture.catalog.fault = null
+        const readDuringWalk = async (): Promise<void> => {
           during.resolve(await readNiceness())
           sendJson(response, 200, { items: [], next_cursor: null })
         }
-        void note()
+        void readDuringWalk()
       },
     }
-    await runWalkInThread(place.order, { signal: new AbortController().signal })
+    await runWalkInThread(fixture.job, { signal: new AbortController().signal })
     const nice = (await during.promise).filter((niceness) => niceness !== usual)
     expect(nice.length).toBeGreaterThan(0)
     // A thread that has ended may be listed a moment longer.

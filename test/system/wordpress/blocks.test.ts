@@ -1,9 +1,15 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useBrowser } from '../use-browser.ts'
-import { type Desk, GTIN, UNSOLD_GTIN, openDesk, withoutTimes } from './desk.ts'
+import {
+  type WordPressFixture,
+  GTIN,
+  UNSOLD_GTIN,
+  createWordPressFixture,
+  removeTimes,
+} from './wordpress-fixture.ts'
 import { isSkipped } from './programs.ts'
-import { readContent, visitAs } from './visitor.ts'
+import { readContent, signInAs } from './visitor.ts'
 
 /** Publishes the post that is open, and gives its number. */
 const PUBLISH = `(async () => {
@@ -17,26 +23,26 @@ const BLOCKS = `wp.data.select('core/block-editor').getBlocks().map(
   ({ isValid, attributes }) => ({ isValid, layout: attributes.layout }))`
 
 describe.skipIf(isSkipped)('the blocks in the editor', () => {
-  let desk: Desk
+  let fixture: WordPressFixture
   const browser = useBrowser()
   let page: Page
   const problems: string[] = []
 
   beforeAll(async () => {
-    desk = await openDesk()
+    fixture = await createWordPressFixture()
     page = await browser.newPage({ viewport: { width: 1300, height: 900 } })
     page.on('pageerror', (error) => problems.push(error.message))
-    await page.goto(`${desk.site.origin}/wp-login.php`)
+    await page.goto(`${fixture.site.origin}/wp-login.php`)
     await page.fill('#user_login', 'author')
     await page.fill('#user_pass', 'author')
     await page.click('#wp-submit')
     await page.waitForURL(/wp-admin/)
   })
-  afterAll(() => desk.close())
+  afterAll(() => fixture.close())
 
   /** A new post with one block. */
   const openEditor = async (block: string): Promise<void> => {
-    await page.goto(`${desk.site.origin}/wp-admin/post-new.php`)
+    await page.goto(`${fixture.site.origin}/wp-admin/post-new.php`)
     await page.locator('.block-editor-block-list__layout').waitFor()
     await page.evaluate(`wp.data.dispatch('core/preferences').set('core/edit-post', 'welcomeGuide', false)
       wp.data.dispatch('core/block-editor').insertBlock(wp.blocks.createBlock('${block}'))`)
@@ -51,10 +57,10 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     await page.getByRole('region', { name: 'Editor settings' }).getByLabel('Layout').selectOption('card')
     await canvas.locator('.vitrine-box[data-layout="card"]').waitFor()
     const id = await page.evaluate<number>(PUBLISH)
-    const post = readContent(await (await visitAs(desk.site)).get(`/?p=${id}`))
-    const fragment = await desk.fetchFragment(`where-to-buy/${GTIN}?layout=card`)
-    expect(withoutTimes(post)).toContain(withoutTimes(fragment))
-    await page.goto(`${desk.site.origin}/wp-admin/post.php?post=${id}&action=edit`)
+    const post = readContent(await (await signInAs(fixture.site)).get(`/?p=${id}`))
+    const fragment = await fixture.fetchFragment(`where-to-buy/${GTIN}?layout=card`)
+    expect(removeTimes(post)).toContain(removeTimes(fragment))
+    await page.goto(`${fixture.site.origin}/wp-admin/post.php?post=${id}&action=edit`)
     await page.locator('.vitrine-box[data-layout="card"]').waitFor()
     expect(await page.evaluate<unknown>(BLOCKS)).toEqual([{ isValid: true, layout: 'card' }])
     expect(problems).toEqual([])
@@ -79,10 +85,10 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
   })
 
   it('a plain link - in the editor - is previewed as a frame', async () => {
-    const author = await visitAs(desk.site, 'author')
-    const url = `${desk.server.addresses.publicUrl}/embeds/${desk.server.addresses.box.split('/embeds/')[1] ?? ''}`
-    await desk.site.run(`$all = get_option( 'vitrine_settings' );
-      return update_option( 'vitrine_settings', array( 'server' => '${desk.server.addresses.publicUrl}' ) + $all );`)
+    const author = await signInAs(fixture.site, 'author')
+    const url = `${fixture.server.addresses.publicUrl}/embeds/${fixture.server.addresses.box.split('/embeds/')[1] ?? ''}`
+    await fixture.site.run(`$all = get_option( 'vitrine_settings' );
+      return update_option( 'vitrine_settings', array( 'server' => '${fixture.server.addresses.publicUrl}' ) + $all );`)
     const answer = await author.get(
       `/index.php?rest_route=/oembed/1.0/proxy&url=${encodeURIComponent(url)}&_wpnonce=${(await author.get('/wp-admin/admin-ajax.php?action=rest-nonce')).html}`,
     )

@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CHANNEL, type Desk, GTIN, UNSOLD_GTIN, openDesk, withoutTimes } from './desk.ts'
+import {
+  CHANNEL,
+  type WordPressFixture,
+  GTIN,
+  UNSOLD_GTIN,
+  createWordPressFixture,
+  removeTimes,
+} from './wordpress-fixture.ts'
 import { isSkipped } from './programs.ts'
-import { type Visited, type Visitor, readContent, readWords, visitAs } from './visitor.ts'
+import { type VisitedPage, type Visitor, readContent, readVisibleText, signInAs } from './visitor.ts'
 
 /** Everything that WordPress mends in a text, and what a replacement would take for its own signs. */
 const AWKWARD = `<section class="odd">
@@ -23,24 +30,25 @@ const BLOCK = `<!-- wp:vitrine/where-to-buy {"gtin":"${GTIN}"} /-->`
 const PARAGRAPH = '<!-- wp:paragraph --><p>before</p><!-- /wp:paragraph -->'
 
 describe.skipIf(isSkipped)('a box on its way through WordPress', () => {
-  let desk: Desk
+  let fixture: WordPressFixture
   let reader: Visitor
 
   beforeAll(async () => {
-    desk = await openDesk()
-    reader = await visitAs(desk.site)
+    fixture = await createWordPressFixture()
+    reader = await signInAs(fixture.site)
   })
-  afterAll(() => desk.close())
+  afterAll(() => fixture.close())
   beforeEach(() => {
-    desk.gate.set({ body: AWKWARD })
+    fixture.faultProxy.setMode({ body: AWKWARD })
   })
   afterEach(async () => {
-    desk.gate.set('pass')
-    await desk.site.pass(301)
-    await desk.site.run(`switch_theme( 'classic' ); return 1;`)
+    fixture.faultProxy.setMode('pass')
+    await fixture.site.advanceClock(301)
+    await fixture.site.run(`switch_theme( 'classic' ); return 1;`)
   })
 
-  const toLink = (gtin = GTIN): string => `${desk.gate.origin}/embeds/${CHANNEL}/where-to-buy/${gtin}`
+  const toLink = (gtin = GTIN): string =>
+    `${fixture.faultProxy.origin}/embeds/${CHANNEL}/where-to-buy/${gtin}`
 
   /** How the same box can stand in a post, with what is around it in the page. */
   const ways = (): Readonly<Record<string, readonly [content: string, page: string]>> => ({
@@ -68,9 +76,9 @@ ${toLink()}
   it.each(['classic', 'blocks'])(
     'theme "%s" - any way into a post - every byte comes through',
     async (theme) => {
-      await desk.site.run(`switch_theme( '${theme}' ); return 1;`)
+      await fixture.site.run(`switch_theme( '${theme}' ); return 1;`)
       for (const [way, [content, expected]] of Object.entries(ways())) {
-        const page = await reader.get(await desk.publish(content))
+        const page = await reader.get(await fixture.publish(content))
         expect(readContent(page), way).toContain(theme === 'classic' ? expected : AWKWARD)
         expect(page.html, way).not.toContain('data-vitrine-place')
         expect(page.html.split('<section class="odd">'), way).toHaveLength(2)
@@ -79,42 +87,42 @@ ${toLink()}
   )
 
   it.each(['classic', 'blocks'])('theme "%s" - boxes of the real server - are its bytes', async (theme) => {
-    await desk.site.run(`switch_theme( '${theme}' ); return 1;`)
-    desk.gate.set('pass')
-    const path = await desk.publish(
+    await fixture.site.run(`switch_theme( '${theme}' ); return 1;`)
+    fixture.faultProxy.setMode('pass')
+    const path = await fixture.publish(
       `[vitrine gtin="${GTIN}" locale="de" layout="table" markup="schema"]\n\n[vitrine_deals limit="60" locale="sv" isolate="shadow"]`,
     )
-    const page = withoutTimes(readContent(await reader.get(path)))
-    const box = await desk.fetchFragment(`where-to-buy/${GTIN}?locale=de&layout=table&markup=schema`)
-    const grid = await desk.fetchFragment('deals?limit=60&locale=sv&isolate=shadow')
+    const page = removeTimes(readContent(await reader.get(path)))
+    const box = await fixture.fetchFragment(`where-to-buy/${GTIN}?locale=de&layout=table&markup=schema`)
+    const grid = await fixture.fetchFragment('deals?limit=60&locale=sv&isolate=shadow')
     expect(box).toMatch(/\d,\d\d\s€/)
-    expect(page).toContain(withoutTimes(box))
-    expect(page).toContain(withoutTimes(grid))
+    expect(page).toContain(removeTimes(box))
+    expect(page).toContain(removeTimes(grid))
   })
 
   it('a kept box - the tables of an old site - keep every letter', async () => {
-    await desk.site.run(
+    await fixture.site.run(
       `global $wpdb; return $wpdb->query( 'ALTER TABLE wp_options CONVERT TO CHARACTER SET latin1' );`,
     )
-    const path = await desk.publish(SHORTCODE)
+    const path = await fixture.publish(SHORTCODE)
     await reader.get(path)
-    desk.gate.takeCalls()
+    fixture.faultProxy.takeCalls()
     expect(readContent(await reader.get(path))).toContain(AWKWARD)
-    expect(desk.gate.takeCalls()).toEqual([])
+    expect(fixture.faultProxy.takeCalls()).toEqual([])
   })
 
   it('a box inside a page inside a page - a post shown by another - is filtered by neither', async () => {
-    const inner = await desk.publish(`innermost\n\n${BLOCK}`)
-    await desk.site.run(`stick_post( ${inner.slice('/?p='.length)} ); return 1;`)
+    const inner = await fixture.publish(`innermost\n\n${BLOCK}`)
+    await fixture.site.run(`stick_post( ${inner.slice('/?p='.length)} ); return 1;`)
     const query = `<!-- wp:query {"query":{"postType":"post","perPage":1,"sticky":"only"}} --><div class="wp-block-query"><!-- wp:post-template --><!-- wp:post-content /--><!-- /wp:post-template --></div><!-- /wp:query -->`
-    const page = readContent(await reader.get(await desk.publish(`${PARAGRAPH}${query}`)))
+    const page = readContent(await reader.get(await fixture.publish(`${PARAGRAPH}${query}`)))
     expect(page).toContain('innermost')
     expect(page).toContain(AWKWARD)
     expect(page.split('<section class="odd">')).toHaveLength(2)
   })
 
   it('a widget with a block - in a sidebar - comes through as it is', async () => {
-    const html = await desk.site
+    const html = await fixture.site
       .run(`return apply_filters( 'widget_block_content', '${BLOCK} ' . "\\n\\n" . '"a"',
       array(), new WP_Widget_Block() );`)
     expect(html).toContain(AWKWARD)
@@ -123,17 +131,18 @@ ${toLink()}
   it.each(['classic', 'blocks'])(
     'theme "%s" - a hidden box - leaves no paragraph and no figure',
     async (theme) => {
-      await desk.site.run(`switch_theme( '${theme}' ); return 1;`)
-      desk.gate.set('pass')
+      await fixture.site.run(`switch_theme( '${theme}' ); return 1;`)
+      fixture.faultProxy.setMode('pass')
       const link = toLink(UNSOLD_GTIN)
       const figure = `<!-- wp:embed {"url":"${link}"} --><figure class="wp-block-embed"><div class="wp-block-embed__wrapper">\n${link}\n</div></figure><!-- /wp:embed -->`
-      const readEmpty = async (content: string): Promise<Visited> => reader.get(await desk.publish(content))
+      const readEmpty = async (content: string): Promise<VisitedPage> =>
+        reader.get(await fixture.publish(content))
       const plain = await readEmpty(`before\n\n${link}\n\n[vitrine gtin="${UNSOLD_GTIN}"]\n\nafter`)
-      expect(readWords(plain)).toBe('before after')
+      expect(readVisibleText(plain)).toBe('before after')
       expect(readContent(plain).match(/<p/g)).toHaveLength(2)
       const blocks = await readEmpty(`${PARAGRAPH}${figure}`)
       expect(readContent(blocks)).not.toContain('figure')
-      expect(readWords(blocks)).toBe('before')
+      expect(readVisibleText(blocks)).toBe('before')
     },
   )
 })

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { CHANNEL, type Desk, GTIN, openDesk } from './desk.ts'
-import type { GateMode } from './gate.ts'
+import { CHANNEL, type WordPressFixture, GTIN, createWordPressFixture } from './wordpress-fixture.ts'
+import type { FaultMode } from './fault-proxy.ts'
 import { isSkipped } from './programs.ts'
-import { type Visitor, readContent, readWords, visitAs } from './visitor.ts'
+import { type Visitor, readContent, readVisibleText, signInAs } from './visitor.ts'
 
 const BOX_PATH = `/fragments/${CHANNEL}/where-to-buy/${GTIN}`
 
-const toBox = (words: string, caching = 'public, max-age=300'): GateMode => ({
+const toBox = (words: string, caching = 'public, max-age=300'): FaultMode => ({
   body: `<p>${words}</p>`,
   caching,
 })
@@ -15,45 +15,46 @@ describe.skipIf(isSkipped).each([
   ['the database', false],
   ['an object cache', true],
 ])('boxes kept in %s', (_name, objectCache) => {
-  let desk: Desk
+  let fixture: WordPressFixture
   let reader: Visitor
   let count = 0
 
   beforeAll(async () => {
-    desk = await openDesk({ objectCache })
-    reader = await visitAs(desk.site)
+    fixture = await createWordPressFixture({ objectCache })
+    reader = await signInAs(fixture.site)
   })
-  afterAll(() => desk.close())
+  afterAll(() => fixture.close())
   afterEach(async () => {
-    desk.gate.set('pass')
-    await desk.site.pass(31)
+    fixture.faultProxy.setMode('pass')
+    await fixture.site.advanceClock(31)
   })
 
   /** A post with a box of an address that no other test has. */
-  const publishBox = (): Promise<string> => desk.publish(`[vitrine gtin="${GTIN}" limit="${(count += 1)}"]`)
+  const publishBox = (): Promise<string> =>
+    fixture.publish(`[vitrine gtin="${GTIN}" limit="${(count += 1)}"]`)
 
   it('the cache - of this WordPress - is the one that the test names', async () => {
-    expect(await desk.site.run('return (bool) wp_using_ext_object_cache();')).toBe(objectCache)
+    expect(await fixture.site.run('return (bool) wp_using_ext_object_cache();')).toBe(objectCache)
   })
 
   it('one box - visited again and again - costs one call as long as it is fresh', async () => {
     const path = await publishBox()
-    desk.gate.takeCalls()
+    fixture.faultProxy.takeCalls()
     for (let visit = 0; visit < 4; visit += 1)
       expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
-    expect(desk.gate.takeCalls()).toEqual([`${BOX_PATH}?limit=${count}`])
-    await desk.site.pass(301)
+    expect(fixture.faultProxy.takeCalls()).toEqual([`${BOX_PATH}?limit=${count}`])
+    await fixture.site.advanceClock(301)
     await reader.get(path)
     await reader.get(path)
-    expect(desk.gate.takeCalls()).toHaveLength(1)
+    expect(fixture.faultProxy.takeCalls()).toHaveLength(1)
   })
 
   it('the same box - twice on a page, in other words - is asked for once', async () => {
-    const path = await desk.publish(
+    const path = await fixture.publish(
       `[vitrine limit="40" theme="dark" gtin="${GTIN}"] [vitrine gtin="${GTIN}" theme="dark" limit="40" locale=""]`,
     )
     await reader.get(path)
-    expect(desk.gate.takeCalls()).toEqual([`${BOX_PATH}?theme=dark&limit=40`])
+    expect(fixture.faultProxy.takeCalls()).toEqual([`${BOX_PATH}?theme=dark&limit=40`])
   })
 
   it.each([
@@ -63,109 +64,113 @@ describe.skipIf(isSkipped).each([
     ['private', 30, 61],
   ])('an answer with "%s" - is fresh for %i seconds and not for %i', async (caching, fresh, old) => {
     const path = await publishBox()
-    desk.gate.set(toBox('first', caching))
+    fixture.faultProxy.setMode(toBox('first', caching))
     await reader.get(path)
-    desk.gate.set(toBox('second', caching))
-    await desk.site.pass(fresh)
-    expect(readWords(await reader.get(path))).toBe('first')
-    await desk.site.pass(old - fresh)
-    expect(readWords(await reader.get(path))).toBe('second')
+    fixture.faultProxy.setMode(toBox('second', caching))
+    await fixture.site.advanceClock(fresh)
+    expect(readVisibleText(await reader.get(path))).toBe('first')
+    await fixture.site.advanceClock(old - fresh)
+    expect(readVisibleText(await reader.get(path))).toBe('second')
   })
 
   it('an answer that a cache gave - with its age - is fresh for the rest', async () => {
     const path = await publishBox()
-    desk.gate.set({ body: '<p>first</p>', caching: 'public, max-age=300', headers: { age: '200' } })
+    fixture.faultProxy.setMode({
+      body: '<p>first</p>',
+      caching: 'public, max-age=300',
+      headers: { age: '200' },
+    })
     await reader.get(path)
-    desk.gate.set(toBox('second'))
-    await desk.site.pass(101)
-    expect(readWords(await reader.get(path))).toBe('second')
+    fixture.faultProxy.setMode(toBox('second'))
+    await fixture.site.advanceClock(101)
+    expect(readVisibleText(await reader.get(path))).toBe('second')
   })
 
   it('a refresh - while it lasts - shows all others the old box, without a second call', async () => {
     const path = await publishBox()
-    desk.gate.set(toBox('old'))
+    fixture.faultProxy.setMode(toBox('old'))
     await reader.get(path)
-    await desk.site.pass(301)
-    desk.gate.set('hanging')
-    desk.gate.takeCalls()
+    await fixture.site.advanceClock(301)
+    fixture.faultProxy.setMode('hanging')
+    fixture.faultProxy.takeCalls()
     const first = reader.get(path)
-    await vi.waitFor(() => expect(desk.gate.countHanging()).toBe(1), { interval: 5 })
+    await vi.waitFor(() => expect(fixture.faultProxy.countHanging()).toBe(1), { interval: 5 })
     const others = await Promise.all([reader.get(path), reader.get(path)])
-    desk.gate.set('pass')
-    expect(others.map(readWords)).toEqual(['old', 'old'])
-    expect(readWords(await first)).toBe('old')
-    expect(desk.gate.takeCalls()).toHaveLength(1)
-    await desk.site.pass(31)
+    fixture.faultProxy.setMode('pass')
+    expect(others.map(readVisibleText)).toEqual(['old', 'old'])
+    expect(readVisibleText(await first)).toBe('old')
+    expect(fixture.faultProxy.takeCalls()).toHaveLength(1)
+    await fixture.site.advanceClock(31)
     expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
   })
 
   it('a first visit - while it lasts - shows all others the page without the box', async () => {
     const path = await publishBox()
-    desk.gate.set('hanging')
-    desk.gate.takeCalls()
+    fixture.faultProxy.setMode('hanging')
+    fixture.faultProxy.takeCalls()
     const first = reader.get(path)
-    await vi.waitFor(() => expect(desk.gate.countHanging()).toBe(1), { interval: 5 })
-    expect(readWords(await reader.get(path))).toBe('')
-    desk.gate.set('pass')
+    await vi.waitFor(() => expect(fixture.faultProxy.countHanging()).toBe(1), { interval: 5 })
+    expect(readVisibleText(await reader.get(path))).toBe('')
+    fixture.faultProxy.setMode('pass')
     await first
-    expect(desk.gate.takeCalls()).toHaveLength(1)
+    expect(fixture.faultProxy.takeCalls()).toHaveLength(1)
   })
 
   it('a pause that is over - many come at once - is ended by one of them', async () => {
     const paths = [await publishBox(), await publishBox(), await publishBox()]
-    desk.gate.set('failing')
+    fixture.faultProxy.setMode('failing')
     await reader.get(paths[0] ?? '')
-    await desk.site.pass(31)
-    desk.gate.set('hanging')
-    desk.gate.takeCalls()
+    await fixture.site.advanceClock(31)
+    fixture.faultProxy.setMode('hanging')
+    fixture.faultProxy.takeCalls()
     const visits = paths.map((path) => reader.get(path))
     await Promise.all(visits)
-    expect(desk.gate.takeCalls()).toHaveLength(1)
-    desk.gate.set('pass')
-    await desk.site.pass(31)
+    expect(fixture.faultProxy.takeCalls()).toHaveLength(1)
+    fixture.faultProxy.setMode('pass')
+    await fixture.site.advanceClock(31)
     expect(readContent(await reader.get(paths[2] ?? ''))).toContain('class="vitrine vitrine-box"')
   })
 
   it('a lock - its owner died - is free again after ten seconds', async () => {
     const path = await publishBox()
-    const name = `'vitrine_lock_' . md5( '${desk.gate.origin}${BOX_PATH}?limit=${count}' )`
-    expect(await desk.site.run(`return vitrine_take_lock( ${name} );`)).toBe(true)
-    expect(await desk.site.run(`return vitrine_take_lock( ${name} );`)).toBe(false)
-    expect(readWords(await reader.get(path))).toBe('')
+    const name = `'vitrine_lock_' . md5( '${fixture.faultProxy.origin}${BOX_PATH}?limit=${count}' )`
+    expect(await fixture.site.run(`return vitrine_take_lock( ${name} );`)).toBe(true)
+    expect(await fixture.site.run(`return vitrine_take_lock( ${name} );`)).toBe(false)
+    expect(readVisibleText(await reader.get(path))).toBe('')
     if (objectCache) return // Such caches count seconds themselves.
-    await desk.site.pass(11)
+    await fixture.site.advanceClock(11)
     expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
-    expect(await desk.site.run(`return vitrine_take_lock( ${name} );`)).toBe(true)
+    expect(await fixture.site.run(`return vitrine_take_lock( ${name} );`)).toBe(true)
   })
 
   it('another server in the settings - shows no box of the one before', async () => {
-    const path = await desk.publish(`[vitrine gtin="${GTIN}" theme="light"]`)
+    const path = await fixture.publish(`[vitrine gtin="${GTIN}" theme="light"]`)
     expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
     const save = (server: string): Promise<unknown> =>
-      desk.site.run(
+      fixture.site.run(
         `return update_option( 'vitrine_settings', array( 'server' => '${server}', 'channel' => '${CHANNEL}' ) );`,
       )
-    await save(`${desk.gate.origin}/elsewhere`)
-    expect(readWords(await reader.get(path))).toBe('')
-    await save(desk.gate.origin)
+    await save(`${fixture.faultProxy.origin}/elsewhere`)
+    expect(readVisibleText(await reader.get(path))).toBe('')
+    await save(fixture.faultProxy.origin)
     expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
   })
 })
 
 describe.skipIf(isSkipped)('pages that show no box', () => {
-  let desk: Desk
+  let fixture: WordPressFixture
 
   beforeAll(async () => {
-    desk = await openDesk()
+    fixture = await createWordPressFixture()
   })
-  afterAll(() => desk.close())
+  afterAll(() => fixture.close())
 
   it('lists, feeds, searches and excerpts - of posts with boxes and links - call nobody and show nothing', async () => {
-    const link = `${desk.gate.origin}/embeds/${CHANNEL}/where-to-buy/${GTIN}`
+    const link = `${fixture.faultProxy.origin}/embeds/${CHANNEL}/where-to-buy/${GTIN}`
     const block = `<!-- wp:vitrine/deals {"limit":"3"} /-->`
-    await desk.publish(`words\n\n[vitrine gtin="${GTIN}"]\n\n${link}`)
-    await desk.publish(`<!-- wp:paragraph --><p>words</p><!-- /wp:paragraph -->${block}`)
-    const admin = await visitAs(desk.site, 'administrator')
+    await fixture.publish(`words\n\n[vitrine gtin="${GTIN}"]\n\n${link}`)
+    await fixture.publish(`<!-- wp:paragraph --><p>words</p><!-- /wp:paragraph -->${block}`)
+    const admin = await signInAs(fixture.site, 'administrator')
     const lists = ['edit.php', 'edit.php?mode=excerpt', 'index.php', 'plugins.php']
     for (const list of lists) {
       const { html, status } = await admin.get(`/wp-admin/${list}`)
@@ -178,6 +183,6 @@ describe.skipIf(isSkipped)('pages that show no box', () => {
       expect(html).toContain('words')
       expect(html).not.toMatch(/vitrine-(?:box|grid|place)|\/embeds\//)
     }
-    expect(desk.gate.takeCalls()).toEqual([])
+    expect(fixture.faultProxy.takeCalls()).toEqual([])
   })
 })

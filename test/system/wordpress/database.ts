@@ -12,10 +12,10 @@ const run = promisify(execFile)
 export type Database = Readonly<{ socket: string; stop(): Promise<void> }>
 
 /** A database of a server. */
-export type DatabasePlace = Readonly<{ socket: string; name: string }>
+export type DatabaseReference = Readonly<{ socket: string; name: string }>
 
 /** Nothing of this machine's own settings, and no waiting for a disk that nobody needs. */
-const QUICK = [
+const FAST_FLAGS = [
   '--innodb-flush-log-at-trx-commit=0',
   '--innodb-buffer-pool-size=24M',
   '--innodb-log-file-size=8M',
@@ -33,7 +33,7 @@ export async function startDatabase(folder: string): Promise<Database> {
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
     '--user=root',
-    ...QUICK,
+    ...FAST_FLAGS,
   ])
   const child = spawn(
     findProgram('mariadbd'),
@@ -44,7 +44,7 @@ export async function startDatabase(folder: string): Promise<Database> {
       `--pid-file=${join(folder, 'db.pid')}`,
       '--skip-networking',
       '--user=root',
-      ...QUICK,
+      ...FAST_FLAGS,
     ],
     { stdio: ['ignore', 'ignore', 'pipe'], env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } },
   )
@@ -70,14 +70,14 @@ async function execute(socket: string, statements: string): Promise<readonly str
 }
 
 /** Makes an empty database. */
-export async function makeDatabase({ socket, name }: DatabasePlace): Promise<void> {
+export async function createDatabase({ socket, name }: DatabaseReference): Promise<void> {
   await execute(socket, `CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
 }
 
 /** Makes a database with the tables and rows of another one. */
-export async function copyDatabase(template: DatabasePlace, name: string): Promise<DatabasePlace> {
+export async function copyDatabase(template: DatabaseReference, name: string): Promise<DatabaseReference> {
   const tables = await execute(template.socket, `SHOW TABLES FROM ${template.name}`)
-  await makeDatabase({ ...template, name })
+  await createDatabase({ ...template, name })
   const copies = tables.flatMap((table) => [
     `CREATE TABLE ${name}.${table} LIKE ${template.name}.${table}`,
     `INSERT INTO ${name}.${table} SELECT * FROM ${template.name}.${table}`,
@@ -87,20 +87,20 @@ export async function copyDatabase(template: DatabasePlace, name: string): Promi
 }
 
 /** Removes a database. */
-export async function dropDatabase({ socket, name }: DatabasePlace): Promise<void> {
+export async function dropDatabase({ socket, name }: DatabaseReference): Promise<void> {
   await execute(socket, `DROP DATABASE ${name}`)
 }
 
 /** Reads until a line says it. What comes after is read too, so that nobody waits for a full pipe. */
-export async function waitForLine(stream: NodeJS.ReadableStream, words: string): Promise<string> {
+export async function waitForLine(stream: NodeJS.ReadableStream, text: string): Promise<string> {
   const lines: string[] = []
   const reader = createInterface({ input: stream })
   const found = new Promise<string>((resolve, reject) => {
     reader.on('line', (line) => {
       lines.push(line)
-      if (line.includes(words)) resolve(line)
+      if (line.includes(text)) resolve(line)
     })
-    reader.on('close', () => reject(new Error(`never said "${words}":\n${lines.join('\n')}`)))
+    reader.on('close', () => reject(new Error(`never said "${text}":\n${lines.join('\n')}`)))
   })
   return found
 }

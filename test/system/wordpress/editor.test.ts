@@ -1,8 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { CHANNEL, type Desk, GTIN, UNSOLD_GTIN, openDesk, withoutTimes } from './desk.ts'
-import { UNAVAILABLE } from './gate.ts'
+import {
+  CHANNEL,
+  type WordPressFixture,
+  GTIN,
+  UNSOLD_GTIN,
+  createWordPressFixture,
+  removeTimes,
+} from './wordpress-fixture.ts'
+import { UNAVAILABLE } from './fault-proxy.ts'
 import { isSkipped } from './programs.ts'
-import { type Visitor, readContent, readWords, visitAs } from './visitor.ts'
+import { type Visitor, readContent, readVisibleText, signInAs } from './visitor.ts'
 
 const BOX = 'class="vitrine vitrine-box"'
 
@@ -18,25 +25,25 @@ async function preview(
 }
 
 describe.skipIf(isSkipped)('the editor', () => {
-  let desk: Desk
+  let fixture: WordPressFixture
   let admin: Visitor
   let author: Visitor
   let reader: Visitor
 
   beforeAll(async () => {
-    desk = await openDesk()
-    admin = await visitAs(desk.site, 'administrator')
-    author = await visitAs(desk.site, 'author')
-    reader = await visitAs(desk.site)
+    fixture = await createWordPressFixture()
+    admin = await signInAs(fixture.site, 'administrator')
+    author = await signInAs(fixture.site, 'author')
+    reader = await signInAs(fixture.site)
   })
-  afterAll(() => desk.close())
+  afterAll(() => fixture.close())
   afterEach(async () => {
-    desk.gate.set('pass')
-    await desk.site.pass(31)
+    fixture.faultProxy.setMode('pass')
+    await fixture.site.advanceClock(31)
   })
 
   it('a block - in the preview of an administrator and of an author - is the box of the server', async () => {
-    const fragment = await desk.fetchFragment(`where-to-buy/${GTIN}?layout=card`)
+    const fragment = await fixture.fetchFragment(`where-to-buy/${GTIN}?layout=card`)
     for (const visitor of [admin, author])
       expect(await preview(visitor, { gtin: GTIN, layout: 'card' })).toEqual({
         status: 200,
@@ -44,12 +51,12 @@ describe.skipIf(isSkipped)('the editor', () => {
       })
     expect(await preview(admin, { limit: '3' }, 'deals')).toEqual({
       status: 200,
-      rendered: await desk.fetchFragment('deals?limit=3'),
+      rendered: await fixture.fetchFragment('deals?limit=3'),
     })
   })
 
   it('a preview - asked for by a visitor or a subscriber - is refused', async () => {
-    const subscriber = await visitAs(desk.site, 'subscriber')
+    const subscriber = await signInAs(fixture.site, 'subscriber')
     expect((await preview(reader, { gtin: GTIN })).status).toBe(401)
     expect((await preview(subscriber, { gtin: GTIN })).status).toBe(403)
   })
@@ -71,15 +78,15 @@ describe.skipIf(isSkipped)('the editor', () => {
   })
 
   it('a preview - the server fails, or has nothing - says which', async () => {
-    desk.gate.set(UNAVAILABLE)
+    fixture.faultProxy.setMode(UNAVAILABLE)
     expect((await preview(admin, { gtin: GTIN, limit: '9' })).rendered).toContain('no prices of this box')
-    desk.gate.set('failing')
+    fixture.faultProxy.setMode('failing')
     expect((await preview(admin, { gtin: GTIN, limit: '8' })).rendered).toContain('with the status 500')
     expect((await preview(admin, { gtin: GTIN, limit: '7' })).rendered).toContain('with the status 500')
   })
 
   it('what the server says - markup in it - is printed as text', async () => {
-    desk.gate.set({
+    fixture.faultProxy.setMode({
       status: 400,
       body: '<!-- Vitrine: <script>alert(1)</script> & "x" -->',
       caching: 'no-store',
@@ -91,22 +98,22 @@ describe.skipIf(isSkipped)('the editor', () => {
 
   it('a post that says nothing to readers - previewed by its author - says why', async () => {
     const words = `before [vitrine gtin="${GTIN}" layout="sideways"] after`
-    const path = await desk.publish(words)
-    expect(readWords(await reader.get(path))).toBe('before after')
-    expect(readWords(await admin.get(path))).toBe('before after')
-    const draft = await desk.publish(words, 'draft')
+    const path = await fixture.publish(words)
+    expect(readVisibleText(await reader.get(path))).toBe('before after')
+    expect(readVisibleText(await admin.get(path))).toBe('before after')
+    const draft = await fixture.publish(words, 'draft')
     expect((await reader.get(`${draft}&preview=true`)).html).not.toContain('accepts list')
-    expect(readWords(await admin.get(`${draft}&preview=true`))).toContain('accepts list or table')
+    expect(readVisibleText(await admin.get(`${draft}&preview=true`))).toContain('accepts list or table')
   })
 
   it('the REST interface - a post for readers - has the box and no note', async () => {
-    const path = await desk.publish(`before [vitrine gtin="${GTIN}"] [vitrine] after`)
+    const path = await fixture.publish(`before [vitrine gtin="${GTIN}"] [vitrine] after`)
     const route = `/wp/v2/posts/${path.slice('/?p='.length)}`
     for (const visitor of [reader, admin]) {
       const { json } = await visitor.rest(route)
       const { rendered } = (json as { content: { rendered: string } }).content
-      const fragment = await desk.fetchFragment(`where-to-buy/${GTIN}`)
-      expect(withoutTimes(rendered)).toContain(withoutTimes(fragment))
+      const fragment = await fixture.fetchFragment(`where-to-buy/${GTIN}`)
+      expect(removeTimes(rendered)).toContain(removeTimes(fragment))
       expect(rendered).not.toContain('vitrine-place')
       expect(rendered).not.toContain('Readers see nothing')
     }
@@ -114,13 +121,13 @@ describe.skipIf(isSkipped)('the editor', () => {
 
   it('an author - without unfiltered_html - writes shortcode, block and link, and readers see all three', async () => {
     expect(
-      await desk.site.run(`return user_can( get_user_by( 'login', 'author' ), 'unfiltered_html' );`),
+      await fixture.site.run(`return user_can( get_user_by( 'login', 'author' ), 'unfiltered_html' );`),
     ).toBe(false)
-    const link = `${desk.gate.origin}/embeds/${CHANNEL}/deals?limit=2&brand=H%26M&merchant=A&merchant=B`
+    const link = `${fixture.faultProxy.origin}/embeds/${CHANNEL}/deals?limit=2&brand=H%26M&merchant=A&merchant=B`
     const content = `<!-- wp:vitrine/where-to-buy {"gtin":"${GTIN}","merchant":"Pfefferkorn \\u0026 Lind|Velofjell"} /-->
 <!-- wp:paragraph --><p>${link}</p><!-- /wp:paragraph -->
 <!-- wp:shortcode -->[vitrine_deals brand="H&M" layout="list"]<!-- /wp:shortcode -->`
-    desk.gate.takeCalls()
+    fixture.faultProxy.takeCalls()
     const { status, json } = await author.rest('/wp/v2/posts', {
       title: 'By an author',
       status: 'publish',
@@ -129,8 +136,8 @@ describe.skipIf(isSkipped)('the editor', () => {
     expect(status).toBe(201)
     const page = await reader.get(`/?p=${(json as { id: number }).id}`)
     expect(readContent(page)).toContain(BOX)
-    expect(readWords(page)).toContain('Pfefferkorn &amp; Lind')
-    expect(desk.gate.takeCalls().sort()).toEqual([
+    expect(readVisibleText(page)).toContain('Pfefferkorn &amp; Lind')
+    expect(fixture.faultProxy.takeCalls().sort()).toEqual([
       `/fragments/${CHANNEL}/deals?layout=list&brand=H%26M`,
       `/fragments/${CHANNEL}/deals?merchant=A&merchant=B&limit=2&brand=H%26M`,
       `/fragments/${CHANNEL}/where-to-buy/${GTIN}?merchant=Pfefferkorn%20%26%20Lind&merchant=Velofjell`,
@@ -141,14 +148,14 @@ describe.skipIf(isSkipped)('the editor', () => {
     const common =
       'theme="dark" accent="ff6600" locale="de" currency="EUR" stock="in" merchant="A| B |" exclude="C"'
     const rest = 'isolate="none" css="none" layout="list" limit="4" utm_source="x" channel="" gtin2="5" q=""'
-    const path = await desk.publish(
+    const path = await fixture.publish(
       `[vitrine gtin="${GTIN}" ${common} ${rest} markup="none"] [vitrine_deals ${common} ${rest} page="1" sort="price" min_discount="5" max_price="99.50" brand="Ä b"]`,
     )
-    desk.gate.takeCalls()
+    fixture.faultProxy.takeCalls()
     await reader.get(path)
     const options =
       'theme=dark&accent=ff6600&locale=de&currency=EUR&stock=in&merchant=A&merchant=B&exclude=C&isolate=none&css=none&layout=list&limit=4'
-    expect(desk.gate.takeCalls()).toEqual([
+    expect(fixture.faultProxy.takeCalls()).toEqual([
       `/fragments/${CHANNEL}/where-to-buy/${GTIN}?${options}&markup=none`,
       `/fragments/${CHANNEL}/deals?${options}&page=1&sort=price&min_discount=5&max_price=99.50&brand=%C3%84%20b`,
     ])
@@ -158,7 +165,7 @@ describe.skipIf(isSkipped)('the editor', () => {
     const { html } = await admin.get('/wp-admin/post-new.php')
     expect(html).toContain('/plugins/vitrine/assets/blocks.js')
     expect(html).toContain('"vitrine\\/where-to-buy"')
-    const page = await reader.get(await desk.publish(`[vitrine gtin="${GTIN}"]`))
+    const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}"]`))
     expect(page.html).toContain(BOX)
     expect(page.html).not.toContain('blocks.js')
     expect(readContent(page)).not.toContain('<script')

@@ -1,9 +1,16 @@
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { useBrowser } from '../use-browser.ts'
-import { CHANNEL, type Desk, GTIN, UNSOLD_GTIN, openDesk, withoutTimes } from './desk.ts'
+import {
+  CHANNEL,
+  type WordPressFixture,
+  GTIN,
+  UNSOLD_GTIN,
+  createWordPressFixture,
+  removeTimes,
+} from './wordpress-fixture.ts'
 import { isSkipped } from './programs.ts'
-import { readContent, visitAs } from './visitor.ts'
+import { readContent, signInAs } from './visitor.ts'
 
 const FRAME_HEIGHT = 'document.querySelector("iframe").getBoundingClientRect().height'
 const FRAME_CLIP = 'getComputedStyle(document.querySelector("iframe")).clip'
@@ -11,24 +18,24 @@ const FRAME_CLIP = 'getComputedStyle(document.querySelector("iframe")).clip'
 const LAST_TOP = '[...document.querySelectorAll("main p")].at(-1).getBoundingClientRect().top'
 
 describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () => {
-  let desk: Desk
+  let fixture: WordPressFixture
   const browser = useBrowser()
   let page: Page
 
   beforeAll(async () => {
-    desk = await openDesk({ plugin: false })
+    fixture = await createWordPressFixture({ plugin: false })
   })
-  afterAll(() => desk.close())
+  afterAll(() => fixture.close())
   beforeEach(async () => {
     page = await browser.newPage({ viewport: { width: 900, height: 900 } })
   })
 
-  const toLink = (path: string): string => `${desk.server.addresses.publicUrl}/embeds/${CHANNEL}/${path}`
+  const toLink = (path: string): string => `${fixture.server.addresses.publicUrl}/embeds/${CHANNEL}/${path}`
 
   /** Opens a post with a link between two paragraphs. */
   const openPost = async (link: string): Promise<void> => {
-    const path = await desk.publish(`before\n\n${link}\n\nafter`)
-    await page.goto(desk.site.origin + path)
+    const path = await fixture.publish(`before\n\n${link}\n\nafter`)
+    await page.goto(fixture.site.origin + path)
   }
 
   /** The document in the post's frame, once it has been loaded. */
@@ -41,9 +48,9 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
   }
 
   it('the post - as the server sends it - has the sandboxed frame of discovery, with no price in it', async () => {
-    const reader = await visitAs(desk.site)
+    const reader = await signInAs(fixture.site)
     const link = toLink(`where-to-buy/${GTIN}?theme=dark&limit=3`)
-    const html = readContent(await reader.get(await desk.publish(`before\n\n${link}\n\nafter`)))
+    const html = readContent(await reader.get(await fixture.publish(`before\n\n${link}\n\nafter`)))
     expect(html).toMatch(/<blockquote[^>]*class="wp-embedded-content"[^>]*><\/blockquote>/)
     expect(html).toMatch(/<iframe[^>]* sandbox="allow-scripts"/)
     expect(html).toContain(`/embeds/${CHANNEL}/where-to-buy/${GTIN}?theme=dark&#038;limit=3#?secret=`)
@@ -86,7 +93,7 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
     await shop.click()
     await page.waitForURL((url) => url.href === address)
     expect(asked[0]).toMatch(
-      new RegExp(`^${desk.server.addresses.publicUrl}/go/${CHANNEL}/${GTIN}/[0-9a-f]{16}$`),
+      new RegExp(`^${fixture.server.addresses.publicUrl}/go/${CHANNEL}/${GTIN}/[0-9a-f]{16}$`),
     )
     expect(asked[1]).toBe(address)
   })
@@ -100,17 +107,17 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
   })
 
   it('the plugin - activated later, and taken away again - makes a box of the same link, and a frame again', async () => {
-    const reader = await visitAs(desk.site)
-    const path = await desk.publish(toLink(`where-to-buy/${GTIN}?limit=2`))
+    const reader = await signInAs(fixture.site)
+    const path = await fixture.publish(toLink(`where-to-buy/${GTIN}?limit=2`))
     const readPost = async (): Promise<string> => readContent(await reader.get(path))
     expect(await readPost()).toContain('<iframe')
-    await desk.site
-      .run(`update_option( 'vitrine_settings', array( 'server' => '${desk.server.addresses.publicUrl}' ) );
+    await fixture.site
+      .run(`update_option( 'vitrine_settings', array( 'server' => '${fixture.server.addresses.publicUrl}' ) );
       activate_plugin( 'vitrine/vitrine.php' ); return 1;`)
     const post = await readPost()
-    const fragment = await desk.fetchFragment(`where-to-buy/${GTIN}?limit=2`)
-    expect(withoutTimes(post).trim()).toBe(withoutTimes(fragment).trim())
-    await desk.site.run(`deactivate_plugins( 'vitrine/vitrine.php' ); return 1;`)
+    const fragment = await fixture.fetchFragment(`where-to-buy/${GTIN}?limit=2`)
+    expect(removeTimes(post).trim()).toBe(removeTimes(fragment).trim())
+    await fixture.site.run(`deactivate_plugins( 'vitrine/vitrine.php' ); return 1;`)
     expect(await readPost()).toContain('<iframe')
   })
 })

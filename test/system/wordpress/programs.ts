@@ -10,7 +10,7 @@ const isRequired = process.env['REQUIRE_PROGRAMS'] === '1'
 /* oxlint-enable node/no-process-env */
 
 /** Path of a program, if it is installed. */
-function lookUp(name: string): string | undefined {
+function findInstalled(name: string): string | undefined {
   return PATH.split(delimiter)
     .map((folder) => join(folder, name))
     .find((path) => existsSync(path))
@@ -18,7 +18,7 @@ function lookUp(name: string): string | undefined {
 
 /** Path of a program that has to be there. */
 export function findProgram(name: string): string {
-  const path = lookUp(name)
+  const path = findInstalled(name)
   if (path === undefined) throw new Error(`not installed: ${name}`)
   return path
 }
@@ -26,7 +26,7 @@ export function findProgram(name: string): string {
 /** Programs of these tests that this machine lacks. */
 function listMissingPrograms(): string[] {
   const missing = ['php', 'mariadb', 'mariadbd', 'mariadb-install-db'].filter(
-    (name) => lookUp(name) === undefined,
+    (name) => findInstalled(name) === undefined,
   )
   return existsSync(join(WORDPRESS_FOLDER, 'wp-load.php')) ? missing : [...missing, 'wordpress']
 }

@@ -1,10 +1,10 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CHANNEL, type Desk, GTIN, openDesk, toPhp } from './desk.ts'
-import { type Gate, openGate } from './gate.ts'
+import { CHANNEL, type WordPressFixture, GTIN, createWordPressFixture, toPhp } from './wordpress-fixture.ts'
+import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { isSkipped } from './programs.ts'
-import { SETTINGS_PAGE, readNonce, readTry, sendSettings } from './settings-form.ts'
-import { type Visitor, readContent, visitAs } from './visitor.ts'
+import { SETTINGS_PAGE, readNonce, readConnectionResult, sendSettings } from './settings-form.ts'
+import { type Visitor, readContent, signInAs } from './visitor.ts'
 
 const OTHER_CHANNEL = CHANNEL.replace('1', '9')
 const REFUSAL = 'Only somebody who may post any HTML can change the server address'
@@ -14,37 +14,37 @@ const IN_CONFIG = 'The server address is set in wp-config.php, as VITRINE_SERVER
 const readField = (html: string): string => /<input[^>]*id="vitrine_server"[^>]*>/.exec(html)?.[0] ?? ''
 
 describe.skipIf(isSkipped)('who may choose the server', () => {
-  let desk: Desk
+  let fixture: WordPressFixture
   let admin: Visitor
   let reader: Visitor
   /** A server of somebody who would like to have scripts in the pages. */
-  let evil: Gate
+  let evil: FaultProxy
 
   beforeAll(async () => {
-    desk = await openDesk()
-    evil = await openGate(desk.server.addresses.publicUrl)
-    evil.set({ body: '<script>alert(1)</script>' })
-    admin = await visitAs(desk.site, 'administrator')
-    reader = await visitAs(desk.site)
+    fixture = await createWordPressFixture()
+    evil = await startFaultProxy(fixture.server.addresses.publicUrl)
+    evil.setMode({ body: '<script>alert(1)</script>' })
+    admin = await signInAs(fixture.site, 'administrator')
+    reader = await signInAs(fixture.site)
   })
   afterAll(async () => {
     await evil.close()
-    await desk.close()
+    await fixture.close()
   })
   beforeEach(async () => {
-    await desk.site.run(
-      `update_option( 'vitrine_settings', array( 'server' => ${toPhp(desk.gate.origin)}, 'channel' => '${CHANNEL}' ) ); return 1;`,
+    await fixture.site.run(
+      `update_option( 'vitrine_settings', array( 'server' => ${toPhp(fixture.faultProxy.origin)}, 'channel' => '${CHANNEL}' ) ); return 1;`,
     )
-    desk.gate.takeCalls()
+    fixture.faultProxy.takeCalls()
     evil.takeCalls()
   })
-  afterEach(() => rm(desk.site.toPath('config.php'), { force: true }))
+  afterEach(() => rm(fixture.site.toPath('config.php'), { force: true }))
 
   const configure = (line: string): Promise<void> =>
-    writeFile(desk.site.toPath('config.php'), `<?php\n${line}\n`)
+    writeFile(fixture.site.toPath('config.php'), `<?php\n${line}\n`)
   const configureServer = (address: string): Promise<void> =>
     configure(`define( 'VITRINE_SERVER', ${toPhp(address)} );`)
-  const readSettings = (): Promise<unknown> => desk.site.run(`return get_option( 'vitrine_settings' );`)
+  const readSettings = (): Promise<unknown> => fixture.site.run(`return get_option( 'vitrine_settings' );`)
 
   it('an administrator with unfiltered_html - sends another server - has changed it', async () => {
     const html = await sendSettings(admin, { server: evil.origin, channel: CHANNEL })
@@ -64,8 +64,8 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
       const html = await sendSettings(admin, { server: toServer(), channel: CHANNEL })
       expect(html).toContain(REFUSAL)
       expect(html).not.toContain('Settings saved.')
-      expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
-      const page = await reader.get(await desk.publish(`[vitrine gtin="${GTIN}"]`))
+      expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
+      const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}"]`))
       expect(readContent(page)).toContain('class="vitrine vitrine-box"')
       expect(evil.takeCalls()).toEqual([])
     })
@@ -73,7 +73,7 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
     it('the form as a browser sends it, without the field - saved - changes the channel only', async () => {
       const html = await sendSettings(admin, { channel: OTHER_CHANNEL })
       expect(html).toContain('Settings saved.')
-      expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: OTHER_CHANNEL })
+      expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: OTHER_CHANNEL })
     })
 
     it('the page of all options - sent with another server - changes nothing', async () => {
@@ -86,20 +86,20 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
         'vitrine_settings[server]': evil.origin,
         'vitrine_settings[channel]': OTHER_CHANNEL,
       })
-      expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: OTHER_CHANNEL })
+      expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: OTHER_CHANNEL })
     })
 
     it('the page - opened - shows the address, disabled, says why, and calls nobody', async () => {
       const { html } = await admin.get(SETTINGS_PAGE)
-      expect(readField(html)).toContain(`value="${desk.gate.origin}"`)
+      expect(readField(html)).toContain(`value="${fixture.faultProxy.origin}"`)
       expect(readField(html)).toContain('disabled')
       expect(html).toContain(REFUSAL)
       expect(html).not.toContain('vitrine-try')
-      expect(desk.gate.takeCalls()).toEqual([])
+      expect(fixture.faultProxy.takeCalls()).toEqual([])
     })
 
     it('a site without a server - an administrator - cannot give it one', async () => {
-      await desk.site.run(`delete_option( 'vitrine_settings' ); return 1;`)
+      await fixture.site.run(`delete_option( 'vitrine_settings' ); return 1;`)
       expect(await sendSettings(admin, { server: evil.origin, channel: CHANNEL })).toContain(REFUSAL)
       expect(await readSettings()).toEqual({ server: '', channel: CHANNEL })
     })
@@ -108,41 +108,41 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
   describe('VITRINE_SERVER in wp-config.php', () => {
     it('a post with a box - asked for - has it from there, whatever is stored', async () => {
       await sendSettings(admin, { server: evil.origin, channel: CHANNEL })
-      for (const gate of [desk.gate, evil]) gate.takeCalls()
-      await configureServer(`${desk.gate.origin}/`)
-      const page = await reader.get(await desk.publish(`[vitrine gtin="${GTIN}" limit="2"]`))
+      for (const faultProxy of [fixture.faultProxy, evil]) faultProxy.takeCalls()
+      await configureServer(`${fixture.faultProxy.origin}/`)
+      const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}" limit="2"]`))
       expect(readContent(page)).toContain('class="vitrine vitrine-box"')
-      expect(desk.gate.takeCalls()).toEqual([`/fragments/${CHANNEL}/where-to-buy/${GTIN}?limit=2`])
+      expect(fixture.faultProxy.takeCalls()).toEqual([`/fragments/${CHANNEL}/where-to-buy/${GTIN}?limit=2`])
       expect(evil.takeCalls()).toEqual([])
     })
 
     it('the page - opened - shows it disabled, says where it is set, and tries it', async () => {
-      await configureServer(desk.gate.origin)
+      await configureServer(fixture.faultProxy.origin)
       const { html } = await admin.get(SETTINGS_PAGE)
-      expect(readField(html)).toContain(`value="${desk.gate.origin}"`)
+      expect(readField(html)).toContain(`value="${fixture.faultProxy.origin}"`)
       expect(readField(html)).toContain('disabled')
       expect(html).toContain(IN_CONFIG)
-      expect(readTry(html)).toBe('The server answers, and it serves the default channel.')
+      expect(readConnectionResult(html)).toBe('The server answers, and it serves the default channel.')
     })
 
     it('another server - sent by an administrator with every right - is refused in words', async () => {
-      await configureServer(desk.gate.origin)
+      await configureServer(fixture.faultProxy.origin)
       const html = await sendSettings(admin, { server: evil.origin, channel: OTHER_CHANNEL })
       expect(html).toContain(IN_CONFIG)
-      expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: OTHER_CHANNEL })
+      expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: OTHER_CHANNEL })
       expect(evil.takeCalls()).toEqual([])
     })
 
     it('what is no address - the page says so - and posts call nobody', async () => {
       await configureServer('widgets.example')
-      expect(readTry((await admin.get(SETTINGS_PAGE)).html)).toContain('is no usable address')
-      const page = await reader.get(await desk.publish(`[vitrine gtin="${GTIN}" limit="3"]`))
+      expect(readConnectionResult((await admin.get(SETTINGS_PAGE)).html)).toContain('is no usable address')
+      const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}" limit="3"]`))
       expect(
         readContent(page)
           .replaceAll(/<[^>]*>/g, '')
           .trim(),
       ).toBe('')
-      expect(desk.gate.takeCalls()).toEqual([])
+      expect(fixture.faultProxy.takeCalls()).toEqual([])
     })
 
     it('together with DISALLOW_UNFILTERED_HTML - the page - calls nobody', async () => {

@@ -5,7 +5,8 @@ import type { Visitor } from './visitor.ts'
 export const SETTINGS_PAGE = '/wp-admin/options-general.php?page=vitrine'
 
 /** What the page says of the server. */
-export const readTry = (html: string): string => /id="vitrine-try">\s*<p>([^<]*)/.exec(html)?.[1] ?? ''
+export const readConnectionResult = (html: string): string =>
+  /id="vitrine-try">\s*<p>([^<]*)/.exec(html)?.[1] ?? ''
 
 /** The nonce of its form. */
 export async function readNonce(visitor: Visitor): Promise<string> {

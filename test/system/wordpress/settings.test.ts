@@ -1,36 +1,36 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CHANNEL, type Desk, GTIN, openDesk } from './desk.ts'
+import { CHANNEL, type WordPressFixture, GTIN, createWordPressFixture } from './wordpress-fixture.ts'
 import { isSkipped } from './programs.ts'
-import { SETTINGS_PAGE as PAGE, readNonce, readTry, sendSettings } from './settings-form.ts'
-import { type Visitor, readContent, readWords, visitAs } from './visitor.ts'
+import { SETTINGS_PAGE as PAGE, readNonce, readConnectionResult, sendSettings } from './settings-form.ts'
+import { type Visitor, readContent, readVisibleText, signInAs } from './visitor.ts'
 
 const save = (visitor: Visitor, server: string, channel = CHANNEL): Promise<string> =>
   sendSettings(visitor, { server, channel })
 
 describe.skipIf(isSkipped)('the settings', () => {
-  let desk: Desk
+  let fixture: WordPressFixture
   let admin: Visitor
   let reader: Visitor
 
   beforeAll(async () => {
     // Behind a path, as on a site that serves both from one name.
-    desk = await openDesk({ prefix: '/widgets' })
-    admin = await visitAs(desk.site, 'administrator')
-    reader = await visitAs(desk.site)
+    fixture = await createWordPressFixture({ prefix: '/widgets' })
+    admin = await signInAs(fixture.site, 'administrator')
+    reader = await signInAs(fixture.site)
   })
-  afterAll(() => desk.close())
+  afterAll(() => fixture.close())
 
-  const readSettings = (): Promise<unknown> => desk.site.run(`return get_option( 'vitrine_settings' );`)
+  const readSettings = (): Promise<unknown> => fixture.site.run(`return get_option( 'vitrine_settings' );`)
 
   it('the form - saved by an administrator - is stored, without the last slash, and boxes come from there', async () => {
-    const html = await save(admin, ` ${desk.gate.origin}/ `, CHANNEL.toUpperCase())
-    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
-    expect(readTry(html)).toBe('The server answers, and it serves the default channel.')
+    const html = await save(admin, ` ${fixture.faultProxy.origin}/ `, CHANNEL.toUpperCase())
+    expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
+    expect(readConnectionResult(html)).toBe('The server answers, and it serves the default channel.')
     expect(html).toContain('Settings saved.')
-    desk.gate.takeCalls()
-    const page = await reader.get(await desk.publish(`[vitrine gtin="${GTIN}"]`))
+    fixture.faultProxy.takeCalls()
+    const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}"]`))
     expect(readContent(page)).toContain('class="vitrine vitrine-box"')
-    expect(desk.gate.takeCalls()).toEqual([`/widgets/fragments/${CHANNEL}/where-to-buy/${GTIN}`])
+    expect(fixture.faultProxy.takeCalls()).toEqual([`/widgets/fragments/${CHANNEL}/where-to-buy/${GTIN}`])
   })
 
   it.each([
@@ -44,38 +44,38 @@ describe.skipIf(isSkipped)('the settings', () => {
   ])('an address that is none - %s - is refused in words, and the one before stays', async (address) => {
     const html = await save(admin, address)
     expect(html).toContain('The server address is not usable.')
-    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+    expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
   it('a channel that is none - saved - is refused in words, and the one before stays', async () => {
-    expect(await save(admin, desk.gate.origin, 'my-channel')).toContain('The channel is not usable.')
-    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+    expect(await save(admin, fixture.faultProxy.origin, 'my-channel')).toContain('The channel is not usable.')
+    expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
   it('what is stored - printed by the page - is escaped', async () => {
-    await desk.site.run(`global $wpdb; $wpdb->update( $wpdb->options, array( 'option_value' =>
+    await fixture.site.run(`global $wpdb; $wpdb->update( $wpdb->options, array( 'option_value' =>
       serialize( array( 'server' => '"><script>alert(1)</script>', 'channel' => '' ) ) ),
       array( 'option_name' => 'vitrine_settings' ) ); return 1;`)
     expect((await admin.get(PAGE)).html).not.toContain('<script>alert(1)')
-    await save(admin, desk.gate.origin)
-    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+    await save(admin, fixture.faultProxy.origin)
+    expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
   it('the page - the server is in trouble - says in plain words what is wrong', async () => {
-    const look = async (): Promise<string> => readTry((await admin.get(PAGE)).html)
-    desk.gate.set('failing')
+    const look = async (): Promise<string> => readConnectionResult((await admin.get(PAGE)).html)
+    fixture.faultProxy.setMode('failing')
     expect(await look()).toContain('with the status 500')
-    desk.gate.set('redirect')
+    fixture.faultProxy.setMode('redirect')
     expect(await look()).toContain('leads on to')
-    desk.gate.set('text')
+    fixture.faultProxy.setMode('text')
     expect(await look()).toContain('it is not a Vitrine server')
-    desk.gate.set('pass')
-    await desk.gate.down()
+    fixture.faultProxy.setMode('pass')
+    await fixture.faultProxy.down()
     expect(await look()).toContain('The server does not answer. Is it running')
-    await desk.gate.up()
-    await save(admin, desk.gate.origin, CHANNEL.replace('1', '9'))
+    await fixture.faultProxy.up()
+    await save(admin, fixture.faultProxy.origin, CHANNEL.replace('1', '9'))
     expect(await look()).toContain('serves no channel of this id')
-    await save(admin, desk.gate.origin, '')
+    await save(admin, fixture.faultProxy.origin, '')
     expect(await look()).toContain('No default channel is set')
     await save(admin, 'http://widgets.example')
     expect(await look()).toContain('WordPress refuses to call this address')
@@ -85,16 +85,16 @@ describe.skipIf(isSkipped)('the settings', () => {
 
   it('a site without settings - a post with boxes and links - shows nothing and calls nobody', async () => {
     await save(admin, '', '')
-    desk.gate.takeCalls()
-    const path = await desk.publish(`before [vitrine gtin="${GTIN}"] [vitrine_deals] after`)
-    expect(readWords(await reader.get(path))).toBe('before after')
-    expect(desk.gate.takeCalls()).toEqual([])
-    await save(admin, desk.gate.origin)
+    fixture.faultProxy.takeCalls()
+    const path = await fixture.publish(`before [vitrine gtin="${GTIN}"] [vitrine_deals] after`)
+    expect(readVisibleText(await reader.get(path))).toBe('before after')
+    expect(fixture.faultProxy.takeCalls()).toEqual([])
+    await save(admin, fixture.faultProxy.origin)
   })
 
   it('the page and its form - for an author, an editor or a visitor - are refused', async () => {
     for (const role of ['author', 'editor', 'subscriber']) {
-      const visitor = await visitAs(desk.site, role)
+      const visitor = await signInAs(fixture.site, role)
       const page = await visitor.get(PAGE)
       expect(page.status).toBe(403)
       expect(page.html).not.toContain('vitrine-try')
@@ -107,7 +107,7 @@ describe.skipIf(isSkipped)('the settings', () => {
       expect(sent.status).toBe(403)
     }
     expect((await reader.get(PAGE)).status).toBe(302)
-    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+    expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
   it('the form - without its nonce - is refused', async () => {
@@ -117,25 +117,25 @@ describe.skipIf(isSkipped)('the settings', () => {
       'vitrine_settings[server]': 'https://evil.example',
     }
     expect((await admin.post('/wp-admin/options.php', fields)).status).toBe(403)
-    expect(await readSettings()).toEqual({ server: desk.gate.origin, channel: CHANNEL })
+    expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
   it('uninstalling - after boxes, failures and locks - leaves nothing behind', async () => {
-    const path = await desk.publish(`[vitrine gtin="${GTIN}" limit="2"] [vitrine_deals]`)
+    const path = await fixture.publish(`[vitrine gtin="${GTIN}" limit="2"] [vitrine_deals]`)
     await reader.get(path)
-    desk.gate.set('failing')
-    await desk.site.pass(301)
+    fixture.faultProxy.setMode('failing')
+    await fixture.site.advanceClock(301)
     await reader.get(path)
     const count = `global $wpdb; return (int) $wpdb->get_var(
       "SELECT COUNT(*) FROM $wpdb->options WHERE option_name LIKE '%vitrine%'" ) +
       (int) $wpdb->get_var( "SELECT COUNT(*) FROM $wpdb->postmeta WHERE meta_key LIKE '%oembed%'" );`
-    await desk.site.run(`return vitrine_take_lock( 'vitrine_lock_left' );`)
-    expect(await desk.site.run(count)).toBeGreaterThan(6)
-    await desk.site.run(
+    await fixture.site.run(`return vitrine_take_lock( 'vitrine_lock_left' );`)
+    expect(await fixture.site.run(count)).toBeGreaterThan(6)
+    await fixture.site.run(
       `deactivate_plugins( 'vitrine/vitrine.php' ); uninstall_plugin( 'vitrine/vitrine.php' ); return 1;`,
     )
-    expect(await desk.site.run(count)).toBe(0)
-    expect(readWords(await reader.get(path))).toBe(
+    expect(await fixture.site.run(count)).toBe(0)
+    expect(readVisibleText(await reader.get(path))).toBe(
       '[vitrine gtin=&#8221;09520001001024&#8243; limit=&#8221;2&#8243;] [vitrine_deals]',
     )
   })

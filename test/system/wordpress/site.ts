@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { getShared } from '../shared.ts'
-import { type DatabasePlace, copyDatabase, dropDatabase, waitForLine } from './database.ts'
+import { type DatabaseReference, copyDatabase, dropDatabase, waitForLine } from './database.ts'
 import { WORDPRESS_FOLDER, assertPrograms, findProgram } from './programs.ts'
 
 const execute = promisify(execFile)
 
-const PLACE = fileURLToPath(new URL('place', import.meta.url))
+const SITE_FILES = fileURLToPath(new URL('site-files', import.meta.url))
 
 /** A WordPress of its own: files, web server, and a database on the server that all share. */
 export type Site = Readonly<{
@@ -22,7 +22,7 @@ export type Site = Readonly<{
   /** Runs PHP inside WordPress; gives what it returns. */
   run(code: string): Promise<unknown>
   /** Moves the plugin's clock on. */
-  pass(seconds: number): Promise<void>
+  advanceClock(seconds: number): Promise<void>
   /** What PHP had to complain of since the start. */
   readComplaints(): Promise<string[]>
   /** A file or folder of the place. */
@@ -54,7 +54,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
 }
 
 /** Installs WordPress in a database, with everything but the plugin. */
-export async function installSite(database: DatabasePlace): Promise<void> {
+export async function installSite(database: DatabaseReference): Promise<void> {
   const site = await openSite(database, { isNew: true })
   const users = ROLES.map(
     (role) => `wp_insert_user( array( 'user_login' => '${role}',
@@ -73,7 +73,7 @@ const ROLES = ['editor', 'author', 'subscriber']
 
 /** Files and a web server over a database, which has WordPress in it unless the site `isNew`. */
 async function openSite(
-  database: DatabasePlace,
+  database: DatabaseReference,
   options: SiteOptions & Readonly<{ isNew?: true }>,
 ): Promise<Site> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-wp-'))
@@ -82,7 +82,7 @@ async function openSite(
     for (const close of closers.toReversed()) await close()
   }
   try {
-    await layOut(folder, options)
+    await writeSiteFiles(folder, options)
     const token = randomUUID()
     const environment = {
       PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
@@ -97,7 +97,7 @@ async function openSite(
     const origin = /http:\/\/[\d.:]+/.exec(await waitForLine(server.stderr, 'started'))?.[0] ?? ''
     await writeFile(join(folder, 'origin'), origin)
     if (options.isNew === true)
-      await execute(findProgram('php'), [...PHP_FLAGS, join(PLACE, 'install.php')], { env: environment })
+      await execute(findProgram('php'), [...PHP_FLAGS, join(SITE_FILES, 'install.php')], { env: environment })
     return createSite({ folder, origin, token, stop })
   } catch (error) {
     await stop()
@@ -105,7 +105,7 @@ async function openSite(
   }
 }
 
-async function layOut(folder: string, { objectCache = false }: SiteOptions): Promise<void> {
+async function writeSiteFiles(folder: string, { objectCache = false }: SiteOptions): Promise<void> {
   const www = join(folder, 'www')
   const content = join(www, 'wp-content')
   await mkdir(join(content, 'plugins'), { recursive: true })
@@ -113,17 +113,17 @@ async function layOut(folder: string, { objectCache = false }: SiteOptions): Pro
   const linked = ['index.php', 'wp-admin', 'wp-includes', 'wp-load.php', 'wp-login.php', 'wp-settings.php']
   for (const name of [...linked, 'wp-blog-header.php'])
     await symlink(join(WORDPRESS_FOLDER, name), join(www, name))
-  await cp(join(PLACE, 'wp-config.php'), join(www, 'wp-config.php'))
-  await cp(join(PLACE, 'mu-plugins'), join(content, 'mu-plugins'), { recursive: true })
+  await cp(join(SITE_FILES, 'wp-config.php'), join(www, 'wp-config.php'))
+  await cp(join(SITE_FILES, 'mu-plugins'), join(content, 'mu-plugins'), { recursive: true })
   for (const theme of ['classic', 'blocks'])
-    await cp(join(PLACE, theme), join(content, 'themes', theme), { recursive: true })
-  if (objectCache) await cp(join(PLACE, 'object-cache.php'), join(content, 'object-cache.php'))
+    await cp(join(SITE_FILES, theme), join(content, 'themes', theme), { recursive: true })
+  if (objectCache) await cp(join(SITE_FILES, 'object-cache.php'), join(content, 'object-cache.php'))
   await symlink(join(PACKAGE_FOLDER, 'integrations/wordpress/vitrine'), join(content, 'plugins/vitrine'))
 }
 
 /** A file that a test has just written again is read again: on a busy machine the one before may have been cached. */
 const PHP_FLAGS = [
-  `auto_prepend_file=${join(PLACE, 'prepend.php')}`,
+  `auto_prepend_file=${join(SITE_FILES, 'prepend.php')}`,
   'display_errors=1',
   'opcache.revalidate_freq=0',
 ].flatMap((flag) => ['-d', flag])
@@ -155,7 +155,7 @@ function createSite(parts: Parts): Site {
     toPath,
     stop,
     run: (code) => runPhp(code, parts),
-    async pass(seconds) {
+    async advanceClock(seconds) {
       passed += seconds
       await writeFile(toPath('clock'), String(passed))
     },

@@ -1,15 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type DatabasePlace, makeDatabase, startDatabase } from './database.ts'
+import { type DatabaseReference, createDatabase, startDatabase } from './database.ts'
 import { assertPrograms } from './programs.ts'
 import { installSite } from './site.ts'
 
 /** A database server, and an installed WordPress on it that is only copied. */
-export type WordPress = Readonly<{ template: DatabasePlace; stop(): Promise<void> }>
+export type WordPressTemplate = Readonly<{ template: DatabaseReference; stop(): Promise<void> }>
 
 /** Installs the one WordPress of all tests. */
-export async function startWordPress(): Promise<WordPress> {
+export async function startWordPressTemplate(): Promise<WordPressTemplate> {
   assertPrograms()
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-wp-db-'))
   const closers = [() => rm(folder, { recursive: true, force: true })]
@@ -20,7 +20,7 @@ export async function startWordPress(): Promise<WordPress> {
     const database = await startDatabase(folder)
     closers.push(database.stop)
     const template = { socket: database.socket, name: 'template' }
-    await makeDatabase(template)
+    await createDatabase(template)
     await installSite(template)
     return { template, stop }
   } catch (error) {

@@ -1,26 +1,26 @@
 import type { Site } from './site.ts'
 
 /** A page as a visitor has it. */
-export type Visited = Readonly<{ status: number; html: string; headers: Headers; seconds: number }>
+export type VisitedPage = Readonly<{ status: number; html: string; headers: Headers; seconds: number }>
 
 /** A visitor with cookies of their own. */
 export type Visitor = Readonly<{
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Visited>
-  post(path: string, fields: Readonly<Record<string, string>>): Promise<Visited>
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<VisitedPage>
+  post(path: string, fields: Readonly<Record<string, string>>): Promise<VisitedPage>
   /** Calls the REST interface as the editor's scripts do. */
   rest(route: string, body?: unknown): Promise<Readonly<{ status: number; json: unknown }>>
 }>
 
-type Sent = Readonly<{
+type RequestDetails = Readonly<{
   method?: string
   body?: string | URLSearchParams
   headers?: Readonly<Record<string, string>>
 }>
 
 /** Comes to a site, and signs in with a role's name if one is given. */
-export async function visitAs(site: Site, role?: string): Promise<Visitor> {
+export async function signInAs(site: Site, role?: string): Promise<Visitor> {
   const cookies = new Map<string, string>()
-  const send = async (path: string, request: Sent = {}): Promise<Visited> => {
+  const send = async (path: string, request: RequestDetails = {}): Promise<VisitedPage> => {
     const begun = performance.now()
     const answer = await fetch(site.origin + path, {
       redirect: 'manual',
@@ -64,7 +64,7 @@ async function signIn(visitor: Visitor, role: string): Promise<void> {
 }
 
 /** What stands in the place of the content, as the theme frames it. The page around it has to be whole. */
-export function readContent({ html }: Visited): string {
+export function readContent({ html }: VisitedPage): string {
   const found = /HOST-HEAD[\s\S]*?BOX\(([\s\S]*)\)BOX[\s\S]*HOST-FOOT[\s\S]*<\/html>\s*$/.exec(html)
   if (found === null) throw new Error(`the page is not whole:\n${html}`)
   if (/<b>(?:Warning|Notice|Deprecated|Fatal error)<\/b>/.test(html)) throw new Error(html)
@@ -72,7 +72,7 @@ export function readContent({ html }: Visited): string {
 }
 
 /** What a reader sees of it. */
-export function readWords(page: Visited): string {
+export function readVisibleText(page: VisitedPage): string {
   return readContent(page)
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ')

@@ -3,17 +3,17 @@ import { type RequestListener, createServer } from 'node:http'
 import { type AddressInfo, type Server, createServer as createTcpServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Environment } from '../../../../src/config/config.ts'
-import { makeFolder, runHere, startBuilt, startRemote } from '../../../cli/cli-harness.ts'
+import { makeFolder, runInProcess, startBuilt, startRemoteCatalog } from '../../../cli/run-cli.ts'
 
-type Finding = { subject: string; isGood: boolean; found: string; cure: string | null }
+type Finding = { subject: string; isGood: boolean; message: string; remedy: string | null }
 
 async function checkAt(
   port: number,
   over: Environment = {},
 ): Promise<Readonly<{ code: number | null; listener: Finding | undefined }>> {
-  const { settings } = await startRemote(makeFolder())
+  const { settings } = await startRemoteCatalog(makeFolder())
   const environment = { ...settings, VITRINE_PORT: String(port), ...over }
-  const { code, out } = await runHere(['check', '--json'], environment)
+  const { code, out } = await runInProcess(['check', '--json'], environment)
   const findings = JSON.parse(out) as Finding[]
   return { code, listener: findings.find(({ subject }) => subject === 'listener') }
 }
@@ -32,21 +32,21 @@ describe('check, the address to listen on', () => {
     server.close()
     await once(server, 'close')
     const { code, listener } = await checkAt(port)
-    expect([code, listener?.found]).toEqual([0, `would listen on 127.0.0.1:${port}`])
+    expect([code, listener?.message]).toEqual([0, `would listen on 127.0.0.1:${port}`])
   })
 
   it('VITRINE_PORT=0 - says that any free port would do', async () => {
-    expect((await checkAt(0)).listener?.found).toBe('would listen on a free port of 127.0.0.1')
+    expect((await checkAt(0)).listener?.message).toBe('would listen on a free port of 127.0.0.1')
   })
 
   it('running Vitrine - says so, and it is good', async () => {
-    const { settings } = await startRemote(makeFolder())
+    const { settings } = await startRemoteCatalog(makeFolder())
     const { publicUrl } = JSON.parse(await startBuilt(['serve', '--json'], settings).firstLine) as {
       publicUrl: string
     }
     const { port } = new URL(publicUrl)
     const { code, listener } = await checkAt(Number(port))
-    expect([code, listener?.found]).toEqual([0, `Vitrine is running on 127.0.0.1:${port}`])
+    expect([code, listener?.message]).toEqual([0, `Vitrine is running on 127.0.0.1:${port}`])
   })
 
   it.each<[string, RequestListener]>([
@@ -61,16 +61,16 @@ describe('check, the address to listen on', () => {
     expect(code).toBe(1)
     expect(listener).toMatchObject({
       isGood: false,
-      found: expect.stringContaining(
+      message: expect.stringContaining(
         `cannot listen on 127.0.0.1, port ${port}: another program listens there`,
       ),
-      cure: expect.stringContaining('VITRINE_PORT'),
+      remedy: expect.stringContaining('VITRINE_PORT'),
     })
   })
 
   it('host that this machine does not have - 1, with a cure', async () => {
     const { code, listener } = await checkAt(0, { VITRINE_HOST: '192.0.2.1' })
     expect(code).toBe(1)
-    expect(listener).toMatchObject({ isGood: false, cure: expect.stringContaining('VITRINE_HOST') })
+    expect(listener).toMatchObject({ isGood: false, remedy: expect.stringContaining('VITRINE_HOST') })
   })
 })

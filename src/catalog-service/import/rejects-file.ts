@@ -1,0 +1,112 @@
+import { accessSync, closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { ImportError } from '../../errors.ts'
+import { cleanText } from '../../offers/text.ts'
+import type { Reject } from './feed-row.ts'
+
+const BUFFER_CHARACTERS = 65_536
+
+/** Different reasons that are counted; those that come later only have their lines. */
+const MAX_REASONS = 100
+
+/** Characters of a field and of a reason: neither is a place for the feed's own words. */
+const MAX_FIELD_CHARACTERS = 100
+const MAX_REASON_CHARACTERS = 300
+
+const TOP_REASONS = 3
+
+/** The `.rejects` file of an import. It exists only when something was rejected. */
+export type RejectsFile = ReturnType<typeof createRejectsFile>
+
+/**
+ * Remove the file of an earlier import and start anew: beside the feed, or in `currentFolder` when the feed's
+ * folder is not writable.
+ */
+export function createRejectsFile(file: string, currentFolder: string) {
+  const name = `${basename(file)}.rejects`
+  const candidates = [join(dirname(file), name), join(currentFolder, name)]
+  // The current folder may hold the file of another feed with this name: it is touched only when it is needed.
+  candidates.some(removeIfWritable)
+  let opened: ReturnType<typeof openFirstWritable> | undefined
+  let writeError: ImportError | undefined
+  let isClosed = false
+  let count = 0
+  const reasons = new Map<string, number>()
+  let buffer = ''
+  const flush = (): void => {
+    if (buffer === '') return
+    const text = buffer
+    buffer = ''
+    opened ??= openFirstWritable(candidates)
+    try {
+      writeFileSync(opened.descriptor, text)
+    } catch (error) {
+      throw toImportError(error, opened.path)
+    }
+  }
+  return {
+    add(rejects: readonly Reject[]): void {
+      for (const { row, field: fullField, reason: fullReason, raw } of rejects) {
+        const field = cleanText(fullField, MAX_FIELD_CHARACTERS)
+        const reason = cleanText(fullReason, MAX_REASON_CHARACTERS)
+        count += 1
+        const key = `${field}: ${reason}`
+        if (reasons.size < MAX_REASONS || reasons.has(key)) reasons.set(key, (reasons.get(key) ?? 0) + 1)
+        buffer += `${JSON.stringify({ row, field, reason, raw })}\n`
+      }
+      if (buffer.length > BUFFER_CHARACTERS) flush()
+    },
+    /** Write what is left and close the file. Closing twice does nothing. It never throws: `getPath` does. */
+    close(): void {
+      if (isClosed) return
+      isClosed = true
+      try {
+        flush()
+        if (opened !== undefined) closeSync(opened.descriptor)
+      } catch (error) {
+        writeError = toImportError(error, opened?.path ?? candidates.join(' or '))
+      }
+    },
+    getCount: () => count,
+    getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
+    /**
+     * Return where the file is; `null` when nothing was rejected.
+     * @throws ImportError when not all of it could be written: nothing is left out without a word.
+     */
+    getPath(): string | null {
+      if (writeError !== undefined) throw writeError
+      return opened?.path ?? null
+    },
+  }
+}
+
+function toImportError(error: unknown, path: string): ImportError {
+  if (error instanceof ImportError) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
+  return new ImportError(`rejected rows cannot be written to ${path} (${code})`, { cause: error })
+}
+
+function openFirstWritable(candidates: readonly string[]): Readonly<{ path: string; descriptor: number }> {
+  let cause: unknown
+  for (const path of candidates) {
+    try {
+      // What stands there by now is not ours, and a link is not followed: `wx` only ever makes a new file.
+      rmSync(path, { force: true })
+      return { path, descriptor: openSync(path, 'wx') }
+    } catch (error) {
+      cause = error
+    }
+  }
+  throw new ImportError(`rejected rows cannot be written to ${candidates.join(' or ')}`, { cause })
+}
+
+/** Remove the file of an earlier import. Return `false` when the path cannot be used: it is not writable, or a folder. */
+function removeIfWritable(path: string): boolean {
+  try {
+    accessSync(dirname(path), constants.W_OK)
+    rmSync(path, { force: true })
+    return true
+  } catch {
+    return false
+  }
+}

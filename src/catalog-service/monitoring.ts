@@ -1,0 +1,134 @@
+import { type Request, type RequestHandler, type Response, Router } from 'express'
+import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import type { Secret } from '../config/secrets.ts'
+import { createAdminLimiter } from '../http/admin-limiter.ts'
+import { findAdminRefusal } from '../http/admin-auth.ts'
+import { isLocalRequest, toLimiterKey } from '../http/client-address.ts'
+import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
+import { EVENT_LOOP_SAMPLE_INTERVAL_MS } from '../observability/metrics.ts'
+import { rejectMethod } from './responses.ts'
+import type { CatalogStore } from './store/catalog-store.ts'
+
+export type StandaloneOptions = Readonly<{
+  adminPassword: Secret | null
+  isLocal: boolean
+  logger: Readonly<{ info(fields: object, message: string): void }>
+}>
+
+/** A response with what the log and the metrics say of its request, as far as it is known. */
+export type ServiceResponse = Response<unknown, { operation?: string; organizationId?: string }>
+
+const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
+
+/** Upper bounds of response times, in seconds. A look-up takes about a millisecond. */
+const RESPONSE_TIME_BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5]
+
+/** An address of the interface is shorter; the rest of a longer one is not logged. */
+const MAX_PATH_CHARACTERS = 200
+
+/** What looks like an API key; one in an address is a mistake, and must not get into a log. */
+const API_KEY_PATTERN = /vk_[\w-]+/g
+
+/**
+ * Serve `/healthz`, `/readyz` and `/metrics` of a catalog service that runs alone; they need no API key and count against no
+ * limit. Every other request is logged and measured, and passed on.
+ */
+export function createMonitoringRouter(store: CatalogStore, options: StandaloneOptions): Router {
+  const { clock } = store
+  const metrics = createMetrics()
+  const router = Router({ strict: true, caseSensitive: true })
+  router.get('/healthz', (_request, response) => sendJson(response, 200, { status: 'ok' }))
+  router.get('/readyz', async (_request, response) => {
+    try {
+      // Of no organization: a statement that every database answers at once.
+      await store.fetchChannels('')
+      sendJson(response, 200, { ready: true, reason: 'the database can be read' })
+    } catch {
+      sendJson(response, 503, { ready: false, error: 'the database cannot be read' })
+    }
+  })
+  router.get('/metrics', createMetricsGuard(clock, options), async (_request, response) => {
+    const text = await metrics.registry.metrics()
+    response.set(RESPONSE_HEADERS).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
+  })
+  router.all(['/healthz', '/readyz', '/metrics'], rejectMethod)
+  router.use(createRequestLog(clock, metrics, options.logger))
+  return router
+}
+
+function sendJson(response: Response, status: number, value: unknown): void {
+  response.set(RESPONSE_HEADERS).status(status).json(value)
+}
+
+/**
+ * Admit those who may read the metrics, as on a widget server: with the admin password; without one only this machine, and
+ * not through a proxy.
+ */
+function createMetricsGuard(clock: Clock, { adminPassword, isLocal }: StandaloneOptions): RequestHandler {
+  if (adminPassword === null)
+    return ({ headers }, response, next) => {
+      if (isLocal && isLocalRequest(headers)) next()
+      else sendJson(response, 404, { error: 'there is no such address' })
+    }
+  const limiter = createAdminLimiter(clock)
+  return async ({ headers: { authorization }, socket }, response, next) => {
+    const address = toLimiterKey(socket.remoteAddress ?? '') ?? ''
+    const refusal = await findAdminRefusal({ limiter, password: adminPassword }, { authorization, address })
+    if (refusal === null) next()
+    else sendJson(response.set(refusal.headers), refusal.status, { error: refusal.message })
+  }
+}
+
+/** `operation` is from a closed list, so that callers cannot make new series. */
+function createMetrics() {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_INTERVAL_MS })
+  const responses = new Counter({
+    name: 'vitrine_catalog_service_responses_total',
+    help: 'Responses of the catalog service by operation and status',
+    labelNames: ['operation', 'status'],
+    registers: [registry],
+  })
+  const seconds = new Histogram({
+    name: 'vitrine_catalog_service_response_seconds',
+    help: 'Time from a request to the end of its response, by operation',
+    labelNames: ['operation'],
+    buckets: RESPONSE_TIME_BUCKETS_SECONDS,
+    registers: [registry],
+  })
+  return { registry, responses, seconds }
+}
+
+/** Write one line and one count for each request, without its query, headers or address; a flood is not a flood of lines. */
+function createRequestLog(
+  clock: Clock,
+  metrics: ReturnType<typeof createMetrics>,
+  logger: StandaloneOptions['logger'],
+) {
+  const lineLimiter = new LogRateLimiter(clock)
+  return (request: Request, response: ServiceResponse, next: () => void): void => {
+    const startedMs = clock.nowMs()
+    response.once('close', () => {
+      const durationMs = Math.max(0, clock.nowMs() - startedMs)
+      const { operation = 'other', organizationId } = response.locals
+      const status = response.statusCode
+      metrics.responses.inc({ operation, status: String(status) })
+      metrics.seconds.observe({ operation }, durationMs / SECOND_MS)
+      const leftOut = lineLimiter.tryAcquire()
+      if (leftOut === undefined) return
+      const path = request.path.slice(0, MAX_PATH_CHARACTERS).replace(API_KEY_PATTERN, '[redacted]')
+      const fields = {
+        method: request.method,
+        path,
+        status,
+        durationMs,
+        ...(organizationId !== undefined && { organizationId }),
+        ...(!response.writableFinished && { isCutOff: true }),
+        ...(leftOut > 0 && { leftOut }),
+      }
+      logger.info(fields, 'request answered')
+    })
+    next()
+  }
+}

@@ -1,0 +1,78 @@
+import { OFFERS_TABLE, PRODUCTS_TABLE, upsertRows } from '../import/import-statements.ts'
+import type { CatalogStore } from '../store/catalog-store.ts'
+import { insertChannel } from '../store/channels.ts'
+import { insertMerchant } from '../store/merchants.ts'
+import { findMeta, isCatalogEmpty, setMeta, removeSampleData, renewCatalogId } from '../store/meta.ts'
+import { insertNetwork, insertNetworkChannel } from '../store/networks.ts'
+import { getOrCreateOrganizationId } from '../store/organizations.ts'
+import { type Catalog, NO_NETWORK_CHANNEL } from '../store/schema.ts'
+import { getSampleData, toPageUrl, toPictureUrl } from './sample-data.ts'
+
+/**
+ * Put sample data into a catalog that is empty, or that holds only sample data made for another address: the catalog then has a
+ * new id. Pictures and links lead to `base`, the public address of the widget server, without a slash at its end. Return
+ * `false`, and change nothing, for any other catalog.
+ */
+export async function seedSampleData(store: CatalogStore, base: string): Promise<boolean> {
+  // Reading first needs no write lock: a server may start while an import runs.
+  if (!(await shouldSeed(store.reader, base))) return false
+  return store.write(async (transaction) => {
+    if (!(await shouldSeed(transaction, base))) return false
+    await removeSampleData(transaction)
+    await writeSampleData(transaction, base, store.clock.nowMs())
+    return true
+  })
+}
+
+async function shouldSeed(database: Catalog, base: string): Promise<boolean> {
+  const storedBase = await findMeta(database, 'sample_base')
+  return storedBase === undefined ? isCatalogEmpty(database) : storedBase !== base
+}
+
+async function writeSampleData(database: Catalog, base: string, nowMs: number): Promise<void> {
+  const { networks, shops, channels, products } = getSampleData()
+  const organizationId = await getOrCreateOrganizationId(database, nowMs)
+  const networkIds = new Map<string, number>()
+  for (const { name, query } of networks) {
+    const linkTemplate = `${base}/demo/shop?network=${name.toLowerCase()}&${query}&url={url}`
+    networkIds.set(name, await insertNetwork(database, { name, linkTemplate }))
+  }
+  const merchantIds = new Map<string, number>()
+  for (const { name } of shops) merchantIds.set(name, await insertMerchant(database, name))
+  for (const [index, channel] of channels.entries()) {
+    // A millisecond apart: channels are listed in this order.
+    await insertChannel(database, { ...channel, organizationId, createdAtMs: nowMs + index })
+    const approved = [...merchantIds].filter(([shop]) => includesName(channel.shops, shop))
+    for (const [network, networkId] of networkIds) {
+      if (!includesName(channel.networks, network)) continue
+      const reference = `${network.slice(0, 2).toLowerCase()}-${channel.id.slice(-4)}`
+      const networkChannel = { organizationId, networkId, reference, channelId: channel.id }
+      const network_channel_id = await insertNetworkChannel(database, networkChannel)
+      const rows = approved.map(([, merchant_id]) => ({
+        network_channel_id,
+        merchant_id,
+        revoked_at_ms: null,
+      }))
+      await database.insertInto('approvals').values(rows).execute()
+    }
+  }
+  const productRows = products.map(({ gtin, title, brand, picture }) => {
+    const images = picture === undefined ? [] : [toPictureUrl(base, picture)]
+    return [gtin, title, brand, JSON.stringify(images), null] as const
+  })
+  await upsertRows(database, PRODUCTS_TABLE, null, productRows)
+  const offerRows = products.flatMap(({ gtin, offers }) =>
+    offers.map((offer) => {
+      const { network, shop, currency, price, oldPrice = null, availability = 'in_stock' } = offer
+      const ids = [networkIds.get(network) ?? 0, merchantIds.get(shop) ?? 0, NO_NETWORK_CHANNEL] as const
+      return [gtin, ...ids, currency, 0, price, oldPrice, availability, toPageUrl(gtin, offer)] as const
+    }),
+  )
+  await upsertRows(database, OFFERS_TABLE, null, offerRows)
+  await setMeta(database, 'sample_base', base)
+  await renewCatalogId(database)
+}
+
+function includesName(names: readonly string[] | 'all', name: string): boolean {
+  return names === 'all' || names.includes(name)
+}

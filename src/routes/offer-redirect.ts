@@ -1,0 +1,32 @@
+import { Router } from 'express'
+import type { Context } from '../context.ts'
+import { OfferGoneError } from '../errors.ts'
+import { createCrossOriginHeaders } from '../http/security-headers.ts'
+import { getParameter } from './requests.ts'
+
+/**
+ * `/go/{channel}/{gtin}/{offer}`: to the shop, for sandboxed frames whose links may only lead to their own host. The
+ * target is the stored link of the offer and never comes from the request; an offer that is gone is 404.
+ */
+export function createOfferRedirectRouter(context: Context): Router {
+  const router = Router()
+  router.use(
+    '/go',
+    createCrossOriginHeaders({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex, nofollow' }),
+  )
+  router.get('/go/:channel/:gtin/:offer', async (request, response) => {
+    const offer = await context.widgets.findOffer({
+      channelId: getParameter(request.params, 'channel'),
+      gtin: getParameter(request.params, 'gtin'),
+      offerId: getParameter(request.params, 'offer'),
+    })
+    if (offer === undefined) throw new OfferGoneError('no offer of that id')
+    response.status(302).set('Location', toHeaderValue(offer.affiliateUrl)).end()
+  })
+  return router
+}
+
+/** The same address in the letters that a header may have; a link that has only those is unchanged. */
+function toHeaderValue(url: string): string {
+  return url.toWellFormed().replace(/[^!-~]+/g, encodeURIComponent)
+}

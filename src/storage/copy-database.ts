@@ -1,0 +1,160 @@
+import { Kysely, type SqliteDatabase, SqliteDialect, sql } from 'kysely'
+import {
+  type DatabaseAddress,
+  type PostgresAddress,
+  type SqliteAddress,
+  describeDatabase,
+} from '../config/database-address.ts'
+import { MINUTE_MS, SECOND_MS } from '../clock.ts'
+import { StoreError, VitrineError } from '../errors.ts'
+import { isUpToDate, migrateDatabase, migratePostgres } from '../database/migrate.ts'
+import { toOpenError } from '../database/open-error.ts'
+import type { OpenPostgres } from '../database/postgres.ts'
+import { type SqliteOptions, openSqlite } from '../database/sqlite.ts'
+import { POSTGRES_COPY_MIGRATIONS } from './migrations/postgres.ts'
+import { COPY_MIGRATIONS } from './migrations/sqlite.ts'
+import type { CopyTables } from './schema.ts'
+
+/** Reading and writing connections to one database: reads never queue behind a transaction. */
+export type CopyDatabase = Readonly<{
+  reader: Kysely<CopyTables>
+  writer: Kysely<CopyTables>
+  close(): Promise<void>
+}>
+
+/** How long statements wait for another process's transaction: while the database is opened, and afterwards. */
+export type BusyTimeouts = Readonly<{ openingMs: number; openMs: number }>
+
+/** Reads wait only while another process mends or shrinks the log. */
+const READER_BUSY_TIMEOUT_MS = 100
+
+/** A walk gives up before it would be ended by force: that may end the process where SQLite is an addon. */
+const WALK_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
+
+/** The log from which on a commit copies it into the file: a server leaves that to walks. */
+const CHECKPOINT_BYTES = { walk: 12 * 1_024 * 1_024, server: 48 * 1_024 * 1_024 } as const
+
+/** Where the stored copy's tables are in a PostgreSQL database. */
+const SCHEMA = 'vitrine_copy'
+
+/** A write may take so many times as long as a read, for which visitors wait. */
+const WRITE_TIMEOUT_FACTOR = 2
+
+/** A statement of a walk may count a whole catalog, and one of a migration may index it. */
+const LONG_STATEMENT_TIMEOUT_MS: number = 2 * MINUTE_MS
+
+/** A walk writes through one connection, and reads what is known of the next page through another. */
+const WALK_CONNECTIONS = 2
+
+/** The part of the connections that writes; the rest reads. */
+const WRITER_SHARE = 1 / 3
+
+/** A machine that is cut off in the middle of a small transaction holds locks that the others wait for. */
+const IDLE_TRANSACTION_TIMEOUT_MS: number = 3 * SECOND_MS
+
+/**
+ * Open the stored copy's database and bring it to this version.
+ * @throws StoreError, StoreNewerError
+ */
+export async function openCopyDatabase(
+  address: DatabaseAddress,
+  timeouts: BusyTimeouts = WALK_TIMEOUTS,
+): Promise<CopyDatabase> {
+  const role = timeouts === WALK_TIMEOUTS ? 'walk' : 'server'
+  if (address.kind === 'sqlite')
+    return openSqliteCopy(address, role, timeouts).catch((error: unknown) => {
+      throw toOpenError(address.path, error)
+    })
+  return openPostgresCopy(address, role).catch((error: unknown) => {
+    if (error instanceof VitrineError) throw error
+    throw new StoreError(`the database ${describeDatabase(address)} cannot be opened`, { cause: error })
+  })
+}
+
+type Role = 'walk' | 'server'
+
+async function openSqliteCopy(
+  { path }: SqliteAddress,
+  role: Role,
+  timeouts: BusyTimeouts,
+): Promise<CopyDatabase> {
+  const writer = openKysely({
+    checkpointBytes: CHECKPOINT_BYTES[role],
+    path,
+    role: 'writer',
+    canShrink: true,
+    busyTimeoutMs: timeouts.openingMs,
+  })
+  try {
+    await migrateDatabase(writer, COPY_MIGRATIONS)
+    await sql`pragma busy_timeout = ${sql.lit(timeouts.openMs)}`.execute(writer)
+  } catch (error) {
+    await writer.destroy().catch(() => {})
+    throw error
+  }
+  const reader =
+    path === ':memory:' ? writer : openReader(path, Math.max(timeouts.openMs, READER_BUSY_TIMEOUT_MS))
+  return {
+    reader,
+    writer,
+    async close() {
+      if (reader !== writer) await reader.destroy()
+      await writer.destroy()
+    },
+  }
+}
+
+/** Open a connection to an existing SQLite copy that only reads. The file is opened by the first statement. */
+export function openReader(path: string, busyTimeoutMs: number = READER_BUSY_TIMEOUT_MS): Kysely<CopyTables> {
+  return openKysely({ busyTimeoutMs, path, role: 'reader' })
+}
+
+function openKysely(options: SqliteOptions): Kysely<CopyTables> {
+  // A reader is opened at its first statement: a walk needs none, and Kysely does not close what it never used.
+  const open = (): SqliteDatabase => openSqlite(options)
+  const database = options.role === 'reader' ? () => Promise.resolve(open()) : open()
+  return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
+}
+
+async function openPostgresCopy(address: PostgresAddress, role: Role): Promise<CopyDatabase> {
+  const { openPostgres } = await import('../database/postgres.ts')
+  const { poolSize, statementTimeoutMs } = address
+  const writeTimeoutMs = statementTimeoutMs * WRITE_TIMEOUT_FACTOR
+  const open = (size: number, timeoutMs: number, idleTransactionMs?: number): OpenPostgres<CopyTables> =>
+    openPostgres({ address, schema: SCHEMA, size, statementTimeoutMs: timeoutMs, idleTransactionMs })
+  const withConnection = async <T>(
+    timeoutMs: number,
+    work: (database: Kysely<CopyTables>) => Promise<T>,
+  ): Promise<T> => {
+    const { database, close } = open(1, timeoutMs)
+    try {
+      return await work(database)
+    } finally {
+      await close()
+    }
+  }
+  // Look first: a database of this version opens without a right to change its tables, and without a long wait.
+  const isCurrent = await withConnection(writeTimeoutMs, async (database) => {
+    await sql`select 1`.execute(database)
+    return isUpToDate(database, POSTGRES_COPY_MIGRATIONS)
+  })
+  if (!isCurrent)
+    await withConnection(LONG_STATEMENT_TIMEOUT_MS, (database) =>
+      migratePostgres(database, SCHEMA, POSTGRES_COPY_MIGRATIONS),
+    )
+  if (role === 'walk') {
+    const { database, close } = open(WALK_CONNECTIONS, LONG_STATEMENT_TIMEOUT_MS)
+    return { reader: database, writer: database, close }
+  }
+  const writerCount = Math.max(1, Math.floor(poolSize * WRITER_SHARE))
+  const writer = open(writerCount, writeTimeoutMs, IDLE_TRANSACTION_TIMEOUT_MS)
+  const reader = open(poolSize - writerCount, statementTimeoutMs)
+  return {
+    reader: reader.database,
+    writer: writer.database,
+    async close() {
+      await reader.close()
+      await writer.close()
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { type Kysely, sql } from 'kysely'
+import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
+import { createBatcher } from '../lib/batcher.ts'
+import type { CopyTables } from './schema.ts'
+import { toLeaseTime } from './sql-walk-leases.ts'
+import type { CopyStore } from './store.ts'
+
+/** How often expired claims of crashed processes are removed. */
+const SWEEP_INTERVAL_MS: number = MINUTE_MS
+
+type ProductKey = Parameters<CopyStore['acquireLookupLease']>[0]
+type AcquireRequest = ProductKey & Parameters<CopyStore['acquireLookupLease']>[1]
+type ReleaseRequest = ProductKey & Parameters<CopyStore['releaseLookupLease']>[1]
+
+/**
+ * Claims of look-ups: leased rows, so that the claim of a process that crashed expires. Claims that come while others are under
+ * way share a statement, in the order of their products: two machines that claim the same ones never wait for each other.
+ */
+export function createLookupLeases(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  clock: Clock,
+): Pick<CopyStore, 'acquireLookupLease' | 'releaseLookupLease'> {
+  let sweptAtMs = -Infinity
+
+  const acquire = createBatcher(async (requests: readonly AcquireRequest[]) => {
+    // Of two claims for one product the first wins.
+    const firstByProduct = new Map<string, AcquireRequest>()
+    for (const request of requests)
+      if (!firstByProduct.has(toKey(request))) firstByProduct.set(toKey(request), request)
+    const now = toLeaseTime(database, clock)
+    const leaseRows = sortByProduct([...firstByProduct.values()]).map(
+      ({ channelId, gtin, owner, forMs }) =>
+        sql`(${catalog}, ${channelId}, ${gtin}, ${owner}, ${now} + cast(${forMs} as bigint))`,
+    )
+    // A claim that ends much later than a new one was made before the clock was set back.
+    const latest = sql`${now} + cast(${2 * Math.max(...requests.map(({ forMs }) => forMs))} as bigint)`
+    const { rows: acquired } = await sql<{ channelId: string; gtin: string }>`
+      insert into lookup_leases (catalog, channel_id, gtin, owner, until_ms) values ${sql.join(leaseRows)}
+      on conflict (catalog, channel_id, gtin) do update set owner = excluded.owner, until_ms = excluded.until_ms
+      where lookup_leases.until_ms <= ${now} or lookup_leases.until_ms > ${latest}
+      returning channel_id as ${sql.ref('channelId')}, gtin`.execute(database)
+    const acquiredKeys = new Set(acquired.map(toKey))
+    return requests.map(
+      (request) => firstByProduct.get(toKey(request)) === request && acquiredKeys.has(toKey(request)),
+    )
+  })
+
+  const release = createBatcher(async (requests: readonly ReleaseRequest[]) => {
+    const conditions = sortByProduct(requests).map(
+      ({ channelId, gtin, owner }) => sql`channel_id = ${channelId} and gtin = ${gtin} and owner = ${owner}`,
+    )
+    await sql`delete from lookup_leases
+      where catalog = ${catalog} and (${sql.join(conditions, sql` or `)})`.execute(database)
+    const nowMs = clock.nowMs()
+    if (!isWithin(sweptAtMs, SWEEP_INTERVAL_MS, nowMs)) {
+      sweptAtMs = nowMs
+      await sql`delete from lookup_leases where until_ms <= ${toLeaseTime(database, clock)}`.execute(database)
+    }
+    return requests.map(() => undefined)
+  })
+
+  return {
+    acquireLookupLease: (product, details) => acquire({ ...product, ...details }),
+    releaseLookupLease: (product, details) => release({ ...product, ...details }),
+  }
+}
+
+function sortByProduct<T extends ProductKey>(requests: readonly T[]): readonly T[] {
+  return requests.toSorted((a, b) => (toKey(a) < toKey(b) ? -1 : 1))
+}
+
+function toKey({ channelId, gtin }: ProductKey): string {
+  return `${channelId} ${gtin}`
+}

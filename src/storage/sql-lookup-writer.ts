@@ -1,0 +1,269 @@
+import { setImmediate, setTimeout as wait } from 'node:timers/promises'
+import { type Kysely, type Transaction, sql } from 'kysely'
+import type { Product } from '../catalog/contract.ts'
+import { type Clock, DAY_MS, isFuture, isNewer } from '../clock.ts'
+import { isPostgres } from '../database/is-postgres.ts'
+import { isConflict, transact } from '../database/transaction.ts'
+import { createBatcher } from '../lib/batcher.ts'
+import { compareTexts } from '../offers/ranking.ts'
+import { type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
+import type { CopyTables } from './schema.ts'
+import { type CopyRow, getOrCreateCopy } from './sql-copies.ts'
+import { readDatabaseTime } from './sql-walk-leases.ts'
+import { toPageTime } from './sql-lookups.ts'
+import {
+  type Version,
+  collectFirstSeen,
+  deleteVersions,
+  insertVersions,
+  saveFirstSeen,
+} from './sql-versions.ts'
+import { execute, isIn } from './statements.ts'
+import type { CopyEntry, Lookup } from './store.ts'
+import { isUnavailable } from './store-failures.ts'
+
+/** How long an absence is kept: no page under way is that old. */
+const ABSENCE_RETENTION_MS: number = DAY_MS
+
+/** Look-ups in a transaction, and the offers in them: its statements block the event loop and the database. */
+const MAX_LOOKUPS = 16
+const MAX_OFFERS = 200
+
+/** The pause after calls that came together: a commit blocks the event loop, so the next ones share one. */
+const BATCH_DELAY_MS = 5
+
+/** What one call writes: all of it or nothing. */
+type LookupBatch = readonly Lookup[]
+
+/**
+ * Create the writer of look-ups. Each call is one transaction, in which calls that came meanwhile share the next one. Newer
+ * data stays, unless it is from the future.
+ */
+export function createLookupWriter(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  clock: Clock,
+): (lookups: LookupBatch) => Promise<void> {
+  const put = (batches: readonly LookupBatch[]): Promise<void> =>
+    putLookups(database, catalog, batches.flat(), clock)
+  const putBatches = createBatcher(
+    async (batches: readonly LookupBatch[]) => {
+      const failures = new Map<LookupBatch, unknown>()
+      for (const group of splitBatches(batches)) {
+        try {
+          await put(group)
+        } catch (error) {
+          const isServerFailure = isPostgres(database) && (isConflict(error) || isUnavailable(error))
+          // A look-up that cannot be written takes no other with it.
+          for (const batch of group)
+            if (isServerFailure || group.length === 1) failures.set(batch, error)
+            else await put([batch]).catch((batchError: unknown) => failures.set(batch, batchError))
+        }
+        // Visitors are answered between two transactions.
+        await setImmediate()
+      }
+      return batches.map((batch) => failures.get(batch))
+    },
+    () => wait(BATCH_DELAY_MS),
+  )
+  return async (lookups) => {
+    const failure = await putBatches(lookups)
+    if (failure !== undefined) throw failure
+  }
+}
+
+/** Split calls into transactions of a bounded size, with one call at least in each. */
+function splitBatches(batches: readonly LookupBatch[]): readonly (readonly LookupBatch[])[] {
+  const transactions: LookupBatch[][] = []
+  let lookups = Infinity
+  let offers = 0
+  for (const batch of batches) {
+    const batchOffers = batch.reduce((sum, { entry }) => sum + (entry.product?.offers.length ?? 0), 0)
+    if (lookups + batch.length > MAX_LOOKUPS || offers + batchOffers > MAX_OFFERS) {
+      transactions.push([])
+      lookups = 0
+      offers = 0
+    }
+    transactions.at(-1)?.push(batch)
+    lookups += batch.length
+    offers += batchOffers
+  }
+  return transactions
+}
+
+async function putLookups(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  lookups: readonly Lookup[],
+  clock: Clock,
+): Promise<void> {
+  await transact(database, async (transaction) => {
+    // To a machine with a clock that is behind, newer look-ups of the others would be from the future.
+    const nowMs = (await readDatabaseTime(transaction)) ?? clock.nowMs()
+    for (const [channelId, entries] of groupByChannel(lookups, nowMs)) {
+      const copy = await getOrCreateCopy(transaction, catalog, channelId)
+      await putEntries(transaction, copy, { entries, nowMs })
+    }
+  })
+}
+
+/** What was found of some products, by GTIN. */
+type Entries = ReadonlyMap<string, CopyEntry>
+
+/**
+ * Group look-ups by their channel; of those of one product, the last one that is not older than another. All in one order, so that
+ * two machines that write the same ones do not wait for each other.
+ */
+function groupByChannel(lookups: readonly Lookup[], nowMs: number): ReadonlyMap<string, Entries> {
+  const channels = new Map<string, Map<string, CopyEntry>>()
+  const sorted = lookups.toSorted(
+    (a, b) => compareTexts(a.channelId, b.channelId) || compareTexts(a.gtin, b.gtin),
+  )
+  for (const { channelId, gtin, entry } of sorted) {
+    const entries = channels.get(channelId) ?? new Map<string, CopyEntry>()
+    channels.set(channelId, entries)
+    const other = entries.get(gtin)
+    if (other === undefined || !isNewer(other.asOfMs, entry.asOfMs, nowMs)) entries.set(gtin, entry)
+  }
+  return channels
+}
+
+/** What entries change in the copy. */
+type Changes = Readonly<{
+  /** Products that no shop sells any more. */
+  absences: Absence[]
+  /** Versions that show what was found. */
+  confirmed: Pick<Version, 'id' | 'as_of_ms'>[]
+  /** What is new, and the ids of the versions that it replaces. */
+  storedProducts: StoredProduct[]
+  replacedIds: number[]
+  /** Products that were absent until now. */
+  returnedGtins: string[]
+}>
+
+type Absence = Readonly<{ gtin: string; asOfMs: number; versions: readonly Version[] }>
+
+async function putEntries(
+  transaction: Transaction<CopyTables>,
+  copy: CopyRow,
+  { entries, nowMs }: Readonly<{ entries: Entries; nowMs: number }>,
+): Promise<void> {
+  const known = await readKnownProducts(transaction, copy, [...entries.keys()])
+  const { absences, confirmed, storedProducts, replacedIds, returnedGtins } = compareWithCopy(
+    entries,
+    known,
+    copy,
+    nowMs,
+  )
+  await putAbsences(transaction, copy, { absences, nowMs })
+  for (const { id, as_of_ms: asOfMs } of confirmed)
+    await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, id])
+  if (returnedGtins.length > 0)
+    await sql`delete from absences
+      where copy_id = ${copy.id} and ${isIn(transaction, 'gtin', returnedGtins)}`.execute(transaction)
+  const firstSeen = await collectFirstSeen(transaction, copy.id, { replacedIds, storedProducts })
+  await deleteVersions(transaction, replacedIds)
+  await insertVersions(transaction, storedProducts, {
+    copyId: copy.id,
+    fromWalk: copy.visibleWalk,
+    firstSeen,
+  })
+}
+
+function compareWithCopy(
+  entries: Entries,
+  knownByGtin: ReadonlyMap<string, KnownProduct>,
+  copy: CopyRow,
+  nowMs: number,
+): Changes {
+  const changes: Changes = {
+    absences: [],
+    confirmed: [],
+    storedProducts: [],
+    replacedIds: [],
+    returnedGtins: [],
+  }
+  for (const [gtin, { product, asOfMs }] of entries) {
+    const known = knownByGtin.get(gtin)
+    if (known === undefined || isOutdated(asOfMs, known, nowMs)) continue
+    if (product === null) changes.absences.push({ gtin, asOfMs, versions: known.versions })
+    else addProductChange(changes, copy, { product, asOfMs, known })
+  }
+  return changes
+}
+
+/** Has a version, an absence or a page said something newer? To the last two, a look-up of the future is newer. */
+function isOutdated(asOfMs: number, known: KnownProduct, nowMs: number): boolean {
+  const { versions, absent_at_ms: absentMs, current_ms: currentMs, running_ms: runningMs } = known
+  return (
+    versions.some((version) => isNewer(version.as_of_ms, asOfMs, nowMs)) ||
+    [absentMs, currentMs, runningMs].some((timeMs) => timeMs > asOfMs && !isFuture(timeMs, nowMs))
+  )
+}
+
+function addProductChange(
+  changes: Changes,
+  copy: CopyRow,
+  { product, asOfMs, known }: Readonly<{ product: Product; asOfMs: number; known: KnownProduct }>,
+): void {
+  const { versions } = known
+  if (known.absent_at_ms > 0) changes.returnedGtins.push(product.gtin)
+  const canonical = toCanonicalProduct(product, versions.find(({ brand }) => brand !== null)?.brand)
+  const [version] = versions
+  const isSame = version?.digest === canonical.content.digest && versions.length === 1
+  // Nearly all refreshes find what is there, seen by readers now and after the running walk.
+  if (isSame && version.from_walk <= copy.visibleWalk && version.until_walk === null) {
+    changes.confirmed.push({ id: version.id, as_of_ms: asOfMs })
+    return
+  }
+  changes.storedProducts.push(toStoredProduct(canonical, asOfMs))
+  changes.replacedIds.push(...versions.map(({ id }) => id))
+}
+
+/** What the copy knows of one product: when a remembered absence and pages of walks told of it, 0 for never, and its versions. */
+type KnownProduct = KnownTimes & Readonly<{ versions: readonly Version[] }>
+type KnownTimes = Readonly<{ gtin: string; absent_at_ms: number; current_ms: number; running_ms: number }>
+
+const SELECT_KNOWN_TIMES = `select p.gtin, coalesce((select a.as_of_ms from absences a where a.copy_id = ? and a.gtin = p.gtin), 0) as absent_at_ms,
+  coalesce(${toPageTime('?', '?')}, 0) as current_ms, coalesce(${toPageTime('?', '?')}, 0) as running_ms`
+
+/** Read what is known of each of these products, and the versions of it that readers see or will see. */
+async function readKnownProducts(
+  transaction: Transaction<CopyTables>,
+  { id, currentWalk, runningWalk, visibleWalk }: CopyRow,
+  gtins: readonly string[],
+): Promise<ReadonlyMap<string, KnownProduct>> {
+  const { rows } = await sql<Version>`
+    select id, gtin, from_walk, until_walk, digest, brand, as_of_ms from products
+    where copy_id = ${id} and ${isIn(transaction, 'gtin', gtins)}
+    and (until_walk is null or until_walk > ${visibleWalk})`.execute(transaction)
+  const list = isPostgres(transaction) ? 'json_array_elements_text(?::json)' : 'json_each(?)'
+  const values = [id, id, currentWalk, id, runningWalk, JSON.stringify(gtins)]
+  const times = await execute<KnownTimes>(
+    transaction,
+    `${SELECT_KNOWN_TIMES} from (select value as gtin from ${list}) p`,
+    values,
+  )
+  return new Map(
+    times.map((row) => [row.gtin, { ...row, versions: rows.filter(({ gtin }) => gtin === row.gtin) }]),
+  )
+}
+
+async function putAbsences(
+  transaction: Transaction<CopyTables>,
+  { id: copyId }: CopyRow,
+  { absences, nowMs }: Readonly<{ absences: readonly Absence[]; nowMs: number }>,
+): Promise<void> {
+  if (absences.length === 0) return
+  // Walks clear absences, too; where none runs, this does. It reads all absences of the copy.
+  const oldestMs = Math.min(nowMs, ...absences.map(({ asOfMs }) => asOfMs)) - ABSENCE_RETENTION_MS
+  await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copyId, oldestMs])
+  for (const { gtin, asOfMs, versions } of absences) {
+    const ids = versions.map(({ id }) => id)
+    await saveFirstSeen(transaction, ids, asOfMs)
+    await deleteVersions(transaction, ids)
+    const put = `insert into absences (copy_id, gtin, as_of_ms) values (?, ?, ?)
+      on conflict (copy_id, gtin) do update set as_of_ms = excluded.as_of_ms`
+    await execute(transaction, put, [copyId, gtin, asOfMs])
+  }
+}

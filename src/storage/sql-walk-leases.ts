@@ -1,0 +1,136 @@
+import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import { isPostgres } from '../database/is-postgres.ts'
+import { transact } from '../database/transaction.ts'
+import { WalkError } from '../errors.ts'
+import type { CopyTables } from './schema.ts'
+import { type CopyRow, getOrCreateCopy } from './sql-copies.ts'
+import type { UnfinishedWalk, WalkStore } from './store.ts'
+
+/** How long a walk may go without extending its lease before another process may take it over. */
+export const LEASE_MS: number = 45 * SECOND_MS
+
+/** Create the error of a walk whose lease another process holds. */
+export function createLeaseLostError(): WalkError {
+  return new WalkError('another process took the walk over')
+}
+
+/** The copy that a walk writes. */
+export type WalkWriter = Readonly<{
+  database: Kysely<CopyTables>
+  copy: CopyRow
+  /**
+   * Run a transaction that keeps the lease until it ends. A walk that took no lease here may always write.
+   * @throws WalkError when another process has the lease by now
+   */
+  write<T>(work: (transaction: Transaction<CopyTables>) => Promise<T>): Promise<T>
+}>
+
+/** Leases of walks, as the process that opened the store holds them. */
+export type WalkLeases = Pick<WalkStore, 'acquireWalkLease' | 'releaseWalkLease' | 'findWalkLeaseOwner'> &
+  Readonly<{ openWriter(channelId: string): Promise<WalkWriter> }>
+
+/** A lease that was taken here. `fence`: its number; every later holder has a higher one. */
+type OwnLease = Readonly<{ owner: string; fence: number }>
+
+/**
+ * A lease is three columns of the copy's row: who walks, until when nobody else may, and a number that grows with each holder.
+ * A process that stood still for longer than its lease lasted learns by the number that the walk is another's.
+ */
+export function createWalkLeases(database: Kysely<CopyTables>, catalog: string, clock: Clock): WalkLeases {
+  const ownLeases = new Map<number, OwnLease>()
+  return {
+    async acquireWalkLease(channelId, { owner, forMs }) {
+      const copy = await getOrCreateCopy(database, catalog, channelId)
+      const ownLease = ownLeases.get(copy.id)
+      const now = toLeaseTime(database, clock)
+      const isOwn = ownLease?.owner === owner
+      // A lease of this process that has run out is still its own while nobody has taken it.
+      const isAvailable = isOwn
+        ? sql`lease_owner = ${owner} and lease_fence = ${ownLease.fence}`
+        : sql`(lease_owner = ${owner} or ${isExpired(now, forMs)})`
+      const { rows } = await sql<{ fence: number }>`update copies set lease_owner = ${owner},
+        lease_until_ms = ${now} + cast(${forMs} as bigint), lease_fence = lease_fence + ${sql.lit(isOwn ? 0 : 1)}
+        where id = ${copy.id} and ${isAvailable} returning lease_fence as fence`.execute(database)
+      if (rows[0] === undefined) return false
+      ownLeases.set(copy.id, { owner, fence: rows[0].fence })
+      return true
+    },
+    async releaseWalkLease(channelId, owner) {
+      const copy = await getOrCreateCopy(database, catalog, channelId)
+      if (ownLeases.get(copy.id)?.owner === owner) ownLeases.delete(copy.id)
+      await sql`update copies set lease_owner = null, lease_until_ms = 0
+        where id = ${copy.id} and lease_owner = ${owner}`.execute(database)
+    },
+    async findWalkLeaseOwner(channelId) {
+      const { id } = await getOrCreateCopy(database, catalog, channelId)
+      const { rows } = await sql<{ owner: string | null }>`
+        select lease_owner as owner from copies where id = ${id}`.execute(database)
+      return rows[0]?.owner ?? null
+    },
+    async openWriter(channelId) {
+      const copy = await getOrCreateCopy(database, catalog, channelId)
+      return {
+        database,
+        copy,
+        write: (work) =>
+          transact(database, async (transaction) => {
+            await checkFence(transaction, copy, ownLeases.get(copy.id))
+            return work(transaction)
+          }),
+      }
+    },
+  }
+}
+
+export async function findUnfinishedWalks(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  clock: Clock,
+): Promise<readonly UnfinishedWalk[]> {
+  const { rows } = await sql<{ channel_id: string; owner: string; is_over: SqlBool }>`
+    select channel_id, lease_owner as owner, ${isExpired(toLeaseTime(database, clock), LEASE_MS)} as is_over from copies
+    where catalog = ${catalog} and running_walk > current_walk and failure is null and lease_owner is not null`.execute(
+    database,
+  )
+  return rows.map((row) => ({
+    channelId: row.channel_id,
+    owner: row.owner,
+    isLeaseExpired: Boolean(row.is_over),
+  }))
+}
+
+/** Has a lease ended? One that ends much later than any was taken before the clock was set back. */
+function isExpired(now: RawBuilder<number>, forMs: number): RawBuilder<SqlBool> {
+  return sql`(lease_until_ms <= ${now} or lease_until_ms > ${now} + cast(${2 * forMs} as bigint))`
+}
+
+async function checkFence(
+  transaction: Transaction<CopyTables>,
+  copy: CopyRow,
+  lease: OwnLease | undefined,
+): Promise<void> {
+  if (lease === undefined) return
+  const lock = isPostgres(transaction) ? sql`for update` : sql``
+  const { rows } = await sql<{ fence: number }>`
+    select lease_fence as fence from copies where id = ${copy.id} ${lock}`.execute(transaction)
+  if (rows[0]?.fence !== lease.fence) throw createLeaseLostError()
+}
+
+/**
+ * The time that leases end by, Unix milliseconds: on a server its own, which is the same for all machines, so that one with a
+ * wrong clock neither takes a lease away nor keeps one for a day. A file is of one machine.
+ */
+export function toLeaseTime(database: Kysely<CopyTables>, clock: Clock): RawBuilder<number> {
+  return isPostgres(database) ? SERVER_TIME : sql<number>`${clock.nowMs()}`
+}
+
+/** In the middle of a transaction, too: `now()` would be its beginning. */
+const SERVER_TIME: RawBuilder<number> = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+
+/** Read what the clock of the database says, Unix milliseconds; `null` for a file, which has none. */
+export async function readDatabaseTime(database: Kysely<CopyTables>): Promise<number | null> {
+  if (!isPostgres(database)) return null
+  const { rows } = await sql<{ now_ms: number }>`select ${SERVER_TIME} as now_ms`.execute(database)
+  return rows[0]?.now_ms ?? null
+}

@@ -1,0 +1,188 @@
+import { type Kysely, type QueryExecutorProvider, type Transaction, sql } from 'kysely'
+import { MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
+import { createPause } from '../lib/backoff.ts'
+import type { CopyTables } from './schema.ts'
+import type { CallRunner } from './with-retries.ts'
+
+/** The index of words of a SQLite file (FTS5): how it is created, filled and rebuilt. `sql-search.ts` reads it. */
+
+/** Products that one step of the filling puts into the index. */
+const FILL_BATCH_PRODUCTS = 200
+
+/** The rest after a step, by its outcome. Once all is done, another process may still rebuild the index. */
+const FILL_PAUSES_MS = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS } as const
+
+/** An index that is damaged again so soon is not rebuilt: something else is wrong. */
+const REBUILD_PAUSE_MS: number = MINUTE_MS
+
+/** What SQLite says of a damaged index, whatever code the driver gives. The nameless constraint is of FTS5's own tables. */
+const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
+
+/** Another process writes at the moment. */
+const DATABASE_LOCKED = /locked|busy/
+
+/** The number of a product's entry holds that of the copy, so that a search stays within one copy. */
+const ADD_WORDS =
+  'insert into product_words(rowid, words) values (new.copy_id << 40 | new.id, new.search_text);'
+const REMOVE_WORDS = 'delete from product_words where rowid = old.copy_id << 40 | old.id;'
+
+/**
+ * The index for migration 0003; once that is released it never changes. Without texts of its own, and without places of
+ * words, it is small; beginnings of one and two letters are kept ready. Triggers keep it in step, whoever writes. Products
+ * that are there already are left to `maintainSearchIndex`.
+ */
+export async function createSearchIndex(database: QueryExecutorProvider): Promise<void> {
+  for (const statement of [
+    `create virtual table product_words using fts5(words, content='', contentless_delete=1, detail=none,
+      prefix='1 2', tokenize="unicode61 remove_diacritics 0")`,
+    `create trigger product_words_added after insert on products begin ${ADD_WORDS} end`,
+    `create trigger product_words_removed after delete on products begin ${REMOVE_WORDS} end`,
+    `create trigger product_words_changed after update of search_text on products
+      when old.search_text <> new.search_text begin ${REMOVE_WORDS} ${ADD_WORDS} end`,
+    'create table search_backlog (below_id integer not null)',
+    'insert into search_backlog select id + 1 from products order by id desc limit 1',
+  ])
+    await sql.raw(statement).execute(database)
+}
+
+/**
+ * For migration 0004, as it stays: new products are put in by the trigger, one by one, unless the transaction holds their words
+ * back and puts them in at once, which takes a third of the time.
+ */
+export async function createDeferrableWordTrigger(database: QueryExecutorProvider): Promise<void> {
+  for (const statement of [
+    'create table if not exists deferred_words (is_deferred integer not null)',
+    'drop trigger if exists product_words_added',
+    `create trigger product_words_added after insert on products
+      when not exists (select 1 from deferred_words) begin ${ADD_WORDS} end`,
+  ])
+    await sql.raw(statement).execute(database)
+}
+
+/** Insert products, and then their words at once. `insert` returns their ids. */
+export async function insertWithWords(
+  transaction: Transaction<CopyTables>,
+  insert: () => Promise<readonly number[]>,
+): Promise<readonly number[]> {
+  await sql`insert into deferred_words (is_deferred) values (1)`.execute(transaction)
+  const ids = await insert()
+  await sql`delete from deferred_words`.execute(transaction)
+  await sql`insert into product_words(rowid, words)
+    select copy_id << 40 | id, search_text from products where id between ${ids[0]} and ${ids.at(-1)}`.execute(
+    transaction,
+  )
+  return ids
+}
+
+/**
+ * Create the runner for a SQLite file: it fills the index with what it lacks, step by step beside everything else. A call that
+ * meets a damaged index is run again after the index was rebuilt, empty: products and offers are whole without it.
+ */
+export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
+  const pause = createPause(systemClock, { initialMs: REBUILD_PAUSE_MS, maxMs: REBUILD_PAUSE_MS })
+  let rebuilds = 0
+  let rebuilding: Promise<void> | undefined
+  const rebuild = async (): Promise<void> => {
+    pause.start()
+    try {
+      await rebuildIndex(database)
+      rebuilds++
+    } catch (error) {
+      // A later call tries again at once.
+      if (hasMessage(error, DATABASE_LOCKED)) pause.end()
+      throw error
+    } finally {
+      rebuilding = undefined
+    }
+  }
+  const run = async <T>(action: () => Promise<T>): Promise<T> => {
+    const rebuildsBefore = rebuilds
+    try {
+      return await action()
+    } catch (error) {
+      if (!hasMessage(error, INDEX_DAMAGE)) throw error
+      // The failure of another call may have had it rebuilt while this one was under way.
+      if (rebuilds === rebuildsBefore) {
+        if (rebuilding === undefined && pause.isOn()) throw error
+        await (rebuilding ??= rebuild())
+      }
+      filler.wake()
+      return action()
+    }
+  }
+  const filler = startFilling(() => run(() => fillNextBatch(database)))
+  return { run, stop: filler.stop }
+}
+
+/** Replace the index by an empty one, with every product in its backlog. */
+async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
+  await database.transaction().execute(async (transaction) => {
+    for (const name of ['added', 'removed', 'changed'])
+      await sql`drop trigger if exists ${sql.ref(`product_words_${name}`)}`.execute(transaction)
+    await sql`drop table if exists product_words`.execute(transaction)
+    await sql`drop table if exists search_backlog`.execute(transaction)
+    await createSearchIndex(transaction)
+    await createDeferrableWordTrigger(transaction)
+  })
+}
+
+/** Take step after step, then look now and then whether there is more; `wake` ends a rest. */
+function startFilling(
+  step: () => Promise<'more' | 'done'>,
+): Readonly<{ wake(): void; stop(): Promise<void> }> {
+  const stopping = new AbortController()
+  let currentWait = new AbortController()
+  const fill = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      // A step that fails, as while another process writes, is made again; other calls report what is wrong with the file.
+      const outcome = await step().catch(() => 'failed' as const)
+      if (stopping.signal.aborted) return
+      currentWait = new AbortController()
+      await systemClock.wait(FILL_PAUSES_MS[outcome], currentWait.signal)
+    }
+  }
+  const filling = fill()
+  return {
+    wake: () => currentWait.abort(),
+    async stop() {
+      stopping.abort()
+      currentWait.abort()
+      await filling
+    },
+  }
+}
+
+function hasMessage(error: unknown, pattern: RegExp): boolean {
+  return error instanceof Error && pattern.test(error.message)
+}
+
+/** Put the next products into the index. Several processes may do so at the same time. */
+async function fillNextBatch(database: Kysely<CopyTables>): Promise<'more' | 'done'> {
+  if ((await findBacklogEnd(database)) === undefined) return 'done'
+  return database.transaction().execute(async (transaction) => {
+    const belowId = await findBacklogEnd(transaction)
+    if (belowId === undefined) return 'done'
+    const { rows } = await sql<{ id: number | null }>`select min(id) as id from (
+      select id from products where id < ${belowId} order by id desc limit ${FILL_BATCH_PRODUCTS})`.execute(
+      transaction,
+    )
+    const firstId = rows[0]?.id ?? null
+    if (firstId === null) {
+      await sql`delete from search_backlog`.execute(transaction)
+      return 'done'
+    }
+    // One that was written since is there already.
+    await sql`insert or replace into product_words(rowid, words)
+      select copy_id << 40 | id, search_text from products where id >= ${firstId} and id < ${belowId}`.execute(
+      transaction,
+    )
+    await sql`update search_backlog set below_id = ${firstId}`.execute(transaction)
+    return 'more'
+  })
+}
+
+/** Return the id below which products are still to come; `undefined`: none. */
+async function findBacklogEnd(database: Kysely<CopyTables>): Promise<number | undefined> {
+  const { rows } = await sql<{ below_id: number }>`select below_id from search_backlog`.execute(database)
+  return rows[0]?.below_id
+}

@@ -1,0 +1,114 @@
+import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../clock.ts'
+import type { Product } from '../../catalog/contract.ts'
+import type { DealEntry } from '../../storage/store.ts'
+import { collectDeals } from '../../offers/deals.ts'
+import { compareTexts } from '../../offers/ranking.ts'
+import { toGridView } from '../../widgets/deals.ts'
+import {
+  BOX_LAYOUTS,
+  GRID_LAYOUTS,
+  type GridOptions,
+  type Theme,
+  parseBoxOptions,
+  parseGridOptions,
+} from '../../widgets/options.ts'
+import type { ViewContext } from '../../widgets/view-parts.ts'
+import type { BoxView, GridView } from '../../widgets/view-models.ts'
+import { toBoxView } from '../../widgets/where-to-buy.ts'
+import { PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
+
+/** Every layout of both widgets. */
+export const LAYOUTS = [
+  ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
+  ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
+]
+
+/** A layout of either widget. */
+export type Layout = (typeof LAYOUTS)[number]
+
+/** `where-to-buy-list`: both widgets have a list. */
+export function toLayoutId({ widget, name }: Layout): string {
+  return `${widget}-${name}`
+}
+
+/** What a specimen is made with, beside its case; `locale` is for cases that name no language of their own. */
+type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: Theme; locale: string }>
+
+/** A widget as the gallery shows it, ready for its template. */
+export type GalleryExample =
+  Readonly<{ widget: 'where-to-buy'; view: BoxView }> | Readonly<{ widget: 'deals'; view: GridView }>
+
+/** A day and a bit: the prices of a case about old ones were checked that long ago. */
+const OLD_PRICES_AGE_MS: number = 36 * HOUR_MS
+
+/** A case in a layout, made by the widgets' own functions from the options that the case names. */
+export function createExample(layout: Layout, entry: GalleryCase, details: ExampleDetails): GalleryExample {
+  const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
+  query.set('layout', layout.name)
+  query.set('theme', details.theme)
+  // The page brings the style sheet itself, once.
+  query.set('css', 'none')
+  const defaults = { locale: details.locale, currency: null }
+  const viewContext: ViewContext = {
+    publicUrl: details.publicUrl,
+    stylePath: details.stylePath,
+    disclosure: { kind: 'locale' },
+    priceMaxAgeSeconds: DAY_SECONDS,
+    nowMs: PRICES_CHECKED_AT_MS + (entry.isOld ? OLD_PRICES_AGE_MS : MINUTE_MS),
+    surface: 'fragment',
+  }
+  if (layout.widget === 'deals') {
+    const pages = entry.isPaged ? { path: `${details.publicUrl}/studio/gallery`, defaults } : null
+    const options = parseGridOptions(query, defaults, 'fragment')
+    return { widget: 'deals', view: createGridView(entry, options, { viewContext, pages }) }
+  }
+  const options = parseBoxOptions(query, defaults, 'fragment')
+  const data = { product: withPictureUrls(entry.product, details.publicUrl), asOfMs: PRICES_CHECKED_AT_MS }
+  return { widget: 'where-to-buy', view: toBoxView(data, options, viewContext) ?? throwEmptyCase('a box') }
+}
+
+function createGridView(
+  { dealProducts }: GalleryCase,
+  options: GridOptions,
+  details: Parameters<typeof toGridView>[2],
+): GridView {
+  const { publicUrl } = details.viewContext
+  const deals = dealProducts
+    .flatMap((product) => findDeal(withPictureUrls(product, publicUrl), options))
+    .sort((a, b) => compareTexts(a.ratioKey, b.ratioKey))
+  const start = (options.page - 1) * options.limit
+  const shownDeals = deals.slice(start, start + options.limit).map(({ entry }) => entry)
+  const hasNext = deals.length > start + options.limit
+  const data = { deals: shownDeals, hasNext, asOfMs: PRICES_CHECKED_AT_MS }
+  return toGridView(data, options, details) ?? throwEmptyCase('a grid')
+}
+
+/** A product's best deal in the currency that the case names, euros without one. */
+function findDeal(
+  product: Product,
+  options: GridOptions,
+): readonly Readonly<{ entry: DealEntry; ratioKey: string }>[] {
+  const { gtin, title, brand, images, offers } = product
+  const matchingOffers = offers.filter(({ currency }) => currency === (options.currency ?? 'EUR'))
+  const deal = collectDeals(matchingOffers).find(({ isBest, isBestInStock }) =>
+    options.stock === 'in' ? isBestInStock : isBest,
+  )
+  if (deal === undefined) return []
+  const entry = {
+    gtin,
+    title,
+    brand,
+    imageUrl: images[0] ?? null,
+    offer: deal.offer,
+    asOfMs: PRICES_CHECKED_AT_MS,
+  }
+  return [{ entry, ratioKey: deal.ratioKey }]
+}
+
+function withPictureUrls(product: Product, publicUrl: string): Product {
+  return { ...product, images: product.images.map((name) => `${publicUrl}/studio/gallery/pictures/${name}`) }
+}
+
+function throwEmptyCase(widgetName: string): never {
+  throw new TypeError(`a case of the gallery leaves ${widgetName} with nothing to show`)
+}

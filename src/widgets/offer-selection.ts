@@ -1,0 +1,60 @@
+import type { Offer } from '../catalog/contract.ts'
+import { compareForBox, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
+import { foldCase } from '../offers/text.ts'
+import type { CommonOptions } from './options.ts'
+
+/** Which offers a box shows, and why it leaves out the others. */
+
+type Filters = Pick<CommonOptions, 'stock' | 'merchants' | 'excluded' | 'currency'>
+
+/** Options that leave out offers. */
+const FILTERS = ['stock', 'merchant', 'exclude', 'currency'] as const
+export type Filter = (typeof FILTERS)[number]
+
+/** List the filters that are set; any other leaves out nothing. */
+export function listFilters({ stock, merchants, excluded, currency }: Filters): readonly Filter[] {
+  const isSet = {
+    stock: stock === 'in',
+    merchant: merchants.length > 0,
+    exclude: excluded.length > 0,
+    currency: currency !== null,
+  }
+  return FILTERS.filter((filter) => isSet[filter])
+}
+
+/** Does a filter that is set leave out an offer? `currency` without the option depends on the other offers, too. */
+export const EXCLUSION_RULES: Readonly<Record<Filter, (offer: Offer, filters: Filters) => boolean>> = {
+  stock: (offer) => !isInStock(offer),
+  merchant: ({ merchant }, { merchants }) => !merchants.includes(foldCase(merchant)),
+  exclude: ({ merchant }, { excluded }) => excluded.includes(foldCase(merchant)),
+  currency: (offer, { currency }) => offer.currency !== currency,
+}
+
+/** The offers of a box in the order in which they are shown; empty when nothing is left after the filters. */
+export function selectOffers(offers: readonly Offer[], filters: Filters): readonly Offer[] {
+  const activeFilters = listFilters(filters)
+  const filtered = offers.filter(
+    (offer) => !activeFilters.some((filter) => EXCLUSION_RULES[filter](offer, filters)),
+  )
+  const currency = findMainCurrency(filtered)
+  return pickOnePerMerchant(filtered.filter((offer) => offer.currency === currency)).sort(compareForBox)
+}
+
+/** An offer with the options that leave it out, or the rule that does where no option would; `null`: it is shown. */
+export type ClassifiedOffer = Readonly<{
+  offer: Offer
+  excludedBy: readonly Filter[] | 'other-currency' | 'better-offer' | null
+}>
+
+/** Every offer with why it is left out: those that are shown first, in their order. */
+export function classifyOffers(offers: readonly Offer[], filters: Filters): readonly ClassifiedOffer[] {
+  const activeFilters = listFilters(filters)
+  const shown = selectOffers(offers, filters)
+  const classify = (offer: Offer): ClassifiedOffer => {
+    const excludedBy = activeFilters.filter((filter) => EXCLUSION_RULES[filter](offer, filters))
+    if (excludedBy.length > 0) return { offer, excludedBy }
+    return { offer, excludedBy: offer.currency === shown[0]?.currency ? 'better-offer' : 'other-currency' }
+  }
+  const others = offers.filter((offer) => !shown.includes(offer))
+  return [...shown.map((offer) => ({ offer, excludedBy: null })), ...others.map(classify)]
+}

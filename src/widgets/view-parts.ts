@@ -1,0 +1,157 @@
+import { hash } from 'node:crypto'
+import type { Offer } from '../catalog/contract.ts'
+import { SECOND_MS, isFuture } from '../clock.ts'
+import type { Disclosure } from '../config/parsers.ts'
+import { toOfferKey } from '../offers/deals.ts'
+import { isInStock } from '../offers/ranking.ts'
+import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
+import { formatDiscount, formatPrice, formatTime } from './format.ts'
+import type { AvailabilityKey, Localization, LocaleTexts } from './locales/index.ts'
+import type { CommonOptions, Surface } from './options.ts'
+
+/** What every view needs beside its data. */
+export type ViewContext = Readonly<{
+  /** Absolute addresses: fragments stand in other sites' pages. */
+  publicUrl: string
+  /** Path of the style sheet with its hash. */
+  stylePath: string
+  disclosure: Disclosure
+  priceMaxAgeSeconds: number
+  nowMs: number
+  surface: Surface
+}>
+
+/** The outside of a fragment. */
+export function toWrapperView(options: CommonOptions, localization: Localization, viewContext: ViewContext) {
+  return {
+    lang: localization.lang,
+    dir: localization.dir,
+    theme: options.theme,
+    /** Absolute addresses of the style sheets to link, in order; empty with `css=none`. */
+    styles: options.css === 'link' ? listStyles(options.accent, viewContext) : [],
+    isolate: options.isolate,
+    /** Six hex digits; `null`: the theme's own. The rules are in `/accents/{hex}.css`. */
+    accent: options.accent,
+  }
+}
+
+/** Addresses of the style sheets, the accent's after the widget's own. */
+export function listStyles(
+  accent: string | null,
+  { publicUrl, stylePath }: Pick<ViewContext, 'publicUrl' | 'stylePath'>,
+): string[] {
+  const styles = [`${publicUrl}${stylePath}`]
+  if (accent !== null) styles.push(`${publicUrl}/accents/${accent}.css`)
+  return styles
+}
+
+/** Is a price of that time still to be shown? Not when its age is unknown. */
+export function isPriceShown(
+  asOfMs: number,
+  { nowMs, priceMaxAgeSeconds }: Pick<ViewContext, 'nowMs' | 'priceMaxAgeSeconds'>,
+): boolean {
+  return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS && !isFuture(asOfMs, nowMs)
+}
+
+/** `isPriced`: is the price young enough to be shown? */
+type OfferDetails = Readonly<{
+  gtin: string
+  isPriced: boolean
+  localization: Localization
+  surface: Surface
+}>
+
+/** An offer as boxes and grids show it. */
+export function toOfferView(offer: Offer, { gtin, isPriced, localization, surface }: OfferDetails) {
+  const { messages, texts } = localization
+  const { merchant } = offer
+  const price = isPriced ? toPriceView(offer, localization) : null
+  return {
+    merchant,
+    href: offer.affiliateUrl,
+    price,
+    /** Stands in the place of a price that is not shown. */
+    seePrice: texts.seePrice,
+    availability: toAvailabilityView(offer, texts),
+    /** The accessible name of the link: it names shop and price. */
+    linkLabel:
+      price === null
+        ? messages.formatLinkWithoutPrice({ merchant })
+        : messages.formatLinkWithPrice({ merchant, price: price.price }),
+    /** The place of its link below `/go/{channel}/`, which sandboxed frames need; `null` outside of frames. */
+    redirectPath: surface === 'embed' ? `${gtin}/${computeOfferId(offer)}` : null,
+  }
+}
+
+/** A price with the words that a screen reader needs to tell it from the shop's former one. */
+function toPriceView(offer: Offer, { texts, locale }: Localization) {
+  const oldPrice = isOnSale(offer) ? offer.oldPrice : null
+  const percent = oldPrice === null ? 0 : computeDiscountPercent(offer.price, oldPrice)
+  return {
+    price: formatPrice(offer.price, offer.currency, locale),
+    priceHint: texts.priceNow,
+    /** `null` when not on sale. */
+    oldPrice: oldPrice === null ? null : formatPrice(oldPrice, offer.currency, locale),
+    oldPriceHint: texts.formerPrice,
+    /** `−20%`; `null` when not on sale or below one per cent. */
+    discount: percent > 0 ? formatDiscount(percent, locale) : null,
+  }
+}
+
+/** Characters of an offer's id. */
+const OFFER_ID_CHARACTERS = 16
+
+/** The offer in `/go/{channel}/{gtin}/{offer}`: the beginning of a SHA-256 over network, merchant and currency. */
+export function computeOfferId(offer: Pick<Offer, 'network' | 'merchant' | 'currency'>): string {
+  return hash('sha256', toOfferKey(offer)).slice(0, OFFER_ID_CHARACTERS)
+}
+
+/** Spellings of feeds, without case and punctuation. */
+const AVAILABILITY_SPELLINGS: ReadonlyMap<string, AvailabilityKey> = new Map([
+  ['outofstock', 'out_of_stock'],
+  ['soldout', 'out_of_stock'],
+  ['preorder', 'preorder'],
+  ['backorder', 'backorder'],
+  ['onbackorder', 'backorder'],
+  ['availablefororder', 'backorder'],
+  ['discontinued', 'discontinued'],
+])
+
+/** Words for `availability`; unknown ones send the reader to the shop. */
+function toAvailabilityView(
+  offer: Offer,
+  { availability }: LocaleTexts,
+): Readonly<{ text: string; kind: 'in' | 'out' | 'other' }> {
+  if (isInStock(offer)) return { text: availability.in_stock, kind: 'in' }
+  const key = AVAILABILITY_SPELLINGS.get(offer.availability.toLowerCase().replace(/[^a-z]/g, '')) ?? 'other'
+  const isOut = key === 'out_of_stock' || key === 'discontinued'
+  return { text: availability[key], kind: isOut ? 'out' : 'other' }
+}
+
+/** The small print, at `nowMs`. `order` says how the offers are sorted. */
+export function toNoticesView(
+  asOfMs: number,
+  order: string,
+  { texts, messages, locale }: Localization,
+  { disclosure, nowMs }: Pick<ViewContext, 'disclosure' | 'nowMs'>,
+) {
+  return {
+    /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` when it is unknown. */
+    checkedAt: isFuture(asOfMs, nowMs)
+      ? null
+      : {
+          ...messages.pricesChecked,
+          iso: new Date(asOfMs).toISOString(),
+          time: formatTime(asOfMs, locale),
+        },
+    order,
+    shipping: texts.shippingNotIncluded,
+    coverage: texts.coverage,
+    disclosure: toDisclosureText(disclosure, texts),
+  }
+}
+
+function toDisclosureText(disclosure: Disclosure, texts: LocaleTexts): string | null {
+  if (disclosure.kind === 'off') return null
+  return disclosure.kind === 'text' ? disclosure.text : texts.disclosure
+}

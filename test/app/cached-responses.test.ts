@@ -1,0 +1,286 @@
+import { once } from 'node:events'
+import { type IncomingMessage, type OutgoingHttpHeaders, type RequestListener, request } from 'node:http'
+import * as fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { createApp } from '../../src/app.ts'
+import type { Context } from '../../src/context.ts'
+import type { ResponseCache } from '../../src/http/response-cache.ts'
+import { createLogger } from '../../src/observability/logger.ts'
+import { startTestServer } from '../faults/test-server.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { GTIN, startHarness, stockCatalog } from './app-client.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
+
+/** One thing that happens to two servers alike. */
+type Step =
+  | Readonly<{ kind: 'ask'; method: string; path: string; encoding: string | undefined; tag: Tag }>
+  | Readonly<{ kind: 'wait'; ms: number }>
+  | Readonly<{ kind: 'sell'; price: string; oldPrice: string | null }>
+  | Readonly<{ kind: 'withdraw' }>
+  | Readonly<{ kind: 'move'; url: string }>
+  | Readonly<{ kind: 'walk' }>
+type Tag = 'none' | 'last' | 'weak' | 'any' | 'other'
+
+const SECOND = 1_000
+const UNSOLD = toGtin(7)
+const OTHER_GTIN = toGtin(8)
+
+const anyChannel = fc.constantFrom(
+  ...Array<string>(6).fill(CHANNEL_ID),
+  CHANNEL_ID,
+  CHANNEL_ID.toUpperCase(),
+  `%33${CHANNEL_ID.slice(1)}`,
+  'nobody',
+)
+const anyGtin = fc.constantFrom(
+  ...Array<string>(4).fill(GTIN),
+  GTIN.slice(1),
+  OTHER_GTIN,
+  UNSOLD,
+  `${GTIN.slice(0, -1)}0`,
+  'x',
+  `${GTIN}/`,
+)
+const anyLocation = fc.tuple(
+  fc.constantFrom('/fragments', '/fragments', '/embeds', '/embeds', '/FRAGMENTS', '/prefix/embeds'),
+  anyChannel,
+  fc.oneof(
+    { weight: 3, arbitrary: anyGtin.map((gtin) => `/where-to-buy/${gtin}`) },
+    { weight: 1, arbitrary: fc.constantFrom('/deals', '/deals/', '/Deals') },
+  ),
+)
+const anyParameter = fc.constantFrom(
+  'limit=3',
+  'theme=dark',
+  'locale=de',
+  'locale=DE',
+  'layout=table',
+  'stock=in',
+  'limit=0',
+  'merchant=kopje',
+  'merchant=nobody',
+  'utm_source=x',
+  'isolate=shadow',
+  'markup=schema',
+  'page=2',
+  `q=${'a'.repeat(300)}`,
+  'x=%',
+  '#y',
+)
+const anyPath = fc.tuple(anyLocation, fc.array(anyParameter, { maxLength: 2 })).map(([place, parameters]) => {
+  const [folder, channel, rest] = place
+  return `${folder}/${channel}${rest}${parameters.length === 0 ? '' : '?'}${parameters.join('&')}`
+})
+/** Few enough that the same one comes again and again. */
+const anyRequest = fc.record({
+  kind: fc.constant('ask' as const),
+  method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'POST'),
+  path: anyPath,
+  encoding: fc.constantFrom(undefined, 'gzip', 'br, gzip', 'br;q=0, gzip', 'identity'),
+  tag: fc.constantFrom<Tag>('none', 'none', 'last', 'weak', 'any', 'other'),
+})
+const anyChange = fc.oneof(
+  fc.record({
+    kind: fc.constant('wait' as const),
+    ms: fc.constantFrom(1, SECOND, 9 * SECOND, 60 * SECOND, 299_999, 300_000, 300_000, 3_600_001, 90_000_000),
+  }),
+  fc.record({
+    kind: fc.constant('sell' as const),
+    price: fc.constantFrom('10.00', '20.00'),
+    oldPrice: fc.constantFrom(null, '30.00'),
+  }),
+  fc.constant({ kind: 'withdraw' } as const),
+  fc.record({
+    kind: fc.constant('move' as const),
+    url: fc.constantFrom('https://a.example', 'https://b.example'),
+  }),
+  fc.constant({ kind: 'walk' } as const),
+)
+const anySteps = fc
+  .tuple(
+    fc.array(anyRequest, { minLength: 1, maxLength: 4 }),
+    fc.array(anyChange, { maxLength: 8 }),
+    fc.infiniteStream(fc.nat()),
+  )
+  .map(([asks, changes, picks]) => {
+    const steps: Step[] = []
+    for (const change of [...changes, { kind: 'wait', ms: 1 } as const]) {
+      for (let count = 0; count < 5; count += 1)
+        steps.push(asks[(picks.next().value ?? 0) % asks.length] as Step)
+      steps.push(change)
+    }
+    return steps
+  })
+
+/** An answer, and the frame policy that stands beside it: the one thing that is not looked up anew for each answer. */
+type RecordedResponse = Readonly<{
+  status: number | undefined
+  headers: object
+  body: string
+  policy: string | undefined
+}>
+
+/** A server whose answers are compared: with a cache of responses or without, otherwise alike. */
+type ComparedServer = Readonly<{
+  harness: Harness
+  run(step: Step): Promise<RecordedResponse | undefined>
+  countCached(): number
+}>
+
+async function startComparedServer(isCached: boolean): Promise<ComparedServer> {
+  const logger = createLogger({ level: 'info', stream: { write: () => {} } })
+  const settings = { VITRINE_PUBLIC_URL: 'https://widgets.example/prefix', VITRINE_NOT_FOUND_SECONDS: '60' }
+  const harness = await startHarness({ settings, over: { logger } })
+  let cachedCount = 0
+  const { responses } = harness.context.caches
+  const app = withCache(
+    harness.context,
+    isCached
+      ? {
+          ...responses,
+          sendByTarget: (request, response) => count(responses.sendByTarget(request, response)),
+        }
+      : WITHOUT_CACHE,
+  )
+  const count = (isSent: boolean): boolean => {
+    if (isSent) cachedCount += 1
+    return isSent
+  }
+  const listening = await startTestServer(app)
+  const tags = new Map<string, string>()
+  const ask = async (step: Step & { kind: 'ask' }): Promise<RecordedResponse> => {
+    const headers: OutgoingHttpHeaders = { ...toTagHeader(step.tag, tags.get(step.path)) }
+    if (step.encoding !== undefined) headers['accept-encoding'] = step.encoding
+    const { method, path } = step
+    const sent = request({ host: '127.0.0.1', port: listening.port, method, path, headers }).end()
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    const body = Buffer.concat((await answer.toArray()) as Buffer[]).toString('latin1')
+    if (answer.headers.etag !== undefined) tags.set(step.path, answer.headers.etag)
+    const {
+      date: _date,
+      'vitrine-request-id': _id,
+      'content-security-policy': policy,
+      ...seen
+    } = answer.headers
+    if (String(seen['cache-status']).endsWith('detail=stale')) await settle(harness, path)
+    // A grid may be read before or after what was looked up is written.
+    await harness.context.waitForWrites()
+    return { status: answer.statusCode, headers: seen, body, policy: policy?.toString() }
+  }
+  return {
+    harness,
+    countCached: () => cachedCount,
+    run: (step) => (step.kind === 'ask' ? ask(step) : change(harness, step)),
+  }
+}
+
+const WITHOUT_CACHE: ResponseCache = {
+  sendByTarget: () => false,
+  sendByKey: () => false,
+  find: () => undefined,
+  set: () => {},
+  entryCount: () => 0,
+  byteCount: () => 0,
+}
+
+const withCache = (context: Context, responses: ResponseCache): RequestListener =>
+  createApp({ ...context, caches: { ...context.caches, responses } })
+
+function toTagHeader(tag: Tag, last: string | undefined): OutgoingHttpHeaders {
+  const texts = { none: undefined, last, weak: last && `"x", W/${last}`, any: '*', other: '"other"' }
+  const text = texts[tag]
+  return text === undefined ? {} : { 'if-none-match': text }
+}
+
+/** A stale box is refreshed behind; the next visit comes after that. */
+async function settle({ context, clock }: Harness, path: string): Promise<void> {
+  const [, digits] = /where-to-buy\/(\d+)/.exec(path) ?? []
+  if (digits === undefined) return
+  const key = `${CHANNEL_ID} ${digits.padStart(14, '0')}`
+  await vi.waitFor(() => expect(context.caches.products.get(key)?.asOfMs).toBe(clock.nowMs()))
+}
+
+async function change(harness: Harness, step: Exclude<Step, { kind: 'ask' }>): Promise<undefined> {
+  const beside = makeWireProduct({ gtin: OTHER_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
+  switch (step.kind) {
+    case 'wait':
+      harness.clock.advance(step.ms)
+      break
+    case 'sell': {
+      const offer = makeWireOffer({
+        price: step.price,
+        ...(step.oldPrice !== null && { old_price: step.oldPrice }),
+      })
+      harness.catalog.products.set(CHANNEL_ID, [beside, makeWireProduct({ offers: [offer] })])
+      break
+    }
+    case 'move':
+      harness.catalog.channels = harness.catalog.channels.map((channel) => ({ ...channel, url: step.url }))
+      break
+    case 'withdraw':
+      harness.catalog.products.set(CHANNEL_ID, [beside])
+      break
+    default:
+      await harness.context.walks.runNow()
+      // Another process's walk is seen within a second.
+      harness.clock.advance(SECOND)
+  }
+}
+
+/** Longest that an answer may be kept, by its own `max-age`. */
+const MAX_AGE_MS = 300 * SECOND
+
+/** Frame policies by the time at which an answer without a cache had them. */
+type Policies = Map<string | undefined, number>
+
+/**
+ * An answer from the cache is never older than its own `max-age` allows. All that a product or a grid decides ends before: it is
+ * the same as without a cache. A channel's own site is not looked up for each answer, and may be that of some minutes ago.
+ */
+async function runOnBoth(
+  step: Step,
+  {
+    cached,
+    routed,
+    policies,
+  }: Readonly<{ cached: ComparedServer; routed: ComparedServer; policies: Policies }>,
+): Promise<void> {
+  const nowMs = routed.harness.clock.nowMs()
+  const expected = await routed.run(step)
+  const seen = await cached.run(step)
+  if (expected === undefined || seen === undefined) return
+  const { policy, ...rest } = seen
+  const { policy: newest, ...others } = expected
+  expect(rest, JSON.stringify(step)).toEqual(others)
+  policies.set(newest, nowMs)
+  const ageMs = nowMs - (policies.get(policy) ?? -Infinity)
+  expect(ageMs, `${JSON.stringify(step)}: ${policy}`).toBeLessThanOrEqual(MAX_AGE_MS)
+}
+
+test('any requests, with time, prices and walks between them: the answers, calls and counts of a server without a cache, none older than its max-age', async () => {
+  let cachedCount = 0
+  await fc.assert(
+    fc.asyncProperty(anySteps, async (steps) => {
+      const [cached, routed] = [await startComparedServer(true), await startComparedServer(false)]
+      for (const { harness } of [cached, routed])
+        await stockCatalog(harness, [makeWireProduct(), makeWireProduct({ gtin: OTHER_GTIN })])
+      const policies: Policies = new Map()
+      for (const step of steps) await runOnBoth(step, { cached, routed, policies })
+      expect(await countAnswers(cached.harness)).toEqual(await countAnswers(routed.harness))
+      expect(listCalls(cached.harness)).toEqual(listCalls(routed.harness))
+      cachedCount += cached.countCached()
+      await Promise.all([cached.harness.dispose(), routed.harness.dispose()])
+    }),
+    { numRuns: toRunCount(25), endOnFailure: true },
+  )
+  expect(cachedCount).toBeGreaterThan(50)
+})
+
+const listCalls = ({ catalog }: Harness): string[] => catalog.calls.map(({ path }) => path)
+
+async function countAnswers({ context }: Harness): Promise<string[]> {
+  const { text } = await context.metrics.render()
+  return text.split('\n').filter((line) => line.startsWith('vitrine_http_responses_total'))
+}

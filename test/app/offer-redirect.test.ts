@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import type { Harness } from '../helpers/harness.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GRID_EMBED,
+  GTIN,
+  type TestResponse,
+  getAttribute,
+  listElements,
+  makeProductOnSale,
+  startStockedHarness,
+  stockCatalog,
+  fetchPath,
+} from './app-client.ts'
+
+/** Where the links of an embed lead in a sandboxed frame, as their addresses on this server, and elsewhere. */
+async function readLinks(
+  harness: Harness,
+  path: string,
+): Promise<readonly Readonly<{ redirectPath: string; href: string }>[]> {
+  const elements = listElements((await fetchPath(harness, path)).text)
+  const body = elements.find(({ tagName }) => tagName === 'body')
+  const base = body === undefined ? '' : getAttribute(body, 'data-vitrine-go')
+  expect(base).toBe(`https://widgets.example/go/${CHANNEL_ID}/`)
+  return elements
+    .filter((element) => getAttribute(element, 'data-go') !== '')
+    .map((link) => ({
+      redirectPath: new URL(base + getAttribute(link, 'data-go')).pathname,
+      href: getAttribute(link, 'href'),
+    }))
+}
+
+function expectGone(seen: TestResponse): void {
+  expect(seen.status).toBe(404)
+  expect(seen.headers['location']).toBeUndefined()
+  expect(seen.headers).toMatchObject({ 'cache-control': 'no-store', 'x-robots-tag': 'noindex, nofollow' })
+  expect(seen.text).toContain('The shop no longer has this offer.')
+}
+
+describe('links of a sandboxed frame', () => {
+  test('every link of box and grid - leads to the catalog’s own link, unchanged', async () => {
+    const offers = ['A', 'B & C', 'Ü'].map((name, index) =>
+      makeWireOffer({
+        merchant: { name },
+        price: String(10 + index),
+        old_price: '99',
+        affiliate_url: `https://go.example/${index}?a=1&b=%20;x='y'#z`,
+      }),
+    )
+    const harness = await startStockedHarness([makeWireProduct({ offers })])
+    const links = [...(await readLinks(harness, BOX_EMBED)), ...(await readLinks(harness, GRID_EMBED))]
+    expect(links).toHaveLength(4)
+    for (const { redirectPath, href } of links) {
+      const seen = await fetchPath(harness, redirectPath)
+      expect(seen.status).toBe(302)
+      expect(seen.headers).toMatchObject({
+        location: href,
+        'cache-control': 'no-store',
+        'x-robots-tag': 'noindex, nofollow',
+      })
+      expect(seen.body).toHaveLength(0)
+    }
+  })
+
+  test('id of an offer - the first 16 hex digits of SHA-256 over network, merchant and currency', async () => {
+    const harness = await startStockedHarness()
+    const { network, merchant, currency } = makeWireOffer()
+    const id = createHash('sha256')
+      .update(JSON.stringify([network, merchant.name, currency]))
+      .digest('hex')
+      .slice(0, 16)
+    expect((await readLinks(harness, BOX_EMBED)).map(({ redirectPath }) => redirectPath)).toEqual([
+      `/go/${CHANNEL_ID}/${GTIN}/${id}`,
+    ])
+  })
+
+  test('fragments - carry no such address', async () => {
+    const harness = await startStockedHarness()
+    expect((await fetchPath(harness, BOX)).text).not.toContain('data-go')
+  })
+
+  test('link with letters of any script - travels in the letters of a header', async () => {
+    const harness = await startStockedHarness([
+      makeProductOnSale({ offers: [makeWireOffer({ affiliate_url: 'https://go.example/größe?q=灯' })] }),
+    ])
+    const [link] = await readLinks(harness, BOX_EMBED)
+    const seen = await fetchPath(harness, link?.redirectPath ?? '')
+    expect(seen.headers['location']).toBe('https://go.example/gr%C3%B6%C3%9Fe?q=%E7%81%AF')
+  })
+
+  test('half a surrogate pair in a link - travels as the letter for what cannot be read', async () => {
+    const harness = await startStockedHarness([
+      makeProductOnSale({ offers: [makeWireOffer({ affiliate_url: 'https://go.example/\ud800' })] }),
+    ])
+    const [link] = await readLinks(harness, BOX_EMBED)
+    const seen = await fetchPath(harness, link?.redirectPath ?? '')
+    expect([seen.status, seen.headers['location']]).toEqual([302, 'https://go.example/%EF%BF%BD'])
+  })
+
+  test('what is no link of an offer - is refused, and no search engine keeps it', async () => {
+    const harness = await startStockedHarness()
+    for (const path of ['/go/', '/go/a/b', '/go/%E0%A4%A/x/y', `/go/${'x'.repeat(2_100)}`]) {
+      const seen = await fetchPath(harness, path)
+      expect([404, 414], path).toContain(seen.status)
+      expect(seen.headers['x-robots-tag'], path).toBe('noindex, nofollow')
+    }
+  })
+
+  test('price and link that changed since - the link of now', async () => {
+    const harness = await startStockedHarness()
+    const [link] = await readLinks(harness, BOX_EMBED)
+    await stockCatalog(harness, [
+      makeProductOnSale({
+        offers: [makeWireOffer({ price: '1.00', affiliate_url: 'https://go.example/new' })],
+      }),
+    ])
+    harness.clock.advance(301_000)
+    await expect
+      .poll(async () => (await fetchPath(harness, link?.redirectPath ?? '')).headers['location'])
+      .toBe('https://go.example/new')
+  })
+
+  test('offer, product or channel that is gone, or never was - 404', async () => {
+    const harness = await startStockedHarness()
+    const [link] = await readLinks(harness, BOX_EMBED)
+    const redirectPath = link?.redirectPath ?? ''
+    expectGone(await fetchPath(harness, redirectPath.replace(/.{4}$/, 'ffff')))
+    expectGone(await fetchPath(harness, redirectPath.replace(GTIN, '09521234500005')))
+    expectGone(await fetchPath(harness, redirectPath.replace(GTIN, 'lamp')))
+    const elsewhere = await fetchPath(
+      harness,
+      redirectPath.replace(CHANNEL_ID, '00000000-0000-4000-8000-000000000000'),
+    )
+    expect(elsewhere.status).toBe(404)
+  })
+
+  test('address in the request - is never where it leads', async () => {
+    const harness = await startStockedHarness()
+    const [link] = await readLinks(harness, BOX_EMBED)
+    const seen = await fetchPath(
+      harness,
+      `${link?.redirectPath}?url=https%3A%2F%2Fevil.example&to=//evil.example`,
+      {
+        Referer: 'https://evil.example/',
+      },
+    )
+    expect(seen.headers['location']).toBe(link?.href)
+    expectGone(await fetchPath(harness, `/go/${CHANNEL_ID}/${GTIN}/https%3A%2F%2Fevil.example`))
+  })
+
+  test('catalog down - links of the stored copy still lead to their shops', async () => {
+    const harness = await startStockedHarness()
+    const [link] = await readLinks(harness, BOX_EMBED)
+    harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
+    harness.clock.advance(1_800_000)
+    expect((await fetchPath(harness, link?.redirectPath ?? '')).headers['location']).toBe(link?.href)
+  })
+})

@@ -1,0 +1,92 @@
+import { array, assert, asyncProperty, constantFrom, integer } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ImportError } from '../../../src/errors.ts'
+import { readFeedText } from './read-feed-text.ts'
+import { toRunCount } from '../../helpers/property-runs.ts'
+
+const TABLE_PIECES = [
+  '9520001001024,T,https://a.example/,1 EUR\n',
+  '96385074,"a ""b"",\nc",https://b.example/,2 EUR\r\n',
+  '"',
+  '""',
+  ',',
+  '\n',
+  '\r\n',
+  '\r',
+  ' ',
+  'a',
+  '00000000000017',
+  '=',
+  '\u00e9',
+  '\u0000',
+  'https://a.example/',
+  '1 EUR',
+]
+const GOOD_ITEM =
+  '<item><g:gtin>9520001001024</g:gtin><title>T <b>x</b></title><link>https://a.example/</link><g:price>1 EUR</g:price></item>'
+const XML_PIECES = [
+  GOOD_ITEM,
+  GOOD_ITEM,
+  GOOD_ITEM,
+  '<item>',
+  '</item>',
+  '<title>',
+  '</title>',
+  '<g:gtin>00000000000017</g:gtin>',
+  '<g:price>1 EUR</g:price>',
+  '<link>https://a.example/</link>',
+  '<title>T</title>',
+  '<![CDATA[',
+  ']]>',
+  '<!--',
+  '-->',
+  '<?a?>',
+  '&amp;',
+  '&#55296;',
+  '&',
+  '<a b="c"/>',
+  '"',
+  'x',
+  '\u{1f600}',
+]
+
+/** Feeds of which products came, so that the property is about rows and not only about refusals. */
+let usable = 0
+
+/** What came of it, in words: the same feed in other pieces must come to the same. */
+async function describeFeed(content: string, pieceBytes: number): Promise<string> {
+  try {
+    const read = await readFeedText(content, { pieceBytes })
+    if (read.products.length > 0) usable += 1
+    return JSON.stringify(read)
+  } catch (error) {
+    if (error instanceof ImportError) return error.message
+    throw error
+  }
+}
+
+describe('feeds by chance', () => {
+  it.each([
+    ['table', 'gtin,title,link,price\n', TABLE_PIECES],
+    ['XML', '<rss><channel>', XML_PIECES],
+  ])(
+    '%s - any pieces, cut anywhere - rows and rejects, or an ImportError, and the same each time',
+    async (_, head, pieces) => {
+      const end = head.startsWith('<') ? '</channel></rss>' : ''
+      usable = 0
+      const words = array(constantFrom(...pieces), { maxLength: 30 })
+      await assert(
+        asyncProperty(words, integer({ min: 1, max: 9 }), async (selected, pieceBytes) => {
+          const content = head + selected.join('') + end
+          expect(await describeFeed(content, pieceBytes)).toBe(
+            await describeFeed(content, content.length * 4),
+          )
+        }),
+        { numRuns: toRunCount(1_000) },
+      )
+      // Of a few runs perhaps none makes a usable product.
+      const isFull = toRunCount(1_000) === 1_000
+      expect(usable).toBeGreaterThan(isFull ? 20 : -1)
+    },
+  )
+})

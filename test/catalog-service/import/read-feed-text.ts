@@ -1,0 +1,57 @@
+import { type ReadFeedOptions, readFeed } from '../../../src/catalog-service/import/read-feed.ts'
+import type { FeedProduct, Reject } from '../../../src/catalog-service/import/feed-row.ts'
+
+/** What a feed gave, all of it. */
+export type FeedResult = {
+  format: string
+  products: FeedProduct[]
+  rejects: Reject[]
+  hasLinkMerchants: boolean
+}
+
+/** 1 May 2026, noon, UTC. */
+const NOW_MS: number = Date.UTC(2026, 4, 1, 12)
+
+/** Reads a feed from memory, in pieces of `pieceBytes` (default: all at once). */
+export async function readFeedText(
+  content: string | Buffer,
+  options: Partial<ReadFeedOptions> & { pieceBytes?: number } = {},
+): Promise<FeedResult> {
+  const { pieceBytes, ...readOptions } = options
+  const chunks = splitChunks(Buffer.from(content), pieceBytes ?? content.length)
+  const feed = await readFeed({
+    file: 'feed',
+    chunks,
+    format: undefined,
+    names: {},
+    nowMs: NOW_MS,
+    ...readOptions,
+  })
+  const products: FeedProduct[] = []
+  const rejects: Reject[] = []
+  for await (const rows of feed.batches) {
+    for (const row of rows) {
+      const parsed = row.parse()
+      rejects.push(...parsed.rejects)
+      if (parsed.product !== undefined) products.push(parsed.product)
+    }
+  }
+  const hasLinkMerchants = products.some(({ offers }) => offers.some(({ isNamedByHost }) => isNamedByHost))
+  return { format: feed.format, products, rejects, hasLinkMerchants }
+}
+
+const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
+
+/** Reads a table of one row, given as cells by column. */
+export function readCells(
+  cells: Record<string, string>,
+  options: Partial<ReadFeedOptions> = {},
+): Promise<FeedResult> {
+  const lines = [Object.keys(cells).map(quote).join(','), Object.values(cells).map(quote).join(',')]
+  return readFeedText(`${lines.join('\n')}\n`, options)
+}
+
+async function* splitChunks(bytes: Buffer, pieceBytes: number): AsyncGenerator<Buffer> {
+  for (let start = 0; start < bytes.length; start += pieceBytes)
+    yield bytes.subarray(start, start + pieceBytes)
+}

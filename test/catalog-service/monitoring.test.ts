@@ -1,0 +1,247 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createCatalogService } from '../../src/catalog-service/service.ts'
+import { SECOND_MS } from '../../src/clock.ts'
+import { Secret } from '../../src/config/secrets.ts'
+import { toGtin } from '../helpers/products.ts'
+import { type StoreUnderTest, addApiKey, importRows, createProduct, openTestStore } from './harness.ts'
+
+type ReceivedResponse = Readonly<{
+  status: number
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  body: Buffer
+}>
+type RequestOptions = Readonly<{ method?: string; headers?: Readonly<Record<string, string>> }>
+
+type StandaloneService = StoreUnderTest & {
+  url: string
+  key: string
+  channelId: string
+  lines: Record<string, unknown>[]
+  /** As it travels: nothing is decompressed. */
+  visit(path: string, options?: RequestOptions): Promise<ReceivedResponse>
+  /** The same with the API key. */
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<ReceivedResponse>
+}
+
+/** A service as `catalog serve` makes it, with enough products for a long page. */
+async function startStandalone(
+  options: Readonly<{ password?: string; isLocal?: boolean; isStandalone?: boolean }> = {},
+): Promise<StandaloneService> {
+  const fixture = await openTestStore()
+  const rows = Array.from({ length: 20 }, (_, index) => createProduct(toGtin(index + 1)))
+  const { channelId } = await importRows(fixture, rows)
+  const { key } = await addApiKey(fixture.store, 'test')
+  const lines: Record<string, unknown>[] = []
+  const standalone = {
+    adminPassword: options.password === undefined ? null : new Secret(options.password),
+    isLocal: options.isLocal ?? true,
+    logger: { info: (fields: object, words: string) => void lines.push({ ...fields, words }) },
+  }
+  const service = createCatalogService({
+    store: fixture.store,
+    logger: { error: () => undefined },
+    ...(options.isStandalone !== false && { standalone }),
+  })
+  const { url } = await service.listen('127.0.0.1', 0)
+  onTestFinished(() => service.close())
+  const visit = (path: string, options: RequestOptions = {}): Promise<ReceivedResponse> =>
+    send(url + path, options)
+  const get: StandaloneService['get'] = (path, headers = {}) =>
+    visit(path, { headers: { Authorization: `Bearer ${key}`, ...headers } })
+  return { ...fixture, url, key, channelId, lines, visit, get }
+}
+
+async function send(
+  url: string,
+  { method = 'GET', headers = {} }: RequestOptions,
+): Promise<ReceivedResponse> {
+  const sent = httpRequest(url, { method, headers, agent: false }).end()
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }
+}
+
+const readJson = ({ body }: ReceivedResponse): unknown => JSON.parse(body.toString('utf8'))
+const toBasicAuth = (password: string): { headers: Record<string, string> } => ({
+  headers: { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` },
+})
+
+describe('pages for the operator', () => {
+  it('healthz and readyz - no key - 200, not kept, and no request of anybody', async () => {
+    const fixture = await startStandalone()
+    for (const path of ['/healthz', '/readyz', '/healthz?x=1']) {
+      const response = await fixture.visit(path)
+      expect([response.status, response.headers['cache-control']]).toEqual([200, 'no-store'])
+    }
+    expect(await fixture.store.usage.selectFrom('usage').selectAll().execute()).toEqual([])
+    expect(fixture.lines).toEqual([])
+  })
+
+  it('readyz - the database is gone - 503 with the reason; healthz stays 200', async () => {
+    const fixture = await startStandalone()
+    await fixture.store.close()
+    const response = await fixture.visit('/readyz')
+    expect([response.status, readJson(response)]).toEqual([
+      503,
+      { ready: false, error: 'the database cannot be read' },
+    ])
+    expect((await fixture.visit('/healthz')).status).toBe(200)
+  })
+
+  it('metrics - on loopback without a password - responses by operation and status', async () => {
+    const fixture = await startStandalone()
+    await fixture.get('/v0/channels')
+    await fixture.get(`/v0/channels/${fixture.channelId}/products/99999999999994`)
+    await fixture.visit('/v0/channels')
+    await fixture.visit('/anything/else')
+    await vi.waitFor(() => expect(fixture.lines).toHaveLength(4))
+    const response = await fixture.visit('/metrics')
+    expect(response.headers['content-type']).toMatch(/^text\/plain/)
+    const text = response.body.toString('utf8')
+    expect(text.match(/^vitrine_catalog_service_responses_total\{.*$/gm)?.toSorted()).toEqual([
+      'vitrine_catalog_service_responses_total{operation="getProduct",status="404"} 1',
+      'vitrine_catalog_service_responses_total{operation="listChannels",status="200"} 1',
+      'vitrine_catalog_service_responses_total{operation="listChannels",status="401"} 1',
+      'vitrine_catalog_service_responses_total{operation="other",status="401"} 1',
+    ])
+    expect(text).toContain('vitrine_catalog_service_response_seconds_bucket')
+  })
+
+  it.each([
+    ['not on loopback', false, {}],
+    ['through a proxy', true, { 'X-Forwarded-For': '192.0.2.1' }],
+    ['by another name', true, { Host: 'rebound.example' }],
+  ])('metrics - no password, %s - do not exist', async (_how, isLocal, headers) => {
+    const fixture = await startStandalone({ isLocal })
+    const response = await fixture.visit('/metrics', { headers })
+    expect([response.status, readJson(response)]).toEqual([404, { error: 'there is no such address' }])
+  })
+
+  it('metrics - with a password - for it alone; ten wrong ones lock the address, requests without one never do', async () => {
+    const fixture = await startStandalone({ password: 'correct', isLocal: false })
+    for (let tries = 0; tries < 30; tries += 1) expect((await fixture.visit('/metrics')).status).toBe(401)
+    const right = await fixture.visit('/metrics', toBasicAuth('correct'))
+    expect(right.status).toBe(200)
+    for (let tries = 0; tries < 10; tries += 1)
+      expect((await fixture.visit('/metrics', toBasicAuth('wrong'))).status).toBe(401)
+    const locked = await fixture.visit('/metrics', toBasicAuth('correct'))
+    expect([locked.status, locked.headers['retry-after']]).toEqual([429, '900'])
+    expect((await fixture.visit('/readyz')).status).toBe(200)
+  })
+
+  it('any of them - another method - 405 with Allow', async () => {
+    const fixture = await startStandalone()
+    const response = await fixture.visit('/healthz', { method: 'POST' })
+    expect([response.status, response.headers.allow]).toEqual([405, 'GET, HEAD'])
+    expect((await fixture.visit('/healthz', { method: 'HEAD' })).body).toHaveLength(0)
+  })
+
+  it('embedded - has none of them', async () => {
+    const fixture = await startStandalone({ isStandalone: false })
+    for (const path of ['/healthz', '/readyz', '/metrics'])
+      expect((await fixture.visit(path)).status).toBe(401)
+  })
+})
+
+describe('request log', () => {
+  it('request - one line: method, path without its query, status, time, whose it is - and never the key', async () => {
+    const fixture = await startStandalone()
+    await fixture.get(`/v0/channels?secret=${fixture.key}`)
+    await fixture.visit(`/v0/${fixture.key}`)
+    await vi.waitFor(() => expect(fixture.lines).toHaveLength(2))
+    const { id } = await fixture.store.reader
+      .selectFrom('organizations')
+      .select('id')
+      .executeTakeFirstOrThrow()
+    expect(fixture.lines).toEqual([
+      {
+        method: 'GET',
+        path: '/v0/channels',
+        status: 200,
+        durationMs: expect.any(Number),
+        organizationId: id,
+        words: 'request answered',
+      },
+      { method: 'GET', path: '/v0/[redacted]', status: 401, durationMs: 0, words: 'request answered' },
+    ])
+    expect(JSON.stringify(fixture.lines)).not.toContain(fixture.key)
+  })
+
+  it('flood - at most fifty lines a second, and the next one says how many were left out', async () => {
+    const fixture = await startStandalone()
+    for (let count = 0; count < 60; count += 1) await fixture.visit('/v0/channels')
+    fixture.clock.advance(SECOND_MS)
+    await fixture.visit('/v0/channels')
+    await vi.waitFor(() => expect(fixture.lines).toHaveLength(51))
+    expect(fixture.lines.at(-1)).toMatchObject({ leftOut: 10 })
+  })
+})
+
+describe('compression', () => {
+  const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync }
+
+  it.each([
+    ['gzip, br', 'br'],
+    ['gzip', 'gzip'],
+    ['br;q=0, gzip', 'gzip'],
+  ] as const)(
+    'long answer - Accept-Encoding: %s - %s, with a validator of its own',
+    async (accepted, encoding) => {
+      const fixture = await startStandalone()
+      const path = `/v0/channels/${fixture.channelId}/products`
+      const plain = await fixture.get(path)
+      const response = await fixture.get(path, { 'Accept-Encoding': accepted })
+      expect(response.headers).toMatchObject({
+        'content-encoding': encoding,
+        'content-length': String(response.body.length),
+        vary: 'Authorization, Accept-Encoding',
+        'cache-control': 'private, max-age=300',
+      })
+      expect(DECODERS[encoding](response.body)).toEqual(plain.body)
+      expect(response.body.length).toBeLessThan(plain.body.length / 2)
+      expect(response.headers['etag']).not.toBe(plain.headers['etag'])
+      const head = await fixture.visit(path, {
+        method: 'HEAD',
+        headers: { Authorization: `Bearer ${fixture.key}`, 'Accept-Encoding': accepted },
+      })
+      expect([head.headers['content-length'], head.body.length]).toEqual([String(response.body.length), 0])
+    },
+  )
+
+  it('validator of one encoding - asked for in it - 304; in another one - the whole answer', async () => {
+    const fixture = await startStandalone()
+    const path = `/v0/channels/${fixture.channelId}/products`
+    const response = await fixture.get(path, { 'Accept-Encoding': 'br' })
+    const etag = String(response.headers['etag'])
+    const same = await fixture.get(path, { 'Accept-Encoding': 'br', 'If-None-Match': etag })
+    expect([same.status, same.headers['etag'], same.headers['content-encoding'], same.body.length]).toEqual([
+      304,
+      etag,
+      undefined,
+      0,
+    ])
+    expect((await fixture.get(path, { 'If-None-Match': etag })).status).toBe(200)
+  })
+
+  it('short answer, or none asked for - as it is', async () => {
+    const fixture = await startStandalone()
+    const short = await fixture.get('/v0/channels', { 'Accept-Encoding': 'gzip, br' })
+    const plain = await fixture.get(`/v0/channels/${fixture.channelId}/products`)
+    for (const { headers } of [short, plain]) {
+      expect(headers['content-encoding']).toBeUndefined()
+      expect(headers['vary']).toBe('Authorization, Accept-Encoding')
+    }
+  })
+
+  it('embedded - is never compressed: it is asked on this machine', async () => {
+    const fixture = await startStandalone({ isStandalone: false })
+    const response = await fixture.get(`/v0/channels/${fixture.channelId}/products`, {
+      'Accept-Encoding': 'gzip, br',
+    })
+    expect(response.headers['content-encoding']).toBeUndefined()
+  })
+})

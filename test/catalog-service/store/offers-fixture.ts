@@ -1,0 +1,99 @@
+import type { Kysely } from 'kysely'
+import type { CatalogTables } from '../../../src/catalog-service/store/schema.ts'
+
+/** The channel that may show the merchants 1 and 2. */
+export const CHANNEL = '952a0000-0000-4000-8000-0000000000c1'
+/** The channel that may show all of them. */
+export const OTHER_CHANNEL = '952a0000-0000-4000-8000-0000000000c2'
+const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
+
+/** An offer by its numbers; `via` is the network channel of its link, or `PAGE_OF_SHOP`. */
+export type OfferSpec = Readonly<{
+  gtin: number
+  network: number
+  merchant: number
+  networkChannel: number
+  currency?: string
+}>
+
+/** A GTIN of a number, whose check digit nobody looks at. */
+export const toGtin = (number: number): string => String(number).padStart(14, '0')
+
+/**
+ * Two channels of one organization. Network 1 has a template, network 2 none; the first channel has network channel n in
+ * network n, the second one n + 10. Merchants 1 to 4; the first channel is approved for 1 and 2 alone, the second for all.
+ */
+export async function insertAccounts(writer: Kysely<CatalogTables>): Promise<void> {
+  await writer
+    .insertInto('organizations')
+    .values({ id: 'o', name: 'O', daily_limit: null, created_at_ms: 0 })
+    .execute()
+  for (const id of [CHANNEL, OTHER_CHANNEL]) {
+    const channel = {
+      id,
+      organization_id: 'o',
+      name: id,
+      kind: 'website',
+      url: null,
+      created_at_ms: 0,
+    } as const
+    await writer.insertInto('channels').values(channel).execute()
+  }
+  for (const id of [1, 2]) {
+    const link_template = id === 1 ? TEMPLATE : null
+    await writer
+      .insertInto('networks')
+      .values({ id, name: `N${id}`, link_template })
+      .execute()
+    for (const [index, channel_id] of [CHANNEL, OTHER_CHANNEL].entries()) {
+      const own = { id: id + 10 * index, organization_id: 'o', network_id: id, channel_id }
+      await writer
+        .insertInto('network_channels')
+        .values({ ...own, reference: `pub-${own.id}` })
+        .execute()
+    }
+  }
+  for (const id of [1, 2, 3, 4]) {
+    await writer
+      .insertInto('merchants')
+      .values({ id, name: `M${id}` })
+      .execute()
+    for (const network_channel_id of id <= 2 ? [1, 2, 11, 12] : [11, 12])
+      await writer
+        .insertInto('approvals')
+        .values({ network_channel_id, merchant_id: id, revoked_at_ms: null })
+        .execute()
+  }
+}
+
+/** Puts these offers, and their products, in the place of all others. */
+export async function replaceOffers(
+  writer: Kysely<CatalogTables>,
+  offers: readonly OfferSpec[],
+): Promise<void> {
+  await writer.deleteFrom('offers').execute()
+  await writer.deleteFrom('products').execute()
+  const gtins = [...new Set(offers.map(({ gtin }) => toGtin(gtin)))]
+  for (const gtin of gtins)
+    await writer
+      .insertInto('products')
+      .values({ gtin, title: gtin, brand: null, images: '[]' })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  for (const { gtin, network, merchant, networkChannel, currency = 'EUR' } of offers)
+    await writer
+      .insertInto('offers')
+      .values({
+        gtin: toGtin(gtin),
+        network_id: network,
+        merchant_id: merchant,
+        network_channel_id: networkChannel,
+        currency,
+        variant: 0,
+        price: '1',
+        availability: 'in_stock',
+        url: `https://shop.example/${merchant}`,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+}

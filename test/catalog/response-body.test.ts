@@ -1,0 +1,141 @@
+import { once } from 'node:events'
+import { type RequestListener, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import * as fc from 'fast-check'
+import { Agent, type Dispatcher, request } from 'undici'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { discardBody, readJson } from '../../src/catalog/response-body.ts'
+
+const INVALID = 'VITRINE_CATALOG_INVALID'
+const TOO_LARGE = 'VITRINE_CATALOG_TOO_LARGE'
+const MAX_BYTES = 64 * 1024
+
+const ENCODERS = [
+  ['identity', (text: string): Buffer => Buffer.from(text)],
+  ['gzip', (text: string): Buffer => gzipSync(text)],
+  ['br', (text: string): Buffer => brotliCompressSync(text)],
+] as const
+
+let succeed: RequestListener = () => {}
+const server = createServer((incoming, outgoing) => succeed(incoming, outgoing))
+const dispatcher = new Agent()
+
+beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
+afterAll(async () => {
+  await dispatcher.destroy()
+  server.closeAllConnections()
+  server.close()
+})
+
+/** What undici gives for a body of these bytes. */
+async function receive(body: Buffer | string, encoding?: string): Promise<Dispatcher.ResponseData> {
+  return receiveFrom((_incoming, outgoing) => {
+    if (encoding !== undefined) outgoing.setHeader('content-encoding', encoding)
+    outgoing.end(body)
+  })
+}
+
+function receiveFrom(listener: RequestListener): Promise<Dispatcher.ResponseData> {
+  succeed = listener
+  return request(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { dispatcher })
+}
+
+describe('JSON of an answer', () => {
+  test('any value, in any encoding that is asked for - comes back the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.jsonValue(), fc.constantFrom(...ENCODERS), async (value, [encoding, encode]) => {
+        const text = JSON.stringify(value)
+        expect(await readJson(await receive(encode(text), encoding), MAX_BYTES)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  test('character cut between two chunks - is put together', async () => {
+    const [head, tail] = [Buffer.from([0x22, 0xe2, 0x82]), Buffer.from([0xac, 0x22])]
+    const received = await receiveFrom((_incoming, outgoing) => {
+      outgoing.write(head, () => setImmediate(() => outgoing.end(tail)))
+    })
+    expect(await readJson(received, MAX_BYTES)).toBe('€')
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['an unfinished list', '[1,'],
+    ['two values', '{} {}'],
+    ['UTF-8 that is broken in a text', Buffer.from([0x22, 0xc3, 0x28, 0x22])],
+    ['UTF-16', Buffer.from('{}', 'utf16le')],
+  ])('%s - no JSON in UTF-8, and nothing of it is repeated', async (_name, body) => {
+    const failure = await readJson(await receive(body), MAX_BYTES).catch((thrown: unknown) => thrown)
+    expect(failure).toMatchObject({ code: INVALID, message: 'the answer is not JSON in UTF-8' })
+    expect((failure as Error).cause).toBeUndefined()
+  })
+})
+
+describe('encoding of an answer', () => {
+  test.each([
+    ['zstd', 'the answer has a content encoding that was not asked for'],
+    ['deflate', 'the answer has a content encoding that was not asked for'],
+    ['gzip, br', 'the answer has a content encoding that was not asked for'],
+    ['gzip', 'the answer is no gzip data'],
+    ['Br', 'the answer is no br data'],
+  ])('%s, over plain text - %s', async (encoding, message) => {
+    const failure = readJson(await receive('{}', encoding), MAX_BYTES)
+    await expect(failure).rejects.toMatchObject({ code: INVALID, message })
+  })
+})
+
+describe('size of an answer', () => {
+  const text = JSON.stringify('x'.repeat(998))
+
+  test.each(ENCODERS)('%s - as much as allowed comes out - is read; one byte more is not', async (...row) => {
+    const [encoding, encode] = row
+    expect(await readJson(await receive(encode(text), encoding), 1_000)).toHaveLength(998)
+    const failure = readJson(await receive(encode(text), encoding), 999)
+    await expect(failure).rejects.toMatchObject({ code: TOO_LARGE })
+  })
+
+  test('compressed - as much as allowed travels - is read; one byte more is not', async () => {
+    const travelling = gzipSync('1')
+    expect(await readJson(await receive(travelling, 'gzip'), travelling.length)).toBe(1)
+    const failure = readJson(await receive(travelling, 'gzip'), travelling.length - 1)
+    await expect(failure).rejects.toMatchObject({
+      code: TOO_LARGE,
+      message: `the answer is larger than ${travelling.length - 1} bytes`,
+    })
+  })
+
+  test('too much comes out - the message tells it from what travels', async () => {
+    const failure = readJson(await receive(gzipSync(text), 'gzip'), 999)
+    await expect(failure).rejects.toThrow('the answer is larger than 999 bytes, decompressed')
+  })
+
+  test('too much in many chunks - their sum counts, and the rest is not waited for', async () => {
+    const received = await receiveFrom((_incoming, outgoing) => {
+      outgoing.write('"'.padEnd(600, 'x'), () => setImmediate(() => outgoing.write('x'.repeat(600))))
+    })
+    const failure = readJson(received, 1_000)
+    await expect(failure).rejects.toMatchObject({ code: TOO_LARGE })
+    expect(received.body.destroyed).toBe(true)
+  })
+})
+
+describe('unwanted body', () => {
+  test('answer that never ends - thrown away - the connection is closed, and no error reaches anybody', async () => {
+    const ended: Promise<unknown>[] = []
+    const { body } = await receiveFrom((_incoming, outgoing) => {
+      ended.push(once(outgoing, 'close'))
+      outgoing.write('x')
+    })
+    discardBody(body)
+    expect(body.listenerCount('error')).toBeGreaterThan(0)
+    await Promise.all(ended)
+    expect([body.destroyed, ended.length]).toEqual([true, 1])
+  })
+
+  test('answer that was read - thrown away - is no error', async () => {
+    const received = await receive('{}')
+    await readJson(received, MAX_BYTES)
+    expect(() => discardBody(received.body)).not.toThrow()
+  })
+})

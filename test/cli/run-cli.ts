@@ -1,0 +1,140 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createCommandIo } from '../../src/cli/command.ts'
+import { runCommandLine } from '../../src/cli/program.ts'
+import type { Environment } from '../../src/config/config.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { addCleanup } from '../helpers/cleanup.ts'
+import { FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
+
+/** How a command line ended, and what it said. */
+export type CommandResult = { code: number | null; out: string; err: string }
+
+/** No built command of these tests takes longer; one that hangs is killed and has no exit code. */
+const KILL_TIMEOUT_MS = 120_000
+
+const MAIN = join(PACKAGE_FOLDER, 'dist/main.js')
+
+/** A folder that is gone after the test. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-cli-'))
+  addCleanup(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Settings that keep everything in one folder, quietly. */
+export function makeSettings(folder: string, over: Environment = {}): Environment {
+  return {
+    VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`,
+    VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(folder, 'catalog.db')}`,
+    VITRINE_LOG_LEVEL: 'silent',
+    VITRINE_PORT: '0',
+    ...over,
+  }
+}
+
+/** A fake catalog that ends with the test, and the settings that lead to it. */
+export async function startRemoteCatalog(
+  folder: string,
+): Promise<{ catalog: FakeCatalog; settings: Environment }> {
+  const catalog = await startFakeCatalog()
+  addCleanup(() => catalog.close())
+  const remote = { VITRINE_CATALOG_URL: catalog.url, VITRINE_CATALOG_KEY: FAKE_KEY }
+  return { catalog, settings: makeSettings(folder, remote) }
+}
+
+/** Runs a command line in this process. */
+export async function runInProcess(
+  args: readonly string[],
+  environment: Environment = {},
+): Promise<CommandResult> {
+  const out: string[] = []
+  let err = ''
+  const io = createCommandIo({
+    out: (line) => void out.push(line),
+    err: (text) => void (err += text),
+    isTerminal: false,
+    onHangUp: () => undefined,
+    signal: new AbortController().signal,
+  })
+  const code = await runCommandLine(args, () => environment, io)
+  return { code, out: out.join('\n'), err }
+}
+
+/** Runs the built command line to its end. */
+export function runBuilt(args: readonly string[], environment: Environment): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const options = { env: toEnv(environment), timeout: KILL_TIMEOUT_MS, killSignal: 'SIGKILL' } as const
+    const child = execFile(process.execPath, [MAIN, ...args], options, (_error, out, err) =>
+      resolve({ code: child.exitCode, out, err }),
+    )
+  })
+}
+
+/** A built command that goes on until it is told to stop. */
+export type RunningCommand = {
+  child: ChildProcess
+  /** The first line on standard output. */
+  firstLine: Promise<string>
+  /** Everything on standard output and error so far. */
+  output(): string
+  /** Send the signal and wait for the end, after which `said` has everything. A server that needs more than 9.5 s ends by force, with another code than 0. */
+  stop(signal: NodeJS.Signals): Promise<{ code: number | null }>
+}
+
+/**
+ * Starts the built command line; it is killed after the test if it still runs. `isInShell`: as npm does, in a shell that
+ * takes the signals and hands none on.
+ */
+export function startBuilt(
+  args: readonly string[],
+  environment: Environment,
+  { isInShell = false }: Readonly<{ isInShell?: boolean }> = {},
+): RunningCommand {
+  const command = [process.execPath, MAIN, ...args]
+  const [program = '', ...programArgs] = isInShell ? ['sh', '-c', '"$@"; exit $?', 'sh', ...command] : command
+  const child = spawn(program, programArgs, { env: toEnv(environment), detached: true })
+  addCleanup(() => killGroup(child.pid))
+  let output = ''
+  child.stdout.on('data', (chunk) => (output += String(chunk)))
+  child.stderr.on('data', (chunk) => (output += String(chunk)))
+  const ended = once(child, 'exit') as Promise<[number | null]>
+  // What it said last may come after its exit.
+  const closed = once(child, 'close')
+  const lines = createInterface({ input: child.stdout })
+  const firstLine = Promise.race([
+    once(lines, 'line').then(([line]) => String(line)),
+    ended.then(([code]) => {
+      throw new Error(`ended with ${code} before it said anything: ${output}`)
+    }),
+  ])
+  firstLine.catch(() => {})
+  return {
+    child,
+    firstLine,
+    output: () => output,
+    async stop(signal) {
+      child.kill(signal)
+      const [code] = await ended
+      await closed
+      return { code }
+    },
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}
+
+function toEnv(environment: Environment): Record<string, string> {
+  const entries = Object.entries(environment).filter(([, text]) => text !== undefined)
+  return Object.fromEntries(entries) as Record<string, string>
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { toOpenError } from '../../src/database/open-error.ts'
+import { openSqlite } from '../../src/database/sqlite.ts'
+import { StoreError, StoreNewerError } from '../../src/errors.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'vitrine-open-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function openAndCatch(path: string): StoreError {
+  try {
+    openSqlite({ path, role: 'writer' }).close()
+  } catch (error) {
+    if (error instanceof StoreError) return error
+  }
+  throw new Error('it opened')
+}
+
+/** An error as the system or SQLite throws it. */
+const failure = (fields: object): Error => Object.assign(new Error('the words of the system'), fields)
+
+describe('database that cannot be opened', () => {
+  it('path below a file - names the file', () => {
+    const file = join(folder, 'plain')
+    writeFileSync(file, '')
+    for (const path of [join(file, 'x.db'), join(file, 'deep/er/x.db')]) {
+      const { message, remedy } = openAndCatch(path)
+      expect(message).toBe(`Cannot open the database "${path}": "${file}" is not a folder`)
+      expect(remedy).toBe('Choose another path.')
+    }
+  })
+
+  it('path of a folder - says so', () => {
+    expect(openAndCatch(folder)).toMatchObject({
+      message: `Cannot open the database "${folder}": it is a folder`,
+      remedy: 'Choose the path of a file.',
+    })
+  })
+
+  it('file of something else - says so', () => {
+    const path = join(folder, 'text.db')
+    writeFileSync(path, 'this is certainly no database. '.repeat(100))
+    expect(openAndCatch(path)).toMatchObject({
+      message: `Cannot open the database "${path}": the file is not a database`,
+      remedy: expect.stringContaining('move the file away'),
+    })
+  })
+
+  it.each([
+    [{ code: 'EROFS' }, 'the file system is read-only', 'Mount it with write access'],
+    [{ code: 'ENOSPC' }, 'the disk is full', `Free space on the disk of the folder "${folder}".`],
+    [{ code: 'ERR_SQLITE_ERROR', errcode: 13 }, 'the disk is full', 'Free space'],
+    [{ code: 'ERR_SQLITE_ERROR', errcode: 267 }, 'the file is damaged', 'Restore a backup'],
+    [
+      { code: 'EPERM' },
+      'permission denied',
+      `Give the server's user write access to the folder "${folder}".`,
+    ],
+  ])('%o - %s', (fields, reason, remedy) => {
+    const path = join(folder, 'new/new.db')
+    const wrapped = new StoreError('a migration failed', { cause: failure(fields) })
+    for (const error of [failure(fields), wrapped]) {
+      expect(toOpenError(path, error)).toMatchObject({
+        message: `Cannot open the database "${path}": ${reason}`,
+        remedy: expect.stringContaining(remedy),
+        cause: error,
+      })
+    }
+  })
+
+  it('reason that nobody knows - the words of the system; an error that says more stays as it is', () => {
+    const path = join(folder, 'new.db')
+    expect(toOpenError(path, failure({ code: 'ERR_SQLITE_ERROR', errcode: 5 }))).toMatchObject({
+      message: `Cannot open the database "${path}": the words of the system`,
+      remedy: null,
+    })
+    const newer = new StoreNewerError('newer')
+    expect(toOpenError(path, newer)).toBe(newer)
+  })
+})

@@ -1,0 +1,27 @@
+import { onTestFinished } from 'vitest'
+import { createApp } from '../../src/app.ts'
+import { type Context, createContext } from '../../src/context.ts'
+import { runWalk } from '../../src/sync/walk.ts'
+import type { Harness } from '../helpers/harness.ts'
+import { type TestServer, startTestServer } from './test-server.ts'
+
+/** A further process over the same stored copy and the same catalog. */
+export type AppProcess = Readonly<{ context: Context; server: TestServer }>
+
+/** Starts one that knows only what is stored. */
+export async function startAppProcess(harness: Harness): Promise<AppProcess> {
+  const { config, secrets, clock, logger, publicUrl, key } = harness.context
+  const { url } = harness.catalog
+  const context = await createContext({
+    config,
+    secrets,
+    clock,
+    logger,
+    publicUrl,
+    catalog: { baseUrl: url, key, identity: url },
+    demo: null,
+    walkRunner: (order, watch) => runWalk(order, watch, clock),
+  })
+  onTestFinished(() => context.dispose())
+  return { context, server: await startTestServer(createApp(context)) }
+}

@@ -1,0 +1,170 @@
+import type { ServerResponse } from 'node:http'
+import { onTestFinished } from 'vitest'
+import { createCallPolicy } from '../../src/catalog/call-policy.ts'
+import { createCatalogClient } from '../../src/catalog/client.ts'
+import { createFixedKeySource } from '../../src/config/key-source.ts'
+import { type Clock, HOUR_MS, systemClock } from '../../src/clock.ts'
+import type { FreshnessConfig } from '../../src/config/config.ts'
+import { Secret } from '../../src/config/secrets.ts'
+import { createLookups } from '../../src/freshness/lookups.ts'
+import { openSqlStore } from '../../src/storage/sql-store.ts'
+import type { CopyEntry, CopyStore, WalkStore } from '../../src/storage/store.ts'
+import { classifyAge } from '../../src/freshness/age.ts'
+import { ChannelSource } from '../../src/freshness/channels.ts'
+import { createNegativeCache } from '../../src/freshness/negative-cache.ts'
+import { type LruCache, createLruCache } from '../../src/lib/lru-cache.ts'
+import { ProductSource } from '../../src/freshness/products.ts'
+import {
+  CHANNEL_ID,
+  type FakeCatalog,
+  FAKE_KEY,
+  makeWireProduct,
+  sendJson,
+  startFakeCatalog,
+} from '../helpers/fake-catalog.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+
+/** The settings as by default. */
+export const FRESHNESS: FreshnessConfig = {
+  freshSeconds: 300,
+  staleSeconds: 3_600,
+  rescueSeconds: 604_800,
+  notFoundSeconds: 300,
+  visitorTimeoutMs: 800,
+  unknownLookupsPerHour: 600,
+}
+
+/** The longest call. */
+export const CALL_TIMEOUT_MS = 5_000
+
+/** What a process is made of here; `store` lets a test share or break it. */
+export type SourceOptions = Readonly<{
+  catalog?: FakeCatalog
+  clock?: FakeClock
+  store?: CopyStore & WalkStore
+  config?: Partial<FreshnessConfig>
+  walkPeriodMs?: number | null
+  served?: readonly string[] | null
+  random?: () => number
+  bounds?: Readonly<{ maxEntries: number; maxBytes: number }>
+  /** Does it share its store with other processes? */
+  hasOtherProcesses?: boolean
+}>
+
+/** One process's sources over a fake catalog, with everything that the tests look at. */
+export type Sources = Readonly<{
+  catalog: FakeCatalog
+  clock: FakeClock
+  store: CopyStore & WalkStore
+  /** Asks as a visitor does who has waited for nothing before. */
+  getProduct(gtin: string): ReturnType<ProductSource['getProduct']>
+  channels: ChannelSource
+  cache: LruCache<CopyEntry>
+  storeFailures: unknown[]
+  /** Resolves when the store has every look-up. */
+  settle(): Promise<void>
+  /** Calls for products so far, after every call that was made has arrived. */
+  countProductCalls(): Promise<number>
+  countChannelCalls(): number
+}>
+
+/** Makes the sources of one process; what they own is closed after the test. */
+export async function makeSources(options: SourceOptions = {}): Promise<Sources> {
+  const catalog = options.catalog ?? (await startCatalog())
+  const clock = options.clock ?? createFakeClock(NOON_MS)
+  const store = options.store ?? (await openStore(clock))
+  const config = { ...FRESHNESS, ...options.config }
+  const callPolicy = createCallPolicy({ clock, unknownLookupsPerHour: config.unknownLookupsPerHour })
+  const client = createCatalogClient({
+    baseUrl: catalog.url,
+    key: createFixedKeySource(new Secret(FAKE_KEY)),
+    timeoutMs: CALL_TIMEOUT_MS,
+    maxBytes: 1_000_000,
+    ownOrigin: 'https://widgets.example',
+    clock,
+    callPolicy,
+  })
+  onTestFinished(() => client.close())
+  const storeFailures: unknown[] = []
+  const onStoreFailure = (error: unknown): void => void storeFailures.push(error)
+  const failures = createNegativeCache(clock, options.random ?? (() => 0))
+  const shared = { client, callPolicy, store, clock, config, failures, onStoreFailure }
+  const channels = new ChannelSource({ ...shared, channels: options.served ?? null })
+  const cache = createLruCache<CopyEntry>(options.bounds ?? { maxEntries: 100, maxBytes: 1_000_000 })
+  const lookups = createLookups({
+    ...shared,
+    isShared: options.hasOtherProcesses === true,
+    timeoutMs: CALL_TIMEOUT_MS,
+    isFresh: (asOfMs) => classifyAge(asOfMs, clock.nowMs(), config) === 'fresh',
+  })
+  onTestFinished(lookups.waitForWrites)
+  const products = new ProductSource({
+    ...shared,
+    lookups,
+    channels,
+    cache,
+    findWalkPeriodMs: () => (options.walkPeriodMs === undefined ? HOUR_MS : options.walkPeriodMs),
+    onDrops: () => {},
+  })
+  const countChannelCalls = (): number => catalog.countCalls(/channels$/)
+  return {
+    catalog,
+    clock,
+    store,
+    getProduct: (gtin) => products.getProduct(CHANNEL_ID, gtin, clock.nowMs() + config.visitorTimeoutMs),
+    channels,
+    cache,
+    storeFailures,
+    settle: lookups.waitForWrites,
+    countChannelCalls,
+    async countProductCalls() {
+      // A call that was made before this one has arrived when this one is answered.
+      await client.fetchChannels().catch(() => {})
+      return catalog.countCalls(/\/products\//)
+    },
+  }
+}
+
+async function startCatalog(): Promise<FakeCatalog> {
+  const catalog = await startFakeCatalog()
+  onTestFinished(() => catalog.close())
+  return catalog
+}
+
+/** A copy in memory. */
+export async function openStore(clock: Clock = systemClock): Promise<CopyStore & WalkStore> {
+  const store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c', clock })
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** What the catalog does with look-ups from now on. */
+export type Outcome = 'answers' | '404' | '500' | 'invalid' | 'late'
+
+/** Answers of the fake that were held back. */
+export type BlockedResponses = Readonly<{ responses: ServerResponse[]; release(): void }>
+
+/** Sets the outcome of look-ups; a late one is held until `release`. */
+export function setOutcome(catalog: FakeCatalog, outcome: Outcome, gtin: string): BlockedResponses {
+  const product = makeWireProduct({ gtin, title: 'from the catalog' })
+  catalog.products.set(CHANNEL_ID, outcome === '404' ? [] : [product])
+  const responses: ServerResponse[] = []
+  const blocked = {
+    responses,
+    release: () => responses.splice(0).forEach((response) => sendJson(response, 200, product)),
+  }
+  const faults = {
+    answers: null,
+    '404': null,
+    '500': (response: ServerResponse) => sendJson(response, 500, {}),
+    invalid: (response: ServerResponse) => sendJson(response, 200, { not: 'a product' }),
+    late: (response: ServerResponse) => void responses.push(response),
+  }
+  const respond = faults[outcome]
+  catalog.fault =
+    respond === null
+      ? null
+      : { pathPattern: /\/products\//, respond: (_request, response) => respond(response) }
+  return blocked
+}

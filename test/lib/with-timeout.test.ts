@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { tryWithTimeout } from '../../src/lib/with-timeout.ts'
+import { defer } from '../helpers/defer.ts'
+import { createFakeClock } from '../helpers/fake-clock.ts'
+
+describe("a visitor's patience", () => {
+  test('answer in time - is given, and no timer is left', async () => {
+    const clock = createFakeClock(0)
+    expect(await tryWithTimeout(clock, 800, Promise.resolve('answer'))).toBe('answer')
+    expect(clock.pendingWaits).toBe(0)
+  })
+
+  test('failure in time - nothing, at once', async () => {
+    const clock = createFakeClock(0)
+    expect(await tryWithTimeout(clock, 800, Promise.reject(new Error('broken')))).toBeUndefined()
+    expect(clock.pendingWaits).toBe(0)
+  })
+
+  test('late answer - nothing after the patience; the call goes on', async () => {
+    const clock = createFakeClock(0)
+    const call = defer<string>()
+    const waiting = tryWithTimeout(clock, 800, call.promise)
+    clock.advance(800)
+    expect(await waiting).toBeUndefined()
+    call.resolve('late')
+    expect(await call.promise).toBe('late')
+  })
+
+  test('failure after the patience - reaches nobody', async () => {
+    const clock = createFakeClock(0)
+    const call = defer<string>()
+    const waiting = tryWithTimeout(clock, 800, call.promise)
+    clock.advance(800)
+    expect(await waiting).toBeUndefined()
+    call.reject(new Error('late'))
+    await expect(call.promise).rejects.toThrow('late')
+  })
+})

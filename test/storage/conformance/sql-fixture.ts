@@ -1,0 +1,28 @@
+import type { DatabaseAddress } from '../../../src/config/database-address.ts'
+import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import { createFakeClock } from '../../helpers/fake-clock.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
+import type { Copy, CopyFixture } from './subject.ts'
+
+/** Copies in one database, with a clock that the test moves; `remove` is called after they are closed. */
+export function makeCopyFixture(
+  { address, isShared }: Readonly<{ address: DatabaseAddress; isShared: boolean }>,
+  remove: () => Promise<void>,
+): CopyFixture {
+  const opened: Copy[] = []
+  const clock = createFakeClock(NOON_MS)
+  return {
+    isShared,
+    clock,
+    passTime: (byMs) => Promise.resolve(clock.advance(byMs)),
+    async open(catalog) {
+      const copy = await openSqlStore({ database: address, catalog, clock })
+      opened.push(copy)
+      return copy
+    },
+    async dispose() {
+      for (const copy of opened) await copy.close()
+      await remove()
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
+import {
+  LAYOUTS,
+  type Layout,
+  type GalleryExample,
+  createExample,
+} from '../../../src/studio/gallery/examples.ts'
+import { createRenderer } from '../../../src/widgets/render.ts'
+
+const DETAILS = {
+  publicUrl: 'https://widgets.example/sub',
+  stylePath: '/assets/vitrine.00000000.css',
+  theme: 'light',
+  locale: 'en',
+} as const
+
+const renderer = createRenderer()
+
+const make = (layout: Layout, caseId: string): GalleryExample => {
+  const entry = GALLERY_CASES.find(({ id }) => id === caseId)
+  if (entry === undefined) throw new TypeError(`no case ${caseId}`)
+  return createExample(layout, entry, DETAILS)
+}
+const render = (example: GalleryExample): string =>
+  example.widget === 'deals' ? renderer.renderGrid(example.view) : renderer.renderBox(example.view)
+
+const BOX: Layout = { widget: 'where-to-buy', name: 'list' }
+const GRID: Layout = { widget: 'deals', name: 'grid' }
+const countLinks = (layout: Layout, caseId: string): number =>
+  render(make(layout, caseId)).split('rel="sponsored').length - 1
+
+describe('specimens', () => {
+  test.each(LAYOUTS.flatMap((layout) => GALLERY_CASES.map(({ id }) => [layout, id] as const)))(
+    '%j, %s - carries its layout and every honest word',
+    (layout, id) => {
+      const example = make(layout, id)
+      const html = render(example)
+      expect(html).toContain(`data-layout="${layout.name}"`)
+      expect(html).toContain('<time datetime="2026-11-21T05:12:00.000Z">')
+      expect(html.match(/class="vitrine-note"/g)).toHaveLength(1)
+      expect(html.match(/class="vitrine-terms"/g)).toHaveLength(1)
+      const { order, shipping, coverage, disclosure } = example.view.notices
+      for (const words of [order, shipping, coverage, disclosure]) {
+        expect(words).toMatch(/\S{2}/)
+        expect(html).toContain(`>${words}</`)
+      }
+      expect(html.indexOf('vitrine-note')).toBeLessThan(html.indexOf('rel="sponsored'))
+      expect(html.indexOf('vitrine-terms')).toBeLessThan(html.indexOf('rel="sponsored'))
+    },
+  )
+
+  test.each([
+    [BOX, 'one', 1],
+    [BOX, 'thirty', 30],
+    [BOX, 'currencies', 2],
+    [GRID, 'one', 1],
+    [GRID, 'thirty', 30],
+    [GRID, 'currencies', 3],
+    [GRID, 'sold-out', 4],
+  ])('%j, %s - has %i links', (layout, caseId, count) => {
+    expect(countLinks(layout, caseId)).toBe(count)
+  })
+
+  test('cases are what they are called', () => {
+    const long = make(BOX, 'long')
+    expect(long.view).toMatchObject({ title: expect.stringMatching(/^.{200}$/) })
+    expect(render(make(BOX, 'sold-out'))).not.toContain('In stock<')
+    expect(render(make(BOX, 'no-picture'))).not.toContain('<img')
+    expect(render(make(GRID, 'no-picture'))).not.toContain('<img')
+    expect(render(make(GRID, 'broken-picture'))).toContain('/sub/studio/gallery/pictures/broken.svg')
+    expect(render(make(BOX, 'currencies'))).toContain('£165.00')
+    expect(render(make(BOX, 'right-to-left'))).toMatch(/^<section [^>]*lang="ar" dir="rtl"/)
+    expect(render(make(BOX, 'shadow'))).toContain('<template shadowrootmode="open">')
+    expect(render(make(GRID, 'paged'))).toMatch(/rel="prev"[^]*rel="next"/)
+  })
+
+  test('prices too old - no number that could be a price, and nothing called the best', () => {
+    for (const layout of LAYOUTS) {
+      const html = render(make(layout, 'old-prices'))
+      expect(html).toContain('See price at shop')
+      expect(html).not.toMatch(/€\s?\d|data-best|<s>/)
+    }
+  })
+})

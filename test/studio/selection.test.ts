@@ -1,0 +1,186 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  STUDIO_TABS,
+  type WidgetKind,
+  validateOptions,
+  listOptions,
+  parseStudioSelection,
+  toFrameQuery,
+} from '../../src/studio/selection.ts'
+import { OPTION_LIST } from '../../src/widgets/options.ts'
+import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../../src/widgets/options.ts'
+import { makeSelection } from '../helpers/studio-view.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
+
+const DEFAULTS: OptionDefaults = { locale: 'en', currency: null }
+const KINDS = ['where-to-buy', 'deals'] as const
+
+const NOTHING = { tab: 'where-to-buy', channelId: null, gtin: null, searchText: '' }
+
+/** A choice with its options as a query string. */
+const read = (query: string): object => {
+  const { rawOptions, ...rest } = makeSelection(query)
+  return { ...rest, rawOptions: rawOptions.toString() }
+}
+
+describe('choice', () => {
+  test.each(['', 'tab=&channel=&gtin=&find=&theme=&limit=', 'utm_source=x&isolated=1'])(
+    '%j - nothing is chosen',
+    (query) => {
+      expect(read(query)).toEqual({ ...NOTHING, rawOptions: '' })
+    },
+  )
+
+  test('every field - is read', () => {
+    expect(read('tab=deals&channel=ABC&gtin=%20123%20&find=desk+lamp&q=arc&sort=price')).toEqual({
+      tab: 'deals',
+      channelId: 'abc',
+      gtin: '123',
+      searchText: 'desk lamp',
+      rawOptions: 'q=arc&sort=price',
+    })
+  })
+
+  test.each([
+    ['tab=nothing', NOTHING],
+    ['tab=deals&tab=health', NOTHING],
+    [`find=${'x'.repeat(101)}`, NOTHING],
+    [`channel=${'x'.repeat(101)}&gtin=2`, { ...NOTHING, gtin: '2' }],
+    ['gtin=1&gtin=2', NOTHING],
+    ['gtin=&gtin=2', { ...NOTHING, gtin: '2' }],
+    ['find=+', NOTHING],
+  ])('%s - what cannot be read counts as not given, the rest stays', (query, choice) => {
+    expect(read(query)).toEqual({ ...choice, rawOptions: '' })
+  })
+
+  test('options - are kept as they were typed, wrong ones and repeated ones too, empty ones not', () => {
+    expect(makeSelection('theme=blue&merchant=A&limit=&merchant=+b+').rawOptions.toString()).toBe(
+      'theme=blue&merchant=A&merchant=+b+',
+    )
+  })
+
+  test.each([
+    ['where-to-buy', 'layout=card&markup=schema'],
+    ['deals', 'layout=card&sort=price&q=a'],
+    ['health', ''],
+  ])('%s - options of another tab are dropped', (tab, rawOptions) => {
+    const query = `tab=${tab}&layout=card&markup=schema&sort=price&q=a`
+    expect(makeSelection(query).rawOptions.toString()).toBe(rawOptions)
+  })
+
+  test('options of a tab - are those of its widget, in the order of the list', () => {
+    expect(listOptions('health')).toEqual([])
+    for (const kind of KINDS) {
+      const wanted = OPTION_LIST.filter(
+        ({ widget }) => widget !== (kind === 'deals' ? 'where-to-buy' : 'deals'),
+      )
+      expect(listOptions(kind)).toEqual(wanted)
+    }
+    expect(STUDIO_TABS).toEqual(['where-to-buy', 'deals', 'health'])
+  })
+})
+
+/** Judged options of a query string: the query, and what is wrong in words. */
+const validate = (
+  kind: WidgetKind,
+  rawOptions: string,
+  defaults = DEFAULTS,
+): [string, Record<string, string>] => {
+  const { query, errors } = validateOptions(kind, new URLSearchParams(rawOptions), defaults)
+  return [query.toString(), Object.fromEntries(errors)]
+}
+
+describe('judged options', () => {
+  test('right and not as by default - are kept as every address writes them, in the order of the list', () => {
+    expect(
+      validate(
+        'where-to-buy',
+        'limit=3&merchant=B&theme=dark&merchant=a&locale=de-at&accent=FF6600&currency=eur',
+      ),
+    ).toEqual(['theme=dark&accent=ff6600&locale=de-AT&currency=EUR&merchant=B&merchant=a&limit=3', {}])
+  })
+
+  test('as by default - are dropped, however they are written', () => {
+    expect(validate('where-to-buy', 'theme=auto&locale=EN&stock=any&limit=05&css=link&brand=x')).toEqual([
+      '',
+      {},
+    ])
+    expect(validate('deals', 'stock=in&page=1&min_discount=1&layout=grid&q=+')).toEqual(['', {}])
+  })
+
+  test("the server's own defaults - are dropped, those of others are kept", () => {
+    const defaults = { locale: 'de', currency: 'EUR' }
+    expect(validate('deals', 'locale=de&currency=eur', defaults)).toEqual(['', {}])
+    expect(validate('deals', 'locale=en&currency=GBP', defaults)).toEqual(['locale=en&currency=GBP', {}])
+  })
+
+  test("wrong ones - are named in the parser's words, the others stay", () => {
+    expect(validate('where-to-buy', 'theme=blue&limit=51&accent=ff6600&stock=in&stock=any')).toEqual([
+      'accent=ff6600',
+      {
+        theme: 'The parameter "theme" accepts auto or light or dark.',
+        limit: 'The parameter "limit" accepts a whole number from 1 to 50.',
+        stock: 'The parameter "stock" accepts one value, in or any.',
+      },
+    ])
+  })
+
+  test('same name in both widgets - is judged by the parser of the tab', () => {
+    expect(validate('deals', 'limit=60&layout=carousel')).toEqual(['layout=carousel&limit=60', {}])
+    expect(Object.keys(validate('where-to-buy', 'limit=60&layout=carousel')[1])).toEqual(['layout', 'limit'])
+  })
+
+  test('something that is no wrong option - is thrown on', () => {
+    class BrokenQuery extends URLSearchParams {
+      override getAll(): string[] {
+        throw new RangeError('broken')
+      }
+    }
+    expect(() => validateOptions('deals', new BrokenQuery(), DEFAULTS)).toThrow(RangeError)
+  })
+})
+
+const VALUES = [
+  'auto|dark|LIGHT|shadow|none|link|schema|in|any|card|list|grid|price|newest|Kopje|kopje'.split('|'),
+  '0|1|05|12|60|61|1e3|49.99|ff6600|#ff6600|de-AT|EUR|eur|xxx'.split('|'),
+  ['', ' ', 'K'.repeat(101), 'a|b', '"><script>', '\uD800', '&=?#'],
+].flat(1)
+const NAMES = [...new Set(OPTION_LIST.map(({ name }) => name)), 'utm_source']
+const typedQueries = fc
+  .array(fc.tuple(fc.constantFrom(...NAMES), fc.oneof(fc.constantFrom(...VALUES), fc.string())), {
+    maxLength: 8,
+  })
+  .map((pairs) => new URLSearchParams(pairs))
+const manyMerchants = fc
+  .array(fc.string({ minLength: 1 }), { minLength: 19, maxLength: 22 })
+  .map((names) => new URLSearchParams(names.map((name): [string, string] => ['merchant', name])))
+
+describe('judged options of any query', () => {
+  test.each(KINDS)('%s - are accepted by the parser, and are what the right ones alone give', (kind) => {
+    const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
+    fc.assert(
+      fc.property(fc.oneof(typedQueries, manyMerchants), (query) => {
+        const { rawOptions } = parseStudioSelection(new URLSearchParams([['tab', kind], ...query]))
+        const validated = validateOptions(kind, rawOptions, DEFAULTS)
+        const right = new URLSearchParams([...rawOptions].filter(([name]) => !validated.errors.has(name)))
+        const key = toQuery(parse(validated.query, DEFAULTS, 'fragment'), DEFAULTS, 'fragment')
+        expect(key).toBe(toQuery(parse(right, DEFAULTS, 'fragment'), DEFAULTS, 'fragment'))
+        // Judging again finds nothing to drop and nothing wrong.
+        const again = validateOptions(kind, validated.query, DEFAULTS)
+        expect([again.query.toString(), again.errors.size]).toEqual([validated.query.toString(), 0])
+      }),
+      { numRuns: toRunCount(1_000) },
+    )
+  })
+})
+
+describe('query of a frame', () => {
+  test('options that only fragments have - are left out, the rest stays in order', () => {
+    const query = new URLSearchParams(
+      'theme=dark&isolate=shadow&css=none&merchant=a&merchant=b&markup=schema',
+    )
+    expect(toFrameQuery(query).toString()).toBe('theme=dark&merchant=a&merchant=b')
+    expect(query.size).toBe(6)
+  })
+})

@@ -1,0 +1,103 @@
+import { onTestFinished } from 'vitest'
+import type { WireProduct } from '../../src/catalog/contract.ts'
+import { type Clock, HOUR_MS } from '../../src/clock.ts'
+import type { DatabaseAddress } from '../../src/config/database-address.ts'
+import { serializeDatabaseAddress } from '../../src/config/database-address.ts'
+import { openSqlStore } from '../../src/storage/sql-store.ts'
+import { runWalk } from '../../src/sync/walk.ts'
+import type { WalkJob, WalkReport, WalkProgress } from '../../src/sync/walk-runner.ts'
+import { makeCopyFile } from '../helpers/copy-file.ts'
+import {
+  CHANNEL_ID,
+  FAKE_KEY,
+  type FakeCatalog,
+  makeWireOffer,
+  makeWireProduct,
+  startFakeCatalog,
+} from '../helpers/fake-catalog.ts'
+import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import type { Copy } from '../storage/conformance/subject.ts'
+
+/** A fake catalog and a copy on file, with a clock that the test moves. */
+export type WalkFixture = Readonly<{
+  catalog: FakeCatalog
+  clock: FakeClock
+  copy: Copy
+  job: WalkJob
+  walk(options?: WalkOptions): Promise<WalkReport>
+}>
+
+/** How one walk is run. */
+export type WalkOptions = Readonly<{
+  job?: Partial<WalkJob>
+  clock?: Clock
+  signal?: AbortSignal
+  onProgress?: (progress: WalkProgress) => void
+}>
+
+/** Makes a place that is removed after the test, by default in a SQLite file of its own. */
+export async function makeWalkFixture(address?: DatabaseAddress): Promise<WalkFixture> {
+  const file = await makeCopyFile()
+  const catalog = await startFakeCatalog()
+  const clock = createFakeClock(NOON_MS)
+  const database = address ?? ({ kind: 'sqlite', path: file.path } as const)
+  const copy = await openSqlStore({ database, catalog: 'c', clock })
+  onTestFinished(async () => {
+    await copy.close()
+    await catalog.close()
+    await file.remove()
+  })
+  const job: WalkJob = {
+    database: serializeDatabaseAddress(database),
+    catalog: 'c',
+    baseUrl: catalog.url,
+    key: FAKE_KEY,
+    timeoutMs: 5_000,
+    maxBytes: 8_000_000,
+    ownOrigin: 'https://widgets.example',
+    channels: null,
+    pausedUntilMs: 0,
+    dailyLimit: null,
+    canWait: false,
+    skipWalkedSinceMs: null,
+    isTakeover: false,
+    owner: 'walker',
+    isAccepted: false,
+    isListAccepted: false,
+    confirmAfterMs: HOUR_MS,
+  }
+  const walk: WalkFixture['walk'] = (options = {}) =>
+    runWalk(
+      { ...job, ...options.job },
+      {
+        signal: options.signal ?? new AbortController().signal,
+        ...(options.onProgress && { onProgress: options.onProgress }),
+      },
+      options.clock ?? clock,
+    )
+  return { catalog, clock, copy, job, walk }
+}
+
+/** Products on sale from the first GTIN on; `name` is their title. */
+export function makeWireProducts(count: number, name = 'Lamp'): WireProduct[] {
+  return Array.from({ length: count }, (_, index) =>
+    makeWireProduct({
+      gtin: toGtin(index),
+      title: `${name} ${index}`,
+      offers: [makeWireOffer({ old_price: '99.00' })],
+    }),
+  )
+}
+
+/** The same with prices that cannot be read in the first `count` of them. */
+export function withMalformedPrices(products: readonly WireProduct[], count: number): WireProduct[] {
+  const offers = [makeWireOffer({ price: '12,50', old_price: '99.00' })]
+  return products.map((product, index) => (index < count ? { ...product, offers } : product))
+}
+
+/** Puts products into the fake's one channel. */
+export function setProducts(catalog: FakeCatalog, products: WireProduct[]): void {
+  catalog.products.set(CHANNEL_ID, products)
+}

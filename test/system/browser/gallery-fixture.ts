@@ -1,0 +1,66 @@
+import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core'
+import { LAYOUTS as GALLERY_LAYOUTS, toLayoutId } from '../../../src/studio/gallery/examples.ts'
+import { setUpOnce } from '../../helpers/cleanup.ts'
+import { loadPictures } from '../../helpers/pictures.ts'
+import { useBrowser } from '../use-browser.ts'
+import { useServer } from '../use-server.ts'
+
+/** Layouts by the id that the gallery knows them under. */
+export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
+
+/** What a reader prefers, and their window. */
+type BrowserPreferences = Pick<BrowserContextOptions, 'colorScheme' | 'reducedMotion' | 'viewport'>
+
+/** The gallery of the built server in a browser, for one test file. */
+export type GalleryFixture = Readonly<{
+  /** Open a part of the gallery with every picture loaded, in the one page that all tests of the file use. */
+  open(query: string, reader?: BrowserPreferences): Promise<Page>
+  /** The same in a page of its own that runs no scripts. */
+  openWithoutScripts(query: string): Promise<Page>
+  publicUrl(): string
+}>
+
+const VIEWPORT = { width: 1_300, height: 900 }
+
+/** Use the gallery in the tests of a file. */
+export function useGallery(): GalleryFixture {
+  const browser = useBrowser()
+  const server = useServer()
+  const getPage = setUpOnce(() => browser.newPage({ bypassCSP: true }))
+  const publicUrl = (): string => server.addresses.publicUrl
+  const toUrl = (query: string): string => `${publicUrl()}/studio/gallery?${query}`
+  return {
+    publicUrl,
+    async open(query, { colorScheme = 'light', reducedMotion = 'no-preference', viewport } = {}) {
+      const page = getPage()
+      await page.emulateMedia({ media: null, colorScheme, reducedMotion })
+      await page.setViewportSize(viewport ?? VIEWPORT)
+      await page.goto(toUrl(query))
+      await loadPictures(page)
+      return page
+    },
+    async openWithoutScripts(query) {
+      const page = await browser.newPage({ javaScriptEnabled: false, viewport: VIEWPORT })
+      await page.goto(toUrl(query))
+      return page
+    },
+  }
+}
+
+/** A node of the accessibility tree, as a screen reader is given it. */
+export type AccessibilityNode = Readonly<{ role: string; name: string }>
+
+/** What a screen reader is given of a page, in reading order. */
+export async function readAccessibilityTree(page: Page): Promise<readonly AccessibilityNode[]> {
+  const session: CDPSession = await page.context().newCDPSession(page)
+  const { nodes } = await session.send('Accessibility.getFullAXTree')
+  await session.detach()
+  const byId = new Map(nodes.map((node) => [node.nodeId, node]))
+  const read = (id: string): readonly AccessibilityNode[] => {
+    const node = byId.get(id)
+    if (node === undefined) return []
+    const own = { role: String(node.role?.value ?? ''), name: String(node.name?.value ?? '') }
+    return [...(node.ignored ? [] : [own]), ...(node.childIds ?? []).flatMap(read)]
+  }
+  return read(nodes[0]?.nodeId ?? '')
+}

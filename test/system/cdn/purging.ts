@@ -1,0 +1,116 @@
+import { expect, it } from 'vitest'
+import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
+import { toGtin } from '../../helpers/products.ts'
+import { sendRequest } from './send-request.ts'
+import { type CdnFixture, OTHER_CHANNEL_ID, toBoxPath } from './fixture.ts'
+import type { CdnUnderTest } from './sharing.ts'
+
+/** How a cache is told to forget what has a tag. */
+export type Purge = (tag: string) => Promise<void>
+
+/** Addresses of one product in one channel: every surface, spelling and option. */
+type ProductAddresses = Readonly<{ box: string; all: readonly string[] }>
+
+const toDeals = (channelId: string): readonly string[] => [
+  `/fragments/${channelId}/deals`,
+  `/fragments/${channelId}/deals?limit=3`,
+  `/embeds/${channelId}/deals?page=2`,
+]
+
+function listProductAddresses(gtin: string, channelId: string): ProductAddresses {
+  const box = toBoxPath(gtin, channelId)
+  const short = toBoxPath(String(Number(gtin)), channelId)
+  return {
+    box,
+    all: [
+      box,
+      `${box}?limit=1&theme=dark`,
+      short,
+      `${short}?layout=table`,
+      box.replace(channelId, channelId.toUpperCase().replace('3F', '3f')),
+      box.replace('/fragments/', '/embeds/'),
+    ],
+  }
+}
+
+/** Of addresses that are all kept, those that the servers are asked for once more after `act`. */
+async function findPurged(
+  { fixture, cdn }: CdnUnderTest,
+  addresses: readonly string[],
+  purge: () => Promise<void>,
+): Promise<readonly string[]> {
+  for (const address of addresses) await sendRequest(cdn().origin + address)
+  const countsBefore = addresses.map((address) => countRequests(fixture(), address))
+  for (const address of addresses) await sendRequest(cdn().origin + address)
+  // Nothing is proved by what was never kept.
+  expect(addresses.map((address) => countRequests(fixture(), address))).toEqual(countsBefore)
+  await purge()
+  for (const address of addresses) await sendRequest(cdn().origin + address)
+  return addresses.filter((address, index) => countRequests(fixture(), address) > (countsBefore[index] ?? 0))
+}
+
+function countRequests({ gates }: CdnFixture, address: string): number {
+  return gates.flatMap(({ requests }) => requests).filter(({ url }) => url === address).length
+}
+
+const toGtinOfBox = ({ box }: ProductAddresses): string => box.slice(-14)
+
+/** A front that can purge. `isTagged`: the servers send tags, so that a spelling counts that only they can read. */
+export type PurgeableCdn = CdnUnderTest & Readonly<{ purge: Purge; isTagged: boolean }>
+
+/** What a purge by tag has to reach, and what it has to leave alone. */
+export function testPurgeByTag(name: string, cdnUnderTest: PurgeableCdn): void {
+  const { purge, isTagged } = cdnUnderTest
+  const makeAddresses = (): {
+    product: ProductAddresses
+    otherChannel: ProductAddresses
+    all: readonly string[]
+  } => {
+    const gtin = cdnUnderTest.fixture().nextGtin()
+    const product = listProductAddresses(gtin, CHANNEL_ID)
+    const encodedSpelling = product.box.replace(`/${gtin}`, `/%30${gtin.slice(1)}`)
+    const allSpellings = { ...product, all: isTagged ? [...product.all, encodedSpelling] : product.all }
+    const otherChannel = listProductAddresses(gtin, OTHER_CHANNEL_ID)
+    const otherProduct = listProductAddresses(cdnUnderTest.fixture().nextGtin(), CHANNEL_ID)
+    const deals = [...toDeals(CHANNEL_ID), ...toDeals(OTHER_CHANNEL_ID)]
+    const all = [...new Set([...allSpellings.all, ...otherChannel.all, ...otherProduct.all, ...deals])]
+    return { product: allSpellings, otherChannel, all }
+  }
+  it(`${name} - purge of a product - forgets every spelling and option of it, in every channel, and nothing else`, async () => {
+    const { product, otherChannel, all } = makeAddresses()
+    const purged = await findPurged(cdnUnderTest, all, () => purge(`product-${toGtinOfBox(product)}`))
+    expect(purged).toEqual(all.filter((address) => [...product.all, ...otherChannel.all].includes(address)))
+  })
+
+  it(`${name} - purge of a box - leaves the product's other channels`, async () => {
+    const { product, all } = makeAddresses()
+    const purged = await findPurged(cdnUnderTest, all, () =>
+      purge(`box-${CHANNEL_ID}-${toGtinOfBox(product)}`),
+    )
+    expect(purged).toEqual(all.filter((address) => product.all.includes(address)))
+  })
+
+  it(`${name} - purge of a channel - forgets its boxes and deals, and no other channel's`, async () => {
+    const { all } = makeAddresses()
+    const purged = await findPurged(cdnUnderTest, all, () => purge(`channel-${CHANNEL_ID}`))
+    expect(purged).toEqual(all.filter((address) => address.toLowerCase().includes(CHANNEL_ID)))
+  })
+
+  it(`${name} - purge of a channel's deals - forgets those alone`, async () => {
+    const { all } = makeAddresses()
+    const purged = await findPurged(cdnUnderTest, all, () => purge(`deals-${OTHER_CHANNEL_ID}`))
+    expect(purged).toEqual(toDeals(OTHER_CHANNEL_ID))
+  })
+
+  it(`${name} - purge of everything - forgets every box and every grid`, async () => {
+    const { all } = makeAddresses()
+    expect(await findPurged(cdnUnderTest, all, () => purge('vitrine'))).toEqual(all)
+  })
+
+  it(`${name} - purge of a product that was sold nowhere - forgets its hidden box`, async () => {
+    const gtin = toGtin(9_500)
+    expect(await findPurged(cdnUnderTest, [toBoxPath(gtin)], () => purge(`product-${gtin}`))).toEqual([
+      toBoxPath(gtin),
+    ])
+  })
+}

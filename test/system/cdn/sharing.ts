@@ -1,0 +1,247 @@
+import { expect, it, vi } from 'vitest'
+import { computeOfferId } from '../../../src/widgets/view-parts.ts'
+import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
+import { toGtin } from '../../helpers/products.ts'
+import { VISITOR_HEADERS, findVisitorHeaders } from '../includes/visitor.ts'
+import { type CdnResponse, sendRequest, classifyResponse } from './send-request.ts'
+import { type CdnFixture, toBoxPath } from './fixture.ts'
+import type { Cdn } from './programs.ts'
+
+/** A front under test, and what stands behind it. */
+export type CdnUnderTest = Readonly<{ fixture(): CdnFixture; cdn(): Cdn }>
+
+/** Visitors who come at the same time. */
+const VISITORS = 30
+
+/** No product has it. */
+const UNSOLD_GTIN = toGtin(9_000)
+
+/** What every shared cache in front has to do with our answers while all is well. */
+export function testSharedCache(name: string, { fixture, cdn }: CdnUnderTest): void {
+  const fetchFromCdn = (path: string, headers?: Readonly<Record<string, string>>): Promise<CdnResponse> =>
+    sendRequest(cdn().origin + path, headers && { headers })
+
+  it(`${name} - many visitors of a cold box - are one question`, async () => {
+    const path = toBoxPath(fixture().nextGtin())
+    const responses = await Promise.all(Array.from({ length: VISITORS }, () => fetchFromCdn(path)))
+    expect(new Set(responses.map(classifyResponse))).toEqual(new Set(['shown']))
+    expect(fixture().countRequests(path)).toBe(1)
+  })
+
+  it(`${name} - parameters that nobody knows, and another order - split nothing`, async () => {
+    const path = toBoxPath(fixture().nextGtin())
+    const spellings = [
+      '?limit=1&theme=dark',
+      '?theme=dark&limit=1',
+      '?utm_source=a&theme=dark&limit=1',
+      '?limit=1&fbclid=x?y&theme=dark&_=%20',
+      '?limit=1&theme=dark&unlimited=2',
+    ]
+    const bodies = new Set<string>()
+    for (const spelling of spellings) bodies.add((await fetchFromCdn(path + spelling)).body)
+    expect(bodies.size).toBe(1)
+    expect(fixture().countRequests(path)).toBe(1)
+  })
+
+  it(`${name} - addresses that look alike - are answered as by the server, in any order`, async () => {
+    const path = toBoxPath(fixture().nextGtin())
+    const [server] = fixture().servers
+    const queries = SIMILAR_QUERIES.flatMap((query) => [query, query])
+    for (const query of [...queries, ...queries.toReversed()]) {
+      const [direct, cached] = [
+        await sendRequest(`http://127.0.0.1:${server?.port}${path}${query}`),
+        await fetchFromCdn(path + query),
+      ]
+      expect({ query, status: cached.status, body: cached.body }).toEqual({
+        query,
+        status: direct.status,
+        body: direct.body,
+      })
+    }
+  })
+
+  testDisguisedOptions(name, { fixture, cdn })
+
+  it(`${name} - a hidden box - is kept, and empty`, async () => {
+    const path = toBoxPath(UNSOLD_GTIN)
+    expect([classifyResponse(await fetchFromCdn(path)), classifyResponse(await fetchFromCdn(path))]).toEqual([
+      'hidden',
+      'hidden',
+    ])
+    expect(fixture().countRequests(path)).toBe(1)
+  })
+
+  it(`${name} - unavailable - is not kept: the next who asks has the box`, async () => {
+    const path = toBoxPath(fixture().nextGtin())
+    await fixture().setAllModes('unavailable')
+    const duringOutage = [
+      classifyResponse(await fetchFromCdn(path)),
+      classifyResponse(await fetchFromCdn(path)),
+    ]
+    expect(duringOutage).toEqual(['unavailable', 'unavailable'])
+    await fixture().setAllModes('shown')
+    expect(classifyResponse(await fetchFromCdn(path))).toBe('shown')
+  })
+
+  it(`${name} - a mistake in a template - is told to each who makes it`, async () => {
+    const path = toBoxPath(fixture().nextGtin())
+    for (const turn of [1, 2]) {
+      const { status, body, headers } = await fetchFromCdn(`${path}?limit=none`)
+      expect({ status, control: headers['cache-control'] }).toEqual({ status: 400, control: 'no-store' })
+      expect(body).toContain('limit')
+      expect(fixture().countRequests(path)).toBe(turn)
+    }
+  })
+
+  it(`${name} - a visitor's own headers - change nothing and go nowhere`, async () => {
+    const path = toBoxPath(fixture().nextGtin())
+    const [first, withoutHeaders] = [await fetchFromCdn(path, VISITOR_HEADERS), await fetchFromCdn(path)]
+    expect([first.status, first.body]).toEqual([200, withoutHeaders.body])
+    expect([withoutHeaders.headers['content-encoding'], withoutHeaders.headers['set-cookie']]).toEqual([
+      undefined,
+      undefined,
+    ])
+    const originRequests = fixture().gates.flatMap(({ requests }) =>
+      requests.filter(({ url }) => url === path),
+    )
+    // Varnish asks for gzip whatever the visitor wants; a fragment is never compressed.
+    expect(
+      originRequests.flatMap(findVisitorHeaders).filter((header) => header !== 'accept-encoding'),
+    ).toEqual([])
+  })
+
+  it(`${name} - a visitor who has it - is told so by the cache`, async () => {
+    const path = toBoxPath(fixture().nextGtin())
+    const { etag } = (await fetchFromCdn(path)).headers
+    const notModified = await fetchFromCdn(path, { 'if-none-match': String(etag) })
+    expect([notModified.status, notModified.body]).toEqual([304, ''])
+    expect(fixture().countRequests(path)).toBe(1)
+  })
+
+  it(`${name} - too old - is asked for by its ETag, and 304 makes it new`, async () => {
+    const path = toBoxPath(fixture().nextGtin())
+    fixture().setMaxAge(1)
+    const { etag, 'vitrine-state': state } = (await fetchFromCdn(path)).headers
+    await vi.waitFor(async () => {
+      await fetchFromCdn(path)
+      expect(fixture().countRequests(path)).toBeGreaterThan(1)
+    })
+    fixture().setMaxAge(null)
+    const originRequests = fixture().gates.flatMap(({ requests }) =>
+      requests.filter(({ url }) => url === path),
+    )
+    expect(
+      originRequests.at(-1)?.headers['if-none-match'] ?? originRequests.at(0)?.headers['if-none-match'],
+    ).toBe(etag)
+    const revalidated = await fetchFromCdn(path)
+    expect([classifyResponse(revalidated), revalidated.headers.etag, state]).toEqual(['shown', etag, 'shown'])
+  })
+
+  it.each(['br', 'gzip', 'identity'])(
+    `${name} - an embed and its style sheet as %s - are kept as such`,
+    async (encoding) => {
+      const path = toBoxPath(fixture().nextGtin()).replace('/fragments/', '/embeds/')
+      const { body } = await fetchFromCdn(path, { 'accept-encoding': 'identity' })
+      const style = /\/assets\/vitrine\.[0-9a-f]+\.css/.exec(body)?.[0] ?? 'no style sheet'
+      for (const file of [path, `${style}?v=1`, '/embed.js']) {
+        const first = await fetchFromCdn(file, { 'accept-encoding': encoding })
+        const [before, second] = [
+          fixture().countRequests(file.split('?')[0] ?? ''),
+          await fetchFromCdn(file, { 'accept-encoding': encoding }),
+        ]
+        expect([first.status, second.body]).toEqual([200, first.body])
+        expect(fixture().countRequests(file.split('?')[0] ?? '')).toBe(before)
+        expect(['identity', encoding, 'gzip']).toContain(second.headers['content-encoding'] ?? 'identity')
+      }
+    },
+  )
+
+  it(`${name} - a link to a shop - is never kept`, async () => {
+    const offer = computeOfferId({ network: 'brightlink', merchant: 'Kopje', currency: 'EUR' })
+    const path = `/go/${CHANNEL_ID}/${fixture().nextGtin()}/${offer}`
+    for (const turn of [1, 2]) {
+      const { status, headers } = await fetchFromCdn(path)
+      expect([status, headers.location]).toEqual([302, 'https://links.example/c?shop=kopje'])
+      expect(fixture().countRequests(path)).toBe(turn)
+    }
+  })
+
+  it.each(OPERATOR_PATHS)(`${name} - %s - is for operators' addresses alone`, async (path) => {
+    const countBefore = fixture().countRequests(path)
+    for (const cdnRequest of [{ from: '127.0.0.2' }, { headers: { 'x-forwarded-for': '192.0.2.7' } }])
+      expect((await sendRequest(cdn().origin + path, cdnRequest)).status).toBe(404)
+    expect(fixture().countRequests(path)).toBe(countBefore)
+    await fetchFromCdn(path)
+    expect(fixture().countRequests(path)).toBe(countBefore + 1)
+  })
+
+  it.each(['POST', 'DELETE', 'OPTIONS'])(`${name} - %s - is no method here`, async (method) => {
+    const path = toBoxPath(fixture().nextGtin())
+    expect((await sendRequest(cdn().origin + path, { method })).status).toBe(405)
+    expect(fixture().countRequests(path)).toBe(0)
+  })
+}
+
+/** Options that a cache does not see in an address must not be seen by the server. */
+export function testDisguisedOptions(name: string, { fixture, cdn }: CdnUnderTest): void {
+  it.each(DISGUISED_QUERIES)(
+    `${name} - an option disguised as %s - never reaches the next visitor`,
+    async (query) => {
+      const path = toBoxPath(fixture().nextGtin())
+      const plain = (await sendRequest(`http://127.0.0.1:${fixture().servers[0]?.port}${path}`)).body
+      const disguised = await sendRequest(cdn().origin + path + query)
+      const isStorable = disguised.status === 200 && disguised.headers['cache-control'] !== 'no-store'
+      expect(!isStorable || disguised.body === plain).toBe(true)
+      for (const visitor of ['', '?utm=1', '?x=1', '']) {
+        const { status, body } = await sendRequest(cdn().origin + path + visitor)
+        expect({ status, body }).toEqual({ status: 200, body: plain })
+      }
+    },
+  )
+}
+
+/** What no visitor is let through to, and spellings that a server takes for the same. */
+const OPERATOR_PATHS = [
+  '/metrics',
+  '/healthz?deep=1',
+  '/studio/gallery',
+  '/METRICS',
+  '/%6detrics',
+  '/studi%6f/',
+]
+
+/** Queries whose option is seen by some readers and not by others. */
+const DISGUISED_QUERIES = [
+  '??merchant=Nobody',
+  '???merchant=Nobody&utm=1',
+  '?x=1#&merchant=Nobody',
+  '?utm=1#&merchant=Nobody',
+  '#?merchant=Nobody',
+  '?%6derchant=Nobody',
+  '?x=1?merchant=Nobody',
+  '?x=1;merchant=Nobody',
+]
+
+/** Queries that a careless cache key would take for one another. */
+const SIMILAR_QUERIES: readonly string[] = [
+  '',
+  '?',
+  '?limit=1',
+  '?Limit=1',
+  '?%6cimit=1',
+  '?limit=1&limit=2',
+  '?limit=2&limit=1',
+  '?xlimit=1',
+  '?limit=',
+  '?limit',
+  '?merchant=Kopje',
+  '?merchant=Tweede',
+  '?merchant=Kopje&merchant=Tweede',
+  '?merchant=Tweede&utm_source=a&merchant=Nobody',
+  '?exclude=Kopje',
+  '?exclude=Kopje&merchant=Tweede',
+  '?theme=dark?limit=1',
+  '?layout=table&limit=1',
+  '?limit=1&theme=dark',
+  '?limit=1%26theme=dark',
+]

@@ -1,0 +1,301 @@
+import request from 'supertest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { SECOND_MS } from '../../../src/clock.ts'
+import { readServerState } from '../../../src/server-status.ts'
+import { runBuilt, runInProcess } from '../../cli/run-cli.ts'
+import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct, sendJson } from '../../helpers/fake-catalog.ts'
+import { type Harness, NOON_MS, createHarness } from '../../helpers/harness.ts'
+import { type PostgresServer, type TestDatabase, startPostgres } from '../../helpers/postgres.ts'
+import { toGtin } from '../../helpers/products.ts'
+
+const KNOWN = toGtin(1)
+/** Of these the copy knows nothing. */
+const UNKNOWN = Array.from({ length: 14 }, (_, index) => toGtin(100 + index))
+
+let server: PostgresServer
+let database: TestDatabase
+let harness: Harness
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server.dispose())
+beforeEach(async () => {
+  database = await server.makeDatabase('statement_timeout_ms=1000')
+  harness = await createHarness({
+    settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
+  })
+  const offers = [makeWireOffer({ old_price: '59.90' })]
+  harness.catalog.products.set(CHANNEL_ID, [
+    makeWireProduct({ gtin: KNOWN, offers }),
+    ...UNKNOWN.map((gtin) => makeWireProduct({ gtin })),
+  ])
+})
+afterEach(async () => {
+  await harness.dispose()
+  await database.drop()
+})
+
+type Seen = Readonly<{ status: number; state: string; cache: string }>
+
+async function visit(gtin: string): Promise<Seen> {
+  const { status, headers } = await request(harness.app).get(`/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)
+  return { status, state: String(headers['vitrine-state']), cache: String(headers['cache-status']) }
+}
+
+const countProductCalls = (): number => harness.catalog.countCalls(/\/products\/\d+$/)
+const readReady = async (query = ''): Promise<number> =>
+  (await request(harness.app).get(`/readyz${query}`)).status
+
+/** Let the server refuse every write from now on, as a standby does, or take them again; connections stay. */
+async function setReadOnly(isOn: boolean): Promise<void> {
+  const adminUrl = new URL('/postgres', database.url).href
+  await server.run(adminUrl, `alter system set default_transaction_read_only = ${isOn ? 'on' : 'off'}`)
+  await server.run(adminUrl, 'select pg_reload_conf()')
+}
+
+/** Warm, walked, and known to be stored. */
+async function warmUp(): Promise<void> {
+  await harness.context.walks.runNow()
+  expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
+  const grid = await request(harness.app).get(`/fragments/${CHANNEL_ID}/deals`)
+  expect(grid.headers['vitrine-state']).toBe('shown')
+}
+
+/** Shown as it is, and fetched anew behind; on a busy machine the database may seem away for a moment. */
+async function refresh(): Promise<void> {
+  await vi.waitFor(async () => {
+    const { state, cache } = await visit(KNOWN)
+    expect([state, cache]).toEqual(['shown', expect.stringContaining('hit')])
+  })
+  expect(countProductCalls()).toBe(1)
+}
+
+describe('database that several machines share', () => {
+  test('gone for a while - boxes and grids go on with their age, nothing is refreshed, and it heals by itself', async () => {
+    await warmUp()
+    harness.clock.advance(400 * SECOND_MS)
+    await refresh()
+    await server.stop('immediate')
+    harness.clock.advance(400 * SECOND_MS)
+    for (let attempt = 0; attempt < 5; attempt += 1)
+      expect(await visit(KNOWN)).toMatchObject({ status: 200, state: 'shown' })
+    const grid = await request(harness.app).get(`/fragments/${CHANNEL_ID}/deals`)
+    expect([grid.status, grid.headers['vitrine-state']]).toEqual([200, 'shown'])
+    expect(countProductCalls()).toBe(1)
+    expect(await readReady()).toBe(200)
+    await server.start()
+    await vi.waitFor(
+      async () => {
+        harness.clock.advance(SECOND_MS)
+        await visit(KNOWN)
+        expect(countProductCalls()).toBe(2)
+      },
+      { interval: 50 },
+    )
+    expect(harness.logs()).toContain('the stored copy is open again')
+  })
+
+  test('gone - products that nobody has seen are not looked up, and are when it is back', async () => {
+    await warmUp()
+    harness.clock.advance(400 * SECOND_MS)
+    await refresh()
+    await server.stop('immediate')
+    for (const gtin of UNKNOWN) expect((await visit(gtin)).state).toBe('unavailable')
+    expect(countProductCalls()).toBe(1)
+    await server.start()
+    const [gtin = ''] = UNKNOWN
+    await vi.waitFor(
+      async () => {
+        harness.clock.advance(SECOND_MS)
+        expect((await visit(gtin)).state).toBe('shown')
+      },
+      { interval: 50 },
+    )
+  })
+
+  test('gone - what is not known is nothing for readers, and 503 for a proxy that requires the database', async () => {
+    await warmUp()
+    harness.catalog.fault = {
+      pathPattern: /products/,
+      respond: (_request, response) => sendJson(response, 500, {}),
+    }
+    await server.stop('immediate')
+    try {
+      for (const [index, surface] of ['fragments', 'embeds'].entries())
+        for (const path of [`where-to-buy/${toGtin(100 + index)}`, `deals?limit=${5 + index}`])
+          for (const [required, status] of [
+            ['database', 503],
+            ['', 200],
+            ['anything', 200],
+          ] as const) {
+            const response = await request(harness.app)
+              .get(`/${surface}/${CHANNEL_ID}/${path}`)
+              .set('Vitrine-Require', required)
+            expect([surface, path, required, response.status]).toEqual([surface, path, required, status])
+            expect(response.headers).toMatchObject({
+              'vitrine-state': 'unavailable',
+              'cache-control': 'no-store',
+            })
+          }
+      const known = await request(harness.app)
+        .get(`/fragments/${CHANNEL_ID}/where-to-buy/${KNOWN}`)
+        .set('Vitrine-Require', 'database')
+      expect([known.status, known.headers['vitrine-state']]).toEqual([200, 'shown'])
+    } finally {
+      await server.start()
+    }
+  })
+
+  test('standing still - one visitor waits no longer than the limit of a statement, and the next ones not at all', async () => {
+    await warmUp()
+    harness.clock.advance(400 * SECOND_MS)
+    server.pause()
+    try {
+      const startedMs = performance.now()
+      for (let attempt = 0; attempt < 200; attempt += 1)
+        expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
+      // More than two minutes if each of them waited.
+      expect(performance.now() - startedMs).toBeLessThan(60 * SECOND_MS)
+    } finally {
+      server.resume()
+    }
+    await vi.waitFor(async () => expect(await harness.context.store.ping()).toBeUndefined())
+  })
+
+  test('standing still, with limits of a minute - grids, boxes and /readyz wait as long as a visitor does', async () => {
+    const slow = await server.makeDatabase('statement_timeout_ms=60000&connect_timeout_ms=60000')
+    const own = await createHarness({
+      settings: { VITRINE_DATABASE_URL: slow.url, VITRINE_SYNC_CRON: 'off' },
+    })
+    own.catalog.products.set(CHANNEL_ID, [
+      makeWireProduct({ gtin: KNOWN, offers: [makeWireOffer({ old_price: '59.90' })] }),
+    ])
+    await own.context.walks.runNow()
+    const grid = `/fragments/${CHANNEL_ID}/deals`
+    const paths = [grid, `${grid}?limit=5`, `/fragments/${CHANNEL_ID}/where-to-buy/${KNOWN}`]
+    const visitPath = async (path: string): Promise<string> => {
+      const { status, headers } = await request(own.app).get(path)
+      return `${status} ${headers['vitrine-state'] ?? ''}`.trim()
+    }
+    expect(await visitPath(grid)).toBe('200 shown')
+    // Warm answers are believed for a second, and the list of channels for ten.
+    own.clock.advance(11 * SECOND_MS)
+    server.pause()
+    try {
+      const results: string[] = []
+      const pendingVisits = [...paths, '/readyz', '/readyz?require=database'].map(async (path) => {
+        results.push(`${path} ${await visitPath(path)}`)
+      })
+      await vi.waitFor(() => {
+        own.clock.advance(50)
+        expect(results).toHaveLength(pendingVisits.length)
+      })
+      expect(results.toSorted()).toEqual(
+        [
+          `${paths[0]} 200 shown`,
+          `${paths[1]} 200 unavailable`,
+          `${paths[2]} 200 unavailable`,
+          '/readyz 200',
+          '/readyz?require=database 503',
+        ].toSorted(),
+      )
+    } finally {
+      server.resume()
+    }
+    await own.dispose()
+  })
+
+  test('only read, as after a failover - everything stored is shown, writes wait, and it is told once', async () => {
+    await warmUp()
+    await setReadOnly(true)
+    await vi.waitFor(async () =>
+      expect(await readServerState(harness.context)).toMatchObject({
+        isStoreUp: true,
+        isStoreWritable: false,
+      }),
+    )
+    for (const gtin of UNKNOWN) expect(await visit(gtin)).toMatchObject({ state: 'shown' })
+    const grid = await request(harness.app).get(`/fragments/${CHANNEL_ID}/deals?limit=5`)
+    expect(grid.headers['vitrine-state']).toBe('shown')
+    expect([await readReady(), await readReady('?require=database')]).toEqual([200, 200])
+    const put = { channelId: CHANNEL_ID, gtin: KNOWN, entry: { product: null, asOfMs: NOON_MS } }
+    await expect(harness.context.store.putLookups([put])).rejects.toThrow(
+      'the database only read a moment ago',
+    )
+    await setReadOnly(false)
+    await vi.waitFor(async () => {
+      expect((await readServerState(harness.context)).isStoreWritable).toBe(true)
+      expect(harness.logs().split('the database takes writes again')).toHaveLength(2)
+    })
+    expect(harness.logs().split('the database only reads;')).toHaveLength(2)
+    expect(harness.logs()).not.toContain('the stored copy failed;')
+  })
+
+  test('only read, at the start - the server shows what is stored', async () => {
+    await warmUp()
+    await setReadOnly(true)
+    const late = await createHarness({
+      settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
+      over: {
+        catalog: { baseUrl: harness.catalog.url, key: harness.context.key, identity: harness.catalog.url },
+      },
+    })
+    try {
+      const box = await request(late.app).get(`/fragments/${CHANNEL_ID}/where-to-buy/${KNOWN}`)
+      expect(box.headers['vitrine-state']).toBe('shown')
+    } finally {
+      await late.dispose()
+      await setReadOnly(false)
+    }
+  })
+
+  test('only read - check says so and what to do, and sync refuses at once', async () => {
+    await setReadOnly(true)
+    const settings = {
+      VITRINE_DATABASE_URL: database.url,
+      VITRINE_CATALOG_URL: harness.catalog.url,
+      VITRINE_CATALOG_KEY: FAKE_KEY,
+      VITRINE_LOG_LEVEL: 'silent',
+      VITRINE_PORT: '0',
+    }
+    const checked = await runBuilt(['check'], settings)
+    expect(checked.code).toBe(1)
+    expect(checked.out).toMatch(/^WRONG {2}stored copy: .* opens, but it only reads/m)
+    expect(checked.out).toContain('point VITRINE_DATABASE_URL to the primary')
+    const synced = await runBuilt(['sync'], settings)
+    expect(synced.code).toBe(1)
+    expect(synced.err).toMatch(/nothing was walked, because .* only reads/)
+    await setReadOnly(false)
+  })
+
+  test('away at the start - the server starts, and has its copy when it comes', async () => {
+    await server.stop('fast')
+    const late = await createHarness({
+      settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
+    })
+    try {
+      await server.start()
+      await vi.waitFor(async () => expect(await late.context.store.ping()).toBeUndefined())
+      late.catalog.products.set(CHANNEL_ID, [makeWireProduct({ gtin: KNOWN })])
+      await late.context.walks.runNow()
+      expect(await late.context.store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1 })
+    } finally {
+      await late.dispose()
+    }
+  })
+
+  test('password that is wrong, database that is not there - check says so without the password', async () => {
+    const { host, port } = database.address
+    const { code, out, err } = await runInProcess(['check'], {
+      VITRINE_DATABASE_URL: `postgres://owner:secret-pass-1@${host}:${port}/nowhere`,
+      VITRINE_CATALOG_URL: harness.catalog.url,
+      VITRINE_CATALOG_KEY: 'some-key-1234',
+    })
+    expect(code).toBe(1)
+    const said = out + err
+    expect(said).toContain('it has no such database')
+    expect(said).toContain('Are user, password, database and sslmode right')
+    expect(said).not.toContain('secret-pass')
+    expect(harness.logs()).not.toContain('secret-pass')
+  })
+})

@@ -1,0 +1,83 @@
+import { Agent, type IncomingMessage, get } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import { SECOND_MS, systemClock } from '../../../src/clock.ts'
+
+/** How often a replica is asked whether it is ready, and how long one answer may take. */
+const POLL_INTERVAL_MS = 250
+const RESPONSE_TIMEOUT_MS: number = 30 * SECOND_MS
+
+/** What was answered how often, and what failed: an answer that did not come, or was none of ours. */
+export type ReplicaBalancer = Readonly<{
+  isReady(port: number): boolean
+  /** Asks one of those that are ready; one that breaks off is passed over, as nginx and Varnish do. */
+  visit(path: string): Promise<void>
+  /** Asks each of those that are ready. */
+  visitEach(path: string): Promise<void>
+  states(): Readonly<Record<string, number>>
+  failures(): readonly string[]
+}>
+
+/** Something in front of replicas, as simple as it can be; it ends with the test. */
+export function startReplicaBalancer(ports: readonly number[]): ReplicaBalancer {
+  const agent = new Agent({ keepAlive: true })
+  const ready = new Set<number>()
+  const states: Record<string, number> = {}
+  const failures: string[] = []
+  const stopController = new AbortController()
+  onTestFinished(() => {
+    stopController.abort()
+    agent.destroy()
+  })
+  const pollReadiness = async (port: number): Promise<void> => {
+    while (!stopController.signal.aborted) {
+      const status = await sendRequest(port, '/readyz').then(
+        ({ statusCode }) => statusCode,
+        () => 0,
+      )
+      if (status === 200) ready.add(port)
+      else ready.delete(port)
+      await systemClock.wait(POLL_INTERVAL_MS, stopController.signal)
+    }
+  }
+  for (const port of ports) void pollReadiness(port)
+  let startIndex = 0
+  const visitAt = async (port: number, path: string): Promise<void> => {
+    const response = await sendRequest(port, path, agent)
+    const state = `${response.statusCode} ${String(response.headers['vitrine-state'])}`
+    states[state] = (states[state] ?? 0) + 1
+    if (state !== '200 shown')
+      failures.push(`${path} of ${port}: ${state} ${JSON.stringify(response.headers)}`)
+  }
+  return {
+    isReady: (port) => ready.has(port),
+    async visitEach(path) {
+      for (const port of ready) await visitAt(port, path)
+    },
+    async visit(path) {
+      const readyPorts = [...ready]
+      startIndex += 1
+      for (let offset = 0; offset < readyPorts.length; offset += 1) {
+        const port = readyPorts[(startIndex + offset) % readyPorts.length] ?? 0
+        try {
+          return await visitAt(port, path)
+        } catch {
+          ready.delete(port)
+        }
+      }
+      failures.push(`${path}: nobody answers`)
+    },
+    states: () => states,
+    failures: () => failures,
+  }
+}
+
+async function sendRequest(port: number, path: string, agent?: Agent): Promise<IncomingMessage> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, agent: agent ?? false, timeout: RESPONSE_TIMEOUT_MS }
+    const request = get(options, resolve)
+    request.on('error', reject).on('timeout', () => request.destroy(new Error('too late')))
+  })
+  await text(response)
+  return response
+}

@@ -1,0 +1,333 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import * as fc from 'fast-check'
+import { sql } from 'kysely'
+import { Client } from 'pg'
+import { recordCall, createQuotaState } from '../../../src/catalog/quota.ts'
+import { createRateLimiter } from '../../../src/catalog/rate-limiter.ts'
+import type { Product } from '../../../src/catalog/contract.ts'
+import { LEASE_MS } from '../../../src/storage/sql-walk-leases.ts'
+import { openCopyDatabase } from '../../../src/storage/copy-database.ts'
+import { openReconnectingStore } from '../../../src/storage/reconnecting-store.ts'
+import { openSqlStore } from '../../../src/storage/sql-store.ts'
+import type { Lookup } from '../../../src/storage/store.ts'
+import { createFakeClock } from '../../helpers/fake-clock.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
+import { usePostgres } from '../../helpers/postgres.ts'
+import { useDatabase } from '../use-database.ts'
+import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
+import {
+  CHANNEL,
+  type Copy,
+  begin,
+  makePage,
+  makeQuery,
+  readBox,
+  walkAll,
+} from '../../storage/conformance/subject.ts'
+import { toRunCount } from '../../helpers/property-runs.ts'
+
+const CATALOG = 'https://one.example'
+
+/** How long a server waits for locks. */
+const SERVING = { openingMs: 0, openMs: 0 }
+
+const server = usePostgres()
+const database = useDatabase()
+beforeEach(() => database.truncate())
+
+/** A machine's own connections to the one database, which the test closes. */
+const openUnclosed = (): Promise<Copy> => openSqlStore({ database: database.address, catalog: CATALOG })
+
+async function countDeadlocks(): Promise<number> {
+  const [row] = await database.run(
+    'select deadlocks from pg_stat_database where datname = current_database()',
+  )
+  return Number(row?.deadlocks)
+}
+
+/** A machine's own connections to the one database. */
+async function open(): Promise<Copy> {
+  const copy = await openUnclosed()
+  onTestFinished(() => copy.close())
+  return copy
+}
+
+async function openMany(count: number): Promise<readonly Copy[]> {
+  const copies: Copy[] = []
+  for (let index = 0; index < count; index += 1) copies.push(await open())
+  return copies
+}
+
+const makeProducts = (from: number, until: number, title: string): Product[] =>
+  Array.from({ length: until - from }, (_, index) => makeProduct({ gtin: toGtin(from + index), title }))
+
+const count = (copy: Copy): Promise<unknown> =>
+  copy.updateQuota(NOON_MS, (state) => recordCall(state, { purpose: 'lookup', nowMs: NOON_MS }))
+
+const refresh = (copy: Copy, index: number): Promise<unknown> =>
+  copy.updateQuota(NOON_MS, (state) =>
+    recordCall(state, {
+      purpose: index % 5 === 0 ? 'lookup' : 'refresh',
+      nowMs: NOON_MS,
+    }),
+  )
+
+describe('quota of four machines', () => {
+  test('calls counted at once by all - are all counted', async () => {
+    const copies = await openMany(4)
+    await Promise.all(copies.flatMap((copy) => Array.from({ length: 30 }, () => count(copy))))
+    expect(await copies[0]?.updateQuota(NOON_MS, (state) => state)).toEqual({
+      ...createQuotaState(NOON_MS),
+      calls: { walk: 0, refresh: 0, lookup: 120 },
+      lookupsLastHour: 120,
+    })
+  })
+
+  test('calls of which some change more than the count - none is lost', async () => {
+    const copies = await openMany(4)
+    await Promise.all(
+      copies.map(async (copy) => {
+        for (let index = 0; index < 50; index += 1) await refresh(copy, index)
+      }),
+    )
+    const { calls } = (await copies[0]?.updateQuota(NOON_MS, (state) => state)) ?? {}
+    expect(calls).toEqual({ walk: 0, refresh: 160, lookup: 40 })
+  })
+
+  test('limit of 100 calls, four machines that want 400 - exactly what each share has', async () => {
+    const copies = await openMany(4)
+    const clock = createFakeClock(NOON_MS)
+    const limiters = copies.map((store) =>
+      createRateLimiter({ clock, unknownLookupsPerHour: 1_000, dailyLimit: 100, store }),
+    )
+    const tries = limiters.flatMap(({ take }) => Array.from({ length: 100 }, () => take('refresh')))
+    const outcomes = await Promise.allSettled(tries)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(40)
+  })
+
+  test('429 met by one - stops the next call of every other', async () => {
+    const copies = await openMany(3)
+    const clock = createFakeClock(NOON_MS)
+    const limiters = copies.map((store) => createRateLimiter({ clock, unknownLookupsPerHour: 10, store }))
+    for (const limiter of limiters) await limiter.take('refresh')
+    const limited = Object.assign(new Error('429'), { retryAfterMs: 60_000 })
+    await limiters[1]?.recordRateLimit(limited as never, clock.nowMs())
+    for (const limiter of limiters) await expect(limiter.take('refresh')).rejects.toThrow('paused')
+  })
+})
+
+test('machine cut off while it holds the lock of the quota - the others cannot count, and read on', async () => {
+  const [first] = (await openMany(1)) as [Copy]
+  await count(first)
+  const disconnected = new Client({ connectionString: database.url })
+  await disconnected.connect()
+  onTestFinished(() => disconnected.end())
+  await disconnected.query('begin; select * from vitrine_copy.quotas for update')
+  const failures: unknown[] = []
+  const other = await openReconnectingStore({
+    visitorTimeoutMs: 10_000,
+    open: () =>
+      openSqlStore({
+        database: { ...database.address, statementTimeoutMs: 2_000 },
+        catalog: CATALOG,
+        timeouts: SERVING,
+      }),
+    onFailure: (error) => failures.push(error),
+  })
+  onTestFinished(() => other.close())
+  await expect(other.updateQuota(NOON_MS, (state) => state)).rejects.toMatchObject({
+    code: 'VITRINE_STORE_FAILED',
+  })
+  expect(await other.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 0 })
+  expect(failures).toEqual([])
+})
+
+test.each([
+  ['visitors', SERVING, '3s'],
+  ['a walk', undefined, '10s'],
+] as const)(
+  'connection for writes of %s - gives its locks back when its transaction rests',
+  async (...row) => {
+    const [, timeouts, after] = row
+    const opened = await openCopyDatabase(database.address, timeouts)
+    onTestFinished(() => opened.close())
+    const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(opened.writer)
+    expect(rows).toEqual([{ idle_in_transaction_session_timeout: after }])
+  },
+)
+
+const lease = (owner: string): Parameters<Copy['acquireWalkLease']>[1] => ({ owner, forMs: LEASE_MS })
+
+/** The server's clock is nobody's to move: the leases end earlier instead. */
+const endLeases = (): Promise<unknown> => database.run('update vitrine_copy.copies set lease_until_ms = 0')
+
+describe('leases of two machines', () => {
+  test('machine that stood still, its walk taken over - writes nothing more into it', async () => {
+    const [sleeper, other] = (await openMany(2)) as [Copy, Copy]
+    expect(await sleeper.acquireWalkLease(CHANNEL, lease('sleeper 1 a'))).toBe(true)
+    const walk = await begin(sleeper, 100)
+    await sleeper.applyPage(
+      CHANNEL,
+      makePage(walk, makeProducts(0, 2, 'first'), { asOfMs: 100, nextCursor: 'c' }),
+    )
+    await endLeases()
+    expect(await other.acquireWalkLease(CHANNEL, lease('other 1 b'))).toBe(true)
+    const late = { asOfMs: 160, afterGtin: toGtin(1), nextCursor: null }
+    const page = makePage(walk, makeProducts(2, 4, 'late'), late)
+    await expect(sleeper.applyPage(CHANNEL, page)).rejects.toThrow('took the walk over')
+    await expect(sleeper.completeWalk(CHANNEL, walk, { nowMs: 170, isMalformed: false })).rejects.toThrow(
+      'took the walk over',
+    )
+    await sleeper.failWalk(CHANNEL, 'VITRINE_WALK_FAILED', 170)
+    expect(await other.getCopyState(CHANNEL)).toMatchObject({
+      currentWalk: 0,
+      isRunning: true,
+      failure: null,
+    })
+    expect(await readBox(other, toGtin(2))).toBe('unknown')
+    await other.applyPage(CHANNEL, page)
+    await other.completeWalk(CHANNEL, walk, { nowMs: 180, isMalformed: false })
+    expect(await sleeper.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, productCount: 4 })
+  })
+
+  test('lease that was another one’s in between - is not extended, though it is free again', async () => {
+    const [first, second] = (await openMany(2)) as [Copy, Copy]
+    await first.acquireWalkLease(CHANNEL, lease('first 1 a'))
+    await endLeases()
+    await second.acquireWalkLease(CHANNEL, lease('second 1 b'))
+    await second.releaseWalkLease(CHANNEL, 'second 1 b')
+    expect(await first.acquireWalkLease(CHANNEL, lease('first 1 a'))).toBe(false)
+  })
+
+  test('walk under way, and one that ended - only the first is told as unfinished', async () => {
+    const [one, other] = (await openMany(2)) as [Copy, Copy]
+    await one.acquireWalkLease(CHANNEL, lease('one 1 a'))
+    const walk = await begin(one, 100)
+    expect(await other.findUnfinishedWalks()).toEqual([
+      { channelId: CHANNEL, owner: 'one 1 a', isLeaseExpired: false },
+    ])
+    await endLeases()
+    expect(await other.findUnfinishedWalks()).toMatchObject([{ isLeaseExpired: true }])
+    await one.applyPage(CHANNEL, makePage(walk, [], { asOfMs: 100 }))
+    await one.completeWalk(CHANNEL, walk, { nowMs: 110, isMalformed: false })
+    expect(await other.findUnfinishedWalks()).toEqual([])
+  })
+})
+
+/** Products that change with every walk; in even ones the first offer is not the one on sale. */
+const makeCatalog = (walk: number): Product[] => {
+  const sale = makeParsedOffer({
+    merchant: walk % 2 === 0 ? 'Zaal' : 'Alpha',
+    oldPrice: `${100 + walk}.00`,
+  })
+  const offers = [sale, makeParsedOffer({ merchant: 'Kopje' })]
+  return [1, 2, 3].map((index) => makeProduct({ gtin: toGtin(index), title: `walk ${walk}`, offers }))
+}
+
+describe('walks, look-ups and readers of several machines at once', () => {
+  test('readers while walks complete elsewhere - always find one whole version', async () => {
+    const [walker, reader] = (await openMany(2)) as [Copy, Copy]
+    await walkAll(walker, makeCatalog(0), 100)
+    const walking = new AbortController()
+    const walkOften = async (): Promise<void> => {
+      for (let walk = 1; walk <= 30; walk += 1) {
+        await walkAll(walker, makeCatalog(walk), 100 + walk)
+        const entry = { product: makeCatalog(walk + 1)[0] ?? null, asOfMs: 100 + walk }
+        await walker.putLookups([{ channelId: CHANNEL, gtin: toGtin(1), entry }])
+      }
+      walking.abort()
+    }
+    const readOften = async (): Promise<void> => {
+      while (!walking.signal.aborted) {
+        expect((await reader.findProduct(CHANNEL, toGtin(2)))?.product?.title).toMatch(/^walk/)
+        const deals = await reader.findDeals(makeQuery())
+        expect(deals).toHaveLength(3)
+        for (const { offer } of deals) expect(offer.oldPrice).toBeTruthy()
+        expect(await reader.searchProducts(CHANNEL, 'walk', 8)).toHaveLength(3)
+      }
+    }
+    await Promise.all([walkOften(), readOften()])
+  })
+
+  test('look-ups of three machines beside walks of a fourth - the newest word on each product stands', async () => {
+    const machines = await openMany(4)
+    const [walker, ...visited] = machines as [Copy, ...Copy[]]
+    const indexes = fc.nat({ max: 5 })
+    const event = fc.record({ index: indexes, isGone: fc.boolean(), machine: fc.nat({ max: 2 }) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 6, maxLength: 24 }), async (events) => {
+        await database.truncate()
+        await walkAll(walker, makeProducts(0, 6, 'walk @100'), 100)
+        // Every time is said once: of two words on one product one is the newer.
+        const lookups = events.map(({ index, isGone, machine }, position) => {
+          const asOfMs = 200 + 2 * position
+          const product = isGone ? null : makeProduct({ gtin: toGtin(index), title: `look-up @${asOfMs}` })
+          return { machine, lookup: { channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs } } }
+        })
+        const walkAtMs = 201 + 2 * Math.floor(events.length / 2)
+        await Promise.all([
+          walkAll(walker, makeProducts(0, 6, `walk @${walkAtMs}`), walkAtMs),
+          ...visited.map(async (copy, machine) => {
+            for (const one of lookups) if (one.machine === machine) await copy.putLookups([one.lookup])
+          }),
+        ])
+        for (let index = 0; index < 6; index += 1) {
+          const times = lookups
+            .filter(({ lookup }) => lookup.gtin === toGtin(index))
+            .map(({ lookup }) => lookup.entry)
+          const newest = times.toSorted((a, b) => b.asOfMs - a.asOfMs)[0]
+          const isLookup = newest !== undefined && newest.asOfMs > walkAtMs
+          const expected = isLookup
+            ? `${newest.product?.title ?? 'absent'} @${newest.asOfMs}`
+            : `walk @${walkAtMs} @${walkAtMs}`
+          expect(await readBox(walker, toGtin(index))).toBe(expected)
+        }
+      }),
+      { numRuns: toRunCount(15) },
+    )
+  })
+})
+
+describe('machines that start together', () => {
+  test('ten that open an empty database at once - each step is made once', async () => {
+    const empty = await server.makeDatabase()
+    onTestFinished(() => empty.drop())
+    const copies = await Promise.all(
+      Array.from({ length: 10 }, () => openSqlStore({ database: empty.address, catalog: CATALOG })),
+    )
+    for (const copy of copies) await copy.close()
+    const steps = await server.run(empty.url, 'select name from vitrine_copy.kysely_migration order by name')
+    expect(steps).toEqual([
+      { name: '0001-first' },
+      { name: '0002-deal-filters' },
+      { name: '0003-held-walks' },
+      { name: '0004-dropped-offers' },
+    ])
+  })
+})
+
+describe('two machines that put the same look-ups, one of them in reverse order', () => {
+  test.each([
+    ['unchanged products', (index: number) => makeProduct({ gtin: toGtin(index), title: 'Lamp' })],
+    ['absences', () => null],
+  ])('%s - never wait for each other in a circle', async (_name, find) => {
+    const stores = [await openUnclosed(), await openUnclosed()]
+    const makeLookups = (round: number, isReversed: boolean): readonly Lookup[] => {
+      const indexes = Array.from({ length: 32 }, (_, index) => (isReversed ? 32 - index : index + 1))
+      return indexes.map((index) => ({
+        channelId: CHANNEL,
+        gtin: toGtin(index),
+        entry: { product: find(index), asOfMs: NOON_MS + round },
+      }))
+    }
+    const before = await countDeadlocks()
+    for (let round = 0; round < 8; round += 1)
+      await Promise.all(stores.map((store, index) => store.putLookups(makeLookups(round, index === 1))))
+    // A connection tells what it counted when it closes, which the server notices a moment later.
+    for (const store of stores) await store.close()
+    const countOpen = `select count(*)::int as count from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`
+    await vi.waitFor(async () => expect(await database.run(countOpen)).toEqual([{ count: 0 }]), 10_000)
+    expect(await countDeadlocks()).toBe(before)
+  })
+})

@@ -1,0 +1,219 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { parseBoxOptions } from '../../src/widgets/options.ts'
+import {
+  type ViewContext,
+  isPriceShown,
+  listStyles,
+  toWrapperView,
+  toNoticesView,
+  toOfferView,
+} from '../../src/widgets/view-parts.ts'
+import { getLocalization } from '../../src/widgets/locales/index.ts'
+import type { NoticesView, OfferView } from '../../src/widgets/view-models.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeParsedOffer, toGtin } from '../helpers/products.ts'
+
+const VIEW_CONTEXT: ViewContext = {
+  publicUrl: 'https://widgets.example/sub',
+  stylePath: '/assets/vitrine.00000000.css',
+  disclosure: { kind: 'locale' },
+  priceMaxAgeSeconds: 7_200,
+  nowMs: NOON_MS,
+  surface: 'fragment',
+}
+const STYLE = 'https://widgets.example/sub/assets/vitrine.00000000.css'
+
+const english = getLocalization('en')
+const toPlain = (text: string | null): string | null => text?.replace(/[\u00a0\u202f]/g, ' ') ?? null
+const parse = (query: string): ReturnType<typeof parseBoxOptions> =>
+  parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency: null }, 'fragment')
+
+describe('speech', () => {
+  test.each([
+    ['en', 'en', 'en'],
+    ['en-GB', 'en', 'en-GB'],
+    ['de-CH', 'de', 'de-CH'],
+    ['de-Latn-AT', 'de', 'de-Latn-AT'],
+    ['tlh', 'en', 'en'],
+    ['und', 'en', 'en'],
+  ])('%s - words of %s, prices and dates of %s', (asked, lang, locale) => {
+    const speech = getLocalization(asked)
+    expect([speech.lang, speech.dir, speech.locale]).toEqual([lang, 'ltr', locale])
+  })
+
+  test('same locale again - the same speech, kept ready; another one - its own', () => {
+    expect(getLocalization('de-AT')).toBe(getLocalization('de-AT'))
+    expect(getLocalization('de-AT').locale).not.toBe(getLocalization('de-CH').locale)
+  })
+})
+
+describe('styles', () => {
+  test('address - absolute, with the path of the public address; the accent comes after', () => {
+    expect(listStyles(null, VIEW_CONTEXT)).toEqual([STYLE])
+    expect(listStyles('aa00cc', VIEW_CONTEXT)).toEqual([
+      STYLE,
+      'https://widgets.example/sub/accents/aa00cc.css',
+    ])
+  })
+
+  test('css=none - no style sheet, the accent stays on the frame', () => {
+    const options = parse('css=none&accent=aa00cc&theme=dark&locale=de-AT')
+    expect(toWrapperView(options, getLocalization('de-AT'), VIEW_CONTEXT)).toEqual({
+      lang: 'de',
+      dir: 'ltr',
+      theme: 'dark',
+      styles: [],
+      isolate: 'none',
+      accent: 'aa00cc',
+    })
+  })
+
+  test('isolate=shadow - brings its style sheet whatever css says: no style of the page reaches it', () => {
+    expect(toWrapperView(parse('css=none&isolate=shadow'), english, VIEW_CONTEXT)).toMatchObject({
+      isolate: 'shadow',
+      styles: [STYLE],
+    })
+  })
+
+  test('css=link - the style sheets', () => {
+    expect(toWrapperView(parse('accent=aa00cc'), english, VIEW_CONTEXT).styles).toHaveLength(2)
+  })
+})
+
+describe('age of a price', () => {
+  test.each([
+    [0, true],
+    [7_199_999, true],
+    [7_200_000, true],
+    [7_200_001, false],
+    [-60_000, true],
+  ])('%i ms old, 7200 s allowed - shown: %s', (ageMs, isShown) => {
+    expect(isPriceShown(NOON_MS - ageMs, VIEW_CONTEXT)).toBe(isShown)
+  })
+})
+
+const viewOffer = (
+  over: Parameters<typeof makeParsedOffer>[0] = {},
+  { isPriced = true, speech = english } = {},
+): Pick<OfferView, 'price' | 'availability' | 'linkLabel'> =>
+  toOfferView(makeParsedOffer(over), { gtin: toGtin(1), isPriced, localization: speech, surface: 'fragment' })
+
+const viewPrice = (price: string, oldPrice: string | null): readonly unknown[] => {
+  const view = viewOffer({ price, oldPrice }).price
+  return [view?.price, view?.oldPrice, view?.discount]
+}
+
+describe('price', () => {
+  test.each([
+    ['49.90', null, ['€49.90', null, null]],
+    ['49.90', '49.90', ['€49.90', null, null]],
+    ['49.90', '49.9', ['€49.90', null, null]],
+    ['49.90', '40', ['€49.90', null, null]],
+    ['49.90', '49.9001', ['€49.90', '€49.9001', null]],
+    ['99.51', '100', ['€99.51', '€100.00', null]],
+    ['99.5', '100', ['€99.50', '€100.00', '−1%']],
+    ['9', '10', ['€9.00', '€10.00', '−10%']],
+    ['66.5', '100', ['€66.50', '€100.00', '−34%']],
+    ['0.0001', '1', ['€0.0001', '€1.00', '−100%']],
+  ])('%s, formerly %s - %j', (price, oldPrice, shown) => {
+    expect(viewPrice(price, oldPrice)).toEqual(shown)
+  })
+
+  test('words - tell the price now from the former one', () => {
+    expect(viewOffer().price).toMatchObject({
+      priceHint: 'now',
+      oldPriceHint: 'Shop’s former price',
+    })
+  })
+
+  test('German - written as Germans write it', () => {
+    const { price } = viewOffer({ price: '1049.5', oldPrice: '1399' }, { speech: getLocalization('de') })
+    expect([price?.price, price?.oldPrice, price?.discount].map((text) => toPlain(text ?? null))).toEqual([
+      '1.049,50 €',
+      '1.399,00 €',
+      '−25 %',
+    ])
+  })
+})
+
+describe('name of a link', () => {
+  test('with and without a price - names the shop, and the price only when it is shown', () => {
+    expect(viewOffer().linkLabel).toBe('Buy at Kopje for €49.90')
+    expect(viewOffer({}, { isPriced: false })).toMatchObject({
+      price: null,
+      linkLabel: 'See the price at Kopje',
+    })
+  })
+})
+
+const viewStock = (availability: string): string => {
+  const { kind, text } = viewOffer({ availability }).availability
+  return `${kind}: ${text}`
+}
+
+describe('availability', () => {
+  test.each([
+    ['in_stock', 'in: In stock'],
+    ['out_of_stock', 'out: Out of stock'],
+    ['Out of stock', 'out: Out of stock'],
+    ['SOLD-OUT', 'out: Out of stock'],
+    ['discontinued', 'out: Discontinued'],
+    ['pre-order', 'other: Pre-order'],
+    ['preorder', 'other: Pre-order'],
+    ['back order', 'other: On back order'],
+    ['on_backorder', 'other: On back order'],
+    ['available for order', 'other: On back order'],
+    ['', 'other: Availability: see shop'],
+    ['constructor', 'other: Availability: see shop'],
+  ])('%j - %s', (availability, shown) => {
+    expect(viewStock(availability)).toBe(shown)
+  })
+
+  test('anything but in_stock - is never said to be in stock', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom('', 'in_stock', 'IN_STOCK'), (tail, head) => {
+        const availability = `${head}${tail}`
+        expect(viewStock(availability).startsWith('in:')).toBe(availability === 'in_stock')
+      }),
+    )
+  })
+})
+
+const disclose = (disclosure: ViewContext['disclosure'], locale = 'en'): string | null =>
+  toNoticesView(NOON_MS, 'x', getLocalization(locale), { disclosure, nowMs: NOON_MS }).disclosure
+
+const makeNotices = (asOfMs: number): NoticesView =>
+  toNoticesView(asOfMs, 'By price', english, { disclosure: { kind: 'off' }, nowMs: NOON_MS })
+
+describe('small print', () => {
+  test('time more than a minute ahead - is not told; less - is', () => {
+    expect(
+      [60_000, 60_001, 86_400_000].map((ms) => makeNotices(NOON_MS + ms).checkedAt?.iso ?? null),
+    ).toEqual(['2026-11-21T12:01:00.000Z', null, null])
+  })
+
+  test('date, order, shipping and coverage - as the page prints them', () => {
+    const notices = makeNotices(NOON_MS)
+    const time = toPlain(notices.checkedAt?.time ?? '')
+    expect({ ...notices, checkedAt: { ...notices.checkedAt, time } }).toEqual({
+      checkedAt: {
+        before: 'Prices checked on ',
+        iso: '2026-11-21T12:00:00.000Z',
+        time: 'Nov 21, 2026, 12:00 PM UTC',
+        after: '.',
+      },
+      order: 'By price',
+      shipping: 'Shipping not included',
+      coverage: 'Not all shops are compared.',
+      disclosure: null,
+    })
+  })
+
+  test('disclosure - of the locale, off, or the words of the publisher in every locale', () => {
+    expect(disclose({ kind: 'locale' })).toBe('We may earn a commission when you buy through these links.')
+    expect(disclose({ kind: 'locale' }, 'de')).toMatch(/^Anzeige: /)
+    expect(disclose({ kind: 'off' }, 'de')).toBeNull()
+    expect(disclose({ kind: 'text', text: 'Advert' }, 'de')).toBe('Advert')
+  })
+})
