@@ -90,7 +90,7 @@ function listPreviews(
   return (['light', 'dark'] as const).flatMap((background) =>
     (['phone', 'article'] as const).map((size) => ({
       size,
-      ground: background,
+      background,
       label: `${size === 'phone' ? 'Phone' : 'Article'}, on a ${background} page`,
       attributes: [
         ...others,
