@@ -87,7 +87,7 @@ describe('addresses', () => {
 describe('previews', () => {
   test('both widths on both grounds - named, with what says which widget it is', () => {
     const { previews } = toView(makeBox())
-    expect(previews.map(({ size, ground: background, label }) => [size, background, label])).toEqual([
+    expect(previews.map(({ size, background, label }) => [size, background, label])).toEqual([
       ['phone', 'light', 'Phone, on a light page'],
       ['article', 'light', 'Article, on a light page'],
       ['phone', 'dark', 'Phone, on a dark page'],
