@@ -243,7 +243,7 @@ describe('check', () => {
     const expected = {
       code: 78,
       out: '',
-      err: 'vitrine: settings are not usable:\n  VITRINE_CATALOG_KEY_FILE: the file cannot be read (VITRINE_CONFIG_INVALID)\n',
+      err: 'vitrine: invalid settings:\n  VITRINE_CATALOG_KEY_FILE: the file cannot be read (VITRINE_CONFIG_INVALID)\n',
     }
     for (const words of [['check'], ['check', '--json'], ['sync']])
       expect(await runInProcess(words, settings)).toEqual(expected)

@@ -61,9 +61,7 @@ describe('check, the address to listen on', () => {
     expect(code).toBe(1)
     expect(listener).toMatchObject({
       isGood: false,
-      message: expect.stringContaining(
-        `cannot listen on 127.0.0.1, port ${port}: another program listens there`,
-      ),
+      message: expect.stringContaining(`cannot listen on 127.0.0.1, port ${port}: the port is in use`),
       remedy: expect.stringContaining('VITRINE_PORT'),
     })
   })
