@@ -67,7 +67,11 @@ describe.skipIf(isSkipped)('the editor', () => {
     ['a product that no shop sells', { gtin: UNSOLD_GTIN }, 'No shop of this channel sells it'],
     ['a bad option', { gtin: GTIN, layout: 'sideways' }, '&quot;layout&quot; accepts list or table'],
     ['a channel that is none', { gtin: GTIN, channel: 'mine' }, 'not an id of 36 characters'],
-    ['another channel', { gtin: GTIN, channel: CHANNEL.replace('1', '9') }, 'not serve a channel with this id'],
+    [
+      'another channel',
+      { gtin: GTIN, channel: CHANNEL.replace('1', '9') },
+      'not serve a channel with this id',
+    ],
   ])('a preview - %s - says so to the editor', async (_case, attributes, words) => {
     const { status, rendered } = await preview(author, attributes)
     expect(status).toBe(200)
