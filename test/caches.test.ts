@@ -14,7 +14,7 @@ const makeCaches = (maxEntries: number, maxBytes: number): Caches => {
   return createCaches(parseConfig(settings).config, systemClock)
 }
 
-/** Puts far more into each cache than all of them may hold together. */
+/** Put more into each cache than all of them may hold together. */
 function fill(memories: Caches, count: number, bytes: number): void {
   const response = makeResponse({ bodies: { identity: 'x'.repeat(bytes) } })
   for (let index = 0; index < count; index += 1) {
@@ -34,13 +34,13 @@ describe('caches in memory', () => {
     expect([sum(memories, 'entryCount'), sum(memories, 'byteCount')]).toEqual([0, 0])
   })
 
-  test('more entries than the setting - together they keep to it, responses have most', () => {
+  test('more entries than the setting - the total stays within it, responses get the largest share', () => {
     const memories = makeCaches(96, 67_108_864)
     fill(memories, 500, 1)
     expect(NAMES.map((name) => memories[name].entryCount())).toEqual([24, 12, 60])
   })
 
-  test('more bytes than the setting - together they keep to it, responses have most', () => {
+  test('more bytes than the setting - the total stays within it, responses get the largest share', () => {
     const memories = makeCaches(20_000, 4_000_000)
     fill(memories, 500, 50_000)
     expect(sum(memories, 'byteCount')).toBeLessThanOrEqual(4_000_000)
@@ -49,7 +49,7 @@ describe('caches in memory', () => {
     expect(memories.responses.byteCount()).toBeGreaterThan(3_400_000)
   })
 
-  test('what one cache drops - is still in the others', () => {
+  test('entry evicted from one cache - stays in the others', () => {
     const memories = makeCaches(8, 67_108_864)
     fill(memories, 1, 1)
     for (let index = 0; index < 10; index += 1)

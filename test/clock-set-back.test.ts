@@ -11,7 +11,7 @@ import { createFakeClock } from './helpers/fake-clock.ts'
 import { NOON_MS } from './helpers/harness.ts'
 import { makeSources } from './freshness/sources-fixture.ts'
 
-/** What a process remembers with a time, after the clock was a day ahead and was put right. */
+/** State with a time, after the clock was a day ahead and has been corrected. */
 describe('clock set a day back', () => {
   const clock = createFakeClock(NOON_MS)
   const lines: string[] = []
@@ -35,7 +35,7 @@ describe('clock set a day back', () => {
     expect(lines).toHaveLength(2)
   })
 
-  test('database that could not be opened - is opened again', async () => {
+  test('database that could not be opened - opening is retried', async () => {
     const open = vi.fn<() => Promise<never>>(() => Promise.reject(new Error('no room')))
     const store = await openReconnectingStore({ open, clock, onFailure: () => {} })
     await expect(store.ping()).rejects.toThrow('a moment ago')
@@ -45,7 +45,7 @@ describe('clock set a day back', () => {
     await store.close()
   })
 
-  test('look-ups of the day ahead - do not count, and the pause of that day is over', async () => {
+  test('look-ups of the day ahead - do not count, and their pause is over', async () => {
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 1 })
     await limiter.take('lookup')
     expect(limiter.canCall('lookup')).toBe(false)
@@ -56,7 +56,7 @@ describe('clock set a day back', () => {
     await limiter.take('lookup')
   })
 
-  test('list of channels - is looked for in the store again, and the newer one there is taken', async () => {
+  test('list of channels - is read from the store again, and a newer one is used', async () => {
     const sources = await makeSources()
     sources.clock.step(DAY_MS)
     await sources.channels.getChannel(CHANNEL_ID)

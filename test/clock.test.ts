@@ -17,7 +17,7 @@ import {
 
 const MIDNIGHT_MS = Date.UTC(2026, 10, 21)
 
-/** Timers that keep the process alive. */
+/** Count the timers that keep the process alive. */
 const countTimers = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
 
@@ -31,13 +31,13 @@ async function isSettled(promise: Promise<void>): Promise<boolean> {
 
 afterEach(() => void vi.useRealTimers())
 
-describe("the machine's clock", () => {
-  test('now - of the machine - Unix milliseconds', () => {
+describe('system clock', () => {
+  test('now - Unix milliseconds', () => {
     vi.useFakeTimers({ now: MIDNIGHT_MS + 7 })
     expect(systemClock.nowMs()).toBe(MIDNIGHT_MS + 7)
   })
 
-  test('wait - delay not over - goes on; over - ends, and leaves no timer', async () => {
+  test('wait - before the delay: pending; after it: resolved without a timer', async () => {
     vi.useFakeTimers()
     const waiting = systemClock.wait(SECOND_MS)
     vi.advanceTimersByTime(SECOND_MS - 1)
@@ -46,7 +46,7 @@ describe("the machine's clock", () => {
     expect([await isSettled(waiting), vi.getTimerCount()]).toEqual([true, 0])
   })
 
-  test('wait - delay over - takes its listener off the signal', async () => {
+  test('wait - delay over - removes its listener from the signal', async () => {
     vi.useFakeTimers()
     const { signal } = new AbortController()
     const waiting = systemClock.wait(SECOND_MS, signal)
@@ -56,7 +56,7 @@ describe("the machine's clock", () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
   })
 
-  test('wait - aborted meanwhile - ends at once without an error, and leaves no timer', async () => {
+  test('wait - aborted - resolves at once without an error and without a timer', async () => {
     vi.useFakeTimers()
     const stop = new AbortController()
     const waiting = systemClock.wait(HOUR_MS, stop.signal)
@@ -66,14 +66,14 @@ describe("the machine's clock", () => {
     expect([vi.getTimerCount(), getEventListeners(stop.signal, 'abort').length]).toEqual([0, 0])
   })
 
-  test('wait - aborted before - ends at once, and starts no timer', async () => {
+  test('wait - signal already aborted - resolves at once and starts no timer', async () => {
     vi.useFakeTimers()
     const signal = AbortSignal.abort()
     expect(await systemClock.wait(HOUR_MS, signal)).toBeUndefined()
     expect([vi.getTimerCount(), getEventListeners(signal, 'abort').length]).toEqual([0, 0])
   })
 
-  test('wait - one of two on a signal over - the other one still ends with the abort', async () => {
+  test('wait - two on one signal, one over - the abort still resolves the other', async () => {
     vi.useFakeTimers()
     const stop = new AbortController()
     const short = systemClock.wait(SECOND_MS, stop.signal)
@@ -84,7 +84,7 @@ describe("the machine's clock", () => {
     expect([await isSettled(long), vi.getTimerCount()]).toEqual([true, 0])
   })
 
-  test('wait - under way - does not keep the process alive', async () => {
+  test('wait - pending - does not keep the process alive', async () => {
     const stop = new AbortController()
     const before = countTimers()
     const waiting = systemClock.wait(HOUR_MS, stop.signal)
@@ -95,7 +95,7 @@ describe("the machine's clock", () => {
   })
 })
 
-describe('times of the future', () => {
+describe('times in the future', () => {
   const NOW_MS = MIDNIGHT_MS
   const SOON_MS = NOW_MS + MINUTE_MS
   const FUTURE_MS = SOON_MS + 1
@@ -106,7 +106,7 @@ describe('times of the future', () => {
     [MINUTE_MS, false],
     [MINUTE_MS + 1, true],
     [365 * DAY_MS, true],
-  ])('%d ms ahead - of the future: %s', (aheadMs, expected) => {
+  ])('%d ms ahead - in the future: %s', (aheadMs, expected) => {
     expect(isFuture(NOW_MS + aheadMs, NOW_MS)).toBe(expected)
   })
 
@@ -127,9 +127,9 @@ describe('times of the future', () => {
     ['earlier', NOW_MS - 1, NOW_MS, false],
     ['a minute ahead', SOON_MS, NOW_MS, true],
     ['of the future', FUTURE_MS, NOW_MS, false],
-    ['known, the other of the future', 0, FUTURE_MS, true],
+    ['known, the other in the future', 0, FUTURE_MS, true],
     ['both of the future', FUTURE_MS + 1, FUTURE_MS, false],
-  ])('%s - is newer or not', (...[, timeMs, thanMs, expected]) => {
+  ])('%s - which time is newer', (...[, timeMs, thanMs, expected]) => {
     expect([isNewer(timeMs, thanMs, NOW_MS), toNewerMs(timeMs, thanMs, NOW_MS) === timeMs]).toEqual([
       expected,
       expected || timeMs === thanMs,
@@ -162,7 +162,7 @@ describe('next midnight, UTC', () => {
     )
   })
 
-  test('durations - a day in milliseconds - is a day in seconds', () => {
+  test('durations - a day in milliseconds equals a day in seconds', () => {
     expect([DAY_MS, DAY_SECONDS]).toEqual([86_400_000, 86_400])
   })
 })

@@ -7,7 +7,7 @@ import { BOX, GTIN, makeProductOnSale, fetchPath } from './app/app-client.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
 import { createHarness } from './helpers/harness.ts'
 
-test('stop right after a cold box - what the catalog said of it is in the copy', async () => {
+test('stop right after the first request of a box - its look-up is stored', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-context-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'copy.db')
@@ -21,7 +21,7 @@ test('stop right after a cold box - what the catalog said of it is in the copy',
   expect((await store.findProduct(CHANNEL_ID, GTIN))?.product?.title).toBe('Seen last')
 })
 
-test('stop while another process asks for a product - the store is not used after its end', async () => {
+test('stop while another process looks a product up - the store is not used after it is closed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-context-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`, VITRINE_WORKERS: '2' }

@@ -26,12 +26,12 @@ import {
   WalkError,
 } from '../src/errors.ts'
 
-/** What only the log may say. */
+/** Details that only the log may contain. */
 const SECRET_DETAIL = 'connect ECONNREFUSED 10.0.0.7:443'
 const NO_ANSWER = 'The product catalog sent no usable response.'
 const GENERIC = 'Something went wrong on this server.'
 
-/** Each failure of the catalog, and its public message. */
+/** Errors of the catalog with their public messages. */
 const OF_THE_CATALOG: readonly (readonly [error: CatalogError, message: string])[] = [
   [new CatalogUnreachableError(SECRET_DETAIL), NO_ANSWER],
   [new CatalogDeadlineError(SECRET_DETAIL), NO_ANSWER],
@@ -47,7 +47,7 @@ const OF_THE_CATALOG: readonly (readonly [error: CatalogError, message: string])
   [new CatalogCallBlockedError(SECRET_DETAIL), NO_ANSWER],
 ]
 
-/** The same for everything else whose message is free. */
+/** Errors of this server with their public messages. */
 const OF_THIS_SERVER: readonly (readonly [error: VitrineError, message: string])[] = [
   [new UnavailableError(SECRET_DETAIL), 'No usable data yet. The server tries again at the next visit.'],
   [new InvalidGtinError(SECRET_DETAIL), 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
@@ -71,37 +71,37 @@ const named = <T extends readonly [VitrineError, ...unknown[]]>(rows: readonly T
   rows.map((row) => [row[0].name, ...row] as const)
 
 describe('errors of the catalog', () => {
-  test.each(named(OF_THE_CATALOG))('%s - public message - is constant words', (_name, error, message) => {
+  test.each(named(OF_THE_CATALOG))('%s - public message is constant text', (_name, error, message) => {
     expect(error.publicMessage).toBe(message)
     expect(error).toBeInstanceOf(CatalogError)
     expect(error.message).toBe(SECRET_DETAIL)
   })
 
-  test.each([0, 1, 86_400_000, null])('rate limit - wait of %j ms - is kept', (retryAfterMs) => {
+  test.each([0, 1, 86_400_000, null])('rate limit - exposes the wait of %j ms', (retryAfterMs) => {
     expect(new CatalogRateLimitedError(SECRET_DETAIL, retryAfterMs).retryAfterMs).toBe(retryAfterMs)
   })
 
-  test('status of the catalog - is kept', () => {
+  test('status error - exposes the status of the catalog', () => {
     expect(new CatalogStatusError(SECRET_DETAIL, 404).upstreamStatus).toBe(404)
   })
 })
 
 describe('errors of this server', () => {
-  test.each(named(OF_THIS_SERVER))('%s - public message - is constant words', (_name, error, message) => {
+  test.each(named(OF_THIS_SERVER))('%s - public message is constant text', (_name, error, message) => {
     expect(error.publicMessage).toBe(message)
     expect(error).toBeInstanceOf(VitrineError)
     expect(error).not.toBeInstanceOf(CatalogError)
   })
 
   test.each([new UnknownChannelError(SECRET_DETAIL), new UnknownAddressError(SECRET_DETAIL)])(
-    '%s - is a mistake in an address: 404',
+    '%s - is 404',
     (error) => {
       expect(error).toBeInstanceOf(RequestError)
       expect(error.statusCode).toBe(404)
     },
   )
 
-  test('bad option - names the parameter and what it accepts; a value is nowhere', () => {
+  test('bad option - names the parameter and the accepted values, not the given value', () => {
     const error = new BadOptionError('theme', 'light or dark')
     expect([error.statusCode, error.publicMessage, error.message]).toEqual([
       400,
@@ -110,7 +110,7 @@ describe('errors of this server', () => {
     ])
   })
 
-  test('answer of the catalog service - its status, and the same words for both sides', () => {
+  test('error of the catalog service - has its status, and the same text for both sides', () => {
     const error = new CatalogServiceError(429, 'the daily request limit is reached')
     expect([error.statusCode, error.publicMessage, error.message]).toEqual([
       429,
@@ -120,7 +120,7 @@ describe('errors of this server', () => {
     expect(error).not.toBeInstanceOf(CatalogError)
   })
 
-  test('settings - several problems - each on a line of its own, and as a list', () => {
+  test('settings - several problems - one line for each, and a list', () => {
     const problems = ['VITRINE_PORT: a whole number', 'VITRINE_LOST: unknown']
     const error = new ConfigError(problems)
     expect(error.problems).toEqual(problems)
@@ -128,9 +128,9 @@ describe('errors of this server', () => {
   })
 })
 
-describe('errors, each', () => {
+describe('all errors', () => {
   test.each(named([...OF_THE_CATALOG, ...OF_THIS_SERVER]))(
-    '%s - thrown - its name stands before the message, its code in the log',
+    '%s - thrown - shows its name before the message, and its code in the log',
     (name, error) => {
       expect(name).toBe(error.constructor.name)
       expect(String(error)).toMatch(new RegExp(`^${name}: `))

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { getVitrineBox } from '../integrations/nextjs/vitrine.ts'
 
-// Node compiles a function that is called often, and its own `URL.canParse` then refuses such hosts.
-test('Next.js, a server whose host has letters beyond ASCII - its box is shown at every visit', async () => {
+// `URL.canParse` of Node rejects such hosts once it has been optimized.
+test('Next.js - server with a non-ASCII host - its box is shown at every visit', async () => {
   const fetched = vi
     .spyOn(globalThis, 'fetch')
     .mockImplementation(() => Promise.resolve(new Response('<p>box</p>')))

@@ -18,8 +18,8 @@ function listFiles(folder: string, ending: string): string[] {
 }
 
 describe('the repository', () => {
-  it('public/released - scripts that publishers pin - are there as built, and none was changed', () => {
-    const kept = new Map(
+  it('public/released - scripts that publishers pin - exist unchanged', () => {
+    const released = new Map(
       readdirSync(RELEASED_FOLDER).map((file) => [file, readFileSync(join(RELEASED_FOLDER, file))]),
     )
     for (const name of ['embed.js', 'frame.js'] as const) {
@@ -27,15 +27,15 @@ describe('the repository', () => {
         fileName,
         bodies: { identity: body },
       } = loadAssets(BUILT_FOLDER).get(name)
-      expect(kept.get(fileName)?.equals(body), `"npm run release:assets" keeps ${fileName}`).toBe(true)
+      expect(released.get(fileName)?.equals(body), `"npm run release:assets" keeps ${fileName}`).toBe(true)
     }
-    for (const [file, body] of kept) {
+    for (const [file, body] of released) {
       const hash = createHash('sha256').update(body).digest('hex').slice(0, 8)
       expect(file).toMatch(new RegExp(`^(?:embed|frame)\\.${hash}\\.js$`))
     }
   })
 
-  it('docs/operate/errors.md - its headings - are the codes of src/errors.ts', () => {
+  it('docs/operate/errors.md - headings - are the codes of src/errors.ts', () => {
     const codes = [...read('src/errors.ts').matchAll(/readonly code = '(VITRINE_[A-Z_]+)'/g)].map(
       ([, code]) => code,
     )
@@ -46,7 +46,7 @@ describe('the repository', () => {
     expect(codes.length).toBe(new Set(codes).size)
   })
 
-  it('errors - each exported class - ends in Error and has a code of its own', () => {
+  it('errors - each exported class - has a name that ends in Error and its own code', () => {
     const bases = new Set(['VitrineError', 'CatalogError', 'RequestError'])
     const concrete = Object.keys(errors).filter((name) => !bases.has(name))
     expect(concrete.length).toBeGreaterThan(15)
@@ -70,7 +70,7 @@ describe('the repository', () => {
     }
   })
 
-  it('threats - each names the tests that hold its defence - and they are there', () => {
+  it('threats - tests of each defence - exist', () => {
     const rows = read('SECURITY.md')
       .split('\n')
       .filter((line) => /^\|[^|]+\|[^|]+\|[^|]*`test\//.test(line))
@@ -87,7 +87,7 @@ describe('the repository', () => {
     }
   })
 
-  it('views - raw output - is only for partials, rendered widgets, and JSON-LD', () => {
+  it('views - raw output - is limited to partials, rendered widgets and JSON-LD', () => {
     for (const file of listFiles('views', '.eta')) {
       for (const [raw] of read(file).matchAll(/<%~[^%]*%>/g)) {
         expect(raw, file).toMatch(/^<%~ (?:include\('@[a-z-]+'|it\.body |it\.schema |example\.html )/)
@@ -95,7 +95,7 @@ describe('the repository', () => {
     }
   })
 
-  it('tracked files - lock file and texts - hold no registry address and no path of a machine', () => {
+  it('tracked files - contain no registry address and no machine path', () => {
     const tracked = execFileSync('git', ['ls-files'], { cwd: PACKAGE_FOLDER, encoding: 'utf8' }).split('\n')
     const texts = tracked.filter(
       (file) =>

@@ -22,7 +22,7 @@ const echo =
   (_request, response) =>
     void response.writeHead(status, FAKE_KEY, { ...ECHO_HEADERS, ...headers }).end(body)
 
-/** Every way in which the catalog fails, each with the key in whatever it sends. */
+/** All failures of the catalog, each with the key in its response. */
 const FAULTS: Readonly<Record<string, readonly [code: string, fault: FaultHandler]>> = {
   'key refused, 401': ['VITRINE_CATALOG_KEY_REFUSED', echo(401)],
   'key refused, 403': ['VITRINE_CATALOG_KEY_REFUSED', echo(403)],
@@ -75,7 +75,7 @@ function start(): Promise<Harness> {
   return startHarness({ settings })
 }
 
-/** Moves time on until the promise is settled, whatever it waits for. */
+/** Advance the clock until the promise settles. */
 async function advanceUntilSettledWithResult<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
   let isSettled = false
   const settled = promise.finally(() => {
@@ -92,7 +92,7 @@ async function advanceUntilSettledWithResult<T>(clock: FakeClock, promise: Promi
   return settled
 }
 
-/** Everything that anybody gets of the server, as one text. Time stands still where the catalog answers by itself. */
+/** Return all output of the server as one text. The clock only advances if the catalog does not respond. */
 async function collectResponses(
   { app, clock }: Harness,
   {
@@ -124,7 +124,7 @@ function expectNoKey(text: string): void {
   }
 }
 
-/** An error in every way that it is printed. */
+/** Print an error in every supported way. */
 function printError(error: unknown): string {
   const parts: string[] = []
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -137,7 +137,7 @@ function printError(error: unknown): string {
 
 describe('the key', () => {
   it.each(Object.entries(FAULTS))(
-    '%s - errors of every operation - hold no key',
+    '%s - errors of every operation - do not contain the key',
     async (_name, [code, respond]) => {
       const catalog = await startCatalog()
       const under = createClient(catalog.url, { maxBytes: MAX_BYTES })
@@ -157,21 +157,21 @@ describe('the key', () => {
   )
 
   it.each(Object.entries(FAULTS))(
-    '%s - before any copy - in no answer, log, metric or walk',
+    '%s - without a copy - key in no response, log, metric or walk',
     async (_name, [, respond]) => {
       const harness = await start()
       harness.catalog.fault = { pathPattern: /./, respond }
       const report = await advanceUntilSettledWithResult(harness.clock, harness.context.walks.runNow())
       expect(report.failure).toMatch(/^VITRINE_CATALOG_/)
-      const answers = await collectResponses(harness)
-      expect(answers).toContain('vitrine_catalog_calls_total{operation="channels"')
+      const responses = await collectResponses(harness)
+      expect(responses).toContain('vitrine_catalog_calls_total{operation="channels"')
       expect(harness.logs()).toContain('VITRINE_')
-      expectNoKey([answers, harness.logs(), JSON.stringify(report)].join('\n'))
+      expectNoKey([responses, harness.logs(), JSON.stringify(report)].join('\n'))
     },
   )
 
   it.each(Object.entries(FAULTS))(
-    '%s - of products, with a copy - in no answer, log, metric or walk',
+    '%s - of products, with a copy - key in no response, log, metric or walk',
     async (_name, [, respond]) => {
       const harness = await start()
       harness.catalog.products.set(CHANNEL_ID, [
@@ -180,55 +180,55 @@ describe('the key', () => {
       expect((await harness.context.walks.runNow()).failure).toBeNull()
       harness.catalog.fault = { pathPattern: /products/, respond }
       harness.clock.advance(2 * DAY_MS)
-      const answers = await collectResponses(harness)
-      expect(answers).toContain('"vitrine-state":"shown"')
+      const responses = await collectResponses(harness)
+      expect(responses).toContain('"vitrine-state":"shown"')
       const report = await advanceUntilSettledWithResult(harness.clock, harness.context.walks.runNow())
       expect(report.walks.every(({ outcome }) => outcome === 'failed')).toBe(true)
       expect(report.walks.length + Number(report.failure !== null)).toBe(1)
       expectNoKey(
-        [answers, harness.logs(), JSON.stringify(report), await collectResponses(harness)].join('\n'),
+        [responses, harness.logs(), JSON.stringify(report), await collectResponses(harness)].join('\n'),
       )
     },
   )
 
-  it('404 of a channel and a product that echo it - in no answer or log', async () => {
+  it('404 responses that echo the key - key in no response or log', async () => {
     const harness = await start()
     harness.catalog.fault = { pathPattern: /products/, respond: echo(404) }
-    const answers = await collectResponses(harness, { isTimeMoving: false })
-    expect(answers).toContain('"vitrine-state":"hidden"')
-    expectNoKey(answers + harness.logs())
+    const responses = await collectResponses(harness, { isTimeMoving: false })
+    expect(responses).toContain('"vitrine-state":"hidden"')
+    expectNoKey(responses + harness.logs())
   })
 
-  it('store fails - in no answer, log or error', async () => {
+  it('store fails - key in no response, log or error', async () => {
     const harness = await start()
     await harness.context.walks.runNow()
     await harness.context.store.close()
     harness.clock.advance(2 * DAY_MS)
-    const answers = await collectResponses(harness)
+    const responses = await collectResponses(harness)
     const error: unknown = await harness.context.store.ping().catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'VITRINE_STORE_FAILED' })
     expect(harness.logs()).toContain('the stored copy failed')
-    expectNoKey([answers, harness.logs(), printError(error)].join('\n'))
+    expectNoKey([responses, harness.logs(), printError(error)].join('\n'))
   })
 
-  it('all goes well - in no answer, log, or part of the context', async () => {
+  it('no failure - key in no response, log or part of the context', async () => {
     const harness = await start()
     harness.catalog.products.set(CHANNEL_ID, [
       makeWireProduct({ offers: [makeWireOffer({ old_price: '60' })] }),
     ])
     await harness.context.walks.runNow()
-    const answers = await collectResponses(harness, {
+    const responses = await collectResponses(harness, {
       isTimeMoving: false,
-      // The gallery asks the catalog for nothing.
+      // The gallery makes no catalog call.
       paths: [...PATHS, '/studio/gallery'],
     })
-    expect(answers).toContain('"vitrine-state":"shown"')
-    expectNoKey([answers, harness.logs()].join('\n'))
+    expect(responses).toContain('"vitrine-state":"shown"')
+    expectNoKey([responses, harness.logs()].join('\n'))
     expectNoKey(JSON.stringify([harness.context.config, harness.context.secrets]))
     expectNoKey(inspect(harness.context, { depth: 6, showHidden: true }))
   })
 
-  it('the catalog - got it in one header of each call, and nowhere else', async () => {
+  it('catalog calls - send the key in one header only', async () => {
     const harness = await start()
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     await harness.context.walks.runNow()
@@ -240,7 +240,7 @@ describe('the key', () => {
     }
   })
 
-  it('this test - with a server that leaks it - fails', () => {
+  it('server that leaks the key - this test fails', () => {
     expect(() => expectNoKey(`x ${FAKE_KEY} x`)).toThrow(/expected/)
     expect(() => expectNoKey(printError(new Error('a', { cause: new Error(FAKE_KEY) })))).toThrow(/expected/)
     const error = Object.assign(new Error('a'), { response: { headers: [FAKE_KEY] } })

@@ -15,8 +15,8 @@ const withStore = (context: Context, over: Partial<Context['store']>): Context =
   store: { ...context.store, ...over },
 })
 
-describe('state of the whole', () => {
-  test('walked - store, gate and copies; nothing is called and nothing counted', async () => {
+describe('server state', () => {
+  test('after a walk - store, call policy and copies, without a catalog call', async () => {
     const { context, catalog, clock } = await startStockedHarness()
     clock.advance(MINUTE_MS)
     const callCount = catalog.calls.length
@@ -30,12 +30,12 @@ describe('state of the whole', () => {
     expect(catalog.calls).toHaveLength(callCount)
   })
 
-  test('nothing walked - no copies', async () => {
+  test('before a walk - no copies', async () => {
     const { context } = await startHarness()
     expect((await readServerState(context)).copies).toEqual([])
   })
 
-  test('channel without a complete walk, and one that is not served - are no copies', async () => {
+  test('channel without a complete walk, and channel that is not served - have no copy', async () => {
     const { context, catalog } = await startStockedHarness()
     const other = { id: OTHER_ID, name: 'Other', kind: 'app', url: null } as const
     await context.store.putChannelList([...catalog.channels, other], NOON_MS)
@@ -44,13 +44,13 @@ describe('state of the whole', () => {
     expect((await readServerState({ ...context, config })).copies).toEqual([])
   })
 
-  test('clock behind that of the one who walked - an age of nothing, never less', async () => {
+  test('clock behind that of the walking process - age 0, never negative', async () => {
     const { context } = await startStockedHarness()
     const clock = { ...context.clock, nowMs: () => NOON_MS - MINUTE_MS }
     expect((await readServerState({ ...context, clock })).copies).toMatchObject([{ ageMs: 0 }])
   })
 
-  test('store that cannot be read - is down and has no copies, the rest is told', async () => {
+  test('unreadable store - is down without copies, the rest is reported', async () => {
     const { context } = await startStockedHarness()
     expect(await readServerState(withStore(context, { ping: broken }))).toMatchObject({
       isStoreUp: false,
@@ -60,7 +60,7 @@ describe('state of the whole', () => {
   })
 
   test.each(['findChannelList', 'getCopyState'] as const)(
-    'store that fails at %s alone - is up, without copies',
+    'store that fails only at %s - is up without copies',
     async (name) => {
       const { context } = await startStockedHarness()
       expect(await readServerState(withStore(context, { [name]: broken }))).toMatchObject({
@@ -87,7 +87,7 @@ const withCallPolicy = (context: Context, over: Partial<CallPolicyMethods>): Con
   callPolicy: { ...context.callPolicy, readState: () => Promise.resolve({ ...CALL_POLICY, ...over }) },
 })
 
-/** The series of the server's state whose names begin with one of `names`, without that beginning of all. */
+/** Return the series whose names start with one of `names`, without the common prefix. */
 async function readSeries(context: Context, ...names: readonly string[]): Promise<string[]> {
   await updateStateGauges(context)
   const { text } = await context.metrics.render()
@@ -95,8 +95,8 @@ async function readSeries(context: Context, ...names: readonly string[]): Promis
   return text.split('\n').filter((line) => starts.some((start) => line.startsWith(start)))
 }
 
-describe('gauges of the state', () => {
-  test('gate - its calls, pauses in seconds, and breaker', async () => {
+describe('state gauges', () => {
+  test('call policy - calls, pauses in seconds, and circuit breaker', async () => {
     const { context } = await startHarness()
     const quota = {
       ...createQuotaState(NOON_MS),
@@ -120,7 +120,7 @@ describe('gauges of the state', () => {
     ])
   })
 
-  test('limit learned, set and not known - by how it is known; the series of before are gone', async () => {
+  test('limit learned, set and unknown - one label each; previous series are removed', async () => {
     const { context } = await startHarness()
     const readLimit = (limit: CallPolicyMethods['limit']): Promise<string[]> =>
       readSeries(withCallPolicy(context, { limit }), 'catalog_daily_limit')
@@ -168,7 +168,7 @@ describe('gauges of the state', () => {
     ])
   })
 
-  test('copy of unknown age - its series is absent, and not 0', async () => {
+  test('copy of unknown age - its series is absent, not 0', async () => {
     const { context } = await startStockedHarness()
     const clock = { ...context.clock, nowMs: () => NOON_MS - 10 * MINUTE_MS }
     const label = `{channel="${CHANNEL_ID}"}`
@@ -178,14 +178,14 @@ describe('gauges of the state', () => {
     ])
   })
 
-  test('store that cannot be read - is 0, without channels and copies', async () => {
+  test('unreadable store - is 0, without channels and copies', async () => {
     const { context } = await startStockedHarness()
     await updateStateGauges(context)
     const names = ['store_up', 'channels', 'copy_age', 'copy_products', 'copy_deals']
     expect(await readSeries(withStore(context, { ping: broken }), ...names)).toEqual(['vitrine_store_up 0'])
   })
 
-  test('clocks - by how many seconds each is ahead', async () => {
+  test('clocks - lead of each in seconds', async () => {
     const { context } = await startHarness()
     const clockMonitor = { ...context.clockMonitor, getSkewsMs: () => ({ catalog: -250, database: 90_000 }) }
     expect(await readSeries({ ...context, clockMonitor }, 'clock_difference')).toEqual([
@@ -194,7 +194,7 @@ describe('gauges of the state', () => {
     ])
   })
 
-  test('caches - entries and bytes of each by its name', async () => {
+  test('caches - entries and bytes by name', async () => {
     const harness = await startStockedHarness()
     const { context } = harness
     await fetchPath(harness, BOX)

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const SOURCE_FOLDER = fileURLToPath(new URL('../src', import.meta.url))
 
-/** From the lowest to the highest: a file imports only from its own layer and from lower ones. Files at the top by name. */
+/** Layers from low to high. A file imports only from its own layer and lower ones. Top-level files are listed by name. */
 const LAYERS = [
   ['lib', 'clock.ts', 'errors.ts'],
   ['offers'],
@@ -27,7 +27,7 @@ const LAYERS = [
   ['main.ts'],
 ]
 
-/** Folders that could be a repository of their own, with all that they may import. */
+/** Self-contained folders with all that they may import. */
 const SELF_CONTAINED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'catalog-service': [
     'lib',
@@ -43,7 +43,7 @@ const SELF_CONTAINED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   cluster: LAYERS.flat().filter((name) => !['catalog-service', 'cli', 'main.ts'].includes(name)),
 }
 
-/** The only file of the widget server that the catalog service knows. */
+/** The only file of the widget server that the catalog service imports. */
 const CONTRACT = 'catalog/contract.ts'
 
 const imports = listFiles().flatMap((file) =>
@@ -80,17 +80,17 @@ test('every folder and file of src - is in a layer', () => {
   ).toEqual([])
 })
 
-test('imports - go to the same layer or a lower one, type-only ones included', () => {
+test('imports, also of types - lead to the same layer or a lower one', () => {
   expect(
     imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} -> ${to}`),
   ).toEqual([])
 })
 
-test('imports - make no circle, type-only ones included', () => {
+test('imports, also of types - have no cycle', () => {
   expect(findCycle()).toEqual([])
 })
 
-/** Return the files of one circle, or none. */
+/** Return the files of one import cycle, or an empty list. */
 function findCycle(): readonly string[] {
   const targets = groupImports()
   const done = new Set<string>()
@@ -98,15 +98,15 @@ function findCycle(): readonly string[] {
     if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
     if (done.has(file)) return []
     for (const to of targets.get(file) ?? []) {
-      const circle = visit(to, [...path, file])
-      if (circle.length > 0) return circle
+      const cycle = visit(to, [...path, file])
+      if (cycle.length > 0) return cycle
     }
     done.add(file)
     return []
   }
   for (const file of targets.keys()) {
-    const circle = visit(file, [])
-    if (circle.length > 0) return circle
+    const cycle = visit(file, [])
+    if (cycle.length > 0) return cycle
   }
   return []
 }

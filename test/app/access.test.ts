@@ -26,11 +26,11 @@ const PAGES = [
   '/',
 ]
 
-/** The demonstration as `serve` makes it, without its catalog. */
+/** The demo as `serve` creates it, without its catalog. */
 const SAMPLE = createDemo(PUBLIC_URL, (): ReturnType<Demo['readContent']> => Promise.resolve('sample'))
 const DEMO: Demo = { ...SAMPLE, showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' } }
 
-/** A harness whose settings say that the catalog is the embedded one; its address stays the fake's. */
+/** A harness with the settings of the embedded catalog and the address of the fake catalog. */
 async function startDemo(settings: Record<string, string> = {}): Promise<Harness> {
   const harness = await startStockedHarness([makeProductOnSale()], { over: { demo: DEMO } })
   const { context } = harness
@@ -69,13 +69,13 @@ describe('studio and metrics without a password', () => {
     },
   )
 
-  test('real catalog - closed', async () => {
+  test('remote catalog - closed', async () => {
     const harness = await startStockedHarness()
     for (const path of PAGES) expect((await fetchPath(harness, path)).status).toBe(404)
   })
 
   test.each(['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Host', 'X-Forwarded-Proto', 'X-Real-IP', 'Via'])(
-    'request with %s - closed: it came through a proxy',
+    'request with the proxy header %s - closed',
     async (name) => {
       const harness = await startDemo()
       for (const path of PAGES) expect((await fetchPath(harness, path, { [name]: 'x' })).status).toBe(404)
@@ -89,7 +89,7 @@ describe('studio and metrics without a password', () => {
     '127.0.0.1.evil.example',
     'a b',
     'widgets.example',
-  ])('request for the host %s - closed: a name of somebody else that leads here', async (host) => {
+  ])('request for the foreign host name %s - closed', async (host) => {
     const harness = await startDemo()
     for (const path of PAGES) expect((await fetchPath(harness, path, { Host: host })).status).toBe(404)
   })
@@ -101,7 +101,7 @@ describe('studio and metrics without a password', () => {
     },
   )
 
-  test('closed page - does not tell that there is one', async () => {
+  test('closed page - looks like an unknown address', async () => {
     const harness = await startStockedHarness()
     const closed = await fetchPath(harness, '/studio')
     const nothing = await fetchPath(harness, '/nothing')
@@ -114,7 +114,7 @@ describe('studio and metrics with a password', () => {
   const settings = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
 
   test.each(PAGES.filter((path) => path !== '/'))(
-    '%s, none or a wrong one - 401 that asks for it; the right one - opens',
+    '%s - no or a wrong password: 401 with a challenge; the correct one: 200',
     async (path) => {
       const harness = await startStockedHarness(undefined, { settings })
       const refused = [
@@ -135,13 +135,13 @@ describe('studio and metrics with a password', () => {
     },
   )
 
-  test('through a proxy - the password opens all the same', async () => {
+  test('through a proxy - the password works', async () => {
     const harness = await startStockedHarness(undefined, { settings })
     const headers = { ...basic('admin', 'correct-horse'), 'X-Forwarded-For': '1.2.3.4' }
     expect((await fetchPath(harness, '/studio', headers)).status).toBe(200)
   })
 
-  test('ten wrong ones from one address - 429, also for the right one', async () => {
+  test('ten wrong passwords from one address - 429, also for the correct one', async () => {
     const harness = await startStockedHarness(undefined, { settings })
     for (let tries = 0; tries < 10; tries += 1)
       expect((await fetchPath(harness, '/studio', basic('admin', `guess${tries}`))).status).toBe(401)
@@ -151,18 +151,18 @@ describe('studio and metrics with a password', () => {
     expect((await fetchPath(harness, BOX)).status).toBe(200)
   })
 
-  test('right ones - are not counted', async () => {
+  test('correct passwords - are not counted', async () => {
     const harness = await startStockedHarness(undefined, { settings })
     for (let visits = 0; visits < 15; visits += 1)
       expect((await fetchPath(harness, '/metrics', basic('admin', 'correct-horse'))).status).toBe(200)
   })
 })
 
-/** Of this machine's addresses. */
+/** Addresses of this machine. */
 const PORT = /(?<=127\.0\.0\.1):\d+/g
 
 describe('studio', () => {
-  test('page - stored by nobody, framed by nobody, compressed', async () => {
+  test('page - is compressed, not stored and not framed', async () => {
     const harness = await startDemo()
     const plain = await fetchPath(harness, '/studio')
     const { headers } = plain
@@ -172,12 +172,12 @@ describe('studio', () => {
       const seen = await fetchPath(harness, '/studio', { 'Accept-Encoding': encoding })
       expect(seen.headers['content-encoding']).toBe(encoding)
       expect(Number(seen.headers['content-length'])).toBeLessThan(plain.body.length / 2)
-      // Each visit of these tests comes to a port of its own, which the address to share names.
+      // Each request has another port, which is part of the address to share.
       expect(seen.text.replaceAll(PORT, '')).toBe(plain.text.replaceAll(PORT, ''))
     }
   })
 
-  test('before any walk, catalog down - says so instead of failing', async () => {
+  test('before a walk, catalog down - is reported', async () => {
     const harness = await startHarness({ settings: { VITRINE_ADMIN_PASSWORD: 'p' } })
     harness.catalog.fault = {
       pathPattern: /./,
@@ -190,7 +190,7 @@ describe('studio', () => {
 })
 
 describe('health', () => {
-  test('/healthz - 200 whatever the catalog does, stored by nobody', async () => {
+  test('/healthz - 200 in any state of the catalog, no-store', async () => {
     const harness = await startHarness()
     harness.catalog.fault = {
       pathPattern: /./,
@@ -201,7 +201,7 @@ describe('health', () => {
     expect(seen.headers['cache-control']).toBe('no-store')
   })
 
-  test('/readyz - 503 before the catalog has ever answered, then 200, also when it fails again', async () => {
+  test('/readyz - 503 until the catalog has responded once, then 200', async () => {
     const harness = await startHarness()
     const fault = {
       pathPattern: /./,
@@ -227,7 +227,7 @@ describe('health', () => {
     expect([seen.status, seen.text]).toEqual([503, expect.stringContaining('stored copy cannot be read')])
   })
 
-  test('/metrics - Prometheus text that counts answers by closed labels', async () => {
+  test('/metrics - Prometheus text that counts responses by closed labels', async () => {
     const harness = await startDemo()
     await fetchPath(harness, BOX)
     await fetchPath(harness, `${BOX}?limit=0`)
@@ -239,8 +239,8 @@ describe('health', () => {
   })
 })
 
-describe('demonstration', () => {
-  test('/demo/pictures - the pictures of the sample, and no others', async () => {
+describe('demo', () => {
+  test('/demo/pictures - only the sample pictures', async () => {
     const harness = await startDemo()
     const seen = await fetchPath(harness, `/demo/pictures/${PICTURE_NAME}`)
     expect(seen.headers).toMatchObject({
@@ -252,7 +252,7 @@ describe('demonstration', () => {
       expect((await fetchPath(harness, `/demo/pictures/${other}`)).status).toBe(404)
   })
 
-  test('/demo/shop - what the link names, and the tracking that arrived, as text', async () => {
+  test('/demo/shop - listing and tracking parameters of the link, escaped', async () => {
     const harness = await startDemo()
     const url = `https://novabrueck.example/p/${SAMPLE.showcase.gtin}`
     const query = new URLSearchParams({ url, 'click<b>': '<script>alert(1)</script>' }).toString()
@@ -266,7 +266,7 @@ describe('demonstration', () => {
     expect(unknown.headers['location']).toBeUndefined()
   })
 
-  test('real catalog - has no demonstration', async () => {
+  test('remote catalog - has no demo', async () => {
     const harness = await startStockedHarness()
     expect((await fetchPath(harness, '/demo/shop')).status).toBe(404)
     expect((await fetchPath(harness, `/demo/pictures/${PICTURE_NAME}`)).status).toBe(404)
@@ -274,7 +274,7 @@ describe('demonstration', () => {
 })
 
 describe('assets', () => {
-  test('/embed.js - a script for other origins, short-lived, compressed', async () => {
+  test('/embed.js - script for other origins, briefly cached and compressed', async () => {
     const harness = await startHarness()
     const seen = await fetchPath(harness, '/embed.js')
     expect(seen.headers).toMatchObject({
@@ -291,7 +291,7 @@ describe('assets', () => {
   })
 
   test.each(['vitrine.css', 'frame.js', 'studio.css', 'studio.js'] as const)(
-    '%s - for a year by its hash, briefly by an old one',
+    '%s - cached for a year by its hash, briefly by an old one',
     async (name) => {
       const harness = await startHarness()
       const asset = harness.context.assets.get(name)
@@ -313,7 +313,7 @@ describe('assets', () => {
     expect((await fetchPath(await startHarness(), `/assets/${file}`)).status).toBe(404)
   })
 
-  test('/accents - rules of a colour; anything else - 404', async () => {
+  test('/accents - rules of a colour; other names: 404', async () => {
     const harness = await startHarness()
     const seen = await fetchPath(harness, '/accents/AA00cc.css')
     expect(seen.headers['content-type']).toBe('text/css; charset=utf-8')

@@ -13,7 +13,7 @@ export const BOX_EMBED = `/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}`
 export const GRID = `/fragments/${CHANNEL_ID}/deals`
 export const GRID_EMBED = `/embeds/${CHANNEL_ID}/deals`
 
-/** An answer as it travelled. */
+/** A response as received. */
 export type TestResponse = Readonly<{
   status: number
   headers: Readonly<Record<string, string | undefined>>
@@ -21,19 +21,19 @@ export type TestResponse = Readonly<{
   text: string
 }>
 
-/** A harness that is disposed of after the test, or after the group whose `useOnce` runs. */
+/** Start a harness that is disposed of after the test, or after the group in `setUpOnce`. */
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const harness = await createHarness(options)
   addCleanup(() => harness.dispose())
   return harness
 }
 
-/** A product that is on sale at one shop. */
+/** Create a product that is on sale at one shop. */
 export function makeProductOnSale(over: Partial<WireProduct> = {}): WireProduct {
   return makeWireProduct({ offers: [makeWireOffer({ old_price: '99.80' })], ...over })
 }
 
-/** Puts products into the catalog and walks it. */
+/** Put products into the catalog and walk it. */
 export async function stockCatalog(
   harness: Harness,
   products: readonly WireProduct[] = [makeProductOnSale()],
@@ -52,7 +52,7 @@ export async function startStockedHarness(
   return harness
 }
 
-/** A stocked harness for the tests of a group, which only look at it. */
+/** Start a stocked harness for a group of read-only tests. */
 export function useWalkedCopy(
   products: readonly WireProduct[] = [makeProductOnSale()],
   options: HarnessOptions = {},
@@ -60,7 +60,7 @@ export function useWalkedCopy(
   return setUpOnce(() => startStockedHarness(products, options))
 }
 
-/** Asks for an address; the body stays as it travelled. */
+/** Request an address; the body is not decompressed. */
 export async function fetchPath(
   { app }: Pick<Harness, 'app'>,
   path: string,
@@ -90,7 +90,7 @@ function collect(response: IncomingMessage, done: (error: Error | null, body: Bu
 export type Element = DefaultTreeAdapterMap['element']
 type Node = DefaultTreeAdapterMap['node']
 
-/** Every element of a fragment or document, those inside templates included. */
+/** Return all elements of a fragment or document, also those inside templates. */
 export function listElements(html: string): Element[] {
   return collectElements(/^<!doctype/i.test(html) ? parse(html) : parseFragment(html))
 }
@@ -101,12 +101,12 @@ function collectElements(node: Node): Element[] {
   return [...own, ...inside.flatMap(collectElements)]
 }
 
-/** An attribute's value; empty when there is none. */
+/** Return the value of an attribute; empty if it is missing. */
 export function getAttribute(element: Element, name: string): string {
   return element.attrs.find((attribute) => attribute.name === name)?.value ?? ''
 }
 
-/** The text of a node with single spaces. */
+/** Return the text of a node with single spaces. */
 export function getText(node: Node): string {
   const text = (one: Node): string => {
     if ('value' in one) return one.value
@@ -116,17 +116,17 @@ export function getText(node: Node): string {
   return text(node).replace(/\s+/g, ' ').trim()
 }
 
-/** What a reader sees of an answer. */
+/** Return the visible text of a response. */
 export function readVisibleText(html: string): string {
   return getText(/^<!doctype/i.test(html) ? parse(html) : parseFragment(html))
 }
 
-/** Elements of a class, in order. */
+/** Return the elements of a class, in order. */
 export function findByClass(html: string, className: string): Element[] {
   return listElements(html).filter((element) => getAttribute(element, 'class').split(' ').includes(className))
 }
 
-/** Merchants of a box in the order shown, or titles of a grid's cards. */
+/** Return the merchants of a box in order, or the titles of the cards of a grid. */
 export function listRows(html: string): string[] {
   const rows = [...findByClass(html, 'vitrine-merchant'), ...findByClass(html, 'vitrine-name')]
   return rows.map(getText)

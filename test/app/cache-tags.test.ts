@@ -32,16 +32,16 @@ test.each([
   [BOX.replace(CHANNEL_ID, `%33${CHANNEL_ID.slice(1)}`), BOX_TAGS],
   [GRID, GRID_TAGS],
   [`${GRID_EMBED}?page=2`, GRID_TAGS],
-  // Hidden, and cached like a box: a product that is sold from now on has to be purged, too.
+  // A hidden box is cached, too, so it must be purged when its product is sold.
   [BOX.replace(GTIN, UNSOLD), UNSOLD_TAGS],
   [BOX_EMBED.replace(GTIN, UNSOLD), UNSOLD_TAGS],
   [`${BOX}?merchant=nobody`, BOX_TAGS],
-  // Typed in a CMS: nothing of it is taken up.
+  // Invalid text from a CMS is in no tag.
   [BOX.replace(GTIN, 'x%0d%0aSet-Cookie:%20a=b'), `vitrine channel-${CHANNEL_ID}`],
   [BOX.replace(GTIN, 'product-1%20vitrine'), `vitrine channel-${CHANNEL_ID}`],
   [BOX_EMBED.replace(GTIN, '50%'), `vitrine channel-${CHANNEL_ID}`],
   [BOX.replace(CHANNEL_ID, 'a%20b').replace(GTIN, 'x'), 'vitrine'],
-])('%s - first and from memory - carries the tags of what was found', async (path, tags) => {
+])('%s - first and cached response - have the tags of the resource', async (path, tags) => {
   const harness = await startStockedHarness([makeProductOnSale()], TAGGED)
   for (const turn of ['first', 'second', 'warm']) {
     const { status, headers } = await fetchPath(harness, path)
@@ -49,7 +49,7 @@ test.each([
   }
 })
 
-test.each([BOX, BOX_EMBED, GRID])('%s - not modified - carries the tags as well', async (path) => {
+test.each([BOX, BOX_EMBED, GRID])('%s - 304 - has the tags, too', async (path) => {
   const harness = await startStockedHarness([makeProductOnSale()], TAGGED)
   const whole = await fetchPath(harness, path)
   for (const turn of ['second', 'warm']) {
@@ -61,7 +61,7 @@ test.each([BOX, BOX_EMBED, GRID])('%s - not modified - carries the tags as well'
 
 const CACHE_TAG_HEADERS: readonly CacheTagHeader[] = ['Surrogate-Key', 'Cache-Tag', 'Edge-Cache-Tag', 'xkey']
 
-test.each(CACHE_TAG_HEADERS)('%s - set in small letters - parts its tags as its readers do', async (name) => {
+test.each(CACHE_TAG_HEADERS)('%s - set in lower case - uses the separator of this header', async (name) => {
   const harness = await startStockedHarness([makeProductOnSale()], {
     settings: { VITRINE_CACHE_TAG_HEADER: name.toLowerCase() },
   })
@@ -71,7 +71,7 @@ test.each(CACHE_TAG_HEADERS)('%s - set in small letters - parts its tags as its 
   expect(CACHE_TAG_HEADERS.filter((other) => headers[other.toLowerCase()] !== undefined)).toEqual([name])
 })
 
-test('answers that may not be stored - have no tags', async () => {
+test('responses that are not stored - have no tags', async () => {
   const harness = await startHarness(TAGGED)
   const channels = await fetchPath(harness, BOX.replace(CHANNEL_ID, toUuid('0')))
   harness.catalog.fault = {
@@ -90,7 +90,7 @@ test('answers that may not be stored - have no tags', async () => {
   }
 })
 
-test('nothing set - no answer has any of the headers', async () => {
+test('no setting - no response has any of the headers', async () => {
   const harness = await startStockedHarness()
   for (const path of [BOX, BOX, BOX_EMBED, GRID, BOX.replace(GTIN, 'x')]) {
     const { headers } = await fetchPath(harness, path)
@@ -98,7 +98,7 @@ test('nothing set - no answer has any of the headers', async () => {
   }
 })
 
-test('a tagged answer - the rest of its header block - is shared and as without tags', async () => {
+test('tagged response - its other headers are shared and equal those without tags', async () => {
   const plain = await fetchPath(await startStockedHarness(), BOX)
   const { 'surrogate-key': tags, ...rest } = (
     await fetchPath(await startStockedHarness([makeProductOnSale()], TAGGED), BOX)

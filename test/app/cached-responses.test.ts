@@ -13,7 +13,7 @@ import { toGtin } from '../helpers/products.ts'
 import { GTIN, startHarness, stockCatalog } from './app-client.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
-/** One thing that happens to two servers alike. */
+/** One event that both servers get. */
 type Step =
   | Readonly<{ kind: 'ask'; method: string; path: string; encoding: string | undefined; tag: Tag }>
   | Readonly<{ kind: 'wait'; ms: number }>
@@ -73,7 +73,7 @@ const anyPath = fc.tuple(anyLocation, fc.array(anyParameter, { maxLength: 2 })).
   const [folder, channel, rest] = place
   return `${folder}/${channel}${rest}${parameters.length === 0 ? '' : '?'}${parameters.join('&')}`
 })
-/** Few enough that the same one comes again and again. */
+/** Few values, so that they repeat. */
 const anyRequest = fc.record({
   kind: fc.constant('ask' as const),
   method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'POST'),
@@ -114,7 +114,7 @@ const anySteps = fc
     return steps
   })
 
-/** An answer, and the frame policy that stands beside it: the one thing that is not looked up anew for each answer. */
+/** A response and its frame policy, which is the only part that may be cached longer. */
 type RecordedResponse = Readonly<{
   status: number | undefined
   headers: object
@@ -122,7 +122,7 @@ type RecordedResponse = Readonly<{
   policy: string | undefined
 }>
 
-/** A server whose answers are compared: with a cache of responses or without, otherwise alike. */
+/** A server with or without a response cache, otherwise equal. */
 type ComparedServer = Readonly<{
   harness: Harness
   run(step: Step): Promise<RecordedResponse | undefined>
@@ -155,19 +155,19 @@ async function startComparedServer(isCached: boolean): Promise<ComparedServer> {
     if (step.encoding !== undefined) headers['accept-encoding'] = step.encoding
     const { method, path } = step
     const sent = request({ host: '127.0.0.1', port: listening.port, method, path, headers }).end()
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-    const body = Buffer.concat((await answer.toArray()) as Buffer[]).toString('latin1')
-    if (answer.headers.etag !== undefined) tags.set(step.path, answer.headers.etag)
+    const [received] = (await once(sent, 'response')) as [IncomingMessage]
+    const body = Buffer.concat((await received.toArray()) as Buffer[]).toString('latin1')
+    if (received.headers.etag !== undefined) tags.set(step.path, received.headers.etag)
     const {
       date: _date,
       'vitrine-request-id': _id,
       'content-security-policy': policy,
       ...seen
-    } = answer.headers
+    } = received.headers
     if (String(seen['cache-status']).endsWith('detail=stale')) await settle(harness, path)
-    // A grid may be read before or after what was looked up is written.
+    // A grid may be read before or after a look-up is stored.
     await harness.context.waitForWrites()
-    return { status: answer.statusCode, headers: seen, body, policy: policy?.toString() }
+    return { status: received.statusCode, headers: seen, body, policy: policy?.toString() }
   }
   return {
     harness,
@@ -194,7 +194,7 @@ function toTagHeader(tag: Tag, last: string | undefined): OutgoingHttpHeaders {
   return text === undefined ? {} : { 'if-none-match': text }
 }
 
-/** A stale box is refreshed behind; the next visit comes after that. */
+/** Wait until a stale box is refreshed. */
 async function settle({ context, clock }: Harness, path: string): Promise<void> {
   const [, digits] = /where-to-buy\/(\d+)/.exec(path) ?? []
   if (digits === undefined) return
@@ -224,20 +224,20 @@ async function change(harness: Harness, step: Exclude<Step, { kind: 'ask' }>): P
       break
     default:
       await harness.context.walks.runNow()
-      // Another process's walk is seen within a second.
+      // The walk of another process is seen within a second.
       harness.clock.advance(SECOND)
   }
 }
 
-/** Longest that an answer may be kept, by its own `max-age`. */
+/** Longest `max-age`. */
 const MAX_AGE_MS = 300 * SECOND
 
-/** Frame policies by the time at which an answer without a cache had them. */
+/** Frame policies of the uncached server by time. */
 type Policies = Map<string | undefined, number>
 
 /**
- * An answer from the cache is never older than its own `max-age` allows. All that a product or a grid decides ends before: it is
- * the same as without a cache. A channel's own site is not looked up for each answer, and may be that of some minutes ago.
+ * A cached response is never older than its `max-age`. Data of a product or grid expire earlier, so the response equals
+ * an uncached one. The site of a channel may be some minutes old.
  */
 async function runOnBoth(
   step: Step,
@@ -259,7 +259,7 @@ async function runOnBoth(
   expect(ageMs, `${JSON.stringify(step)}: ${policy}`).toBeLessThanOrEqual(MAX_AGE_MS)
 }
 
-test('any requests, with time, prices and walks between them: the answers, calls and counts of a server without a cache, none older than its max-age', async () => {
+test('any requests, time, prices and walks - same responses, calls and counts as without a cache, none older than its max-age', async () => {
   let cachedCount = 0
   await fc.assert(
     fc.asyncProperty(anySteps, async (steps) => {

@@ -31,7 +31,7 @@ const offer = (name: string, over: object): ReturnType<typeof makeWireOffer> =>
     ...over,
   })
 
-/** The pictures of a box whose product has these. */
+/** Return the pictures of a box whose product has these. */
 const show = async (urls: readonly string[]): Promise<string[]> => {
   const harness = await startHarness()
   await stockCatalog(harness, [makeProductOnSale({ images: urls.map((url) => ({ url })) })])
@@ -69,7 +69,7 @@ describe('prices that are too old', () => {
     [7_000, 200, 200],
     [7_200, 0, 0],
   ])(
-    '%i seconds old - caches may go on for what is left of the price',
+    '%i seconds old - the rest of the price age limits the stale times',
     async (ageSeconds, revalidate, onError) => {
       const harness = await startStockedHarness(undefined, { settings })
       failCatalog(harness)
@@ -83,8 +83,8 @@ describe('prices that are too old', () => {
   )
 })
 
-describe('honesty', () => {
-  test.each(PATHS)('%s - date, disclosure, order, shipping and coverage are said', async (path) => {
+describe('notices', () => {
+  test.each(PATHS)('%s - shows date, disclosure, order, shipping and coverage', async (path) => {
     const text = readVisibleText((await fetchPath(await startStockedHarness(), path)).text)
     expect(text).toContain('Prices checked on Nov 21, 2026, 12:00 PM UTC')
     expect(text).toContain('We may earn a commission')
@@ -93,20 +93,23 @@ describe('honesty', () => {
     expect(text).toContain('Not all shops are compared.')
   })
 
-  test.each(PATHS)('%s, VITRINE_DISCLOSURE - off takes it away, a text replaces it', async (path) => {
-    const off = await startStockedHarness(undefined, { settings: { VITRINE_DISCLOSURE: 'off' } })
-    expect(readVisibleText((await fetchPath(off, path)).text)).not.toContain('commission')
-    const own = await startStockedHarness(undefined, {
-      settings: { VITRINE_DISCLOSURE: 'Advert: <b>we earn</b>' },
-    })
-    const text = readVisibleText((await fetchPath(own, path)).text)
-    expect(text).toContain('Advert: <b>we earn</b>')
-    expect(text).not.toContain('commission')
-  })
+  test.each(PATHS)(
+    '%s, VITRINE_DISCLOSURE - off removes the disclosure, a text replaces it',
+    async (path) => {
+      const off = await startStockedHarness(undefined, { settings: { VITRINE_DISCLOSURE: 'off' } })
+      expect(readVisibleText((await fetchPath(off, path)).text)).not.toContain('commission')
+      const own = await startStockedHarness(undefined, {
+        settings: { VITRINE_DISCLOSURE: 'Advert: <b>we earn</b>' },
+      })
+      const text = readVisibleText((await fetchPath(own, path)).text)
+      expect(text).toContain('Advert: <b>we earn</b>')
+      expect(text).not.toContain('commission')
+    },
+  )
 })
 
-describe('what is shown (product.md, section 4)', () => {
-  test('a merchant with several offers - one of them: the cheapest in stock', async () => {
+describe('shown offers and products', () => {
+  test('merchant with several offers - the cheapest in stock', async () => {
     const offers = [
       offer('Kopje', { price: '9.00', network: 'b' }),
       offer('KOPJE', { price: '8.00', network: 'a', affiliate_url: 'https://links.example/best' }),
@@ -117,7 +120,7 @@ describe('what is shown (product.md, section 4)', () => {
     expect(text).toContain('https://links.example/best')
   })
 
-  test('equal prices - go by merchant without case, then by network', async () => {
+  test('equal prices - ordered by merchant without case, then by network', async () => {
     const offers = ['b', 'A', 'c'].map((name) => offer(name, {}))
     const { text } = await fetchPath(await startStockedHarness([makeWireProduct({ offers })]), BOX)
     expect(listRows(text)).toEqual(['A', 'b', 'c'])
@@ -136,7 +139,7 @@ describe('what is shown (product.md, section 4)', () => {
     expect(readVisibleText(text)).toContain('€999,999,999,999.9999')
   })
 
-  test('malformed offers - are dropped and counted; the rest of the product is served', async () => {
+  test('malformed offers - are dropped and counted; the others are served', async () => {
     const offers = [
       offer('good', { availability: 'whatever', network: 'unheard of', extra: { deep: [1] } }),
       offer('price', { price: '0' }),
@@ -174,7 +177,7 @@ describe('what is shown (product.md, section 4)', () => {
     }
   })
 
-  test('pictures - the first usable one: https, or of this server itself', async () => {
+  test('pictures - the first usable one: https, or of this server', async () => {
     const own = 'https://widgets.example/demo/pictures/a.svg'
     expect(await show(['http://a.example/1.jpg', 'data:image/png;base64,AA', own])).toEqual([own])
     expect(await show(['/relative.jpg', 'https://a.example/2.jpg'])).toEqual(['https://a.example/2.jpg'])
@@ -191,10 +194,10 @@ describe('what is shown (product.md, section 4)', () => {
     }
   })
 
-  test('a card - is the offer with the highest discount, then the lowest price', async () => {
+  test('card - offer with the highest discount, then the lowest price', async () => {
     const offers = [
       offer('low discount', { price: '10.00', old_price: '11.00' }),
-      offer('dear', { price: '60.00', old_price: '120.00' }),
+      offer('costly', { price: '60.00', old_price: '120.00' }),
       offer('best', { price: '50.00', old_price: '100.00' }),
       offer('out of stock', { price: '1.00', old_price: '100.00', availability: 'no' }),
     ]

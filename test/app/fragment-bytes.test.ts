@@ -21,7 +21,7 @@ const HIDDEN = `${BOX}?merchant=nobody`
 const INVALID = `/fragments/${CHANNEL_ID}/where-to-buy/abc`
 const MISTAKE = `${BOX}?limit=0`
 
-/** Headers that would lead another server to another answer. */
+/** Headers that would change the response of other servers. */
 const FORBIDDEN = new Set([
   'vary',
   'last-modified',
@@ -35,7 +35,7 @@ const FORBIDDEN = new Set([
   'strict-transport-security',
 ])
 
-/** Headers that visitors' browsers, proxies and includes pass on. */
+/** Headers that browsers, proxies and includes send. */
 const headers = fc.record(
   {
     accept: fc.constantFrom('*/*', 'text/html', 'application/json', 'image/webp'),
@@ -71,7 +71,7 @@ const headers = fc.record(
 
 const fill = (length: number): string => `${BOX}?x=`.padEnd(length, 'x')
 
-/** What a page that includes the fragment depends on. */
+/** The parts of a response that a page with the fragment depends on. */
 async function readWhole(harness: Harness, path: string, sent: Record<string, string>): Promise<unknown> {
   const seen = await fetchPath(harness, path, sent)
   const { date: _, connection: __, 'keep-alive': ___, ...rest } = seen.headers
@@ -95,7 +95,7 @@ describe('fragments', () => {
   )
 
   test.each([BOX, GRID, HIDDEN, INVALID, MISTAKE, '/fragments/nothing'])(
-    '%s - exact length, no header that depends on the visitor',
+    '%s - exact length, and no header depends on the visitor',
     async (path) => {
       const seen = await fetchPath(await startStockedHarness(), path, { 'Accept-Encoding': 'br, gzip' })
       expect(Object.keys(seen.headers).filter((name) => FORBIDDEN.has(name))).toEqual([])
@@ -111,17 +111,17 @@ describe('fragments', () => {
     },
   )
 
-  test.each(['1.0', '1.1'])('HTTP/%s - not chunked, with its length', async (version) => {
+  test.each(['1.0', '1.1'])('HTTP/%s - not chunked, with Content-Length', async (version) => {
     const harness = await startStockedHarness()
     const server = createServer(harness.app).listen(0, '127.0.0.1')
     await once(server, 'listening')
     onTestFinished(() => void server.close())
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-    let answer = ''
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('utf8')))
+    let received = ''
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString('utf8')))
     socket.write(`GET ${BOX} HTTP/${version}\r\nHost: x\r\nConnection: close\r\n\r\n`)
     await once(socket, 'close')
-    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    const [head = '', body = ''] = received.split('\r\n\r\n')
     expect(head).toMatch(/^HTTP\/1\.1 200 OK/)
     expect(head).not.toMatch(/transfer-encoding/i)
     expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`)
@@ -149,22 +149,22 @@ describe('methods', () => {
     async (method) => {
       const harness = await startHarness()
       for (const path of [BOX, GRID_EMBED, '/studio', '/healthz', '/nothing']) {
-        const answer = await request(harness.app)[method](path)
-        expect(answer.status).toBe(405)
-        expect(answer.headers['allow']).toBe('GET, HEAD')
-        expect(answer.headers).toMatchObject({
+        const received = await request(harness.app)[method](path)
+        expect(received.status).toBe(405)
+        expect(received.headers['allow']).toBe('GET, HEAD')
+        expect(received.headers).toMatchObject({
           'vitrine-state': 'invalid',
           'cache-status': 'vitrine; fwd=miss; detail=invalid',
           'x-content-type-options': 'nosniff',
         })
-        expect(answer.headers['access-control-allow-origin']).toBe(path === BOX ? '*' : undefined)
-        expect(answer.text.startsWith('<!-- Vitrine: ')).toBe(path === BOX)
+        expect(received.headers['access-control-allow-origin']).toBe(path === BOX ? '*' : undefined)
+        expect(received.text.startsWith('<!-- Vitrine: ')).toBe(path === BOX)
       }
       expect(harness.catalog.calls).toEqual([])
     },
   )
 
-  test('address of 2,048 characters - is answered; a longer one - is 414', async () => {
+  test('address of 2,048 characters - 200; a longer one: 414', async () => {
     const harness = await startStockedHarness()
     expect((await fetchPath(harness, fill(2_048))).status).toBe(200)
     const refused = await fetchPath(harness, fill(2_049))
@@ -176,7 +176,7 @@ describe('methods', () => {
 
 describe('frames', () => {
   test.each([BOX_EMBED, GRID_EMBED])(
-    '%s - compressed as the browser likes, under one validator',
+    '%s - compressed as the browser accepts, with one ETag',
     async (path) => {
       const harness = await startStockedHarness()
       const plain = await fetchPath(harness, path)

@@ -5,10 +5,10 @@ import { defer } from '../helpers/defer.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { makeProductOnSale, startStockedHarness } from './app-client.ts'
 
-/** A grid that has to be searched for. */
+/** A grid that needs a long read. */
 const toGrid = (brand: string): string => `/fragments/${CHANNEL_ID}/deals?currency=EUR&brand=${brand}`
 
-/** Long reads that the test ends, one after the other, by their brands. */
+/** Long reads by brand, which the test ends. */
 function createReads(): Readonly<{ open: OpenLongReads; begun: string[]; endNext(): void }> {
   const begun: string[] = []
   const running: (() => void)[] = []
@@ -29,7 +29,7 @@ function createReads(): Readonly<{ open: OpenLongReads; begun: string[]; endNext
   }
 }
 
-test('grids of several visitors - one after the other, by the address that the trusted proxy names', async () => {
+test('grids of several visitors - take turns by the address from the trusted proxy', async () => {
   const reads = createReads()
   const { app, clock } = await startStockedHarness([makeProductOnSale()], {
     settings: { VITRINE_TRUST_PROXY: '1' },
@@ -47,7 +47,7 @@ test('grids of several visitors - one after the other, by the address that the t
     ['b1', '192.0.2.2'],
   ] as const) {
     visits.push(visit(brand, address))
-    // Each visit has a deadline, and so has its place in the queue.
+    // Each request has a deadline, so its position in the queue has one, too.
     await vi.waitFor(() => expect(clock.pendingWaits).toBeGreaterThanOrEqual(2 * visits.length))
   }
   for (let count = 1; count <= visits.length; count += 1) {
@@ -58,7 +58,7 @@ test('grids of several visitors - one after the other, by the address that the t
   expect(await Promise.all(visits)).toEqual(['hidden', 'hidden', 'hidden', 'hidden'])
 })
 
-test('grid without a filter - does not wait for one that has to be searched for', async () => {
+test('grid without a filter - does not wait for a long read', async () => {
   const reads = createReads()
   const { app } = await startStockedHarness([makeProductOnSale()], { over: { openLongReads: reads.open } })
   const searched = request(app)
@@ -71,7 +71,7 @@ test('grid without a filter - does not wait for one that has to be searched for'
   expect(await searched).toBe('hidden')
 })
 
-test('first products - are read without the thread of long reads, and those of a search with it', async () => {
+test('first products - are read without the long-read thread, those of a search with it', async () => {
   const { context } = await startStockedHarness([makeProductOnSale()], {
     over: { openLongReads: createReads().open },
   })

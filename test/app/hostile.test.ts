@@ -27,7 +27,7 @@ const SURFACES = [
   '/studio?tab=health',
 ]
 
-/** Texts that break out of one place of a page or another. */
+/** Texts that try to break out of some context of a page. */
 const TEXTS = [
   '"><script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
@@ -42,7 +42,7 @@ const TEXTS = [
   '\uD800 lone \uDC00',
 ]
 
-/** Addresses that are no address to send a reader to, or to load a picture from. */
+/** Addresses that must not be used as links or pictures. */
 const ADDRESSES = [
   'javascript:alert(1)',
   ' javascript:alert(1)',
@@ -63,13 +63,13 @@ const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
 
 let harness: Harness
 
-/** The studio's own addresses are relative: it may be opened at another address than the public one. */
+/** The studio has relative addresses, because it can be opened at another address than the public one. */
 const OWN_RELATIVE = /^(?:studio(?:\/gallery)?(?:\?|$)|assets\/|embed\.js$)/
 
 const isOwnAddress = (value: string): boolean =>
   /^https:\/\/(?!evil|user)/.test(value) || OWN_RELATIVE.test(value)
 
-/** The page as a parser that is not ours sees it: nothing that runs, nothing that leads elsewhere. */
+/** Find elements and attributes that could run or lead elsewhere, with an independent parser. */
 function listDangers(html: string, ownScripts: readonly string[]): string[] {
   const dangers: string[] = []
   for (const element of listElements(html)) {
@@ -87,17 +87,17 @@ function listDangers(html: string, ownScripts: readonly string[]): string[] {
   return dangers
 }
 
-/** Scripts that our own documents bring. */
+/** Scripts of the documents themselves. */
 function listOwnScripts(): string[] {
   const { assets, publicUrl } = harness.context
   return [`${publicUrl}${assets.get('frame.js').path}`, assets.get('studio.js').path.slice(1), 'embed.js']
 }
 
-/** Controls, and marks that turn the direction of text, hide it or take no room. */
+/** Control, direction and invisible characters. */
 // oxlint-disable-next-line no-control-regex -- none of these may be in a page
 const UNWANTED = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\ufeff]/
 
-/** What is wrong with any surface over these products; nothing, if all is well. */
+/** Return the problems of all surfaces with these products. */
 async function listFaults(products: readonly WireProduct[]): Promise<string[]> {
   await stockCatalog(harness, products)
   const faults: string[] = []
@@ -121,7 +121,7 @@ beforeEach(async () => {
 })
 
 describe('hostile feed', () => {
-  test.each(TEXTS)('text %j in every field - stays text on every surface', async (text) => {
+  test.each(TEXTS)('text %j in every field - stays text on all surfaces', async (text) => {
     const offer = makeWireOffer({
       merchant: { name: text },
       network: text,
@@ -145,7 +145,7 @@ describe('hostile feed', () => {
     expect(headers['content-security-policy']).not.toMatch(/javascript|data:|blob:|file:/)
   })
 
-  test('title of the feed - is shown as it is written', async () => {
+  test('title of the feed - is shown unchanged', async () => {
     const title = '"><script>alert(1)</script>'
     await stockCatalog(harness, [makeWireProduct({ gtin: GTIN, title })])
     const { text } = await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}?markup=schema`)

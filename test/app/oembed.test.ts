@@ -26,7 +26,7 @@ type OembedJson = Readonly<{ title: string; width: number; height: number; html:
 
 const readJson = (seen: TestResponse): OembedJson => JSON.parse(seen.text) as OembedJson
 
-/** The frame of an answer's HTML by its attributes. */
+/** Return the frame of the HTML of a response by its attributes. */
 function readFrame(html: string): Readonly<Record<string, string>> {
   const frame = listElements(html).find(({ tagName }) => tagName === 'iframe')
   return Object.fromEntries((frame?.attrs ?? []).map(({ name, value }) => [name, value]))
@@ -36,7 +36,7 @@ const unescape = (text = ''): string =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 
 describe('oEmbed', () => {
-  test('box - a rich answer: an empty blockquote, then the frame, and no price', async () => {
+  test('box - rich response: an empty blockquote, then the frame, and no price', async () => {
     const harness = await startStockedHarness()
     const seen = await ask(harness, SERVER + BOX_EMBED)
     expect(seen.status).toBe(200)
@@ -45,8 +45,8 @@ describe('oEmbed', () => {
       'cache-control': 'public, max-age=3600',
       'access-control-allow-origin': '*',
     })
-    const answer = readJson(seen)
-    expect(answer).toMatchObject({
+    const oembed = readJson(seen)
+    expect(oembed).toMatchObject({
       version: '1.0',
       type: 'rich',
       title: 'Where to buy Lumen Arc desk lamp',
@@ -54,21 +54,21 @@ describe('oEmbed', () => {
       provider_url: SERVER,
       width: 600,
     })
-    expect(parseFragment(answer.html).childNodes.map(({ nodeName }) => nodeName)).toEqual([
+    expect(parseFragment(oembed.html).childNodes.map(({ nodeName }) => nodeName)).toEqual([
       'blockquote',
       'iframe',
     ])
-    expect(readFrame(answer.html)).toMatchObject({
+    expect(readFrame(oembed.html)).toMatchObject({
       src: SERVER + BOX_EMBED,
       title: 'Where to buy Lumen Arc desk lamp',
       width: '600',
-      height: String(answer.height),
+      height: String(oembed.height),
     })
-    expect(answer.html).toMatch(/^<blockquote><\/blockquote><iframe /)
+    expect(oembed.html).toMatch(/^<blockquote><\/blockquote><iframe /)
     expect(seen.text).not.toMatch(/€|EUR|\d\.\d\d"/)
   })
 
-  test('options of the address - stay in one order, campaign tags and defaults do not', async () => {
+  test('options of the address - are sorted, without campaign tags and defaults', async () => {
     const harness = await startStockedHarness()
     const seen = await ask(
       harness,
@@ -79,10 +79,10 @@ describe('oEmbed', () => {
     expect(title).toBe('Deals')
   })
 
-  test('maxwidth and maxheight - bound the frame', async () => {
+  test('maxwidth and maxheight - limit the frame', async () => {
     const harness = await startStockedHarness()
-    const answer = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '320', maxheight: '200' }))
-    expect(answer).toMatchObject({ width: 320, height: 200 })
+    const oembed = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '320', maxheight: '200' }))
+    expect(oembed).toMatchObject({ width: 320, height: 200 })
     const wide = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '5000', maxheight: '5000' }))
     expect(wide.width).toBe(1_200)
     expect(wide.height).toBeLessThan(700)
@@ -105,7 +105,7 @@ describe('oEmbed', () => {
     expect(json.title).toBe(`Where to buy ${title}`)
   })
 
-  test('xml - well-formed whatever the title holds', async () => {
+  test('xml - is well-formed with any title', async () => {
     const harness = await startStockedHarness([
       makeWireProduct({ title: 'Lamp\ufffe\uffffX\u0000\u{1ffff}\ufdd0 Y' }),
     ])
@@ -115,7 +115,7 @@ describe('oEmbed', () => {
     expect(() => new SaxesParser().write(seen.text).close()).not.toThrow()
   })
 
-  test('nobody sells it now - the frame all the same: it may be sold tomorrow', async () => {
+  test('product without offers - has a frame, because it may be sold later', async () => {
     const harness = await startStockedHarness()
     const embed = BOX_EMBED.replace(GTIN, '09521234500005')
     const seen = await ask(harness, SERVER + embed)
@@ -124,7 +124,7 @@ describe('oEmbed', () => {
     expect(readJson(seen).title).toBe('Where to buy')
   })
 
-  test('catalog that cannot say which channels there are - the frame by its one address, kept by nobody', async () => {
+  test('unknown channels because the catalog fails - a frame with the canonical address, no-store', async () => {
     const harness = await startHarness()
     harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
     for (const embed of [BOX_EMBED, GRID_EMBED]) {
@@ -158,7 +158,7 @@ describe('oEmbed', () => {
     ['no GTIN', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/lamp`, {}, 404],
     ['a bad option', `${SERVER}${BOX_EMBED}?theme=blue`, {}, 404],
     ['broken percent-encoding', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/%ff`, {}, 404],
-  ])('%s - says so in one line of plain text', async (...[, url, more, status]) => {
+  ])('%s - error in one line of plain text', async (...[, url, more, status]) => {
     const harness = await startStockedHarness()
     const seen = await ask(harness, url, more)
     expect(seen.status).toBe(status)
@@ -172,13 +172,13 @@ describe('oEmbed', () => {
     expect(seen.text).toMatch(/^[^{<].*\.?\n$/)
   })
 
-  test('url twice - 400: which one is meant', async () => {
+  test('url twice - 400', async () => {
     const harness = await startStockedHarness()
     const url = encodeURIComponent(SERVER + BOX_EMBED)
     expect((await fetchPath(harness, `/oembed?url=${url}&url=${url}`)).status).toBe(400)
   })
 
-  test('embed - names both answers in its head, hidden or not, by its one address', async () => {
+  test('embed, shown or hidden - links to both formats in its head with its canonical address', async () => {
     const harness = await startStockedHarness()
     for (const gtin of [GTIN, '09521234500005']) {
       const path = BOX_EMBED.replace(GTIN, gtin)

@@ -16,7 +16,7 @@ import {
   fetchPath,
 } from './app-client.ts'
 
-/** Where the links of an embed lead in a sandboxed frame, as their addresses on this server, and elsewhere. */
+/** Return the link targets of an embed in a sandboxed frame (addresses of this server) and elsewhere. */
 async function readLinks(
   harness: Harness,
   path: string,
@@ -41,7 +41,7 @@ function expectGone(seen: TestResponse): void {
 }
 
 describe('links of a sandboxed frame', () => {
-  test('every link of box and grid - leads to the catalog’s own link, unchanged', async () => {
+  test('every link of box and grid - redirects to the unchanged link of the catalog', async () => {
     const offers = ['A', 'B & C', 'Ü'].map((name, index) =>
       makeWireOffer({
         merchant: { name },
@@ -77,12 +77,12 @@ describe('links of a sandboxed frame', () => {
     ])
   })
 
-  test('fragments - carry no such address', async () => {
+  test('fragments - have no such address', async () => {
     const harness = await startStockedHarness()
     expect((await fetchPath(harness, BOX)).text).not.toContain('data-go')
   })
 
-  test('link with letters of any script - travels in the letters of a header', async () => {
+  test('link with non-ASCII letters - is percent-encoded in the header', async () => {
     const harness = await startStockedHarness([
       makeProductOnSale({ offers: [makeWireOffer({ affiliate_url: 'https://go.example/größe?q=灯' })] }),
     ])
@@ -91,7 +91,7 @@ describe('links of a sandboxed frame', () => {
     expect(seen.headers['location']).toBe('https://go.example/gr%C3%B6%C3%9Fe?q=%E7%81%AF')
   })
 
-  test('half a surrogate pair in a link - travels as the letter for what cannot be read', async () => {
+  test('half a surrogate pair in a link - becomes the replacement character', async () => {
     const harness = await startStockedHarness([
       makeProductOnSale({ offers: [makeWireOffer({ affiliate_url: 'https://go.example/\ud800' })] }),
     ])
@@ -100,7 +100,7 @@ describe('links of a sandboxed frame', () => {
     expect([seen.status, seen.headers['location']]).toEqual([302, 'https://go.example/%EF%BF%BD'])
   })
 
-  test('what is no link of an offer - is refused, and no search engine keeps it', async () => {
+  test('invalid link of an offer - 404, and search engines do not index it', async () => {
     const harness = await startStockedHarness()
     for (const path of ['/go/', '/go/a/b', '/go/%E0%A4%A/x/y', `/go/${'x'.repeat(2_100)}`]) {
       const seen = await fetchPath(harness, path)
@@ -109,7 +109,7 @@ describe('links of a sandboxed frame', () => {
     }
   })
 
-  test('price and link that changed since - the link of now', async () => {
+  test('changed price and link - the current link', async () => {
     const harness = await startStockedHarness()
     const [link] = await readLinks(harness, BOX_EMBED)
     await stockCatalog(harness, [
@@ -123,7 +123,7 @@ describe('links of a sandboxed frame', () => {
       .toBe('https://go.example/new')
   })
 
-  test('offer, product or channel that is gone, or never was - 404', async () => {
+  test('removed or unknown offer, product or channel - 404', async () => {
     const harness = await startStockedHarness()
     const [link] = await readLinks(harness, BOX_EMBED)
     const redirectPath = link?.redirectPath ?? ''
@@ -137,7 +137,7 @@ describe('links of a sandboxed frame', () => {
     expect(elsewhere.status).toBe(404)
   })
 
-  test('address in the request - is never where it leads', async () => {
+  test('address in the request - is never the target', async () => {
     const harness = await startStockedHarness()
     const [link] = await readLinks(harness, BOX_EMBED)
     const seen = await fetchPath(
@@ -151,7 +151,7 @@ describe('links of a sandboxed frame', () => {
     expectGone(await fetchPath(harness, `/go/${CHANNEL_ID}/${GTIN}/https%3A%2F%2Fevil.example`))
   })
 
-  test('catalog down - links of the stored copy still lead to their shops', async () => {
+  test('catalog down - links of the stored copy still redirect', async () => {
     const harness = await startStockedHarness()
     const [link] = await readLinks(harness, BOX_EMBED)
     harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }

@@ -15,7 +15,7 @@ import {
 const SERVER = 'https://www.magazine.example/shop/widgets'
 const PREFIX = '/shop/widgets'
 
-/** Every address of ours in a document: styles, scripts, links of pages, discovery, and where links lead. */
+/** Return all addresses of this server in a document: styles, scripts, pages, discovery and redirects. */
 function listOwnAddresses(html: string): readonly string[] {
   const names = ['href', 'src', 'data-vitrine-go', 'data-go']
   return listElements(html)
@@ -27,7 +27,7 @@ const start = (publicUrl = SERVER): ReturnType<typeof startStockedHarness> =>
   startStockedHarness(undefined, { settings: { VITRINE_PUBLIC_URL: publicUrl } })
 
 describe('server below a path prefix', () => {
-  test('every address in its answers - has the prefix, and opens with it and without it', async () => {
+  test('every address in responses - has the prefix, and works with and without it', async () => {
     const harness = await start()
     for (const path of [BOX, BOX_EMBED, `${GRID_EMBED}?accent=aa0000`]) {
       const { text } = await fetchPath(harness, path)
@@ -43,7 +43,7 @@ describe('server below a path prefix', () => {
     }
   })
 
-  test('prefix left on by the proxy, or taken off - the same bytes', async () => {
+  test('prefix forwarded or removed by the proxy - the same bytes', async () => {
     const harness = await start()
     for (const path of [BOX, BOX_EMBED, GRID_EMBED, '/embed.js', '/healthz', `${BOX}?limit=2&theme=dark`]) {
       const [bare, prefixed] = [await fetchPath(harness, path), await fetchPath(harness, PREFIX + path)]
@@ -53,7 +53,7 @@ describe('server below a path prefix', () => {
     }
   })
 
-  test('oEmbed - knows its embeds by the prefix', async () => {
+  test('oEmbed - recognizes embeds with the prefix', async () => {
     const harness = await start()
     const ask = (url: string): Promise<Readonly<{ status: number; text: string }>> =>
       fetchPath(harness, `${PREFIX}/oembed?url=${encodeURIComponent(url)}`)
@@ -61,35 +61,35 @@ describe('server below a path prefix', () => {
     expect((await ask(`https://www.magazine.example${BOX_EMBED}`)).status).toBe(404)
   })
 
-  test('mistake below the prefix - is answered in the form of its surface', async () => {
+  test('error below the prefix - has the format of its surface', async () => {
     const harness = await start()
     const seen = await fetchPath(harness, `${PREFIX}${BOX}?theme=blue`)
     expect([seen.status, seen.text.slice(0, 12)]).toEqual([400, '<!-- Vitrine'])
   })
 
   test.each(['/shop/widgetsx', '/shop', '/shop/widgets/other', '/shop/widgets/shop/widgets'])(
-    '%s - nothing of ours stands there',
+    '%s - 404',
     async (start_) => {
       const harness = await start()
       expect((await fetchPath(harness, `${start_}${BOX}`)).status).toBe(404)
     },
   )
 
-  test('whole address as the target of a request - as some proxies name it - is understood', async () => {
+  test('absolute address as request target, as some proxies send it - works', async () => {
     const harness = await start()
     const server = createServer(harness.app).listen(0, '127.0.0.1')
     onTestFinished(() => void server.close())
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const path = `http://www.magazine.example${PREFIX}${BOX}`
-    const [answer] = (await once(get({ host: '127.0.0.1', port, path, agent: false }), 'response')) as [
+    const [received] = (await once(get({ host: '127.0.0.1', port, path, agent: false }), 'response')) as [
       IncomingMessage,
     ]
-    expect([answer.statusCode, answer.headers['vitrine-state']]).toEqual([200, 'shown'])
-    answer.resume()
+    expect([received.statusCode, received.headers['vitrine-state']]).toEqual([200, 'shown'])
+    received.resume()
   })
 
-  test('prefix that is named like an address of ours - both kinds of proxy still reach everything', async () => {
+  test('prefix that equals a path of this server - works with both kinds of proxy', async () => {
     const harness = await start('https://www.magazine.example/embeds')
     for (const path of [BOX_EMBED, BOX, '/embed.js']) {
       expect((await fetchPath(harness, path)).status).toBe(200)

@@ -18,20 +18,20 @@ import {
   fetchPath,
 } from './app-client.ts'
 
-/** product.md, section 5: every row of the table, for both surfaces. */
+/** Responses in all states of a widget, for both surfaces. */
 const BOXES = [BOX, BOX_EMBED]
 const GRIDS = [GRID, GRID_EMBED]
 const BOX_LIFETIME = 'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400'
 
 const isEmbed = (path: string): boolean => path.startsWith('/embeds/')
 
-/** The state that the document of a frame reports. */
+/** Return the state that the document of a frame reports. */
 function readFrameState(html: string): string {
   const body = listElements(html).find(({ tagName }) => tagName === 'body')
   return body === undefined ? 'no body' : getAttribute(body, 'data-vitrine-state')
 }
 
-/** `nothing`: zero bytes in a page; in a frame an empty document that reports `hidden`. Else what there is. */
+/** Return `nothing` for zero bytes or an empty document that reports `hidden`; else the content. */
 function describeResponse(path: string, seen: TestResponse): string {
   const size = `${seen.status}, ${seen.headers['content-length']} bytes`
   if (!isEmbed(path)) return size === '200, 0 bytes' && seen.body.length === 0 ? 'nothing' : size
@@ -62,7 +62,7 @@ describe('shown', () => {
     expect(readFrameState(seen.text)).toBe(isEmbed(path) ? 'shown' : 'no body')
   })
 
-  test.each(BOXES)('%s fetched for this visit - says so', async (path) => {
+  test.each(BOXES)('%s fetched for this request - has the cache status of a miss', async (path) => {
     const harness = await startHarness()
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     const seen = await fetchPath(harness, path)
@@ -73,7 +73,7 @@ describe('shown', () => {
   })
 })
 
-describe('nothing to show', () => {
+describe('hidden', () => {
   test.each(BOXES)('%s, catalog 404 - nothing, cacheable like a box', async (path) => {
     const harness = await startHarness()
     const seen = await fetchPath(harness, path)
@@ -86,20 +86,20 @@ describe('nothing to show', () => {
     ...BOXES.map((path) => `${path}?currency=USD`),
     ...GRIDS.map((path) => `${path}?q=nothing`),
     ...GRIDS.map((path) => `${path}?page=2`),
-  ])('%s, nothing left after filters - nothing, cacheable like a box', async (path) => {
+  ])('%s, filters match nothing - nothing, cacheable like a box', async (path) => {
     const seen = await fetchPath(await startStockedHarness(), path)
     expect(describeResponse(path, seen)).toBe('nothing')
     expect(seen.headers).toMatchObject({ 'vitrine-state': 'hidden', 'cache-control': BOX_LIFETIME })
   })
 
-  test.each(BOXES)('%s of a complete copy that lacks it - nothing, and no call', async (path) => {
+  test.each(BOXES)('%s, not in a complete copy - nothing, without a call', async (path) => {
     const harness = await startStockedHarness([])
     expect(describeResponse(path, await fetchPath(harness, path))).toBe('nothing')
     expect(harness.catalog.countCalls(/\/products\//)).toBe(0)
   })
 })
 
-describe('catalog that cannot answer', () => {
+describe('failing catalog', () => {
   test.each(BOXES)('%s, copy of two hours - the copy, with its date', async (path) => {
     const harness = await startStockedHarness()
     harness.clock.advance(2 * 3_600_000)
@@ -113,7 +113,7 @@ describe('catalog that cannot answer', () => {
     expect(readVisibleText(seen.text)).toContain('Nov 21, 2026, 12:00 PM UTC')
   })
 
-  test.each(BOXES)('%s, copy of ten minutes - the copy at once, said to be stale', async (path) => {
+  test.each(BOXES)('%s, copy of ten minutes - the copy at once, marked as stale', async (path) => {
     const harness = await startStockedHarness()
     harness.clock.advance(600_000)
     failCatalog(harness)
@@ -137,7 +137,7 @@ describe('catalog that cannot answer', () => {
     expect(readVisibleText(seen.text)).toContain('Nov 21, 2026, 12:00 PM UTC')
   })
 
-  test.each([...BOXES, ...GRIDS])('%s, no copy - nothing, and nobody may store it', async (path) => {
+  test.each([...BOXES, ...GRIDS])('%s, no copy - nothing, no-store', async (path) => {
     const harness = await startHarness()
     await harness.context.store.putChannelList(
       [{ id: CHANNEL_ID, name: 'Test', kind: 'website', url: 'https://magazine.example/' }],
@@ -163,8 +163,8 @@ describe('catalog that cannot answer', () => {
   })
 })
 
-describe('patience of a visitor', () => {
-  test('list of channels and product both slow - is one for the two of them', async () => {
+describe('visitor timeout', () => {
+  test('slow list of channels and slow product - share one timeout', async () => {
     const { catalog, clock, ...harness } = await startHarness()
     const held: (() => void)[] = []
     catalog.fault = {
@@ -181,7 +181,7 @@ describe('patience of a visitor', () => {
   })
 })
 
-describe('GTIN that is none', () => {
+describe('GTIN', () => {
   const SUFFIXES = [
     '',
     '/',
@@ -198,7 +198,7 @@ describe('GTIN that is none', () => {
     SUFFIXES.flatMap((suffix) =>
       ['fragments', 'embeds'].map((surface) => `/${surface}/${CHANNEL_ID}/where-to-buy${suffix}`),
     ),
-  )('%s - nothing, and the header says why', async (path) => {
+  )('%s, invalid - nothing, with the reason in a header', async (path) => {
     const harness = await startStockedHarness()
     const seen = await fetchPath(harness, encodeURI(decodeURI(path)))
     expect(describeResponse(path, seen)).toBe('nothing')
@@ -207,7 +207,7 @@ describe('GTIN that is none', () => {
     expect(harness.catalog.countCalls(/\/products\//)).toBe(0)
   })
 
-  test.each(['%zz', '%ff', '100%'])('%s, which is no percent-encoding - nothing, too', async (gtin) => {
+  test.each(['%zz', '%ff', '100%'])('%s, invalid percent-encoding - nothing', async (gtin) => {
     const harness = await startStockedHarness()
     for (const surface of ['fragments', 'embeds']) {
       const path = `/${surface}/${CHANNEL_ID}/where-to-buy/${gtin}`
@@ -227,7 +227,7 @@ describe('GTIN that is none', () => {
     },
   )
 
-  test('frame of it - may stand in the page of its channel', async () => {
+  test('frame with an invalid GTIN - may be framed by the site of its channel', async () => {
     const harness = await startStockedHarness()
     const seen = await fetchPath(harness, `/embeds/${CHANNEL_ID}/where-to-buy/abc`)
     expect(seen.headers['content-security-policy']).toMatch(
@@ -236,17 +236,17 @@ describe('GTIN that is none', () => {
   })
 })
 
-describe('reason of an empty answer', () => {
+describe('reason of an empty response', () => {
   test.each([
-    ['a GTIN that nobody sells', '09521234567905', 'No shop of this channel sells'],
+    ['a GTIN without offers', '09521234567905', 'No shop of this channel sells'],
     ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN is wrong'],
     [
       'options that leave nothing',
       '09521234567899?merchant=Nobody',
       'The option merchant=nobody hides the only offer',
     ],
-    ['a GTIN that is none', 'abc', 'A GTIN is 1 to 14 digits'],
-  ])('%s - is said in a header and in the frame', async (_name, end, words) => {
+    ['an invalid GTIN', 'abc', 'A GTIN is 1 to 14 digits'],
+  ])('%s - is in a header and in the frame', async (_name, end, words) => {
     const harness = await startStockedHarness()
     for (const path of BOXES) {
       const seen = await fetchPath(harness, path.replace(/\d+$/, end))
@@ -256,13 +256,13 @@ describe('reason of an empty answer', () => {
     }
   })
 
-  test('names of any script, in the address or of a shop - are plain letters in the header, and text in the frame', async () => {
+  test('non-ASCII names - are plain letters in the header, and text in the frame', async () => {
     const shop = { name: 'Žižkov 北 <b>' }
     const harness = await startStockedHarness([
       makeProductOnSale({ offers: [makeWireOffer({ merchant: shop })] }),
     ])
     for (const path of BOXES) {
-      // As single bytes, the two letters would end the line.
+      // Truncated to bytes, the two letters would end the line.
       const seen = await fetchPath(harness, `${path}?merchant=%C4%8D%C4%8A`)
       expect(seen.headers['vitrine-reason']).toBe(
         'The option merchant=cc hides the only offer of this product. Its shops: Zizkov ? <b>.',
@@ -272,7 +272,7 @@ describe('reason of an empty answer', () => {
     }
   })
 
-  test('grid without a deal - says so; what is shown has no reason', async () => {
+  test('grid without deals - has a reason; a shown grid has none', async () => {
     const harness = await startStockedHarness()
     for (const path of GRIDS) {
       const empty = await fetchPath(harness, `${path}?brand=Nobody`)
@@ -285,7 +285,7 @@ describe('reason of an empty answer', () => {
 })
 
 describe('frames of failures', () => {
-  test('unavailable - may stand in the page of a channel that is known', async () => {
+  test('unavailable - may be framed by the site of a known channel', async () => {
     const harness = await startHarness()
     await fetchPath(harness, BOX_EMBED)
     failCatalog(harness)
@@ -297,7 +297,7 @@ describe('frames of failures', () => {
   })
 
   test.each([BOX_EMBED, `${BOX_EMBED}?limit=0`, `${BOX_EMBED}/x`, '/embeds/nothing'])(
-    '%s - robots, framing and policy as for any frame',
+    '%s - robots, framing and policy as for other frames',
     async (path) => {
       const seen = await fetchPath(await startStockedHarness(), path)
       expect(seen.headers['x-robots-tag']).toBe('noindex, indexifembedded')
@@ -313,20 +313,17 @@ describe('frames of failures', () => {
     ['http://127.0.0.1:3000', true],
     ['http://localhost:3000', true],
     ['https://widgets.example', false],
-  ])(
-    'embedded catalog, public address %s - pages of this machine may frame: %s',
-    async (publicUrl, mayFrame) => {
-      const { context } = await startStockedHarness()
-      const config = { ...context.config, catalog: { kind: 'embedded' } as const }
-      const app = createApp({ ...context, config, publicUrl })
-      const { headers } = await request(app).get(BOX_EMBED)
-      expect(
-        headers['content-security-policy']?.includes('http://localhost:* http://127.0.0.1:* file:'),
-      ).toBe(mayFrame)
-    },
-  )
+  ])('embedded catalog, public address %s - local pages may frame: %s', async (publicUrl, mayFrame) => {
+    const { context } = await startStockedHarness()
+    const config = { ...context.config, catalog: { kind: 'embedded' } as const }
+    const app = createApp({ ...context, config, publicUrl })
+    const { headers } = await request(app).get(BOX_EMBED)
+    expect(headers['content-security-policy']?.includes('http://localhost:* http://127.0.0.1:* file:')).toBe(
+      mayFrame,
+    )
+  })
 
-  test('VITRINE_FRAME_ANCESTORS - stand beside the channel', async () => {
+  test('VITRINE_FRAME_ANCESTORS - are added to the channel', async () => {
     const settings = { VITRINE_FRAME_ANCESTORS: 'https://partner.example' }
     const seen = await fetchPath(await startStockedHarness(undefined, { settings }), BOX_EMBED)
     expect(seen.headers['content-security-policy']).toMatch(
@@ -335,7 +332,7 @@ describe('frames of failures', () => {
   })
 })
 
-describe('mistakes in a template', () => {
+describe('invalid requests', () => {
   const UNKNOWN = '00000000-0000-4000-8000-000000000009'
   const rows: readonly (readonly [path: string, status: number, words: string])[] = [
     [`where-to-buy/1?limit=0`, 400, 'limit'],
@@ -372,7 +369,7 @@ describe('mistakes in a template', () => {
     expect(seen.headers).toMatchObject({ 'vitrine-state': 'invalid', 'cache-control': 'no-store' })
   })
 
-  test('mistake - does not repeat what was typed', async () => {
+  test('error - does not repeat the request', async () => {
     const rawOptions = encodeURIComponent('--><script>alert(1)</script>')
     const seen = await fetchPath(await startStockedHarness(), `${BOX}?theme=${rawOptions}&limit=3`)
     expect(seen.status).toBe(400)
@@ -389,7 +386,7 @@ describe('mistakes in a template', () => {
 })
 
 describe('bugs', () => {
-  test.each([BOX, BOX_EMBED])('error without a code at %s - nothing; the log has it', async (path) => {
+  test.each([BOX, BOX_EMBED])('error without a code at %s - nothing; the error is logged', async (path) => {
     const harness = await startStockedHarness()
     const widgets = harness.context.widgets as { getBox: unknown }
     widgets.getBox = () => Promise.reject(new Error('a secret detail'))

@@ -46,11 +46,11 @@ const byAllowList =
   (toName: (text: string) => string): CacheKey =>
   (target) => {
     const { path, query } = split(target)
-    const kept = query.split('&').flatMap((pair) => {
+    const allowed = query.split('&').flatMap((pair) => {
       const [name = '', ...value] = pair.split('=')
       return NAMES.has(toName(name)) ? [`${toName(name)}=${value.join('=')}`] : []
     })
-    return `${path}?${kept.toSorted((one, other) => compareNames(one, other)).join('&')}`
+    return `${path}?${allowed.toSorted((one, other) => compareNames(one, other)).join('&')}`
   }
 
 /** Repeated options stay in their order. */
@@ -84,11 +84,11 @@ const byNginx: CacheKey = (target) => {
 const byVarnish: CacheKey = (target) => {
   if (target.includes('#')) return undefined
   const { path, query } = split(target)
-  const kept = query.split('&').filter((pair) => {
+  const allowed = query.split('&').filter((pair) => {
     const [name = ''] = pair.split('=', 1)
     return NAMES.has(name) || /[%+]/.test(name)
   })
-  return `${path}?${kept.toSorted().join('&')}`
+  return `${path}?${allowed.toSorted().join('&')}`
 }
 
 const CACHES: readonly (readonly [name: string, toKey: CacheKey])[] = [
@@ -111,7 +111,7 @@ const option = fc.constantFrom(
   'layout=list',
 )
 
-/** Texts that one reader of a query takes for an option and another does not. */
+/** Texts that only some query parsers take for an option. */
 const disguised = fc
   .tuple(
     option,
@@ -128,7 +128,7 @@ const disguised = fc
   })
 const stranger = fc.constantFrom('utm_source=a', 'x', '', '?', 'fbclid=x?y', '_=%20')
 
-/** A target of a widget, and the same one with parts that some cache ignores. */
+/** A target of a widget, and a variant with parts that some cache ignores. */
 const targets = fc
   .tuple(fc.constantFrom(BOX, BOX_EMBED, GRID, GRID_EMBED), fc.uniqueArray(option, { maxLength: 2 }))
   .chain(([path, options]) => {
@@ -147,15 +147,15 @@ const targets = fc
       .map((queries) => [options, ...queries].map((parts) => `${path}?${parts.join('&')}`))
   })
 
-describe('caches in front', () => {
-  test('two targets that a cache takes for one have the same response, or one that may not be stored', async () => {
+describe('shared caches', () => {
+  test('two targets with one cache key have the same response, or one that is not stored', async () => {
     const get = await startStockedServer()
     await fc.assert(
       fc.asyncProperty(targets, async (group) => {
-        const storable: (readonly [target: string, answer: CdnResponse])[] = []
+        const storable: (readonly [target: string, received: CdnResponse])[] = []
         for (const target of group) {
-          const answer = await get(target)
-          if (answer.headers['cache-control'] !== 'no-store') storable.push([target, answer])
+          const received = await get(target)
+          if (received.headers['cache-control'] !== 'no-store') storable.push([target, received])
         }
         for (const [cache, toKey] of CACHES) {
           const stored = new Map<string, readonly [target: string, body: string]>()
@@ -202,7 +202,7 @@ describe('target with a "#"', () => {
     '/nothing',
   ]
 
-  test.each(PATHS)('%s# is 400, not stored, and says why', async (path) => {
+  test.each(PATHS)('%s# is 400 with a reason, and not stored', async (path) => {
     const get = await startStockedServer()
     await get(path)
     for (const target of [`${path}#`, `${path}?x=1#&merchant=Nobody`, `${path}#?x`]) {
@@ -218,7 +218,7 @@ describe('target with a "#"', () => {
     }
   })
 
-  test('a response in memory for the same address without it is not used', async () => {
+  test('a cached response of the same address without "#" is not used', async () => {
     const get = await startStockedServer()
     for (let visits = 0; visits < 3; visits += 1) await get(`${BOX}?limit=1`)
     expect((await get(`${BOX}?limit=1#`)).status).toBe(400)
@@ -226,7 +226,7 @@ describe('target with a "#"', () => {
   })
 })
 
-test('the address that oEmbed is asked about has its query read in the same way', async () => {
+test('the query of the address in an oEmbed request is parsed in the same way', async () => {
   const get = await startStockedServer()
   const ofEmbed = async (query: string): Promise<CdnResponse> =>
     get(`/oembed?url=${encodeURIComponent(`https://widgets.example${BOX_EMBED}${query}`)}`)
@@ -241,7 +241,7 @@ test.each([BOX, BOX_EMBED, GRID, GRID_EMBED])(
   '%s with the name of an option in percent-encoding is the same response, and not stored',
   async (path) => {
     const get = await startStockedServer()
-    // Before and after the plain address is in memory.
+    // Before and after the plain address is cached.
     for (let visits = 0; visits < 2; visits += 1) {
       const encoded = await get(`${path}?%6cimit=1`)
       expect(encoded.headers['cache-control']).toBe('no-store')

@@ -22,7 +22,7 @@ import {
 const OTHER_ID = '00000000-0000-4000-8000-000000000002'
 const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
 
-/** A product that two shops have on sale. */
+/** Create a product that is on sale at two shops. */
 function makeDeal(index: number, brand: string, oldPrice: string): WireProduct {
   const shops = index % 2 === 0 ? ['Kopje', 'Quillhaven'] : ['Kopje']
   return makeWireProduct({
@@ -41,7 +41,7 @@ const PRODUCTS = [
   makeWireProduct({ gtin: toGtin(5), title: 'Copper kettle', brand: 'Ember', offers: [makeWireOffer()] }),
 ]
 
-/** The real app with two channels, of which the second has a lantern only. */
+/** Start the app with two channels. The second has only a lantern. */
 async function startStudio(options: HarnessOptions = {}): Promise<Harness> {
   const harness = await startHarness({
     ...options,
@@ -68,8 +68,7 @@ const readNotice = (html: string): string => {
   return notice === undefined ? '' : getText(notice)
 }
 
-/** The path of an address of this server, with its query. */
-/** As a browser that stands on the studio goes there. */
+/** Resolve an address like a browser on the studio page. */
 const toPath = (address: string): string => {
   const { pathname, search } = new URL(address, 'https://widgets.example/studio')
   return pathname + search
@@ -79,8 +78,8 @@ const getHref = (html: string, leads: string): string => {
   return link === undefined ? '' : toPath(getAttribute(link, 'href'))
 }
 
-describe('finding a product', () => {
-  test('nothing searched - the first products, and the box of the first', async () => {
+describe('product search', () => {
+  test('no search - the first products, and the box of the first', async () => {
     const { text } = await see(await startStudio(), '/studio')
     expect(listTitles(text)).toEqual(PRODUCTS.map(({ title }) => title))
     expect(getHref(text, 'embed')).toBe(`/embeds/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`)
@@ -91,7 +90,7 @@ describe('finding a product', () => {
     ['thing lum', ['Lumen thing 1', 'Lumen thing 2']],
     [toGtin(5), ['Copper kettle']],
     [toGtin(5).replace(/^0+/, ''), ['Copper kettle']],
-  ])('search for %j - finds them and shows the box of the first', async (find, titles) => {
+  ])('search for %j - shows the matches and the box of the first', async (find, titles) => {
     const { text } = await see(await startStudio(), `/studio?find=${encodeURIComponent(find)}`)
     expect(listTitles(text).toSorted()).toEqual(titles)
     expect(getHref(text, 'embed')).toContain(
@@ -100,7 +99,7 @@ describe('finding a product', () => {
     expect(readNotice(text)).toBe('')
   })
 
-  test('chosen product - stays chosen among the matches, and gives way to another search', async () => {
+  test('chosen product - stays chosen while it matches the search', async () => {
     const harness = await startStudio()
     const chosen = await see(harness, `/studio?find=nordhem&gtin=${toGtin(4)}`)
     expect(getHref(chosen.text, 'embed')).toContain(toGtin(4))
@@ -112,7 +111,7 @@ describe('finding a product', () => {
     expect(getHref(text, 'embed')).toContain(toGtin(5))
   })
 
-  test('no match - says so, with nothing to embed', async () => {
+  test('no match - a message, and nothing to embed', async () => {
     const { status, text } = await see(await startStudio(), '/studio?find=%22submarine%22')
     expect(status).toBe(200)
     expect(readNotice(text)).toBe('No product of this channel matches ""submarine"".')
@@ -120,7 +119,7 @@ describe('finding a product', () => {
     expect(findByClass(text, 'options')).toHaveLength(1)
   })
 
-  test('another channel - its own products; one that is not known - the first channel, and that is said', async () => {
+  test('another channel - its products; unknown channel: the first one, with a notice', async () => {
     const harness = await startStudio()
     const other = await see(harness, `/studio?channel=${OTHER_ID.toUpperCase()}`)
     expect(listTitles(other.text)).toEqual(['Paper lantern'])
@@ -130,7 +129,7 @@ describe('finding a product', () => {
     expect(readNotice(unknown.text)).toMatch(/^This server has no channel with the id/)
   })
 
-  test('options that leave nothing - hidden, with the reason that the answer gives', async () => {
+  test('options without a match - hidden, with the reason of the response', async () => {
     const harness = await startStudio()
     const { text } = await see(harness, `/studio?gtin=${toGtin(5)}&merchant=Nobody`)
     const hidden = await see(harness, getHref(text, 'fragment'))
@@ -140,7 +139,7 @@ describe('finding a product', () => {
     )
   })
 
-  test('visit - calls nothing that a reader would not call', async () => {
+  test('visit - makes only the calls of a reader', async () => {
     const harness = await startStudio()
     const before = harness.catalog.calls.length
     for (const path of [
@@ -155,7 +154,7 @@ describe('finding a product', () => {
   })
 })
 
-/** Cards of the grid that a page of the studio embeds. */
+/** Return the cards of the grid on a studio page. */
 async function countCards(harness: Harness, html: string): Promise<number> {
   const address = getHref(html, 'fragment')
   const { text } = await see(harness, `${address}${address.includes('?') ? '&' : '?'}limit=60`)
@@ -164,7 +163,7 @@ async function countCards(harness: Harness, html: string): Promise<number> {
 
 describe('deals', () => {
   test.each(['', '&brand=Lumen', '&merchant=Quillhaven', '&min_discount=50&brand=Nordhem', '&q=thing+2'])(
-    'filters %j - every count is that of the grid which its link leads to',
+    'filters %j - every count equals that of the linked grid',
     async (filters) => {
       const harness = await startStudio()
       const { text } = await see(harness, `/studio?tab=deals${filters}`)
@@ -184,19 +183,19 @@ describe('deals', () => {
     },
   )
 
-  test('chosen filter - its link gives it up', async () => {
+  test('chosen filter - its link removes it', async () => {
     const harness = await startStudio()
     const { text } = await see(harness, '/studio?tab=deals&brand=Lumen&sort=price')
     expect(getHref(text, 'count brand Lumen')).toBe(`/studio?tab=deals&channel=${CHANNEL_ID}&sort=price`)
   })
 
-  test('channel without deals - hidden, and why', async () => {
+  test('channel without deals - hidden, with the reason', async () => {
     const { text } = await see(await startStudio(), `/studio?tab=deals&channel=${OTHER_ID}`)
     expect(readNotice(text)).toMatch(/^Nothing is shown now, and the widget takes no space in a page\. \w/)
   })
 })
 
-/** A row of the table of copies, cell by cell. */
+/** Return the cells of a row in the table of copies. */
 const readRow = (html: string, name: string): string[] => {
   const rows = listElements(html).filter(({ tagName }) => tagName === 'tr')
   const row = rows.find((one) => getText(one).startsWith(name))
@@ -212,7 +211,7 @@ describe('health', () => {
     expect(readRow(text, 'Other magazine').slice(1, 4)).toEqual(['less than a minute', '1', '0'])
   })
 
-  test('copy grown old while the catalog fails - says what is wrong', async () => {
+  test('old copy, failing catalog - names the problem', async () => {
     const harness = await startStudio()
     harness.catalog.fault = {
       pathPattern: /./,
@@ -234,7 +233,7 @@ const TAB_QUERIES = [
   '?tab=health',
 ]
 
-describe('answer for the script', () => {
+describe('response for the script', () => {
   test.each(TAB_QUERIES)('%s - has the texts and links of the page', async (query) => {
     const harness = await startStudio()
     const { text } = await see(harness, `/studio${query}`)
@@ -254,7 +253,7 @@ describe('answer for the script', () => {
     expect(links.length).toBeGreaterThan(2)
   })
 
-  test('through another door - none: password and method as for the page', async () => {
+  test('access - needs the password and method of the page', async () => {
     const harness = await startStudio()
     expect((await fetchPath(harness, '/studio/live')).status).toBe(401)
     const closed = await startHarness()
@@ -262,14 +261,14 @@ describe('answer for the script', () => {
   })
 })
 
-test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty words', async (query) => {
+test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty texts', async (query) => {
   const { text, status } = await see(await startStudio(), `/studio${query}`)
   expect(status).toBe(200)
   expect(await findHtmlErrors(text)).toEqual([])
   expect(readVisibleText(text)).not.toMatch(/undefined|null|NaN|\[object/)
 })
 
-test('page - however it is opened - its own addresses are relative, and nothing else depends on where', async () => {
+test('page at any address - its own addresses are relative, and nothing else depends on the address', async () => {
   const harness = await startStudio({ settings: { VITRINE_PUBLIC_URL: 'https://example.org/widgets' } })
   for (const query of ['', '?tab=deals', '?tab=health']) {
     const { text } = await see(harness, `/studio${query}`)
@@ -289,19 +288,19 @@ test('page - however it is opened - its own addresses are relative, and nothing 
   }
 })
 
-test('slash at the end - leads to the page, choice and all', async () => {
+test('trailing slash - redirects to the page with its query', async () => {
   const { status, headers } = await see(await startStudio(), '/studio/?tab=deals')
   expect([status, headers['location']]).toEqual([302, '../studio?tab=deals'])
 })
 
-test('GTIN that no product has - is said, and no other product is shown instead', async () => {
+test('unknown GTIN - a message, and no other product is shown', async () => {
   const { text } = await see(await startStudio(), '/studio?gtin=123')
   expect(readNotice(text)).toBe('No product of this channel matches "123".')
   expect(findByClass(text, 'preview')).toEqual([])
 })
 
-describe('why a box shows what it shows', () => {
-  test('product that is shown, filtered, mistyped or not sold - is explained below the preview', async () => {
+describe('explanation of a box', () => {
+  test('shown, filtered, mistyped and unsold product - is explained below the preview', async () => {
     const harness = await startStudio()
     expect(await fetchExplanation(harness, `gtin=${toGtin(1)}`)).toContain('A box is shown: 1 offer.')
     const filtered = await fetchExplanation(harness, `gtin=${toGtin(1)}&exclude=Kopje`)
@@ -316,7 +315,7 @@ describe('why a box shows what it shows', () => {
     expect(await fetchExplanation(harness, 'tab=deals')).toBe('')
   })
 
-  test('explanation - makes no call of its own, and names of a feed are text', async () => {
+  test('explanation - makes no call, and names of a feed are escaped', async () => {
     const harness = await startStudio()
     const name = '<b onclick=x>Shop</b>'
     await stockCatalog(harness, [

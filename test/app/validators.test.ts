@@ -29,7 +29,7 @@ describe('If-None-Match', () => {
   })
 
   test.each(PATHS)(
-    '%s with its own tag - 304 without a body, with the headers that caches need',
+    '%s with its ETag - 304 without a body, with the headers that caches need',
     async (path) => {
       const first = await fetchPath(harness, path)
       const tag = first.headers['etag'] ?? ''
@@ -43,32 +43,29 @@ describe('If-None-Match', () => {
     },
   )
 
-  test.each(PATHS)('%s with another tag - 200', async (path) => {
+  test.each(PATHS)('%s with another ETag - 200', async (path) => {
     expect((await fetchPath(harness, path, { 'If-None-Match': '"other"' })).status).toBe(200)
   })
 
-  test.each(PATHS)(
-    '%s known to the visitor, not to this process - 304, and no template runs',
-    async (path) => {
-      const tag = await getTag(harness, path)
-      const other = await startStockedHarness()
-      const spies = [
-        vi.spyOn(other.context.renderer, 'renderBox'),
-        vi.spyOn(other.context.renderer, 'renderGrid'),
-        vi.spyOn(other.context.renderer, 'renderEmbed'),
-      ]
-      const countRuns = (): number => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0)
-      expect((await fetchPath(other, path, { 'If-None-Match': tag })).status).toBe(304)
-      expect(countRuns()).toBe(0)
-      expect((await fetchPath(other, path)).status).toBe(200)
-      expect(countRuns()).toBeGreaterThan(0)
-      const runs = countRuns()
-      await fetchPath(other, path)
-      expect(countRuns()).toBe(runs)
-    },
-  )
+  test.each(PATHS)('%s cached by the visitor, not by this process - 304 without rendering', async (path) => {
+    const tag = await getTag(harness, path)
+    const other = await startStockedHarness()
+    const spies = [
+      vi.spyOn(other.context.renderer, 'renderBox'),
+      vi.spyOn(other.context.renderer, 'renderGrid'),
+      vi.spyOn(other.context.renderer, 'renderEmbed'),
+    ]
+    const countRuns = (): number => spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0)
+    expect((await fetchPath(other, path, { 'If-None-Match': tag })).status).toBe(304)
+    expect(countRuns()).toBe(0)
+    expect((await fetchPath(other, path)).status).toBe(200)
+    expect(countRuns()).toBeGreaterThan(0)
+    const runs = countRuns()
+    await fetchPath(other, path)
+    expect(countRuns()).toBe(runs)
+  })
 
-  test.each(PATHS)('%s in any encoding - a 304 says nothing of a body', async (path) => {
+  test.each(PATHS)('%s in any encoding - a 304 has no headers about a body', async (path) => {
     const tag = await getTag(harness, path)
     for (const encoding of ['br', 'gzip', 'identity']) {
       const seen = await fetchPath(harness, path, { 'If-None-Match': tag, 'Accept-Encoding': encoding })
@@ -79,7 +76,7 @@ describe('If-None-Match', () => {
   })
 
   test.each([BOX, BOX_EMBED])(
-    '%s for visitors of one moment, some of whom have it already - the others have it whole',
+    '%s, concurrent requests, some with its ETag - the others get the complete body',
     async (path) => {
       const { headers, body } = await fetchPath(harness, path)
       const known = { 'If-None-Match': headers['etag'] ?? '' }
@@ -105,7 +102,7 @@ describe('If-None-Match', () => {
     },
   )
 
-  test('body after a 304 - is whole', async () => {
+  test('body after a 304 - is complete', async () => {
     const tag = await getTag(harness, BOX)
     const other = await startStockedHarness()
     await fetchPath(other, BOX, { 'If-None-Match': tag })
@@ -132,12 +129,12 @@ describe('ETag', () => {
       changed({ offers: [makeWireOffer({ affiliate_url: 'https://links.example/2', old_price: '99.80' })] }),
     ],
     ['currency', changed({ offers: [makeWireOffer({ currency: 'USD', old_price: '99.80' })] })],
-  ])('another %s - another tag on every surface', async (_, products) => {
+  ])('another %s - another ETag on every surface', async (_, products) => {
     const [before, after] = [await startStockedHarness(), await startStockedHarness(products)]
     for (const path of PATHS) expect(await getTag(after, path)).not.toBe(await getTag(before, path))
   })
 
-  test('date of the prices - another tag', async () => {
+  test('date of the prices - another ETag', async () => {
     const harness = await startStockedHarness()
     const before = await Promise.all(PATHS.map((path) => getTag(harness, path)))
     harness.clock.advance(400_000)
@@ -149,7 +146,7 @@ describe('ETag', () => {
     ['VITRINE_PUBLIC_URL', 'https://other.example'],
     ['VITRINE_LOCALE', 'de'],
     ['VITRINE_DISCLOSURE', 'Advertisement.'],
-  ])('%s - another tag', async (name, value) => {
+  ])('%s - another ETag', async (name, value) => {
     const over = name === 'VITRINE_PUBLIC_URL' ? { publicUrl: value } : {}
     const [before, after] = [
       await startStockedHarness(),
@@ -159,7 +156,7 @@ describe('ETag', () => {
   })
 
   test.each(['theme=dark', 'accent=aa0000', 'locale=de', 'locale=en-GB'])(
-    '%s - another tag',
+    '%s - another ETag',
     async (query) => {
       const harness = await startStockedHarness()
       for (const path of PATHS)
@@ -167,7 +164,7 @@ describe('ETag', () => {
     },
   )
 
-  test('price that grows too old - another tag although the data are the same', async () => {
+  test('price that becomes too old - another ETag with the same data', async () => {
     const harness = await startStockedHarness()
     const before = await getTag(harness, BOX)
     harness.catalog.fault = {
@@ -178,7 +175,7 @@ describe('ETag', () => {
     expect(await getTag(harness, BOX)).not.toBe(before)
   })
 
-  test('channel - is no part of what is shown', async () => {
+  test('channel - is not visible in the widget', async () => {
     const harness = await startStockedHarness()
     expect(await getTag(harness, BOX.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()))).toBe(
       await getTag(harness, BOX),

@@ -16,7 +16,7 @@ import {
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 import { BOX, BOX_EMBED, GRID, makeProductOnSale, startHarness, fetchPath } from './app-client.ts'
 
-/** Prices change with each call, so that old ones are told from new ones. */
+/** Prices change with each call, so that old and new ones differ. */
 function setPrice(catalog: FakeCatalog, price: string): void {
   catalog.products.set(CHANNEL_ID, [
     makeProductOnSale({ offers: [makeWireOffer({ price, old_price: '99.80' })] }),
@@ -25,7 +25,7 @@ function setPrice(catalog: FakeCatalog, price: string): void {
 
 type ClockFixture = Readonly<{ catalog: FakeCatalog; open(): Promise<Harness> }>
 
-/** A catalog and a database on which servers are started one after the other, each with a clock that is right. */
+/** A catalog and a database for consecutive servers, each with a correct clock at first. */
 async function createClockFixture(): Promise<ClockFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-clock-'))
   const catalog = await startFakeCatalog()
@@ -54,14 +54,14 @@ async function createClockFixture(): Promise<ClockFixture> {
 
 const ADMIN = { Authorization: `Basic ${Buffer.from(`admin:${'x'.repeat(12)}`).toString('base64')}` }
 
-/** The age of the copy as a metric; `undefined` where there is none. */
+/** Return the metric of the age of the copy; `undefined` if it is absent. */
 async function readAge(harness: Harness): Promise<number | undefined> {
   const { text } = await fetchPath(harness, '/metrics', ADMIN)
   const age = /^vitrine_copy_age_seconds\{.*\} (.*)$/m.exec(text)?.[1]
   return age === undefined ? undefined : Number(age)
 }
 
-/** What a reader sees: prices, and the time at which they were checked. */
+/** Return the visible prices and the time of their check. */
 async function describeShown(harness: Harness, path: string): Promise<string> {
   const { text } = await fetchPath(harness, path)
   const prices = [...new Set([...text.matchAll(/€(\d+\.\d\d)/g)].map(([, price]) => price))].join(' ')
@@ -74,7 +74,7 @@ async function describeShown(harness: Harness, path: string): Promise<string> {
 const NOW = new Date(NOON_MS).toISOString()
 const TOMORROW = new Date(NOON_MS + DAY_MS).toISOString()
 
-/** Walks and visits with a clock that is a day ahead, and puts it right. */
+/** Walk and visit with a clock that is a day ahead, then correct it. */
 async function runOneDayAhead({ catalog }: ClockFixture, harness: Harness): Promise<void> {
   harness.clock.step(DAY_MS)
   setPrice(catalog, '20.00')
@@ -85,7 +85,7 @@ async function runOneDayAhead({ catalog }: ClockFixture, harness: Harness): Prom
   setPrice(catalog, '30.00')
 }
 
-test('clock a day ahead and put right - a visit refreshes, an urgent walk is made, no page has a time of tomorrow', async () => {
+test('clock a day ahead, then corrected - a visit refreshes, an urgent walk runs, and no page has a future time', async () => {
   const fixture = await createClockFixture()
   setPrice(fixture.catalog, '10.00')
   const harness = await fixture.open()
@@ -106,7 +106,7 @@ test('clock a day ahead and put right - a visit refreshes, an urgent walk is mad
   expect(await harness.context.walks.runUnscheduled()).toBe(false)
 })
 
-test('the same over a restart - the database heals, too', async () => {
+test('the same with a restart - the database recovers, too', async () => {
   const fixture = await createClockFixture()
   setPrice(fixture.catalog, '10.00')
   const before = await fixture.open()
@@ -123,7 +123,7 @@ test('the same over a restart - the database heals, too', async () => {
   expect([await readAge(harness), await describeShown(harness, GRID)]).toEqual([0, `30.00 99.80, ${NOW}`])
 })
 
-test('box of tomorrow, catalog failing - is shown without prices and without a time, and is soon asked for again', async () => {
+test('box with a future date, failing catalog - is shown without prices and time, and is soon requested again', async () => {
   const fixture = await createClockFixture()
   const harness = await fixture.open()
   setPrice(fixture.catalog, '10.00')
@@ -142,7 +142,7 @@ test('box of tomorrow, catalog failing - is shown without prices and without a t
   expect(await describeShown(harness, BOX)).toMatch(/^30.00 99.80, 2026-11-21T12:00:10/)
 })
 
-test('clock half a minute ahead and put right - everything stays as it is', async () => {
+test('clock half a minute ahead, then corrected - no change', async () => {
   const fixture = await createClockFixture()
   setPrice(fixture.catalog, '10.00')
   const harness = await fixture.open()
@@ -153,7 +153,7 @@ test('clock half a minute ahead and put right - everything stays as it is', asyn
   expect(await harness.context.walks.runUnscheduled()).toBe(false)
 })
 
-test('product gone while the clock was a day ahead, back since - is asked for again', async () => {
+test('product that was missing while the clock was a day ahead - is looked up again', async () => {
   const fixture = await createClockFixture()
   const harness = await fixture.open()
   harness.clock.step(DAY_MS)
@@ -163,7 +163,7 @@ test('product gone while the clock was a day ahead, back since - is asked for ag
   expect(await describeShown(harness, BOX)).toBe(`30.00 99.80, ${NOW}`)
 })
 
-test('clock of the catalog two hours ahead - one warning and a metric until it is right', async () => {
+test('clock of the catalog two hours ahead - one warning, and a metric until it is correct', async () => {
   const fixture = await createClockFixture()
   const harness = await fixture.open()
   let aheadMs = 2 * HOUR_MS

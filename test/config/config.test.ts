@@ -20,8 +20,8 @@ function findProblems(environment: Environment): readonly string[] {
 const findNames = (environment: Environment): string[] =>
   findProblems(environment).map((problem) => problem.split(':')[0] ?? '')
 
-describe('settings: none', () => {
-  it('defaults - as product.md lists them', () => {
+describe('settings: defaults', () => {
+  it('no setting - has the documented defaults', () => {
     const { config, secrets } = parseConfig({})
     expect(config).toEqual({
       catalog: { kind: 'embedded' },
@@ -59,13 +59,13 @@ describe('settings: none', () => {
     expect(secrets).toEqual({ catalogKey: null, catalogKeyFile: null, adminPassword: null })
   })
 
-  it('config - its parts - are frozen', () => {
+  it('config - is frozen', () => {
     const { config, secrets } = parseConfig(REMOTE)
     for (const part of [config, config.freshness, secrets]) expect(Object.isFrozen(part)).toBe(true)
   })
 })
 
-/** For every setting a good text with the value that it becomes, and texts that are none. */
+/** A valid text with its value for each setting, and invalid texts. */
 const SETTING_CASES: Readonly<
   Record<keyof typeof SETTINGS, readonly [good: string, bad: readonly string[]]>
 > = {
@@ -113,7 +113,7 @@ function withRequiredSettings(name: string): Environment {
 }
 
 describe('settings: each', () => {
-  it.each(Object.entries(SETTING_CASES))('%s - good text - no problem, and it is read', (name, [good]) => {
+  it.each(Object.entries(SETTING_CASES))('%s - valid text - is parsed', (name, [good]) => {
     const environment = { ...withRequiredSettings(name), [name]: good }
     expect(findProblems(environment)).toEqual([])
     const { [name]: _left, ...others } = environment
@@ -124,13 +124,13 @@ describe('settings: each', () => {
   const bad = Object.entries(SETTING_CASES).flatMap(([name, [, texts]]) =>
     texts.map((text) => [name, text] as const),
   )
-  it.each(bad)('%s - "%s" - that one problem, without the text', (name, text) => {
+  it.each(bad)('%s - "%s" - one problem without the text', (name, text) => {
     const problems = findProblems({ ...withRequiredSettings(name), [name]: text })
     expect(problems).toHaveLength(1)
     expect(problems[0]?.startsWith(`${name}: expected `)).toBe(true)
   })
 
-  it('table - of this test - has every setting', () => {
+  it('table of this test - has every setting', () => {
     expect(Object.keys(SETTING_CASES).toSorted()).toEqual(Object.keys(SETTINGS).toSorted())
   })
 })
@@ -157,7 +157,7 @@ describe('settings: period of the walks', () => {
     expect(readPeriodsMs(pattern, times)).toEqual(times.map(() => periodMs))
   })
 
-  it('hourly on working days - an hour, the night, or the weekend, each while it lasts', () => {
+  it('hourly on working days - an hour, a night or a weekend, depending on the time', () => {
     const friday = 27
     const monday = 30
     const periodsMs = readPeriodsMs('7 8-20 * * 1-5', [
@@ -167,7 +167,7 @@ describe('settings: period of the walks', () => {
       at(friday, 20, 7),
       at(monday, 8, 6),
       at(monday, 8, 7),
-      // A clock that was set back.
+      // The clock was set back.
       at(friday, 12, 0),
     ])
     expect(periodsMs.map((periodMs) => (periodMs ?? 0) / HOUR_MS)).toEqual([12, 1, 1, 60, 60, 1, 1])
@@ -175,7 +175,7 @@ describe('settings: period of the walks', () => {
 })
 
 describe('settings: several problems', () => {
-  it('three bad variables - one message with all names and no value', () => {
+  it('three invalid settings - one message with all names and no value', () => {
     const environment = {
       VITRINE_PORT: 'hunter2port',
       VITRINE_FRESH_SECONDS: 'hunter2fresh',
@@ -197,14 +197,14 @@ describe('settings: several problems', () => {
   )
 
   it.each(['vitrine_port', 'XVITRINE_PORT', 'PATH', 'NODE_ENV', 'toString'])(
-    'other name %s - is not ours',
+    'other name %s - is ignored',
     (name) => {
       expect(findProblems({ [name]: 'anything' })).toEqual([])
     },
   )
 })
 
-describe('settings: partners', () => {
+describe('settings: combinations', () => {
   it.each<[string, Environment, number]>([
     ['address with key', REMOTE, 0],
     ['address with key file', COMBINATIONS, 0],
@@ -219,7 +219,7 @@ describe('settings: partners', () => {
 })
 
 describe('settings: empty texts, PORT, Kubernetes', () => {
-  it('empty text - counts as not set, of unknown names too', () => {
+  it('empty text - counts as not set, also for unknown names', () => {
     const environment = Object.fromEntries(
       [...Object.keys(SETTINGS), 'VITRINE_TYPO', 'PORT'].map((name) => [name, '']),
     )
@@ -236,11 +236,11 @@ describe('settings: empty texts, PORT, Kubernetes', () => {
     expect(parseConfig(environment).config.port).toBe(port)
   })
 
-  it('PORT malformed - named by its own name', () => {
+  it('invalid PORT - is reported as PORT', () => {
     expect(findNames({ PORT: 'http' })).toEqual(['PORT'])
   })
 
-  it('names that Kubernetes injects - for services called vitrine and vitrine-… - are passed over', () => {
+  it('names that Kubernetes injects for services called vitrine and vitrine-… - are ignored', () => {
     const environment: Environment = {}
     const add = (service: string): void => {
       Object.assign(environment, {
@@ -260,7 +260,7 @@ describe('settings: empty texts, PORT, Kubernetes', () => {
   })
 
   it.each(['VITRINE_WEB_PORT', 'VITRINE_PORT_80', 'VITRINE_SERVICE', 'VITRINE_HOST_SERVICE'])(
-    '%s - with another text - is still unknown',
+    '%s with another text - is unknown',
     (name) => {
       expect(findNames({ [name]: '80' })).toEqual([name])
     },

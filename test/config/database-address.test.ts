@@ -16,7 +16,7 @@ const FULL =
   'postgresql://shop%40user:p%2Fss-word-1@db.example:6543/prices?sslmode=verify-full&sslrootcert=/etc/ca.pem&pool_size=24&connect_timeout_ms=500&statement_timeout_ms=750&application_name=widgets'
 
 describe('address of a server', () => {
-  test('everything given - is read, percent signs undone', () => {
+  test('all parts - are parsed and percent-decoded', () => {
     const address = parseServer(FULL)
     expect(address).toMatchObject({
       kind: 'postgres',
@@ -35,7 +35,7 @@ describe('address of a server', () => {
     expect(address.password?.reveal()).toBe('p/ss-word-1')
   })
 
-  test('only what is needed - the rest has its defaults', () => {
+  test('only required parts - the others have defaults', () => {
     expect(databaseAddressParser.parse('postgres://me@[::1]/prices')).toMatchObject({
       host: '::1',
       port: 5432,
@@ -49,7 +49,7 @@ describe('address of a server', () => {
     })
   })
 
-  test('folder of a socket - stands for the host', () => {
+  test('folder of a socket - replaces the host', () => {
     expect(databaseAddressParser.parse('postgres://me@localhost/prices?host=/run/postgresql')).toMatchObject({
       host: '/run/postgresql',
     })
@@ -74,39 +74,39 @@ describe('address of a server', () => {
     ['postgres://me:%@db.example/prices', '"%" in user, password or database must be written as %25'],
     ['postgres://me@db.example:99999/prices', 'host or port is invalid'],
     ['postgres://me:a/b@db.example/prices', 'host or port is invalid'],
-  ])('%s - is refused, and why is said', (text, fault) => {
+  ])('%s - is rejected with the reason', (text, fault) => {
     expect(databaseAddressParser.parse(text)).toBeUndefined()
     expect(() => parseConfig({ VITRINE_DATABASE_URL: text })).toThrow(`URL: ${fault}`)
   })
 
-  test('a password with signs of an address - is in no message', () => {
+  test('password with characters of a URL - is in no message', () => {
     for (const sign of '/?#@:%&=[]\\ ') {
       const text = `postgres://me:xq${sign}zj@db.example/prices?xq=xq${sign}zj`
       expect(databaseAddressParser.explainError?.(text)).not.toMatch(/xq|zj/)
     }
   })
 
-  test('printed, logged or put into JSON - its password is nowhere', () => {
+  test('printed, logged or serialized - the password is redacted', () => {
     const address = parseServer(FULL)
     for (const text of [JSON.stringify(address), inspect(address, { depth: 9 }), String(address.text)])
       expect(text).not.toContain('ss-word-1')
   })
 })
 
-describe('address on its way to a thread', () => {
-  test.each(['sqlite:data/copy.db', FULL])('%s - arrives as it was', (text) => {
+describe('serialized address', () => {
+  test.each(['sqlite:data/copy.db', FULL])('%s - is parsed to an equal address', (text) => {
     const address = databaseAddressParser.parse(text) as DatabaseAddress
     expect(parseSerializedAddress(serializeDatabaseAddress(address))).toEqual(address)
   })
 
-  test('told to anybody - without user and password', () => {
+  test('description - has no user and password', () => {
     expect(describeDatabase(databaseAddressParser.parse(FULL) as DatabaseAddress)).toBe(
       'db.example:6543/prices',
     )
     expect(describeDatabase({ kind: 'sqlite', path: 'data/copy.db' })).toBe('data/copy.db')
   })
 
-  test('something else - is an error', () => {
+  test('other text - is an error', () => {
     expect(() => parseSerializedAddress('mysql://x')).toThrow('the database address for a thread is invalid')
   })
 })

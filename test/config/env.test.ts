@@ -5,13 +5,13 @@ import { readEnvironment } from '../../src/config/env.ts'
 import { makeFolder } from '../cli/run-cli.ts'
 
 describe('environment', () => {
-  it('no .env - the process alone', () => {
+  it('no .env - the environment of the process', () => {
     vi.stubEnv('VITRINE_PORT', '5000')
     expect(readEnvironment(makeFolder())).toMatchObject({ VITRINE_PORT: '5000' })
     vi.unstubAllEnvs()
   })
 
-  it('.env - is read; the real environment wins', () => {
+  it('.env - is read; the environment takes precedence', () => {
     const folder = makeFolder()
     writeFileSync(join(folder, '.env'), 'VITRINE_LOCALE=de\nVITRINE_PORT=4000\n')
     vi.stubEnv('VITRINE_PORT', '5000')
@@ -19,7 +19,7 @@ describe('environment', () => {
     vi.unstubAllEnvs()
   })
 
-  it('.env that cannot be read - a ConfigError: nobody is served by other settings than meant', () => {
+  it('unreadable .env - ConfigError', () => {
     const folder = makeFolder()
     mkdirSync(join(folder, '.env'))
     expect(() => readEnvironment(folder)).toThrow(/cannot read the file \.env next to package\.json: EISDIR/)

@@ -14,7 +14,7 @@ function makeFile(text: string | Buffer): string {
 }
 
 describe('fixed key', () => {
-  it('refresh - never another key', async () => {
+  it('refresh - never changes the key', async () => {
     const source = createFixedKeySource(new Secret('k1'))
     expect(await source.refresh()).toBe(false)
     expect(source.current().reveal()).toBe('k1')
@@ -52,14 +52,14 @@ describe('key file', () => {
     )
   })
 
-  it('start - no such file - ConfigError', () => {
+  it('start - missing file - ConfigError', () => {
     const path = join(makeFile('k1'), 'missing')
     expect(() => openKeySource({ catalogKey: null, catalogKeyFile: path })).toThrow(
       expect.objectContaining({ code: 'VITRINE_CONFIG_INVALID' }),
     )
   })
 
-  it('refresh - same, another, broken, gone, back - tells only another one, and keeps the last good', async () => {
+  it('refresh - same, new, invalid, missing and restored file - reports only a new key, and keeps the last valid one', async () => {
     const path = makeFile('k1')
     const source = openKeySource({ catalogKey: null, catalogKeyFile: path })
     expect(await source.refresh()).toBe(false)

@@ -29,11 +29,11 @@ describe('number of workers', () => {
     expect(workerCount(64).parse(text)).toBe(expected)
   })
 
-  it('auto - on a machine of more cores than there may be workers - is the most', () => {
+  it('auto - more cores than the maximum - is the maximum', () => {
     expect(workerCount(1).parse('auto')).toBe(1)
   })
 
-  it.each(['0', '65', '-1', '1.5', 'AUTO', ' auto', 'all'])('%j - none', (text) => {
+  it.each(['0', '65', '-1', '1.5', 'AUTO', ' auto', 'all'])('%j - invalid', (text) => {
     expect(workerCount(64).parse(text)).toBeUndefined()
   })
 })
@@ -49,30 +49,30 @@ describe('whole number', () => {
   })
 
   it.each(['0', '301', '-1', '+1', '1.5', '1e2', '0x10', ' 1', '1 ', 'one', '1_0', '9'.repeat(16), '١'])(
-    '%j - none',
+    '%j - invalid',
     (text) => {
       expect(reader.parse(text)).toBeUndefined()
     },
   )
 })
 
-describe('words and texts', () => {
-  it('one of - a word, another case, none', () => {
+describe('options and texts', () => {
+  it('one of - valid, other case, invalid', () => {
     const reader = oneOf(['info', 'warn'])
     expect(reader.parse('warn')).toBe('warn')
     expect(reader.parse('WARN')).toBeUndefined()
     expect(reader.parse('toString')).toBeUndefined()
   })
 
-  it('any text - as it is', () => {
+  it('any text - unchanged', () => {
     expect(anyText.parse(' x ')).toBe(' x ')
   })
 
-  it.each(['k', 'a'.repeat(1_024), '!"~'])('secret %s - fine', (text) => {
+  it.each(['k', 'a'.repeat(1_024), '!"~'])('secret %s - valid', (text) => {
     expect(secretText.parse(text)?.reveal()).toBe(text)
   })
 
-  it.each(['a b', 'a\n', 'ü', 'a\u0000', 'a'.repeat(1_025), ' '])('secret %j - none', (text) => {
+  it.each(['a b', 'a\n', 'ü', 'a\u0000', 'a'.repeat(1_025), ' '])('secret %j - invalid', (text) => {
     expect(secretText.parse(text)).toBeUndefined()
   })
 })
@@ -100,7 +100,7 @@ describe('http address', () => {
     'https://a b.example',
     'https://catalog.example:99999',
     'javascript:alert(1)',
-  ])('%s - none', (text) => {
+  ])('%s - invalid', (text) => {
     expect(httpAddress.parse(text)).toBeUndefined()
   })
 })
@@ -114,18 +114,21 @@ describe('database address', () => {
     expect(databaseAddressParser.parse(text)).toEqual({ kind: 'sqlite', path })
   })
 
-  it.each(['sqlite:', 'sqlite::memory:', 'data/vitrine.db', 'mysql://x', 'SQLITE:x'])('%s - none', (text) => {
-    expect(databaseAddressParser.parse(text)).toBeUndefined()
-  })
+  it.each(['sqlite:', 'sqlite::memory:', 'data/vitrine.db', 'mysql://x', 'SQLITE:x'])(
+    '%s - invalid',
+    (text) => {
+      expect(databaseAddressParser.parse(text)).toBeUndefined()
+    },
+  )
 })
 
 describe('uuid list', () => {
-  it('one and several - lower case, without spaces', () => {
+  it('one and several - become lower case without spaces', () => {
     expect(uuidList.parse(ID)).toEqual([ID])
     expect(uuidList.parse(` ${ID.toUpperCase()} , ${ID}`)).toEqual([ID, ID])
   })
 
-  it.each(['x', `${ID},`, `${ID};${ID}`, ID.replaceAll('-', ''), `{${ID}}`, ','])('%s - none', (text) => {
+  it.each(['x', `${ID},`, `${ID};${ID}`, ID.replaceAll('-', ''), `{${ID}}`, ','])('%s - invalid', (text) => {
     expect(uuidList.parse(text)).toBeUndefined()
   })
 })
@@ -151,7 +154,7 @@ describe('origin list', () => {
     'https://user@a.example',
     'file:',
     'https://a.*.example',
-  ])('%s - none', (text) => {
+  ])('%s - invalid', (text) => {
     expect(originList.parse(text)).toBeUndefined()
   })
 })
@@ -166,7 +169,7 @@ describe('cron pattern', () => {
   })
 
   it.each(['OFF', 'hourly', '99 * * * *', '* * *', '0 0 31 2 *', '2001-01-01T00:00:00'])(
-    '%s - none',
+    '%s - invalid',
     (text) => {
       expect(cronPattern.parse(text)).toBeUndefined()
     },
@@ -182,11 +185,11 @@ describe('language and currency', () => {
     expect(localeTag.parse(text)).toBe(expected)
   })
 
-  it.each(['en_US', 'english!', '-', 'e'])('language %s - none', (text) => {
+  it.each(['en_US', 'english!', '-', 'e'])('language %s - invalid', (text) => {
     expect(localeTag.parse(text)).toBeUndefined()
   })
 
-  it('currency - known without case; unknown, sign and name - none', () => {
+  it('currency - any case is valid; unknown codes, signs and names are invalid', () => {
     expect(currencyCode.parse('eur')).toBe('EUR')
     for (const text of ['EURO', '€', 'QQQ', 'E']) expect(currencyCode.parse(text)).toBeUndefined()
   })
@@ -201,7 +204,7 @@ describe('disclosure', () => {
   })
 })
 
-/** Express compiles the value when it is set. */
+/** Express parses the value when it is set. */
 const setInExpress = (value: unknown): void => void express().set('trust proxy', value)
 
 describe('trusted proxies', () => {
@@ -230,7 +233,7 @@ describe('trusted proxies', () => {
     'loopback;x',
     '10.0.0.0/',
     '/8',
-  ])('%s - none: Express would end the start', (text) => {
+  ])('%s - invalid: Express would throw at start', (text) => {
     expect(proxyTrust.parse(text)).toBeUndefined()
   })
 })

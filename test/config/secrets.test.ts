@@ -5,7 +5,7 @@ import { createLogger } from '../../src/observability/logger.ts'
 
 const VALUE = 'hunter2-0123456789'
 
-/** Every way in which Node, pino and people turn a value into text. */
+/** All ways to turn a value into text. */
 const PRINTERS: readonly (readonly [string, (secret: Secret) => string])[] = [
   ['String', (secret) => String(secret)],
   ['template', (secret) => `${secret.toString()} ${[secret].join()}`],
@@ -55,12 +55,12 @@ describe('secret', () => {
     expect(print(new Secret(VALUE))).toBe('[redacted]')
   })
 
-  it('reveal - the only door', () => {
+  it('reveal - returns the secret', () => {
     expect(new Secret(VALUE).reveal()).toBe(VALUE)
   })
 })
 
-describe('text without secrets', () => {
+describe('redactSecrets', () => {
   it.each([
     ['alone', 'hidden-alone-1', 'hidden-alone-1', '[redacted]'],
     [
@@ -77,13 +77,13 @@ describe('text without secrets', () => {
     ],
     ['with signs of patterns', 'h.dden*$&(1', 'the h.dden*$&(1 and $& stay', 'the [redacted] and $& stay'],
     ['of six characters', 'hide-6', '<hide-6>', '<[redacted]>'],
-  ])('secret %s - is hidden', (...[, value, text, expected]) => {
+  ])('secret %s - is redacted', (...[, value, text, expected]) => {
     expect(new Secret(value).reveal()).toBe(value)
     expect(redactSecrets(text)).toBe(expected)
   })
 
   it.each(['"', '\\', '\n', '\t', '\u0001', '\u2028', 'é'])(
-    'secret with %j - is hidden in JSON, too',
+    'secret with %j - is redacted in JSON',
     (sign) => {
       const secret = new Secret(`hidden${sign}json-${sign.codePointAt(0)}`)
       const text = JSON.stringify({ deep: [{ value: `<${secret.reveal()}>` }], [secret.reveal()]: 1 })
@@ -93,12 +93,12 @@ describe('text without secrets', () => {
     },
   )
 
-  it.each(['', 'abc', 'info5'])('value %j, shorter than a secret - stays: it stands in any text', (value) => {
+  it.each(['', 'abc', 'info5'])('value %j, which is too short - is not redacted', (value) => {
     expect(new Secret(value).reveal()).toBe(value)
     expect(redactSecrets(`text with ${value}`)).toBe(`text with ${value}`)
   })
 
-  it('secret that begins with another - is hidden to its end, whichever was made first', () => {
+  it('secret that starts with another one - is redacted completely, in any order of creation', () => {
     for (const value of ['hidden-begin', 'hidden-begin-and-end', 'hidden-b'])
       expect(new Secret(value).reveal()).toBe(value)
     expect(redactSecrets('<hidden-begin-and-end> <hidden-begin> <hidden-b>')).toBe(
@@ -106,13 +106,13 @@ describe('text without secrets', () => {
     )
   })
 
-  it('secret in JSON that is a text of a line of JSON - is hidden, too', () => {
+  it('secret in JSON within JSON - is redacted', () => {
     const secret = new Secret('hidden "twice" in\\JSON')
     const text = JSON.stringify({ body: JSON.stringify({ key: secret.reveal() }) })
     expect(JSON.parse(redactSecrets(text))).toEqual({ body: '{"key":"[redacted]"}' })
   })
 
-  it('secret of digits - is hidden where it stands alone; longer numbers stay numbers', () => {
+  it('secret of digits - is redacted, but not within longer numbers', () => {
     expect(new Secret('918273').reveal()).toBe('918273')
     const text = JSON.stringify({
       password: '918273',
@@ -128,7 +128,7 @@ describe('text without secrets', () => {
     })
   })
 
-  it('text without any - is the same', () => {
+  it('text without secrets - is unchanged', () => {
     expect(redactSecrets('{"level":30,"msg":"walked a channel"}')).toBe(
       '{"level":30,"msg":"walked a channel"}',
     )

@@ -38,7 +38,7 @@ async function guess(
   return statuses
 }
 
-/** Without a password, over the embedded catalog on loopback, with a public address of its own. */
+/** A local demo without a password, with a public address. */
 async function startDemo(publicUrl: string): Promise<Pick<Harness, 'app'>> {
   const { context } = await startHarness()
   const config: Config = { ...context.config, catalog: { kind: 'embedded' } }
@@ -68,20 +68,20 @@ describe('password', () => {
     expect(await getStatus(await startProtected(), { Authorization: authorization })).toBe(REFUSED)
   })
 
-  test('refusal - names the realm and the setting, nothing of the password', async () => {
+  test('refusal - names the realm and the setting, not the password', async () => {
     const seen = await fetchPath(await startProtected(), '/studio')
     expect(seen.headers['www-authenticate']).toBe('Basic realm="Vitrine", charset="UTF-8"')
     expect(seen.headers['content-type']).toBe('text/plain; charset=utf-8')
     expect(seen.text).toBe('Log in as "admin" with the password of VITRINE_ADMIN_PASSWORD.\n')
   })
 
-  test('HEAD - is asked for it, too', async () => {
+  test('HEAD - requires the password, too', async () => {
     const { app } = await startProtected()
     expect((await request(app).head('/metrics')).status).toBe(REFUSED)
     expect((await request(app).head('/metrics').set(RIGHT)).status).toBe(OPEN)
   })
 
-  test('embedded catalog on loopback - a password that is set is asked for all the same', async () => {
+  test('local demo with a password - requires it', async () => {
     const { context } = await startProtected()
     const config: Config = { ...context.config, catalog: { kind: 'embedded' } }
     expect(await getStatus({ app: createApp({ ...context, config }) }, {})).toBe(REFUSED)
@@ -89,7 +89,7 @@ describe('password', () => {
 })
 
 describe('limit of wrong passwords', () => {
-  test('nine wrong ones - the right one still opens and does not count; the tenth is the last', async () => {
+  test('nine wrong passwords - the correct one still works and is not counted; the tenth wrong one locks', async () => {
     const harness = await startProtected()
     expect(await guess(harness, 9)).toEqual(Array(9).fill(REFUSED))
     expect(await getStatus(harness, RIGHT)).toBe(OPEN)
@@ -97,7 +97,7 @@ describe('limit of wrong passwords', () => {
     expect(await getStatus(harness, RIGHT)).toBe(LIMITED)
   })
 
-  test('guesses at several pages - are counted together; other pages stay open', async () => {
+  test('wrong passwords on several pages - are counted together; public pages stay open', async () => {
     const harness = await startProtected()
     for (let tries = 0; tries < 5; tries += 1) {
       for (const path of ['/studio', '/metrics'])
@@ -109,7 +109,7 @@ describe('limit of wrong passwords', () => {
       expect((await fetchPath(harness, path)).status).toBe(OPEN)
   })
 
-  test('a quarter of an hour later - starts anew, one millisecond before it does not', async () => {
+  test('15 minutes later - the lock ends, not a millisecond earlier', async () => {
     const harness = await startProtected()
     await guess(harness, 10)
     harness.clock.advance(15 * MINUTE_MS - 1)
@@ -118,7 +118,7 @@ describe('limit of wrong passwords', () => {
     expect(await getStatus(harness, RIGHT)).toBe(OPEN)
   })
 
-  test('without a password, however often - 401, never counted', async () => {
+  test('many requests without a password - 401, never counted', async () => {
     const harness = await startProtected()
     for (const headers of [{}, { Authorization: '' }]) {
       for (let visits = 0; visits < 15; visits += 1) {
@@ -131,7 +131,7 @@ describe('limit of wrong passwords', () => {
     expect(await getStatus(harness, RIGHT)).toBe(OPEN)
   })
 
-  test('forty right ones at once - all open, and so do forty more', async () => {
+  test('forty correct passwords at once, twice - all work', async () => {
     const harness = await startProtected()
     const server = createServer(harness.app).listen(0, '127.0.0.1')
     onTestFinished(() => void server.close())
@@ -146,7 +146,7 @@ describe('limit of wrong passwords', () => {
       expect(new Set(await Promise.all(Array.from({ length: 40 }, open)))).toEqual(new Set([OPEN]))
   })
 
-  test('forty wrong ones at once - ten are tried', async () => {
+  test('forty wrong passwords at once - ten are checked', async () => {
     const harness = await startProtected()
     const statuses = await Promise.all(
       Array.from({ length: 40 }, (_, index) => getStatus(harness, basic(`admin:guess${index}`))),
@@ -155,7 +155,7 @@ describe('limit of wrong passwords', () => {
     expect(statuses.filter((status) => status === LIMITED)).toHaveLength(30)
   })
 
-  test('locked, asked again and again - the end of the lock does not move, whatever is sent', async () => {
+  test('locked address - further requests do not extend the lock', async () => {
     const harness = await startProtected()
     await guess(harness, 10)
     harness.clock.advance(14 * MINUTE_MS)
@@ -172,7 +172,7 @@ describe('limit of wrong passwords', () => {
     expect(await getStatus(harness, RIGHT)).toBe(OPEN)
   })
 
-  test('/ - leads to the studio without looking at a password: it is no way to try one', async () => {
+  test('/ - redirects to the studio and checks no password', async () => {
     const harness = await startProtected()
     for (const headers of [{}, RIGHT, ...Array.from({ length: 15 }, () => basic('admin:no'))]) {
       const seen = await fetchPath(harness, '/', headers)
@@ -181,21 +181,21 @@ describe('limit of wrong passwords', () => {
     expect(await getStatus(harness, RIGHT)).toBe(OPEN)
   })
 
-  test('proxies not trusted - a forwarded address is no way around the limit', async () => {
+  test('untrusted proxy - a forwarded address does not bypass the limit', async () => {
     const harness = await startProtected()
     for (let tries = 0; tries < 10; tries += 1)
       await guess(harness, 1, { 'X-Forwarded-For': `192.0.2.${tries}` })
     expect(await getStatus(harness, { ...RIGHT, 'X-Forwarded-For': '192.0.2.99' })).toBe(LIMITED)
   })
 
-  test('trusted proxy - each visitor has a limit of its own', async () => {
+  test('trusted proxy - each visitor has a separate limit', async () => {
     const harness = await startProtected({ VITRINE_TRUST_PROXY: 'loopback' })
     expect(await guess(harness, 11, { 'X-Forwarded-For': '192.0.2.1' })).toContain(LIMITED)
     expect(await getStatus(harness, { ...RIGHT, 'X-Forwarded-For': '192.0.2.2' })).toBe(OPEN)
     expect(await getStatus(harness, { ...RIGHT, 'X-Forwarded-For': '192.0.2.1' })).toBe(LIMITED)
   })
 
-  test('every proxy trusted - made-up addresses are no way around the limit', async () => {
+  test('all proxies trusted - forged addresses do not bypass the limit', async () => {
     const harness = await startProtected({ VITRINE_TRUST_PROXY: 'true' })
     const statuses: number[] = []
     for (let tries = 0; tries < 40; tries += 1)
@@ -203,7 +203,7 @@ describe('limit of wrong passwords', () => {
     expect(statuses.filter((status) => status === REFUSED)).toHaveLength(10)
   })
 
-  test('trusted proxy - IPv6 addresses of one /64 are one visitor', async () => {
+  test('trusted proxy - IPv6 addresses of one /64 share a limit', async () => {
     const harness = await startProtected({ VITRINE_TRUST_PROXY: 'loopback' })
     for (let tries = 0; tries < 10; tries += 1)
       await guess(harness, 1, { 'X-Forwarded-For': `2001:db8:1:2:${tries}::1` })
@@ -213,7 +213,7 @@ describe('limit of wrong passwords', () => {
     expect(await tryFrom('2001:db8:1:3::1')).toBe(OPEN)
   })
 
-  test('trusted proxy that writes ports, or nonsense - is no way around the limit', async () => {
+  test('trusted proxy that sends ports or invalid text - does not bypass the limit', async () => {
     const harness = await startProtected({ VITRINE_TRUST_PROXY: 'loopback' })
     for (let tries = 0; tries < 10; tries += 1)
       await guess(harness, 1, { 'X-Forwarded-For': `192.0.2.1:${1_000 + tries}` })
@@ -222,7 +222,7 @@ describe('limit of wrong passwords', () => {
     expect(await getStatus(harness, { ...RIGHT, 'X-Forwarded-For': 'y' })).toBe(LIMITED)
   })
 
-  test('two servers in one process - count for themselves', async () => {
+  test('two servers in one process - count separately', async () => {
     const [one, other] = [await startProtected(), await startProtected()]
     await guess(one, 10)
     expect(await getStatus(one, RIGHT)).toBe(LIMITED)
@@ -230,11 +230,11 @@ describe('limit of wrong passwords', () => {
   })
 })
 
-describe('proxy that is not trusted', () => {
+describe('untrusted proxy', () => {
   const WARNING = 'X-Forwarded-For was ignored: VITRINE_TRUST_PROXY does not name the proxy'
   const HEADERS = { 'X-Forwarded-For': '192.0.2.1' }
 
-  test('refusals say so, and the log once', async () => {
+  test('refusals name the setting, and the log has one line', async () => {
     const harness = await startProtected()
     for (let tries = 0; tries < 12; tries += 1)
       expect((await fetchPath(harness, '/studio', { ...basic('admin:no'), ...HEADERS })).text).toContain(
@@ -248,7 +248,7 @@ describe('proxy that is not trusted', () => {
     ['no such header', {}, {}],
     ['a trusted proxy', { VITRINE_TRUST_PROXY: 'loopback' }, HEADERS],
     ['every proxy trusted', { VITRINE_TRUST_PROXY: 'true' }, HEADERS],
-  ])('%s - nothing is said', async (_case, settings, headers) => {
+  ])('%s - no warning', async (_case, settings, headers) => {
     const harness = await startProtected(settings)
     expect((await fetchPath(harness, '/studio', headers)).text).not.toContain('VITRINE_TRUST_PROXY')
     expect(harness.logs()).not.toContain('VITRINE_TRUST_PROXY')
@@ -256,7 +256,7 @@ describe('proxy that is not trusted', () => {
 })
 
 describe('connections that are reset', () => {
-  test('many, at pages behind the password - no bug in the log, nothing past it, and the server answers', async () => {
+  test('many at protected pages - no bug in the log, and the server still responds', async () => {
     const harness = await startProtected()
     const printed = [vi.spyOn(console, 'error'), vi.spyOn(process.stderr, 'write')]
     onTestFinished(() => printed.forEach((spy) => spy.mockRestore()))
@@ -275,7 +275,7 @@ describe('connections that are reset', () => {
   })
 })
 
-/** Sends a request and resets the connection in the same moment. */
+/** Send a request and reset the connection at once. */
 async function reset(port: number, path: string): Promise<void> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -286,7 +286,7 @@ async function reset(port: number, path: string): Promise<void> {
   await closed
 }
 
-describe('host names of a demonstration', () => {
+describe('host names of a local demo', () => {
   test.each([
     ['http://demo.example:8080', 'demo.example:8080', 404],
     ['http://demo.example:8080', 'demo.example', 404],
@@ -298,11 +298,11 @@ describe('host names of a demonstration', () => {
     ['http://demo.example:8080', '[::2]', 404],
     ['http://demo.example:8080', 'localhost@evil.example', 404],
     ['http://demo.example/sub', 'demo.example', 404],
-  ])('public address %s, asked for %s - %i', async (publicUrl, host, status) => {
+  ])('public address %s, host %s - %i', async (publicUrl, host, status) => {
     expect(await getStatus(await startDemo(publicUrl), { Host: host })).toBe(status)
   })
 
-  test('empty forwarding header - still came through a proxy', async () => {
+  test('empty forwarding header - counts as a proxy', async () => {
     expect(await getStatus(await startDemo('http://127.0.0.1'), { 'X-Forwarded-For': '' })).toBe(404)
   })
 })
@@ -327,7 +327,7 @@ describe('address of the studio', () => {
     ['remote', '127.0.0.1', null, false],
     ['remote', '0.0.0.0', 'p', true],
     ['embedded', '0.0.0.0', 'p', true],
-  ] as const)('%s catalog, listener %s, password %s - worth printing: %s', async (...row) => {
+  ] as const)('%s catalog, listener %s, password %s - reachable: %s', async (...row) => {
     const [kind, host, password, isReachable] = row
     expect(await checkReachable(kind, host, password)).toBe(isReachable)
   })

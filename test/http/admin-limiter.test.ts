@@ -7,7 +7,7 @@ import { NOON_MS } from '../helpers/harness.ts'
 const WRONG = { address: 'a', hasWrongPassword: true }
 const RIGHT = { address: 'a', hasWrongPassword: false }
 
-test('ten wrong ones - locked for the rest of fifteen minutes since the first', async () => {
+test('ten wrong passwords - locked until fifteen minutes after the first', async () => {
   const clock = createFakeClock(NOON_MS)
   const limiter = createAdminLimiter(clock)
   for (let tries = 0; tries < 10; tries += 1) {
@@ -20,12 +20,12 @@ test('ten wrong ones - locked for the rest of fifteen minutes since the first', 
   expect(await limiter.admit(RIGHT)).toBe(0)
 })
 
-test('right ones - count nothing', async () => {
+test('correct passwords - are not counted', async () => {
   const limiter = createAdminLimiter(createFakeClock(NOON_MS))
   for (let visits = 0; visits < 100; visits += 1) expect(await limiter.admit(RIGHT)).toBe(0)
 })
 
-test('twelve thousand addresses - the ones seen least recently are forgotten, the locked one in use is not', async () => {
+test('twelve thousand addresses - the least recently used are dropped, a locked one in use is not', async () => {
   const limiter = createAdminLimiter(createFakeClock(NOON_MS))
   const guessFrom = async (address: string): Promise<void> => {
     for (let tries = 0; tries < 10; tries += 1) await limiter.admit({ address, hasWrongPassword: true })
@@ -39,7 +39,7 @@ test('twelve thousand addresses - the ones seen least recently are forgotten, th
   expect(await limiter.admit({ address: 'used', hasWrongPassword: false })).toBeGreaterThan(0)
 })
 
-test('clock set back by an hour - a lock is over and does not last an hour longer', async () => {
+test('clock set back by an hour - ends the lock', async () => {
   const clock = createFakeClock(NOON_MS)
   const limiter = createAdminLimiter(clock)
   for (let tries = 0; tries < 10; tries += 1) await limiter.admit(WRONG)

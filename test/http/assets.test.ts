@@ -17,15 +17,15 @@ function makeFolder(): string {
 
 const RELEASED = 'embed.0a1b2c3d.js'
 
-/** Folders as of a later release: what is built now, and a script that only an earlier one had. */
-function makeReleasedFolder(): Readonly<{ built: string; kept: string }> {
+/** Create the folders of a release: the current build, and a script of an earlier release. */
+function makeReleasedFolder(): Readonly<{ built: string; released: string }> {
   const [built, released] = [makeFolder(), makeFolder()]
   cpSync(BUILT_FOLDER, built, { recursive: true })
   writeFileSync(join(released, RELEASED), 'once()')
   writeFileSync(join(released, 'notes.txt'), '')
   writeFileSync(join(built, `${RELEASED}.gz`), gzipSync('once()'))
   writeFileSync(join(built, `${RELEASED}.br`), brotliCompressSync('once()'))
-  return { built, kept: released }
+  return { built, released }
 }
 
 describe('loadAssets', () => {
@@ -37,7 +37,7 @@ describe('loadAssets', () => {
     ['frame.js', 'text/javascript; charset=utf-8'],
     ['embed.js', 'text/javascript; charset=utf-8'],
     ['studio.js', 'text/javascript; charset=utf-8'],
-  ] as const)('%s – whole, compressed twice, with a digest that browsers check', (name, contentType) => {
+  ] as const)('%s - complete, with gzip, Brotli and an integrity hash', (name, contentType) => {
     const asset = assets.get(name)
     expect(asset.path).toBe(`/assets/${asset.fileName}`)
     expect(asset.contentType).toBe(contentType)
@@ -49,7 +49,7 @@ describe('loadAssets', () => {
     expect(asset.etag).toMatch(/^W\/"[\w-]{22}"$/)
   })
 
-  test('file name – current, of another time, or of nobody', () => {
+  test('file name - current, outdated or unknown', () => {
     const asset = assets.get('vitrine.css')
     expect(assets.findByFileName(asset.fileName)).toEqual({ asset, isImmutable: true })
     expect(assets.findByFileName('vitrine.00000000.css')).toEqual({ asset, isImmutable: false })
@@ -65,8 +65,8 @@ describe('loadAssets', () => {
     }
   })
 
-  test('script that a release had - is found whole under its own name, and lasts', () => {
-    const { built, kept: released } = makeReleasedFolder()
+  test('released script - is found by its name and is immutable', () => {
+    const { built, released } = makeReleasedFolder()
     const found = loadAssets(built, released).findByFileName(RELEASED)
     expect(found?.isImmutable).toBe(true)
     expect(found?.asset.bodies.identity.toString()).toBe('once()')
@@ -78,9 +78,9 @@ describe('loadAssets', () => {
   })
 
   test.each(['gz', 'br'])(
-    'compressed form .%s of a script that a release had is missing - throws, and says what makes it',
+    'missing .%s of a released script - throws and names the command that creates it',
     (ending) => {
-      const { built, kept: released } = makeReleasedFolder()
+      const { built, released } = makeReleasedFolder()
       rmSync(join(built, `${RELEASED}.${ending}`))
       expect(() => loadAssets(built, released)).toThrow(
         `Cannot read public/built/${RELEASED}.${ending}. Run "npm run build".`,
@@ -88,22 +88,22 @@ describe('loadAssets', () => {
     },
   )
 
-  test('nothing built – throws, also when a file is missing in the manifest', () => {
+  test('no build, or no file in the manifest - throws', () => {
     const empty = makeFolder()
     expect(() => loadAssets(empty)).toThrow(/manifest\.json/)
     writeFileSync(join(empty, 'manifest.json'), '{}')
     expect(() => loadAssets(empty)).toThrow(/vitrine\.css/)
   })
 
-  test('no name that filter lists catch', () => {
+  test('file names - are not blocked by filter lists', () => {
     const text =
       assets.get('vitrine.css').bodies.identity.toString() + assets.get('embed.js').bodies.identity.toString()
     expect(text).not.toMatch(/\b(?:ads?|affiliate|sponsor|banner|promo|track)\b/i)
   })
 })
 
-describe('build of the page', () => {
-  test('script that only an earlier release had - is compressed, and left as it is', async () => {
+describe('build', () => {
+  test('script of an earlier release - is compressed and stays unchanged', async () => {
     const tree = makeFolder()
     for (const part of ['scripts', 'src/browser', 'public', 'package.json', 'tsconfig.json'])
       cpSync(join(PACKAGE_FOLDER, part), join(tree, part), { recursive: true })
@@ -119,7 +119,7 @@ describe('build of the page', () => {
     )
   })
 
-  test('three at once – all succeed, quietly, and leave whole files', async () => {
+  test('three builds at once - all succeed and leave complete files', async () => {
     const run = promisify(execFile)
     const parameters = [join(PACKAGE_FOLDER, 'scripts/build.mjs'), '--page']
     const results = await Promise.all([1, 2, 3].map(async () => run(process.execPath, parameters)))

@@ -29,25 +29,25 @@ describe('Cache-Control of a box', () => {
     ['an hour old', HOUR_SECONDS, [60, 600, 82_800]],
     ['price nearly too old', DAY_SECONDS - 100, [60, 100, 100]],
     ['price at its limit', DAY_SECONDS, [60, 0, 0]],
-  ])('%s - its times', (_name, ageSeconds, expected) => {
+  ])('%s - has these lifetimes', (_name, ageSeconds, expected) => {
     expect(readTimes(toHeader(ageSeconds))).toEqual(expected)
   })
 
-  it('a short freshness - is what is left, at least a minute', () => {
+  it('short freshness - the rest of it, at least a minute', () => {
     expect(readTimes(toHeader(0, { freshSeconds: 90 }))[0]).toBe(90)
     expect(readTimes(toHeader(50, { freshSeconds: 90 }))[0]).toBe(60)
   })
 
-  it('no price in it - the stale times are whole', () => {
+  it('no price - full stale times', () => {
     expect(readTimes(toHeader(10 * DAY_SECONDS, { oldestPriceMs: null }))).toEqual([60, 600, 86_400])
   })
 
-  it('some prices too old to be shown - the stale times end with the oldest that is shown', () => {
+  it('some prices too old to be shown - the oldest shown price limits the stale times', () => {
     const oldestPriceMs = NOW_MS - (DAY_SECONDS - 30) * 1_000
     expect(readTimes(toHeader(10 * DAY_SECONDS, { isGrid: true, oldestPriceMs }))).toEqual([300, 30, 30])
   })
 
-  it('any age - 60 to 300, never s-maxage, never a stale time beyond the price age', () => {
+  it('any age - max-age 60 to 300, no s-maxage, no stale time beyond the price age', () => {
     fc.assert(
       fc.property(
         fc.nat(10 * DAY_SECONDS),
@@ -68,25 +68,25 @@ describe('Cache-Control of a box', () => {
 })
 
 describe('Cache-Control of a grid', () => {
-  it.each([0, 400, HOUR_SECONDS])('%i s old - five minutes: its source is the copy', (age) => {
+  it.each([0, 400, HOUR_SECONDS])('%i s old - five minutes', (age) => {
     expect(readTimes(toHeader(age, { isGrid: true }))[0]).toBe(300)
   })
 })
 
-/** The same figures without any text that is kept. */
+/** Compute the expected header independently. */
 function computeTimes({ asOfMs, oldestPriceMs, priceMaxAgeSeconds }: CacheLifetime, nowMs: number): number[] {
   const toAge = (sinceMs: number): number => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000))
   const left = oldestPriceMs === null ? Infinity : Math.max(0, priceMaxAgeSeconds - toAge(oldestPriceMs))
-  // What is dated more than a minute ahead has no known age.
+  // A date more than a minute ahead has no known age.
   const freshLeft = asOfMs - nowMs > 60_000 ? 0 : freshSeconds - toAge(asOfMs)
   const maxAge = Math.min(300, Math.max(60, freshLeft))
   return [maxAge, Math.min(600, left), Math.min(86_400, left)]
 }
 
-describe('countdown of one answer', () => {
+describe('countdown of one response', () => {
   const anyTime = fc.integer({ min: -3_000, max: 400_000 }).map((afterMs) => NOW_MS + afterMs)
 
-  it('any times in any order - what is left at each of them', () => {
+  it('any times in any order - the rest at each of them', () => {
     fc.assert(
       fc.property(anyTime, fc.option(anyTime), fc.array(anyTime, { maxLength: 20 }), (...given) => {
         const [asOfMs, oldestPriceMs, times] = given

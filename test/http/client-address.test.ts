@@ -19,6 +19,6 @@ test.each([
   ['192.0.2.256', undefined],
   ['1.2.3', undefined],
   ['_hidden', undefined],
-])('%s - is limited as %s', (address, key) => {
+])('%s - has the limiter key %s', (address, key) => {
   expect(toLimiterKey(address)).toBe(key)
 })

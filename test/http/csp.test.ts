@@ -4,7 +4,7 @@ import { CspParser } from 'csp_evaluator/dist/parser.js'
 import { expect, test } from 'vitest'
 import { BOX, BOX_EMBED, GRID_EMBED, startStockedHarness, fetchPath } from '../app/app-client.ts'
 
-/** What a checker that is not ours calls a weakness of high or medium severity, or possibly so. */
+/** Findings of an independent checker with high or medium severity, also possible ones. */
 function listWeaknesses(policy: string): string[] {
   return new CspEvaluator(new CspParser(policy).csp)
     .evaluate()
@@ -23,7 +23,7 @@ test.each([
   '/studio?tab=deals',
   '/studio/live',
   '/nothing',
-])('content policy of %s - has no weakness that a checker knows', async (path) => {
+])('content security policy of %s - has no known weakness', async (path) => {
   const harness = await startStockedHarness(undefined, { settings: { VITRINE_ADMIN_PASSWORD: 'pass' } })
   const { headers } = await fetchPath(harness, path, admin)
   const policy = headers['content-security-policy'] ?? ''
@@ -32,6 +32,6 @@ test.each([
   expect(listWeaknesses(policy)).toEqual([])
 })
 
-test('weak policy - is found: this is what the test above would see', () => {
+test('weak policy - is found by the checker', () => {
   expect(listWeaknesses("script-src 'unsafe-inline' https:")).not.toEqual([])
 })

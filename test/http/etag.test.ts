@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEtag, hashFolders, isEtagMatch } from '../../src/http/response.ts'
 
-describe('validator', () => {
-  it('is quoted, equal for equal texts, and another one for any other text', () => {
+describe('createEtag', () => {
+  it('is quoted, equal for equal texts, and different for other texts', () => {
     expect(createEtag('text')).toMatch(/^"[\w-]{27}"$/)
     expect(createEtag('text')).toBe(createEtag('text'))
     expect(createEtag('text ')).not.toBe(createEtag('text'))
@@ -35,7 +35,7 @@ describe('If-None-Match', () => {
 })
 
 describe('hash of a folder', () => {
-  it('a byte changed, a file more - another; nothing changed, wherever it stands - the same', () => {
+  it('changed byte or new file - another hash; same files in another folder - the same hash', () => {
     const folder = mkdtempSync(join(tmpdir(), 'vitrine-hash-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     mkdirSync(join(folder, 'views/partials'), { recursive: true })

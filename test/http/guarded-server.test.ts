@@ -20,11 +20,11 @@ const REQUEST = 'GET /fragments/a HTTP/1.1\r\nHost: x\r\n\r\n'
 const KEEP_ALIVE_MS: number = 65 * SECOND_MS
 
 /** Start a guarded server and return its port. */
-async function startGuarded(answer: RequestListener, stallTimeoutMs?: number): Promise<number> {
+async function startGuarded(handler: RequestListener, stallTimeoutMs?: number): Promise<number> {
   const refusal = { status: 417, message: 'Expectation failed.' }
   const { server } = createGuardedServer({
     options: { maxHeaderSize: 8_192, keepAliveTimeout: KEEP_ALIVE_MS },
-    handleRequest: answer,
+    handleRequest: handler,
     handleExpectation: (request, response) =>
       sendRefusal(request, response, { refusal, format: formatWidgetRefusal }),
     formatRefusal: formatWidgetRefusal,
@@ -56,11 +56,11 @@ async function exchange(port: number, text: string): Promise<string> {
   return received
 }
 
-const answerOk: RequestListener = (_request, response) => void response.end('ok')
+const respondOk: RequestListener = (_request, response) => void response.end('ok')
 const countResponses = (text: string): number => text.match(/HTTP\/1\.1 \d/g)?.length ?? 0
 
 describe('pipelined requests', () => {
-  test('64 that wait for their responses are all answered', async () => {
+  test('64 pending requests all get a response', async () => {
     const held: ServerResponse[] = []
     const port = await startGuarded((_request, response) => void held.push(response))
     const socket = open(port)
@@ -74,27 +74,27 @@ describe('pipelined requests', () => {
     await vi.waitFor(() => expect(held).toHaveLength(65))
   })
 
-  test('one more ends the connection, and other connections are served', async () => {
-    const answer = vi.fn<RequestListener>()
-    const port = await startGuarded(answer)
+  test('65 pending requests end the connection, and other connections are served', async () => {
+    const handler = vi.fn<RequestListener>()
+    const port = await startGuarded(handler)
     expect(await exchange(port, REQUEST.repeat(700))).toBe('')
-    expect(answer).toHaveBeenCalledTimes(64)
-    answer.mockImplementation(answerOk)
+    expect(handler).toHaveBeenCalledTimes(64)
+    handler.mockImplementation(respondOk)
     expect(await exchange(port, `${REQUEST.slice(0, -2)}Connection: close\r\n\r\n`)).toMatch(/ok$/)
   })
 
-  test('those that are answered at once count as long as the client does not read', async () => {
-    const answer = vi.fn<RequestListener>((_request, response) => void response.end(LARGE))
-    const port = await startGuarded(answer)
+  test('requests with a response count until the client reads it', async () => {
+    const handler = vi.fn<RequestListener>((_request, response) => void response.end(LARGE))
+    const port = await startGuarded(handler)
     const socket = open(port)
     socket.pause()
     socket.write(REQUEST.repeat(700))
     await once(socket.resume(), 'close')
-    expect(answer.mock.calls.length).toBeLessThanOrEqual(65)
+    expect(handler.mock.calls.length).toBeLessThanOrEqual(65)
   })
 
-  test('many on one connection are served while the client reads', async () => {
-    const port = await startGuarded(answerOk)
+  test('many requests on one connection are served while the client reads', async () => {
+    const port = await startGuarded(respondOk)
     const socket = open(port)
     let received = ''
     socket.on('data', (chunk) => (received += chunk.toString('latin1')))
@@ -105,7 +105,7 @@ describe('pipelined requests', () => {
   })
 })
 
-describe('connections that stand still', () => {
+describe('stalled connections', () => {
   test('a client that stops reading is cut off', async () => {
     const closed = vi.fn<() => void>()
     const port = await startGuarded((request, response) => {
@@ -118,7 +118,7 @@ describe('connections that stand still', () => {
     await vi.waitFor(() => expect(closed).toHaveBeenCalled())
   })
 
-  test('a request that is never answered is cut off', async () => {
+  test('a request without a response is cut off', async () => {
     const port = await startGuarded(() => {}, SECOND_MS / 5)
     expect(await exchange(port, REQUEST)).toBe('')
   })
@@ -143,8 +143,8 @@ describe('connections that stand still', () => {
     expect(bytes).toBeGreaterThan(LARGE.length)
   })
 
-  test('an idle connection between requests stays open for longer', async () => {
-    const port = await startGuarded(answerOk, SECOND_MS)
+  test('an idle connection between requests stays open longer', async () => {
+    const port = await startGuarded(respondOk, SECOND_MS)
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
     const ask = async (): Promise<boolean> => {
@@ -159,7 +159,7 @@ describe('connections that stand still', () => {
   })
 })
 
-describe('requests that are refused before they are routed', () => {
+describe('requests that are refused before routing', () => {
   const COMMENT = /^<!-- Vitrine: [^]* -->$/
   const LINE = /^[A-Z][^<]*\.\n$/
   test.each([
@@ -201,8 +201,8 @@ describe('requests that are refused before they are routed', () => {
       body: COMMENT,
     },
   ])('$what - is $status with a body, and the connection ends', async ({ text, status, body }) => {
-    const answer = vi.fn<RequestListener>(answerOk)
-    const received = await exchange(await startGuarded(answer), text)
+    const handler = vi.fn<RequestListener>(respondOk)
+    const received = await exchange(await startGuarded(handler), text)
     const [head = '', content = ''] = received.split('\r\n\r\n')
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`))
     expect(head).toMatch(/\r\nVitrine-State: invalid\r\n/)
@@ -211,16 +211,16 @@ describe('requests that are refused before they are routed', () => {
     expect(head).toMatch(/\r\nConnection: close/)
     expect(head).toMatch(new RegExp(`\r\nContent-Length: ${content.length}(?:\r\n|$)`))
     expect(content).toMatch(body)
-    expect([countResponses(received), answer.mock.calls.length]).toEqual([1, 0])
+    expect([countResponses(received), handler.mock.calls.length]).toEqual([1, 0])
   })
 
   test('HTTP/1.0 needs no Host', async () => {
-    expect(await exchange(await startGuarded(answerOk), 'GET / HTTP/1.0\r\n\r\n')).toMatch(
+    expect(await exchange(await startGuarded(respondOk), 'GET / HTTP/1.0\r\n\r\n')).toMatch(
       / 200 OK\r\n[^]*ok$/,
     )
   })
 
-  test('a malformed request behind one that waits is not taken for its response', async () => {
+  test('the refusal of a malformed request is not sent as the response of an earlier one', async () => {
     const port = await startGuarded(() => {})
     expect(await exchange(port, `${REQUEST}no HTTP\r\n\r\n`)).toBe('')
   })
@@ -228,17 +228,17 @@ describe('requests that are refused before they are routed', () => {
 
 describe('GET that announces a body', () => {
   test.each(['Content-Length: 10', 'Transfer-Encoding: chunked'])(
-    '%s that never comes - one response, and the connection ends without a 408',
+    '%s without a body - one response, and the connection ends without a 408',
     async (header) => {
-      const port = await startGuarded(answerOk)
+      const port = await startGuarded(respondOk)
       const received = await exchange(port, `GET / HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`)
       expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n[^]*ok$/)
       expect(countResponses(received)).toBe(1)
     },
   )
 
-  test('Content-Length: 0 - the connection stays', async () => {
-    const port = await startGuarded(answerOk)
+  test('Content-Length: 0 - the connection stays open', async () => {
+    const port = await startGuarded(respondOk)
     const bodiless = 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n'
     const received = await exchange(port, `${bodiless}GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     expect(countResponses(received)).toBe(2)

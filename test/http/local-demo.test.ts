@@ -10,9 +10,12 @@ const remote = parseConfig({
 }).config
 
 describe('loopback', () => {
-  test.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.255.0.9', '::1', '[::1]'])('%s - is', (host) => {
-    expect(isLoopback(host)).toBe(true)
-  })
+  test.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.255.0.9', '::1', '[::1]'])(
+    '%s - is loopback',
+    (host) => {
+      expect(isLoopback(host)).toBe(true)
+    },
+  )
 
   test.each([
     '0.0.0.0',
@@ -22,13 +25,13 @@ describe('loopback', () => {
     '128.0.0.1',
     '127.0.0',
     '',
-  ])('"%s" - is not', (host) => {
+  ])('"%s" - is not loopback', (host) => {
     expect(isLoopback(host)).toBe(false)
   })
 })
 
-describe('local demonstration', () => {
-  test('embedded catalog on loopback - is one; on every address, or with a real catalog - is none', () => {
+describe('local demo', () => {
+  test('embedded catalog on loopback - true; on all addresses or with a remote catalog - false', () => {
     expect([embedded('127.0.0.1'), embedded('0.0.0.0'), remote].map(isLocalDemo)).toEqual([
       true,
       false,
@@ -41,7 +44,7 @@ describe('local demonstration', () => {
     ['http://[::1]:3000', true],
     ['http://localhost:3000/widgets', true],
     ['https://widgets.example', false],
-  ])('public address %s - framed by pages of this machine: %s', (publicUrl, expected) => {
+  ])('public address %s - local pages may frame: %s', (publicUrl, expected) => {
     expect(isLocalFramingAllowed(embedded('127.0.0.1'), publicUrl)).toBe(expected)
     expect(isLocalFramingAllowed(embedded('0.0.0.0'), publicUrl)).toBe(false)
   })

@@ -20,15 +20,15 @@ function createCacheFixture(bounds = BOUNDS): CacheFixture {
 
 type ReceivedResponse = IncomingMessage & { text: string }
 
-/** Cached responses over real HTTP. A target that is not cached is one of the key after its first letter, or 299. */
+/** Serve cached responses over HTTP. An uncached target is looked up by its key (the target without its first letter); else 299. */
 async function listen(
   cache: ResponseCache,
 ): Promise<(path: string, options?: object) => Promise<ReceivedResponse>> {
   const port = await listenRaw(cache)
   return async (path, options = {}) => {
     const sent = request({ host: '127.0.0.1', port, path, ...options }).end()
-    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-    return Object.assign(answer, { text: Buffer.concat((await answer.toArray()) as Buffer[]).toString() })
+    const [received] = (await once(sent, 'response')) as [IncomingMessage]
+    return Object.assign(received, { text: Buffer.concat((await received.toArray()) as Buffer[]).toString() })
   }
 }
 
@@ -45,7 +45,7 @@ async function listenRaw(cache: ResponseCache): Promise<number> {
 }
 
 describe('cached response', () => {
-  test('the target that it was cached for, and another spelling of it', async () => {
+  test('is sent for its target and for another spelling of it', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const ask = await listen(cache)
@@ -53,7 +53,7 @@ describe('cached response', () => {
     expect(await ask('/a?x')).toMatchObject({ statusCode: 200, text: 'body' })
   })
 
-  test('another spelling is worked out once', async () => {
+  test('another spelling is normalized once', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
@@ -62,7 +62,7 @@ describe('cached response', () => {
     expect(byKey).toHaveBeenCalledTimes(1)
   })
 
-  test('a target that leads nowhere is left to the routes', async () => {
+  test('an unknown target is left to the routes', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     expect((await (await listen(cache))('/b')).statusCode).toBe(299)
@@ -77,8 +77,8 @@ describe('cached response', () => {
   test('HEAD gets the same headers without the body', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
-    const answer = await (await listen(cache))('/a', { method: 'HEAD' })
-    expect([answer.statusCode, answer.headers['content-length'], answer.text]).toEqual([200, '4', ''])
+    const received = await (await listen(cache))('/a', { method: 'HEAD' })
+    expect([received.statusCode, received.headers['content-length'], received.text]).toEqual([200, '4', ''])
   })
 
   test.each([
@@ -90,22 +90,20 @@ describe('cached response', () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ bodies: ENCODED }), '/a')
     const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
-    const answer = await (await listen(cache))('/a', { headers })
-    expect([answer.text, answer.headers['content-encoding'], answer.headers['content-length']]).toEqual([
-      body,
-      encoding,
-      String(body.length),
-    ])
+    const received = await (await listen(cache))('/a', { headers })
+    expect([received.text, received.headers['content-encoding'], received.headers['content-length']]).toEqual(
+      [body, encoding, String(body.length)],
+    )
   })
 
   test('a body without encodings is sent as it is', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
-    const answer = await (await listen(cache))('/a', { headers: { 'accept-encoding': 'gzip, br' } })
-    expect([answer.text, answer.headers['content-encoding']]).toEqual(['body', undefined])
+    const received = await (await listen(cache))('/a', { headers: { 'accept-encoding': 'gzip, br' } })
+    expect([received.text, received.headers['content-encoding']]).toEqual(['body', undefined])
   })
 
-  test('bytes beyond ASCII arrive as they are', async () => {
+  test('non-ASCII bytes arrive unchanged', async () => {
     const { cache } = createCacheFixture()
     const identity = Buffer.from('€ ä').toString('latin1')
     cache.set('a', makeResponse({ bodies: { identity } }), '/a')
@@ -116,17 +114,17 @@ describe('cached response', () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ bodies: ENCODED }), '/a')
     const headers = { 'if-none-match': tag, 'accept-encoding': 'gzip' }
-    const answer = await (await listen(cache))('/a', { headers })
-    expect([answer.statusCode, answer.headers['etag'], answer.text]).toEqual([304, '"tag"', ''])
+    const received = await (await listen(cache))('/a', { headers })
+    expect([received.statusCode, received.headers['etag'], received.text]).toEqual([304, '"tag"', ''])
     for (const name of ['content-length', 'content-type', 'content-encoding'])
-      expect(answer.headers[name]).toBeUndefined()
+      expect(received.headers[name]).toBeUndefined()
   })
 
   test('a response without a tag is never 304', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ etag: null }), '/a')
-    const answer = await (await listen(cache))('/a', { headers: { 'if-none-match': '*' } })
-    expect(answer.statusCode).toBe(200)
+    const received = await (await listen(cache))('/a', { headers: { 'if-none-match': '*' } })
+    expect(received.statusCode).toBe(200)
   })
 
   test('each response is counted', async () => {
@@ -155,7 +153,7 @@ describe('cached response', () => {
 })
 
 describe('age', () => {
-  test('max-age counts down, and the response ends with its expiry to the millisecond', async () => {
+  test('max-age counts down, and the response expires to the millisecond', async () => {
     const { cache, clock } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const ask = await listen(cache)
@@ -181,8 +179,8 @@ describe('age', () => {
   })
 })
 
-describe('room', () => {
-  test('a long target leads to its response by its key alone', async () => {
+describe('limits', () => {
+  test('a long target finds its response only by its key', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
@@ -193,7 +191,7 @@ describe('room', () => {
     expect(byKey).toHaveBeenCalledTimes(2)
   })
 
-  test('targets are bounded: many spellings of one response cost no other response its place', async () => {
+  test('many spellings of one response evict no other response', async () => {
     const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
     cache.set('a', makeResponse(), '/a')
     cache.set('b', makeResponse(), '/b')
@@ -203,7 +201,7 @@ describe('room', () => {
     expect(cache.entryCount()).toBe(2)
   })
 
-  test('a replaced response is sent in place of the one before, and a dropped one is not sent', async () => {
+  test('a new response replaces the previous one, and an evicted one is not sent', async () => {
     const { cache } = createCacheFixture({ maxEntries: 1, maxBytes: 1_000_000 })
     cache.set('a', makeResponse(), '/a')
     const ask = await listen(cache)
@@ -214,7 +212,7 @@ describe('room', () => {
     expect(cache.find('a')).toBeUndefined()
   })
 
-  test('what was used longest ago is dropped first', async () => {
+  test('the least recently used response is evicted first', async () => {
     const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
     cache.set('a', makeResponse(), '/a')
     cache.set('b', makeResponse(), '/b')
@@ -225,14 +223,14 @@ describe('room', () => {
     expect(['a', 'b', 'c'].map((key) => cache.find(key) !== undefined)).toEqual([true, false, true])
   })
 
-  test('a response larger than all of the cache is not kept, and nothing breaks', async () => {
+  test('a response larger than the cache is not stored', async () => {
     const { cache } = createCacheFixture({ maxEntries: 10, maxBytes: 3_000 })
     cache.set('a', makeResponse({ bodies: { identity: 'x'.repeat(3_000) } }), '/a')
     expect((await (await listen(cache))('/a')).statusCode).toBe(299)
     expect([cache.entryCount(), cache.byteCount()]).toEqual([0, 0])
   })
 
-  test('bodies of all encodings and own headers count', () => {
+  test('bodies of all encodings and own headers count towards the size', () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ bodies: { identity: '' } }), '/a')
     const before = cache.byteCount()

@@ -7,14 +7,14 @@ import { type ResponseDetails, sendResponse } from '../../src/http/response.ts'
 
 type ReceivedResponse = { status: number | undefined; headers: IncomingHttpHeaders; body: string }
 
-/** Sends one answer to one request over real HTTP, without what fetch adds. */
+/** Send one response over HTTP, without the additions of fetch. */
 async function exchange(
-  answer: ResponseDetails,
+  details: ResponseDetails,
   headers: Record<string, string> = {},
   method = 'GET',
 ): Promise<ReceivedResponse> {
   const app = express().disable('x-powered-by').set('etag', false)
-  app.use((request, response) => sendResponse(request, response, answer))
+  app.use((request, response) => sendResponse(request, response, details))
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
@@ -36,8 +36,8 @@ function makeResponseDetails(over: Partial<ResponseDetails> = {}): ResponseDetai
   }
 }
 
-describe('answer', () => {
-  it('whole - exact length in bytes, the given headers and no others', async () => {
+describe('sendResponse', () => {
+  it('complete response - exact length in bytes, only the given headers', async () => {
     const { status, headers, body } = await exchange(makeResponseDetails())
     expect([status, body]).toEqual([200, '<p>ü</p>'])
     expect(Object.keys(headers).toSorted()).toEqual([
@@ -80,7 +80,7 @@ describe('answer', () => {
     expect(headers.etag).toBe(etag ?? undefined)
   })
 
-  it('what visitors send - Range, If-Modified-Since, Accept-Encoding, Cache-Control - changes nothing', async () => {
+  it('request headers Range, If-Modified-Since, Accept-Encoding and Cache-Control - change nothing', async () => {
     const plain = await exchange(makeResponseDetails())
     const sent = await exchange(makeResponseDetails(), {
       range: 'bytes=0-1',

@@ -22,7 +22,7 @@ function list(over: Partial<FrameRules> = {}): readonly string[] {
   })
 }
 
-/** Answers of a handler by the names asked for; `null`: the header is absent. */
+/** Return response headers by name; `null`: absent. */
 async function getHeaders(handler: RequestHandler, names: readonly string[]): Promise<unknown> {
   const app = express().disable('x-powered-by').use(handler)
   app.get('/', (_request, response) => void response.send('x'))
@@ -31,11 +31,11 @@ async function getHeaders(handler: RequestHandler, names: readonly string[]): Pr
 }
 
 describe('frame ancestors', () => {
-  it('nothing configured - this server alone', () => {
+  it('no setting - only this server', () => {
     expect(list()).toEqual(["'self'", OWN])
   })
 
-  it("channel - its origin, never its path or query; configured and demonstration's beside it", () => {
+  it('channel - its origin without path or query, and the origins of settings and local demo', () => {
     expect(list({ channelUrl: 'https://Magazine.example:8443/news?x=1' })).toEqual([
       "'self'",
       OWN,
@@ -84,7 +84,7 @@ describe('frame ancestors', () => {
 })
 
 describe('policies', () => {
-  it('embed - own styles and script, pictures, nothing else', () => {
+  it('embed - own styles and scripts, and pictures', () => {
     expect(toEmbedPolicy(OWN, ["'self'", 'https://a.example']).split('; ')).toEqual([
       "default-src 'none'",
       `style-src 'self' ${OWN}`,
@@ -105,7 +105,7 @@ describe('policies', () => {
     expect(policy).not.toContain('script-src')
   })
 
-  it('taken in by other sites - CORP cross-origin, framing left to the policy', async () => {
+  it('responses for other sites - CORP cross-origin, framing left to the policy', async () => {
     const expected = {
       'cross-origin-resource-policy': 'cross-origin',
       'x-content-type-options': 'nosniff',
@@ -117,7 +117,7 @@ describe('policies', () => {
     expect(await getHeaders(createCrossOriginHeaders(), Object.keys(expected))).toEqual(expected)
   })
 
-  it('own pages - framed by nobody', async () => {
+  it('own pages - cannot be framed', async () => {
     const expected = {
       'content-security-policy': `default-src 'none';style-src 'self' ${OWN};script-src 'self' ${OWN};img-src 'self' ${OWN} https:;frame-src 'self' ${OWN};connect-src 'self' ${OWN};base-uri 'none';form-action 'self';require-trusted-types-for 'script';trusted-types 'none';frame-ancestors 'none'`,
       'x-frame-options': 'DENY',

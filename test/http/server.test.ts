@@ -30,7 +30,7 @@ async function get({ port }: HttpServer, agent: Agent): Promise<IncomingMessage 
 
 const answerOk = (_request: IncomingMessage, response: ServerResponse): void => void response.end('ok')
 
-/** Moves the clock by a second at a time, and lets happen what happens then. */
+/** Advance the clock second by second and run due timers. */
 async function passTime(clock: FakeClock, ms: number): Promise<void> {
   const untilMs = clock.nowMs() + ms
   await vi.waitFor(() => {
@@ -39,7 +39,7 @@ async function passTime(clock: FakeClock, ms: number): Promise<void> {
   })
 }
 
-/** A child process that another thread starts has the listening socket, too, until its own program begins: refused, but perhaps not at once. */
+/** Wait until connections are refused: a child process that is just starting may still have the listening socket. */
 async function expectToBeRefused(port: number): Promise<void> {
   await vi.waitFor(async () => {
     const socket = connect(port, '127.0.0.1')
@@ -49,11 +49,11 @@ async function expectToBeRefused(port: number): Promise<void> {
   })
 }
 
-/** More than the kernel takes for a reader who does not read. */
+/** More than the kernel buffers for a client that does not read. */
 const LARGE = `${'x'.repeat(32 * 1024 * 1024)}!`
 const LAST_BYTE = 0x21
 
-/** Asks, and reads nothing: comes back when the answer has ended, and part of it waits in the server. */
+/** Send a request and read nothing. Resolves when the response has ended and a part of it waits in the server. */
 async function requestWithoutReading(
   server: HttpServer,
   give: (response: ServerResponse) => unknown,
@@ -87,14 +87,14 @@ async function requestWithoutReading(
 }
 
 describe('listening', () => {
-  it('port 0 - a free one that answers', async () => {
+  it('port 0 - listens on a free port', async () => {
     const { server, agent } = await startServer()
     server.setHandler(answerOk)
     expect(server.port).toBeGreaterThan(0)
     expect((await get(server, agent)).text).toBe('ok')
   })
 
-  it('port taken - UsageError that names it', async () => {
+  it('port in use - UsageError that names it', async () => {
     const { server, clock } = await startServer()
     await expect(listenHttp('127.0.0.1', server.port, clock)).rejects.toMatchObject({
       code: 'VITRINE_USAGE',
@@ -108,7 +108,7 @@ describe('listening', () => {
     })
   })
 
-  it('requests before answerWith - wait, and are all answered', async () => {
+  it('requests before setHandler - wait for it', async () => {
     const { server, agent } = await startServer()
     const early = Promise.all([get(server, agent), get(server, agent), get(server, agent)])
     const late = vi.fn<typeof answerOk>(answerOk)
@@ -121,7 +121,7 @@ describe('listening', () => {
     expect(late).toHaveBeenCalledTimes(3)
   })
 
-  it('headers beyond 8 kB - 431; no HTTP - 400; the next request is answered', async () => {
+  it('headers beyond 8 kB - 431; invalid HTTP - 400; the next request succeeds', async () => {
     const { server, agent } = await startServer()
     server.setHandler(answerOk)
     for (const [sent, status] of [
@@ -139,7 +139,7 @@ describe('listening', () => {
 })
 
 describe('stopping', () => {
-  it('nobody there - at once, twice is once, and the port is free again', async () => {
+  it('no connection - stops at once, a second call has no effect, and the port is free again', async () => {
     const { server, clock } = await startServer()
     expect(server.isStopping()).toBe(false)
     const [first, second] = [server.stop(), server.stop()]
@@ -151,7 +151,7 @@ describe('stopping', () => {
     expect(clock.pendingWaits).toBe(0)
   })
 
-  it('idle keep-alive connection - is closed, and does not hold the stop', async () => {
+  it('idle keep-alive connection - is closed and does not delay the stop', async () => {
     const { server, clock, agent } = await startServer()
     server.setHandler(answerOk)
     await get(server, agent)
@@ -166,7 +166,7 @@ describe('stopping', () => {
     expect(clock.nowMs()).toBe(0)
   })
 
-  it('connection that never sent a request, as browsers open ahead of need - is closed within half a second', async () => {
+  it('preconnected socket of a browser - is closed within half a second', async () => {
     const { server, clock } = await startServer()
     server.setHandler(answerOk)
     const socket = connect(server.port, '127.0.0.1')
@@ -190,7 +190,7 @@ describe('stopping', () => {
     expect(clock.nowMs()).toBeLessThanOrEqual(SECOND_MS)
   })
 
-  it('request that was on its way when the stop began - is answered', async () => {
+  it('request on its way when the stop began - gets a response', async () => {
     const { server, clock } = await startServer()
     server.setHandler(answerOk)
     const socket = connect(server.port, '127.0.0.1')
@@ -202,24 +202,24 @@ describe('stopping', () => {
     await advanceUntilSettled(clock, stopped)
   })
 
-  it('answer under way - ends whole, then its connection is closed', async () => {
+  it('pending response - completes, then its connection is closed', async () => {
     const { server, clock, agent } = await startServer()
     const held: ServerResponse[] = []
     server.setHandler((_request, response) => {
       response.write('first ')
       held.push(response)
     })
-    const answer = get(server, agent)
+    const pending = get(server, agent)
     await vi.waitFor(() => expect(held).toHaveLength(1))
     const stopped = server.stop()
     await expectToBeRefused(server.port)
     held[0]?.end('last')
-    expect((await answer).text).toBe('first last')
+    expect((await pending).text).toBe('first last')
     await advanceUntilSettled(clock, stopped)
     expect(clock.nowMs()).toBeLessThan(2 * SECOND_MS)
   })
 
-  it('request on an open connection while stopping - answered with Connection: close', async () => {
+  it('request on an open connection while stopping - response has Connection: close', async () => {
     const { server, clock } = await startServer()
     const held: ServerResponse[] = []
     server.setHandler((request, response) => {
@@ -244,9 +244,9 @@ describe('stopping', () => {
   })
 
   it.each([
-    ['at once, as warm ones are', (response: ServerResponse) => response.end(LARGE)],
+    ['at once, like cached responses', (response: ServerResponse) => response.end(LARGE)],
     ['after a while', (response: ServerResponse) => setImmediate(() => response.end(LARGE))],
-  ])('answer that was given %s, its reader slow - arrives whole', async (_when, give) => {
+  ])('response sent %s to a slow reader - arrives complete', async (_when, give) => {
     const { server, clock } = await startServer()
     const reader = await requestWithoutReading(server, give)
     const stopped = server.stop()
@@ -257,7 +257,7 @@ describe('stopping', () => {
     expect(clock.nowMs()).toBeLessThan(8 * SECOND_MS)
   })
 
-  it('slow reader of a large answer - holds no idle connection for longer than half a second', async () => {
+  it('slow reader of a large response - keeps no idle connection open beyond half a second', async () => {
     const { server, clock, agent } = await startServer()
     const reader = await requestWithoutReading(server, (response) => response.end(LARGE))
     server.setHandler(answerOk)
@@ -271,7 +271,7 @@ describe('stopping', () => {
     await advanceUntilSettled(clock, stopped)
   })
 
-  it('reader of a large answer who never reads - is cut after eight seconds', async () => {
+  it('client that never reads a large response - is cut off after eight seconds', async () => {
     const { server, clock } = await startServer()
     await requestWithoutReading(server, (response) => response.end(LARGE))
     await advanceUntilSettled(clock, server.stop(), SECOND_MS)
@@ -279,7 +279,7 @@ describe('stopping', () => {
     expect(clock.nowMs()).toBeLessThan(10 * SECOND_MS)
   })
 
-  it('answer that never ends - is cut after eight seconds', async () => {
+  it('response that never ends - is cut off after eight seconds', async () => {
     const { server, clock, agent } = await startServer()
     const held: ServerResponse[] = []
     server.setHandler((_request, response) => {

@@ -3,13 +3,13 @@ import { HOUR_MS, SECOND_MS } from '../../src/clock.ts'
 import { createBackoff, createPause, createRestartBackoff } from '../../src/lib/backoff.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 
-test('deaths within moments - at once, then longer and longer, up to half a minute', () => {
+test('early exits - first restart at once, then growing delays up to 30 seconds', () => {
   const waits = createRestartBackoff(createFakeClock(0))
   const waitsMs = Array.from({ length: 10 }, () => waits.nextMs())
   expect(waitsMs).toEqual([0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
 })
 
-test('a life of ten seconds - the next start is at once again', () => {
+test('exit after ten seconds - restart at once', () => {
   const clock = createFakeClock(0)
   const waits = createRestartBackoff(clock)
   expect([waits.nextMs(), waits.nextMs()]).toEqual([0, 500])
@@ -21,7 +21,7 @@ test('a life of ten seconds - the next start is at once again', () => {
   expect([waits.nextMs(), waits.nextMs()]).toEqual([0, 0])
 })
 
-test('clock that is set back - is no long life', () => {
+test('clock set back - does not reset the delay', () => {
   const clock = createFakeClock(HOUR_MS)
   const waits = createRestartBackoff(clock)
   waits.nextMs()
@@ -30,7 +30,7 @@ test('clock that is set back - is no long life', () => {
   expect(waits.nextMs()).toBe(500)
 })
 
-test('back-off - doubles up to the longest wait, and starts again after a reset', () => {
+test('back-off - doubles up to the maximum, and starts again after a reset', () => {
   const backoff = createBackoff({ initialMs: 5, maxMs: 15 })
   expect([backoff.nextMs(), backoff.nextMs(), backoff.nextMs(), backoff.nextMs()]).toEqual([5, 10, 15, 15])
   backoff.reset()
@@ -42,7 +42,7 @@ test('back-off with jitter - adds up to its share', () => {
   expect(backoff.nextMs()).toBeCloseTo(110)
 })
 
-test('pause - is on for longer after each failure, and off after a success', () => {
+test('pause - is longer after each failure, and ends with a success', () => {
   const clock = createFakeClock(HOUR_MS)
   const pause = createPause(clock, { initialMs: SECOND_MS, maxMs: 4 * SECOND_MS })
   expect([pause.isOn(), pause.untilMs()]).toEqual([false, 0])

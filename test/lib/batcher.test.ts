@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createBatcher } from '../../src/lib/batcher.ts'
 import { defer } from '../helpers/defer.ts'
 
-/** A batcher of words that notes its batches and returns each word twice. */
+/** A batcher of words that records its batches and doubles each word. */
 function createWordBatcher() {
   const batches: (readonly string[])[] = []
   const add = createBatcher(async (words: readonly string[]) => {
@@ -14,7 +14,7 @@ function createWordBatcher() {
   return { batches, add }
 }
 
-test('item that comes alone - is processed at once, and has its own result', async () => {
+test('single item - is processed at once', async () => {
   const { batches, add } = createWordBatcher()
   expect([await add('a'), await add('b')]).toEqual(['aa', 'bb'])
   expect(batches).toEqual([['a'], ['b']])
@@ -26,7 +26,7 @@ test('items of one turn of the event loop - form one batch', async () => {
   expect(batches).toEqual([['a', 'b', 'c']])
 })
 
-test('items that come while a batch is under way - form the next one', async () => {
+test('items that arrive during a batch - form the next one', async () => {
   const batches: (readonly string[])[] = []
   const later: Promise<unknown>[] = []
   const add = createBatcher((words: readonly string[]) => {
@@ -39,14 +39,14 @@ test('items that come while a batch is under way - form the next one', async () 
   expect(batches).toEqual([['a'], ['b', 'c']])
 })
 
-test('batch that fails - fails each of its items, and not those that come later', async () => {
+test('batch that fails - rejects its items, and not later ones', async () => {
   const { add } = createWordBatcher()
   const failures = await Promise.allSettled(['a', 'bad', 'b'].map((word) => add(word)))
   expect(failures.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
   expect(await add('c')).toBe('cc')
 })
 
-test('pause after a batch - nobody waits for it, and what comes meanwhile forms one batch', async () => {
+test('pause after a batch - delays no result, and items that arrive during it form one batch', async () => {
   const batches: (readonly string[])[] = []
   const pause = defer<void>()
   const process = (words: readonly string[]): Promise<readonly string[]> => {

@@ -7,7 +7,7 @@ import { defer } from '../helpers/defer.ts'
 const visitor = (name: string) => ({ visitor: name, withinMs: 10 })
 
 describe('fair queue', () => {
-  test('several tasks - run one after the other, and visitors take turns', async () => {
+  test('several tasks - run one at a time, alternating between visitors', async () => {
     const queue = createFairQueue(createFakeClock(0))
     const order: string[] = []
     let running = 0
@@ -30,7 +30,7 @@ describe('fair queue', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2'])
   })
 
-  test('task that fails - fails for its own caller alone', async () => {
+  test('task that fails - rejects only for its caller', async () => {
     const queue = createFairQueue(createFakeClock(0))
     const failed = queue.run(visitor('a'), () => Promise.reject(new Error('broken')))
     const after = queue.run(visitor('a'), () => Promise.resolve('fine'))
@@ -38,12 +38,12 @@ describe('fair queue', () => {
     expect(await after).toBe('fine')
   })
 
-  test('time passes - who waits is refused, what waits is never run, and the queue goes on', async () => {
+  test('timeout - a waiting task is rejected and never runs; the queue continues', async () => {
     const clock = createFakeClock(0)
     const queue = createFairQueue(clock)
     const read = defer<string>()
-    const told: number[] = []
-    const slow = queue.run(visitor('a'), (leftMs) => (told.push(leftMs), read.promise))
+    const remaining: number[] = []
+    const slow = queue.run(visitor('a'), (leftMs) => (remaining.push(leftMs), read.promise))
     let isRun = false
     const late = queue.run(visitor('a'), () => Promise.resolve((isRun = true)))
     clock.advance(10)
@@ -52,14 +52,14 @@ describe('fair queue', () => {
     const next = queue.run(visitor('b'), () => Promise.resolve('in time'))
     read.resolve('too late')
     expect(await next).toBe('in time')
-    expect([told, isRun]).toEqual([[10], false])
+    expect([remaining, isRun]).toEqual([[10], false])
   })
 
-  test('one visitor with many requests - is refused before others are', async () => {
+  test('one visitor with many tasks - is rejected before others', async () => {
     const queue = createFairQueue(createFakeClock(0))
     const read = defer<string>()
     const run = (who: string): Promise<string> => queue.run(visitor(who), () => read.promise)
-    // One runs, and 32 wait.
+    // One task runs, and 32 wait.
     const taken = Array.from({ length: 33 }, () => run('a'))
     await expect(run('a')).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
     const others = ['b', 'c', 'd'].flatMap((who) => Array.from({ length: 32 }, () => run(who)))

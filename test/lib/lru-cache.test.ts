@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLruCache } from '../../src/lib/lru-cache.ts'
 
-describe('memory', () => {
-  test('value - is given again until it is deleted or replaced', () => {
+describe('LRU cache', () => {
+  test('value - is returned until it is deleted or replaced', () => {
     const memory = createLruCache<{ n: number }>({ maxEntries: 2, maxBytes: 10_000 })
     memory.set('a', { n: 1 }, 0)
     memory.set('a', { n: 2 }, 0)
@@ -12,7 +12,7 @@ describe('memory', () => {
     expect([memory.get('a'), memory.entryCount(), memory.byteCount()]).toEqual([undefined, 0, 0])
   })
 
-  test('more entries than allowed - what was used longest ago goes', () => {
+  test('too many entries - the least recently used is evicted', () => {
     const memory = createLruCache<object>({ maxEntries: 2, maxBytes: 10_000 })
     memory.set('a', {}, 0)
     memory.set('b', {}, 0)
@@ -21,20 +21,20 @@ describe('memory', () => {
     expect(['a', 'b', 'c'].map((key) => memory.get(key) !== undefined)).toEqual([true, false, true])
   })
 
-  test('value larger than all of the memory - is not kept, and costs nothing else its place', () => {
+  test('value larger than the cache - is not stored and evicts nothing', () => {
     const memory = createLruCache<object>({ maxEntries: 10, maxBytes: 10_000 })
     memory.set('a', {}, 100)
     memory.set('b', {}, 10_001)
     expect([memory.get('a'), memory.get('b')]).toEqual([{}, undefined])
   })
 
-  test('long keys - count, too', () => {
+  test('long keys - count towards the size', () => {
     const memory = createLruCache<object>({ maxEntries: 10, maxBytes: 10_000 })
     memory.set('k'.repeat(2_000), {}, 0)
     expect(memory.byteCount()).toBeGreaterThanOrEqual(4_000)
   })
 
-  test('anything put in - never more entries or bytes than allowed', () => {
+  test('any values - never more entries or bytes than allowed', () => {
     const entry = fc.tuple(fc.string(), fc.nat(4_000))
     fc.assert(
       fc.property(fc.array(entry), fc.integer({ min: 1, max: 5 }), (entries, maxEntries) => {

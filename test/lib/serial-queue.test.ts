@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSerialQueue } from '../../src/lib/serial-queue.ts'
 
-test('tasks - run one after the other, in the order in which they came', async () => {
+test('tasks - run one at a time, in order of arrival', async () => {
   const queue = createSerialQueue()
   const events: string[] = []
   const run = (name: string): Promise<string> =>
@@ -15,7 +15,7 @@ test('tasks - run one after the other, in the order in which they came', async (
   expect(events).toEqual(['begin a', 'end a', 'begin b', 'end b'])
 })
 
-test('task that fails - fails for its caller only', async () => {
+test('task that fails - rejects only for its caller', async () => {
   const queue = createSerialQueue()
   const failed = queue.run(() => Promise.reject(new Error('first')))
   const next = queue.run(() => Promise.resolve('next'))

@@ -3,7 +3,7 @@ import { createShutdown } from '../../src/lib/shutdown.ts'
 
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const
 
-/** Its types know one event at a time. */
+/** The types accept one event at a time. */
 const events: NodeJS.EventEmitter = process
 
 const before = new Map(EVENTS.map((event) => [event, events.listeners(event)]))
@@ -28,7 +28,7 @@ test.each([
   ['SIGTERM', 0, 0],
   ['SIGTERM', 1, 1],
   ['stop', undefined, 0],
-])('told to stop by %s, exit code %s so far - the forced end is %s', (reason, code, forced) => {
+])('shutdown by %s with exit code %s - forced exit with %s', (reason, code, forced) => {
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
   const shutdown = createShutdown(() => {})
   shutdown.begin(reason, 1_000)

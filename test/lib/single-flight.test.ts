@@ -1,30 +1,30 @@
 import { describe, expect, test } from 'vitest'
 import { createSingleFlight } from '../../src/lib/single-flight.ts'
 
-describe('flights', () => {
-  test('many who ask at once - one call, one answer', async () => {
+describe('single flight', () => {
+  test('concurrent calls with one key - one call, one result', async () => {
     const flights = createSingleFlight<object>()
     let calls = 0
     const start = (): Promise<object> => Promise.resolve({ call: (calls += 1) })
-    const answers = await Promise.all(Array.from({ length: 200 }, () => flights.run('a', start)))
+    const results = await Promise.all(Array.from({ length: 200 }, () => flights.run('a', start)))
     expect(calls).toBe(1)
-    expect(new Set(answers).size).toBe(1)
+    expect(new Set(results).size).toBe(1)
   })
 
-  test('other keys - calls of their own', async () => {
+  test('different keys - separate calls', async () => {
     const flights = createSingleFlight<string>()
     const ask = (key: string): Promise<string> => flights.run(key, () => Promise.resolve(key))
     expect(await Promise.all([ask('a'), ask('b'), ask('a')])).toEqual(['a', 'b', 'a'])
   })
 
-  test('call that has ended - is forgotten: who asks then asks anew', async () => {
+  test('finished call - the next one starts a new call', async () => {
     const flights = createSingleFlight<number>()
     let calls = 0
     const ask = (): Promise<number> => flights.run('a', () => Promise.resolve((calls += 1)))
     expect([await ask(), await ask(), flights.has('a')]).toEqual([1, 2, false])
   })
 
-  test('call that failed - fails for all who waited, and is forgotten', async () => {
+  test('failed call - rejects for all callers, and the next one starts a new call', async () => {
     const flights = createSingleFlight<string>()
     const waiting = [
       flights.run('a', () => Promise.reject(new Error('broken'))),

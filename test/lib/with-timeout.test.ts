@@ -3,20 +3,20 @@ import { tryWithTimeout } from '../../src/lib/with-timeout.ts'
 import { defer } from '../helpers/defer.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 
-describe("a visitor's patience", () => {
-  test('answer in time - is given, and no timer is left', async () => {
+describe('visitor timeout', () => {
+  test('result in time - is returned, and no timer is left', async () => {
     const clock = createFakeClock(0)
-    expect(await tryWithTimeout(clock, 800, Promise.resolve('answer'))).toBe('answer')
+    expect(await tryWithTimeout(clock, 800, Promise.resolve('result'))).toBe('result')
     expect(clock.pendingWaits).toBe(0)
   })
 
-  test('failure in time - nothing, at once', async () => {
+  test('failure in time - undefined at once', async () => {
     const clock = createFakeClock(0)
     expect(await tryWithTimeout(clock, 800, Promise.reject(new Error('broken')))).toBeUndefined()
     expect(clock.pendingWaits).toBe(0)
   })
 
-  test('late answer - nothing after the patience; the call goes on', async () => {
+  test('late result - undefined after the timeout; the call continues', async () => {
     const clock = createFakeClock(0)
     const call = defer<string>()
     const waiting = tryWithTimeout(clock, 800, call.promise)
@@ -26,7 +26,7 @@ describe("a visitor's patience", () => {
     expect(await call.promise).toBe('late')
   })
 
-  test('failure after the patience - reaches nobody', async () => {
+  test('failure after the timeout - is ignored', async () => {
     const clock = createFakeClock(0)
     const call = defer<string>()
     const waiting = tryWithTimeout(clock, 800, call.promise)

@@ -22,29 +22,26 @@ test.each([
   [500, 'VITRINE_CATALOG_STATUS', 40],
   [401, 'VITRINE_CATALOG_KEY_REFUSED', 50],
   [302, 'VITRINE_CATALOG_REDIRECT', 40],
-])(
-  'catalog that answers %i - one line with %s, however many visit, and one when it is over',
-  async (...row) => {
-    const [status, code, level] = row
-    const harness = await startStockedHarness()
-    harness.clock.advance(HOURS_MS)
-    harness.catalog.fault = {
-      pathPattern: /./,
-      respond: (_request, response) => sendJson(response, status, {}),
-    }
-    for (let turn = 0; turn < 5; turn++) await visitBox(harness)
-    const [line, ...more] = listLines(harness)
-    expect(line).toMatchObject({ level, code, operation: 'product', failures: 1 })
-    expect(line?.['reason']).toContain(String(status))
-    expect(more).toEqual([])
-    harness.catalog.fault = null
-    harness.clock.advance(2 * MINUTE_MS)
-    await visitBox(harness)
-    expect(listLines(harness)[1]).toMatchObject({ level: 30, failures: 1, msg: 'catalog recovered' })
-  },
-)
+])('catalog responds with %i - one line with %s for all visits, and one on recovery', async (...row) => {
+  const [status, code, level] = row
+  const harness = await startStockedHarness()
+  harness.clock.advance(HOURS_MS)
+  harness.catalog.fault = {
+    pathPattern: /./,
+    respond: (_request, response) => sendJson(response, status, {}),
+  }
+  for (let turn = 0; turn < 5; turn++) await visitBox(harness)
+  const [line, ...more] = listLines(harness)
+  expect(line).toMatchObject({ level, code, operation: 'product', failures: 1 })
+  expect(line?.['reason']).toContain(String(status))
+  expect(more).toEqual([])
+  harness.catalog.fault = null
+  harness.clock.advance(2 * MINUTE_MS)
+  await visitBox(harness)
+  expect(listLines(harness)[1]).toMatchObject({ level: 30, failures: 1, msg: 'catalog recovered' })
+})
 
-test('429 - says until when nothing is called', async () => {
+test('429 - logs the end of the pause', async () => {
   const harness = await startStockedHarness()
   harness.clock.advance(HOURS_MS)
   harness.catalog.fault = {
@@ -58,7 +55,7 @@ test('429 - says until when nothing is called', async () => {
   ])
 })
 
-test('failure that goes on - a line a minute, with how many calls failed', async () => {
+test('continuing failure - one line a minute with the number of failed calls', async () => {
   const harness = await startStockedHarness()
   harness.clock.advance(HOURS_MS)
   harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }

@@ -5,9 +5,9 @@ import { createLogger } from '../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
-/** A watch over a database that says what `readTime` says. */
+/** Create a monitor of a database with the time of `readTime`. */
 function start(readTime: (clock: FakeClock) => Promise<number | null>): Readonly<{
-  watch: ClockMonitor
+  monitor: ClockMonitor
   clock: FakeClock
   lines: { level: number; msg: string; other: string; differenceSeconds: number }[]
 }> {
@@ -17,16 +17,16 @@ function start(readTime: (clock: FakeClock) => Promise<number | null>): Readonly
     level: 'info',
     stream: { write: (line) => void lines.push(JSON.parse(line) as never) },
   })
-  const watch = createClockMonitor({ clock, logger, store: { readDatabaseTime: () => readTime(clock) } })
-  onTestFinished(() => watch.stop())
-  return { watch, clock, lines }
+  const monitor = createClockMonitor({ clock, logger, store: { readDatabaseTime: () => readTime(clock) } })
+  onTestFinished(() => monitor.stop())
+  return { monitor, clock, lines }
 }
 
-test('database an hour behind - is asked every five minutes, and told once until it is right', async () => {
+test('database an hour behind - is read every five minutes and logged once until it is right', async () => {
   let aheadMs = -HOUR_MS
-  const { watch, clock, lines } = start(({ nowMs }) => Promise.resolve(nowMs() + aheadMs))
+  const { monitor, clock, lines } = start(({ nowMs }) => Promise.resolve(nowMs() + aheadMs))
   await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
-  expect(watch.getSkewsMs()).toEqual({ database: -HOUR_MS })
+  expect(monitor.getSkewsMs()).toEqual({ database: -HOUR_MS })
   clock.advance(5 * MINUTE_MS)
   await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
   expect(lines).toMatchObject([{ level: 40, other: 'database', differenceSeconds: -3_600 }])
@@ -39,16 +39,16 @@ test('database an hour behind - is asked every five minutes, and told once until
   })
 })
 
-test('file - has no clock, and is asked once', async () => {
+test('file - has no clock and is read once', async () => {
   const readTime = vi.fn<() => Promise<null>>(() => Promise.resolve(null))
-  const { watch, clock } = start(readTime)
+  const { monitor, clock } = start(readTime)
   await vi.waitFor(() => expect(readTime).toHaveBeenCalledOnce())
-  expect([watch.getSkewsMs(), clock.pendingWaits]).toEqual([{}, 0])
+  expect([monitor.getSkewsMs(), clock.pendingWaits]).toEqual([{}, 0])
 })
 
-test('database that is away, or answers late - says nothing, and is asked again', async () => {
+test('database that is unavailable or slow - is not logged, and is read again', async () => {
   let isLate = false
-  const { watch, clock, lines } = start((own) => {
+  const { monitor, clock, lines } = start((own) => {
     if (!isLate) return Promise.reject(new Error('away'))
     own.advance(30_000)
     return Promise.resolve(NOON_MS + HOUR_MS)
@@ -57,22 +57,22 @@ test('database that is away, or answers late - says nothing, and is asked again'
   isLate = true
   clock.advance(5 * MINUTE_MS)
   await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
-  expect([watch.getSkewsMs(), lines]).toEqual([{}, []])
+  expect([monitor.getSkewsMs(), lines]).toEqual([{}, []])
 })
 
-test('catalog a minute ahead - is no difference; a moment more - is', () => {
-  const { watch, lines } = start(() => Promise.resolve(null))
-  watch.recordSkew('catalog', MINUTE_MS)
-  watch.recordSkew('catalog', undefined)
+test('catalog a minute ahead - is tolerated; a moment more is logged', () => {
+  const { monitor, lines } = start(() => Promise.resolve(null))
+  monitor.recordSkew('catalog', MINUTE_MS)
+  monitor.recordSkew('catalog', undefined)
   expect(lines).toEqual([])
-  watch.recordSkew('catalog', MINUTE_MS + 1)
-  watch.recordSkew('catalog', 2 * MINUTE_MS)
+  monitor.recordSkew('catalog', MINUTE_MS + 1)
+  monitor.recordSkew('catalog', 2 * MINUTE_MS)
   expect(lines).toHaveLength(1)
 })
 
-test('stop - leaves no wait behind', async () => {
-  const { watch, clock } = start(() => Promise.resolve(NOON_MS))
+test('stop - leaves no timer', async () => {
+  const { monitor, clock } = start(() => Promise.resolve(NOON_MS))
   await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
-  watch.stop()
+  monitor.stop()
   expect(clock.pendingWaits).toBe(0)
 })

@@ -7,14 +7,14 @@ import { NOON_MS } from '../helpers/harness.ts'
 
 const LINES_PER_SECOND = 50
 
-describe('limit of log lines', () => {
-  test('fifty in a second - are written, further ones are not', () => {
+describe('log rate limiter', () => {
+  test('fifty lines in a second - are written, further ones are not', () => {
     const limiter = new LogRateLimiter(createFakeClock(NOON_MS))
     const taken = Array.from({ length: 60 }, () => limiter.tryAcquire())
     expect(taken).toEqual([...Array(50).fill(0), ...Array(10).fill(undefined)])
   })
 
-  test('next second - tells in its first line how many were left out, and only there', () => {
+  test('next second - only its first line has the number of suppressed lines', () => {
     const clock = createFakeClock(NOON_MS)
     const limiter = new LogRateLimiter(clock)
     for (let line = 0; line < 150; line += 1) limiter.tryAcquire()
@@ -24,7 +24,7 @@ describe('limit of log lines', () => {
     expect([limiter.tryAcquire(), limiter.tryAcquire()]).toEqual([101, 0])
   })
 
-  test('silence after a flood - is told whenever the next line comes', () => {
+  test('no line after a flood - the next one has the number of suppressed lines', () => {
     const clock = createFakeClock(NOON_MS)
     const limiter = new LogRateLimiter(clock)
     for (let line = 0; line < 51; line += 1) limiter.tryAcquire()
@@ -32,21 +32,21 @@ describe('limit of log lines', () => {
     expect(limiter.tryAcquire()).toBe(1)
   })
 
-  test('two processes - have a limit each', () => {
+  test('two limiters - have separate limits', () => {
     const clock = createFakeClock(NOON_MS)
     const [one, other] = [new LogRateLimiter(clock), new LogRateLimiter(clock)]
     for (let line = 0; line < 51; line += 1) one.tryAcquire()
     expect(other.tryAcquire()).toBe(0)
   })
 
-  test('any flood - at most fifty lines in a second, and every line is written or told as left out', () => {
+  test('any flood - at most fifty lines in a second, and each line is written or counted', () => {
     const waits = fc.array(fc.oneof(fc.constant(0), fc.constant(0), fc.nat({ max: 400 })), { maxLength: 600 })
     fc.assert(
       fc.property(waits, (waitsMs) => {
         const clock = createFakeClock(NOON_MS)
         const limiter = new LogRateLimiter(clock)
         const bySecond = new Map<number, number>()
-        let told = 0
+        let reported = 0
         let written = 0
         for (const waitMs of [...waitsMs, SECOND_MS]) {
           clock.advance(waitMs)
@@ -55,10 +55,10 @@ describe('limit of log lines', () => {
           const second = Math.floor(clock.nowMs() / SECOND_MS)
           bySecond.set(second, (bySecond.get(second) ?? 0) + 1)
           written += 1
-          told += leftOut
+          reported += leftOut
         }
         expect(Math.max(...bySecond.values())).toBeLessThanOrEqual(LINES_PER_SECOND)
-        expect(written + told).toBe(waitsMs.length + 1)
+        expect(written + reported).toBe(waitsMs.length + 1)
       }),
     )
   })

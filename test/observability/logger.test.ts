@@ -10,7 +10,7 @@ const PASSWORD = 'password-of-the-test'
 const LOG_LEVELS: readonly LogLevel[] = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
 const LOUD_LEVELS = LOG_LEVELS.filter((level) => level !== 'silent')
 
-/** A logger with the lines that it wrote. */
+/** Create a logger and the lines that it writes. */
 function listen(level: LogLevel): Readonly<{ logger: Logger; lines: string[] }> {
   const lines: string[] = []
   return { logger: createLogger({ level, stream: { write: (line) => void lines.push(line) } }), lines }
@@ -19,8 +19,8 @@ function listen(level: LogLevel): Readonly<{ logger: Logger; lines: string[] }> 
 const parseLine = (line: string | undefined): Record<string, unknown> =>
   JSON.parse(line ?? '') as Record<string, unknown>
 
-describe('logger, a line', () => {
-  test('event - logged - one line of JSON with level, time and message, nothing of the machine', () => {
+describe('logger, line format', () => {
+  test('event - one line of JSON with level, time and message, without host data', () => {
     const { logger, lines } = listen('info')
     logger.warn({ channel: 'a', text: 'two\nlines' }, 'walk failed')
     expect(lines).toHaveLength(1)
@@ -34,7 +34,7 @@ describe('logger, a line', () => {
     })
   })
 
-  test('error - logged - its code, name and message', () => {
+  test('error - is logged with code, name and message', () => {
     const { logger, lines } = listen('error')
     logger.error(new StoreError('cannot be read'), 'the stored copy failed')
     expect(parseLine(lines[0])).toMatchObject({
@@ -47,7 +47,7 @@ describe('logger, a line', () => {
 
 describe('logger, levels', () => {
   test.each(LOG_LEVELS.map((level, index) => [level, index] as const))(
-    '%s - all events - writes those as urgent and no others',
+    '%s - writes events of this level and above, no others',
     (level, count) => {
       const { logger, lines } = listen(level)
       for (const event of LOUD_LEVELS) logger[event](event)
@@ -63,7 +63,7 @@ describe('logger, secrets', () => {
     adminPassword: new Secret(PASSWORD),
   }
 
-  test('secrets - logged by mistake - [redacted], what is none stays', () => {
+  test('secrets logged by mistake - are [redacted], other values stay', () => {
     const { logger, lines } = listen('info')
     logger.info({ secrets, list: [secrets.catalogKey] }, 'started')
     expect(parseLine(lines[0])).toMatchObject({
@@ -72,7 +72,7 @@ describe('logger, secrets', () => {
     })
   })
 
-  test('key - in the message, as a field of a child or on an error - is in no line', () => {
+  test('key in the message, a child field or an error - is in no line', () => {
     const { logger, lines } = listen('trace')
     logger.child({ key: secrets.catalogKey }).info('with a child')
     logger.info('the key is %s', secrets.catalogKey)

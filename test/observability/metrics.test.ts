@@ -7,14 +7,14 @@ import {
   createMetrics,
 } from '../../src/observability/metrics.ts'
 
-/** The values of our own series, without help and type. */
+/** Return the series with a prefix, without help and type. */
 async function readSeries(metrics: Metrics, name = 'vitrine_'): Promise<string[]> {
   const { text } = await metrics.render()
   return text.split('\n').filter((line) => line.startsWith(name))
 }
 
-describe('metrics, page', () => {
-  test('nothing happened - no series but those without labels, which are zero', async () => {
+describe('metrics, output', () => {
+  test('no events - only series without labels, which are zero', async () => {
     expect(await readSeries(createMetrics())).toEqual([
       'vitrine_store_failures_total 0',
       'vitrine_store_up 0',
@@ -25,7 +25,7 @@ describe('metrics, page', () => {
     ])
   })
 
-  test('page - printed - Prometheus text, each own metric with help and type, and the process itself', async () => {
+  test('output - Prometheus text with help and type for each metric, and process metrics', async () => {
     const { contentType, text } = await createMetrics().render()
     expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
     expect([...text.matchAll(/^# TYPE (vitrine_.*)$/gm)].map(([, type]) => type)).toEqual([
@@ -58,20 +58,20 @@ describe('metrics, page', () => {
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
 
-  test('event loop - idle - reads how often it is looked at, the rest of a reading is delay', async () => {
+  test('idle event loop - reports the sampling interval; more than that is delay', async () => {
     const metrics = createMetrics()
     const readMedianMs = async (): Promise<number> => {
       const [line = ''] = await readSeries(metrics, 'nodejs_eventloop_lag_p50_seconds')
       return Number(line.split(' ')[1]) * SECOND_MS
     }
-    // The first reading is of the loading of this file, and each begins anew.
+    // The first value covers the loading of this file; each read resets it.
     await readMedianMs()
     await expect
       .poll(readMedianMs, { interval: 5 * EVENT_LOOP_SAMPLE_INTERVAL_MS })
       .toBeGreaterThan(EVENT_LOOP_SAMPLE_INTERVAL_MS * 0.8)
   })
 
-  test('two processes in one - each counts for itself', async () => {
+  test('two instances - count separately', async () => {
     const [one, other] = [createMetrics(), createMetrics()]
     one.countStoreFailure()
     expect(await readSeries(one)).toContain('vitrine_store_failures_total 1')
@@ -80,11 +80,11 @@ describe('metrics, page', () => {
 })
 
 describe('metrics, counters', () => {
-  test('answers - alike and not - one series for each surface, state and cache status', async () => {
+  test('responses - one series for each surface, state and cache status', async () => {
     const metrics = createMetrics()
-    const answer = { surface: 'embed deals', state: 'shown', cache: 'hit' }
+    const response = { surface: 'embed deals', state: 'shown', cache: 'hit' }
     for (const change of [{}, {}, { state: 'empty' }, { cache: 'stale' }, { surface: 'page' }])
-      metrics.countResponse({ ...answer, ...change })
+      metrics.countResponse({ ...response, ...change })
     expect(await readSeries(metrics, 'vitrine_http_responses_total')).toEqual([
       'vitrine_http_responses_total{surface="embed deals",state="shown",cache="hit"} 2',
       'vitrine_http_responses_total{surface="embed deals",state="empty",cache="hit"} 1',
@@ -93,7 +93,7 @@ describe('metrics, counters', () => {
     ])
   })
 
-  test('calls - one, then several at once - are added up by operation and outcome', async () => {
+  test('calls - are added up by operation and outcome', async () => {
     const metrics = createMetrics()
     metrics.countCall({ operation: 'products', outcome: 'ok' })
     metrics.countCall({ operation: 'products', outcome: 'ok' }, 41)
@@ -104,7 +104,7 @@ describe('metrics, counters', () => {
     ])
   })
 
-  test('drops - of several pages - are added up by channel and reason; none - make no series', async () => {
+  test('drops of several pages - are added up by channel and reason; without drops there is no series', async () => {
     const metrics = createMetrics()
     metrics.countDrops({}, 'a')
     expect(await readSeries(metrics, 'vitrine_catalog_items_dropped_total')).toEqual([])
@@ -118,7 +118,7 @@ describe('metrics, counters', () => {
     ])
   })
 
-  test('label - with quotes and line ends - stays one line', async () => {
+  test('label with quotes and line breaks - stays one line', async () => {
     const metrics = createMetrics()
     metrics.countCall({ operation: 'a"b\\c\nd', outcome: 'ok' })
     expect(await readSeries(metrics, 'vitrine_catalog_calls_total')).toEqual([
@@ -136,7 +136,7 @@ const readWalks = (metrics: Metrics): Promise<string[]> =>
 describe('metrics, walks', () => {
   const walk = { channel: 'a', outcome: 'complete', durationMs: 1_234, completedAtMs: 1_790_000_000_500 }
 
-  test('complete walk - counted, and measured in seconds', async () => {
+  test('complete walk - is counted and measured in seconds', async () => {
     const metrics = createMetrics()
     metrics.recordWalk(walk)
     expect(await readWalks(metrics)).toEqual([
@@ -146,7 +146,7 @@ describe('metrics, walks', () => {
     ])
   })
 
-  test('failed walk after a complete one - the time of the copy stays, the duration is the last', async () => {
+  test('failed walk after a complete one - keeps the time of the copy and updates the duration', async () => {
     const metrics = createMetrics()
     metrics.recordWalk(walk)
     metrics.recordWalk({ ...walk, outcome: 'failed', durationMs: 0, completedAtMs: null })
@@ -158,7 +158,7 @@ describe('metrics, walks', () => {
     ])
   })
 
-  test('failed walk of a new channel - no time of a copy that is not there', async () => {
+  test('failed walk of a new channel - no time of a copy', async () => {
     const metrics = createMetrics()
     metrics.recordWalk({ ...walk, channel: 'b', outcome: 'failed', completedAtMs: null })
     expect(await readSeries(metrics, 'vitrine_copy_completed')).toEqual([])
@@ -185,7 +185,7 @@ describe('metrics, gauges', () => {
     vitrine_cache_bytes: { products: 300 },
   }
 
-  test('set - a series for each label, in the order of the page', async () => {
+  test('set - one series for each label, in order', async () => {
     const metrics = createMetrics()
     metrics.setGauges(VALUES)
     const series = await readSeries(metrics)
@@ -212,7 +212,7 @@ describe('metrics, gauges', () => {
     ])
   })
 
-  test('set again without a label, or to nothing - the series of before are gone', async () => {
+  test('set again without a label or to null - previous series are removed', async () => {
     const metrics = createMetrics()
     metrics.setGauges(VALUES)
     metrics.setGauges({

@@ -13,7 +13,7 @@ const getPaths = (): string[] => {
 }
 
 describe('loader', () => {
-  test('/embed.js - five minutes, and a day more while this server is away', async () => {
+  test('/embed.js - cached five minutes, and a day longer during an outage', async () => {
     const seen = await fetchPath(getHarness(), '/embed.js')
     expect(seen.headers['cache-control']).toBe(
       'public, max-age=300, stale-while-revalidate=86400, stale-if-error=86400',
@@ -21,7 +21,7 @@ describe('loader', () => {
     expect(seen.body.equals(getHarness().context.assets.get('embed.js').bodies.identity)).toBe(true)
   })
 
-  test('/embed.js by its hash - is the same script, for a year', async () => {
+  test('/embed.js by hash - is the same script, cached for a year', async () => {
     const {
       path,
       bodies: { identity: body },
@@ -42,28 +42,25 @@ describe('encodings', () => {
     ['br;q=0, gzip', 'gzip'],
     ['identity', undefined],
     ['deflate', undefined],
-  ])(
-    'Accept-Encoding: %s - %s with its exact length, and the same bytes inside',
-    async (accepted, encoding) => {
-      const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
-      for (const path of getPaths()) {
-        const whole = (await fetchPath(getHarness(), path)).body
-        const seen = await fetchPath(getHarness(), path, { 'Accept-Encoding': accepted })
-        expect(seen.headers['content-encoding']).toBe(encoding)
-        expect(seen.headers['vary']).toBe('Accept-Encoding')
-        expect(seen.body.equals(whole)).toBe(true)
-        const asset = getHarness().context.assets.get(path === '/embed.js' ? 'embed.js' : 'vitrine.css')
-        const stored = { ...asset.bodies, none: asset.bodies.identity }
-        const sent = stored[(encoding ?? 'none') as keyof typeof stored]
-        expect(seen.headers['content-length']).toBe(String(sent.length))
-        expect(encoding === undefined ? sent : decoders[encoding as 'br' | 'gzip'](sent)).toEqual(whole)
-      }
-    },
-  )
+  ])('Accept-Encoding: %s - %s with exact length and the same content', async (accepted, encoding) => {
+    const decoders = { br: brotliDecompressSync, gzip: gunzipSync }
+    for (const path of getPaths()) {
+      const whole = (await fetchPath(getHarness(), path)).body
+      const seen = await fetchPath(getHarness(), path, { 'Accept-Encoding': accepted })
+      expect(seen.headers['content-encoding']).toBe(encoding)
+      expect(seen.headers['vary']).toBe('Accept-Encoding')
+      expect(seen.body.equals(whole)).toBe(true)
+      const asset = getHarness().context.assets.get(path === '/embed.js' ? 'embed.js' : 'vitrine.css')
+      const stored = { ...asset.bodies, none: asset.bodies.identity }
+      const sent = stored[(encoding ?? 'none') as keyof typeof stored]
+      expect(seen.headers['content-length']).toBe(String(sent.length))
+      expect(encoding === undefined ? sent : decoders[encoding as 'br' | 'gzip'](sent)).toEqual(whole)
+    }
+  })
 })
 
 describe('validators', () => {
-  test('every encoding - one weak tag, which gets 304 without a body and with the same lifetime', async () => {
+  test('all encodings - share a weak ETag; its 304 has no body and the same lifetime', async () => {
     for (const path of getPaths()) {
       const whole = await fetchPath(getHarness(), path)
       const zipped = await fetchPath(getHarness(), path, { 'Accept-Encoding': 'br' })
@@ -89,7 +86,7 @@ describe('validators', () => {
 })
 
 describe('other origins', () => {
-  test('loader, assets and accents - may be read from anywhere, without a sniffed type', async () => {
+  test('loader, assets and accents - are readable from all origins, with nosniff', async () => {
     for (const path of [...getPaths(), '/accents/aa00cc.css']) {
       expect((await fetchPath(getHarness(), path)).headers).toMatchObject({
         'access-control-allow-origin': '*',
@@ -101,7 +98,7 @@ describe('other origins', () => {
 })
 
 describe('accents', () => {
-  test('/accents - the rules of the colour for a day, in one form for every case', async () => {
+  test('/accents - the same rules in upper and lower case, cached for a day', async () => {
     const seen = await fetchPath(getHarness(), '/accents/aa00CC.css')
     expect(seen.text).toBe(renderAccentCss('aa00cc'))
     expect(seen.headers['cache-control']).toBe('public, max-age=86400')
@@ -110,7 +107,7 @@ describe('accents', () => {
 })
 
 describe('icon', () => {
-  test('/favicon.ico - a drawing without script, for a day', async () => {
+  test('/favicon.ico - SVG without script, cached for a day', async () => {
     const seen = await fetchPath(getHarness(), '/favicon.ico')
     expect(seen.status).toBe(200)
     expect(seen.headers).toMatchObject({
@@ -122,7 +119,7 @@ describe('icon', () => {
   })
 })
 
-describe('addresses that are not there', () => {
+describe('unknown addresses', () => {
   test.each([
     '/assets',
     '/assets/',
@@ -130,12 +127,12 @@ describe('addresses that are not there', () => {
     '/assets/a/b',
     '/accents/',
     '/embed.js/x',
-  ])('%s - 404 that nobody stores', async (path) => {
+  ])('%s - 404, no-store', async (path) => {
     const seen = await fetchPath(getHarness(), path)
     expect([seen.status, seen.headers['cache-control']]).toEqual([404, 'no-store'])
   })
 
-  test('POST - 405 that says what is allowed', async () => {
+  test('POST - 405 with Allow', async () => {
     for (const path of [...getPaths(), '/accents/aa00cc.css']) {
       const seen = await request(getHarness().app).post(path)
       expect([seen.status, seen.headers['allow']]).toEqual([405, 'GET, HEAD'])

@@ -25,14 +25,14 @@ const DEMO: Demo = {
 const startDemo = (): Promise<Harness> => startHarness({ over: { demo: DEMO } })
 const toShop = (pairs: [string, string][]): string => `/demo/shop?${new URLSearchParams(pairs).toString()}`
 
-/** Names and values of the tracking parameters as the page prints them. */
+/** Names and values of the tracking parameters on the page. */
 async function listPrinted(pairs: [string, string][]): Promise<string[]> {
   const { text } = await fetchPath(await startDemo(), toShop(pairs))
   return pairs.map(([name]) => name).filter((name) => text.includes(`${name}<`))
 }
 
 describe('pictures', () => {
-  test('picture of the sample - a drawing for an hour that may run and load nothing', async () => {
+  test('sample picture - SVG that runs and loads nothing, cached for an hour', async () => {
     const seen = await fetchPath(await startDemo(), '/demo/pictures/lamp.svg')
     expect([seen.status, seen.text]).toEqual([200, PICTURE])
     expect(seen.headers).toMatchObject({
@@ -44,7 +44,7 @@ describe('pictures', () => {
   })
 
   test.each(['/demo/pictures/other.svg', '/demo/pictures/', '/demo/pictures/lamp.svg/x', '/demo'])(
-    '%s - 404 that nobody stores',
+    '%s - 404, no-store',
     async (path) => {
       const seen = await fetchPath(await startDemo(), path)
       expect([seen.status, seen.headers['cache-control']]).toEqual([404, 'no-store'])
@@ -58,7 +58,7 @@ describe('pictures', () => {
 })
 
 describe('shop', () => {
-  test('listing - shop, title as text, and its price in English', async () => {
+  test('listing - shop, escaped title, and price in English', async () => {
     const seen = await fetchPath(await startDemo(), toShop([['url', PAGE_URL]]))
     expect(readVisibleText(seen.text)).toContain('Kopje')
     expect(readVisibleText(seen.text)).toContain('Lamp <b>bright</b>')
@@ -66,7 +66,7 @@ describe('shop', () => {
     expect(seen.text).not.toContain('<b>')
   })
 
-  test('page - stored, indexed and framed by nobody', async () => {
+  test('page - is not stored, indexed or framed', async () => {
     const { headers } = await fetchPath(await startDemo(), '/demo/shop')
     expect(headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
@@ -87,18 +87,18 @@ describe('shop', () => {
         ['url', PAGE_URL],
       ],
     ],
-  ] as [string, [string, string][]][])('%s - nothing is listed', async (_case, pairs) => {
+  ] as [string, [string, string][]][])('%s - no listing', async (_case, pairs) => {
     expect(readVisibleText((await fetchPath(await startDemo(), toShop(pairs))).text)).toContain(
       'Nothing is listed here',
     )
   })
 
-  test('twenty parameters - are printed; the twenty-first - is not', async () => {
+  test('twenty parameters - are printed; the twenty-first is not', async () => {
     const pairs = Array.from({ length: 21 }, (_, index): [string, string] => [`name${index}x`, 'v'])
     expect(await listPrinted(pairs)).toEqual(pairs.slice(0, 20).map(([name]) => name))
   })
 
-  test('name and value of 300 characters - are printed whole; longer ones - are cut there', async () => {
+  test('name and value of 300 characters - are printed; longer ones are cut', async () => {
     const { text } = await fetchPath(
       await startDemo(),
       toShop([
@@ -112,14 +112,14 @@ describe('shop', () => {
     expect(runs.toSorted()).toEqual(['m 300', 'n 300', 'v 300', 'w 300'])
   })
 
-  test('parameters - in the order in which they arrived, repeated ones too', async () => {
+  test('parameters - keep their order, also repeated ones', async () => {
     const { text } = await fetchPath(await startDemo(), '/demo/shop?zz=11&aa=22&zz=33')
     expect(readVisibleText(text)).toMatch(/zz\D*11\D*aa\D*22\D*zz\D*33/)
   })
 })
 
 describe('without the embedded catalog', () => {
-  test('both addresses - are not there', async () => {
+  test('both addresses - 404', async () => {
     const harness = await startHarness()
     for (const path of ['/demo/pictures/lamp.svg', toShop([['url', PAGE_URL]])])
       expect((await fetchPath(harness, path)).status).toBe(404)

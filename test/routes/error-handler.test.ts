@@ -5,12 +5,12 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { createErrorHandler } from '../../src/routes/failures.ts'
 import { startHarness } from '../app/app-client.ts'
 
-test('error after the headers were sent - one log line, nothing past it, and the connection ends', async () => {
+test('error after the headers were sent - one log line, no other output, and the connection ends', async () => {
   const harness = await startHarness()
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
   onTestFinished(() => printed.mockRestore())
   const app = express()
-  // In tests Express prints nothing by itself.
+  // Express prints nothing in tests.
   app.set('env', 'production')
   app.get('/', (_request, response) => {
     response.writeHead(200, { 'Content-Length': '10' }).write('half')
@@ -21,7 +21,7 @@ test('error after the headers were sent - one log line, nothing past it, and the
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  // Cut before or after its head has arrived.
+  // Cut off before or after its headers arrived.
   await expect(fetch(`http://127.0.0.1:${port}/`).then((response) => response.text())).rejects.toThrow(
     /fetch failed|terminated/,
   )

@@ -13,9 +13,9 @@ import { type FailureSurface, toFailureResponse, normalizeError } from '../../sr
 
 const SURFACES: readonly FailureSurface[] = ['fragment', 'embed', 'page']
 
-/** status, form, state and whether caches may keep it: for fragment and embed, then for a page of our own. */
+/** status, body, state and cacheability: for fragment and embed, then for a page of this server. */
 const ROWS: readonly (readonly [error: unknown, article: string, page: string])[] = [
-  [new InvalidGtinError('x'), '200 empty invalid kept', '200 empty invalid kept'],
+  [new InvalidGtinError('x'), '200 empty invalid cacheable', '200 empty invalid cacheable'],
   [new BadOptionError('theme', 'x'), '400 message invalid', '400 message invalid'],
   [new UnknownChannelError('x'), '404 message invalid', '404 message invalid'],
   [new UnknownAddressError('x'), '404 message invalid', '404 message invalid'],
@@ -27,7 +27,7 @@ const ROWS: readonly (readonly [error: unknown, article: string, page: string])[
   ['no error at all', '200 empty unavailable', '500 message unavailable'],
 ]
 
-describe('form of a failure', () => {
+describe('response to a failure', () => {
   const cells = ROWS.flatMap(([error, article, page]) =>
     SURFACES.map((surface) => [String(error), surface, surface === 'page' ? page : article, error] as const),
   )
@@ -35,7 +35,7 @@ describe('form of a failure', () => {
   test.each(cells)('%s at %s - %s', (...cell) => {
     const [, surface, expected, error] = cell
     const { status, body, state, isCacheable, message } = toFailureResponse(error, surface)
-    expect(`${status} ${body} ${state}${isCacheable ? ' kept' : ''}`).toBe(expected)
+    expect(`${status} ${body} ${state}${isCacheable ? ' cacheable' : ''}`).toBe(expected)
     expect(message ?? '').not.toContain('bug')
   })
 })
@@ -43,12 +43,12 @@ describe('form of a failure', () => {
 describe('malformed percent-encoding', () => {
   const malformed = Object.assign(new Error('x'), { status: 400 })
 
-  test('in the place of a GTIN - is a GTIN that is none; elsewhere - an unknown address', () => {
+  test('in a GTIN - invalid GTIN; elsewhere - unknown address', () => {
     expect(normalizeError(malformed, '/a/where-to-buy/%')).toBeInstanceOf(InvalidGtinError)
     expect(normalizeError(new URIError('x'), '/a/deals/%')).toBeInstanceOf(UnknownAddressError)
   })
 
-  test('any other error - stays itself', () => {
+  test('any other error - is unchanged', () => {
     const error = new StoreError('x')
     expect(normalizeError(error, '/a/where-to-buy/1')).toBe(error)
   })

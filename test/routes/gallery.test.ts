@@ -6,19 +6,19 @@ const SETTINGS = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
 const ADMIN = ['admin', 'correct-horse'] as const
 
 describe('/studio/gallery', () => {
-  test('a page of its own - kept by nobody, with the policy of the studio', async () => {
+  test('gallery - is not stored, and has the policy of the studio', async () => {
     const { app } = await startHarness({ settings: SETTINGS })
-    const answer = await request(app)
+    const received = await request(app)
       .get('/studio/gallery?layout=deals-carousel')
       .auth(...ADMIN)
-    expect(answer.status).toBe(200)
-    expect(answer.headers['cache-control']).toBe('no-store')
-    expect(answer.headers['content-security-policy']).toContain("script-src 'self'")
-    expect(answer.text).toContain('data-layout="carousel"')
-    expect(answer.text).not.toContain('data-layout="table"')
+    expect(received.status).toBe(200)
+    expect(received.headers['cache-control']).toBe('no-store')
+    expect(received.headers['content-security-policy']).toContain("script-src 'self'")
+    expect(received.text).toContain('data-layout="carousel"')
+    expect(received.text).not.toContain('data-layout="table"')
   })
 
-  test('pictures - drawn ones, one that is none, and nothing else', async () => {
+  test('pictures - SVG pictures, an invalid one, and nothing else', async () => {
     const { app } = await startHarness({ settings: SETTINGS })
     const get = (name: string): request.Test =>
       request(app)
@@ -34,7 +34,7 @@ describe('/studio/gallery', () => {
     expect((await get('__proto__')).status).toBe(404)
   })
 
-  test('closed without an admin password when it is no local demonstration', async () => {
+  test('without an admin password and not a local demo - 404', async () => {
     const { app } = await startHarness()
     for (const path of ['/studio/gallery', '/studio/gallery/pictures/square.svg'])
       expect((await request(app).get(path)).status).toBe(404)

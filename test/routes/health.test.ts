@@ -27,14 +27,14 @@ async function readReadiness(
 const failPing = (): Promise<void> => Promise.reject(new StoreError('broken'))
 
 describe('/healthz', () => {
-  test('stopping, store broken - still alive', async () => {
+  test('stopping, store broken - 200', async () => {
     const { context } = await startHarness()
     const app = createApp({ ...context, store: { ...context.store, ping: failPing } }, () => true)
     const seen = await fetchPath({ app }, '/healthz')
     expect([seen.status, seen.text]).toEqual([200, '{"status":"ok"}'])
   })
 
-  test('asked often - calls neither catalog nor store', async () => {
+  test('many requests - use neither catalog nor store', async () => {
     const harness = await startHarness()
     await fetchPath(harness, '/healthz')
     expect(harness.catalog.calls).toEqual([])
@@ -42,7 +42,7 @@ describe('/healthz', () => {
 })
 
 describe('/readyz', () => {
-  test('catalog that answers - ready, and says why', async () => {
+  test('working catalog - ready, with the reason', async () => {
     expect(await readReadiness(await startHarness())).toMatchObject({
       status: 200,
       cache: 'no-store',
@@ -62,7 +62,7 @@ describe('/readyz', () => {
     })
   })
 
-  test('catalog that lists no channel - not ready, and says why', async () => {
+  test('catalog that lists no channel - not ready, with the reason', async () => {
     const harness = await startHarness()
     harness.catalog.channels = []
     expect(await readReadiness(harness)).toMatchObject({
@@ -72,7 +72,7 @@ describe('/readyz', () => {
     })
   })
 
-  test('list without channels on a server that has some - ready, and the detail says since when', async () => {
+  test('empty channel list on a server with channels - ready, and the detail has the time', async () => {
     const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     harness.catalog.channels = []
     harness.clock.advance(HOUR_MS)
@@ -92,7 +92,7 @@ describe('/readyz', () => {
     expect(harness.catalog.calls).toEqual([])
   })
 
-  test('stopping - not ready although everything is there', async () => {
+  test('stopping - not ready', async () => {
     const { context } = await startStockedHarness()
     let isStopping = false
     const app = createApp(context, () => isStopping)
@@ -106,7 +106,7 @@ describe('/readyz', () => {
     })
   })
 
-  test('store that cannot be read - not ready although channels are in memory, and ready when it can', async () => {
+  test('unreadable store - not ready although channels are in memory; ready after recovery', async () => {
     const { context, clock } = await startStockedHarness()
     await context.channels.listChannels()
     let isBroken = true
@@ -128,7 +128,7 @@ describe('/readyz', () => {
   })
 })
 
-describe('/readyz, its detail', () => {
+describe('/readyz, detail', () => {
   const NOTHING = { walk: 0, refresh: 0, lookup: 0 }
 
   test('walked, no limit known - store, catalog, calls and the copy', async () => {
@@ -149,7 +149,7 @@ describe('/readyz, its detail', () => {
     })
   })
 
-  test('limit set - what is left of it', async () => {
+  test('limit set - calls left', async () => {
     const settings = { ...WITH_PASSWORD.settings, VITRINE_CATALOG_DAILY_LIMIT: '100' }
     expect(await readReadiness(await startStockedHarness(undefined, { settings }), ADMIN)).toMatchObject({
       detail: {
@@ -158,7 +158,7 @@ describe('/readyz, its detail', () => {
     })
   })
 
-  test('limit learned the day before - says so', async () => {
+  test('limit learned the day before - is marked as learned', async () => {
     const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     const nowMs = harness.clock.nowMs()
     await harness.context.store.updateQuota(nowMs, (state) => ({
@@ -171,7 +171,7 @@ describe('/readyz, its detail', () => {
     })
   })
 
-  test('429 - until when nothing is called; afterwards nothing is said', async () => {
+  test('429 - end of the pause; null afterwards', async () => {
     const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     await harness.context.callPolicy.pauseUntil(harness.clock.nowMs() + MINUTE_MS)
     const limitedUntil = '2026-11-21T12:01:00.000Z'
@@ -183,7 +183,7 @@ describe('/readyz, its detail', () => {
     expect(await readReadiness(harness, ADMIN)).toMatchObject({ detail: { catalog: { limitedUntil: null } } })
   })
 
-  test('key refused - until when nothing is called, and no key', async () => {
+  test('key refused - end of the pause, without the key', async () => {
     const harness = await startHarness({ ...WITH_PASSWORD, key: 'refused-key-of-the-test' })
     await fetchPath(harness, BOX)
     const seen = await fetchPath(harness, '/readyz', ADMIN)
@@ -196,7 +196,7 @@ describe('/readyz, its detail', () => {
     expect(seen.text).not.toMatch(new RegExp(`refused-key|${FAKE_KEY}`))
   })
 
-  test('store failing - its last failure in the words of the database, and no copies', async () => {
+  test('failing store - last failure with the message of the database, and no copies', async () => {
     const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     const { context } = harness
     await context.store.close()
@@ -210,7 +210,7 @@ describe('/readyz, its detail', () => {
     })
   })
 
-  test('walk and list of channels held - since when, unless a clock was wrong', async () => {
+  test('walk and channel list held - since when, unless a clock was wrong', async () => {
     const harness = await startHarness(WITH_PASSWORD)
     const { catalog, clock, context } = harness
     catalog.products.set(
@@ -247,7 +247,7 @@ describe('/readyz, its detail', () => {
   })
 })
 
-/** Keys of the body, and the status. */
+/** Return the status and the keys of the body. */
 async function readStatus(
   harness: Pick<Harness, 'app'>,
   headers: Record<string, string> = {},
@@ -257,23 +257,23 @@ async function readStatus(
   return [seen.status, ...Object.keys(JSON.parse(seen.text) as object)]
 }
 
-describe('/readyz, who sees its detail', () => {
+describe('/readyz, access to the detail', () => {
   const PUBLIC = [200, 'ready', 'reason']
   const WHOLE = [...PUBLIC, 'detail']
 
-  test('with a password - whoever knows it; everybody else gets the same status without it', async () => {
+  test('with a password - clients that send it; others get the same status without the detail', async () => {
     const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     expect(await readStatus(harness, ADMIN)).toEqual(WHOLE)
     for (const headers of [{}, WRONG, { Authorization: 'Basic' }, { Authorization: 'Bearer p' }])
       expect(await readStatus(harness, headers)).toEqual(PUBLIC)
   })
 
-  test('without a password, real catalog - nobody', async () => {
+  test('without a password, remote catalog - no client', async () => {
     const harness = await startStockedHarness()
     for (const headers of [{}, ADMIN]) expect(await readStatus(harness, headers)).toEqual(PUBLIC)
   })
 
-  test('without a password, local demonstration - this machine, and nobody through a proxy', async () => {
+  test('without a password, local demo - local requests, but none through a proxy', async () => {
     const { context } = await startStockedHarness()
     const app = createApp({ ...context, config: { ...context.config, catalog: { kind: 'embedded' } } })
     expect(await readStatus({ app })).toEqual(WHOLE)
@@ -281,14 +281,14 @@ describe('/readyz, who sees its detail', () => {
     expect(await readStatus({ app }, { Host: 'evil.example' })).toEqual(PUBLIC)
   })
 
-  test('wrong passwords - count, lock the detail too, and never cost a probe its status', async () => {
+  test('wrong passwords - are counted and lock the detail, but not the status', async () => {
     const harness = await startStockedHarness(undefined, WITH_PASSWORD)
     for (let tries = 0; tries < 10; tries += 1) expect(await readStatus(harness, WRONG)).toEqual(PUBLIC)
     expect((await fetchPath(harness, '/metrics', ADMIN)).status).toBe(429)
     for (const headers of [{}, WRONG, ADMIN]) expect(await readStatus(harness, headers)).toEqual(PUBLIC)
   })
 
-  test('not ready, stopping - the reason for everybody', async () => {
+  test('not ready, stopping - the reason for all clients', async () => {
     const { context } = await startStockedHarness(undefined, WITH_PASSWORD)
     const broken = createApp({ ...context, store: { ...context.store, ping: failPing } })
     for (const app of [broken, createApp(context, () => true)])
@@ -296,8 +296,8 @@ describe('/readyz, who sees its detail', () => {
   })
 })
 
-describe('/readyz, asked often', () => {
-  test('within a second - the store is asked once, and what it says then is told', async () => {
+describe('/readyz, many requests', () => {
+  test('within a second - the store is read once, and its result is reported', async () => {
     const { context, clock } = await startStockedHarness()
     await context.channels.listChannels()
     let pings = 0
@@ -322,7 +322,7 @@ describe('/metrics', () => {
   const settings = { VITRINE_ADMIN_PASSWORD: 'p' }
   const headers = { Authorization: `Basic ${Buffer.from('admin:p').toString('base64')}` }
 
-  test('answers - are counted one by one, and the page is stored by nobody', async () => {
+  test('responses - are counted, and the page is not stored', async () => {
     const harness = await startStockedHarness(undefined, { settings })
     for (const path of [BOX, BOX, `${BOX}?limit=0`, '/nothing']) await fetchPath(harness, path)
     const seen = await fetchPath(harness, '/metrics', headers)
@@ -335,7 +335,7 @@ describe('/metrics', () => {
     ])
   })
 
-  test('health - is not counted as an answer', async () => {
+  test('health check - is not counted as a response', async () => {
     const harness = await startHarness({ settings })
     await fetchPath(harness, '/healthz')
     await fetchPath(harness, '/readyz')
@@ -344,14 +344,14 @@ describe('/metrics', () => {
     )
   })
 
-  /** Names and labels of our own series. */
+  /** Names and labels of the vitrine series. */
   async function listSeries(harness: Harness): Promise<string[]> {
     const { text } = await fetchPath(harness, '/metrics', headers)
     const lines = text.split('\n').filter((line) => line.startsWith('vitrine_'))
     return lines.map((line) => line.slice(0, line.lastIndexOf(' '))).toSorted()
   }
 
-  test('two hundred made-up addresses, GTINs, channels and options - make no new series', async () => {
+  test('two hundred invented addresses, GTINs, channels and options - create no new series', async () => {
     const harness = await startStockedHarness(undefined, { settings })
     const visitAll = async (index: number): Promise<void> => {
       const channel = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`
@@ -378,7 +378,7 @@ describe('/metrics', () => {
     expect(before.length).toBeLessThan(60)
   })
 
-  test('state - calls, copy and caches as they are when the page is read', async () => {
+  test('state - current calls, copy and caches', async () => {
     const harness = await startStockedHarness(undefined, {
       settings: { ...settings, VITRINE_CATALOG_DAILY_LIMIT: '100' },
     })

@@ -16,7 +16,7 @@ const INFO = 30
 const WARN = 40
 const ERROR = 50
 
-/** Lines about failures of an answer, without time and process. */
+/** Lines about failed responses, without time and process. */
 function listLines(harness: Harness): Line[] {
   const lines = harness
     .logs()
@@ -27,7 +27,7 @@ function listLines(harness: Harness): Line[] {
 
 type Exchange = Readonly<{ request: Request; response: Response }>
 
-/** A request for a path and its response, with what is read of them; the visitor waits unless `socket` says otherwise. */
+/** A request and its response. The client is connected unless `socket` differs. */
 function toExchange(path: string, socket: object = {}, isDestroyed = false): Exchange {
   const present = { remoteAddress: '192.0.2.1', destroyed: false }
   return {
@@ -41,10 +41,10 @@ async function countResponses({ context }: Harness): Promise<string[]> {
   return text.split('\n').filter((line) => line.startsWith('vitrine_http_responses_total'))
 }
 
-describe('failure of an answer', () => {
-  test('error of ours - a warning with its code, without a stack', async () => {
+describe('failed response', () => {
+  test('error with a code - a warning with its code, without a stack', async () => {
     const harness = await startHarness()
-    const error = new CatalogDeadlineError('no answer in time')
+    const error = new CatalogDeadlineError('no response in time')
     logFailure(harness.context, { error, surface: 'embed', state: 'unavailable', ...toExchange('/c/deals') })
     const [line] = listLines(harness)
     expect(line).toMatchObject({
@@ -52,7 +52,7 @@ describe('failure of an answer', () => {
       code: 'VITRINE_CATALOG_DEADLINE',
       surface: 'embed',
       path: '/c/deals',
-      msg: 'no answer in time',
+      msg: 'no response in time',
     })
     expect(JSON.stringify(line)).not.toContain('stack')
   })
@@ -60,7 +60,7 @@ describe('failure of an answer', () => {
   test.each([
     [new TypeError('x is not a function'), 'x is not a function'],
     [Object.assign(new Error('half an error'), { code: 'VITRINE_FAKE' }), 'half an error'],
-  ])('%s - is a bug: an error with its stack', async (error, message) => {
+  ])('%s - bug: an error with its stack', async (error, message) => {
     const harness = await startHarness()
     logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...toExchange('/studio') })
     const [line] = listLines(harness)
@@ -78,7 +78,7 @@ describe('failure of an answer', () => {
     ['address is lost', toExchange('/studio', { remoteAddress: undefined })],
     ['connection is closed', toExchange('/studio', { destroyed: true })],
     ['response is closed', toExchange('/studio', {}, true)],
-  ])('any error of a request whose %s - is no bug: a debug line with its stack', async (_case, exchange) => {
+  ])('any error of a request whose %s - not a bug: a debug line with its stack', async (_case, exchange) => {
     const harness = await startHarness()
     const error = new TypeError('x is not a function')
     logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...exchange })
@@ -97,7 +97,7 @@ describe('failure of an answer', () => {
     },
   )
 
-  test('several - are counted by surface and state, never as from a cache', async () => {
+  test('several failures - are counted by surface and state, never as cached', async () => {
     const harness = await startHarness()
     const error = new BadOptionError('limit', 'a number')
     const recordCall = (surface: string, state: string): void =>
@@ -111,7 +111,7 @@ describe('failure of an answer', () => {
     ])
   })
 
-  test('request with a secret in its query - the path alone is logged', async () => {
+  test('request with a secret in its query - only the path is logged', async () => {
     const harness = await startHarness()
     for (const path of [`${BOX}?limit=0&token=secret-7f3a`, '/nothing?token=secret-7f3a'])
       await fetchPath(harness, path)
@@ -120,7 +120,7 @@ describe('failure of an answer', () => {
   })
 })
 
-/** Every call is answered by the catalog with a 500, after so long. */
+/** Let the catalog respond to each call with 500 after a delay. */
 function failCalls({ catalog, clock }: Harness, afterMs = 0): void {
   catalog.fault = {
     pathPattern: /./,
@@ -131,8 +131,8 @@ function failCalls({ catalog, clock }: Harness, afterMs = 0): void {
   }
 }
 
-describe('line about an answer', () => {
-  test('fetched for this visitor - one line with everything, the time from our clock', async () => {
+describe('line about a response', () => {
+  test('fetched for this visitor - one complete line, with the duration of the test clock', async () => {
     const harness = await startHarness()
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     harness.catalog.fault = {
@@ -162,33 +162,30 @@ describe('line about an answer', () => {
   test.each([
     ['box', BOX, 'fragment where-to-buy'],
     ['embed', BOX_EMBED, 'embed where-to-buy'],
-  ])(
-    '%s from a copy that is an hour past stale, calls failing - rescued: info',
-    async (...[, path, surface]) => {
-      const harness = await startStockedHarness()
-      harness.clock.advance(2 * HOUR_MS)
-      failCalls(harness)
-      await fetchPath(harness, path)
-      expect(listLines(harness)).toMatchObject([
-        { level: INFO, surface, state: 'shown', cache: 'rescued', path },
-      ])
-    },
-  )
+  ])('%s from a copy an hour past stale, failing calls - rescued: info', async (...[, path, surface]) => {
+    const harness = await startStockedHarness()
+    harness.clock.advance(2 * HOUR_MS)
+    failCalls(harness)
+    await fetchPath(harness, path)
+    expect(listLines(harness)).toMatchObject([
+      { level: INFO, surface, state: 'shown', cache: 'rescued', path },
+    ])
+  })
 
-  test('stale - debug: it is refreshed behind', async () => {
+  test('stale - debug', async () => {
     const harness = await startStockedHarness()
     harness.clock.advance(10 * MINUTE_MS)
     await fetchPath(harness, BOX)
     expect(listLines(harness)).toMatchObject([{ level: DEBUG, cache: 'stale', state: 'shown' }])
   })
 
-  test('warm - none, however often', async () => {
+  test('cached - no line', async () => {
     const harness = await startStockedHarness()
     for (const path of [BOX, BOX, BOX_EMBED, GRID, `${BOX}?theme=dark`]) await fetchPath(harness, path)
     expect(listLines(harness)).toEqual([])
   })
 
-  test('nothing to show - a warning with the code and how long it took', async () => {
+  test('unavailable - a warning with code and duration', async () => {
     const harness = await startHarness()
     failCalls(harness, 70)
     await fetchPath(harness, BOX)
@@ -202,7 +199,7 @@ describe('line about an answer', () => {
     ['info', ['miss']],
     ['debug', ['miss', 'stale']],
     ['warn', []],
-  ] as const)('level %s - a fetched and a stale answer - lines %j', async (level: LogLevel, expected) => {
+  ] as const)('level %s, a fetched and a stale response - lines %j', async (level: LogLevel, expected) => {
     const lines: string[] = []
     const logger = createLogger({ level, stream: { write: (line) => void lines.push(line) } })
     const harness = await startHarness({ over: { logger } })
@@ -214,7 +211,7 @@ describe('line about an answer', () => {
     expect(caches.filter((cache) => cache !== undefined)).toEqual(expected)
   })
 
-  test('page of our own - its line is found by the id in the answer', async () => {
+  test('own page - the response has the id of its line', async () => {
     const harness = await startHarness()
     const seen = [await fetchPath(harness, '/nothing'), await fetchPath(harness, '/nothing')]
     const ids = listLines(harness).map(({ requestId }) => requestId)
@@ -223,7 +220,7 @@ describe('line about an answer', () => {
   })
 
   test.each([{}, { VITRINE_TRUST_PROXY: 'loopback' }])(
-    'visitor behind a proxy, settings %j - no address, agent or cookie of theirs is in any line',
+    'visitor behind a proxy, settings %j - no line has their address, agent or cookie',
     async (settings) => {
       const harness = await startHarness({ settings })
       harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
@@ -242,7 +239,7 @@ describe('line about an answer', () => {
 })
 
 describe('flood of failing visits', () => {
-  test('two hundred in a second - fifty lines, and the next one tells of the others', async () => {
+  test('two hundred in a second - fifty lines, and the next one counts the others', async () => {
     const harness = await startHarness()
     for (let index = 0; index < 200; index += 1) await fetchPath(harness, `/nothing/${index}`)
     expect(listLines(harness)).toHaveLength(50)
@@ -257,7 +254,7 @@ describe('flood of failing visits', () => {
     ])
   })
 
-  test('lines of a level that is not written - cost the others nothing', async () => {
+  test('lines below the log level - do not count towards the limit', async () => {
     const lines: string[] = []
     const logger = createLogger({ level: 'warn', stream: { write: (line) => void lines.push(line) } })
     const harness = await startHarness({ over: { logger } })
@@ -269,7 +266,7 @@ describe('flood of failing visits', () => {
     expect(surfaces.filter((surface) => surface !== undefined)).toEqual(['fragment'])
   })
 
-  test('errors that are bugs - are written beside a flood of others', async () => {
+  test('bugs - are logged during a flood of other lines', async () => {
     const harness = await startHarness()
     for (let index = 0; index < 60; index += 1) await fetchPath(harness, '/nothing')
     const error = new TypeError('a bug')
@@ -277,7 +274,7 @@ describe('flood of failing visits', () => {
     expect(listLines(harness).at(-1)).toMatchObject({ level: ERROR, err: { message: 'a bug' } })
   })
 
-  test('fetched and failing answers - share the budget', async () => {
+  test('fetched and failed responses - share the limit', async () => {
     const harness = await startHarness()
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     for (let index = 0; index < 50; index += 1) await fetchPath(harness, '/nothing')

@@ -3,10 +3,10 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { getParameter, parseQuery } from '../../src/routes/requests.ts'
 
-/** The part of a request that is looked at. */
+/** The used part of a request. */
 const toRequest = (originalUrl: string): Request => ({ originalUrl }) as unknown as Request
 
-describe('part of a path', () => {
+describe('path parameter', () => {
   test.each([
     [{ gtin: '123' }, '123'],
     [{ gtin: ['a', 'b'] }, 'a/b'],
@@ -32,7 +32,7 @@ describe('query of a request', () => {
     expect([...parseQuery(toRequest(url))].map((pair) => pair.join('='))).toEqual(pairs)
   })
 
-  test('any pairs - come back as they were sent', () => {
+  test('any pairs - are parsed as they were sent', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 10 })
     fc.assert(
       fc.property(fc.array(fc.tuple(text, text), { maxLength: 5 }), (pairs) => {

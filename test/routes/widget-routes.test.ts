@@ -10,13 +10,13 @@ import {
 } from '../app/app-client.ts'
 import { sendJson } from '../helpers/fake-catalog.ts'
 
-/** The headers that tell the state of a widget. */
+/** The headers about the state of a widget. */
 const NAMES = ['cache-control', 'vitrine-state', 'vitrine-reason', 'vitrine-error', 'cache-status'] as const
 const pick = (headers: Readonly<Record<string, string | undefined>>): (string | undefined)[] =>
   NAMES.map((name) => headers[name])
 
 describe('headers of a widget', () => {
-  test('box and grid that are shown: state, lifetime and no reason', async () => {
+  test('a shown box or grid has state and lifetime, and no reason', async () => {
     const harness = await startStockedHarness()
     harness.clock.advance(200_000)
     for (const status of ['vitrine; hit', 'vitrine; hit'])
@@ -32,7 +32,7 @@ describe('headers of a widget', () => {
     )
   })
 
-  test('a hidden box says why, and no price in it cuts what caches may do', async () => {
+  test('a hidden box has a reason, and no price limits its stale times', async () => {
     const harness = await startStockedHarness(undefined, {
       settings: { VITRINE_PRICE_MAX_AGE_SECONDS: '500' },
     })
@@ -49,7 +49,7 @@ describe('headers of a widget', () => {
       ])
   })
 
-  test('an invalid GTIN is cacheable like a box, and named', async () => {
+  test('an invalid GTIN is explained, and cacheable like a box', async () => {
     const { headers } = await fetchPath(await startHarness(), BOX.replace(GTIN, 'x'))
     expect(pick(headers)).toEqual([
       'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400',
@@ -60,7 +60,7 @@ describe('headers of a widget', () => {
     ])
   })
 
-  test('an unavailable box may not be stored, and tells nothing', async () => {
+  test('an unavailable box is not stored and has no reason', async () => {
     const harness = await startHarness()
     harness.catalog.fault = { pathPattern: /./, respond: (_call, response) => sendJson(response, 500, {}) }
     expect(pick((await fetchPath(harness, BOX)).headers)).toEqual([
@@ -73,8 +73,8 @@ describe('headers of a widget', () => {
   })
 })
 
-describe('visitors of one widget', () => {
-  test.each([BOX, BOX_EMBED])('%s at once: one rendering, and each visitor is counted', async (path) => {
+describe('concurrent requests of one widget', () => {
+  test.each([BOX, BOX_EMBED])('%s is rendered once, and each response is counted', async (path) => {
     const harness = await startStockedHarness()
     const render = vi.spyOn(harness.context.renderer, 'renderBox')
     const seen = await Promise.all([1, 2, 3].map(() => fetchPath(harness, path)))
@@ -85,7 +85,7 @@ describe('visitors of one widget', () => {
     )
   })
 
-  test('a rendering that fails fails for its visitors alone, and nothing of it is cached', async () => {
+  test('a failed rendering fails only for its requests and is not cached', async () => {
     const { headers } = await fetchPath(await startStockedHarness(), BOX_EMBED)
     const harness = await startStockedHarness()
     vi.spyOn(harness.context.renderer, 'renderEmbed').mockImplementationOnce(() => {
@@ -102,7 +102,7 @@ describe('visitors of one widget', () => {
   })
 })
 
-test('a box of the same data keeps its body when it is no longer fresh', async () => {
+test('a box with unchanged data keeps its body when it is no longer fresh', async () => {
   const harness = await startStockedHarness()
   const render = vi.spyOn(harness.context.renderer, 'renderBox')
   const first = await fetchPath(harness, BOX)
@@ -116,7 +116,7 @@ test('a box of the same data keeps its body when it is no longer fresh', async (
   expect(render).toHaveBeenCalledTimes(1)
 })
 
-test('each stale box is logged for those who look for it', async () => {
+test('each stale box is logged at level debug', async () => {
   const harness = await startStockedHarness()
   harness.catalog.fault = { pathPattern: /./, respond: (_call, response) => sendJson(response, 500, {}) }
   harness.clock.advance(400_000)
