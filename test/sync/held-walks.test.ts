@@ -310,7 +310,7 @@ describe('list of channels', () => {
     expect(await fixture.walk()).toMatchObject({
       walks: [],
       failure: 'VITRINE_WALK_HELD',
-      reason: expect.stringContaining('lists no channels where it listed 1 before') as string,
+      reason: expect.stringContaining('lists no channels, but listed 1 before') as string,
     })
     expect(await fixture.copy.findChannelList()).toMatchObject({
       channels: [{ id: CHANNEL_ID }],

@@ -63,7 +63,9 @@ describe('machine whose clock is wrong', () => {
     expect(await fixture.walk()).toMatchObject({
       walks: [],
       failure: 'VITRINE_WALK_FAILED',
-      reason: expect.stringContaining('the clock of this machine differs from that of the catalog') as string,
+      reason: expect.stringContaining(
+        'the clock of this machine differs from the clock of the catalog',
+      ) as string,
     })
     fixture.clock.advance(2 * DAY_MS)
     expect(await readBox(fixture.copy, toGtin(1))).toBe(`Lamp 1 @${NOON_MS}`)

@@ -101,7 +101,7 @@ describe('scheduled walk: may it call', () => {
     expect(details.lines).toHaveLength(1)
     expect(JSON.parse(details.lines[0] ?? '')).toMatchObject({
       pausedUntilMs: NOON_MS + HOUR_MS,
-      msg: 'no walk now: the catalog may not be called',
+      msg: 'skipped a scheduled walk: catalog calls are paused or the walk share is used up',
     })
   })
 

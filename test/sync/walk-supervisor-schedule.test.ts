@@ -37,13 +37,15 @@ describe('hourly schedule, walks of six calls', () => {
 
   test('four walks fit into the share - every six hours, all of them whole', async () => {
     expect(await runHours({ VITRINE_CATALOG_DAILY_LIMIT: '48' }, 24)).toEqual([6, 12, 18, 24])
-    expect(harness.logs()).not.toContain('did not complete')
+    expect(harness.logs()).not.toContain('channel walk failed')
     expect(await harness.context.store.getCopyState(CHANNEL_ID)).toMatchObject({ failure: null })
   })
 
   test('share spent - no walk until 00:00 UTC, and the log says so', async () => {
     expect(await runHours({ VITRINE_CATALOG_DAILY_LIMIT: '12' }, 11)).toEqual([])
-    expect(harness.logs()).toContain('no walk now: the catalog may not be called')
+    expect(harness.logs()).toContain(
+      'skipped a scheduled walk: catalog calls are paused or the walk share is used up',
+    )
   })
 
   test('limit reached - no walk while nothing may be called', async () => {

@@ -59,7 +59,7 @@ describe('walks of a process', () => {
       expect(await context.store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1 }),
     )
     await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
-    expect(harness.logs()).toContain('the walk of a channel did not complete')
+    expect(harness.logs()).toContain('channel walk failed')
     expect(harness.logs()).toContain('walked a channel')
   })
 
