@@ -113,7 +113,7 @@ test('claim of a process that died - ends, and the next visitor is answered', as
   // As long as a visitor is patient.
   await vi.waitFor(() => expect(sources.clock.pendingWaits).toBeGreaterThan(0))
   sources.clock.advance(800)
-  expect(await waiting).toContain('nothing is known')
+  expect(await waiting).toContain('not in the stored copy')
   expect(await sources.countProductCalls()).toBe(0)
   sources.clock.advance(CALL_TIMEOUT_MS)
   await vi.waitFor(async () => expect(await visit(sources)).toMatch(/^from the catalog/))
