@@ -198,7 +198,7 @@ describe('catalog client: outcomes for the metrics', () => {
       .catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(CatalogInvalidError)
     expect((failure as Error).message).toMatch(
-      /^the answer could not be read: TypeError at [\w-]+\.ts:\d+:\d+$/,
+      /^the response could not be read: TypeError at [\w-]+\.ts:\d+:\d+$/,
     )
     expect(calls).toEqual([['VITRINE_CATALOG_INVALID', (failure as Error).message]])
     expect(callPolicy.canCall('lookup')).toBe(true)

@@ -214,7 +214,9 @@ describe('rate limiter whose store other machines share', () => {
     const fixture = createLimiter({ isShared: true })
     await fixture.limiter.take(purpose)
     fixture.setBroken(true)
-    await expect(fixture.limiter.take(purpose)).rejects.toThrow('database in which all machines count')
+    await expect(fixture.limiter.take(purpose)).rejects.toThrow(
+      'database that counts the calls of all machines',
+    )
     expect(fixture.limiter.canCall(purpose)).toBe(false)
     fixture.clock.advance(SECOND_MS)
     expect(fixture.limiter.canCall(purpose)).toBe(true)

@@ -114,10 +114,12 @@ describe('rate limiter: refusals', () => {
   test('each cause - says so', async () => {
     const { limiter, clock } = createLimiters({ dailyLimit: 10, unknownLookupsPerHour: 0 })
     expect(await refusal(limiter, 'lookup')).toMatch(
-      /^VITRINE_CATALOG_CALL_BLOCKED: .*for this hour are spent$/,
+      /^VITRINE_CATALOG_CALL_BLOCKED: .*for this hour are used up$/,
     )
     await takeAll(limiter, 'walk', 5)
-    expect(await refusal(limiter, 'walk')).toMatch(/^VITRINE_CATALOG_CALL_BLOCKED: .*spent until 00:00 UTC$/)
+    expect(await refusal(limiter, 'walk')).toMatch(
+      /^VITRINE_CATALOG_CALL_BLOCKED: .*used up until 00:00 UTC$/,
+    )
     await limiter.pauseUntil(clock.nowMs() + 1)
     expect(await refusal(limiter, 'walk')).toMatch(
       /^VITRINE_CATALOG_CALL_BLOCKED: .*request limit was reached$/,

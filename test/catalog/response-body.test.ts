@@ -67,18 +67,18 @@ describe('JSON of an answer', () => {
     ['UTF-16', Buffer.from('{}', 'utf16le')],
   ])('%s - no JSON in UTF-8, and nothing of it is repeated', async (_name, body) => {
     const failure = await readJson(await receive(body), MAX_BYTES).catch((thrown: unknown) => thrown)
-    expect(failure).toMatchObject({ code: INVALID, message: 'the answer is not JSON in UTF-8' })
+    expect(failure).toMatchObject({ code: INVALID, message: 'the response is not JSON in UTF-8' })
     expect((failure as Error).cause).toBeUndefined()
   })
 })
 
 describe('encoding of an answer', () => {
   test.each([
-    ['zstd', 'the answer has a content encoding that was not asked for'],
-    ['deflate', 'the answer has a content encoding that was not asked for'],
-    ['gzip, br', 'the answer has a content encoding that was not asked for'],
-    ['gzip', 'the answer is no gzip data'],
-    ['Br', 'the answer is no br data'],
+    ['zstd', 'the response has a content encoding that was not requested'],
+    ['deflate', 'the response has a content encoding that was not requested'],
+    ['gzip, br', 'the response has a content encoding that was not requested'],
+    ['gzip', 'the response is not valid gzip data'],
+    ['Br', 'the response is not valid br data'],
   ])('%s, over plain text - %s', async (encoding, message) => {
     const failure = readJson(await receive('{}', encoding), MAX_BYTES)
     await expect(failure).rejects.toMatchObject({ code: INVALID, message })
@@ -101,13 +101,13 @@ describe('size of an answer', () => {
     const failure = readJson(await receive(travelling, 'gzip'), travelling.length - 1)
     await expect(failure).rejects.toMatchObject({
       code: TOO_LARGE,
-      message: `the answer is larger than ${travelling.length - 1} bytes`,
+      message: `the response is larger than ${travelling.length - 1} bytes`,
     })
   })
 
   test('too much comes out - the message tells it from what travels', async () => {
     const failure = readJson(await receive(gzipSync(text), 'gzip'), 999)
-    await expect(failure).rejects.toThrow('the answer is larger than 999 bytes, decompressed')
+    await expect(failure).rejects.toThrow('the response is larger than 999 bytes, decompressed')
   })
 
   test('too much in many chunks - their sum counts, and the rest is not waited for', async () => {
