@@ -34,7 +34,7 @@ function call(
 
 const fail = (): Promise<string> => Promise.reject(new CatalogUnreachableError('refused'))
 const limited = (): Promise<string> => Promise.reject(new CatalogRateLimitedError('429', 60 * SECOND_MS))
-const succeed = (): Promise<string> => Promise.resolve('answered')
+const succeed = (): Promise<string> => Promise.resolve('succeeded')
 
 async function open(fixture: PolicyUnderTest): Promise<void> {
   for (const purpose of [...PURPOSES, 'lookup'] as const) await call(fixture, fail, purpose)
@@ -100,7 +100,7 @@ describe('call policy, unreachable catalog', () => {
     expect(await call(fixture, succeed)).toBe(BLOCKED)
     probe.resolve('probed')
     expect(await probing).toBe('probed')
-    expect(await call(fixture, succeed)).toBe('answered')
+    expect(await call(fixture, succeed)).toBe('succeeded')
   })
 
   test('probe denied by a used-up share - lets the next call probe', async () => {
@@ -112,7 +112,7 @@ describe('call policy, unreachable catalog', () => {
     clock.advance(5 * SECOND_MS)
     expect(await call(fixture, succeed, 'walk')).toBe(BLOCKED)
     expect((await policy.readState()).breaker).toBe('probing')
-    expect(await call(fixture, succeed, 'refresh')).toBe('answered')
+    expect(await call(fixture, succeed, 'refresh')).toBe('succeeded')
   })
 
   test('probe with status 429 - closes the breaker; the rate limit pauses instead', async () => {

@@ -32,7 +32,7 @@ function createPolicy(unknownLookupsPerHour = 600): PolicyUnderTest {
 async function call(fixture: PolicyUnderTest, purpose: CallPurpose, outcome?: CatalogError): Promise<string> {
   const send = (): Promise<string> => {
     fixture.calls.push(purpose)
-    return outcome === undefined ? Promise.resolve('answered') : Promise.reject(outcome)
+    return outcome === undefined ? Promise.resolve('succeeded') : Promise.reject(outcome)
   }
   return fixture.policy.execute(purpose, send).catch((error: CatalogError) => error.code)
 }
@@ -69,7 +69,7 @@ describe('call policy: pauses', () => {
     const fixture = createPolicy()
     for (const purpose of PURPOSES) {
       expect(fixture.policy.canCall(purpose)).toBe(true)
-      expect(await call(fixture, purpose)).toBe('answered')
+      expect(await call(fixture, purpose)).toBe('succeeded')
     }
   })
 
@@ -83,7 +83,7 @@ describe('call policy: pauses', () => {
     }
     expect(fixture.calls).toEqual(['refresh'])
     fixture.clock.advance(1)
-    for (const purpose of PURPOSES) expect(await call(fixture, purpose)).toBe('answered')
+    for (const purpose of PURPOSES) expect(await call(fixture, purpose)).toBe('succeeded')
   })
 
   it('429 without Retry-After - repeatedly - one minute, doubled up to an hour', async () => {
@@ -130,7 +130,7 @@ describe('call policy: pauses', () => {
   ])('%s - a success in between - resets the pause', async (_name, failure, pauseMs) => {
     const fixture = createPolicy()
     await measurePauses(fixture, failure, 3)
-    expect(await call(fixture, 'refresh')).toBe('answered')
+    expect(await call(fixture, 'refresh')).toBe('succeeded')
     expect(await measurePause(fixture, failure)).toBe(pauseMs)
   })
 
@@ -174,7 +174,7 @@ describe('call policy: pauses', () => {
     const fixture = createPolicy()
     await fixture.policy.pauseUntil(NOON_MS + 30 * DAY_MS)
     expect((await fixture.policy.readState()).quota.limitedUntilMs).toBe(0)
-    expect(await call(fixture, 'refresh')).toBe('answered')
+    expect(await call(fixture, 'refresh')).toBe('succeeded')
   })
 
   it('call that fails before it is sent - throws its own error', async () => {
@@ -201,7 +201,7 @@ describe('call policy: pauses', () => {
       expect(done).toBe(500)
     })
     expect(maxConcurrent).toBe(64)
-    expect(await call(fixture, 'refresh')).toBe('answered')
+    expect(await call(fixture, 'refresh')).toBe('succeeded')
   })
 
   it('calls queued for five seconds - are blocked, not counted, and do not open the breaker', async () => {
@@ -227,16 +227,16 @@ describe('call policy: pauses', () => {
 describe('call policy: look-ups of unknown products', () => {
   it('budget used up - blocks only look-ups; each is free again after an hour', async () => {
     const fixture = createPolicy(2)
-    expect(await call(fixture, 'lookup')).toBe('answered')
+    expect(await call(fixture, 'lookup')).toBe('succeeded')
     fixture.clock.advance(10 * MINUTE_MS)
-    expect(await call(fixture, 'lookup')).toBe('answered')
+    expect(await call(fixture, 'lookup')).toBe('succeeded')
     expect(fixture.policy.canCall('lookup')).toBe(false)
     expect(await call(fixture, 'lookup')).toBe(BLOCKED)
     for (const purpose of ['walk', 'refresh', 'channels'] as const)
-      expect(await call(fixture, purpose)).toBe('answered')
+      expect(await call(fixture, purpose)).toBe('succeeded')
     fixture.clock.advance(50 * MINUTE_MS)
     expect(fixture.policy.canCall('lookup')).toBe(true)
-    expect(await call(fixture, 'lookup')).toBe('answered')
+    expect(await call(fixture, 'lookup')).toBe('succeeded')
     expect(await call(fixture, 'lookup')).toBe(BLOCKED)
   })
 
@@ -256,7 +256,7 @@ describe('call policy: look-ups of unknown products', () => {
     await fixture.policy.pauseUntil(NOON_MS + HOUR_MS)
     expect(await call(fixture, 'lookup')).toBe(BLOCKED)
     fixture.clock.advance(HOUR_MS)
-    expect(await call(fixture, 'lookup')).toBe('answered')
+    expect(await call(fixture, 'lookup')).toBe('succeeded')
   })
 })
 
@@ -271,10 +271,10 @@ describe('call policy: after a pause', () => {
     fixture.clock.advance(pauseMs)
     const before = fixture.calls.length
     const ends = await Promise.all(Array.from({ length: 50 }, () => call(fixture, 'refresh')))
-    expect(ends.filter((end) => end === 'answered')).toHaveLength(1)
+    expect(ends.filter((end) => end === 'succeeded')).toHaveLength(1)
     expect(ends.filter((end) => end === BLOCKED)).toHaveLength(49)
     expect(fixture.calls.length - before).toBe(1)
     const later = await Promise.all(Array.from({ length: 50 }, () => call(fixture, 'refresh')))
-    expect(new Set(later)).toEqual(new Set(['answered']))
+    expect(new Set(later)).toEqual(new Set(['succeeded']))
   })
 })

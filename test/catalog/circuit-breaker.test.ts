@@ -31,7 +31,7 @@ const UNREACHABLE = new CatalogUnreachableError('refused')
 /** Return how a call ended for the caller: a result, blocked, or an error message. */
 const run = (fixture: BreakerUnderTest, failure?: Error): Promise<string> =>
   fixture.breaker
-    .run(() => (failure === undefined ? Promise.resolve('answered') : Promise.reject(failure)))
+    .run(() => (failure === undefined ? Promise.resolve('succeeded') : Promise.reject(failure)))
     .catch((error: Error) => (error instanceof CatalogCallBlockedError ? 'not called' : error.message))
 
 async function fail(fixture: BreakerUnderTest, times: number, failure: Error = UNREACHABLE): Promise<void> {
@@ -103,7 +103,7 @@ describe('breaker: opens', () => {
     const fixture = makeBreaker()
     for (let round = 0; round < 3; round += 1) {
       await fail(fixture, FAILURE_THRESHOLD - 1)
-      expect(await run(fixture)).toBe('answered')
+      expect(await run(fixture)).toBe('succeeded')
     }
     expect(fixture.breaker.state()).toBe('closed')
   })
@@ -127,7 +127,7 @@ describe('breaker: pauses', () => {
     await waitOutPause(fixture)
     await fail(fixture, 1)
     await waitOutPause(fixture)
-    expect(await run(fixture)).toBe('answered')
+    expect(await run(fixture)).toBe('succeeded')
     expect(fixture.breaker.state()).toBe('closed')
     await fail(fixture, FAILURE_THRESHOLD)
     expect(await waitOutPause(fixture)).toBe(5 * SECOND_MS)
@@ -235,7 +235,7 @@ describe('breaker: clock changes', () => {
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD)
     fixture.clock.advance(MINUTE_MS)
-    expect(await run(fixture)).toBe('answered')
+    expect(await run(fixture)).toBe('succeeded')
     expect(fixture.breaker.state()).toBe('closed')
   })
 
@@ -246,6 +246,6 @@ describe('breaker: clock changes', () => {
     vi.setSystemTime(NOON_MS - HOUR_MS)
     fixture.clock.advance(5 * SECOND_MS)
     expect(fixture.breaker.canCall()).toBe(true)
-    expect(await run(fixture)).toBe('answered')
+    expect(await run(fixture)).toBe('succeeded')
   })
 })

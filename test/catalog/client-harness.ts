@@ -68,7 +68,7 @@ export const OPERATIONS: Readonly<Record<string, (client: CatalogClient) => Prom
 export async function getFailureCode(call: Promise<unknown>): Promise<unknown> {
   try {
     await call
-    return 'answered'
+    return 'succeeded'
   } catch (error) {
     return (error as { code?: unknown }).code
   }

@@ -159,8 +159,8 @@ describe('catalog client: the age of a response', () => {
       respond: (_request, response) => response.writeHead(404, { age: '60' }).end(),
     }
     const { client } = createClient(catalog.url)
-    const answer = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
-    expect(answer).toEqual({ value: undefined, asOfMs: START_MS - 60 * SECOND_MS })
+    const response = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
+    expect(response).toEqual({ value: undefined, asOfMs: START_MS - 60 * SECOND_MS })
   })
 })
 
@@ -170,7 +170,7 @@ describe('catalog client: outcomes for the metrics', () => {
     ['products', '{"items":5}', 'VITRINE_CATALOG_INVALID'],
     ['product', '{"gtin":"1","title":"another","offers":[]}', 'VITRINE_CATALOG_INVALID'],
     ['product', 'no json', 'VITRINE_CATALOG_INVALID'],
-  ])('outcome - %s answers %s - its code, not ok', async (operation, body, code) => {
+  ])('outcome - %s with body %s - its error code, not ok', async (operation, body, code) => {
     const catalog = await startCatalog()
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(body) }
     const fixture = createClient(catalog.url)

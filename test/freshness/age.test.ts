@@ -16,7 +16,7 @@ describe('age', () => {
     [3_600.001, 'rescue'],
     [604_800, 'rescue'],
     [604_800.001, 'gone'],
-  ])('answer of %d s - %s', (seconds, expected) => {
+  ])('age of %d s - %s', (seconds, expected) => {
     expect(classifyAge(NOON_MS - seconds * SECOND_MS, NOON_MS, FRESHNESS)).toBe(expected)
   })
 

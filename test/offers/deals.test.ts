@@ -68,10 +68,10 @@ describe('deals of a product', () => {
     ).toEqual(['more!', 'twenty', 'less'])
     expect(
       merchants([
-        createOffer({ merchant: 'dear' }),
+        createOffer({ merchant: 'expensive' }),
         createOffer({ merchant: 'cheap', price: '8', oldPrice: '10' }),
       ]),
-    ).toEqual(['cheap!', 'dear'])
+    ).toEqual(['cheap!', 'expensive'])
     expect(merchants([createOffer({ merchant: 'b' }), createOffer({ merchant: 'a' })])).toEqual(['a!', 'b'])
   })
 

@@ -128,7 +128,7 @@ describe('one offer per merchant and currency', () => {
     ['the case of its merchant', { merchant: 'KOPJE' }, { merchant: 'Kopje' }],
     ['how it is not in stock', { availability: 'gone' }, { availability: 'sold_out' }],
   ])(
-    'two that differ in %s - the first by rule, in any order: on sale, then the smaller claim',
+    'two that differ in %s - the first by rule, in any order: on sale, then the smaller claimed discount',
     (_what, first, second) => {
       const [selected, other] = [createOffer(first), createOffer(second)]
       expect(pickOnePerMerchant([selected, other])).toEqual([selected])
