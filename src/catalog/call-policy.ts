@@ -11,39 +11,34 @@ import {
   createRateLimiter,
 } from './rate-limiter.ts'
 
-/** Calls of one purpose under way or waiting: beyond, a visitor gets the copy at once. */
+/** Limit per purpose of running and waiting calls. Beyond it, a visitor gets the copy at once. */
 const MAX_PENDING_CALLS = 500
-/** Calls that go at the same time; one connection each. */
+/** Each concurrent call uses one connection. */
 export const MAX_CONCURRENT_CALLS = 64
-/** A call that waits longer is not made: that many calls wait says nothing about the catalog. */
+/** A call that waits longer is blocked, which does not count as a failure of the catalog. */
 const MAX_QUEUE_WAIT_MS: number = 5 * SECOND_MS
-/** Pauses after a refused key. */
 const KEY_PAUSE_OPTIONS = { initialMs: 5 * SECOND_MS, maxMs: 10 * MINUTE_MS } as const
 
-/** The one place that every catalog call passes, whatever its purpose (ADR 0004). */
+/** Rate limiter and circuit breaker around every catalog call (ADR 0004). */
 export type CallPolicy = Readonly<{
-  /**
-   * Make the call, or do not.
-   * @throws CatalogCallBlockedError while calls are paused, or when what the purpose may use is spent; else what the call throws.
-   */
+  /** @throws CatalogCallBlockedError while calls are paused or the quota of the purpose is used up; otherwise the call's error */
   execute<T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T>
-  /** Would a call go, as far as this process knows? Nothing is counted and nothing is asked. */
+  /** `true` when a call would be allowed, by local knowledge: counts no call and reads no store. */
   canCall(purpose: CallPurpose): boolean
-  /** What all processes know of the quota, and what this one knows of key and connection. */
+  /** Read the quota of all processes, and this process's state of key and connection. */
   readState(): Promise<CallPolicyState>
-  /** The same as far as this process knows; nothing is asked. */
+  /** Return the same from local knowledge, without reading the store. */
   getLocalState(): CallPolicyState
-  /** End the pause after a refused key: there is another key now. */
+  /** End the pause after a refused key, because the key has changed. */
   endKeyPause(): void
-  /** No call leaves before, Unix milliseconds, as far as this process knows. */
+  /** No call is sent before this time, Unix milliseconds, by local knowledge. */
   getRateLimitedUntilMs(): number
 }> &
   Pick<RateLimiter, 'pauseUntil' | 'computeWalkWaitMs'>
 
-/** What an operator sees of the gate. */
 export type CallPolicyState = QuotaReport &
   Readonly<{
-    /** Unix milliseconds; 0 when the key is not refused. */
+    /** Unix milliseconds; 0: not refused. */
     keyRefusedUntilMs: number
     breaker: BreakerState
   }>
@@ -51,7 +46,6 @@ export type CallPolicyState = QuotaReport &
 /** `random` gives numbers from 0 to 1, for the breaker's jitter. */
 export type CallPolicyOptions = RateLimiterOptions & Readonly<{ random?: () => number }>
 
-/** Create the gate of one process or thread. */
 export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
   const { clock } = options
   const limiter = createRateLimiter(options)
@@ -60,7 +54,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
   const keyPause = createPause(clock, KEY_PAUSE_OPTIONS)
   let isKeyRefused = false
   const pendingCalls: Record<CallPurpose, number> = { walk: 0, refresh: 0, lookup: 0, channels: 0 }
-  /** After a 429 or a refused key one call tries alone whether the pause was long enough; after its answer all may go. */
+  /** After a 429 or a refused key, a single call probes whether the pause was long enough. */
   const isProbing = (): boolean =>
     (limiter.getLocal().quota.pauseCount > 0 || isKeyRefused) &&
     Object.values(pendingCalls).some((count) => count > 0)
@@ -72,13 +66,13 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
   }
   const recordKeyRefusal = (): void => {
     isKeyRefused = true
-    // Calls that left together are refused together: one failure.
+    // Concurrent calls are refused together: count one failure.
     if (!keyPause.isOn()) keyPause.start()
   }
   const callWithQuota = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
     await limiter.take(purpose)
     if (breaker.state() === 'open')
-      throw new CatalogCallBlockedError('other calls did not reach the catalog meanwhile')
+      throw new CatalogCallBlockedError('other calls could not reach the catalog in the meantime')
     const calledAtMs = clock.nowMs()
     try {
       const result = await call()
@@ -103,7 +97,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
       const release = await semaphore.acquire(MAX_QUEUE_WAIT_MS)
       try {
         if (release === undefined || keyPause.isOn())
-          throw new CatalogCallBlockedError('calls to the catalog are paused, or too many wait')
+          throw new CatalogCallBlockedError('calls to the catalog are paused, or too many calls are waiting')
         return await breaker.run(() => callWithQuota(purpose, call))
       } finally {
         pendingCalls[purpose] -= 1

@@ -21,52 +21,51 @@ import { type ParsedPage, parseChannelList, parseProduct, parseProductPage } fro
 import type { CallPurpose } from './quota.ts'
 import { computeClockSkewMs, parseRetryAfter, parseAgeMs } from './response-headers.ts'
 
-/** Undici's own timers are the second net under the deadline: where they come first, it is the same failure. */
+/** Undici's own timeouts back up the deadline and are reported as the same failure. */
 const UNDICI_TIMEOUT_CODE = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
 
-/** An answer with the time at which the catalog gave it, Unix milliseconds. */
+/** `asOfMs`: when the catalog created the response, Unix milliseconds. */
 export type CatalogResponse<T> = Readonly<{ value: T; asOfMs: number }>
 
-/** The three operations of the contract. Every failure is a `CatalogError`; none carries the key, a query or a body. */
+/** The three operations of the contract. Every failure is a `CatalogError` without the key, the query or the body. */
 export type CatalogClient = Readonly<{
-  /** `purpose`: a walk pays for its own list; by default a visit needs it. */
+  /** `purpose`: selects the quota share; the default is for visits. */
   fetchChannels(purpose?: 'channels' | 'walk'): Promise<CatalogResponse<readonly Channel[]>>
   fetchProductPage(page: ProductPageQuery): Promise<CatalogResponse<ParsedPage>>
-  /** `undefined` in the answer: the catalog says that no approved shop sells it (404). */
+  /** `value` is `undefined` when no approved shop sells the product (404). */
   fetchProduct(query: ProductQuery): Promise<CatalogResponse<Product | undefined>>
   close(): Promise<void>
 }>
 
-/** Which page of the largest size: the first one has no cursor. */
+/** `cursor`: `null` for the first page. */
 export type ProductPageQuery = Readonly<{ channelId: string; cursor: string | null }>
 
-/** Which product, and why it is asked for: refreshes of known products and first look-ups have budgets of their own. */
+/** `purpose`: refreshes of known products and first look-ups have separate quota shares. */
 export type ProductQuery = Readonly<{ channelId: string; gtin: string; purpose: CallPurpose }>
 
-/** What a client needs; `baseUrl` without a slash at its end. */
+/** `baseUrl`: without a trailing slash. */
 export type CatalogClientOptions = Readonly<{
   baseUrl: string
   key: KeySource
   timeoutMs: number
   maxBytes: number
-  /** Origin of the widget server, whose own pictures may be http. */
+  /** Origin of the widget server; only its pictures may use http. */
   ownOrigin: string
   clock: Clock
   callPolicy: Pick<CallPolicy, 'execute'>
-  /** Told of every call that was made. `outcome` is `ok`, `not_found` or an error's code, `reason` the error's words. */
+  /** Called after every call that was sent. `outcome`: `ok`, `not_found` or an error code; `reason`: the error message. */
   onCall?: (call: Readonly<{ operation: Operation; outcome: string; reason?: string }>) => void
-  /** Told with each response by how much the catalog's clock is ahead of this machine's, in milliseconds. */
+  /** Called with each response: how far the catalog's clock is ahead of this machine's. */
   onClockSkew?: (skewMs: number) => void
 }>
 
-/** The operations by name, as metrics know them. */
 export type Operation = 'channels' | 'products' | 'product'
 
 type CatalogCall = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
 
 type RawResponse = Readonly<{ json: unknown; isNotFound: boolean; asOfMs: number }>
 
-/** Create the one thing that calls the catalog and holds its key. */
+/** Create the only component that calls the catalog and sends its key. */
 export function createCatalogClient(options: CatalogClientOptions): CatalogClient {
   const base = new URL(options.baseUrl)
   const basePath = base.pathname.replace(/\/+$/, '') + VERSION_PATH
@@ -76,7 +75,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     headersTimeout: options.timeoutMs,
     bodyTimeout: options.timeoutMs,
   })
-  /** Pass the gate, send, and read what came: an answer that cannot be used is a failure of the call, too. */
+  /** Call within the call policy and parse the response. An unusable response is a failed call too. */
   const execute = async <T>(
     call: CatalogCall,
     parse: (response: RawResponse) => T,
@@ -117,21 +116,21 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
   }
 }
 
-/** The catalog has answered: whatever else goes wrong in reading says where, and nothing of its connection. */
-function parseSafely<T>(response: RawResponse, parse: (reply: RawResponse) => T): T {
+/** Report an unexpected parser error as an invalid response with its code location: it is not a connection failure. */
+function parseSafely<T>(response: RawResponse, parse: (raw: RawResponse) => T): T {
   try {
     return parse(response)
   } catch (error) {
     if (error instanceof CatalogError) throw error
-    throw new CatalogInvalidError(`the answer could not be read: ${describeBug(error as Error)}`, {
+    throw new CatalogInvalidError(`the response could not be read: ${describeBug(error as Error)}`, {
       cause: error,
     })
   }
 }
 
 /**
- * One deadline from connecting to the last byte of the decompressed body, and to a second try where a 401 led to another
- * key. The promise is rejected here: undici looks at a signal only once a connection is there.
+ * Send with one deadline for connecting, the whole body and a retry with another key. The promise is rejected here, because undici
+ * checks a signal only after it has connected.
  * @throws CatalogError
  */
 function sendWithDeadline(
@@ -140,10 +139,10 @@ function sendWithDeadline(
   { operation, path }: CatalogCall,
 ): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
-    // Undici takes an emitter in place of an AbortSignal, which costs several times as much.
+    // Undici accepts an EventEmitter, which is several times cheaper than an AbortSignal.
     const signal = new EventEmitter()
     const rejectLate = (): void =>
-      reject(new CatalogDeadlineError(`no complete answer within ${options.timeoutMs} ms`))
+      reject(new CatalogDeadlineError(`no complete response within ${options.timeoutMs} ms`))
     const cancel = options.clock.startTimer(options.timeoutMs, () => {
       rejectLate()
       signal.emit('abort')
@@ -159,7 +158,7 @@ function sendWithDeadline(
 
 type HttpRequest = Readonly<{ operation: Operation; path: string; signal: EventEmitter }>
 
-/** A refused key is read again; the call is tried once more with another one, whichever call it was that read it. */
+/** After a refused key, read the key again and retry once if it has changed, also when another call has read it. */
 async function sendWithKeyRetry(
   options: CatalogClientOptions,
   pool: Pool,
@@ -208,9 +207,9 @@ async function send(
   throw toStatusError(response, receivedAtMs)
 }
 
-/** What a status that is no answer means, in a class of its own for each thing that is to be done about it. */
+/** Convert a status other than 200 and 404. Each error class needs a different reaction. */
 function toStatusError({ statusCode, headers }: Dispatcher.ResponseData, nowMs: number): CatalogError {
-  const message = `the catalog answered ${statusCode}`
+  const message = `the catalog responded with status ${statusCode}`
   if (statusCode === 401 || statusCode === 403) return new CatalogKeyRefusedError(message)
   if (statusCode >= 300 && statusCode < 400)
     return new CatalogRedirectError(`${message}; redirects are not followed`)
@@ -219,14 +218,13 @@ function toStatusError({ statusCode, headers }: Dispatcher.ResponseData, nowMs: 
   return new CatalogRateLimitedError(message, retryAfterMs)
 }
 
-/** A failure of the connection is told by its code alone: undici's errors may carry pieces of what the catalog sent. */
+/** Report a connection failure by its code only: undici's messages may contain parts of the response. */
 function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error
   const code = findErrorCode(error)
   return new CatalogUnreachableError(`the connection failed${code === undefined ? '' : `: ${code}`}`)
 }
 
-/** The code of an error of Node or undici, when it is a plain word. */
 function findErrorCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' && /^[A-Z_0-9]{1,60}$/.test(code) ? code : undefined

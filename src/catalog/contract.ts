@@ -4,23 +4,23 @@ import { isPrice } from '../offers/money.ts'
 import { cleanText } from '../offers/text.ts'
 
 /**
- * The Product Catalog Service Interface, version 0, as both sides see it: what travels (`Wire…`, snake case) and the
- * rules that both sides keep. The caller reads it through parse.ts, which is tolerant; the service writes it.
+ * The Product Catalog Service Interface, version 0, for both sides: wire formats (`Wire…`, snake case) and shared rules. The client
+ * reads it through the tolerant parse.ts; the catalog service writes it.
  */
 
-/** Path prefix of the interface version (contract, section 9). */
+/** Contract, section 9. */
 export const VERSION_PATH = '/v0'
 
-/** Most products in a page of a list (contract, section 8). */
+/** Contract, section 8. */
 export const MAX_PAGE_PRODUCTS = 200
 
-/** Offers of one product that are read or kept, of both sides; the rest is left out. No page shows so many. */
+/** Offers per product beyond this limit are dropped, on both sides. */
 export const MAX_OFFERS = 500
 
-/** How long an answer may be cached, in seconds (contract, section 8). */
+/** How long a response may be cached (contract, section 8). */
 export const CACHE_SECONDS = 300
 
-/** The kinds of channel (contract, section 2). */
+/** Contract, section 2. */
 export const CHANNEL_KINDS = [
   'website',
   'instagram',
@@ -34,10 +34,7 @@ export const CHANNEL_KINDS = [
 ] as const
 export type ChannelKind = (typeof CHANNEL_KINDS)[number]
 
-/**
- * A channel as it travels. An unknown `kind` is read as `other`: it decides nothing here. An id is a uuid by its form,
- * of any version and variant.
- */
+/** An unknown `kind` is read as `other`. An id has the form of a uuid, of any version and variant. */
 export const wireChannelSchema = object({
   id: guid().transform((id) => id.toLowerCase()),
   name: string(),
@@ -47,10 +44,10 @@ export const wireChannelSchema = object({
     .transform((url) => url ?? null),
 })
 
-/** `{ items: [Channel, …] }`; the channels themselves are checked one by one. */
+/** `{ items: [Channel, …] }`; each channel is checked separately. */
 export const wireChannelListSchema = object({ items: array(unknown()) })
 
-/** `{ items: [Product, …], next_cursor }`; the products themselves are checked one by one. */
+/** `{ items: [Product, …], next_cursor }`; each product is checked separately. */
 export const wireProductPageSchema = object({
   items: array(unknown()),
   next_cursor: string()
@@ -59,7 +56,7 @@ export const wireProductPageSchema = object({
     .transform((cursor) => cursor ?? null),
 })
 
-/** A product as it travels, with its parts still unchecked. `brand` and `images` may be absent. */
+/** A product whose images and offers are not checked yet. */
 export const wireProductSchema = object({
   gtin: string().regex(/^\d{1,14}$/),
   title: string().min(1),
@@ -68,10 +65,10 @@ export const wireProductSchema = object({
   offers: array(unknown()),
 })
 
-/** A decimal as it travels: text by the contract, a JSON number by mistake. */
+/** The contract requires text; some catalogs send a JSON number. */
 const wireDecimalSchema = union([string(), number().transform(String)])
 
-/** An offer as it travels. Values of `availability` and `network` are open. */
+/** `availability` and `network` are open sets. */
 export const wireOfferSchema = object({
   merchant: object({ name: string() }),
   network: string().nullish().catch(null),
@@ -82,13 +79,11 @@ export const wireOfferSchema = object({
   affiliate_url: string(),
 })
 
-/** An image as it travels. */
 export const wireImageSchema = object({ url: string() })
 
-/** A channel as the service sends it. */
 export type WireChannel = Readonly<{ id: string; name: string; kind: ChannelKind; url: string | null }>
 
-/** An offer as the service sends it; `old_price` is left out when the merchant gives none. */
+/** `old_price` is absent when the merchant gives none. */
 export type WireOffer = Readonly<{
   merchant: Readonly<{ name: string }>
   network: string
@@ -99,7 +94,7 @@ export type WireOffer = Readonly<{
   affiliate_url: string
 }>
 
-/** A product as the service sends it; `brand` is left out when it is not known. */
+/** `brand` is absent when unknown. */
 export type WireProduct = Readonly<{
   gtin: string
   title: string
@@ -108,47 +103,44 @@ export type WireProduct = Readonly<{
   offers: readonly WireOffer[]
 }>
 
-/** A channel of the key's organization. */
 export type Channel = Readonly<{ id: string; name: string; kind: ChannelKind; url: string | null }>
 
-/** An offer that may be shown: price exact and positive, link usable, merchant named. */
+/** A usable offer: price exact and positive, link usable, merchant not empty. */
 export type Offer = Readonly<{
   merchant: string
   network: string
   /** Decimal text, one to twelve digits, up to four decimals. */
   price: string
-  /** The merchant's former price, decimal text; `null` when none is given. */
+  /** The merchant's former price, decimal text. */
   oldPrice: string | null
   /** ISO 4217 code, upper case. */
   currency: string
   availability: string
-  /** The catalog's tracking link, unchanged. */
+  /** The catalog's tracking link, byte for byte. */
   affiliateUrl: string
 }>
 
-/** A product with its usable offers. `brand` is `null` when the answer had none. */
 export type Product = Readonly<{
   /** 14 digits. */
   gtin: string
   title: string
   brand: string | null
-  /** Usable picture addresses, best first. */
+  /** Usable picture URLs, best first. */
   images: readonly string[]
   offers: readonly Offer[]
-  /** How many of its offers were left out, by reason; absent where none was. */
+  /** Dropped offers by reason; absent when there are none. */
   drops?: Readonly<DropCounts>
 }>
 
-/** Longest name of a merchant, network, brand or channel. */
+/** Limit for the name of a merchant, network, brand or channel. */
 export const MAX_NAME_CHARACTERS = 100
 
-/** Why something of an answer was left out. */
+/** Why a product (`product`) or an offer (all others) was dropped. */
 export type DropReason = 'product' | 'merchant' | 'price' | 'currency' | 'link' | 'shape' | 'too_many'
 
-/** How many products (`product`) and offers (all other reasons) were left out. */
 export type DropCounts = Partial<Record<DropReason, number>>
 
-/** The offer, or why it cannot be used. */
+/** Return the offer, or the reason why it is unusable. */
 export function parseOffer(item: unknown): Offer | DropReason {
   const wire = wireOfferSchema.safeParse(item).data
   if (wire === undefined) return 'shape'

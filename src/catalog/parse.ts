@@ -17,24 +17,21 @@ import {
   wireProductSchema,
 } from './contract.ts'
 
-/** Longest title and brand that are kept, in UTF-16 units: more is a feed gone wrong. */
+/** Longer titles, in UTF-16 units, come from broken feeds and are cut. */
 const MAX_TITLE_CHARACTERS = 300
-/** Usable pictures of one product that are kept. */
 const MAX_IMAGES = 5
 
-/** How many products and offers were left out. */
 export type { DropCounts } from './contract.ts'
 
-/** GTINs that are named of each reason: enough to look at, however many were left out. */
+/** Sample size of reported GTINs per drop reason. */
 const MAX_DROPPED_GTINS = 10
 
-/** The first products that were left out, or lost an offer, by reason. */
+/** The first products that were dropped or lost an offer, by reason. */
 export type DroppedGtins = Partial<Record<DropReason, readonly string[]>>
 
-/** What a parsed answer depends on beside its text: pictures over http are usable from this server only. */
+/** `ownOrigin`: the only origin whose pictures may use http. */
 type ParseOptions = Readonly<{ ownOrigin: string }>
 
-/** A page of products with a count of what was left out of it. */
 export type ParsedPage = Readonly<{
   products: readonly Product[]
   nextCursor: string | null
@@ -42,10 +39,7 @@ export type ParsedPage = Readonly<{
   droppedGtins: DroppedGtins
 }>
 
-/**
- * Reads `{ items: [Channel] }`. Malformed channels are left out.
- * @throws CatalogInvalidError when the answer is no list.
- */
+/** Parse a list of channels and drop malformed ones. @throws CatalogInvalidError when it is not a list */
 export function parseChannelList(body: unknown): readonly Channel[] {
   const list = wireChannelListSchema.safeParse(body)
   if (!list.success) throw new CatalogInvalidError('the list of channels has no items')
@@ -57,10 +51,7 @@ export function parseChannelList(body: unknown): readonly Channel[] {
   })
 }
 
-/**
- * Reads a page of products. A malformed offer costs the offer, a malformed product the product; both are counted.
- * @throws CatalogInvalidError when the answer is no page.
- */
+/** Parse a page of products; drop and count malformed products and offers. @throws CatalogInvalidError when it is not a page */
 export function parseProductPage(body: unknown, options: ParseOptions): ParsedPage {
   const page = wireProductPageSchema.safeParse(body)
   if (!page.success)
@@ -81,13 +72,12 @@ export function parseProductPage(body: unknown, options: ParseOptions): ParsedPa
   return { products, nextCursor: page.data.next_cursor, drops, droppedGtins }
 }
 
-/** The GTIN of a malformed product, where it has a usable one. */
 function findItemGtin(item: unknown): string | undefined {
   const gtin = (item as Readonly<{ gtin?: unknown }> | null | undefined)?.gtin
   return typeof gtin === 'string' ? normalizeGtin(gtin) : undefined
 }
 
-/** Adds the GTINs of `more` to `to`, each once, up to the bound of each reason. */
+/** Add GTINs to `target`, without duplicates, up to `MAX_DROPPED_GTINS` per reason. */
 export function addDroppedGtins(target: DroppedGtins, added: DroppedGtins): void {
   for (const [reason, gtins] of Object.entries(added) as [DropReason, readonly string[]][]) {
     const existing = target[reason] ?? []
@@ -96,25 +86,21 @@ export function addDroppedGtins(target: DroppedGtins, added: DroppedGtins): void
   }
 }
 
-/**
- * Reads the answer to a look-up of `gtin`.
- * @throws CatalogInvalidError when it is no product, or another one.
- */
+/** Parse the response to a look-up of `gtin`. @throws CatalogInvalidError when it is not that product */
 export function parseProduct(body: unknown, gtin: string, options: ParseOptions): Product {
   const product = findUsableProduct(body, options)
-  if (product === undefined) throw new CatalogInvalidError('the answer is no product')
+  if (product === undefined) throw new CatalogInvalidError('the response is not a product')
   if (product.gtin !== gtin)
-    throw new CatalogInvalidError('the answer is another product than the one asked for')
+    throw new CatalogInvalidError('the response is a different product than the requested one')
   return product
 }
 
-/** Adds the counts of `more` to `drops`. */
 export function addDropCounts(target: DropCounts, added: DropCounts): void {
   for (const [reason, count] of Object.entries(added) as [DropReason, number][])
     target[reason] = (target[reason] ?? 0) + count
 }
 
-/** Are there more malformed offers or products than usable ones? */
+/** `true` when more offers or products are malformed than usable. */
 export function isMostlyMalformed(
   drops: DropCounts,
   { offerCount, productCount }: Readonly<{ offerCount: number; productCount: number }>,
@@ -122,7 +108,7 @@ export function isMostlyMalformed(
   return countMalformedOffers(drops) > offerCount || (drops.product ?? 0) > productCount
 }
 
-/** Offers that could not be used. Products, and offers beyond the limit of one product, are not among them. */
+/** Count unusable offers, without dropped products and offers beyond `MAX_OFFERS`. */
 export function countMalformedOffers(drops: DropCounts): number {
   return MALFORMED_REASONS.reduce((sum, reason) => sum + (drops[reason] ?? 0), 0)
 }

@@ -1,75 +1,67 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, computeNextMidnightUtcMs } from '../clock.ts'
 import { computeBackoffMs } from '../lib/backoff.ts'
 
-/** Why the catalog is called: a walk, a known product that is no longer fresh, an unknown one, the list of channels. */
+/** `refresh`: a known product that is not fresh; `lookup`: an unknown product. */
 export type CallPurpose = 'walk' | 'refresh' | 'lookup' | 'channels'
 
-/** The parts of a day's limit. Lists of channels that a visit needs count as first look-ups. */
+/** Shares of the daily limit. A list of channels for a visit counts as `lookup`. */
 export const QUOTA_SHARES = ['walk', 'refresh', 'lookup'] as const
 export type QuotaShare = (typeof QUOTA_SHARES)[number]
 
-/** Calls by share. */
 export type CallsByShare = Readonly<Record<QuotaShare, number>>
 
-/** Parts of a daily limit, in percent; the first look-ups have the rest (product.md, section 2). */
+/** Look-ups have the rest. */
 const WALK_SHARE_PERCENT = 50
 const REFRESH_SHARE_PERCENT = 40
 
 /** Pauses after a 429 without a usable `Retry-After`. */
 const RATE_LIMIT_PAUSE_OPTIONS = { initialMs: MINUTE_MS, maxMs: HOUR_MS } as const
-/** No pause lasts beyond the reset at 00:00 UTC, with this slack for clocks that differ. */
+/** A pause ends at the reset at 00:00 UTC, plus this tolerance for clock differences. */
 const MIDNIGHT_SLACK_MS: number = 5 * MINUTE_MS
 
-/** Fewer calls than this before a 429 teach nothing: somebody else has used the day up. */
+/** A 429 after fewer calls does not set the learned limit: other clients of the key probably used up the day. */
 const MIN_CALLS_TO_LEARN = 20
-/** A learned limit grows by this factor with each further day, and is forgotten after so many. */
+/** A learned limit grows by this factor per day, to probe for more, and expires after `LEARNED_LIMIT_MAX_DAYS`. */
 const LEARNED_LIMIT_DAILY_GROWTH = 1.25
 const LEARNED_LIMIT_MAX_DAYS = 7
 
-/** What all processes that share a store know of the catalog's limit. A plain value; the rules are below. */
+/** The quota state that all processes of a store share. */
 export type QuotaState = Readonly<{
-  /** No call leaves before, Unix milliseconds. */
+  /** No call is sent before this time, Unix milliseconds. */
   limitedUntilMs: number
-  /** Pauses in a row whose length the catalog did not say. */
+  /** Consecutive pauses, for the backoff. */
   pauseCount: number
-  /** When the 429 came that taught the limit, Unix milliseconds; 0 before the first. */
+  /** When the 429 came that set `learnedCalls`, Unix milliseconds; 0: never. */
   limitedAtMs: number
-  /** Calls of that UTC day until it came; `null` when no limit was learned, or it was refuted. */
+  /** Calls of that UTC day before the 429; `null` when no limit was learned, or a later success refuted it. */
   learnedCalls: number | null
-  /** The UTC day that `calls` were made on, in days since 1970. */
+  /** The UTC day of `calls`, in days since 1970. */
   day: number
   calls: CallsByShare
   /** First look-ups of the last 60 minutes. */
   lookupsLastHour: number
 }>
 
-/** Return another state. A pure function: a store may run it more than once. */
+/** A pure function: a store may run it more than once. */
 export type QuotaChange = (state: QuotaState) => QuotaState
 
-/** Where the state is kept for all processes. */
 export type QuotaStore = Readonly<{
-  /**
-   * Change the state in one transaction: read it as of `nowMs`, write what `change` returns, and return that. An impossible
-   * pause is removed before (`correctPause`).
-   */
+  /** In one transaction: read the state as of `nowMs`, apply `clearImpossiblePause` and `change`, write and return the result. */
   updateQuota(nowMs: number, change: QuotaChange): Promise<QuotaState>
 }>
 
-/** What an operator has set. */
 export type QuotaRules = Readonly<{ dailyLimit: number | null; lookupsPerHour: number }>
 
 /** `isLearned`: from a 429, not from the settings. */
 export type DailyLimit = Readonly<{ calls: number; isLearned: boolean }>
 
-/** Whether a call may be made, and if not, why. */
 export type Decision = 'allowed' | 'paused' | 'share_exhausted' | 'lookups_exhausted'
 
-/** The day of a time, in days since 1970, UTC. */
+/** Convert a time to its UTC day, in days since 1970. */
 export function toDayNumber(timeMs: number): number {
   return Math.floor(timeMs / DAY_MS)
 }
 
-/** Nothing called yet on the day of `nowMs`. */
 export function createQuotaState(nowMs: number): QuotaState {
   return {
     limitedUntilMs: 0,
@@ -82,19 +74,18 @@ export function createQuotaState(nowMs: number): QuotaState {
   }
 }
 
-/** The share that pays for a call. */
 function toShare(purpose: CallPurpose): QuotaShare {
   return purpose === 'channels' ? 'lookup' : purpose
 }
 
-/** A daily limit divided so that nothing starves; the three together are the limit. */
+/** Split a daily limit so that no purpose starves. The shares add up to the limit. */
 export function splitDailyLimit(limitCalls: number): CallsByShare {
   const walk = Math.floor((limitCalls * WALK_SHARE_PERCENT) / 100)
   const refresh = Math.floor((limitCalls * REFRESH_SHARE_PERCENT) / 100)
   return { walk, refresh, lookup: limitCalls - walk - refresh }
 }
 
-/** The limit that was set, else the one that a 429 of the last days taught; `undefined` when neither is known. */
+/** Find the configured limit, or the one learned from a recent 429. */
 export function findDailyLimit(state: QuotaState, rules: QuotaRules, nowMs: number): DailyLimit | undefined {
   if (rules.dailyLimit !== null) return { calls: rules.dailyLimit, isLearned: false }
   const days = toDayNumber(nowMs) - toDayNumber(state.limitedAtMs)
@@ -102,7 +93,7 @@ export function findDailyLimit(state: QuotaState, rules: QuotaRules, nowMs: numb
   return { calls: Math.floor(state.learnedCalls * LEARNED_LIMIT_DAILY_GROWTH ** (days - 1)), isLearned: true }
 }
 
-/** What is left of each share today; `undefined` without a limit. */
+/** Compute the remaining calls of each share today; `undefined` without a limit. */
 export function computeRemainingCalls(
   state: QuotaState,
   rules: QuotaRules,
@@ -116,7 +107,6 @@ export function computeRemainingCalls(
   return { walk: toRemaining('walk'), refresh: toRemaining('refresh'), lookup: toRemaining('lookup') }
 }
 
-/** May a call for this purpose be made now? */
 export function checkQuota(
   state: QuotaState,
   rules: QuotaRules,
@@ -129,7 +119,7 @@ export function checkQuota(
   return isSpent ? 'lookups_exhausted' : 'allowed'
 }
 
-/** The state after one more call; a first look-up counts against the hour, too. */
+/** Count a call. A `lookup` also counts against the hour. */
 export function recordCall(
   state: QuotaState,
   call: Readonly<{ purpose: CallPurpose; nowMs: number }>,
@@ -144,8 +134,8 @@ export function recordCall(
 }
 
 /**
- * The state after a 429 to a call that was made at `calledAtMs`, by default just now: a pause until the catalog's own time, at
- * most until the reset at 00:00 UTC. Calls that left before a pause fail with the one that began it: no further failures.
+ * Pause after a 429, for `Retry-After` or a backoff, at most until the reset at 00:00 UTC. A call sent before the current pause
+ * (`calledAtMs`, default `nowMs`) counts as the same failure.
  */
 export function recordRateLimit(
   state: QuotaState,
@@ -163,7 +153,7 @@ export function recordRateLimit(
   }
 }
 
-/** Only the first 429 of a day teaches: after it, probes and calls that left together would count as well. */
+/** Learn only from the first 429 of a day: later ones would also count probes and concurrent calls. */
 function learnLimit(state: QuotaState, nowMs: number): Partial<QuotaState> {
   const hasLearnedToday = state.learnedCalls !== null && toDayNumber(state.limitedAtMs) === toDayNumber(nowMs)
   const total = QUOTA_SHARES.reduce((sum, share) => sum + getCallsOfDay(state, share, nowMs), 0)
@@ -171,8 +161,8 @@ function learnLimit(state: QuotaState, nowMs: number): Partial<QuotaState> {
 }
 
 /**
- * The state after an answer to a call that was made at `calledAtMs`, the same one where that is no news: pauses start short again,
- * and a 429 of the same day was no daily limit.
+ * Reset the backoff after a success, and discard a limit learned from a 429 of the same day: it was no daily limit. Return the same
+ * object when nothing changes.
  */
 export function recordSuccess(state: QuotaState, calledAtMs: number): QuotaState {
   const isRefuted = state.learnedCalls !== null && toDayNumber(calledAtMs) === toDayNumber(state.limitedAtMs)
@@ -180,19 +170,13 @@ export function recordSuccess(state: QuotaState, calledAtMs: number): QuotaState
   return { ...state, pauseCount: 0, learnedCalls: isRefuted ? null : state.learnedCalls }
 }
 
-/**
- * The state without a pause that no rule makes: one beyond the next reset was noted while this machine's clock was wrong,
- * and would last as long as the clock was off.
- */
+/** Remove a pause that ends after the next reset: it was recorded while a clock was wrong. */
 export function clearImpossiblePause(state: QuotaState, nowMs: number): QuotaState {
   const isPossible = state.limitedUntilMs <= computeNextMidnightUtcMs(nowMs) + MIDNIGHT_SLACK_MS
   return isPossible ? state : { ...state, limitedUntilMs: 0 }
 }
 
-/**
- * The stored state, with what a process counted and learned while it could not reach the store: its calls since `synced`, the
- * state that it saw there last, the later pause, and the newer lesson.
- */
+/** Add to the stored state what a process counted and learned since `synced`, the state that it last read from the store. */
 export function mergeOfflineState(stored: QuotaState, local: QuotaState, synced: QuotaState): QuotaState {
   const newer = local.limitedAtMs >= stored.limitedAtMs ? local : stored
   const syncedCalls = rollToDay(synced, local.day * DAY_MS).calls
@@ -219,7 +203,7 @@ function getCallsOfDay(state: QuotaState, share: QuotaShare, nowMs: number): num
   return state.day === toDayNumber(nowMs) ? state.calls[share] : 0
 }
 
-/** The state on the day of `nowMs`: at 00:00 UTC counts begin anew. */
+/** Reset the counts when the UTC day has changed. */
 export function rollToDay(state: QuotaState, nowMs: number): QuotaState {
   if (state.day === toDayNumber(nowMs)) return state
   return { ...state, day: toDayNumber(nowMs), calls: { walk: 0, refresh: 0, lookup: 0 } }

@@ -22,59 +22,53 @@ import {
   rollToDay,
 } from './quota.ts'
 
-/** How long a refusal that may pass is believed without asking the store again: look-ups become free one by one. */
+/** How long a local denial is trusted before the store is read again. */
 const DENIAL_CACHE_MS: number = SECOND_MS
 
-/** What an operator sees of the quota. */
 export type QuotaReport = Readonly<{
   quota: QuotaState
-  /** `undefined` where no limit is set or learned. */
+  /** `undefined`: no limit is set or learned. */
   limit: DailyLimit | undefined
-  /** What is left of each share today; `undefined` without a limit. */
+  /** Remaining calls today; `undefined` without a limit. */
   remaining: CallsByShare | undefined
 }>
 
-/** Keeps calls within the catalog's limits, together with all processes that share the store. */
+/** Keeps calls within the catalog's limits, across all processes that share the store. */
 export type RateLimiter = Readonly<{
-  /** Count one call. @throws CatalogCallBlockedError when it may not be made. */
+  /** Count one call. @throws CatalogCallBlockedError when it is not allowed */
   take(purpose: CallPurpose): Promise<void>
   recordSuccess(calledAtMs: number): Promise<void>
   recordRateLimit(error: CatalogRateLimitedError, calledAtMs: number): Promise<void>
-  /** Would `take` allow the call, as far as this process knows? Nothing is asked. */
+  /** `true` when `take` would allow the call, by local knowledge. Does not read the store. */
   canCall(purpose: CallPurpose): boolean
-  /** Take over a pause that another thread learned of. */
+  /** Apply a pause that another thread has met. */
   pauseUntil(untilMs: number): Promise<void>
-  /** How long a walk waits, so that `callsToGo` calls do not use up its share before 00:00 UTC; 0 when they fit. */
+  /** Compute the wait that spreads `remainingCalls` over the day when they exceed the walk share; 0 when they fit. */
   computeWalkWaitMs(remainingCalls: number): number
   read(): Promise<QuotaReport>
-  /** The same as far as this process knows; nothing is asked. */
+  /** Return the same from local knowledge, without reading the store. */
   getLocal(): QuotaReport
 }>
 
-/** How the calls of a process are limited. */
 export type RateLimiterOptions = Readonly<{
   clock: Clock
   unknownLookupsPerHour: number
-  /** Calls a day; without one it is learned. */
+  /** Calls per day; without it, the limit is learned from a 429. */
   dailyLimit?: number | null
-  /** Where all processes count; without one this process counts alone. */
+  /** Counts the calls of all processes; without it, this process counts alone. */
   store?: QuotaStore
-  /**
-   * Do other machines count in the same store? While it is unavailable nobody knows how much they use, and no call is made.
-   * By default this process then counts alone.
-   */
+  /** Other machines use the same store. While it is unavailable, their usage is unknown and calls are blocked. Default: false. */
   isShared?: boolean
   onStoreFailure?(error: unknown): void
 }>
 
 const DENIAL_REASONS = {
   paused: 'calls to the catalog are paused: its request limit was reached',
-  degraded: 'the database in which all machines count calls is unavailable',
-  share_exhausted: 'what this kind of call may use of the daily limit is spent until 00:00 UTC',
-  lookups_exhausted: 'the look-ups of unknown products for this hour are spent',
+  degraded: 'the database that counts the calls of all machines is unavailable',
+  share_exhausted: 'the share of the daily limit for this kind of call is used up until 00:00 UTC',
+  lookups_exhausted: 'the look-ups of unknown products for this hour are used up',
 } as const satisfies Record<Exclude<Decision, 'allowed'> | 'degraded', string>
 
-/** Create the rate limiter of one process or thread. */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { clock } = options
   const counter = createQuotaCounter(options)
@@ -126,7 +120,7 @@ function assertAllowed(decision: Decision | 'degraded'): void {
   if (decision !== 'allowed') throw new CatalogCallBlockedError(DENIAL_REASONS[decision])
 }
 
-/** Spread what is left of the walk's share over the rest of the day; without any, wait until it is renewed. */
+/** Spread the rest of the walk share over the rest of the day; when it is used up, wait for the reset. */
 function computeWaitMs(
   state: QuotaState,
   rules: QuotaRules,
@@ -137,21 +131,18 @@ function computeWaitMs(
   return Math.ceil((computeNextMidnightUtcMs(request.nowMs) - request.nowMs) / (remaining + 1))
 }
 
-/**
- * One change of a batch. `nowMs`: the time of the batch, whose day is the one that is changed; `isDegraded`: the counts of
- * other machines are unknown.
- */
+/** One change of a batch. `nowMs`: time of the batch; `isDegraded`: the counts of other machines are unknown. */
 type QuotaUpdate = (state: QuotaState, nowMs: number, isDegraded: boolean) => QuotaState
 
-/** Count in the store, or in memory while it fails; what was counted there is added to the store when it is back. */
+/** Count in the store. While it fails, count in memory and add these counts to the store when it is available again. */
 function createQuotaCounter({ clock, store, isShared = false, onStoreFailure }: RateLimiterOptions) {
-  /** The state as the store had it last. */
+  /** The last state read from the store. */
   let syncedState = createQuotaState(clock.nowMs())
-  /** The same, with what this process has counted since. */
+  /** `syncedState` plus what this process has counted since. */
   let localState = syncedState
   let updatedAtMs = -Infinity
   let isDegraded = false
-  /** Look-ups of this process by second: of those of others the times are not known here. */
+  /** Only this process's look-ups: the times of others are unknown here. */
   const ownLookupsBySecond = new Map<number, number>()
   const countOwnLookups = (nowMs: number): number => {
     for (const second of ownLookupsBySecond.keys())
@@ -202,9 +193,8 @@ function createQuotaCounter({ clock, store, isShared = false, onStoreFailure }: 
   })
   return {
     update,
-    /** The state as this process saw it last. */
     getState: () => clearImpossiblePause(localState, clock.nowMs()),
-    /** Was the store asked a moment ago? */
+    /** `true` when the store was read within `DENIAL_CACHE_MS`. */
     isRecent: () => isWithin(updatedAtMs, DENIAL_CACHE_MS, clock.nowMs()),
     isDegraded: () => isDegraded,
   }

@@ -1,15 +1,13 @@
 import { DAY_SECONDS, SECOND_MS } from '../clock.ts'
 
-/** A header as undici gives it. */
 type HeaderValue = string | string[] | undefined
 
 const IMF_FIXDATE =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 /**
- * How long to wait, in milliseconds, by RFC 9110 section 10.2.3: whole seconds, or a date, which is compared with the
- * answer's own `Date` (else with our time, `nowMs`) so that a wrong clock here does no harm. `null` for anything else (`0`,
- * `-5`, `1.5`, a past date): "at once" from a catalog that has just refused is no time to wait for.
+ * Parse `Retry-After` (RFC 9110, section 10.2.3) to milliseconds: whole seconds, or a date relative to the response's `Date`, so
+ * that a wrong local clock does not matter (`nowMs` without one). `null` for anything else, such as `0`, `1.5` or a past date.
  */
 export function parseRetryAfter({
   retryAfter,
@@ -23,17 +21,17 @@ export function parseRetryAfter({
   return waitMs > 0 ? waitMs : null
 }
 
-/** How long a cache between the catalog and us has had the answer, by its `Age`: at most a day is believed. */
+/** Parse `Age`: how long a CDN has cached the response. At most one day is trusted. */
 export function parseAgeMs(age: HeaderValue): number {
   return typeof age === 'string' && /^\d{1,9}$/.test(age) ? Math.min(Number(age), DAY_SECONDS) * SECOND_MS : 0
 }
 
-/** `Date` has whole seconds, which have begun half a second ago on average. */
+/** `Date` is cut to whole seconds, so it is half a second too early on average. */
 const HALF_SECOND_MS: number = SECOND_MS / 2
 
 /**
- * By how much the sender's clock is ahead of ours, in milliseconds, to half a second and half of the response time; `null`
- * when the response does not tell, or our clock was set while it was awaited.
+ * Compute how far the sender's clock is ahead of ours, accurate to half a second plus half the response time. `null`: no usable
+ * `Date`, or our clock was set back during the call.
  */
 export function computeClockSkewMs({
   date,
@@ -46,13 +44,12 @@ export function computeClockSkewMs({
   return timeMs + HALF_SECOND_MS + ageMs - (sentAtMs + receivedAtMs) / 2
 }
 
-/** The time of a date of HTTP, Unix milliseconds; `null`: it is invalid. */
+/** Parse an HTTP date to Unix milliseconds; `null`: invalid. */
 function parseDate(text: string): number | null {
   const timeMs = IMF_FIXDATE.test(text) ? Date.parse(text) : NaN
   return Number.isNaN(timeMs) ? null : timeMs
 }
 
-/** The value of a header; the first of several. */
 function toFirstValue(header: HeaderValue): string {
   return (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
 }

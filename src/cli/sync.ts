@@ -106,7 +106,7 @@ function describeCompleteWalk({ durationMs, productCount, replaced, drops }: Cha
   let text = `${pluralize(productCount, 'product')} in ${(durationMs / 1_000).toFixed(1)} s`
   if (replaced?.reason === 'few_products')
     text += `, accepted in place of ${replaced.productCount.toLocaleString('en')}`
-  else if (replaced !== null) text += ', accepted although most of what it found was malformed'
+  else if (replaced !== null) text += ', accepted although most of its products or offers were malformed'
   const dropTexts = describeDrops(drops)
   return dropTexts.length === 0 ? text : `${text}; left out: ${dropTexts.join(', ')}`
 }

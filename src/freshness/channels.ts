@@ -10,7 +10,7 @@ import { createSingleFlight } from '../lib/single-flight.ts'
 import { classifyAge, listVisibleChannels } from './age.ts'
 import type { NegativeCache } from './negative-cache.ts'
 
-/** `unlisted`: the catalog lists none of the served channels, and none that it listed may still be shown. */
+/** `unlisted`: the catalog lists no served channel, and no removed channel may still be shown. */
 export type ChannelListState = 'unknown' | 'unlisted' | 'known'
 
 type ChannelSourceDetails = Readonly<{
@@ -25,19 +25,19 @@ type ChannelSourceDetails = Readonly<{
   onStoreFailure(error: unknown): void
 }>
 
-/** The one key of the list in flights and failures. */
+/** Key in `#flights` and in the negative cache. */
 const LIST_KEY = 'channels'
 
-/** How long the list in memory is used before the store is asked for a newer one. */
+/** How long the list in memory is used before the store is read again. */
 const STORE_READ_INTERVAL_MS: number = 10 * SECOND_MS
 
-/** The channels of the key. Only a channel that the list lacks makes it be fetched again, at most once in `freshSeconds`. */
+/** The channels of the API key. A visit fetches the list again only when a channel is missing, at most once per `freshSeconds`. */
 export class ChannelSource {
   readonly #details: ChannelSourceDetails
   readonly #flights = createSingleFlight<ChannelList>()
   #cachedList: ChannelList | undefined
   #storeReadAtMs = 0
-  /** Why the store was not read the last time; `undefined`: it was. */
+  /** Why the last read of the store failed; `undefined`: it succeeded. */
   #storeFailure: unknown
 
   constructor(details: ChannelSourceDetails) {
@@ -45,14 +45,14 @@ export class ChannelSource {
   }
 
   /**
-   * Return a served channel. `isGone`: it is no longer listed, for longer than a copy may be shown.
-   * @throws UnknownChannelError when a fetched list lacks it, or `VITRINE_CHANNELS` does.
-   * @throws UnavailableError before any list could be fetched.
+   * Return a served channel. `isGone`: removed from the list so long ago that its copy must not be shown.
+   * @throws UnknownChannelError when a fetched list lacks it or `VITRINE_CHANNELS` excludes it
+   * @throws UnavailableError before any list could be fetched
    */
   async getChannel(channelId: string): Promise<Readonly<{ channel: Channel; isGone: boolean }>> {
     const { clock, config } = this.#details
     if (!isServed(this.#details, channelId)) throw new UnknownChannelError('the channel is not served')
-    // A list that lacks the channel is fetched again while it is old.
+    // An old list that lacks the channel is fetched again.
     const isSufficient = (list: ChannelList): boolean => hasChannel(list, channelId) || !this.#isStale(list)
     const list = this.#findCached(channelId) ?? (await this.#findList(isSufficient))
     if (list === undefined)
@@ -60,14 +60,14 @@ export class ChannelSource {
     const channel = list.channels.find(({ id }) => id === channelId)
     if (channel !== undefined) return { channel, isGone: false }
     const gone = list.gone.find((entry) => entry.channel.id === channelId)
-    if (gone === undefined) throw new UnknownChannelError('the list of channels lacks it')
+    if (gone === undefined) throw new UnknownChannelError('the catalog does not list the channel')
     return {
       channel: gone.channel,
       isGone: clock.nowMs() - gone.goneAtMs > config.rescueSeconds * SECOND_MS,
     }
   }
 
-  /** A served channel of the list at hand, or one that has gone from it, without a call. */
+  /** Find a served channel, listed or removed, without a catalog call. */
   async findChannel(channelId: string): Promise<Channel | undefined> {
     if (!isServed(this.#details, channelId)) return undefined
     const list = this.#cachedList ?? (await this.#findStored())
@@ -75,48 +75,47 @@ export class ChannelSource {
     return candidates.find(({ id }) => id === channelId)
   }
 
-  /** The served channels as last listed; empty before any list. */
+  /** Return the served channels of the last list; empty before the first list. */
   async listChannels(): Promise<readonly Channel[]> {
     const list = await this.#findList(() => true)
     return (list?.channels ?? []).filter(({ id }) => isServed(this.#details, id))
   }
 
-  /** What is known of the served channels: no list yet, a list with none of them, or some that can be shown. */
   async getListState(): Promise<ChannelListState> {
     if (this.#cachedList !== undefined && this.#isShown(this.#cachedList)) return 'known'
-    // A list without served channels is fetched again while it is old: there may be some by now.
+    // An old list without served channels is fetched again.
     const list = await this.#findList((stored) => this.#isShown(stored) || !this.#isStale(stored))
     if (list === undefined) return 'unknown'
     return this.#isShown(list) ? 'known' : 'unlisted'
   }
 
-  /** Is the channel in the newest list that can be had? A 404 for one of its products is believed only then. */
+  /** `true` when the newest available list has the channel. Otherwise, a 404 for one of its products is not trusted. */
   async isListed(channelId: string): Promise<boolean> {
     const newest = await this.#findList((list) => !this.#isStale(list))
-    // A 404 is not believed either while the catalog wrongly lists nothing.
+    // While an empty list is held, a 404 is not trusted either.
     return newest !== undefined && newest.heldSinceMs === null && hasChannel(newest, channelId)
   }
 
   #findCached(channelId: string): ChannelList | undefined {
     if (this.#cachedList === undefined || !hasChannel(this.#cachedList, channelId)) return undefined
-    // Read behind: a database that says nothing would take all of the visitor's time.
+    // Read in the background: a slow database must not delay the visitor.
     if (!isWithin(this.#storeReadAtMs, STORE_READ_INTERVAL_MS, this.#details.clock.nowMs()))
       void this.#findStored()
     return this.#cachedList
   }
 
-  /** The newer list of memory and store; one of the catalog where that is not enough and it answers in time. */
+  /** Find a sufficient list in memory or in the store; otherwise fetch it from the catalog within the visitor's timeout. */
   async #findList(isSufficient: (list: ChannelList) => boolean): Promise<ChannelList | undefined> {
     const stored = await this.#findStored()
     if (stored !== undefined && isSufficient(stored)) return stored
     return (await this.#fetchInTime()) ?? stored
   }
 
-  /** The newer of memory and store, without a call. */
+  /** Return the newer list of memory and store, without a catalog call. */
   async #findStored(): Promise<ChannelList | undefined> {
     const { clock, config } = this.#details
     this.#storeReadAtMs = clock.nowMs()
-    // A database that is slow is waited for no longer than a catalog that is.
+    // The visitor's timeout applies to a slow database too.
     const stored = await tryWithTimeout(clock, config.visitorTimeoutMs, this.#readStore())
     if (stored !== undefined && isUpdate(stored, this.#cachedList, clock.nowMs())) this.#cachedList = stored
     return this.#cachedList
@@ -135,7 +134,6 @@ export class ChannelSource {
     }
   }
 
-  /** A list from the catalog within the visitor's timeout. */
   async #fetchInTime(): Promise<ChannelList | undefined> {
     const { clock, config, failures, callPolicy } = this.#details
     if (failures.has(LIST_KEY) || !callPolicy.canCall('channels')) return undefined
@@ -148,7 +146,7 @@ export class ChannelSource {
     const previous = this.#cachedList
     try {
       const { value, asOfMs } = await client.fetchChannels()
-      // A list that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
+      // A CDN may return a list that is already old: do not fetch it again for every visitor.
       if (this.#isStale({ asOfMs })) failures.add(LIST_KEY, undefined)
       else failures.delete(LIST_KEY)
       const held = value.length === 0 ? await this.#keepListWhenEmpty(previous) : undefined
@@ -164,14 +162,14 @@ export class ChannelSource {
     }
   }
 
-  /** A list without channels where there were some is not believed: only a later walk decides. */
+  /** Return the previous list when the new one is empty: only a later walk may accept an empty list. */
   async #keepListWhenEmpty(previous: ChannelList | undefined): Promise<ChannelList | undefined> {
     const { store, failures, onStoreFailure } = this.#details
     const knownList = (await store.findChannelList().catch(() => undefined)) ?? previous
     if (knownList === undefined || knownList.channels.length === 0) return undefined
-    // Else every visitor would ask for the list again.
+    // Otherwise every visitor would fetch the list again.
     failures.add(LIST_KEY, undefined)
-    // Nobody has compared the clock of this machine: the time is that of the first walk that finds the same.
+    // This machine's clock is unchecked: the first walk that finds the same sets the time.
     await store.recordEmptyChannelList(UNKNOWN_TIME_MS).catch(onStoreFailure)
     return { ...knownList, heldSinceMs: knownList.heldSinceMs ?? UNKNOWN_TIME_MS }
   }
@@ -187,7 +185,7 @@ export class ChannelSource {
   }
 }
 
-/** Is the stored list newer, or has a walk held a list since? */
+/** `true` when the stored list is newer, or a walk has held or released a list since. */
 function isUpdate(stored: ChannelList, memory: ChannelList | undefined, nowMs: number): boolean {
   if (memory === undefined) return true
   if (stored.asOfMs === memory.asOfMs) return stored.heldSinceMs !== memory.heldSinceMs
@@ -198,7 +196,7 @@ function hasChannel(list: ChannelList, channelId: string): boolean {
   return list.channels.some(({ id }) => id === channelId)
 }
 
-/** What was listed and is no longer, where no store remembers it. */
+/** Compute the removed channels when the store cannot provide them. */
 function computeGone(
   previous: ChannelList | undefined,
   channels: readonly Channel[],

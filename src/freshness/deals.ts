@@ -8,12 +8,11 @@ import { createSingleFlight } from '../lib/single-flight.ts'
 import { type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../storage/store.ts'
 import { type Cached, classifyAge } from './age.ts'
 
-/** A page of deals. `hasNext`: there are more behind it. */
 export type DealPage = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean }>
 
 /**
- * Which deals: `query` without a currency asks for the one that most deals have, and its `limit` is one more than shown.
- * `visitor`: who waits for them, such as an address.
+ * `visitor`: identifies who waits, for example by IP address. `query.currency`: `null` selects the currency of most deals.
+ * `query.limit`: one more than shown, to detect a next page.
  */
 export type DealRequest = Readonly<{
   visitor?: string
@@ -28,19 +27,19 @@ type DealSourceDetails = Readonly<{
   onStoreFailure(error: unknown): void
 }>
 
-/** How soon a finished walk, also of another process, shows in grids. */
+/** Maximum delay until a finished walk, also of another process, shows in grids. */
 const WALK_VISIBLE_WITHIN_MS: number = SECOND_MS
 
-/** A page in memory, as it was read from the copy at `readAtMs`: for one walk of the copy, for as long as an answer is fresh. */
+/** A page read from the copy at `readAtMs`. Reused only for the same walk and while it is fresh. */
 export type CachedDeals = Readonly<{ page: DealPage; asOfMs: number; readAtMs: number; walk: number }>
 
 type PageRead = Pick<CachedDeals, 'page' | 'readAtMs'>
 
-/** The one way to deals: memory, then the stored copy. The catalog is never called for them. A failing store leaves what is in memory. */
+/** Reads deals from memory, then from the stored copy; never calls the catalog. When the store fails, serves what is in memory. */
 export class DealSource {
   readonly #details: DealSourceDetails
   readonly #flights = createSingleFlight<CachedDeals>()
-  /** Two queues: a read that goes through all deals delays no ordinary one. */
+  /** Two queues, so that a read through all deals delays no short read. */
   readonly #shortReads: ReturnType<typeof createFairQueue>
   readonly #longReads: ReturnType<typeof createFairQueue>
   #lastFailure: Readonly<{ error: unknown; atMs: number }> | undefined
@@ -52,10 +51,8 @@ export class DealSource {
   }
 
   /**
-   * Return the wanted page. `asOfMs` is the age of the oldest product on it, or of the walk when it is empty. Products that are
-   * too old to be shown are left out.
-   * @throws UnavailableError before the first complete walk, when the copy is older than it may be shown, and when the page
-   * cannot be read within the time that a visitor waits.
+   * Return a page without expired products. `asOfMs`: time of its oldest product, or of the walk when the page is empty.
+   * @throws UnavailableError before the first complete walk, when the copy has expired, or when the read misses the visitor's timeout
    */
   async getDeals(request: DealRequest): Promise<Cached<DealPage>> {
     const { clock, config, cache } = this.#details
@@ -66,7 +63,7 @@ export class DealSource {
       failure = toUnavailable(error, this.#details)
       throw failure
     })
-    // A database that is slow is waited for no longer than a catalog that is.
+    // The visitor's timeout applies to a slow database too.
     const found = await tryWithTimeout(clock, config.visitorTimeoutMs, pendingResult)
     if (found !== undefined) return found
     if (cachedDeals !== undefined) return toCached(cachedDeals, this.#details)
@@ -77,7 +74,7 @@ export class DealSource {
     const { cache, store } = this.#details
     const { currentWalk, completedStartedAtMs } = await store.getCopyState(request.query.channelId)
     if (currentWalk === 0 || completedStartedAtMs === null)
-      throw new UnavailableError('the catalog was not walked yet')
+      throw new UnavailableError('no walk of the channel has completed yet')
     if (cachedDeals?.walk === currentWalk && this.#isFresh(cachedDeals))
       return withValidity(cachedDeals, this.#details)
     const read = await this.#flights.run(`${key} ${currentWalk}`, async () => {
@@ -93,7 +90,7 @@ export class DealSource {
   async #readQueued({ query, visitor = '' }: DealRequest): Promise<PageRead> {
     const { clock, config } = this.#details
     const withinMs = config.visitorTimeoutMs
-    // A long read leaves time for the next one.
+    // A long read may use half the time, which leaves time for the next one.
     const { queue, longestMs } = isShortRead(query)
       ? { queue: this.#shortReads, longestMs: withinMs }
       : { queue: this.#longReads, longestMs: withinMs / 2 }
@@ -104,7 +101,7 @@ export class DealSource {
       this.#lastFailure = undefined
       return read
     } catch (error) {
-      // A store that fails makes the queue full or slow.
+      // A failing store also makes the queue full or slow: report its error as the cause.
       const cause = this.#findLastFailure()
       if (error instanceof UnavailableError) throw cause === undefined ? error : createTimeoutError(cause)
       this.#lastFailure = { error, atMs: clock.nowMs() }
@@ -121,7 +118,7 @@ export class DealSource {
     return { page, readAtMs }
   }
 
-  /** Return why the last read failed; `undefined` where none did, or longer ago than a visitor waits. */
+  /** Return the error of the last read, unless it is older than the visitor's timeout. */
   #findLastFailure(): unknown {
     const { clock, config } = this.#details
     const last = this.#lastFailure
@@ -134,9 +131,9 @@ export class DealSource {
   }
 }
 
-/** `cause`: why reads fail; `undefined` where they are only slow. */
+/** `cause`: why reads fail; `undefined` when they are only slow. */
 function createTimeoutError(cause: unknown): UnavailableError {
-  return new UnavailableError('the stored copy was not read in time', { cause })
+  return new UnavailableError('the stored copy could not be read in time', { cause })
 }
 
 function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): UnavailableError {
@@ -145,18 +142,18 @@ function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): U
   return new UnavailableError('the stored copy cannot be read', { cause: error })
 }
 
-/** What may still be shown. One product that is too old costs its card, not the grid; a visit to a warm page looks at none. */
+/** Remove expired products from a page. The page's oldest time tells whether there are any. */
 function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {
   const nowMs = clock.nowMs()
   const { page, asOfMs } =
     classifyAge(read.asOfMs, nowMs, config) === 'gone' ? dropExpired(read, nowMs, config) : read
   const age = classifyAge(asOfMs, nowMs, config)
-  if (age === 'gone') throw new UnavailableError('the copy is older than it may be shown')
+  if (age === 'gone') throw new UnavailableError('the stored copy is too old to be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
   return { value: page, asOfMs, status, validUntilMs: 0 }
 }
 
-/** A page is of one walk. It is current until another process can have made a newer one, or it becomes older or shorter. */
+/** Set the time until which the page stays valid: a newer walk, a change of status or the fresh time may end it. */
 function withValidity(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
   const cached = toCached(read, details)
   if (cached.status === 'rescued') return cached
@@ -174,7 +171,7 @@ function dropExpired(read: CachedDeals, nowMs: number, config: FreshnessConfig):
     : { ...read, page: { ...read.page, deals }, asOfMs: findOldestMs(deals, read.asOfMs) }
 }
 
-/** The age of a page: that of its oldest product, or of the walk when it is empty. */
+/** Return the time of the oldest product, or of the walk when there are no deals. */
 function findOldestMs(deals: readonly DealEntry[], walkedAtMs: number): number {
   return deals.length === 0 ? walkedAtMs : Math.min(...deals.map((deal) => deal.asOfMs))
 }

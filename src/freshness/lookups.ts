@@ -4,37 +4,36 @@ import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { CatalogCallBlockedError, StoreError } from '../errors.ts'
 import type { CopyEntry, CopyStore } from '../storage/store.ts'
 
-/** How often a process reads the copy for what another process fetches. In real time: this is between processes. */
+/** Poll interval for a product that another process fetches, in real time because it is between processes. */
 const INITIAL_WAIT_MS = 10
 const MAX_WAIT_MS = 100
 const WAIT_FACTOR = 1.5
-/** A claim outlives the longest call by this: the result is being written. */
+/** A lease outlives the longest call by this time, in which the result is written. */
 const WRITE_GRACE_MS: number = 2 * SECOND_MS
-/** Memory of all look-ups that are being written; beyond, one is not written. */
+/** Memory limit for pending writes; look-ups beyond it are not written. */
 const MAX_BYTES: number = 8 * 1_024 * 1_024
 
 type ProductKey = Readonly<{ channelId: string; gtin: string }>
 
-/** What a call brought; `bytes` of memory. */
+/** `bytes`: estimated memory of the entry. */
 export type FetchedProduct = Readonly<{ entry: CopyEntry; bytes: number }>
 
-/** The look-ups of one process: who fetches a product, and what of it is still being written. */
+/** Coordinates the look-ups of one process: which process fetches a product, and which results are still being written. */
 export type Lookups = Readonly<{
   /**
-   * Return a product that `fetch` gives and write it behind, so that visitors do not wait for the copy. Of the processes that
-   * share a store one fetches, and the others read its result from the copy; when there is none, the next one fetches. While
-   * the store fails, every process fetches for itself.
+   * Fetch a product and write it to the copy in the background. Of several processes that share a store, one fetches and the others
+   * read its result from the copy. While the store fails, every process fetches for itself.
    */
   run(product: ProductKey, fetch: () => Promise<FetchedProduct>): Promise<CopyEntry>
-  /** Find what is being written: memory may have had no room for it. */
+  /** Find an entry that is still being written: the memory cache may have had no room for it. */
   findPending(product: ProductKey): CopyEntry | undefined
-  /** Resolve when nothing is being written. */
+  /** Resolve when all pending writes have ended. */
   waitForWrites(): Promise<void>
-  /** The same, end the waits for other processes, and resolve when nothing here uses the store any more. */
+  /** Wait for writes, stop waiting for other processes, and resolve when nothing here uses the store. */
   stop(): Promise<void>
 }>
 
-/** `isShared`: do other processes use the store? `timeoutMs`: of the longest call. `isFresh`: is an entry of that time as good as a call? */
+/** `isShared`: other processes use the store. `timeoutMs`: of the longest call. `isFresh`: an entry of that time needs no call. */
 export type LookupsDetails = Readonly<{
   store: Pick<CopyStore, 'acquireLookupLease' | 'releaseLookupLease' | 'findProduct' | 'putLookups'>
   isShared: boolean
@@ -44,11 +43,10 @@ export type LookupsDetails = Readonly<{
   onStoreFailure(error: unknown): void
 }>
 
-/** Create the look-ups of one process. */
 export function createLookups(details: LookupsDetails): Lookups {
   const { store, clock, onStoreFailure } = details
   const stopping = new AbortController()
-  // There is no limit to the number of products that are waited for.
+  // Any number of look-ups may wait at once.
   setMaxListeners(0, stopping.signal)
   const pendingWrites = createPendingWrites(details)
   const running = new Set<Promise<unknown>>()
@@ -70,14 +68,14 @@ export function createLookups(details: LookupsDetails): Lookups {
   ): Promise<CopyEntry> => {
     let write: Promise<void> | undefined
     try {
-      // Another process may have written it since the copy was read.
+      // Another process may have written the product since the copy was read.
       const found = await findFresh(product)
       if (found !== undefined) return found
       const fetched = await fetch()
       write = pendingWrites.put(product, fetched)
       return fetched.entry
     } finally {
-      // The next owner reads the copy before it calls.
+      // Release only after the write: the next owner reads the copy before it calls.
       void track(
         Promise.resolve(write).then(() => store.releaseLookupLease(product, { owner }).catch(onStoreFailure)),
       )
@@ -88,14 +86,16 @@ export function createLookups(details: LookupsDetails): Lookups {
     fetch: () => Promise<FetchedProduct>,
   ): Promise<CopyEntry> => {
     const startedAtMs = clock.nowMs()
-    // An owner for each claim: the release of an earlier one of this process, which may come late, must not end this one.
+    // One owner per lease: a late release of an earlier lease of this process must not end this one.
     const owner = randomUUID()
     for (let waitMs = INITIAL_WAIT_MS; ; waitMs = Math.min(waitMs * WAIT_FACTOR, MAX_WAIT_MS)) {
       if (await acquireLease(product, owner)) return fetchUnderLease(product, owner, fetch)
       const found = await findFresh(product)
       if (found !== undefined) return found
       if (!isWithin(startedAtMs, leaseMs, clock.nowMs()))
-        throw new CatalogCallBlockedError('another process fetches the product, and has found nothing')
+        throw new CatalogCallBlockedError(
+          'another process fetches the product, but has stored no result in time',
+        )
       await systemClock.wait(waitMs, stopping.signal)
       if (stopping.signal.aborted) throw new CatalogCallBlockedError('the server is stopping')
     }
@@ -123,12 +123,12 @@ export function createLookups(details: LookupsDetails): Lookups {
   }
 }
 
-/** What is being written: at most `MAX_BYTES`, unless it is one look-up alone. */
+/** Holds at most `MAX_BYTES`, but always accepts a single look-up. */
 function createPendingWrites({ store, onStoreFailure }: LookupsDetails) {
   const pending = new Map<string, Readonly<{ entry: CopyEntry; done: Promise<void> }>>()
   let bytesWriting = 0
   return {
-    /** Resolve when the copy has what was fetched, or failed to take it. */
+    /** Resolve when the entry is written or the write has failed. */
     async put(product: ProductKey, { entry, bytes }: FetchedProduct): Promise<void> {
       if (pending.size > 0 && bytesWriting + bytes > MAX_BYTES)
         return onStoreFailure(new StoreError('too many look-ups are being written'))

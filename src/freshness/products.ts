@@ -15,7 +15,6 @@ import type { ChannelSource } from './channels.ts'
 import type { FetchedProduct, Lookups } from './lookups.ts'
 import type { NegativeCache } from './negative-cache.ts'
 
-/** What a product source is made of. */
 export type ProductSourceDetails = Readonly<{
   client: CatalogClient
   callPolicy: CallPolicy
@@ -33,10 +32,10 @@ export type ProductSourceDetails = Readonly<{
 
 type ProductRequest = Readonly<{ channelId: string; gtin: string; key: string; deadlineMs: number }>
 type Purpose = 'refresh' | 'lookup'
-/** `isCopyRead`: a copy that could not be read says nothing about what it lacks. */
+/** `isCopyRead`: only then does a missing `entry` mean that the copy lacks the product. */
 type FoundEntry = Readonly<{ entry: CopyEntry | undefined; isCopyRead: boolean; failure?: unknown }>
 
-/** The one way to a product: memory, then the stored copy, then the catalog (product.md, section 2). */
+/** Finds a product in memory, then in the stored copy, then in the catalog. */
 export class ProductSource {
   readonly #details: ProductSourceDetails
   readonly #flights = createSingleFlight<CopyEntry>()
@@ -46,9 +45,8 @@ export class ProductSource {
   }
 
   /**
-   * Return the product; `value: null` when no shop sells it. `patientUntilMs`: Unix milliseconds at which the visitor has
-   * waited long enough, for what came before too.
-   * @throws UnavailableError when nothing is known and the catalog cannot say in time.
+   * Return the product; `value` is `null` when no shop sells it. `deadlineMs`: Unix milliseconds, for the whole request.
+   * @throws UnavailableError when nothing is known and the catalog does not respond in time
    */
   async getProduct(channelId: string, gtin: string, deadlineMs: number): Promise<Cached<Product | null>> {
     const request = { channelId, gtin, key: [channelId, gtin].join(' '), deadlineMs }
@@ -89,12 +87,15 @@ export class ProductSource {
       return toCached({ product: null, asOfMs: this.#details.clock.nowMs() }, 'hit')
     const entry = await this.#fetchInTime(request, 'lookup')
     if (entry !== undefined) return this.#toCurrent(entry, 'miss')
-    throw new UnavailableError('nothing is known of the product and the catalog gave no answer', {
-      cause: failure,
-    })
+    throw new UnavailableError(
+      'the product is not in the stored copy, and no catalog response is available',
+      {
+        cause: failure,
+      },
+    )
   }
 
-  /** The newest of memory and copy. The copy is asked only when memory is not fresh: another process may have looked up. */
+  /** Find the newest entry. The copy is read only when memory is not fresh: another process may have fetched the product. */
   async #findEntry(request: ProductRequest): Promise<FoundEntry> {
     const { cache, lookups, store, clock, onStoreFailure } = this.#details
     const cachedEntry = cache.get(request.key) ?? lookups.findPending(request)
@@ -121,7 +122,7 @@ export class ProductSource {
     return { entry: isStoredNewer ? stored : cachedEntry, isCopyRead, failure }
   }
 
-  /** The answer within the visitor's patience; `undefined` when it failed, is late, or no call may be made. */
+  /** Fetch before the visitor's deadline; `undefined` when the call fails, is late or is not allowed. */
   async #fetchInTime(request: ProductRequest, purpose: Purpose): Promise<CopyEntry | undefined> {
     if (!this.#canCall(request, purpose)) return undefined
     const timeoutMs = computeRemainingWaitMs(this.#details, request.deadlineMs, 0)
@@ -137,7 +138,7 @@ export class ProductSource {
     const { lookups, cache } = this.#details
     return this.#flights.run(request.key, async () => {
       const entry = await lookups.run(request, () => this.#lookUp(request, purpose))
-      // What another process has found is not in memory yet.
+      // An entry that another process fetched is not in memory yet.
       if (cache.get(request.key)?.asOfMs !== entry.asOfMs) this.#cacheEntry(request, entry)
       return entry
     })
@@ -149,13 +150,16 @@ export class ProductSource {
     try {
       const { value, asOfMs } = await client.fetchProduct({ channelId, gtin, purpose })
       if (value === undefined && !(await channels.isListed(channelId)))
-        throw new CatalogStatusError('404 for a product of a channel that is not listed', 404)
+        throw new CatalogStatusError(
+          'the catalog returned 404 for a product of a channel that it does not list',
+          404,
+        )
       if (value?.drops !== undefined) {
         onDrops(value.drops, channelId)
         await this.#checkMalformed(request, value)
       }
       const entry = this.#keepBrand(request, { product: value ?? null, asOfMs })
-      // An answer that is no longer fresh, from a cache on the way, would be asked for again by every visitor.
+      // A CDN may return an entry that is already old: do not fetch it again for every visitor.
       if (this.#classifyAge(entry) === 'fresh') failures.delete(key)
       else failures.add(key, undefined)
       return { entry, bytes: this.#cacheEntry(request, entry) }
@@ -165,10 +169,7 @@ export class ProductSource {
     }
   }
 
-  /**
-   * Judge a product with malformed offers. One that the catalog lists without any offer has lost them, which is believed.
-   * @throws CatalogInvalidError when every offer was malformed and others are known that may still be shown.
-   */
+  /** @throws CatalogInvalidError when every offer is malformed, but the offers known before may still be shown */
   async #checkMalformed(request: ProductRequest, { offers }: Product): Promise<void> {
     if (offers.length > 0) return
     const { cache, store } = this.#details
@@ -176,24 +177,24 @@ export class ProductSource {
     const knownEntry = await Promise.resolve(stored).catch(() => undefined)
     if (knownEntry === undefined || this.#classifyAge(knownEntry) === 'gone') return
     if ((knownEntry.product?.offers.length ?? 0) > 0)
-      throw new CatalogInvalidError('every offer of the product is malformed; the offers known before stay')
+      throw new CatalogInvalidError('every offer of the product is malformed; the previous offers are kept')
   }
 
-  /** A look-up may lack the brand that a page of a walk has named. */
+  /** Keep the brand of a walk: a look-up may lack it. */
   #keepBrand({ key }: ProductRequest, entry: CopyEntry): CopyEntry {
     const { product } = entry
     if (product === null || product.brand !== null) return entry
     return { ...entry, product: { ...product, brand: this.#details.cache.get(key)?.product?.brand ?? null } }
   }
 
-  /** Return the bytes that are counted for it. */
+  /** Cache the entry and return its estimated bytes. */
   #cacheEntry({ key }: ProductRequest, entry: CopyEntry): number {
     const bytes = estimateBytes(entry.product)
     this.#details.cache.set(key, entry, bytes)
     return bytes
   }
 
-  /** An answer that is current as long as it is fresh. */
+  /** Convert an entry that stays valid while it is fresh. */
   #toCurrent(entry: CopyEntry, status: CacheStatus): Cached<Product | null> {
     const { freshSeconds, notFoundSeconds } = this.#details.config
     const seconds = entry.product === null ? Math.min(freshSeconds, notFoundSeconds) : freshSeconds
@@ -205,15 +206,15 @@ export class ProductSource {
   }
 }
 
-/** An answer that the next request may not have without a look at its age. */
+/** Convert an entry whose age the next request must check again. */
 function toCached({ product, asOfMs }: CopyEntry, status: CacheStatus): Cached<Product | null> {
   return { value: product, asOfMs, status, validUntilMs: 0 }
 }
 
-/** Memory of an object beside its texts, and of an offer. */
+/** Estimated memory of a product or offer without its texts. */
 const OBJECT_BYTES = 200
 
-/** Estimate the memory of a product without writing it out. */
+/** Estimate the memory of a product without serializing it. */
 function estimateBytes(product: Product | null): number {
   if (product === null) return 0
   const texts = [product.title, product.brand ?? '', ...product.images]
@@ -224,7 +225,7 @@ function estimateBytes(product: Product | null): number {
   return bytes
 }
 
-/** When the channel was last walked whole, if that is recent enough, by the schedule of then, to believe that the copy knows all. */
+/** Find the start of the last complete walk; `undefined` when it is older than two walk periods, so the copy may lack products. */
 export async function findCompleteWalkTime(
   details: Pick<ProductSourceDetails, 'findWalkPeriodMs' | 'clock' | 'config'> &
     Readonly<{ store: Pick<CopyStore, 'getCopyState'> }>,

@@ -23,7 +23,6 @@ type SourcesDetails = Readonly<{
   onDrops(drops: DropCounts, channelId: string): void
 }>
 
-/** Create the sources of one process: where widgets get their data from. */
 export function createSources({ config, caches, onDrops, ...parts }: SourcesDetails) {
   const { clock } = parts
   const shared = { ...parts, config: config.freshness }
@@ -49,9 +48,9 @@ export function createSources({ config, caches, onDrops, ...parts }: SourcesDeta
     channels,
     products,
     deals,
-    /** Resolve when the store knows what the sources do. */
+    /** Resolve when all pending writes have ended. */
     settle: lookups.waitForWrites,
-    /** The same, and nothing uses the store afterwards. Close the client before. */
+    /** Stop using the store. Close the catalog client first. */
     stop: lookups.stop,
   }
 }

@@ -2,19 +2,17 @@ import { toPriceKey, toRatioKey, toSavingKey } from './money.ts'
 import { type RankableOffer, compareTexts, isInStock, pickOnePerMerchant } from './ranking.ts'
 import { computeDiscountPercent, isOnSale } from './sale.ts'
 
-/** How grids are sorted. */
 export const DEAL_SORTS = ['discount', 'saving', 'price', 'newest'] as const
 export type DealSort = (typeof DEAL_SORTS)[number]
 
 /**
- * Return the offers on sale of one product with the keys that grids sort by, highest discount first. One offer is picked for each
- * merchant and currency before: a shop's dearer offer is no deal while the same shop sells for less.
+ * Return the offers of one product that are on sale, highest discount first, with the sort keys of grids. Only the best offer per
+ * merchant and currency counts: a more expensive offer is no deal while the same merchant sells for less.
  *
- * `isBest`: the product's best deal in its currency: highest discount, then lowest price. `isBestInStock`: the same among offers in
- * stock.
+ * `isBest`: the best deal in its currency, by discount, then price. `isBestInStock`: the same among the offers in stock.
  */
 export function collectDeals<T extends RankableOffer>(offers: readonly T[]) {
-  // Most products have none, and need no ranking.
+  // Fast path: most products have no offer on sale.
   if (!offers.some((offer) => isOnSale(offer))) return []
   const seen = new Set<string>()
   const isFirst = (key: string): boolean => !seen.has(key) && seen.add(key) !== undefined
@@ -44,7 +42,7 @@ export function collectDeals<T extends RankableOffer>(offers: readonly T[]) {
     }))
 }
 
-/** What names the same offer over time: network, merchant and currency. */
+/** Return a key that identifies the same offer over time. */
 export function toOfferKey(offer: Readonly<{ network: string; merchant: string; currency: string }>): string {
   return JSON.stringify([offer.network, offer.merchant, offer.currency])
 }

@@ -2,7 +2,7 @@ import { comparePrices } from './money.ts'
 import { isOnSale } from './sale.ts'
 import { foldCase } from './text.ts'
 
-/** What ranking looks at; commission is no part of it. */
+/** The inputs of ranking. Commission never is one of them. */
 export type RankableOffer = Readonly<{
   merchant: string
   network: string
@@ -13,18 +13,14 @@ export type RankableOffer = Readonly<{
   affiliateUrl: string
 }>
 
-/** The one `availability` that clients filter by (contract, section 2). */
+/** The only `availability` value that clients filter by (contract, section 2). */
 const IN_STOCK = 'in_stock'
 
-/** May the offer be bought now? */
 export function isInStock(offer: Readonly<{ availability: string }>): boolean {
   return offer.availability === IN_STOCK
 }
 
-/**
- * One offer for each merchant and currency: the cheapest in stock, or the cheapest when none is; at equal price the one on
- * sale. Merchants are equal without case.
- */
+/** Pick the best offer per merchant (ignoring case) and currency: in stock, then cheapest, then on sale. */
 export function pickOnePerMerchant<T extends RankableOffer>(offers: readonly T[]): T[] {
   const bestOffers = new Map<string, T>()
   for (const offer of offers) {
@@ -35,10 +31,7 @@ export function pickOnePerMerchant<T extends RankableOffer>(offers: readonly T[]
   return [...bestOffers.values()]
 }
 
-/**
- * In stock first, then by price and merchant; of one merchant the offer on sale first, then by network and link. The rest
- * only tells apart what a reader cannot.
- */
+/** Order by stock, price and merchant; within a merchant by sale, network and link. The rest makes the order deterministic. */
 export function compareForBox(a: RankableOffer, b: RankableOffer): number {
   return (
     Number(isInStock(b)) - Number(isInStock(a)) ||
@@ -47,7 +40,7 @@ export function compareForBox(a: RankableOffer, b: RankableOffer): number {
     Number(isOnSale(b)) - Number(isOnSale(a)) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.affiliateUrl, b.affiliateUrl) ||
-    // The smaller claim of a discount, then the wording: no order ever depends on that of the answer.
+    // Smaller claimed discount, then spelling: the order must not depend on the order in the response.
     comparePrices(a.oldPrice ?? '0', b.oldPrice ?? '0') ||
     compareTexts(toTieBreaker(a), toTieBreaker(b))
   )
@@ -57,14 +50,14 @@ function toTieBreaker({ availability, merchant, price, oldPrice }: RankableOffer
   return JSON.stringify([availability, merchant, price, oldPrice])
 }
 
-/** The currency that most of the offers have, the first by alphabet at a tie; `undefined` without offers. */
+/** Find the currency of most offers, alphabetically first at a tie; `undefined` without offers. */
 export function findMainCurrency(offers: readonly Readonly<{ currency: string }>[]): string | undefined {
   const counts = new Map<string, number>()
   for (const { currency } of offers) counts.set(currency, (counts.get(currency) ?? 0) + 1)
   return [...counts].sort(([a, countA], [b, countB]) => countB - countA || compareTexts(a, b))[0]?.[0]
 }
 
-/** By code units: the same on every machine and in every database with a byte-wise collation. */
+/** Compare by code units, as every database with a byte-wise collation does. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

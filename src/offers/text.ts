@@ -1,29 +1,23 @@
-/**
- * C0 and C1 controls, line separators, object and replacement characters, and Unicode's noncharacters, which XML does not
- * allow (U+FFFE, U+FFFF): they stood between words.
- */
+/** Controls, line separators, replacement characters and noncharacters (invalid in XML). They become a space. */
 const SEPARATOR_CHARACTERS =
   // oxlint-disable-next-line no-control-regex -- the characters to remove
   /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufffc\ufffd\p{Noncharacter_Code_Point}]+/gu
 
-/**
- * Zero-width spaces, byte order marks, and every control of direction (marks, overrides, isolates): they are not seen, so
- * nothing takes their place. Joiners stay: Persian words and families of emoji fall apart without them.
- */
+/** Zero-width spaces, byte order marks and direction controls. Joiners stay: Persian words and combined emoji need them. */
 const INVISIBLE_CHARACTERS = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/g
 
-/** Marks that may stand on one letter; more of them climb over the neighbouring lines. */
+/** More than three combining marks on a letter would overlap the neighbouring lines. */
 const STACKED_MARKS = /(\p{M}{3})\p{M}+/gu
 
-/** Latin letters, digits and signs in words with one space between them: nothing here to clean. Most texts are so. */
+/** Fast path: Latin words with single spaces need no cleaning. Most texts match. */
 const CLEAN_TEXT = /^[!-~\u00a1-\u024f]+(?: [!-~\u00a1-\u024f]+)*$/
 
-/** The same without accents: folding it only changes its case. */
+/** The same without accents: folding only changes the case. */
 const CLEAN_ASCII_TEXT = /^[!-~]+(?: [!-~]+)*$/
 
 /**
- * Feed text as it may be shown: well-formed Unicode without controls, runs of white space as one space, at most
- * `maxCharacters` (then an ellipsis). It is still text: only a template makes markup of it.
+ * Clean feed text for display: well-formed Unicode without controls, white space collapsed, at most `maxCharacters`, then an
+ * ellipsis. The result is plain text and not escaped for HTML.
  */
 export function cleanText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters && CLEAN_TEXT.test(text)) return text
@@ -38,7 +32,7 @@ export function cleanText(text: string, maxCharacters: number): string {
   return clean.length > maxCharacters ? `${truncateAtCharacter(clean, maxCharacters - 1)}…` : clean
 }
 
-/** Text without case and accents, for searching and for comparing names: `Crème` and `creme` are equal. */
+/** Remove case and accents, for search and comparison: `Crème` and `creme` are equal. */
 export function foldCaseAndAccents(text: string): string {
   if (CLEAN_ASCII_TEXT.test(text)) return text.toLowerCase()
   return text
@@ -50,10 +44,10 @@ export function foldCaseAndAccents(text: string): string {
     .trim()
 }
 
-/** Text without case, for names: `Shop.example` and `SHOP.example` are equal, `Crème` and `Creme` are not. */
+/** Remove case but not accents, for names: `Shop.example` equals `SHOP.example`, `Crème` differs from `Creme`. */
 export function foldCase(text: string): string {
   if (CLEAN_ASCII_TEXT.test(text)) return text.toLowerCase()
-  // Composed last: lower case may leave a letter and its mark apart that are one letter together.
+  // Compose again at the end: lower-casing may separate a letter and its mark.
   return text.normalize('NFC').toLowerCase().normalize('NFC').replace(/\s+/g, ' ').trim()
 }
 

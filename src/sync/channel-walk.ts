@@ -18,23 +18,23 @@ import { describeHold, findHoldReason, findLastWalkStart, evaluateWalk } from '.
 import { createStoppedError, retryCall } from './walk-retries.ts'
 import type { ChannelWalkResult, WalkContext } from './walk-runner.ts'
 
-/** Pages in a row without one usable product: beyond, the catalog makes up cursors and the walk would not end. */
+/** Empty pages in a row after which the walk fails: a catalog that invents cursors would keep it running forever. */
 const MAX_EMPTY_PAGES = 50
 
-/** How often a walk extends its lease, at most. */
+/** Shortest time between two extensions of a lease. */
 const EXTEND_EVERY_MS: number = 5 * SECOND_MS
 
-/** A walk that waits for its share of the daily limit extends its lease this often. */
+/** Time between two extensions while a walk waits for its share of the daily limit. */
 const WAIT_STEP_MS: number = LEASE_MS / 3
 
-/** The walk of one channel. `beganAtMs`: when that of the first channel began, Unix milliseconds. */
+/** `runStartedAtMs`: start of the first channel's walk, Unix milliseconds. */
 type ChannelWalkContext = WalkContext &
   Readonly<{ channel: Channel; runStartedAtMs: number; isClockUnreliable: boolean }>
 
-/** What goes into the copy, and the place behind it. */
+/** `next`: the position after the page. */
 type FetchedPage = Readonly<{ page: WalkPage; next: WalkPosition }>
 
-/** Walk a channel under its lease. What fails, but for a bug, is the outcome. */
+/** Walk a channel under its lease. A failure is part of the result; only a bug is thrown. */
 export async function walkChannel(walk: ChannelWalkContext): Promise<ChannelWalkResult> {
   const { store, clock, owner, channel } = walk
   const startedAtMs = clock.nowMs()
@@ -78,7 +78,7 @@ export async function walkChannel(walk: ChannelWalkContext): Promise<ChannelWalk
   }
 }
 
-/** The lease of a walk that was killed on this machine is free at once. */
+/** Acquire the lease, also from a walk of this machine whose process was killed. */
 async function acquireLease({ store, owner, channel }: ChannelWalkContext): Promise<boolean> {
   const lease = { owner, forMs: LEASE_MS }
   if (await store.acquireWalkLease(channel.id, lease)) return true
@@ -88,7 +88,7 @@ async function acquireLease({ store, owner, channel }: ChannelWalkContext): Prom
   return store.acquireWalkLease(channel.id, lease)
 }
 
-/** Has another machine walked the channel for the same occasion? */
+/** `true` when another machine has already walked the channel for the same scheduled run. */
 function isRecentlyWalked(
   { clock, skipWalkedSinceMs, isTakeover }: ChannelWalkContext,
   state: CopyState,
@@ -99,7 +99,7 @@ function isRecentlyWalked(
   return lastStartedAtMs !== null && lastStartedAtMs >= skipWalkedSinceMs
 }
 
-/** The walk of a channel whose lease is taken. `before`: its copy until now; `droppedGtins` grows by what the pages left out. */
+/** The walk of a leased channel. `before`: its copy before the walk; `droppedGtins`: filled with the GTINs that pages drop. */
 class LeasedWalk {
   readonly #walk: ChannelWalkContext
   readonly #before: CopyState
@@ -108,20 +108,20 @@ class LeasedWalk {
   #extendedAtMs: number
 
   constructor(walk: ChannelWalkContext, before: CopyState, droppedGtins: DroppedGtins) {
-    // What is fetched ahead ends with the walk of its channel, whatever ends that.
+    // A prefetched page must not outlive the walk of its channel.
     this.#walk = { ...walk, signal: AbortSignal.any([walk.signal, this.#ended.signal]) }
     this.#before = before
     this.#droppedGtins = droppedGtins
     this.#extendedAtMs = walk.clock.nowMs()
   }
 
-  /** Read every page, and make the walk the current one unless it is suspicious: then it is held. */
+  /** Read every page, then make the walk current, or hold it when it is suspicious. */
   async run(): Promise<Readonly<{ productCount: number; held: HeldWalk | null }>> {
     const { store, clock, channel } = this.#walk
     try {
       const pages = await this.#walkPages()
       const { walk, productCount } = pages.position
-      // Whether most offers are malformed is known only once every page is written. Counting a large catalog takes its time.
+      // Malformed offers can be counted only after the last page. In a large catalog that may outlast the lease.
       await this.#extendLease()
       const isMalformed = pages.held === null && (await store.isWalkMalformed(channel.id, walk))
       await this.#extendLease()
@@ -134,11 +134,7 @@ class LeasedWalk {
     }
   }
 
-  /**
-   * Read the pages of the channel and put them into the copy. While a page is written, the next one with products is under way, and
-   * never more: its cursor is known before. The last page of a walk that is held is not written: it would end every product behind the page
-   * before.
-   */
+  /** Write each page while the next one is fetched. The last page of a held walk is not written: it would remove later products. */
   async #walkPages(): Promise<Readonly<{ position: WalkPosition; held: HeldWalk | null }>> {
     const { store, clock, channel } = this.#walk
     let position = await this.#beginWalk(clock.nowMs() - this.#walk.resumeWithinMs)
@@ -148,7 +144,7 @@ class LeasedWalk {
       const { page, next } = await (prefetched ?? this.#fetchPage(position))
       await this.#extendLease()
       prefetched = this.#fetchAhead(next)
-      // It leaves before anything is written: writing holds the thread.
+      // Send the request before the write, which blocks the thread.
       await setImmediate()
       if (next.hasAllPages) held = this.#evaluate(next, false)
       if (held === null) await store.applyPage(channel.id, page)
@@ -159,13 +155,13 @@ class LeasedWalk {
     return { position, held }
   }
 
-  /** Find the place to go on at: where a broken walk stopped at or after that time, Unix milliseconds, or the first page. */
+  /** Resume a walk interrupted at or after `resumableSinceMs` (Unix milliseconds), or start at the first page. */
   #beginWalk(resumableSinceMs: number): Promise<WalkPosition> {
     const { store, clock, channel } = this.#walk
     return store.beginWalk(channel.id, { nowMs: clock.nowMs(), resumableSinceMs })
   }
 
-  /** The cursor of a resumed walk may be one that the catalog no longer knows; the pages stored so far go, and the walk begins anew. */
+  /** Fetch the first page. When the catalog no longer knows the cursor of a resumed walk, discard its pages and start again. */
   async #fetchFirst(position: WalkPosition): Promise<FetchedPage> {
     try {
       return await this.#fetchPage(position)
@@ -176,22 +172,22 @@ class LeasedWalk {
     }
   }
 
-  /** Fetch the next page, unless there is none or it has to wait. */
+  /** Prefetch the next page, unless there is none or it must wait for the daily limit. */
   #fetchAhead(next: WalkPosition): Promise<FetchedPage> | undefined {
     if (next.hasAllPages || this.#computeWaitMs(next) > 0) return undefined
     const page = this.#fetchPage(next)
-    // Its failure is met when the page is needed.
+    // A failure is reported when the page is awaited; this only avoids an unhandled rejection.
     page.catch(() => {})
     return page
   }
 
-  /** How long the walk waits before its next page, so as not to use up its share of the daily limit too soon. */
+  /** Compute the wait before the next page that keeps the walk within its share of the daily limit. */
   #computeWaitMs({ productCount }: WalkPosition): number {
     const remainingPages = Math.ceil((this.#before.productCount - productCount) / MAX_PAGE_PRODUCTS)
     return this.#walk.canWait ? this.#walk.callPolicy.computeWalkWaitMs(Math.max(1, remainingPages)) : 0
   }
 
-  /** Fetch the page at a place. Pages without a usable product have no range of their own: the next one covers them. */
+  /** Fetch the page at a position. A page without a usable product covers no GTIN range: skip to the next one. */
   async #fetchPage(position: WalkPosition): Promise<FetchedPage> {
     const drops: DropCounts = {}
     let { cursor } = position
@@ -205,7 +201,7 @@ class LeasedWalk {
         return toFetchedPage(position, { products, nextCursor, asOfMs, drops })
       cursor = nextCursor
     }
-    throw new CatalogInvalidError('the page of products leads nowhere')
+    throw new CatalogInvalidError('the product pages make no progress: they are empty or repeat a cursor')
   }
 
   async #requestPage(cursor: string | null): Promise<CatalogResponse<ParsedPage>> {
@@ -218,7 +214,7 @@ class LeasedWalk {
     return response
   }
 
-  /** Wait until it is the turn of a page. @throws WalkError when the walk is told to stop */
+  /** Wait until the quota allows the next page. @throws WalkError when the walk is stopped */
   async #waitForQuota(position: WalkPosition): Promise<void> {
     const { clock, channel, signal } = this.#walk
     const { productCount } = position
@@ -231,20 +227,17 @@ class LeasedWalk {
     if (signal.aborted) throw createStoppedError()
   }
 
-  /** @throws WalkError when another process has taken the walk over */
+  /** @throws WalkError when another process has taken over the walk */
   async #extendLease(): Promise<void> {
     const { store, clock, owner, channel } = this.#walk
     const nowMs = clock.nowMs()
-    // Each write checks by itself whether the lease is another's by now.
+    // Every write checks the owner of the lease itself, so a late extension is safe.
     if (nowMs >= this.#extendedAtMs && nowMs < this.#extendedAtMs + EXTEND_EVERY_MS) return
     this.#extendedAtMs = nowMs
     if (!(await store.acquireWalkLease(channel.id, { owner, forMs: LEASE_MS }))) throw createLeaseLostError()
   }
 
-  /**
-   * Compare the times of whole walks, not those of one channel: channels before it may take longer now than the next time. A walk
-   * that was resumed counts from when it first began.
-   */
+  /** Evaluate by the start of the whole run: earlier channels vary in duration. A resumed walk keeps its first start. */
   #evaluate({ productCount, startedAtMs }: WalkPosition, isMalformed: boolean): HeldWalk | null {
     const { clock, isAccepted, runStartedAtMs } = this.#walk
     if (isAccepted) return null
@@ -268,24 +261,20 @@ function toFetchedPage(
   return { page: { walk, afterGtin, ...page }, next }
 }
 
-/** Would a walk that follows the page's cursor go on for ever? */
+/** `true` when following the cursor would never end: the page is empty, or its cursor repeats. */
 function hasNoProgress({ products, drops, nextCursor }: ParsedPage, cursor: string | null): boolean {
   const isEmpty = products.length === 0 && (drops.product ?? 0) === 0
   return nextCursor !== null && (isEmpty || nextCursor === cursor)
 }
 
-/**
- * Return the products of a page that goes on: ordered by GTIN, after the page before it. Otherwise gaps would be taken for gone
- * products. A GTIN that comes again costs that product alone. What is left out is added to `drops`.
- */
+/** Return the usable products; count the others in `drops`. Without GTIN order, gaps would look like removed products. */
 function collectUsableProducts(page: ParsedPage, afterGtin: string, drops: DropCounts): readonly Product[] {
   addDropCounts(drops, page.drops)
   const products: Product[] = []
   let lastGtin = afterGtin
   for (const product of page.products) {
     const { gtin } = product
-    if (gtin < lastGtin)
-      throw new CatalogInvalidError('the page of products is not in the order of their GTINs')
+    if (gtin < lastGtin) throw new CatalogInvalidError('the page of products is not sorted by GTIN')
     if (gtin === lastGtin) addDropCounts(drops, { product: 1 })
     else products.push(product)
     lastGtin = gtin

@@ -2,18 +2,18 @@ import { MINUTE_MS, UNKNOWN_TIME_MS, isFuture } from '../clock.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { CopyState, HeldWalk, HoldReason } from '../storage/store.ts'
 
-/** Which walks are held instead of becoming the current one (ADR 0008). Pure. */
+// Pure rules that decide which walks are held instead of becoming current (ADR 0008).
 
-/** Copies smaller than this may shrink freely: in a small channel a halved selection is ordinary. */
+/** Smaller copies may shrink freely: losing half the products is normal in a small channel. */
 const MIN_CHECKED_PRODUCTS = 100
-/** A walk that leaves a smaller part of the products is held. */
+/** A walk that leaves a smaller share of the products is held. */
 const MIN_KEPT_SHARE = 0.5
-/** Two walks agree when their products differ by no more than the larger of these. */
+/** Two walks agree when their product counts differ by at most the larger of these. */
 const SIMILARITY = { share: 0.1, products: 10 } as const
-/** Schedules have some jitter: a walk this part of a period, and at most a minute, early still counts as a later one. */
+/** Schedules jitter: a walk may confirm this share of a period early, but at most a minute. */
 const EARLY_TOLERANCE_SHARE = 0.1
 
-/** What a walk has found. `isMalformed`: most of its offers were. Times are Unix milliseconds. */
+/** `isMalformed`: most of its offers were malformed. Times are Unix milliseconds. */
 export type WalkSummary = Readonly<{
   startedAtMs: number
   evaluatedAtMs: number
@@ -21,22 +21,18 @@ export type WalkSummary = Readonly<{
   isMalformed: boolean
 }>
 
-/** The copy before a walk. */
 export type PreviousCopy = Pick<CopyState, 'currentWalk' | 'productCount' | 'isMalformed' | 'held'>
 
-/**
- * `confirmAfterMs`: how much later than the first a walk has to begin to confirm what it found. `isClockDoubtful`: another clock
- * contradicts this machine's, so that its times confirm nothing.
- */
+/** `confirmAfterMs`: see `WalkJob`. `isClockUnreliable`: another clock contradicts this one, so its times confirm nothing. */
 export type HoldRules = Readonly<{ confirmAfterMs: number; isClockUnreliable: boolean }>
 
-/** Return the walk as it is held; `null`: it is believed. */
+/** Return the held walk, or `null` when the walk is accepted. */
 export function evaluateWalk(copy: PreviousCopy, summary: WalkSummary, rules: HoldRules): HeldWalk | null {
   const reason = findHoldReason(copy, summary)
   if (reason === null) return null
   const { startedAtMs, evaluatedAtMs, productCount } = summary
   const { held } = copy
-  // A hold of the future was noted by a clock that was wrong: it starts anew. A doubtful clock cannot tell.
+  // A hold dated in the future came from a wrong clock: replace it, unless this clock is unreliable too.
   const isSameHold =
     held !== null &&
     held.reason === reason &&
@@ -44,16 +40,13 @@ export function evaluateWalk(copy: PreviousCopy, summary: WalkSummary, rules: Ho
     isSimilarCount(held.productCount, productCount)
   if (isSameHold)
     return isConfirmed(held.sinceMs, startedAtMs, rules) ? null : { ...held, startedAtMs, productCount }
-  // A walk may take longer than a period: what a later one confirms was found at least half a period before.
+  // A walk may take longer than a period: date the hold at most half a period before its evaluation.
   const foundSinceMs = Math.max(startedAtMs, evaluatedAtMs - rules.confirmAfterMs / 2)
   const sinceMs = rules.isClockUnreliable ? UNKNOWN_TIME_MS : foundSinceMs
   return { reason, sinceMs, startedAtMs, productCount }
 }
 
-/**
- * Return when the last walk began that was read to its end, whether it was believed or held; Unix milliseconds. `null`: there is no
- * copy, or a clock that was ahead has dated it.
- */
+/** Return the start of the last whole walk, held or not, Unix milliseconds; `null` without a copy or with a future date. */
 export function findLastWalkStart(
   { completedStartedAtMs, completedAtMs, held }: CopyState,
   nowMs: number,
@@ -64,7 +57,7 @@ export function findLastWalkStart(
   return Math.max(completedStartedAtMs, heldAtMs ?? completedStartedAtMs)
 }
 
-/** Is a finding that was first made at `sinceMs` confirmed by one at `nowMs`? */
+/** `true` when a result first seen at `sinceMs` is confirmed by the same result at `nowMs`. */
 export function isConfirmed(
   sinceMs: number,
   nowMs: number,
@@ -74,18 +67,17 @@ export function isConfirmed(
   return nowMs - sinceMs >= confirmAfterMs - Math.min(MINUTE_MS, confirmAfterMs * EARLY_TOLERANCE_SHARE)
 }
 
-/** Say why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
+/** Describe why a walk is held, as a clause: "it found 10 products where the copy has 50,000". */
 export function describeHold(held: HeldWalk, copyProductCount: number): string {
   return held.reason === 'few_products'
     ? `it found ${pluralize(held.productCount, 'product')} where the copy has ${copyProductCount.toLocaleString('en')}`
-    : 'most of what it found was malformed'
+    : 'most of its products or offers were malformed'
 }
 
-/** What to do about a held walk or list. */
+/** For a held walk and a held list of channels. */
 export const HOLD_REMEDY =
   'If the catalog is right, run "vitrine sync --accept", or wait: a walk that finds nearly the same at least one walk period later is accepted. Otherwise correct the catalog.'
 
-/** Return why a walk is suspicious; `null`: it is not. */
 export function findHoldReason(
   copy: PreviousCopy,
   summary: Pick<WalkSummary, 'productCount' | 'isMalformed'>,

@@ -6,14 +6,13 @@ import type { CopyStore } from '../storage/store.ts'
 type ClockDetails = Readonly<{
   store: Pick<CopyStore, 'readDatabaseTime' | 'findFutureCopies'>
   clock: Clock
-  /** By how much the catalog's clock is ahead of this one, in milliseconds; `undefined`: unknown. */
+  /** How far the catalog's clock is ahead of this one, in milliseconds; `undefined`: unknown. */
   catalogSkewMs: number | undefined
 }>
 
 /**
- * Compare this machine's clock before a walk dates everything by it. A machine that is behind would take what the others wrote for
- * future data, and write it anew with times that are too old.
- * @throws WalkError when the clock is wrong by every other one: another machine, or a later walk, walks then
+ * Compare this machine's clock with others: a machine that is behind would overwrite newer data with times that are too old.
+ * @throws WalkError when every other clock contradicts this one; another machine, or a later run, then walks
  */
 export async function checkWalkClock({
   store,
@@ -26,7 +25,7 @@ export async function checkWalkClock({
   const isBehind = knownSkewsMs.some((skewMs) => skewMs > 0)
   if (knownSkewsMs.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
     throw new WalkError(
-      `the clock of this machine differs from that of the ${typeof databaseSkewMs === 'number' ? 'database' : 'catalog'} by more than a minute, so it walks nothing; set the wrong clock by NTP`,
+      `the clock of this machine differs from the clock of the ${typeof databaseSkewMs === 'number' ? 'database' : 'catalog'} by more than a minute, so no walk was started; synchronize the clocks with NTP`,
     )
   return { isUnreliable: true }
 }

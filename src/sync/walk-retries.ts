@@ -9,16 +9,13 @@ import {
 } from '../errors.ts'
 import type { WalkContext } from './walk-runner.ts'
 
-/** Waits before the second, third and fourth try of a call. Only the walk retries, never a visitor's call. */
+/** Waits before the second, third and fourth attempt. Only walks retry; a visitor's call never does. */
 const RETRY_WAITS_MS: readonly number[] = [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS]
 
-/** A refused key, a reached limit or a pause is the same a second later. */
+/** Failures that a retry within seconds cannot change. */
 const NOT_RETRIED = [CatalogRateLimitedError, CatalogKeyRefusedError, CatalogCallBlockedError]
 
-/**
- * Make a call of a walk, and retry it after a wait where that may help.
- * @throws WalkError when the walk is stopped while it waits; else what the last try threw.
- */
+/** Retry transient failures. @throws WalkError when stopped while waiting; otherwise the error of the last attempt */
 export async function retryCall<T>(
   { clock, signal }: Pick<WalkContext, 'clock' | 'signal'>,
   call: () => Promise<T>,
@@ -35,13 +32,12 @@ export async function retryCall<T>(
   return call()
 }
 
-/** A request that the catalog calls wrong stays wrong. */
+/** A 4xx status does not change on a retry. */
 function isRetryable(error: unknown): boolean {
   if (error instanceof CatalogStatusError) return error.upstreamStatus >= 500
   return error instanceof CatalogError && !NOT_RETRIED.some((errorClass) => error instanceof errorClass)
 }
 
-/** Create the error of a walk that was stopped. */
 export function createStoppedError(): WalkError {
-  return new WalkError('the walk was told to stop')
+  return new WalkError('the walk was stopped')
 }

@@ -8,11 +8,11 @@ import { WalkError } from '../errors.ts'
 import type { SqlStore } from '../storage/sql-store.ts'
 import type { HoldReason } from '../storage/store.ts'
 
-/** Everything that a walk in another thread needs; the key goes there and nowhere else. */
+/** The input of a walk in another thread. It carries the API key: do not log or store it. */
 export type WalkJob = Readonly<{
-  /** The address as a text; a thread gets no more than texts and numbers. */
+  /** Serialized address: it must survive structured cloning. */
   database: string
-  /** Which catalog's copy. */
+  /** Name of the catalog under which the copy is stored. */
   catalog: string
   baseUrl: string
   key: string
@@ -21,61 +21,55 @@ export type WalkJob = Readonly<{
   ownOrigin: string
   /** Ids to walk; `null`: every channel of the key. */
   channels: readonly string[] | null
-  /** No call leaves before, Unix milliseconds. */
+  /** No call is sent before this time, Unix milliseconds. */
   pausedUntilMs: number
   /** Calls a day; `null` when the plan's limit is not known. */
   dailyLimit: number | null
-  /** May it wait between its pages, hours if need be, so as to fit into its share of the daily limit? */
+  /** Whether the walk may wait between pages, for hours if needed, to stay within its share of the daily limit. */
   canWait: boolean
-  /**
-   * Channels whose copy was begun at or after this time, Unix milliseconds, are left out: another machine has walked them for the
-   * same occasion, and a list of channels of that time is used. `null`: everything is walked.
-   */
+  /** Skip channels walked since this time (Unix milliseconds): another machine made the same scheduled run. `null`: skip none. */
   skipWalkedSinceMs: number | null
-  /** Only walks that somebody began and did not end are gone on with. */
+  /** Only resume walks that another process left unfinished. */
   isTakeover: boolean
-  /** Names this walk in leases. */
+  /** The owner of this walk's leases. */
   owner: string
-  /** Are the walks of channels believed whatever they find? */
+  /** Accept every channel walk, even a suspicious one. */
   isAccepted: boolean
-  /** Is a list without channels believed? */
+  /** Accept an empty list of channels. */
   isListAccepted: boolean
-  /** How much later than a walk that was held another one has to begin to confirm it, in milliseconds. */
+  /** Minimum time between the start of a held walk and of the walk that confirms it. */
   confirmAfterMs: number
 }>
 
-/** How the walk of one channel ended. */
 export type ChannelWalkResult = Readonly<{
   channelId: string
   channelName: string
   outcome: 'complete' | 'held' | 'failed' | 'busy'
   productCount: number
-  /** The first GTINs of what this run found malformed, by reason. */
+  /** The first malformed GTINs of this run, by reason. */
   droppedGtins: DroppedGtins
   durationMs: number
-  /** Code of the error when it failed or was held, and its words. */
+  /** Error code and message when the walk failed or was held. */
   failure: string | null
   reason: string | null
-  /** What a complete walk left out, by reason. */
   drops: DropCounts
-  /** The copy that an accepted walk replaced, which would have been held otherwise. */
+  /** The previous copy, when `isAccepted` replaced it with a walk that would have been held. */
   replaced: Readonly<{ reason: HoldReason; productCount: number }> | null
 }>
 
-/** How a walk ended, and a pause that it learned of: a 429 met there holds for every call. */
 export type WalkReport = Readonly<{
   walks: readonly ChannelWalkResult[]
-  /** Code of the error when not even the channels could be listed. */
+  /** Error code and message when the channels could not be listed. */
   failure: string | null
-  /** Its words, or those of the database. */
   reason: string | null
+  /** End of a pause after a 429, which applies to every other call too. */
   pausedUntilMs: number
-  /** By how much the catalog's clock is ahead of this machine's, in milliseconds; `undefined` when no response told. */
+  /** How far the catalog's clock is ahead of this machine's; `undefined`: unknown. */
   clockSkewMs: number | undefined
   calls: readonly Readonly<{ operation: string; outcome: string; count: number }>[]
 }>
 
-/** What a walk tells while it goes. `isWaiting`: the rest would use up the walk's share of the daily limit too soon. */
+/** `isWaiting`: the walk waits for its share of the daily limit. */
 export type WalkProgress = Readonly<{
   channel: Channel
   productCount: number
@@ -83,14 +77,11 @@ export type WalkProgress = Readonly<{
   isWaiting: boolean
 }>
 
-/** What the thread sends. */
 export type WalkMessage =
   Readonly<{ type: 'progress'; progress: WalkProgress }> | Readonly<{ type: 'report'; report: WalkReport }>
 
-/** How a walk is watched and stopped. */
 export type WalkControl = Readonly<{ signal: AbortSignal; onProgress?: (progress: WalkProgress) => void }>
 
-/** A walk under way, and what it works with. */
 export type WalkContext = WalkJob &
   WalkControl &
   Readonly<{
@@ -98,25 +89,21 @@ export type WalkContext = WalkJob &
     callPolicy: CallPolicy
     store: SqlStore
     clock: Clock
-    /** How old the last page of a broken walk may be to go on there, in milliseconds. */
+    /** Maximum age of the last page of an interrupted walk that can be resumed. */
     resumeWithinMs: number
-    /** Compare this machine's clock with others, after the catalog has answered. `isDoubtful`: none agrees with it. */
+    /** Compare this machine's clock with others. Call it after a catalog response. `isUnreliable`: no other clock agrees. */
     checkClock(): Promise<Readonly<{ isUnreliable: boolean }>>
   }>
 
-/** How long a walk that was told to stop may take for the page that it is writing; then its thread is ended. */
+/** Time for a stopped walk to finish the page that it writes; then its thread is terminated. */
 const STOP_TIMEOUT_MS: number = 3 * SECOND_MS
 
-/** Memory for what lives for a page only: more is collected less often, and kept; in mebibytes. */
+/** Data lives for one page only: a larger young generation would be collected later and retained. */
 const THREAD_LIMITS = { maxYoungGenerationSizeMb: 24 } as const
 
-/** Runs one walk. */
 export type WalkRunner = (job: WalkJob, control: WalkControl) => Promise<WalkReport>
 
-/**
- * Run a walk in a thread of its own, which ends with it: writing a page there delays no response here.
- * @throws WalkError when the thread ends without a report.
- */
+/** Run a walk in its own thread, so that its writes delay no response. @throws WalkError when the thread fails */
 export const runWalkInThread: WalkRunner = (job, control) =>
   new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./walk-thread.js', import.meta.url), {
@@ -126,7 +113,7 @@ export const runWalkInThread: WalkRunner = (job, control) =>
     const ended = new AbortController()
     const stop = (): void => {
       worker.postMessage('stop')
-      // What a cut transaction wrote is rolled back, and the pages before it are resumed.
+      // Safe: an interrupted transaction is rolled back, and the next walk resumes after the pages before it.
       void systemClock.wait(STOP_TIMEOUT_MS, ended.signal).then(() => worker.terminate())
     }
     control.signal.addEventListener('abort', stop)
@@ -136,12 +123,12 @@ export const runWalkInThread: WalkRunner = (job, control) =>
       else control.onProgress?.(message.progress)
     })
     worker.on('error', (error) => {
-      reject(new WalkError('the thread of the walk failed', { cause: error }))
+      reject(new WalkError('the walk thread failed', { cause: error }))
     })
     worker.on('exit', () => {
       ended.abort()
       control.signal.removeEventListener('abort', stop)
-      if (report === undefined) reject(new WalkError('the thread of the walk ended without a report'))
+      if (report === undefined) reject(new WalkError('the walk thread exited without a report'))
       else resolve(report)
     })
   })

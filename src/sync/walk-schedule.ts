@@ -10,12 +10,12 @@ import { hasOwnerExited } from '../storage/lease-owner.ts'
 import type { CopyState, CopyStore } from '../storage/store.ts'
 import { findLastWalkStart } from './held-walk.ts'
 
-/** How often the clock is read while a schedule waits: it may have been set. */
+/** A waiting schedule reads the clock at least this often, because the clock may be set. */
 const MAX_STEP_MS: number = MINUTE_MS
 
 /**
- * Run `task` on a cron pattern in UTC until `signal` aborts; a run that is still going is not started again. Timers count the wait,
- * so that a clock that is set back delays no run, and a clock that is set forward brings it nearer. Keeps no process alive.
+ * Run `task` on a cron pattern in UTC until `signal` aborts, never twice at once. Timers measure the wait: a clock that is set back
+ * delays no run, and one that is set forward brings the run nearer. Does not keep the process alive.
  */
 export async function runSchedule(
   pattern: string,
@@ -34,12 +34,12 @@ export async function runSchedule(
       running = undefined
     })
     const nowMs = clock.nowMs()
-    // Timers end a moment early, too: the same run is not the next one.
+    // Timers may fire early: do not schedule the same run again.
     fromMs = Math.abs(dueMs - nowMs) < MINUTE_MS ? Math.max(dueMs, nowMs) : nowMs
   }
 }
 
-/** Wait until the time has come by the clock, or has passed by the timers, or an earlier run is due by a clock that was set back. */
+/** Wait until the clock or the timers reach `dueMs`, or an earlier run is due because the clock was set back. */
 async function waitUntil(dueMs: number, cron: Cron, clock: Clock, signal: AbortSignal): Promise<void> {
   let remainingMs = dueMs - clock.nowMs()
   while (remainingMs > 0 && !signal.aborted) {
@@ -55,13 +55,12 @@ function findNextMs(cron: Cron, nowMs: number): number | undefined {
   return cron.nextRun(new Date(nowMs))?.getTime()
 }
 
-/** A walk that begins a moment later than the one before did is not put off by a whole period. */
+/** Tolerance, so that a walk that starts slightly early is not delayed by a whole period. */
 const SLACK_MS: number = MINUTE_MS
 
-/** Another process of the same schedule has made this walk. */
+/** A walk this recent belongs to the same scheduled run, made by another process. */
 export const RECENT_WALK_MS: number = 2 * MINUTE_MS
 
-/** What decides whether a walk is due. */
 export type WalkDueDetails = Readonly<{
   clock: Clock
   logger: Logger
@@ -70,17 +69,14 @@ export type WalkDueDetails = Readonly<{
   config: Pick<Config, 'channels' | 'findWalkPeriodMs'>
 }>
 
-/**
- * Is a scheduled walk to be made? Not while nothing may be called; and where the day's walks do not fit into their share
- * of the daily limit together, only as often as they do.
- */
+/** Return whether a scheduled walk may run: calls are not paused, and the day's walks fit into their share of the daily limit. */
 export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
   const nowMs = details.clock.nowMs()
   const { quota, limit, remaining } = await details.callPolicy.readState()
   if (nowMs < quota.limitedUntilMs || remaining?.walk === 0) {
     details.logger.info(
       { pausedUntilMs: quota.limitedUntilMs, left: remaining },
-      'no walk now: the catalog may not be called',
+      'skipped a scheduled walk: catalog calls are paused or the walk share is used up',
     )
     return false
   }
@@ -90,14 +86,14 @@ export async function isWalkDue(details: WalkDueDetails): Promise<boolean> {
   const periodMs = details.config.findWalkPeriodMs?.(nowMs) ?? Infinity
   if (isWithin(startedAtMs, Math.min(RECENT_WALK_MS, periodMs / 2), nowMs)) return false
   if (limit === undefined) return true
-  // One call for the channels, and one a page.
+  // One call for the list of channels and one per page.
   const pages = states.map(({ productCount }) => Math.max(1, Math.ceil(productCount / MAX_PAGE_PRODUCTS)))
   const calls = pages.reduce((sum, count) => sum + count, 1)
   const minIntervalMs = (DAY_MS * calls) / Math.max(1, splitDailyLimit(limit.calls).walk)
   return nowMs - startedAtMs >= minIntervalMs - SLACK_MS
 }
 
-/** Find when the oldest of the copies was begun; `undefined` where one is missing, unfinished, or of the future. */
+/** Find the earliest start of the copies; `undefined` when one is missing, unfinished, or dated in the future. */
 function findOldestStart(states: readonly CopyState[], nowMs: number): number | undefined {
   const startsMs: number[] = []
   for (const state of states) {
@@ -110,7 +106,7 @@ function findOldestStart(states: readonly CopyState[], nowMs: number): number | 
 
 type ServedDetails = Pick<WalkDueDetails, 'store' | 'config'>
 
-/** Read the states of the copies of the served channels of the last list. */
+/** Read the copy states of the served channels in the last list. */
 export async function readServedCopies(details: ServedDetails): Promise<readonly CopyState[]> {
   const servedIds = await listServedIds(details)
   return Promise.all(servedIds.map((id) => details.store.getCopyState(id)))
@@ -121,13 +117,13 @@ async function listServedIds({ store, config }: ServedDetails): Promise<readonly
   return (list?.channels ?? []).map(({ id }) => id).filter((id) => isServed(config, id))
 }
 
-/** A walk that cannot wait for its time: its process has died, or a clock that was wrong has dated the copy. */
+/** A walk that must not wait for the schedule: its process has died, or a wrong clock dated the copy in the future. */
 export type UnscheduledWalk = Readonly<{ reason: 'takeover' | 'future-times'; channelIds: readonly string[] }>
 
 type UnscheduledWalkDetails = WalkDueDetails &
   Readonly<{ store: Pick<CopyStore, 'findUnfinishedWalks' | 'findFutureCopies'> }>
 
-/** Find what cannot wait; `undefined` where there is nothing, or the store cannot be read. */
+/** Find an urgent walk; `undefined` when there is none or the store cannot be read. */
 export async function findUnscheduledWalk(
   details: UnscheduledWalkDetails,
 ): Promise<UnscheduledWalk | undefined> {
@@ -141,10 +137,10 @@ export async function findUnscheduledWalk(
     .then(filterServed)
     .catch(() => [])
   if (abandonedIds.length > 0) {
-    logger.info({ channelIds: abandonedIds }, 'a walk whose process has died is taken over')
+    logger.info({ channelIds: abandonedIds }, 'taking over the walk of a process that has died')
     return { reason: 'takeover', channelIds: abandonedIds }
   }
-  // A copy of the future has no age, so that its prices are not shown.
+  // Prices of a copy dated in the future are not shown, because their age is unknown.
   const futureIds = await store
     .findFutureCopies()
     .then(filterServed)
@@ -152,7 +148,7 @@ export async function findUnscheduledWalk(
   if (futureIds.length === 0 || !(await isWalkDue(details))) return undefined
   logger.warn(
     { channelIds: futureIds },
-    'the stored copy has a time in the future, because a clock was wrong: walking the catalog again now',
+    'walking the catalog again: the stored copy has a time in the future, because a clock was wrong',
   )
   return { reason: 'future-times', channelIds: futureIds }
 }

@@ -21,18 +21,14 @@ import {
 import type { CopyStore } from '../storage/store.ts'
 import type { ChannelWalkResult, WalkProgress, WalkReport, WalkRunner, WalkControl } from './walk-runner.ts'
 
-/**
- * `isAccepted`: the walk is believed, however little of the copy it leaves. `channelIds`: only these are walked, and a list without
- * channels is not accepted.
- */
+/** `isAccepted`: accept even a suspicious walk. `channelIds`: walk only these, and do not accept an empty list of channels. */
 export type WalkNowOptions = Pick<WalkControl, 'onProgress'> &
   Readonly<{ isAccepted?: boolean; channelIds?: readonly string[] | undefined }>
 
-/** Why a walk is made: an operator ordered it (`requested`), it is scheduled, or it is urgent. */
+/** `requested`: by an operator. */
 type WalkTrigger = Omit<WalkNowOptions, 'onProgress'> &
   Readonly<{ reason: 'requested' | 'scheduled' | UnscheduledWalk['reason'] }>
 
-/** What the walks are made of. */
 export type WalkSupervisorDetails = Readonly<{
   config: Config
   clock: Clock
@@ -43,33 +39,32 @@ export type WalkSupervisorDetails = Readonly<{
   clockMonitor: Pick<ClockMonitor, 'recordSkew'>
   catalog: Readonly<{ baseUrl: string; key: KeySource; identity: string }>
   ownOrigin: string
-  /** `null`: another process makes the walks. */
+  /** `null`: another process runs the walks. */
   walkRunner: WalkRunner | null
 }>
 
-/** Waits after failed first walks, until one succeeds: without a copy there are no grids. */
+/** Waits between attempts at the first walk: without a copy there are no grids. */
 const FIRST_WALK_WAITS = { initialMs: MINUTE_MS, maxMs: 15 * MINUTE_MS } as const
 
-/** Up to twice this passes between two looks for walks of processes that have died; with the lease that is within a minute. */
+/** Waits between checks for walks of dead processes. With the lease, the first takeover comes within a minute. */
 const TAKEOVER_POLL_WAITS = { initialMs: 5 * SECOND_MS, maxMs: 15 * MINUTE_MS, jitterShare: 1 } as const
 
-/** The walks of one process: on a schedule, at a start without a copy, and on demand. */
+/** Runs the walks of one process: on a schedule, at a start without a copy, and on demand. */
 export class WalkSupervisor {
   readonly #details: WalkSupervisorDetails
-  /** When walks are made; `null`: none by itself. */
+  /** Cron pattern; `null`: no automatic walks. */
   readonly #pattern: string | null
   readonly #stopping = new AbortController()
   readonly #signal: AbortSignal = this.#stopping.signal
   #running: Promise<WalkReport> | undefined
   #isRetrying = false
 
-  /** Nothing runs before `start` or `runNow`. */
   constructor(details: WalkSupervisorDetails) {
     this.#details = details
     this.#pattern = details.walkRunner === null ? null : details.config.syncCron
   }
 
-  /** Start the schedule, and `ensureCopied`. Resolves when that walk has ended, or waits for its share of the daily limit. */
+  /** Start the schedule and make the first walk if needed. Resolve when that walk has ended or waits for its daily share. */
   async start(): Promise<void> {
     if (this.#pattern !== null) {
       const { clock } = this.#details
@@ -79,17 +74,17 @@ export class WalkSupervisor {
     await this.ensureCopied()
   }
 
-  /** Walk when the daily limit allows it, as the schedule does. */
+  /** Make a scheduled walk, if it is due and the daily limit allows it. */
   async runIfDue(): Promise<void> {
     if (await isWalkDue(this.#details)) await this.#runQuietly({ reason: 'scheduled' })
   }
 
-  /** Walk when a served channel has no copy, as at a start: the store may be another one now. */
+  /** Walk when a served channel has no copy: at a start, or after the database was replaced. */
   async ensureCopied(): Promise<void> {
     if (this.#pattern === null) return
     const hasCopies = await this.#hasCopies().catch(() => undefined)
     if (hasCopies === true) return
-    // What cannot be read now may be there: the retries look again.
+    // When the store cannot be read, copies may exist: the retries check again.
     if (hasCopies === false) await this.#runQuietly({ reason: 'scheduled' })
     if (this.#isRetrying) return
     this.#isRetrying = true
@@ -98,25 +93,24 @@ export class WalkSupervisor {
     })
   }
 
-  /** Go on with walks whose process has died, and walk copies whose time is of the future. Return whether there were any. */
+  /** Take over walks of dead processes and repeat walks dated in the future. Return whether there was one. */
   async runUnscheduled(): Promise<boolean> {
     const trigger = await findUnscheduledWalk(this.#details)
     if (trigger !== undefined) await this.#runQuietly(trigger)
     return trigger !== undefined
   }
 
-  /** Walk now, without waiting for any share, or wait for the walk that is under way. */
+  /** Walk now, without waiting for the daily share, or join the walk in progress. */
   runNow({ onProgress, ...options }: WalkNowOptions = {}): Promise<WalkReport> {
     return this.#run({ ...options, reason: 'requested' }, onProgress)
   }
 
-  /** End the schedule and the walk under way; what it has stored stays and is resumed. */
+  /** Stop the schedule and the walk in progress. The next walk resumes after the stored pages. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#running?.catch(() => {})
   }
 
-  /** Join the walk under way, or begin one. */
   #run(trigger: WalkTrigger, onProgress: WalkControl['onProgress']): Promise<WalkReport> {
     const control = { signal: this.#signal, ...(onProgress && { onProgress }) }
     this.#running ??= runWithFreshKey(this.#details, trigger, control)
@@ -127,7 +121,7 @@ export class WalkSupervisor {
     return this.#running
   }
 
-  /** Resolves as soon as the walk waits, too: it may do so for hours. */
+  /** Run a walk and log its failure. Resolve when it ends or starts to wait, which may take hours. */
   #runQuietly(trigger: WalkTrigger): Promise<void> {
     const { logger } = this.#details
     return new Promise((resolve) => {
@@ -136,16 +130,16 @@ export class WalkSupervisor {
         if (!isWaiting || hasWaited) return
         hasWaited = true
         const walk = { channelId: channel.id, productCount }
-        logger.info({ walk }, 'the walk waits for its share of the daily limit')
+        logger.info({ walk }, 'walk waits for its share of the daily limit')
         resolve()
       }
       this.#run(trigger, onProgress)
-        .catch((error: unknown) => logger.error({ err: error }, 'the walk failed'))
+        .catch((error: unknown) => logger.error({ err: error }, 'walk failed'))
         .finally(resolve)
     })
   }
 
-  /** By the machine's clock: a matter between machines. A walk that cannot be taken over now is tried less and less often. */
+  /** Poll in real time, as other machines do. A walk that cannot be taken over is tried less and less often. */
   async #pollForUnscheduledWalks(): Promise<void> {
     const backoff = createBackoff(TAKEOVER_POLL_WAITS)
     for (;;) {
@@ -163,14 +157,14 @@ export class WalkSupervisor {
     }
   }
 
-  /** Has every served channel of the last list a complete copy? */
+  /** `true` when every served channel of the last list has a complete copy. */
   async #hasCopies(): Promise<boolean> {
     const states = await readServedCopies(this.#details)
     return states.length > 0 && states.every((state) => state.currentWalk > 0)
   }
 }
 
-/** A refused key is read again, and if it is another one than the walk had, the walk is tried once more with it. */
+/** Walk; after a refused key, read the key again and retry once if it has changed. */
 async function runWithFreshKey(
   details: WalkSupervisorDetails,
   trigger: WalkTrigger,
@@ -195,7 +189,7 @@ async function runOnce(
   control: WalkControl,
 ): Promise<WalkReport> {
   const { config, clock, catalog, walkRunner } = details
-  if (walkRunner === null) throw new WalkError('another process makes the walks')
+  if (walkRunner === null) throw new WalkError('another process runs the walks')
   if (control.signal.aborted) throw new WalkError('the server is stopping')
   const { reason, isAccepted = false, channelIds } = trigger
   const periodMs = config.findWalkPeriodMs?.(clock.nowMs())
@@ -222,7 +216,7 @@ async function runOnce(
   return walkRunner(job, control)
 }
 
-/** Log and measure how a walk ended, and keep to the pause that it met. */
+/** Log and measure the result of a walk, and apply a rate-limit pause that it met. */
 async function recordReport(details: WalkSupervisorDetails, report: WalkReport): Promise<WalkReport> {
   const { callPolicy, logger, metrics, store } = details
   await callPolicy.pauseUntil(report.pausedUntilMs)
@@ -241,16 +235,16 @@ async function recordReport(details: WalkSupervisorDetails, report: WalkReport):
 
 function logFailure(logger: Logger, { failure, reason }: WalkReport): void {
   const remedy = failure === WalkHeldError.code ? { remedy: HOLD_REMEDY } : {}
-  const message = failure === NoChannelsError.code ? 'nothing to walk' : 'the catalog could not be walked'
+  const message = failure === NoChannelsError.code ? 'walk found no channels' : 'walk failed'
   logger.warn({ code: failure, reason, ...remedy }, message)
 }
 
 function logChannelWalk(logger: Logger, walk: ChannelWalkResult): void {
   if (walk.outcome === 'complete') logger.info({ walk, drops: walk.drops }, 'walked a channel')
-  // Of several machines all but one find it so.
+  // Normal with several machines: only one of them walks.
   else if (walk.outcome === 'busy')
-    logger.debug({ walk }, 'another process walks the channel, or has just done so')
+    logger.debug({ walk }, 'skipped a channel: another process walks it or has just walked it')
   else if (walk.outcome === 'held')
-    logger.warn({ walk, remedy: HOLD_REMEDY }, 'a walk was held; the copy before it stays current')
-  else logger.warn({ walk }, 'the walk of a channel did not complete; its old copy stays')
+    logger.warn({ walk, remedy: HOLD_REMEDY }, 'walk held; the previous copy stays current')
+  else logger.warn({ walk }, 'channel walk failed; the previous copy stays current')
 }

@@ -3,7 +3,7 @@ import { lowerThreadPriority } from '../lib/thread-priority.ts'
 import { runWalk } from './walk.ts'
 import type { WalkMessage, WalkJob } from './walk-runner.ts'
 
-/** Body of the walk's thread: one order in, progress and one report out, then it ends. */
+// Entry point of the walk thread: receives one job, sends progress and one report, then exits.
 const stop = new AbortController()
 const send = (message: WalkMessage): void => parentPort?.postMessage(message)
 

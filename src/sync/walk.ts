@@ -16,23 +16,22 @@ import { createStoppedError, retryCall } from './walk-retries.ts'
 import { checkWalkClock } from './walk-clock.ts'
 import type { ChannelWalkResult, WalkContext, WalkJob, WalkReport, WalkControl } from './walk-runner.ts'
 
-/** A broken walk goes on where it stopped when its last page is at most this old; else it begins anew. */
+/** Maximum age of the last page of an interrupted walk that is resumed; an older walk starts again. */
 const RESUME_WITHIN_MS: number = HOUR_MS
 
-/** In the place of a product, among the claims. */
+/** The list of channels is leased like a product, under this key. */
 const LIST_LEASE_KEY = { channelId: '', gtin: 'channels' } as const
 
-/** How long one machine has the list to itself, and how often the others look for it; of the machine's clock. */
+/** Lease on fetching the list of channels, and how often other machines poll for the result, in real time. */
 const LIST_LEASE_MS: number = 5 * SECOND_MS
 const POLL_INTERVAL_MS = 50
 
-/** A list that another machine has fetched so lately is that of the same occasion. */
+/** A list this recent was fetched by another machine for the same scheduled run. */
 const SHARED_LIST_MAX_AGE_MS: number = 30 * SECOND_MS
 
-/** What a walk works with, made for it and closed with it. */
 type WalkResources = Pick<WalkContext, 'store' | 'callPolicy' | 'client'>
 
-/** Walk in this thread, with a client and a connection of its own: the whole of a walk, wherever it runs. */
+/** Run a whole walk in this thread, with its own client and database connection. */
 export async function runWalk(
   job: WalkJob,
   control: WalkControl,
@@ -58,11 +57,11 @@ export async function runWalk(
       onClockSkew: (skewMs) => void (clockSkewMs = skewMs),
     })
     const { store, callPolicy, client } = resources
-    // Else the first count would fail, and the report would speak of the request limit.
+    // Without this check, a read-only database would be reported as a request limit.
     await store.checkWritable()
     await callPolicy.pauseUntil(job.pausedUntilMs)
     const { limit } = await callPolicy.readState()
-    // A call under way ends with the walk: whoever stops does not wait for a hanging catalog.
+    // A stop must not wait for a catalog that hangs.
     control.signal.addEventListener('abort', () => void client.close(), { once: true })
     const walks = await walkCatalog({
       ...job,
@@ -70,10 +69,10 @@ export async function runWalk(
       ...resources,
       clock,
       checkClock: () => checkWalkClock({ store, clock, catalogSkewMs: clockSkewMs }),
-      // With a limit, the pages of the day before are worth more than beginning anew.
+      // With a daily limit, resuming yesterday's walk saves calls.
       resumeWithinMs: limit === undefined ? RESUME_WITHIN_MS : DAY_MS + RESUME_WITHIN_MS,
     })
-    // A file that cannot be made smaller now is after the next walk.
+    // On failure, the next walk shrinks the file.
     await store.shrink(control.signal).catch(() => {})
     return report(walks, null)
   } catch (error) {
@@ -96,7 +95,7 @@ async function openResources(
     clock,
     unknownLookupsPerHour: 0,
     dailyLimit: job.dailyLimit,
-    // The report hands on a pause that cannot be stored; the walk itself ends at the first page it cannot store.
+    // A pause that cannot be stored is in the report; a page that cannot be stored ends the walk.
     store,
     isShared: database.kind === 'postgres',
   })
@@ -106,9 +105,9 @@ async function openResources(
 }
 
 /**
- * Walk every served channel, one after the other. A channel that fails keeps its old copy and does not stop the rest.
- * @throws CatalogError when not even the list of channels can be had, WalkHeldError when that is held; NoChannelsError when it has
- * none to serve; WalkError when it was told to stop before that, or when the clock of this machine is wrong.
+ * Walk every served channel in turn. A channel that fails keeps its previous copy and does not stop the others.
+ * @throws CatalogError when the channels cannot be listed, WalkHeldError when their list is held, NoChannelsError when no channel is
+ * served, WalkError when the walk is stopped before that or the clock is wrong
  */
 async function walkCatalog(details: WalkContext): Promise<readonly ChannelWalkResult[]> {
   if (details.signal.aborted) throw createStoppedError()
@@ -123,10 +122,7 @@ async function walkCatalog(details: WalkContext): Promise<readonly ChannelWalkRe
   return walks
 }
 
-/**
- * Return the channels to walk.
- * @throws CatalogError, WalkHeldError, NoChannelsError
- */
+/** @throws CatalogError, WalkHeldError, NoChannelsError */
 async function listWalkedChannels(details: WalkContext): Promise<readonly Channel[]> {
   const listed = await getChannelList(details)
   const walked = listed.filter(({ id }) => isServed(details, id))
@@ -134,11 +130,11 @@ async function listWalkedChannels(details: WalkContext): Promise<readonly Channe
   throw listed.length === 0
     ? new NoChannelsError('the catalog lists no channels for this key')
     : new NoChannelsError(
-        `the catalog lists ${pluralize(listed.length, 'channel')}, and none that this server serves`,
+        `the catalog lists ${pluralize(listed.length, 'channel')}, but none that this server serves`,
       )
 }
 
-/** The list of channels, from the catalog or, where several machines begin a walk at the same time, from the one who asked. */
+/** Get the list of channels from the catalog, or from another machine that started the same run and fetched it. */
 async function getChannelList(details: WalkContext): Promise<readonly Channel[]> {
   const sharedChannels = details.skipWalkedSinceMs === null ? undefined : await findSharedList(details)
   if (sharedChannels !== undefined) return sharedChannels
@@ -148,10 +144,7 @@ async function getChannelList(details: WalkContext): Promise<readonly Channel[]>
   return value
 }
 
-/**
- * Hold a list without channels where there were some, until a later walk finds the same.
- * @throws WalkHeldError when it is held
- */
+/** @throws WalkHeldError when the list was not empty before, until a later walk confirms the empty list */
 async function checkEmptyList(details: WalkContext, asOfMs: number): Promise<void> {
   const { store, isListAccepted, confirmAfterMs } = details
   const list = await store.findChannelList()
@@ -162,7 +155,7 @@ async function checkEmptyList(details: WalkContext, asOfMs: number): Promise<voi
   if (wasHeldBefore && isConfirmed(heldSinceMs, asOfMs, { confirmAfterMs, isClockUnreliable })) return
   await store.recordEmptyChannelList(isClockUnreliable ? UNKNOWN_TIME_MS : asOfMs)
   throw new WalkHeldError(
-    `the catalog lists no channels where it listed ${list.channels.length} before; the copies stay`,
+    `the catalog lists no channels, but listed ${list.channels.length} before; the stored copies are kept`,
   )
 }
 

@@ -19,7 +19,7 @@ function createPolicy(): PolicyUnderTest {
   return { policy, clock, sentCount: 0 }
 }
 
-/** A call that ends as `outcome` does; answers how it ended for the one who asked. */
+/** Make a call that ends with `outcome`; return how it ended for the caller. */
 function call(
   fixture: PolicyUnderTest,
   outcome: () => Promise<string>,
@@ -34,15 +34,15 @@ function call(
 
 const fail = (): Promise<string> => Promise.reject(new CatalogUnreachableError('refused'))
 const limited = (): Promise<string> => Promise.reject(new CatalogRateLimitedError('429', 60 * SECOND_MS))
-const succeed = (): Promise<string> => Promise.resolve('answered')
+const succeed = (): Promise<string> => Promise.resolve('succeeded')
 
 async function open(fixture: PolicyUnderTest): Promise<void> {
   for (const purpose of [...PURPOSES, 'lookup'] as const) await call(fixture, fail, purpose)
   expect((await fixture.policy.readState()).breaker).toBe('open')
 }
 
-describe('gate, catalog that cannot be reached', () => {
-  test('five failures of whatever purpose - nothing passes for five seconds, and nothing is counted', async () => {
+describe('call policy, unreachable catalog', () => {
+  test('five failures of any purpose - calls are blocked for five seconds and not counted', async () => {
     const fixture = createPolicy()
     await open(fixture)
     fixture.clock.advance(5 * SECOND_MS - 1)
@@ -56,7 +56,7 @@ describe('gate, catalog that cannot be reached', () => {
     for (const purpose of PURPOSES) expect(fixture.policy.canCall(purpose)).toBe(true)
   })
 
-  test('thirty at once after the pause - one leaves, and one is counted', async () => {
+  test('thirty concurrent calls after the pause - one is sent and counted', async () => {
     const fixture = createPolicy()
     await open(fixture)
     fixture.clock.advance(5 * SECOND_MS)
@@ -67,7 +67,7 @@ describe('gate, catalog that cannot be reached', () => {
     expect([quota.calls.lookup, quota.lookupsLastHour]).toEqual([4, 3])
   })
 
-  test('call that waits to be counted when others find the catalog unreachable - does not leave', async () => {
+  test('call that waits for its quota while others fail to connect - is not sent', async () => {
     const clock = createFakeClock(NOON_MS)
     const counting = { isSlow: false, done: defer<void>() }
     const quotaStore = createMemoryQuotaStore()
@@ -91,7 +91,7 @@ describe('gate, catalog that cannot be reached', () => {
     expect([await waiting, fixture.sentCount]).toEqual([BLOCKED, 5])
   })
 
-  test('probe under way - others are refused; answered - they pass', async () => {
+  test('probe running - others are blocked; after its response - they pass', async () => {
     const fixture = createPolicy()
     await open(fixture)
     fixture.clock.advance(5 * SECOND_MS)
@@ -100,10 +100,10 @@ describe('gate, catalog that cannot be reached', () => {
     expect(await call(fixture, succeed)).toBe(BLOCKED)
     probe.resolve('probed')
     expect(await probing).toBe('probed')
-    expect(await call(fixture, succeed)).toBe('answered')
+    expect(await call(fixture, succeed)).toBe('succeeded')
   })
 
-  test('probe that a spent share refuses - gives its place back', async () => {
+  test('probe denied by a used-up share - lets the next call probe', async () => {
     const clock = createFakeClock(NOON_MS)
     const policy = createCallPolicy({ clock, unknownLookupsPerHour: 600, dailyLimit: 10, random: () => 0 })
     const fixture = { policy, clock, sentCount: 0 }
@@ -112,10 +112,10 @@ describe('gate, catalog that cannot be reached', () => {
     clock.advance(5 * SECOND_MS)
     expect(await call(fixture, succeed, 'walk')).toBe(BLOCKED)
     expect((await policy.readState()).breaker).toBe('probing')
-    expect(await call(fixture, succeed, 'refresh')).toBe('answered')
+    expect(await call(fixture, succeed, 'refresh')).toBe('succeeded')
   })
 
-  test('probe answered with 429 - there is a connection; the limit pauses now', async () => {
+  test('probe with status 429 - closes the breaker; the rate limit pauses instead', async () => {
     const fixture = createPolicy()
     await open(fixture)
     fixture.clock.advance(5 * SECOND_MS)

@@ -19,7 +19,7 @@ const PURPOSES = ['walk', 'refresh', 'lookup', 'channels'] as const
 type PolicyUnderTest = {
   policy: CallPolicy
   clock: FakeClock
-  /** Calls that left. */
+  /** Calls that were sent. */
   calls: CallPurpose[]
 }
 
@@ -28,16 +28,16 @@ function createPolicy(unknownLookupsPerHour = 600): PolicyUnderTest {
   return { policy: createCallPolicy({ clock, unknownLookupsPerHour, random: () => 0 }), clock, calls: [] }
 }
 
-/** Makes a call that ends as given; answers how it ended for the one who asked. */
+/** Make a call that ends as given; return how it ended for the caller. */
 async function call(fixture: PolicyUnderTest, purpose: CallPurpose, outcome?: CatalogError): Promise<string> {
   const send = (): Promise<string> => {
     fixture.calls.push(purpose)
-    return outcome === undefined ? Promise.resolve('answered') : Promise.reject(outcome)
+    return outcome === undefined ? Promise.resolve('succeeded') : Promise.reject(outcome)
   }
   return fixture.policy.execute(purpose, send).catch((error: CatalogError) => error.code)
 }
 
-/** How long nothing passes after a failure; the clock stands at its end. */
+/** Return how long calls are blocked after a failure; advance the clock to the end of the pause. */
 async function measurePause(fixture: PolicyUnderTest, failure: CatalogError): Promise<number> {
   await call(fixture, 'refresh', failure)
   const { quota, keyRefusedUntilMs } = await fixture.policy.readState()
@@ -64,16 +64,16 @@ const rejected = new CatalogKeyRefusedError('401')
 const limited = (retryAfterMs: number | null): CatalogRateLimitedError =>
   new CatalogRateLimitedError('429', retryAfterMs)
 
-describe('call gate: pauses', () => {
+describe('call policy: pauses', () => {
   it('new - every purpose - passes', async () => {
     const fixture = createPolicy()
     for (const purpose of PURPOSES) {
       expect(fixture.policy.canCall(purpose)).toBe(true)
-      expect(await call(fixture, purpose)).toBe('answered')
+      expect(await call(fixture, purpose)).toBe('succeeded')
     }
   })
 
-  it('429 with Retry-After - every purpose - closed to the millisecond', async () => {
+  it('429 with Retry-After - every purpose - blocked to the millisecond', async () => {
     const fixture = createPolicy()
     expect(await call(fixture, 'refresh', limited(30 * SECOND_MS))).toBe('VITRINE_CATALOG_RATE_LIMITED')
     fixture.clock.advance(30 * SECOND_MS - 1)
@@ -83,21 +83,21 @@ describe('call gate: pauses', () => {
     }
     expect(fixture.calls).toEqual(['refresh'])
     fixture.clock.advance(1)
-    for (const purpose of PURPOSES) expect(await call(fixture, purpose)).toBe('answered')
+    for (const purpose of PURPOSES) expect(await call(fixture, purpose)).toBe('succeeded')
   })
 
-  it('429 without Retry-After - again and again - one minute, doubled up to an hour', async () => {
+  it('429 without Retry-After - repeatedly - one minute, doubled up to an hour', async () => {
     const pauses = await measurePauses(createPolicy(), limited(null), 8)
     expect(pauses.map((pauseMs) => pauseMs / MINUTE_MS)).toEqual([1, 2, 4, 8, 16, 32, 60, 60])
   })
 
-  it('429 with a Retry-After of 30 years - not beyond the reset at 00:00 UTC and its slack', async () => {
+  it('429 with a Retry-After of 30 years - at most until the reset at 00:00 UTC plus tolerance', async () => {
     const fixture = createPolicy()
     await call(fixture, 'walk', limited(999_999_999 * SECOND_MS))
     expect(fixture.policy.getRateLimitedUntilMs()).toBe(NOON_MS + 12 * HOUR_MS + 5 * MINUTE_MS)
   })
 
-  it('401 - again and again - five seconds, doubled up to ten minutes', async () => {
+  it('401 - repeatedly - five seconds, doubled up to ten minutes', async () => {
     const pauses = await measurePauses(createPolicy(), rejected, 9)
     expect(pauses.map((pauseMs) => pauseMs / SECOND_MS)).toEqual([5, 10, 20, 40, 80, 160, 320, 600, 600])
   })
@@ -127,10 +127,10 @@ describe('call gate: pauses', () => {
   it.each([
     ['429', limited(null), MINUTE_MS],
     ['401', rejected, 5 * SECOND_MS],
-  ])('%s - an answer in between - begins short again', async (_name, failure, pauseMs) => {
+  ])('%s - a success in between - resets the pause', async (_name, failure, pauseMs) => {
     const fixture = createPolicy()
     await measurePauses(fixture, failure, 3)
-    expect(await call(fixture, 'refresh')).toBe('answered')
+    expect(await call(fixture, 'refresh')).toBe('succeeded')
     expect(await measurePause(fixture, failure)).toBe(pauseMs)
   })
 
@@ -139,13 +139,13 @@ describe('call gate: pauses', () => {
     new CatalogDeadlineError('late'),
     new CatalogStatusError('500', 500),
     new CatalogInvalidError('HTML'),
-  ])('$code - pauses nothing', async (failure) => {
+  ])('$code - does not pause calls', async (failure) => {
     const fixture = createPolicy()
     await call(fixture, 'refresh', failure)
     expect(fixture.policy.canCall('refresh')).toBe(true)
   })
 
-  it('another key - after a 401 - lifts its pause, not that of the limit', async () => {
+  it('new key after a 401 - ends its pause, not the rate-limit pause', async () => {
     const fixture = createPolicy()
     await call(fixture, 'refresh', rejected)
     fixture.policy.endKeyPause()
@@ -156,35 +156,35 @@ describe('call gate: pauses', () => {
     expect(fixture.policy.getRateLimitedUntilMs()).toBe(NOON_MS + HOUR_MS)
   })
 
-  it('401, and the clock is set back - the pause is over', async () => {
+  it('401, then the clock is set back - ends the pause', async () => {
     const fixture = createPolicy()
     await call(fixture, 'refresh', rejected)
     fixture.clock.step(-HOUR_MS)
     expect(fixture.policy.canCall('refresh')).toBe(true)
   })
 
-  it('pause of another thread - is taken over, never shortened', async () => {
+  it('pause of another thread - is applied, never shortened', async () => {
     const { policy } = createPolicy()
     for (const untilMs of [NOON_MS + HOUR_MS, NOON_MS + 1, 0]) await policy.pauseUntil(untilMs)
     expect(policy.getRateLimitedUntilMs()).toBe(NOON_MS + HOUR_MS)
     expect(policy.canCall('walk')).toBe(false)
   })
 
-  it('pause beyond the next reset, noted by a clock that was wrong - is none', async () => {
+  it('pause beyond the next reset, recorded by a wrong clock - is ignored', async () => {
     const fixture = createPolicy()
     await fixture.policy.pauseUntil(NOON_MS + 30 * DAY_MS)
     expect((await fixture.policy.readState()).quota.limitedUntilMs).toBe(0)
-    expect(await call(fixture, 'refresh')).toBe('answered')
+    expect(await call(fixture, 'refresh')).toBe('succeeded')
   })
 
-  it('call that fails before it could be sent - what it throws passes through', async () => {
+  it('call that fails before it is sent - throws its own error', async () => {
     const { policy } = createPolicy()
     await expect(policy.execute('walk', () => Promise.reject(new TypeError('a bug')))).rejects.toThrow(
       'a bug',
     )
   })
 
-  it('501 calls at once - the last one is not queued, and room is free again once they ended', async () => {
+  it('501 concurrent calls - the last one is not queued; after they end, calls are queued again', async () => {
     const fixture = createPolicy()
     const ends: (() => void)[] = []
     const wait = (): Promise<void> => new Promise((resolve) => void ends.push(resolve))
@@ -201,10 +201,10 @@ describe('call gate: pauses', () => {
       expect(done).toBe(500)
     })
     expect(maxConcurrent).toBe(64)
-    expect(await call(fixture, 'refresh')).toBe('answered')
+    expect(await call(fixture, 'refresh')).toBe('succeeded')
   })
 
-  it('calls that wait in line for five seconds - are not made, not counted, and open no breaker', async () => {
+  it('calls queued for five seconds - are blocked, not counted, and do not open the breaker', async () => {
     const fixture = createPolicy()
     const hanging = Array.from({ length: 64 }, () =>
       fixture.policy.execute('walk', () => new Promise(() => {})),
@@ -224,57 +224,57 @@ describe('call gate: pauses', () => {
   })
 })
 
-describe('call gate: look-ups of unknown products', () => {
-  it('budget - spent - closed for look-ups alone, free an hour after each', async () => {
+describe('call policy: look-ups of unknown products', () => {
+  it('budget used up - blocks only look-ups; each is free again after an hour', async () => {
     const fixture = createPolicy(2)
-    expect(await call(fixture, 'lookup')).toBe('answered')
+    expect(await call(fixture, 'lookup')).toBe('succeeded')
     fixture.clock.advance(10 * MINUTE_MS)
-    expect(await call(fixture, 'lookup')).toBe('answered')
+    expect(await call(fixture, 'lookup')).toBe('succeeded')
     expect(fixture.policy.canCall('lookup')).toBe(false)
     expect(await call(fixture, 'lookup')).toBe(BLOCKED)
     for (const purpose of ['walk', 'refresh', 'channels'] as const)
-      expect(await call(fixture, purpose)).toBe('answered')
+      expect(await call(fixture, purpose)).toBe('succeeded')
     fixture.clock.advance(50 * MINUTE_MS)
     expect(fixture.policy.canCall('lookup')).toBe(true)
-    expect(await call(fixture, 'lookup')).toBe('answered')
+    expect(await call(fixture, 'lookup')).toBe('succeeded')
     expect(await call(fixture, 'lookup')).toBe(BLOCKED)
   })
 
-  it('budget - looked at - is not used up by looking', () => {
+  it('canCall - does not use the budget', () => {
     const { policy } = createPolicy(1)
     for (let attempt = 0; attempt < 10; attempt++) expect(policy.canCall('lookup')).toBe(true)
   })
 
-  it('budget of none - no look-up at all', async () => {
+  it('budget of 0 - no look-ups', async () => {
     const fixture = createPolicy(0)
     expect(await call(fixture, 'lookup')).toBe(BLOCKED)
     expect(fixture.calls).toEqual([])
   })
 
-  it('call that was refused for another reason - does not count', async () => {
+  it('call denied for another reason - does not count', async () => {
     const fixture = createPolicy(1)
     await fixture.policy.pauseUntil(NOON_MS + HOUR_MS)
     expect(await call(fixture, 'lookup')).toBe(BLOCKED)
     fixture.clock.advance(HOUR_MS)
-    expect(await call(fixture, 'lookup')).toBe('answered')
+    expect(await call(fixture, 'lookup')).toBe('succeeded')
   })
 })
 
-describe('call gate: after a pause', () => {
+describe('call policy: after a pause', () => {
   it.each([
     ['429', limited(null), MINUTE_MS],
     ['401', rejected, 5 * SECOND_MS],
-  ])('%s - fifty who come at its end - one tries, and after its answer all go', async (...row) => {
+  ])('%s - fifty calls at its end - one probes, and after its response all are sent', async (...row) => {
     const [, failure, pauseMs] = row
     const fixture = createPolicy()
     await call(fixture, 'refresh', failure)
     fixture.clock.advance(pauseMs)
     const before = fixture.calls.length
     const ends = await Promise.all(Array.from({ length: 50 }, () => call(fixture, 'refresh')))
-    expect(ends.filter((end) => end === 'answered')).toHaveLength(1)
+    expect(ends.filter((end) => end === 'succeeded')).toHaveLength(1)
     expect(ends.filter((end) => end === BLOCKED)).toHaveLength(49)
     expect(fixture.calls.length - before).toBe(1)
     const later = await Promise.all(Array.from({ length: 50 }, () => call(fixture, 'refresh')))
-    expect(new Set(later)).toEqual(new Set(['answered']))
+    expect(new Set(later)).toEqual(new Set(['succeeded']))
   })
 })

@@ -16,7 +16,7 @@ import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
-/** Failures in a row that open the breaker. */
+/** Consecutive failures that open the breaker. */
 const FAILURE_THRESHOLD = 5
 
 type BreakerUnderTest = Readonly<{ breaker: CircuitBreaker; clock: FakeClock }>
@@ -28,10 +28,10 @@ function makeBreaker(random: () => number = () => 0): BreakerUnderTest {
 
 const UNREACHABLE = new CatalogUnreachableError('refused')
 
-/** How a call ended for the one who asked: answered, not called, or the message of its failure. */
+/** Return how a call ended for the caller: a result, blocked, or an error message. */
 const run = (fixture: BreakerUnderTest, failure?: Error): Promise<string> =>
   fixture.breaker
-    .run(() => (failure === undefined ? Promise.resolve('answered') : Promise.reject(failure)))
+    .run(() => (failure === undefined ? Promise.resolve('succeeded') : Promise.reject(failure)))
     .catch((error: Error) => (error instanceof CatalogCallBlockedError ? 'not called' : error.message))
 
 async function fail(fixture: BreakerUnderTest, times: number, failure: Error = UNREACHABLE): Promise<void> {
@@ -39,7 +39,7 @@ async function fail(fixture: BreakerUnderTest, times: number, failure: Error = U
     expect(await run(fixture, failure)).toBe(failure.message)
 }
 
-/** Moves the clock to the end of the pause, and answers how long that was. */
+/** Advance the clock to the end of the pause and return its length. */
 async function waitOutPause(fixture: BreakerUnderTest): Promise<number> {
   let pauseMs = 0
   while (fixture.breaker.state() === 'open') {
@@ -68,14 +68,14 @@ describe('breaker: opens', () => {
     },
   )
 
-  test('unreachable and late in turn - are counted together', async () => {
+  test('unreachable and late in turn - count together', async () => {
     const fixture = makeBreaker()
     for (const failure of [UNREACHABLE, new CatalogDeadlineError('late')]) await fail(fixture, 2, failure)
     await fail(fixture, 1)
     expect(fixture.breaker.state()).toBe('open')
   })
 
-  test('five that left together - open it once', async () => {
+  test('five concurrent failures - open it once', async () => {
     const fixture = makeBreaker()
     await Promise.all(Array.from({ length: 30 }, () => run(fixture, UNREACHABLE)))
     expect(fixture.breaker.state()).toBe('open')
@@ -88,7 +88,7 @@ describe('breaker: opens', () => {
     new CatalogKeyRefusedError('401'),
     new CatalogInvalidError('HTML'),
     new TypeError('a bug'),
-  ])('$name - shows a connection: ends a row of failures, and never opens it', async (response) => {
+  ])('$name - shows a connection: resets the failures and never opens it', async (response) => {
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD - 1)
     await fail(fixture, 1, response)
@@ -99,11 +99,11 @@ describe('breaker: opens', () => {
     expect(other.breaker.state()).toBe('closed')
   })
 
-  test('answer in between - the row begins anew', async () => {
+  test('success in between - resets the failures', async () => {
     const fixture = makeBreaker()
     for (let round = 0; round < 3; round += 1) {
       await fail(fixture, FAILURE_THRESHOLD - 1)
-      expect(await run(fixture)).toBe('answered')
+      expect(await run(fixture)).toBe('succeeded')
     }
     expect(fixture.breaker.state()).toBe('closed')
   })
@@ -121,19 +121,19 @@ describe('breaker: pauses', () => {
     expect(pauses).toEqual([5, 10, 20, 40, 60, 60, 60])
   })
 
-  test('probe that is answered - closed, and the next row of failures pauses short again', async () => {
+  test('probe that succeeds - closes it, and the next pause is short again', async () => {
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD)
     await waitOutPause(fixture)
     await fail(fixture, 1)
     await waitOutPause(fixture)
-    expect(await run(fixture)).toBe('answered')
+    expect(await run(fixture)).toBe('succeeded')
     expect(fixture.breaker.state()).toBe('closed')
     await fail(fixture, FAILURE_THRESHOLD)
     expect(await waitOutPause(fixture)).toBe(5 * SECOND_MS)
   })
 
-  test('probe that is refused by the catalog - shows a connection: closed', async () => {
+  test('probe with an error status - shows a connection: closes it', async () => {
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD)
     await waitOutPause(fixture)
@@ -141,7 +141,7 @@ describe('breaker: pauses', () => {
     expect(fixture.breaker.state()).toBe('closed')
   })
 
-  test('any jitter - adds up to a fifth and takes nothing away', async () => {
+  test('any jitter - adds up to a fifth and never shortens the pause', async () => {
     await fc.assert(
       fc.asyncProperty(fc.double({ min: 0, max: 1, noNaN: true }), async (share) => {
         const fixture = makeBreaker(() => share)
@@ -155,7 +155,7 @@ describe('breaker: pauses', () => {
     )
   })
 
-  test('two processes with other luck - do not probe together', async () => {
+  test('two processes with different jitter - do not probe together', async () => {
     const [one, other] = [makeBreaker(() => 0), makeBreaker(() => 1)]
     for (const fixture of [one, other]) await fail(fixture, FAILURE_THRESHOLD)
     expect([await waitOutPause(one), await waitOutPause(other)]).toEqual([5 * SECOND_MS, 6 * SECOND_MS])
@@ -180,7 +180,7 @@ async function startProbe(): Promise<Probe> {
 }
 
 describe('breaker: a probe', () => {
-  test('under way - nothing else may begin', async () => {
+  test('running - no other call may start', async () => {
     const { fixture, probe, probing } = await startProbe()
     expect([fixture.breaker.state(), fixture.breaker.canCall()]).toEqual(['probing', false])
     probe.resolve('probed')
@@ -188,7 +188,7 @@ describe('breaker: a probe', () => {
     expect([fixture.breaker.state(), fixture.breaker.canCall()]).toEqual(['closed', true])
   })
 
-  test('call from before the opening fails meanwhile - the probe alone decides', async () => {
+  test('earlier call fails while the probe runs - only the probe decides', async () => {
     const fixture = makeBreaker()
     const old = defer<string>()
     const late = fixture.breaker.run(() => old.promise).catch((error: Error) => error)
@@ -203,7 +203,7 @@ describe('breaker: a probe', () => {
     expect(fixture.breaker.state()).toBe('closed')
   })
 
-  test('call that is not made - says nothing, and leaves the probe to the next one', async () => {
+  test('blocked call - has no effect, and the next call probes', async () => {
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD)
     fixture.clock.advance(5 * SECOND_MS)
@@ -211,7 +211,7 @@ describe('breaker: a probe', () => {
     expect([fixture.breaker.state(), fixture.breaker.canCall()]).toEqual(['probing', true])
   })
 
-  test('failed - the next call is refused, and the pause is longer', async () => {
+  test('failed - the next call is blocked, and the pause is longer', async () => {
     const { fixture, probe, probing } = await startProbe()
     probe.reject(UNREACHABLE)
     await expect(probing).rejects.toBe(UNREACHABLE)
@@ -220,8 +220,8 @@ describe('breaker: a probe', () => {
   })
 })
 
-describe('breaker: whose clock', () => {
-  test('machine a day ahead, ours stands still - stays open', async () => {
+describe('breaker: clock changes', () => {
+  test('system clock a day ahead, injected clock unchanged - stays open', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: NOON_MS })
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD)
@@ -230,22 +230,22 @@ describe('breaker: whose clock', () => {
     expect(await run(fixture)).toBe('not called')
   })
 
-  test('machine stands still, ours goes on - probes at the end of the pause', async () => {
+  test('system clock unchanged, injected clock advances - probes at the end of the pause', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: NOON_MS })
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD)
     fixture.clock.advance(MINUTE_MS)
-    expect(await run(fixture)).toBe('answered')
+    expect(await run(fixture)).toBe('succeeded')
     expect(fixture.breaker.state()).toBe('closed')
   })
 
-  test('machine set back an hour - does not hold up the probe', async () => {
+  test('system clock set back an hour - does not delay the probe', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: NOON_MS })
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD)
     vi.setSystemTime(NOON_MS - HOUR_MS)
     fixture.clock.advance(5 * SECOND_MS)
     expect(fixture.breaker.canCall()).toBe(true)
-    expect(await run(fixture)).toBe('answered')
+    expect(await run(fixture)).toBe('succeeded')
   })
 })

@@ -16,17 +16,17 @@ export const TIMEOUT_MS: number = 5 * SECOND_MS
 export const MAX_BYTES = 64 * 1024
 export const GTIN = '09521234567899'
 
-/** A client with what it was made of and the outcomes that it told. */
+/** A client with its parts and reported outcomes. */
 export type ClientUnderTest = {
   client: CatalogClient
   clock: FakeClock
   callPolicy: CallPolicy
   options: CatalogClientOptions
-  /** `operation outcome`, one a call. */
+  /** `operation outcome` of each call. */
   outcomes: string[]
 }
 
-/** Makes a client for `baseUrl`, closed after the test. */
+/** Create a client for `baseUrl`, closed after the test. */
 export function createClient(
   baseUrl: string,
   overrides: Partial<CatalogClientOptions> = {},
@@ -50,7 +50,7 @@ export function createClient(
   return { client, clock, callPolicy, options, outcomes }
 }
 
-/** A fake catalog that ends with the test. */
+/** Start a fake catalog that is closed after the test. */
 export async function startCatalog(): Promise<FakeCatalog> {
   const catalog = await startFakeCatalog()
   onTestFinished(() => catalog.close())
@@ -64,17 +64,17 @@ export const OPERATIONS: Readonly<Record<string, (client: CatalogClient) => Prom
   product: (client) => client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' }),
 }
 
-/** The code of the error that a call ends with; watched from now on, so that nothing is unhandled meanwhile. */
+/** Return the error code of a call. Subscribes at once, so that the rejection is never unhandled. */
 export async function getFailureCode(call: Promise<unknown>): Promise<unknown> {
   try {
     await call
-    return 'answered'
+    return 'succeeded'
   } catch (error) {
     return (error as { code?: unknown }).code
   }
 }
 
-/** The next call of the same client, with any pause over, is answered. */
+/** Expect the next call of the same client to succeed after any pause. */
 export async function isNextCallSuccessful({ client, clock }: ClientUnderTest): Promise<boolean> {
   clock.advance(2 * DAY_MS)
   const { value } = await client.fetchChannels()

@@ -26,7 +26,7 @@ function createKeyFile(key: string): string {
   return path
 }
 
-/** Answers 401 to every key but `key`, whatever the fake takes else. */
+/** Respond with 401 to every key except `key`. */
 function acceptOnlyKey(catalog: FakeCatalog, key: string): void {
   catalog.fault = {
     pathPattern: /./,
@@ -40,7 +40,7 @@ function acceptOnlyKey(catalog: FakeCatalog, key: string): void {
 const getKeys = (catalog: FakeCatalog): unknown[] => catalog.calls.map((call) => call.headers.authorization)
 
 describe('catalog client: the three operations', () => {
-  it('channels - listed - channels with the time of the answer', async () => {
+  it('channels - listed - channels with the time of the response', async () => {
     const catalog = await startCatalog()
     const { client, outcomes } = createClient(catalog.url)
     const { value, asOfMs } = await client.fetchChannels()
@@ -51,7 +51,7 @@ describe('catalog client: the three operations', () => {
     expect(outcomes).toEqual(['channels ok'])
   })
 
-  it('products - two pages - the largest size is asked for, the cursor is passed on, the last page has none', async () => {
+  it('products - two pages - requests the largest size and passes the cursor on; the last page has none', async () => {
     const catalog = await startCatalog()
     const gtins = Array.from({ length: MAX_PAGE_PRODUCTS + 1 }, (_, index) => String(index).padStart(14, '0'))
     catalog.products.set(
@@ -111,7 +111,7 @@ describe('catalog client: the request', () => {
     expect(catalog.calls[0]?.path).toBe(expected)
   })
 
-  it('path and query - hostile ids and cursors - are encoded and stay in their place', async () => {
+  it('path and query - hostile ids and cursors - are encoded', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     const hostile = '../../x?a=1&b=ü#c d\r\nX-Evil: 1'
@@ -129,7 +129,7 @@ describe('catalog client: the request', () => {
   })
 })
 
-describe('catalog client: the age of an answer', () => {
+describe('catalog client: the age of a response', () => {
   it.each([
     ['absent', undefined, 0],
     ['120', '120', 120 * SECOND_MS],
@@ -139,7 +139,7 @@ describe('catalog client: the age of an answer', () => {
     ['fraction', '1.5', 0],
     ['no number', 'old', 0],
     ['too many digits', '9'.repeat(20), 0],
-  ])('Age - %s - counts into the time of the answer', async (_name, age, ageMs) => {
+  ])('Age - %s - counts into the time of the response', async (_name, age, ageMs) => {
     const catalog = await startCatalog()
     catalog.fault = {
       pathPattern: /./,
@@ -152,15 +152,15 @@ describe('catalog client: the age of an answer', () => {
     expect((await client.fetchChannels()).asOfMs).toBe(START_MS - ageMs)
   })
 
-  it('Age - of a 404 - counts, too', async () => {
+  it('Age - of a 404 - counts too', async () => {
     const catalog = await startCatalog()
     catalog.fault = {
       pathPattern: /./,
       respond: (_request, response) => response.writeHead(404, { age: '60' }).end(),
     }
     const { client } = createClient(catalog.url)
-    const answer = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
-    expect(answer).toEqual({ value: undefined, asOfMs: START_MS - 60 * SECOND_MS })
+    const response = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
+    expect(response).toEqual({ value: undefined, asOfMs: START_MS - 60 * SECOND_MS })
   })
 })
 
@@ -170,7 +170,7 @@ describe('catalog client: outcomes for the metrics', () => {
     ['products', '{"items":5}', 'VITRINE_CATALOG_INVALID'],
     ['product', '{"gtin":"1","title":"another","offers":[]}', 'VITRINE_CATALOG_INVALID'],
     ['product', 'no json', 'VITRINE_CATALOG_INVALID'],
-  ])('outcome - %s answers %s - its code, not ok', async (operation, body, code) => {
+  ])('outcome - %s with body %s - its error code, not ok', async (operation, body, code) => {
     const catalog = await startCatalog()
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(body) }
     const fixture = createClient(catalog.url)
@@ -178,7 +178,7 @@ describe('catalog client: outcomes for the metrics', () => {
     expect(fixture.outcomes).toEqual([`${operation} ${code}`])
   })
 
-  it('outcome - answer that stumbles over a bug of ours - says where, and nothing of its content', async () => {
+  it('outcome - response that triggers a bug - names the code location, not the content', async () => {
     const catalog = await startCatalog()
     catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     const calls: unknown[] = []
@@ -187,7 +187,7 @@ describe('catalog client: outcomes for the metrics', () => {
     })
     const client = createCatalogClient({
       ...options,
-      // Stands for a bug in reading.
+      // Simulates a bug in the parser.
       get ownOrigin(): string {
         throw new TypeError('no https://shop.example/?tag=secret')
       },
@@ -198,13 +198,13 @@ describe('catalog client: outcomes for the metrics', () => {
       .catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(CatalogInvalidError)
     expect((failure as Error).message).toMatch(
-      /^the answer could not be read: TypeError at [\w-]+\.ts:\d+:\d+$/,
+      /^the response could not be read: TypeError at [\w-]+\.ts:\d+:\d+$/,
     )
     expect(calls).toEqual([['VITRINE_CATALOG_INVALID', (failure as Error).message]])
     expect(callPolicy.canCall('lookup')).toBe(true)
   })
 
-  it('outcome - call not made - none', async () => {
+  it('outcome - blocked call - is not reported', async () => {
     const catalog = await startCatalog()
     const { client, callPolicy, outcomes } = createClient(catalog.url)
     await callPolicy.pauseUntil(START_MS + 1)
@@ -215,7 +215,7 @@ describe('catalog client: outcomes for the metrics', () => {
 })
 
 describe('catalog client: key rotation', () => {
-  it('key file - changed before a 401 - second try with the new key, one outcome, no pause', async () => {
+  it('key file - changed before a 401 - retries with the new key, one outcome, no pause', async () => {
     const catalog = await startCatalog()
     const path = createKeyFile('old-key')
     const { client, callPolicy, outcomes } = createClient(catalog.url, {
@@ -255,7 +255,7 @@ describe('catalog client: key rotation', () => {
     expect(callPolicy.canCall('walk')).toBe(false)
   })
 
-  it.each(['unchanged', 'gone', 'empty', 'fixed'])('key - %s - a 401 is not tried again', async (state) => {
+  it.each(['unchanged', 'gone', 'empty', 'fixed'])('key - %s - a 401 is not retried', async (state) => {
     const catalog = await startCatalog()
     const path = createKeyFile('old-key')
     const { client } = createClient(
@@ -269,7 +269,7 @@ describe('catalog client: key rotation', () => {
     expect(catalog.calls).toHaveLength(1)
   })
 
-  it('second try - hangs - ends with the one deadline', async () => {
+  it('retry - hangs - ends with the same deadline', async () => {
     const catalog = await startCatalog()
     const path = createKeyFile('old-key')
     const { client, clock } = createClient(catalog.url, {

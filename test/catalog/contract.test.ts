@@ -37,7 +37,7 @@ const readNamed = (text: string): unknown =>
   parseOffer(createOffer({ merchant: { name: text }, network: text, availability: text }))
 
 describe('contract, numbers', () => {
-  test('interface - version 0 - pages of at most 200 products, kept for five minutes', () => {
+  test('interface - version 0 - pages of at most 200 products, cached for five minutes', () => {
     expect([VERSION_PATH, MAX_PAGE_PRODUCTS, CACHE_SECONDS]).toEqual(['/v0', 200, 5 * MINUTE_SECONDS])
   })
 })
@@ -47,9 +47,12 @@ describe('contract, channel', () => {
     expect(wireChannelSchema.parse(createChannel({ kind })).kind).toBe(kind)
   })
 
-  test.each([['Website'], ['holodeck'], [''], [null], [undefined], [7]])('kind %j - is other', (kind) => {
-    expect(wireChannelSchema.parse(createChannel({ kind })).kind).toBe('other')
-  })
+  test.each([['Website'], ['holodeck'], [''], [null], [undefined], [7]])(
+    'kind %j - is read as other',
+    (kind) => {
+      expect(wireChannelSchema.parse(createChannel({ kind })).kind).toBe('other')
+    },
+  )
 
   test.each([
     [undefined, null],
@@ -74,11 +77,11 @@ describe('contract, channel', () => {
     { id: null },
     { name: null },
     { url: 5 },
-  ])('%j - is no channel', (changes) => {
+  ])('%j - is not a channel', (changes) => {
     expect(wireChannelSchema.safeParse(createChannel(changes)).success).toBe(false)
   })
 
-  test('list - malformed channels in it - are left to the reader', () => {
+  test('list - malformed channels in it - are left to the parser', () => {
     expect(wireChannelListSchema.parse({ items: [null, 'x'], more: 1 })).toEqual({ items: [null, 'x'] })
   })
 })
@@ -98,7 +101,7 @@ describe('contract, product', () => {
     expect(product).toMatchObject({ title: 'Lumen Arc desk lamp', offers: [{}] })
   })
 
-  test('gtin - of 1 and of 14 digits - is one; of none, of 15 or with a line end - is none', () => {
+  test('gtin - of 1 and of 14 digits - is valid; empty, of 15 digits or with a line end - is invalid', () => {
     expect(['1', '12345678901234'].map(isGtin)).toEqual([true, true])
     expect(['', '123456789012345', '1\n', '１'].map(isGtin)).toEqual([false, false, false, false])
   })
@@ -108,13 +111,16 @@ describe('contract, product', () => {
     expect(wireProductPageSchema.safeParse({ items: [], next_cursor: '' }).success).toBe(false)
   })
 
-  test.each([['https://a.example/x.jpg'], [null], [{}], [{ url: null }]])('image %j - is none', (image) => {
-    expect(wireImageSchema.safeParse(image).success).toBe(false)
-  })
+  test.each([['https://a.example/x.jpg'], [null], [{}], [{ url: null }]])(
+    'image %j - is invalid',
+    (image) => {
+      expect(wireImageSchema.safeParse(image).success).toBe(false)
+    },
+  )
 })
 
 describe('contract, offer', () => {
-  test('several faults at once - the first of merchant, price, currency and link is told', () => {
+  test('several faults at once - the first of merchant, price, currency and link is reported', () => {
     const problems = [
       { merchant: { name: ' ' } },
       { price: '0' },
@@ -133,7 +139,7 @@ describe('contract, offer', () => {
     ['EU1', 'currency'],
     ['EUR\n', 'currency'],
     ['ÀÉÜ', 'currency'],
-    // Upper case makes three letters of these two.
+    // Upper-casing turns these two characters into three letters.
     ['\u00dfa', 'currency'],
     ['\ufb01x', 'currency'],
   ])('currency %j - %s', (currency, expected) => {
@@ -151,7 +157,7 @@ describe('contract, offer', () => {
     expect(parseOffer(createOffer({ affiliate_url: link }))).toBe(expected)
   })
 
-  test('link - of 4,096 characters - is the longest that is used', () => {
+  test('link - of 4,096 characters - is the longest usable one', () => {
     const link = `https://links.example/${'x'.repeat(4_074)}`
     expect(link).toHaveLength(4_096)
     expect(parseOffer(createOffer({ affiliate_url: link }))).toMatchObject({ affiliateUrl: link })
@@ -184,7 +190,7 @@ describe('contract, offer', () => {
     )
   })
 
-  test('any JSON in the place of an offer - a reason, never an exception', () => {
+  test('any JSON instead of an offer - a reason, never an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (item) => {
         expect(parseOffer(item)).toBe('shape')
@@ -192,7 +198,7 @@ describe('contract, offer', () => {
     )
   })
 
-  test('shape - without network, former price and availability - is that of an offer', () => {
+  test('shape - without network, old price and availability - is valid', () => {
     const { merchant, price, currency, affiliate_url } = makeWireOffer()
     const least = { merchant, price, currency, affiliate_url }
     expect(wireOfferSchema.parse(least)).toEqual(least)

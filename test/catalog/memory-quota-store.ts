@@ -8,15 +8,15 @@ import {
 import { HOUR_MS, isWithin } from '../../src/clock.ts'
 import { StoreError } from '../../src/errors.ts'
 
-/** A store that several rate limiters share, and that a test breaks and mends. */
+/** A store that several rate limiters share. A test can make it fail and recover. */
 export type MemoryQuotaStore = QuotaStore & {
   isBroken: boolean
-  /** Times that it was asked. */
+  /** Number of updates. */
   updateCount: number
   read(nowMs: number): Promise<QuotaState>
 }
 
-/** Creates one that knows nothing yet. */
+/** Create an empty store. */
 export function createMemoryQuotaStore(): MemoryQuotaStore {
   let state = createQuotaState(0)
   let lookupTimesMs: number[] = []

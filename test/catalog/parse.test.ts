@@ -83,7 +83,7 @@ describe('offers', () => {
     expect(Object.keys(readOffers(bad).drops as object)).toEqual([reason])
   })
 
-  it('number prices - read as their text', () => {
+  it('prices as JSON numbers - are read as text', () => {
     expect(readOffers(createOffer({ price: 12.9, old_price: 20 })).offers).toMatchObject([
       { price: '12.9', oldPrice: '20' },
     ])
@@ -96,14 +96,14 @@ describe('offers', () => {
     ['malformed', '1.299,00', null],
     ['an object', {}, null],
     ['below the price', '1.00', '1.00'],
-  ])('old_price %s - costs only itself', (_name, oldPrice, expected) => {
+  ])('old_price %s - does not drop the offer', (_name, oldPrice, expected) => {
     expect(readOffers(createOffer({ old_price: oldPrice }))).toMatchObject({
       offers: [{ oldPrice: expected }],
       drops: {},
     })
   })
 
-  it('unknown fields, availability and network - are fine', () => {
+  it('unknown fields, availability and network - are accepted', () => {
     const offer = createOffer({
       availability: 'on_the_moon',
       network: 'never-heard-of',
@@ -210,7 +210,7 @@ describe('products', () => {
     expect(keys.toSorted()).toEqual(['brand', 'gtin', 'images', 'offers', 'title'])
   })
 
-  it('without offers - a product with none', () => {
+  it('product without offers - has an empty list of offers', () => {
     expect(readProduct({ offers: [] })?.offers).toEqual([])
   })
 })
@@ -254,7 +254,7 @@ describe('pages', () => {
     expect(drops).toEqual({ price: 3, link: 1 })
   })
 
-  it('GTINs of what was left out - are named by reason, each once, the first ten', () => {
+  it('GTINs of dropped items - are reported by reason, each once, the first ten', () => {
     const items = Array.from({ length: 25 }, (_, index) => ({
       ...makeWireProduct({ gtin: toGtin(index) }),
       offers: [createOffer({ price: 'n/a' }), createOffer({ price: '' })],
@@ -267,7 +267,7 @@ describe('pages', () => {
     })
   })
 
-  it('product - remembers how many of its offers were left out, and nothing where none was', () => {
+  it('product - has the counts of its dropped offers, or none', () => {
     const offers = [createOffer({ price: '0' }), null, createOffer({})]
     expect(readProduct({ offers })?.drops).toEqual({ price: 1, shape: 1 })
     expect(readProduct({})).not.toHaveProperty('drops')
@@ -279,7 +279,7 @@ describe('pages', () => {
 })
 
 describe('channels', () => {
-  it('list - good and malformed ones - the malformed are left out', () => {
+  it('list - valid and malformed channels - the malformed ones are dropped', () => {
     const channel = { id: CHANNEL_ID.toUpperCase(), name: ' My\u202e site ', kind: 'holodeck', extra: 1 }
     const items = [channel, null, { ...channel, id: 'nine' }, { ...channel, name: undefined }, 5]
     expect(parseChannelList({ items })).toEqual([
@@ -291,7 +291,7 @@ describe('channels', () => {
     '00000000-0000-0000-0000-000000000000',
     '11111111-1111-1111-1111-111111111111',
     '018f9c3e-7b1a-7cde-8f00-0123456789ab',
-  ])('id %s - of any version and variant - is an id', (id) => {
+  ])('id %s - of any version and variant - is valid', (id) => {
     expect(parseChannelList({ items: [{ id, name: 'N', kind: 'app', url: null }] })).toHaveLength(1)
   })
 

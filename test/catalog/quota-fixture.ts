@@ -9,7 +9,7 @@ import {
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
-/** A state with more calls, at noon for refreshes unless said otherwise. */
+/** Add calls to a state; default: refreshes at noon. */
 export function recordCalls(
   state: QuotaState,
   count: number,
@@ -20,7 +20,7 @@ export function recordCalls(
   return result
 }
 
-/** The state after a 429 that came as soon as its call had left. */
+/** Return the state after a 429 that arrived immediately. */
 export function recordLimit(
   state: QuotaState,
   response: Readonly<{ retryAfterMs: number | null; nowMs: number }>,
@@ -28,13 +28,13 @@ export function recordLimit(
   return recordRateLimit(state, { ...response, calledAtMs: response.nowMs })
 }
 
-/** The state after so many calls at noon and a 429 to the last of them, with a pause of an hour. */
+/** Return the state after calls at noon and a 429 for the last one, with a pause of an hour. */
 export function recordLimitAfter(calls: number): QuotaState {
   const state = recordCalls(createQuotaState(NOON_MS), calls)
   return recordLimit(state, { retryAfterMs: HOUR_MS, nowMs: NOON_MS })
 }
 
-/** Times of the days before and after. */
+/** Times from the day before to the day after. */
 export const timeMs = fc.integer({ min: NOON_MS - 9 * DAY_MS, max: NOON_MS + 9 * DAY_MS })
 const count = fc.integer({ min: 0, max: 50 })
 const shareCalls = fc.record({ walk: count, refresh: count, lookup: count })

@@ -26,8 +26,8 @@ const TODAY_NUMBER = toDayNumber(NOON_MS)
 const findCalls = (state: QuotaState, nowMs: number): number | undefined =>
   findDailyLimit(state, UNKNOWN, nowMs)?.calls
 
-describe('quota: calls that left together', () => {
-  test('429s that come after a short pause, of calls that left before it - are no further ones', () => {
+describe('quota: concurrent calls', () => {
+  test('429s of calls sent before a short pause - do not count again', () => {
     let state = recordLimit(recordCalls(createQuotaState(NOON_MS), 30), {
       retryAfterMs: SECOND_MS,
       nowMs: NOON_MS,
@@ -39,7 +39,7 @@ describe('quota: calls that left together', () => {
     expect(state).toMatchObject({ pauseCount: 1, limitedUntilMs: NOON_MS + 5 * SECOND_MS, learnedCalls: 30 })
   })
 
-  test('429 of a call that left after the pause - is a further one', () => {
+  test('429 of a call sent after the pause - counts again', () => {
     const state = recordLimit(createQuotaState(NOON_MS), { retryAfterMs: SECOND_MS, nowMs: NOON_MS })
     const calledAtMs = NOON_MS + SECOND_MS
     const further = recordRateLimit(state, { retryAfterMs: null, nowMs: calledAtMs + 1, calledAtMs })
@@ -47,7 +47,7 @@ describe('quota: calls that left together', () => {
   })
 })
 
-describe('quota: a limit learned', () => {
+describe('quota: learned limit', () => {
   test.each([
     [0, undefined],
     [19, undefined],
@@ -65,13 +65,13 @@ describe('quota: a limit learned', () => {
     expect(findCalls(state, NOON_MS + DAY_MS)).toBe(24)
   })
 
-  test('the day of the 429 - has no limit yet; from 00:00 UTC it holds', () => {
+  test('day of the 429 - has no limit yet; it applies from 00:00 UTC', () => {
     const state = recordLimitAfter(100)
     expect(findCalls(state, MIDNIGHT_MS - 1)).toBeUndefined()
     expect(findDailyLimit(state, UNKNOWN, MIDNIGHT_MS)).toEqual({ calls: 100, isLearned: true })
   })
 
-  test('further 429s of the day - do not change it: they count probes and calls that left together', () => {
+  test('later 429s of the day - do not change it: they would count probes and concurrent calls', () => {
     let state = recordLimitAfter(100)
     for (const hours of [1, 2, 3]) {
       const nowMs = NOON_MS + hours * HOUR_MS
@@ -80,7 +80,7 @@ describe('quota: a limit learned', () => {
     expect(findCalls(state, NOON_MS + DAY_MS)).toBe(100)
   })
 
-  test('429 of a later day after few calls - teaches nothing, and takes back nothing', () => {
+  test('429 of a later day after few calls - does not change the learned limit', () => {
     const learned = recordLimitAfter(1_000)
     const state = recordLimit(recordCalls(learned, 1, { nowMs: MIDNIGHT_MS }), {
       retryAfterMs: HOUR_MS,
@@ -90,7 +90,7 @@ describe('quota: a limit learned', () => {
     expect(findCalls(state, MIDNIGHT_MS + DAY_MS)).toBe(1_250)
   })
 
-  test('429 of a later day after more calls - teaches anew', () => {
+  test('429 of a later day after more calls - sets a new learned limit', () => {
     const nowMs = NOON_MS + 3 * DAY_MS
     const state = recordLimit(recordCalls(recordLimitAfter(1_000), 50, { nowMs }), {
       retryAfterMs: HOUR_MS,
@@ -99,7 +99,7 @@ describe('quota: a limit learned', () => {
     expect(findCalls(state, nowMs + DAY_MS)).toBe(50)
   })
 
-  test('429 of the same day after one that was refuted - teaches what was called by then', () => {
+  test('429 of the same day after a refuted one - learns the calls made by then', () => {
     const laterMs = NOON_MS + 2 * HOUR_MS
     const refuted = recordSuccess(recordLimitAfter(100), laterMs)
     const state = recordLimit(recordCalls(refuted, 400, { nowMs: laterMs }), {
@@ -109,13 +109,13 @@ describe('quota: a limit learned', () => {
     expect(findCalls(state, NOON_MS + DAY_MS)).toBe(500)
   })
 
-  test('days go by - it grows by a quarter a day and is forgotten after a week', () => {
+  test('later days - it grows by a quarter per day and expires after a week', () => {
     const state = recordLimitAfter(1_000)
     const limits = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((days) => findCalls(state, NOON_MS + days * DAY_MS))
     expect(limits).toEqual([1_000, 1_250, 1_562, 1_953, 2_441, 3_051, 3_814, undefined, undefined])
   })
 
-  test('limit that was set - wins', () => {
+  test('configured limit - takes precedence', () => {
     expect(findDailyLimit(recordLimitAfter(1_000), createRules(70), NOON_MS + DAY_MS)).toEqual({
       calls: 70,
       isLearned: false,
@@ -128,7 +128,7 @@ describe('quota: a limit learned', () => {
     ['at the end of the pause', HOUR_MS, undefined],
     ['late on the same day', 12 * HOUR_MS - 1, undefined],
     ['at 00:00 UTC', 12 * HOUR_MS, 100],
-  ])('answer to a call that left %s - limit afterwards', (_when, afterMs, limit) => {
+  ])('success of a call sent %s - limit afterwards', (_when, afterMs, limit) => {
     const state = recordSuccess(recordLimitAfter(100), NOON_MS + afterMs)
     expect(findCalls(state, NOON_MS + DAY_MS)).toBe(limit)
   })
@@ -138,13 +138,13 @@ describe('quota: a limit learned', () => {
     ['during the pause', HOUR_MS - 1, 3],
     ['after the pause', HOUR_MS, 0],
     ['the next day', DAY_MS, 0],
-  ])('answer to a call that left %s - pauses in a row', (_when, afterMs, pauseCount) => {
+  ])('success of a call sent %s - consecutive pauses', (_when, afterMs, pauseCount) => {
     const state = recordSuccess({ ...recordLimitAfter(100), pauseCount: 3 }, NOON_MS + afterMs)
     expect(state.pauseCount).toBe(pauseCount)
     expect(state.limitedUntilMs).toBe(NOON_MS + HOUR_MS)
   })
 
-  test('any state - an answer is no news twice', () => {
+  test('any state - the same success twice changes nothing more', () => {
     fc.assert(
       fc.property(anyStateOfDay(TODAY_NUMBER), timeMs, (state, calledAtMs) => {
         const after = recordSuccess(state, calledAtMs)
@@ -154,7 +154,7 @@ describe('quota: a limit learned', () => {
   })
 })
 
-describe('quota: two states of one catalog', () => {
+describe('quota: merging two states', () => {
   const sameDay = fc.tuple(
     anyStateOfDay(TODAY_NUMBER),
     anyStateOfDay(TODAY_NUMBER),
@@ -173,7 +173,7 @@ describe('quota: two states of one catalog', () => {
     )
   })
 
-  test('any state with itself and no calls since - is itself', () => {
+  test('any state merged with itself - does not change', () => {
     fc.assert(
       fc.property(anyStateOfDay(TODAY_NUMBER), (state) => {
         expect(mergeOfflineState(state, state, state)).toEqual(state)
@@ -181,7 +181,7 @@ describe('quota: two states of one catalog', () => {
     )
   })
 
-  test('any two - what the later 429 taught is kept whole', () => {
+  test('any two - the result of the later 429 is kept whole', () => {
     fc.assert(
       fc.property(sameDay, ([stored, own, synced]) => {
         fc.pre(stored.limitedAtMs !== own.limitedAtMs)
@@ -195,7 +195,7 @@ describe('quota: two states of one catalog', () => {
     )
   })
 
-  test('answer that refuted a 429 meanwhile - is not forgotten', () => {
+  test('success that refuted a 429 in the meantime - is kept', () => {
     const stored = recordLimitAfter(100)
     const own = recordSuccess(stored, NOON_MS + HOUR_MS)
     expect(mergeOfflineState(stored, own, stored)).toMatchObject({
@@ -204,7 +204,7 @@ describe('quota: two states of one catalog', () => {
     })
   })
 
-  test('counts of the day before - are not counted today, its pause holds', () => {
+  test('counts of the day before - are not counted today, but the pause is kept', () => {
     const stored = createQuotaState(MIDNIGHT_MS)
     const own = { ...recordLimitAfter(30), limitedUntilMs: MIDNIGHT_MS + SLACK_MS }
     expect(mergeOfflineState(stored, own, createQuotaState(NOON_MS))).toMatchObject({

@@ -18,14 +18,14 @@ import { recordCalls, recordLimit, recordLimitAfter, anyStateOfDay, timeMs } fro
 import { toRunCount } from '../helpers/property-runs.ts'
 
 const PURPOSES: readonly CallPurpose[] = ['walk', 'refresh', 'lookup', 'channels']
-/** The share that pays a call of each purpose. */
+/** The share that each purpose uses. */
 const SHARE_BY_PURPOSE = ['walk', 'refresh', 'lookup', 'lookup'] as const
 const MIDNIGHT_MS = NOON_MS + 12 * HOUR_MS
 const SLACK_MS = 5 * MINUTE_MS
 const UNKNOWN: QuotaRules = { dailyLimit: null, lookupsPerHour: Infinity }
 const createRules = (dailyLimit: number): QuotaRules => ({ dailyLimit, lookupsPerHour: Infinity })
 
-describe('quota: a limit divided', () => {
+describe('quota: shares of a limit', () => {
   test.each([
     [1, { walk: 0, refresh: 0, lookup: 1 }],
     [2, { walk: 1, refresh: 0, lookup: 1 }],
@@ -38,7 +38,7 @@ describe('quota: a limit divided', () => {
     expect(splitDailyLimit(limit)).toEqual(shares)
   })
 
-  test('any limit - the shares are whole, together the limit, and none has more than its part', () => {
+  test('any limit - the shares are integers, add up to the limit, and none exceeds its part', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1_000_000_000 }), (limit) => {
         const { walk, refresh, lookup } = splitDailyLimit(limit)
@@ -55,7 +55,7 @@ describe('quota: a limit divided', () => {
     )
   })
 
-  test('purposes - lists of channels are paid as look-ups', () => {
+  test('purposes - lists of channels count as look-ups', () => {
     const state = createQuotaState(NOON_MS)
     const counts = PURPOSES.map((purpose) => recordCall(state, { purpose, nowMs: NOON_MS }).calls)
     expect(counts.map((calls) => QUOTA_SHARES.filter((share) => calls[share] > 0))).toEqual(
@@ -67,10 +67,10 @@ describe('quota: a limit divided', () => {
 const check = (state: QuotaState, rules: QuotaRules, nowMs = NOON_MS): string[] =>
   PURPOSES.map((purpose) => checkQuota(state, rules, { purpose, nowMs }))
 
-describe('quota: may a call be made', () => {
+describe('quota: decisions', () => {
   const fresh = createQuotaState(NOON_MS)
 
-  test('nothing known - everything is free', () => {
+  test('empty state - everything is allowed', () => {
     expect(check(recordCalls(fresh, 1_000), UNKNOWN)).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
   })
 
@@ -94,17 +94,20 @@ describe('quota: may a call be made', () => {
     [600, 599, 'allowed'],
     [600, 600, 'lookups_exhausted'],
     [600, 601, 'lookups_exhausted'],
-  ])('look-ups an hour %j, made %i - %s, and no other purpose minds', (lookupsPerHour, made, decision) => {
-    const rules = { dailyLimit: null, lookupsPerHour }
-    expect(check({ ...fresh, lookupsLastHour: made }, rules)).toEqual([
-      'allowed',
-      'allowed',
-      decision,
-      'allowed',
-    ])
-  })
+  ])(
+    'look-ups per hour %j, made %i - %s; other purposes are not affected',
+    (lookupsPerHour, made, decision) => {
+      const rules = { dailyLimit: null, lookupsPerHour }
+      expect(check({ ...fresh, lookupsLastHour: made }, rules)).toEqual([
+        'allowed',
+        'allowed',
+        decision,
+        'allowed',
+      ])
+    },
+  )
 
-  test('pause - closed to its last millisecond, whatever else is left', () => {
+  test('pause - blocks to its last millisecond, whatever quota remains', () => {
     const state = recordLimit(fresh, { retryAfterMs: 30 * SECOND_MS, nowMs: NOON_MS })
     const untilMs = NOON_MS + 30 * SECOND_MS
     expect(new Set(check(state, createRules(1_000), untilMs - 1))).toEqual(new Set(['paused']))
@@ -152,7 +155,7 @@ describe('quota: midnight', () => {
     })
   })
 
-  test('more calls than the share has - nothing is left, never less', () => {
+  test('more calls than the share - 0 remain, never less', () => {
     expect(
       computeRemainingCalls(
         recordCalls(createQuotaState(NOON_MS), 9, { purpose: 'walk' }),
@@ -166,7 +169,7 @@ describe('quota: midnight', () => {
     })
   })
 
-  test('no limit known - nothing is said of what is left', () => {
+  test('no known limit - remaining calls are unknown', () => {
     expect(computeRemainingCalls(createQuotaState(NOON_MS), UNKNOWN, NOON_MS)).toBeUndefined()
   })
 
@@ -200,7 +203,7 @@ describe('quota: pauses', () => {
     expect(after.pauseCount).toBe(number)
   })
 
-  test('any Retry-After at any time - what the catalog says, at most until the reset and its slack', () => {
+  test('any Retry-After at any time - is followed, at most until the reset plus tolerance', () => {
     const wait = fc.option(fc.integer({ min: 1, max: 10 * DAY_MS }))
     fc.assert(
       fc.property(wait, timeMs, fc.nat({ max: 60 }), (retryAfterMs, nowMs, pauseCount) => {
@@ -213,7 +216,7 @@ describe('quota: pauses', () => {
     )
   })
 
-  test('any 429s one after the other - no pause is ever shortened', () => {
+  test('any sequence of 429s - never shortens a pause', () => {
     const responses = fc.array(
       fc.record({
         retryAfterMs: fc.option(fc.integer({ min: 1, max: DAY_MS })),
@@ -234,7 +237,7 @@ describe('quota: pauses', () => {
     )
   })
 
-  test('429s that come during a pause - change neither its number nor what was learned, only its end', () => {
+  test('429s during a pause - change neither the count nor the learned limit, only the end', () => {
     const first = recordLimitAfter(30)
     const later = recordCalls(first, 5, { nowMs: NOON_MS + 1 })
     const during = recordLimit(later, { retryAfterMs: 2 * HOUR_MS, nowMs: NOON_MS + 1 })

@@ -14,9 +14,9 @@ import { type MemoryQuotaStore, createMemoryQuotaStore } from './memory-quota-st
 
 type LimiterUnderTest = Readonly<{
   clock: FakeClock
-  /** Of the process whose store breaks. */
+  /** The process whose store fails. */
   limiter: RateLimiter
-  /** Of a process whose store does not. */
+  /** A process whose store works. */
   other: RateLimiter
   store: MemoryQuotaStore
   failures: unknown[]
@@ -69,7 +69,7 @@ const limit = ({ clock }: LimiterUnderTest, limiter: RateLimiter, retryAfterMs: 
 const readCalls = async (limiter: RateLimiter): Promise<unknown> => (await limiter.read()).quota.calls
 
 describe('rate limiter without a store', () => {
-  test('look-ups - each is forgotten an hour after it was made', async () => {
+  test('look-ups - each expires after an hour', async () => {
     const clock = createFakeClock(NOON_MS)
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 100 })
     const seen: number[] = []
@@ -84,7 +84,7 @@ describe('rate limiter without a store', () => {
     expect(seen).toEqual([2, 1, 1, 0])
   })
 
-  test('midnight - calls begin anew, look-ups of the hour stay', async () => {
+  test('midnight - resets the calls, not the look-ups of the hour', async () => {
     const clock = createFakeClock(NOON_MS + 12 * HOUR_MS - 1)
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 100 })
     await limiter.take('lookup')
@@ -98,14 +98,14 @@ describe('rate limiter without a store', () => {
 })
 
 describe('rate limiter, store failing', () => {
-  test('each failure - is reported, and calls go on', async () => {
+  test('each failure - is reported, and calls continue', async () => {
     const fixture = createLimiter()
     fixture.setBroken(true)
     expect(await take(fixture.limiter, 'walk', 2)).toBe(2)
     expect(fixture.failures).toEqual([new StoreError('locked'), new StoreError('locked')])
   })
 
-  test('goes on with what it saw last, and keeps within the share', async () => {
+  test('continues from the last known state, and stays within the share', async () => {
     const fixture = createLimiter({ dailyLimit: 10 })
     await take(fixture.other, 'refresh', 2)
     await take(fixture.limiter, 'refresh')
@@ -114,7 +114,7 @@ describe('rate limiter, store failing', () => {
     expect((await fixture.readStore()).calls.refresh).toBe(3)
   })
 
-  test('pause that it saw - holds', async () => {
+  test('known pause - still applies', async () => {
     const fixture = createLimiter()
     await limit(fixture, fixture.other, HOUR_MS)
     await fixture.limiter.read()
@@ -124,7 +124,7 @@ describe('rate limiter, store failing', () => {
     await fixture.limiter.take('refresh')
   })
 
-  test('look-ups of others - are not known by their times, its own are', async () => {
+  test('look-ups - only its own expire by their time', async () => {
     const fixture = createLimiter()
     await take(fixture.other, 'lookup', 5)
     await fixture.limiter.take('lookup')
@@ -134,7 +134,7 @@ describe('rate limiter, store failing', () => {
     expect((await fixture.limiter.read()).quota.lookupsLastHour).toBe(0)
   })
 
-  test('the day after - its own counts begin anew', async () => {
+  test('next day - its own counts are reset', async () => {
     const fixture = createLimiter()
     await fixture.limiter.take('walk')
     fixture.setBroken(true)
@@ -144,8 +144,8 @@ describe('rate limiter, store failing', () => {
   })
 })
 
-describe('rate limiter, store back', () => {
-  test('pause and counts of meanwhile - are handed on with the first change', async () => {
+describe('rate limiter, store available again', () => {
+  test('pause and counts of the outage - are stored with the first change', async () => {
     const fixture = createLimiter()
     await fixture.limiter.take('walk')
     fixture.setBroken(true)
@@ -160,7 +160,7 @@ describe('rate limiter, store back', () => {
     })
   })
 
-  test('longer pause that others stored - stays; calls of both - are added', async () => {
+  test('longer stored pause of others - is kept; calls of both - are added', async () => {
     const fixture = createLimiter()
     fixture.setBroken(true)
     await fixture.limiter.take('refresh')
@@ -174,7 +174,7 @@ describe('rate limiter, store back', () => {
     })
   })
 
-  test('handed on once - later changes of the store are not undone', async () => {
+  test('after the merge - later changes of the store are not overwritten', async () => {
     const fixture = createLimiter()
     fixture.setBroken(true)
     await fixture.limiter.take('walk')
@@ -189,7 +189,7 @@ describe('rate limiter, store back', () => {
     })
   })
 
-  test('look-ups of an outage that was hours ago - count no longer', async () => {
+  test('look-ups of an outage hours ago - no longer count', async () => {
     const fixture = createLimiter()
     fixture.setBroken(true)
     await take(fixture.limiter, 'lookup', 5)
@@ -209,12 +209,14 @@ describe('rate limiter, store back', () => {
   })
 })
 
-describe('rate limiter whose store other machines share', () => {
+describe('rate limiter with a store shared by machines', () => {
   test.each(['walk', 'refresh', 'lookup'] as const)('store failing, %s - no call', async (purpose) => {
     const fixture = createLimiter({ isShared: true })
     await fixture.limiter.take(purpose)
     fixture.setBroken(true)
-    await expect(fixture.limiter.take(purpose)).rejects.toThrow('database in which all machines count')
+    await expect(fixture.limiter.take(purpose)).rejects.toThrow(
+      'database that counts the calls of all machines',
+    )
     expect(fixture.limiter.canCall(purpose)).toBe(false)
     fixture.clock.advance(SECOND_MS)
     expect(fixture.limiter.canCall(purpose)).toBe(true)
@@ -223,7 +225,7 @@ describe('rate limiter whose store other machines share', () => {
     expect((await fixture.readStore()).calls[purpose]).toBe(2)
   })
 
-  test('429 to a call under way when the store fails - is handed on when it is back', async () => {
+  test('429 during a store failure - is stored when the store is available again', async () => {
     const fixture = createLimiter({ isShared: true })
     await fixture.limiter.take('refresh')
     fixture.setBroken(true)
@@ -234,21 +236,21 @@ describe('rate limiter whose store other machines share', () => {
   })
 })
 
-describe('calls at once', () => {
-  test('fifty - cost the store one change', async () => {
+describe('concurrent calls', () => {
+  test('fifty - make one store update', async () => {
     const { limiter, store, readStore } = createLimiter()
     await Promise.all(Array.from({ length: 50 }, () => limiter.take('lookup')))
     expect(store.updateCount).toBe(1)
     expect((await readStore()).calls.lookup).toBe(50)
   })
 
-  test('more than the share has - those that came first get it', async () => {
+  test('more than the share - the first ones are allowed', async () => {
     const { limiter } = createLimiter({ dailyLimit: 10 })
     const allowedCount = await Promise.all(Array.from({ length: 9 }, () => take(limiter, 'walk')))
     expect(allowedCount).toEqual([1, 1, 1, 1, 1, 0, 0, 0, 0])
   })
 
-  test('those that wait for the store over midnight - count on the day on which they leave', async () => {
+  test('calls that wait for the store over midnight - count on the day on which they are sent', async () => {
     const fixture = createLimiter()
     const updateStarted = defer<void>()
     const slow = defer<void>()
@@ -270,7 +272,7 @@ describe('calls at once', () => {
     expect((await fixture.readStore()).calls).toEqual({ walk: 0, refresh: 1, lookup: 1 })
   })
 
-  test('slow change that ends after a failed one was asked for - does not take back the pause that one noted', async () => {
+  test('slow update that ends after a failed one was requested - keeps the pause recorded by the failed one', async () => {
     const fixture = createLimiter()
     const slow = defer<void>()
     const turns: QuotaStore['updateQuota'][] = [

@@ -18,7 +18,7 @@ type LimitersUnderTest = Readonly<{
   limiter: RateLimiter
   /** Another process that shares the store. */
   other: RateLimiter
-  /** Times that the store was asked. */
+  /** Number of store updates. */
   updateCount(): number
 }>
 
@@ -30,7 +30,7 @@ function createLimiters(options: Partial<RateLimiterOptions> = {}): LimitersUnde
   return { clock, limiter: createLimiter(), other: createLimiter(), updateCount: () => store.updateCount }
 }
 
-/** `true` when the call may be made. */
+/** `true` when the call is allowed. */
 const take = (limiter: RateLimiter, purpose: CallPurpose): Promise<boolean> =>
   limiter.take(purpose).then(
     () => true,
@@ -46,7 +46,7 @@ async function takeAll(limiter: RateLimiter, purpose: CallPurpose, tries: number
 const limited = (retryAfterMs: number | null): CatalogRateLimitedError =>
   new CatalogRateLimitedError('429', retryAfterMs)
 
-/** Uses the key up at noon, with a pause of an hour. */
+/** Use up the limit at noon, with a pause of an hour. */
 async function learnLimit(limiter: RateLimiter, calls: number): Promise<void> {
   await takeAll(limiter, 'refresh', calls)
   await limiter.recordRateLimit(limited(HOUR_MS), NOON_MS)
@@ -69,7 +69,7 @@ describe('rate limiter: shares', () => {
     expect(await takeAll(limiter, purpose, 100)).toBe(share)
   })
 
-  test('limit of 100, everybody at once and often - a hundred calls, none starves', async () => {
+  test('limit of 100, all purposes at once - a hundred calls, and no purpose starves', async () => {
     const { limiter } = createLimiters({ dailyLimit: 100 })
     const allowedCount = await Promise.all(PURPOSES.map((purpose) => takeAll(limiter, purpose, 200)))
     expect(allowedCount.slice(0, 2)).toEqual([50, 40])
@@ -82,7 +82,7 @@ describe('rate limiter: shares', () => {
     expect(allowedCount.reduce((sum, calls) => sum + calls, 0)).toBe(5)
   })
 
-  test('no limit known - nothing is refused', async () => {
+  test('no known limit - nothing is denied', async () => {
     const { limiter } = createLimiters()
     expect(await takeAll(limiter, 'walk', 500)).toBe(500)
     expect(await limiter.read()).toMatchObject({
@@ -92,7 +92,7 @@ describe('rate limiter: shares', () => {
     })
   })
 
-  test('read - limit, calls and what is left', async () => {
+  test('read - returns the limit, calls and remaining calls', async () => {
     const { limiter } = createLimiters({ dailyLimit: 100 })
     await takeAll(limiter, 'walk', 2)
     await takeAll(limiter, 'channels', 3)
@@ -110,21 +110,23 @@ const refusal = (limiter: RateLimiter, purpose: CallPurpose): Promise<string> =>
     (error: CatalogCallBlockedError) => `${error.code}: ${error.message}`,
   )
 
-describe('rate limiter: refusals', () => {
-  test('each cause - says so', async () => {
+describe('rate limiter: denials', () => {
+  test('each cause - has its own message', async () => {
     const { limiter, clock } = createLimiters({ dailyLimit: 10, unknownLookupsPerHour: 0 })
     expect(await refusal(limiter, 'lookup')).toMatch(
-      /^VITRINE_CATALOG_CALL_BLOCKED: .*for this hour are spent$/,
+      /^VITRINE_CATALOG_CALL_BLOCKED: .*for this hour are used up$/,
     )
     await takeAll(limiter, 'walk', 5)
-    expect(await refusal(limiter, 'walk')).toMatch(/^VITRINE_CATALOG_CALL_BLOCKED: .*spent until 00:00 UTC$/)
+    expect(await refusal(limiter, 'walk')).toMatch(
+      /^VITRINE_CATALOG_CALL_BLOCKED: .*used up until 00:00 UTC$/,
+    )
     await limiter.pauseUntil(clock.nowMs() + 1)
     expect(await refusal(limiter, 'walk')).toMatch(
       /^VITRINE_CATALOG_CALL_BLOCKED: .*request limit was reached$/,
     )
   })
 
-  test('refused call - counts nowhere', async () => {
+  test('denied call - is not counted', async () => {
     const { limiter } = createLimiters({ dailyLimit: 10 })
     await takeAll(limiter, 'walk', 20)
     expect((await limiter.read()).quota.calls).toEqual({ walk: 5, refresh: 0, lookup: 0 })
@@ -132,7 +134,7 @@ describe('rate limiter: refusals', () => {
 })
 
 describe('rate limiter: pauses', () => {
-  test('429 met by another process - holds here from the next question on', async () => {
+  test('429 met by another process - applies here from the next request', async () => {
     const { limiter, other, clock } = createLimiters()
     await other.recordRateLimit(limited(MINUTE_MS), NOON_MS)
     expect(await take(limiter, 'refresh')).toBe(false)
@@ -142,7 +144,7 @@ describe('rate limiter: pauses', () => {
     expect(await take(limiter, 'refresh')).toBe(true)
   })
 
-  test('pause taken over - longer than known it is stored, else the store is not even asked', async () => {
+  test('pause of another thread - is stored when longer than known; otherwise the store is not read', async () => {
     const { limiter, other, updateCount } = createLimiters()
     await limiter.pauseUntil(NOON_MS)
     expect(updateCount()).toBe(0)
@@ -155,14 +157,14 @@ describe('rate limiter: pauses', () => {
     expect((await other.read()).quota.limitedUntilMs).toBe(NOON_MS + HOUR_MS)
   })
 
-  test('answers without a pause before them - do not ask the store', async () => {
+  test('successes without a previous pause - do not read the store', async () => {
     const { limiter, updateCount } = createLimiters()
     await takeAll(limiter, 'refresh', 3)
     for (let attempt = 0; attempt < 10; attempt += 1) await limiter.recordSuccess(NOON_MS)
     expect(updateCount()).toBe(3)
   })
 
-  test('answer after the pause - the next 429 without a time is short again, for all processes', async () => {
+  test('success after the pause - the next 429 without Retry-After is short again, for all processes', async () => {
     const { limiter, other, clock } = createLimiters()
     for (let attempt = 0; attempt < 3; attempt += 1) {
       await limiter.recordRateLimit(limited(null), clock.nowMs())
@@ -174,8 +176,8 @@ describe('rate limiter: pauses', () => {
   })
 })
 
-describe('rate limiter: a limit learned', () => {
-  test('429 after 100 calls - the next day is divided by it, in every process', async () => {
+describe('rate limiter: learned limit', () => {
+  test('429 after 100 calls - sets the limit of the next day in every process', async () => {
     const { limiter, other, clock } = createLimiters()
     await learnLimit(limiter, 100)
     expect((await limiter.read()).limit).toBeUndefined()
@@ -189,7 +191,7 @@ describe('rate limiter: a limit learned', () => {
     expect(await takeAll(limiter, 'walk', 100)).toBe(62)
   })
 
-  test('limit that was set - 429s teach nothing', async () => {
+  test('configured limit - 429s do not change it', async () => {
     const { limiter, clock } = createLimiters({ dailyLimit: 1_000 })
     await learnLimit(limiter, 100)
     clock.advance(12 * HOUR_MS)
@@ -199,7 +201,7 @@ describe('rate limiter: a limit learned', () => {
   test.each([
     ['after the pause', HOUR_MS, undefined],
     ['before the 429, and comes late', -1, { calls: 100, isLearned: true }],
-  ])('answer to a call that left %s - the limit of the next day', async (_when, leftAfterMs, limit) => {
+  ])('success of a call sent %s - the limit of the next day', async (_when, leftAfterMs, limit) => {
     const { limiter, clock } = createLimiters()
     await learnLimit(limiter, 100)
     clock.advance(2 * HOUR_MS)
@@ -210,7 +212,7 @@ describe('rate limiter: a limit learned', () => {
 })
 
 describe('rate limiter: look-ups of the hour', () => {
-  test('spent by another process - refused here, though the first question still looks free', async () => {
+  test('used up by another process - denied here, although canCall was still true', async () => {
     const { limiter, other } = createLimiters()
     expect(await takeAll(other, 'lookup', 5)).toBe(3)
     expect(limiter.canCall('lookup')).toBe(true)
@@ -218,7 +220,7 @@ describe('rate limiter: look-ups of the hour', () => {
     expect(limiter.canCall('lookup')).toBe(false)
   })
 
-  test('spent - is believed for a second, then asked again', async () => {
+  test('used up - is cached for a second, then read again', async () => {
     const { limiter, clock } = createLimiters()
     await takeAll(limiter, 'lookup', 4)
     clock.advance(SECOND_MS - 1)
@@ -230,13 +232,13 @@ describe('rate limiter: look-ups of the hour', () => {
     expect(await take(limiter, 'lookup')).toBe(true)
   })
 
-  test('of a new process, asked for many - count from the first one on', async () => {
+  test('of a new process - count from the first one', async () => {
     const { limiter } = createLimiters()
     expect(await takeAll(limiter, 'lookup', 10)).toBe(3)
     expect((await limiter.read()).quota.calls.lookup).toBe(3)
   })
 
-  test('lists of channels - are no look-ups of the hour', async () => {
+  test('lists of channels - do not count as look-ups of the hour', async () => {
     const { limiter } = createLimiters({ unknownLookupsPerHour: 0 })
     expect(await takeAll(limiter, 'channels', 10)).toBe(10)
   })
@@ -259,7 +261,7 @@ describe('rate limiter: waits of a walk', () => {
     expect(limiter.computeWalkWaitMs(callsToGo)).toBe(Math.ceil(hours * HOUR_MS))
   })
 
-  test('share spent, midnight comes - the wait ends there, and the next day is divided anew', async () => {
+  test('share used up - the wait ends at midnight, and the next day has new shares', async () => {
     const { limiter, clock } = createLimiters({ dailyLimit: 20 })
     await takeAll(limiter, 'walk', 10)
     clock.advance(12 * HOUR_MS - 1)

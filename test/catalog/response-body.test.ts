@@ -28,7 +28,7 @@ afterAll(async () => {
   server.close()
 })
 
-/** What undici gives for a body of these bytes. */
+/** Request a body of these bytes with undici. */
 async function receive(body: Buffer | string, encoding?: string): Promise<Dispatcher.ResponseData> {
   return receiveFrom((_incoming, outgoing) => {
     if (encoding !== undefined) outgoing.setHeader('content-encoding', encoding)
@@ -41,8 +41,8 @@ function receiveFrom(listener: RequestListener): Promise<Dispatcher.ResponseData
   return request(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { dispatcher })
 }
 
-describe('JSON of an answer', () => {
-  test('any value, in any encoding that is asked for - comes back the same', async () => {
+describe('JSON of a response', () => {
+  test('any value, in any requested encoding - is read unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.constantFrom(...ENCODERS), async (value, [encoding, encode]) => {
         const text = JSON.stringify(value)
@@ -51,7 +51,7 @@ describe('JSON of an answer', () => {
     )
   })
 
-  test('character cut between two chunks - is put together', async () => {
+  test('character split between two chunks - is decoded', async () => {
     const [head, tail] = [Buffer.from([0x22, 0xe2, 0x82]), Buffer.from([0xac, 0x22])]
     const received = await receiveFrom((_incoming, outgoing) => {
       outgoing.write(head, () => setImmediate(() => outgoing.end(tail)))
@@ -65,52 +65,52 @@ describe('JSON of an answer', () => {
     ['two values', '{} {}'],
     ['UTF-8 that is broken in a text', Buffer.from([0x22, 0xc3, 0x28, 0x22])],
     ['UTF-16', Buffer.from('{}', 'utf16le')],
-  ])('%s - no JSON in UTF-8, and nothing of it is repeated', async (_name, body) => {
+  ])('%s - is not JSON in UTF-8, and the error does not quote it', async (_name, body) => {
     const failure = await readJson(await receive(body), MAX_BYTES).catch((thrown: unknown) => thrown)
-    expect(failure).toMatchObject({ code: INVALID, message: 'the answer is not JSON in UTF-8' })
+    expect(failure).toMatchObject({ code: INVALID, message: 'the response is not JSON in UTF-8' })
     expect((failure as Error).cause).toBeUndefined()
   })
 })
 
-describe('encoding of an answer', () => {
+describe('encoding of a response', () => {
   test.each([
-    ['zstd', 'the answer has a content encoding that was not asked for'],
-    ['deflate', 'the answer has a content encoding that was not asked for'],
-    ['gzip, br', 'the answer has a content encoding that was not asked for'],
-    ['gzip', 'the answer is no gzip data'],
-    ['Br', 'the answer is no br data'],
+    ['zstd', 'the response has a content encoding that was not requested'],
+    ['deflate', 'the response has a content encoding that was not requested'],
+    ['gzip, br', 'the response has a content encoding that was not requested'],
+    ['gzip', 'the response is not valid gzip data'],
+    ['Br', 'the response is not valid br data'],
   ])('%s, over plain text - %s', async (encoding, message) => {
     const failure = readJson(await receive('{}', encoding), MAX_BYTES)
     await expect(failure).rejects.toMatchObject({ code: INVALID, message })
   })
 })
 
-describe('size of an answer', () => {
+describe('size of a response', () => {
   const text = JSON.stringify('x'.repeat(998))
 
-  test.each(ENCODERS)('%s - as much as allowed comes out - is read; one byte more is not', async (...row) => {
+  test.each(ENCODERS)('%s - decompressed to the limit - is read; one byte more is not', async (...row) => {
     const [encoding, encode] = row
     expect(await readJson(await receive(encode(text), encoding), 1_000)).toHaveLength(998)
     const failure = readJson(await receive(encode(text), encoding), 999)
     await expect(failure).rejects.toMatchObject({ code: TOO_LARGE })
   })
 
-  test('compressed - as much as allowed travels - is read; one byte more is not', async () => {
+  test('compressed size at the limit - is read; one byte more is not', async () => {
     const travelling = gzipSync('1')
     expect(await readJson(await receive(travelling, 'gzip'), travelling.length)).toBe(1)
     const failure = readJson(await receive(travelling, 'gzip'), travelling.length - 1)
     await expect(failure).rejects.toMatchObject({
       code: TOO_LARGE,
-      message: `the answer is larger than ${travelling.length - 1} bytes`,
+      message: `the response is larger than ${travelling.length - 1} bytes`,
     })
   })
 
-  test('too much comes out - the message tells it from what travels', async () => {
+  test('decompressed size above the limit - the message says "decompressed"', async () => {
     const failure = readJson(await receive(gzipSync(text), 'gzip'), 999)
-    await expect(failure).rejects.toThrow('the answer is larger than 999 bytes, decompressed')
+    await expect(failure).rejects.toThrow('the response is larger than 999 bytes, decompressed')
   })
 
-  test('too much in many chunks - their sum counts, and the rest is not waited for', async () => {
+  test('many chunks above the limit - their sum counts, and the rest is not read', async () => {
     const received = await receiveFrom((_incoming, outgoing) => {
       outgoing.write('"'.padEnd(600, 'x'), () => setImmediate(() => outgoing.write('x'.repeat(600))))
     })
@@ -121,7 +121,7 @@ describe('size of an answer', () => {
 })
 
 describe('unwanted body', () => {
-  test('answer that never ends - thrown away - the connection is closed, and no error reaches anybody', async () => {
+  test('endless response - discarded - closes the connection without an unhandled error', async () => {
     const ended: Promise<unknown>[] = []
     const { body } = await receiveFrom((_incoming, outgoing) => {
       ended.push(once(outgoing, 'close'))
@@ -133,7 +133,7 @@ describe('unwanted body', () => {
     expect([body.destroyed, ended.length]).toEqual([true, 1])
   })
 
-  test('answer that was read - thrown away - is no error', async () => {
+  test('response that was read - discarded - is not an error', async () => {
     const received = await receive('{}')
     await readJson(received, MAX_BYTES)
     expect(() => discardBody(received.body)).not.toThrow()

@@ -56,7 +56,7 @@ describe('Retry-After', () => {
     ["the catalog's clock is ahead of the date", 'Sat, 21 Nov 2026 14:00:00 GMT', null],
     ['no date', 'yesterday', HOUR_MS],
     ['no day of any month', 'Sat, 99 Nov 2026 12:00:00 GMT', HOUR_MS],
-  ])("date - with the answer's own Date: %s - %j", (_name, date, expected) => {
+  ])("date - relative to the response's Date: %s - %j", (_name, date, expected) => {
     expect(parseRetryAfter({ retryAfter: AT_ONE, date, nowMs: NOW_MS })).toBe(expected)
   })
 })
@@ -66,7 +66,7 @@ describe("difference of the catalog's clock", () => {
   const RESPONSE = { date: DATE, ageMs: 0, sentAtMs: NOW_MS, receivedAtMs: NOW_MS + SECOND_MS }
 
   it.each([
-    ['right clock, a second on the way', RESPONSE, 0],
+    ['correct clock, response time of a second', RESPONSE, 0],
     [
       'catalog a day ahead',
       { ...RESPONSE, sentAtMs: NOW_MS - DAY_MS, receivedAtMs: NOW_MS - DAY_MS + SECOND_MS },
@@ -79,8 +79,8 @@ describe("difference of the catalog's clock", () => {
     ],
     ['from a cache, a minute old', { ...RESPONSE, ageMs: 60_000 }, 60_000],
     ['no Date', { ...RESPONSE, date: undefined }, null],
-    ['Date that is not one', { ...RESPONSE, date: 'yesterday' }, null],
-    ['clock set back meanwhile', { ...RESPONSE, receivedAtMs: NOW_MS - 1 }, null],
+    ['invalid Date', { ...RESPONSE, date: 'yesterday' }, null],
+    ['clock set back in the meantime', { ...RESPONSE, receivedAtMs: NOW_MS - 1 }, null],
   ])('%s', (_name, response, expected) => {
     expect(computeClockSkewMs(response)).toBe(expected)
   })

@@ -109,7 +109,7 @@ describe('sync', () => {
     const offers = [makeWireOffer({ price: '12,50' })]
     catalog.products.set(CHANNEL_ID, [makeWireProduct({ offers })])
     expect((await runInProcess(['sync', '--accept'], settings)).out).toContain(
-      's, accepted although most of what it found was malformed; left out: 1 offer without a usable price',
+      's, accepted although most of its products or offers were malformed; left out: 1 offer without a usable price',
     )
   })
 
@@ -167,7 +167,7 @@ describe('sync', () => {
     catalog.channels = []
     const { code, err } = await runInProcess(['sync'], settings)
     expect(code).toBe(1)
-    expect(err).toContain('lists no channels where it listed 1 before')
+    expect(err).toContain('lists no channels, but listed 1 before')
     expect(err).toContain('vitrine sync --accept')
   })
 

@@ -16,11 +16,11 @@ describe('age', () => {
     [3_600.001, 'rescue'],
     [604_800, 'rescue'],
     [604_800.001, 'gone'],
-  ])('answer of %d s - %s', (seconds, expected) => {
+  ])('age of %d s - %s', (seconds, expected) => {
     expect(classifyAge(NOON_MS - seconds * SECOND_MS, NOON_MS, FRESHNESS)).toBe(expected)
   })
 
-  test('stale and rescue no longer than fresh - straight from fresh to gone', () => {
+  test('stale and rescue as short as fresh - changes from fresh to gone directly', () => {
     const config = { ...FRESHNESS, freshSeconds: 10, staleSeconds: 1, rescueSeconds: 1 }
     expect([9_999, 10_000].map((ageMs) => classifyAge(0, ageMs, config))).toEqual(['fresh', 'gone'])
   })

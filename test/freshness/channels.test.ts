@@ -25,7 +25,7 @@ function breakList(catalog: FakeCatalog): void {
   catalog.fault = { pathPattern: /channels$/, respond: (_request, response) => sendJson(response, 500, {}) }
 }
 
-/** `known`, `hidden`, or the code of the error. */
+/** Return `known`, `hidden`, or the error code. */
 async function getOutcome(channelId: string, from: Sources = sources): Promise<string> {
   return from.channels.getChannel(channelId).then(
     ({ isGone }) => (isGone ? 'hidden' : 'known'),
@@ -40,7 +40,7 @@ describe('channel', () => {
     expect(sources.countChannelCalls()).toBe(1)
   })
 
-  test('before any list, catalog down - is unavailable, whatever its id', async () => {
+  test('before any list, catalog down - any id is unavailable', async () => {
     breakList(sources.catalog)
     expect(await getOutcome(CHANNEL_ID)).toBe('VITRINE_UNAVAILABLE')
     expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNAVAILABLE')
@@ -50,7 +50,7 @@ describe('channel', () => {
     expect(await getOutcome(CHANNEL_ID)).toBe('known')
   })
 
-  test('before any list, catalog late - is unavailable after the patience of a visitor', async () => {
+  test('before any list, catalog late - is unavailable after the visitor timeout', async () => {
     sources.catalog.fault = { pathPattern: /channels$/, respond: () => {} }
     const pendingOutcome = getOutcome(CHANNEL_ID)
     await vi.waitFor(() => expect(sources.countChannelCalls()).toBe(1))
@@ -58,7 +58,7 @@ describe('channel', () => {
     expect(await pendingOutcome).toBe('VITRINE_UNAVAILABLE')
   })
 
-  test('known - costs no further call, however old the list', async () => {
+  test('known - makes no further call, however old the list', async () => {
     await getOutcome(CHANNEL_ID)
     sources.clock.advance(1_000_000 * SECOND_MS)
     breakList(sources.catalog)
@@ -66,7 +66,7 @@ describe('channel', () => {
     expect(sources.countChannelCalls()).toBe(1)
   })
 
-  test('unknown - is looked for again only when the list is no longer fresh', async () => {
+  test('unknown - the list is fetched again only when it is no longer fresh', async () => {
     await getOutcome(UNKNOWN_ID)
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS - 1)
     expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
@@ -88,7 +88,7 @@ describe('channel', () => {
     expect(await getOutcome(CHANNEL_ID)).toBe('known')
   })
 
-  test('gone from the list - keeps its copy until rescue, then is hidden', async () => {
+  test('removed from the list - keeps its copy until rescue, then is hidden', async () => {
     await getOutcome(CHANNEL_ID)
     sources.catalog.channels = []
     sources.clock.advance(1)
@@ -101,7 +101,7 @@ describe('channel', () => {
     expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
   })
 
-  test('gone and back - is known again', async () => {
+  test('removed and listed again - is known again', async () => {
     const { channels } = sources.catalog
     await getOutcome(CHANNEL_ID)
     sources.catalog.channels = []
@@ -120,14 +120,14 @@ describe('channel', () => {
   })
 })
 
-describe('list without channels', () => {
+describe('empty list', () => {
   beforeEach(async () => {
     await getOutcome(CHANNEL_ID)
     sources.catalog.channels = []
     sources.clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
   })
 
-  test('where there were some - is held: channels stay, and a 404 is not believed', async () => {
+  test('after a list with channels - is held: channels stay, and a 404 is not trusted', async () => {
     expect(await getOutcome(UNKNOWN_ID)).toBe('VITRINE_UNKNOWN_CHANNEL')
     expect(await getOutcome(CHANNEL_ID)).toBe('known')
     expect(await sources.channels.isListed(CHANNEL_ID)).toBe(false)
@@ -139,14 +139,14 @@ describe('list without channels', () => {
     })
   })
 
-  test('held by a walk before - keeps its time', async () => {
+  test('already held by a walk - keeps its time', async () => {
     const sinceMs = sources.clock.nowMs() - SECOND_MS
     await sources.store.recordEmptyChannelList(sinceMs)
     expect(await sources.channels.isListed(CHANNEL_ID)).toBe(false)
     expect(await sources.store.findChannelList()).toMatchObject({ heldSinceMs: sinceMs })
   })
 
-  test('held - is not asked for at every visit; the next list with channels ends it', async () => {
+  test('held - is not fetched at every visit; the next list with channels ends the hold', async () => {
     for (let visit = 0; visit < 5; visit += 1) await getOutcome(UNKNOWN_ID)
     expect(sources.countChannelCalls()).toBe(2)
     sources.catalog.channels = [OTHER_CHANNEL]
@@ -173,8 +173,8 @@ describe('list without channels', () => {
   })
 })
 
-describe('what is known of the channels', () => {
-  test('no list can be had - unknown; a list without channels - unlisted, and asked for again when it is old', async () => {
+describe('list state', () => {
+  test('no list available - unknown; an empty list - unlisted, and fetched again when it is old', async () => {
     breakList(sources.catalog)
     expect(await sources.channels.getListState()).toBe('unknown')
     const { channels } = sources.catalog
@@ -189,7 +189,7 @@ describe('what is known of the channels', () => {
     expect(await sources.channels.getListState()).toBe('known')
   })
 
-  test('channels of which none is served - unlisted; one that has gone - known while its copy may be shown', async () => {
+  test('no listed channel is served - unlisted; a removed channel - known while its copy may be shown', async () => {
     const other = await makeSources({ served: [UNKNOWN_ID] })
     expect(await other.channels.getListState()).toBe('unlisted')
     await getOutcome(CHANNEL_ID)
@@ -203,7 +203,7 @@ describe('what is known of the channels', () => {
 })
 
 describe('lists', () => {
-  test('newer list of another process or of the walk - is seen within ten seconds', async () => {
+  test('newer list of another process or a walk - is used within ten seconds', async () => {
     await getOutcome(CHANNEL_ID)
     await sources.store.putChannelList(
       [{ id: CHANNEL_ID, name: 'Renamed', kind: 'app', url: null }],
@@ -217,7 +217,7 @@ describe('lists', () => {
     expect(sources.countChannelCalls()).toBe(1)
   })
 
-  test('store that says nothing - no visitor of a known channel waits for it, and it is asked once in ten seconds', async () => {
+  test('store that hangs - no visitor of a known channel waits, and it is read once in ten seconds', async () => {
     let readCount = 0
     let isSilent = false
     const inner = await openStore()
@@ -231,13 +231,13 @@ describe('lists', () => {
     readCount = 0
     for (let turn = 0; turn < 2; turn += 1) {
       silent.clock.advance(10 * SECOND_MS)
-      // The clock stands still: whoever waited for the store would wait for ever.
+      // The clock does not move, so a wait for the store would never end.
       for (let visit = 0; visit < 5; visit += 1) expect(await getOutcome(CHANNEL_ID, silent)).toBe('known')
     }
     expect(readCount).toBe(2)
   })
 
-  test('stored list - after a restart - serves without a call', async () => {
+  test('stored list after a restart - is used without a call', async () => {
     await getOutcome(CHANNEL_ID)
     const { catalog, clock, store } = sources
     breakList(catalog)
@@ -247,13 +247,13 @@ describe('lists', () => {
     expect(catalog.countCalls(/channels$/)).toBe(1)
   })
 
-  test('visitors at once - before any list - share one call', async () => {
+  test('concurrent visitors before any list - share one call', async () => {
     const outcome = await Promise.all(Array.from({ length: 50 }, () => getOutcome(CHANNEL_ID)))
     expect(new Set(outcome)).toEqual(new Set(['known']))
     expect(sources.countChannelCalls()).toBe(1)
   })
 
-  test('store that fails - the list lives in memory, gone channels too', async () => {
+  test('store that fails - the list is kept in memory, with removed channels', async () => {
     const store = { ...(await openStore()), findChannelList: fail, putChannelList: fail }
     const broken = await makeSources({ store })
     expect(await getOutcome(CHANNEL_ID, broken)).toBe('known')
@@ -266,7 +266,7 @@ describe('lists', () => {
     expect(await getOutcome(CHANNEL_ID, broken)).toBe('hidden')
   })
 
-  test('isListed - asks for a newer list only when the one at hand is old', async () => {
+  test('isListed - fetches a newer list only when the current one is old', async () => {
     expect(await sources.channels.isListed(CHANNEL_ID)).toBe(true)
     expect(await sources.channels.isListed(UNKNOWN_ID)).toBe(false)
     expect(sources.countChannelCalls()).toBe(1)

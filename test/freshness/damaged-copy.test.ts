@@ -8,10 +8,10 @@ import { makeSources, openStore, setOutcome } from './sources-fixture.ts'
 const findProduct = (): Promise<never> => Promise.reject(new StoreError('a page is damaged'))
 
 test.each([
-  ['answers', 'from the catalog'],
+  ['responds', 'from the catalog'],
   ['500', 'VITRINE_UNAVAILABLE'],
 ] as const)(
-  'complete copy whose product cannot be read - is no reason to hide: catalog %s - %s',
+  'complete copy with an unreadable product - does not hide the product: catalog %s - %s',
   async (outcome, end) => {
     const whole = await openStore()
     await walkAll(whole, [makeProduct({ gtin: toGtin(1) })], NOON_MS)

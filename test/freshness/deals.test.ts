@@ -59,14 +59,14 @@ const walk = (count: number, asOfMs: number): Promise<void> => {
 
 type RequestOverrides = Readonly<{ currency?: string | null; limit?: number; key?: string }>
 
-/** Queries of different keys find the same deals. */
+/** Different cache keys that select the same deals. */
 const KEYS = ['b', 'c', 'd', 'known', 'first', 'second', 'other']
 
 const toRequest = ({ key = '', currency = null, limit = 12 }: RequestOverrides): DealRequest => ({
   query: { ...makeQuery({ minDiscountPercent: KEYS.indexOf(key) + 2, limit: limit + 1 }), currency },
 })
 
-/** `count, has next, status`, or the code of the error. */
+/** Return `count, has next, status`, or the error code. */
 async function requestDeals(over: RequestOverrides = {}): Promise<string> {
   return deals.getDeals(toRequest(over)).then(
     ({ value, status }) => `${value.deals.length}${value.hasNext ? ' and more' : ''}, ${status}`,
@@ -74,7 +74,7 @@ async function requestDeals(over: RequestOverrides = {}): Promise<string> {
   )
 }
 
-/** Why the store could not answer. */
+/** The failure of the store. */
 const findFailureReason = (over: Readonly<{ key: string }>): Promise<string | undefined> =>
   deals
     .getDeals(toRequest(over))
@@ -90,7 +90,7 @@ describe('grid', () => {
     expect(await requestDeals()).toBe('VITRINE_UNAVAILABLE')
   })
 
-  test('walked - has the deals, and knows whether there are more', async () => {
+  test('walked - has the deals and whether there are more', async () => {
     await walk(5, NOON_MS)
     expect(await requestDeals()).toBe('5, hit')
     expect(await requestDeals({ key: 'b', limit: 5 })).toBe('5, hit')
@@ -98,7 +98,7 @@ describe('grid', () => {
     expect(await requestDeals({ key: 'd', currency: 'GBP' })).toBe('0, hit')
   })
 
-  test('walked without a deal - is empty and dated by the walk', async () => {
+  test('walked without deals - is empty, with the time of the walk', async () => {
     await walkAll(store, [makeProduct()], NOON_MS - SECOND_MS)
     expect(await requestDeals()).toBe('0, hit')
   })
@@ -115,7 +115,7 @@ describe('grid', () => {
     expect(await requestDeals()).toBe(expected)
   })
 
-  test('one product too old to be shown - costs its card, not the grid', async () => {
+  test('one expired product - loses its card, not the grid', async () => {
     const offers = [makeParsedOffer({ oldPrice: '99.00' })]
     await walk(2, NOON_MS - 604_801 * SECOND_MS)
     const entry = { product: makeProduct({ gtin: toGtin(1), offers }), asOfMs: NOON_MS }
@@ -123,14 +123,14 @@ describe('grid', () => {
     expect(await requestDeals()).toBe('1, hit')
   })
 
-  test('a hundred visitors at once - the same question - one read', async () => {
+  test('a hundred concurrent identical requests - share one read', async () => {
     await walk(2, NOON_MS)
     const results = await Promise.all(Array.from({ length: 100 }, () => requestDeals()))
     expect(new Set(results)).toEqual(new Set(['2, hit']))
     expect(readCount).toBe(1)
   })
 
-  test('reads take longer than a visitor waits - are unavailable, and what was in memory is shown', async () => {
+  test('reads longer than the visitor timeout - unavailable, or the page in memory', async () => {
     await walk(2, NOON_MS)
     await requestDeals({ key: 'known' })
     clock.advance(FRESHNESS.freshSeconds * SECOND_MS)
@@ -139,7 +139,7 @@ describe('grid', () => {
     expect(results).toEqual(['VITRINE_UNAVAILABLE', 'VITRINE_UNAVAILABLE', '2, stale'])
   })
 
-  test('silent store, a request behind a read that failed - is unavailable for the same reason', async () => {
+  test('store that hangs, request after a failed read - is unavailable for the same reason', async () => {
     await walk(2, NOON_MS)
     const silent = defer<void>()
     onFind = () => silent.promise
@@ -152,7 +152,7 @@ describe('grid', () => {
     expect(await results).toEqual(['silent', 'silent'])
   })
 
-  test('store that is only slow, an hour after it failed - is late, and not for that reason', async () => {
+  test('store that is only slow, an hour after a failure - is late, without that failure as the cause', async () => {
     await walk(2, NOON_MS)
     onFind = () => Promise.reject(new StoreError('silent'))
     expect(await findFailureReason({ key: 'first' })).toBe('silent')
@@ -164,7 +164,7 @@ describe('grid', () => {
     expect(await late).toBeUndefined()
   })
 
-  test('products of many long offers - take no more memory than is counted', async () => {
+  test('products with many long offers - use no more memory than is counted', async () => {
     const affiliateUrl = `https://links.example/${'x'.repeat(2_000)}`
     const offers = Array.from({ length: 200 }, (_, index) =>
       makeParsedOffer({ merchant: `Shop ${index}`, oldPrice: '99.00', affiliateUrl }),
@@ -177,7 +177,7 @@ describe('grid', () => {
     expect(JSON.stringify(page).length).toBeLessThan(2 * affiliateUrl.length)
   })
 
-  test('same question - within fresh and the same walk - is read once', async () => {
+  test('same request within the fresh time and the same walk - is read once', async () => {
     await walk(2, NOON_MS)
     for (const _ of [1, 2, 3]) await requestDeals()
     expect(readCount).toBe(1)
@@ -186,14 +186,14 @@ describe('grid', () => {
     expect(readCount).toBe(2)
   })
 
-  test('new walk - is seen at once', async () => {
+  test('new walk - is used at once', async () => {
     await walk(2, NOON_MS)
     expect(await requestDeals()).toBe('2, hit')
     await walk(3, NOON_MS)
     expect(await requestDeals()).toBe('3, hit')
   })
 
-  test('store that fails - what is in memory goes on, anything else is unavailable', async () => {
+  test('store that fails - pages in memory are served, all others are unavailable', async () => {
     await walk(2, NOON_MS)
     await requestDeals()
     isBroken = true

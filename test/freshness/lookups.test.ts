@@ -7,11 +7,11 @@ import { CALL_TIMEOUT_MS, type Sources, makeSources, setOutcome } from './source
 
 const GTIN = toGtin(1)
 
-/** Two processes over one store and one catalog. */
+/** Two processes that share a store and a catalog. */
 async function makePair(): Promise<readonly [Sources, Sources]> {
   const firstProcess = await makeSources({ hasOtherProcesses: true, walkPeriodMs: null })
   const { catalog, clock, store } = firstProcess
-  // Both know the channels: calls for those are no matter here.
+  // Both know the channels, so only product calls are counted.
   await firstProcess.channels.getChannel(CHANNEL_ID)
   const secondProcess = await makeSources({
     catalog,
@@ -33,9 +33,9 @@ const fail = (): Promise<never> => Promise.reject(new StoreError('no store'))
 const visitAll = (pair: readonly Sources[]): Promise<string[]> =>
   Promise.all([...pair, ...pair, ...pair].map(visit))
 
-/** Hold the catalog's answer back until `release`, which waits until both processes have tried to claim the call. */
+/** Delay the catalog's response until `release`, which waits until both processes have tried to lease the call. */
 function blockCall(pair: readonly [Sources, Sources]): {
-  release(outcome: 'answers' | '404'): Promise<void>
+  release(outcome: 'responds' | '404'): Promise<void>
 } {
   const [{ catalog, store }] = pair
   const blocked = setOutcome(catalog, 'late', GTIN)
@@ -47,39 +47,39 @@ function blockCall(pair: readonly [Sources, Sources]): {
         expect(new Set(leaseRequests.mock.calls.map(([, { owner }]) => owner)).size).toBe(2)
       })
       setOutcome(catalog, outcome, GTIN)
-      if (outcome === 'answers') blocked.release()
+      if (outcome === 'responds') blocked.release()
       else blocked.responses.splice(0).forEach((response) => sendJson(response, 404, { error: 'none' }))
     },
   }
 }
 
-test('visitors of two processes at one moment - share one call', async () => {
+test('concurrent visitors of two processes - share one call', async () => {
   const pair = await makePair()
   const blocked = blockCall(pair)
   const visits = visitAll(pair)
-  await blocked.release('answers')
-  // One that was slow to begin finds the answer of the others.
+  await blocked.release('responds')
+  // A request that starts late finds the result of the others.
   for (const seen of await visits) expect(seen).toMatch(/^from the catalog, (?:miss|hit)$/)
   expect(await pair[0].countProductCalls()).toBe(1)
-  // Each has it in memory now.
+  // Each process has the product in memory now.
   expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, hit']))
 })
 
-test('product that has become stale for two processes - is refreshed once', async () => {
+test('product that is stale in two processes - is refreshed once', async () => {
   const pair = await makePair()
-  setOutcome(pair[0].catalog, 'answers', GTIN)
+  setOutcome(pair[0].catalog, 'responds', GTIN)
   await visitAll(pair)
   pair[0].clock.advance(301 * SECOND_MS)
   const blocked = blockCall(pair)
   expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, stale']))
-  await blocked.release('answers')
+  await blocked.release('responds')
   await vi.waitFor(async () =>
     expect(new Set(await visitAll(pair))).toEqual(new Set(['from the catalog, hit'])),
   )
   expect(await pair[0].countProductCalls()).toBe(2)
 })
 
-test('404 - is believed by both', async () => {
+test('404 - is used by both', async () => {
   const pair = await makePair()
   const blocked = blockCall(pair)
   const visits = visitAll(pair)
@@ -88,7 +88,7 @@ test('404 - is believed by both', async () => {
   expect(await pair[0].countProductCalls()).toBe(1)
 })
 
-test('call that fails - each process asks once by itself, and leaves no claim behind', async () => {
+test('call that fails - each process calls once and leaves no lease', async () => {
   const pair = await makePair()
   setOutcome(pair[0].catalog, '500', GTIN)
   await expect(Promise.allSettled(pair.map(visit))).resolves.toMatchObject([
@@ -102,27 +102,27 @@ test('call that fails - each process asks once by itself, and leaves no claim be
   )
 })
 
-test('claim of a process that died - ends, and the next visitor is answered', async () => {
+test('lease of a dead process - expires, and the next visitor gets a response', async () => {
   const [sources] = await makePair()
-  setOutcome(sources.catalog, 'answers', GTIN)
+  setOutcome(sources.catalog, 'responds', GTIN)
   await sources.store.acquireLookupLease(
     { channelId: CHANNEL_ID, gtin: GTIN },
     { owner: 'dead', forMs: CALL_TIMEOUT_MS },
   )
   const waiting = visit(sources).catch(({ message }: Error) => message)
-  // As long as a visitor is patient.
+  // The visitor timeout.
   await vi.waitFor(() => expect(sources.clock.pendingWaits).toBeGreaterThan(0))
   sources.clock.advance(800)
-  expect(await waiting).toContain('nothing is known')
+  expect(await waiting).toContain('not in the stored copy')
   expect(await sources.countProductCalls()).toBe(0)
   sources.clock.advance(CALL_TIMEOUT_MS)
   await vi.waitFor(async () => expect(await visit(sources)).toMatch(/^from the catalog/))
   expect(await sources.countProductCalls()).toBe(1)
 })
 
-test('store that fails - everybody asks for himself', async () => {
+test('store that fails - each process calls for itself', async () => {
   const [sources] = await makePair()
-  setOutcome(sources.catalog, 'answers', GTIN)
+  setOutcome(sources.catalog, 'responds', GTIN)
   const store = { ...sources.store, acquireLookupLease: fail, releaseLookupLease: fail }
   const { catalog, clock } = sources
   const broken = await makeSources({ catalog, clock, store, hasOtherProcesses: true, walkPeriodMs: null })

@@ -9,7 +9,7 @@ const GTIN = toGtin(1)
 const STALE_MS = 10 * MINUTE_MS
 const RESCUE_MS = 2 * HOUR_MS
 
-/** A look-up finds these offers from now on. */
+/** Return these offers for every look-up from now on. */
 function setOffers({ catalog }: Sources, offers: readonly unknown[]): void {
   const product = { ...makeWireProduct({ gtin: GTIN, title: 'from the catalog' }), offers }
   catalog.fault = {
@@ -32,7 +32,7 @@ const putCopy = ({ store }: Sources, ageMs: number, offers = makeProduct().offer
 const requestProduct = (sources: Sources): ReturnType<Sources['getProduct']> => sources.getProduct(GTIN)
 
 describe('look-up whose offers are all malformed', () => {
-  test('product with usable offers known - they stay, and the catalog is asked again after a minute', async () => {
+  test('known product with usable offers - they stay, and the catalog is called again after a minute', async () => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_MS)
     setOffers(sources, MALFORMED)
@@ -49,7 +49,7 @@ describe('look-up whose offers are all malformed', () => {
     })
   })
 
-  test('stale product - is shown from the copy while the refresh behind it finds nothing usable', async () => {
+  test('stale product - is shown from the copy while the background refresh finds no usable offer', async () => {
     const sources = await makeSources()
     await putCopy(sources, STALE_MS)
     setOffers(sources, MALFORMED)
@@ -63,7 +63,7 @@ describe('look-up whose offers are all malformed', () => {
     ['copy that is too old to be shown', (sources) => putCopy(sources, FRESHNESS.rescueSeconds * 1_000 + 1)],
     ['product known without offers', (sources) => putCopy(sources, RESCUE_MS, [])],
   ] satisfies [string, (sources: Sources) => Promise<void>][])(
-    '%s - the answer is taken, with what was left out of it',
+    '%s - the response is used, and its drops are counted',
     async (_case, prepare) => {
       const sources = await makeSources()
       await prepare(sources)
@@ -75,7 +75,7 @@ describe('look-up whose offers are all malformed', () => {
     },
   )
 
-  test('product that the catalog lists without offers - has lost them, which is believed', async () => {
+  test('product that the catalog lists without offers - loses its offers', async () => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_MS)
     setOffers(sources, [])

@@ -39,13 +39,13 @@ describe('negative cache', () => {
     }
   })
 
-  test('call that was not made - is no failure', () => {
+  test('blocked call - is not a failure', () => {
     const failures = createNegativeCache(createFakeClock(0))
     failures.add('a', new CatalogCallBlockedError('paused'))
     expect(failures.has('a')).toBe(false)
   })
 
-  test('forgotten, or another key - may be asked for', () => {
+  test('deleted entry or another key - may be called', () => {
     const failures = createNegativeCache(createFakeClock(0))
     failures.add('a', undefined)
     expect(failures.has('b')).toBe(false)
@@ -53,7 +53,7 @@ describe('negative cache', () => {
     expect(failures.has('a')).toBe(false)
   })
 
-  test('more keys than are kept - the oldest goes first', () => {
+  test('more keys than the limit - the oldest is removed first', () => {
     const failures = createNegativeCache(createFakeClock(0))
     for (let index = 0; index <= 20_000; index += 1) failures.add(String(index), undefined)
     expect([failures.has('0'), failures.has('1'), failures.has('20000')]).toEqual([false, true, true])

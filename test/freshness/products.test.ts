@@ -34,13 +34,13 @@ const fail = (): Promise<never> => Promise.reject(new StoreError('broken'))
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
 
-/** Sources whose store fails at everything that products need. */
+/** Create sources whose store fails every product operation. */
 async function makeWithFailingStore(): Promise<Sources> {
   const store = { ...(await openStore()), findProduct: fail, putLookups: fail, getCopyState: fail }
   return makeSources({ store, walkPeriodMs: HOUR_MS })
 }
 
-/** Sources whose look-ups wait until the end of the test to be written. */
+/** Create sources whose look-ups are not written before the end of the test. */
 async function makeWithBlockedWrites(bounds?: SourceOptions['bounds']): Promise<Sources> {
   const store = await openStore()
   const { promise, resolve } = defer<void>()
@@ -50,8 +50,8 @@ async function makeWithBlockedWrites(bounds?: SourceOptions['bounds']): Promise<
   return sources
 }
 
-describe('visitors at once', () => {
-  test('100 on a cold product - cost one call and all get its answer', async () => {
+describe('concurrent visitors', () => {
+  test('100 for an unknown product - make one call and share its result', async () => {
     const sources = await makeSources()
     const blocked = setOutcome(sources.catalog, 'late', GTIN)
     const visits = Array.from({ length: 100 }, () => requestProduct(sources))
@@ -62,7 +62,7 @@ describe('visitors at once', () => {
     expect(await sources.countProductCalls()).toBe(1)
   })
 
-  test('100 on a cold product, the call fails - cost one call and all share the failure', async () => {
+  test('100 for an unknown product, the call fails - make one call and share the failure', async () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, '500', GTIN)
     const visits = await Promise.allSettled(Array.from({ length: 100 }, () => requestProduct(sources)))
@@ -70,10 +70,10 @@ describe('visitors at once', () => {
     expect(await sources.countProductCalls()).toBe(1)
   })
 
-  test('100 on a stale product - one call behind', async () => {
+  test('100 for a stale product - make one background call', async () => {
     const sources = await makeSources()
     await putCopy(sources, STALE_AGE_MS)
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     const results = await Promise.all(Array.from({ length: 100 }, () => requestProduct(sources)))
     expect(results.every(({ status }) => status === 'stale')).toBe(true)
     await vi.waitFor(async () => expect((await requestProduct(sources)).status).toBe('hit'))
@@ -81,8 +81,8 @@ describe('visitors at once', () => {
   })
 })
 
-describe('late answers', () => {
-  test('answer after the patience of the first - serves those who come after, without another call', async () => {
+describe('late responses', () => {
+  test('response after the first visitor timed out - serves later visitors without another call', async () => {
     const sources = await makeSources()
     const blocked = setOutcome(sources.catalog, 'late', GTIN)
     const first = requestProduct(sources).catch((error: { code: string }) => error.code)
@@ -98,9 +98,9 @@ describe('late answers', () => {
     expect(await sources.store.findProduct(CHANNEL_ID, GTIN)).toMatchObject({ asOfMs: NOON_MS + 800 })
   })
 
-  test('visitor who was answered in time - leaves no timer behind', async () => {
+  test('response in time - leaves no timer', async () => {
     const sources = await makeSources()
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     await requestProduct(sources)
     expect(sources.clock.pendingWaits).toBe(0)
   })
@@ -135,7 +135,7 @@ describe('failures', () => {
     expect(await sources.countProductCalls()).toBe(2)
   })
 
-  test('answer that a cache on the way has kept too long - is asked for again once a window, not at every visit', async () => {
+  test('response that a CDN cached too long - is fetched again once per window, not at every visit', async () => {
     const sources = await makeSources()
     sources.catalog.fault = {
       pathPattern: new RegExp(`products/${GTIN}`),
@@ -150,15 +150,15 @@ describe('failures', () => {
     expect(await sources.countProductCalls()).toBe(1)
   })
 
-  test('failure of one product - leaves others alone', async () => {
+  test('failure of one product - does not affect others', async () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, '500', GTIN)
     await requestProduct(sources).catch(() => {})
-    setOutcome(sources.catalog, 'answers', toGtin(2))
+    setOutcome(sources.catalog, 'responds', toGtin(2))
     expect(await requestProduct(sources, toGtin(2))).toMatchObject({ status: 'miss' })
   })
 
-  test('stale product while a failure is remembered - is served at once without a call', async () => {
+  test('stale product after a recent failure - is served at once without a call', async () => {
     const sources = await makeSources()
     await putCopy(sources, STALE_AGE_MS)
     setOutcome(sources.catalog, '500', GTIN)
@@ -180,14 +180,14 @@ describe('failures', () => {
     sources.clock.advance(120 * SECOND_MS - 1)
     expect(await requestProduct(sources)).toMatchObject({ status: 'rescued' })
     expect(sources.catalog.countCalls(/\/products\//)).toBe(1)
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     sources.clock.advance(1)
     expect(await requestProduct(sources)).toMatchObject({ status: 'miss' })
   })
 })
 
 describe('look-ups of unknown products', () => {
-  test('more than the hour allows - are unavailable until the hour has passed; known ones go on', async () => {
+  test('more than the hourly limit - are unavailable until the hour has passed; known products are still served', async () => {
     const sources = await makeSources({ config: { unknownLookupsPerHour: 2 }, walkPeriodMs: null })
     await putCopy(sources, RESCUE_AGE_MS)
     sources.catalog.products.set(
@@ -202,7 +202,7 @@ describe('look-ups of unknown products', () => {
     expect(await requestProduct(sources)).toMatchObject({ status: 'miss' })
     sources.clock.advance(59 * MINUTE_MS - 1)
     await expect(requestProduct(sources, toGtin(13))).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })
-    // That the hour is spent is believed for a second.
+    // The denial is cached for one second.
     sources.clock.advance(SECOND_MS)
     expect(await requestProduct(sources, toGtin(13))).toMatchObject({ status: 'miss' })
   })
@@ -213,7 +213,7 @@ describe('look-ups of unknown products', () => {
   ])('no copy yet, %s - count from the first request on', async (_case, walkPeriodMs) => {
     const sources = await makeSources({ config: { unknownLookupsPerHour: 2 }, walkPeriodMs })
     for (const index of [11, 12]) {
-      setOutcome(sources.catalog, 'answers', toGtin(index))
+      setOutcome(sources.catalog, 'responds', toGtin(index))
       expect(await requestProduct(sources, toGtin(index))).toMatchObject({ status: 'miss' })
     }
     for (let index = 13; index < 100; index += 1)
@@ -225,7 +225,7 @@ describe('look-ups of unknown products', () => {
 })
 
 describe('several processes on one copy', () => {
-  test("another process's fresh answer - is used without a call", async () => {
+  test("another process's fresh result - is used without a call", async () => {
     const store = await openStore()
     const firstProcess = await makeSources({ store, walkPeriodMs: null })
     const secondProcess = await makeSources({
@@ -234,12 +234,12 @@ describe('several processes on one copy', () => {
       clock: firstProcess.clock,
       walkPeriodMs: null,
     })
-    setOutcome(firstProcess.catalog, 'answers', GTIN)
+    setOutcome(firstProcess.catalog, 'responds', GTIN)
     await requestProduct(firstProcess)
     await firstProcess.settle()
     await requestProduct(secondProcess)
     firstProcess.clock.advance(STALE_AGE_MS)
-    setOutcome(firstProcess.catalog, 'answers', GTIN)
+    setOutcome(firstProcess.catalog, 'responds', GTIN)
     await requestProduct(firstProcess)
     await vi.waitFor(async () => expect((await requestProduct(firstProcess)).status).toBe('hit'))
     await firstProcess.settle()
@@ -252,9 +252,9 @@ describe('several processes on one copy', () => {
 })
 
 describe('store that fails', () => {
-  test('cold product - is fetched, shown, and kept in memory; each failure is told', async () => {
+  test('unknown product - is fetched, shown and cached in memory; each failure is reported', async () => {
     const sources = await makeWithFailingStore()
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     expect(await requestProduct(sources)).toMatchObject({
       status: 'miss',
       value: { title: 'from the catalog' },
@@ -267,7 +267,7 @@ describe('store that fails', () => {
 
   test('product in memory - goes through every age as with a store', async () => {
     const sources = await makeWithFailingStore()
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     await requestProduct(sources)
     setOutcome(sources.catalog, '500', GTIN)
     sources.clock.advance(RESCUE_AGE_MS)
@@ -278,8 +278,8 @@ describe('store that fails', () => {
   })
 })
 
-describe('what is kept', () => {
-  test('brand missing in a refresh - is shown as it was', async () => {
+describe('retention', () => {
+  test('brand missing in a refresh - stays as before', async () => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_AGE_MS)
     const { brand: _, ...product } = makeWireProduct({ gtin: GTIN, title: 'renamed' })
@@ -289,7 +289,7 @@ describe('what is kept', () => {
     expect((await sources.store.findProduct(CHANNEL_ID, GTIN))?.product?.brand).toBe('Lumen')
   })
 
-  test('Age of the answer - counts: an answer from a cache is as old as that cache says', async () => {
+  test('Age header of the response - counts into the age of the product', async () => {
     const sources = await makeSources()
     sources.catalog.fault = {
       pathPattern: /\/products\//,
@@ -305,7 +305,7 @@ describe('what is kept', () => {
     expect((await requestProduct(sources)).status).toBe('stale')
   })
 
-  test('memory - more products than it holds - stays within its bounds, the copy serves the rest', async () => {
+  test('memory - more products than the limit - stays within the limit, the copy serves the rest', async () => {
     const sources = await makeSources({ bounds: { maxEntries: 5, maxBytes: 1_000_000 } })
     const products = Array.from({ length: 20 }, (_, index) => makeProduct({ gtin: toGtin(index) }))
     await walkAll(sources.store, products, NOON_MS)
@@ -315,7 +315,7 @@ describe('what is kept', () => {
     expect(await requestProduct(sources, toGtin(0))).toMatchObject({ status: 'hit' })
   })
 
-  test('memory - products larger than its bytes - are not kept in it', async () => {
+  test('memory - products larger than the byte limit - are not cached', async () => {
     const sources = await makeSources({ bounds: { maxEntries: 5, maxBytes: 1_000 } })
     const title = 'x'.repeat(2_000)
     await walkAll(sources.store, [makeProduct({ gtin: GTIN, title })], NOON_MS)
@@ -323,9 +323,9 @@ describe('what is kept', () => {
     expect(sources.cache.byteCount()).toBeLessThanOrEqual(1_000)
   })
 
-  test('memory - product larger than its bytes, not yet in the copy - is found by the next visitor without a call', async () => {
+  test('memory - product larger than the byte limit, not yet written - is found by the next visitor without a call', async () => {
     const sources = await makeWithBlockedWrites({ maxEntries: 5, maxBytes: 10 })
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     expect((await requestProduct(sources)).status).toBe('miss')
     expect(await requestProduct(sources)).toMatchObject({
       value: { title: 'from the catalog' },
@@ -334,7 +334,7 @@ describe('what is kept', () => {
     expect([sources.cache.entryCount(), await sources.countProductCalls()]).toEqual([0, 1])
   })
 
-  test('more than 8 MB that wait for the copy - are not kept for it, and told', async () => {
+  test('more than 8 MB of pending writes - are not written, and reported', async () => {
     const sources = await makeWithBlockedWrites()
     const offers = range(100).map((index) =>
       makeWireOffer({ affiliate_url: `https://links.example/${index}?${'x'.repeat(4_000)}` }),
@@ -346,7 +346,7 @@ describe('what is kept', () => {
     expect(sources.storeFailures[0]).toMatchObject({ message: 'too many look-ups are being written' })
   })
 
-  test('key - in the error of a failed look-up - is nowhere', async () => {
+  test('error of a failed look-up - does not contain the key', async () => {
     const sources = await makeSources()
     setOutcome(sources.catalog, '500', GTIN)
     const error: unknown = await requestProduct(sources).catch((reason: unknown) => reason)
@@ -355,7 +355,7 @@ describe('what is kept', () => {
   })
 })
 
-test('pause of the schedule that begins after a walk - makes no old copy young', async () => {
+test('schedule that pauses after a walk - an old copy does not count as recent', async () => {
   const sources = await makeSources()
   const state = await sources.store.getCopyState(CHANNEL_ID)
   const endedAtMs = NOON_MS - 3 * HOUR_MS
@@ -375,7 +375,7 @@ test('pause of the schedule that begins after a walk - makes no old copy young',
   expect([await findTime(HOUR_MS), await findTime(2 * HOUR_MS)]).toEqual([undefined, endedAtMs])
 })
 
-test('no walk by itself - the state of the copy is not read before the catalog is asked', async () => {
+test('no scheduled walks - the catalog is called without reading the copy state', async () => {
   const getCopyState = vi.fn<CopyStore['getCopyState']>()
   const sources = await makeSources()
   const { findWalkPeriodMs, freshness } = parseConfig({ VITRINE_SYNC_CRON: 'off' }).config

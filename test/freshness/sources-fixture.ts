@@ -25,7 +25,7 @@ import {
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 
-/** The settings as by default. */
+/** The default settings. */
 export const FRESHNESS: FreshnessConfig = {
   freshSeconds: 300,
   staleSeconds: 3_600,
@@ -35,10 +35,10 @@ export const FRESHNESS: FreshnessConfig = {
   unknownLookupsPerHour: 600,
 }
 
-/** The longest call. */
+/** Deadline of a call. */
 export const CALL_TIMEOUT_MS = 5_000
 
-/** What a process is made of here; `store` lets a test share or break it. */
+/** `store`: lets a test share or break it. */
 export type SourceOptions = Readonly<{
   catalog?: FakeCatalog
   clock?: FakeClock
@@ -48,28 +48,28 @@ export type SourceOptions = Readonly<{
   served?: readonly string[] | null
   random?: () => number
   bounds?: Readonly<{ maxEntries: number; maxBytes: number }>
-  /** Does it share its store with other processes? */
+  /** Whether other processes share its store. */
   hasOtherProcesses?: boolean
 }>
 
-/** One process's sources over a fake catalog, with everything that the tests look at. */
+/** The sources of one process with a fake catalog, and what tests inspect. */
 export type Sources = Readonly<{
   catalog: FakeCatalog
   clock: FakeClock
   store: CopyStore & WalkStore
-  /** Asks as a visitor does who has waited for nothing before. */
+  /** Request a product with the full visitor timeout. */
   getProduct(gtin: string): ReturnType<ProductSource['getProduct']>
   channels: ChannelSource
   cache: LruCache<CopyEntry>
   storeFailures: unknown[]
-  /** Resolves when the store has every look-up. */
+  /** Resolve when every look-up is written. */
   settle(): Promise<void>
-  /** Calls for products so far, after every call that was made has arrived. */
+  /** Count the product calls, after all pending calls have arrived. */
   countProductCalls(): Promise<number>
   countChannelCalls(): number
 }>
 
-/** Makes the sources of one process; what they own is closed after the test. */
+/** Create the sources of one process; their resources are closed after the test. */
 export async function makeSources(options: SourceOptions = {}): Promise<Sources> {
   const catalog = options.catalog ?? (await startCatalog())
   const clock = options.clock ?? createFakeClock(NOON_MS)
@@ -119,7 +119,7 @@ export async function makeSources(options: SourceOptions = {}): Promise<Sources>
     settle: lookups.waitForWrites,
     countChannelCalls,
     async countProductCalls() {
-      // A call that was made before this one has arrived when this one is answered.
+      // Calls sent before this one have arrived when this one gets its response.
       await client.fetchChannels().catch(() => {})
       return catalog.countCalls(/\/products\//)
     },
@@ -132,20 +132,20 @@ async function startCatalog(): Promise<FakeCatalog> {
   return catalog
 }
 
-/** A copy in memory. */
+/** Create a copy in memory. */
 export async function openStore(clock: Clock = systemClock): Promise<CopyStore & WalkStore> {
   const store = await openSqlStore({ database: { kind: 'sqlite', path: ':memory:' }, catalog: 'c', clock })
   onTestFinished(() => store.close())
   return store
 }
 
-/** What the catalog does with look-ups from now on. */
-export type Outcome = 'answers' | '404' | '500' | 'invalid' | 'late'
+/** The catalog's response to look-ups. */
+export type Outcome = 'responds' | '404' | '500' | 'invalid' | 'late'
 
-/** Answers of the fake that were held back. */
+/** Delayed responses of the fake catalog. */
 export type BlockedResponses = Readonly<{ responses: ServerResponse[]; release(): void }>
 
-/** Sets the outcome of look-ups; a late one is held until `release`. */
+/** Set the outcome of look-ups; a late response is delayed until `release`. */
 export function setOutcome(catalog: FakeCatalog, outcome: Outcome, gtin: string): BlockedResponses {
   const product = makeWireProduct({ gtin, title: 'from the catalog' })
   catalog.products.set(CHANNEL_ID, outcome === '404' ? [] : [product])
@@ -155,7 +155,7 @@ export function setOutcome(catalog: FakeCatalog, outcome: Outcome, gtin: string)
     release: () => responses.splice(0).forEach((response) => sendJson(response, 200, product)),
   }
   const faults = {
-    answers: null,
+    responds: null,
     '404': null,
     '500': (response: ServerResponse) => sendJson(response, 500, {}),
     invalid: (response: ServerResponse) => sendJson(response, 200, { not: 'a product' }),

@@ -6,40 +6,40 @@ import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
 import { type Outcome, type Sources, makeSources, setOutcome } from './sources-fixture.ts'
 
-/** The table "When the catalog is called" of product.md, section 2. */
+/** When the catalog is called, by age of the copy and outcome of the call. */
 const GTIN = toGtin(1)
 const OTHER_GTIN = toGtin(2)
 const FRESH = 300 * SECOND_MS
 const STALE = 3_600 * SECOND_MS
 const RESCUE = 604_800 * SECOND_MS
 
-/** `value @age in seconds, status`, or the code of the error; with the number of calls it cost. */
+/** Return `value @age in seconds, status` or the error code, and the number of calls. */
 type Row = readonly [knownAgeMs: number, outcome: Outcome, expected: string, calls: number]
 
 const KNOWN: readonly Row[] = [
   [0, '500', 'copy, hit', 0],
-  [FRESH - 1, 'answers', 'copy, hit', 0],
+  [FRESH - 1, 'responds', 'copy, hit', 0],
   [FRESH - 1, '404', 'copy, hit', 0],
-  [FRESH, 'answers', 'copy, stale', 1],
+  [FRESH, 'responds', 'copy, stale', 1],
   [FRESH, '404', 'copy, stale', 1],
   [FRESH, '500', 'copy, stale', 1],
   [FRESH, 'late', 'copy, stale', 1],
-  [STALE, 'answers', 'copy, stale', 1],
-  [STALE + 1, 'answers', 'from the catalog, miss', 1],
+  [STALE, 'responds', 'copy, stale', 1],
+  [STALE + 1, 'responds', 'from the catalog, miss', 1],
   [STALE + 1, '404', 'hidden, miss', 1],
   [STALE + 1, '500', 'copy, rescued', 1],
   [STALE + 1, 'invalid', 'copy, rescued', 1],
   [STALE + 1, 'late', 'copy, rescued', 1],
-  [RESCUE, 'answers', 'from the catalog, miss', 1],
+  [RESCUE, 'responds', 'from the catalog, miss', 1],
   [RESCUE, '500', 'copy, rescued', 1],
   [RESCUE, 'late', 'copy, rescued', 1],
-  [RESCUE + 1, 'answers', 'from the catalog, miss', 1],
+  [RESCUE + 1, 'responds', 'from the catalog, miss', 1],
   [RESCUE + 1, '404', 'hidden, miss', 1],
   [RESCUE + 1, '500', 'VITRINE_UNAVAILABLE', 1],
   [RESCUE + 1, 'late', 'VITRINE_UNAVAILABLE', 1],
 ]
 
-/** Asks as a visitor does who waits as long as visitors wait. */
+/** Request a product and wait for the whole visitor timeout. */
 async function visit(sources: Sources, gtin: string = GTIN): Promise<string> {
   const visiting = sources.getProduct(gtin).then(
     ({ value, status }) => `${value === null ? 'hidden' : value.title}, ${status}`,
@@ -64,7 +64,7 @@ describe('product that the copy knows', () => {
 
   test.each(cases)('by a %s, %d s old - catalog %s - %s, %i calls', async (...row) => {
     const [writer, ageSeconds, outcome, expected, calls] = row
-    // Without a schedule no copy counts as complete: what is too old is unknown, not hidden.
+    // Without a schedule no copy counts as complete: an expired product is unknown, not hidden.
     const sources = await makeSources({ walkPeriodMs: null })
     const asOfMs = NOON_MS - ageSeconds * SECOND_MS
     const product = makeProduct({ gtin: GTIN, title: 'copy' })
@@ -80,7 +80,7 @@ describe('product that the copy knows', () => {
     [STALE + 1, NOON_MS],
   ])('%d ms old - its date - is the time at which the catalog gave what is shown', async (ageMs, asOfMs) => {
     const sources = await makeSources()
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     const entry = { product: makeProduct({ gtin: GTIN }), asOfMs: NOON_MS - ageMs }
     await sources.store.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry }])
     expect((await sources.getProduct(GTIN)).asOfMs).toBe(asOfMs)
@@ -89,7 +89,7 @@ describe('product that the copy knows', () => {
 
 describe('product that the copy does not know', () => {
   test.each([
-    ['answers', 'from the catalog, miss'],
+    ['responds', 'from the catalog, miss'],
     ['404', 'hidden, miss'],
     ['500', 'VITRINE_UNAVAILABLE'],
     ['invalid', 'VITRINE_UNAVAILABLE'],
@@ -104,34 +104,34 @@ describe('product that the copy does not know', () => {
   test.each([
     ['younger than two periods', 2 * HOUR_MS - 1, HOUR_MS, 'hidden, hit', 0],
     ['as old as two periods', 2 * HOUR_MS, HOUR_MS, 'from the catalog, miss', 1],
-    ['young, but no walk runs by itself', 1, null, 'from the catalog, miss', 1],
+    ['young, but walks are not scheduled', 1, null, 'from the catalog, miss', 1],
   ] as const)('complete copy %s - %s', async (...row) => {
     const [, ageMs, walkPeriodMs, expected, calls] = row
     const sources = await makeSources({ walkPeriodMs })
     await walkAll(sources.store, [makeProduct({ gtin: OTHER_GTIN })], NOON_MS - ageMs)
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     expect(await visit(sources)).toBe(expected)
     expect(await sources.countProductCalls()).toBe(calls)
   })
 
-  test('copy that is only half walked - is no reason to hide', async () => {
+  test('copy of an unfinished walk - does not hide products', async () => {
     const sources = await makeSources()
     const { walk } = await sources.store.beginWalk(CHANNEL_ID, { nowMs: NOON_MS, resumableSinceMs: 0 })
     const page = { walk, afterGtin: '', products: [], nextCursor: 'c', asOfMs: NOON_MS, drops: {} }
     await sources.store.applyPage(CHANNEL_ID, page)
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
     expect(await visit(sources)).toBe('from the catalog, miss')
   })
 
   test('wrong check digit - is hidden without a call', async () => {
     const sources = await makeSources()
     const wrong = `${GTIN.slice(0, -1)}${(Number(GTIN.at(-1)) + 1) % 10}`
-    setOutcome(sources.catalog, 'answers', wrong)
+    setOutcome(sources.catalog, 'responds', wrong)
     expect(await visit(sources, wrong)).toBe('hidden, hit')
     expect(await sources.countProductCalls()).toBe(0)
   })
 
-  test('wrong check digit that the copy knows - is shown', async () => {
+  test('wrong check digit in the copy - is shown', async () => {
     const sources = await makeSources()
     const wrong = `${GTIN.slice(0, -1)}${(Number(GTIN.at(-1)) + 1) % 10}`
     const product = makeProduct({ gtin: wrong, title: 'copy' })
@@ -148,10 +148,10 @@ describe('404', () => {
     sources = await makeSources()
     setOutcome(sources.catalog, '404', GTIN)
     await visit(sources)
-    setOutcome(sources.catalog, 'answers', GTIN)
+    setOutcome(sources.catalog, 'responds', GTIN)
   })
 
-  test('remembered - nobody is asked until it is forgotten', async () => {
+  test('cached - no call until it expires', async () => {
     sources.clock.advance(FRESH - 1)
     expect(await visit(sources)).toBe('hidden, hit')
     expect(await sources.countProductCalls()).toBe(1)
@@ -160,7 +160,7 @@ describe('404', () => {
     expect(await sources.countProductCalls()).toBe(2)
   })
 
-  test('remembered by one process - is believed by another', async () => {
+  test('cached by one process - is used by another', async () => {
     const { catalog, clock, store } = sources
     await sources.settle()
     const other = await makeSources({ catalog, clock, store })

@@ -17,7 +17,7 @@ function createOffer(over: Partial<Priced> = {}): Priced {
   }
 }
 
-/** Merchants in the order of the deals; the best is marked. */
+/** Return the merchants in the order of the deals; the best is marked. */
 const merchants = (offers: Priced[]): string[] =>
   collectDeals(offers).map(({ offer, isBest }) => `${offer.merchant}${isBest ? '!' : ''}`)
 
@@ -46,11 +46,11 @@ describe('deals of a product', () => {
     ])
   })
 
-  it('a dearer offer on sale of a shop that sells for less - is no deal', () => {
+  it('a more expensive offer on sale, while the merchant sells for less - is no deal', () => {
     expect(collectDeals([createOffer({ price: '70', oldPrice: null }), createOffer()])).toEqual([])
   })
 
-  it('a sale of a shop that asks the same price without one in another network - is a deal, whichever network it is', () => {
+  it('the same price on sale in one network and not in another - is a deal', () => {
     const onSale = createOffer({ network: 'b' })
     for (const network of ['a', 'c']) {
       const plain = createOffer({ network, price: '80.00', oldPrice: null })
@@ -68,14 +68,14 @@ describe('deals of a product', () => {
     ).toEqual(['more!', 'twenty', 'less'])
     expect(
       merchants([
-        createOffer({ merchant: 'dear' }),
+        createOffer({ merchant: 'expensive' }),
         createOffer({ merchant: 'cheap', price: '8', oldPrice: '10' }),
       ]),
-    ).toEqual(['cheap!', 'dear'])
+    ).toEqual(['cheap!', 'expensive'])
     expect(merchants([createOffer({ merchant: 'b' }), createOffer({ merchant: 'a' })])).toEqual(['a!', 'b'])
   })
 
-  it('best in stock - apart from the best, one of each a currency', () => {
+  it('best in stock - separate from the best, one of each per currency', () => {
     const offers = [
       createOffer({ merchant: 'gone', price: '10', availability: 'sold_out' }),
       createOffer({ merchant: 'here', price: '50' }),
@@ -95,7 +95,7 @@ describe('deals of a product', () => {
     ])
   })
 
-  it('a discount that rounds to nothing - is still a deal', () => {
+  it('a discount that rounds to 0 - is still a deal', () => {
     expect(collectDeals([createOffer({ price: '99.9999' })])).toMatchObject([{ discountPercent: 0 }])
   })
 })

@@ -4,7 +4,7 @@ import { computeCheckDigit, normalizeGtin, isCheckDigitValid } from '../../src/o
 
 const digits = (count: number): fc.Arbitrary<string> => fc.stringMatching(new RegExp(`^\\d{${count}}$`))
 
-describe('GTIN: reading', () => {
+describe('GTIN: normalization', () => {
   it.each([
     ['1', '00000000000001'],
     ['4006381333931', '04006381333931'],
@@ -32,7 +32,7 @@ describe('GTIN: reading', () => {
     expect(normalizeGtin(text)).toBeUndefined()
   })
 
-  it('any 1 to 14 digits - padded to 14, same number, reading again changes nothing', () => {
+  it('any 1 to 14 digits - padded to 14, same number, idempotent', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 14 }).chain(digits), (text) => {
         const gtin = normalizeGtin(text) ?? ''
@@ -62,7 +62,7 @@ describe('GTIN: check digit', () => {
     )
   })
 
-  it('one digit mistyped - is found', () => {
+  it('one mistyped digit - is detected', () => {
     fc.assert(
       fc.property(digits(13), fc.nat(12), fc.integer({ min: 1, max: 9 }), (first, index, off) => {
         const gtin = `${first}${computeCheckDigit(first)}`

@@ -75,7 +75,7 @@ describe('link', () => {
   })
 
   // Node compiles a function that is called often, and its own `URL.canParse` then refuses such hosts.
-  it('host with letters beyond ASCII, asked for the hundred thousandth time - still usable', () => {
+  it('host with non-ASCII letters, checked a hundred thousand times - still usable', () => {
     const asked = Array.from({ length: 100_000 }, (_, n) => isUsableLink(`https://münchen.example/${n % 7}`))
     expect(asked.indexOf(false)).toBe(-1)
   })
@@ -113,7 +113,7 @@ describe('picture', () => {
   })
 })
 
-describe('picture of a host that is not public', () => {
+describe('picture of a private host', () => {
   it.each([
     '0.0.0.0',
     '10.1.2.3',
@@ -150,19 +150,19 @@ describe('picture of a host that is not public', () => {
     'router.home.arpa',
     'intranet',
     'intranet.',
-  ])('%s - is not used, with a port neither', (host) => {
+  ])('%s - is not used, with or without a port', (host) => {
     expect(isUsableImage(`https://${host}/x.jpg`, OWN)).toBe(false)
     expect(isUsableImage(`https://${host}:8443/x.jpg`, OWN)).toBe(false)
     expect(isUsableImage(`https://${host}`, OWN)).toBe(false)
   })
 
-  it('but it is this server - is used', () => {
+  it('that is this server - is used', () => {
     expect(isUsableImage('https://intranet/demo/pictures/lamp', 'https://intranet')).toBe(true)
     expect(isUsableImage('https://intranet:8443/demo/pictures/lamp', 'https://intranet')).toBe(false)
   })
 })
 
-describe('plain addresses', () => {
+describe('fast path', () => {
   const label = fc.string({ unit: fc.constantFrom('a', 'b', 'x', 'n', '-', '1', '0', '.'), maxLength: 8 })
   const end = fc.string({
     unit: fc.constantFrom('a', '%', '@', ':', '/', '?', '#', ' ', '<', '\\', '"', 'é', '~', '^'),
@@ -174,10 +174,10 @@ describe('plain addresses', () => {
     fc.constantFrom('a.local', 'a.local.', 'b.localhost', 'local.example', 'a.internal', 'home.arpa'),
   )
 
-  it('any address - is judged as it is by the parser', () => {
+  it('any address - has the same result as the parser', () => {
     fc.assert(
       fc.property(host, fc.constantFrom('', ':80', ':99999', ':0'), end, (name, port, rest) => {
-        // In capital letters the scheme takes the long way.
+        // An upper-case scheme avoids the fast path.
         const tail = `://${name}${port}/${rest}`
         expect(isUsableLink(`https${tail}`)).toBe(isUsableLink(`HTTPS${tail}`))
         expect(isUsableImage(`https${tail}`, OWN)).toBe(isUsableImage(`HTTPS${tail}`, OWN))

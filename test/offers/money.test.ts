@@ -18,9 +18,12 @@ const price = fc.oneof(anyPrice, closePrice)
 const MANY = { numRuns: toRunCount(2_000) }
 
 describe('price', () => {
-  it.each(['1', '0.01', '0.0001', '12.9', '999999999999.9999', '007.50', '49.90'])('%s - is one', (text) => {
-    expect(isPrice(text)).toBe(true)
-  })
+  it.each(['1', '0.01', '0.0001', '12.9', '999999999999.9999', '007.50', '49.90'])(
+    '%s - is a price',
+    (text) => {
+      expect(isPrice(text)).toBe(true)
+    },
+  )
 
   it.each([
     '',
@@ -48,7 +51,7 @@ describe('price', () => {
     '１',
     '1.5.5',
     '€5',
-  ])('%j - is none', (text) => {
+  ])('%j - is not a price', (text) => {
     expect(isPrice(text)).toBe(false)
   })
 
@@ -63,7 +66,7 @@ describe('price', () => {
 })
 
 describe('order', () => {
-  it('comparePrices - any two - as exact numbers are', () => {
+  it('comparePrices - any two - as exact numbers', () => {
     fc.assert(
       fc.property(price, price, (a, b) => {
         expect(comparePrices(a, b)).toBe(signOf(toExactSteps(a) - toExactSteps(b)))
@@ -72,7 +75,7 @@ describe('order', () => {
     )
   })
 
-  it('price key - any two - sorts byte by byte as the price does, of one width', () => {
+  it('price key - any two - sorts byte by byte as the price, fixed width', () => {
     fc.assert(
       fc.property(price, price, (a, b) => {
         expect(compareTexts(toPriceKey(a), toPriceKey(b))).toBe(signOf(toExactSteps(a) - toExactSteps(b)))
@@ -82,7 +85,7 @@ describe('order', () => {
     )
   })
 
-  it('ratio key - any two sales - sorts as the exact fractions do, of one width', () => {
+  it('ratio key - any two sales - sorts as the exact fractions, fixed width', () => {
     const sale = fc.tuple(price, price).filter(([a, old]) => toExactSteps(a) <= toExactSteps(old))
     fc.assert(
       fc.property(sale, sale, ([a, oldA], [b, oldB]) => {
@@ -110,14 +113,14 @@ describe('order', () => {
     )
   })
 
-  it('ratio key - the closest fractions that prices can make - are told apart', () => {
+  it('ratio key - the closest possible fractions - are distinguished', () => {
     const [a, oldA] = ['999999999999.9997', '999999999999.9998']
     const [b, oldB] = ['999999999999.9998', '999999999999.9999']
     expect(toExactSteps(a) * toExactSteps(oldB)).toBeLessThan(toExactSteps(b) * toExactSteps(oldA))
     expect(toRatioKey(a, oldA) < toRatioKey(b, oldB)).toBe(true)
   })
 
-  it('ratio key - equal fractions of other numbers - equal', () => {
+  it('ratio key - equal fractions of different prices - are equal', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 999 }),
@@ -133,7 +136,7 @@ describe('order', () => {
     )
   })
 
-  it('saving key - any two sales - sorts as the saved amount does, of one width', () => {
+  it('saving key - any two sales - sorts as the saved amount, fixed width', () => {
     const sale = fc.tuple(price, price).filter(([a, old]) => toExactSteps(a) < toExactSteps(old))
     fc.assert(
       fc.property(sale, sale, ([a, oldA], [b, oldB]) => {

@@ -69,7 +69,7 @@ describe('order of a box', () => {
     expect(ranked.toReversed().sort(compareForBox)).toEqual(ranked)
   })
 
-  it('any offers - in stock before the rest, prices go up within each, whatever the order was', () => {
+  it('any offers in any order - in stock before the rest, each by ascending price', () => {
     fc.assert(
       fc.property(anyOffers, (offers) => {
         const sorted = offers.toSorted(compareForBox)
@@ -87,7 +87,7 @@ describe('order of a box', () => {
   })
 })
 
-/** What was picked, to the letter, whatever its order. */
+/** Return the picked offers in a canonical order. */
 function describePicked(offers: readonly RankableOffer[]): string[] {
   return pickOnePerMerchant(offers)
     .map((offer) => JSON.stringify(offer))
@@ -96,7 +96,7 @@ function describePicked(offers: readonly RankableOffer[]): string[] {
 
 const keyOf = (offer: RankableOffer): string => `${offer.currency} ${offer.merchant.toLowerCase()}`
 
-describe('one offer a merchant and currency', () => {
+describe('one offer per merchant and currency', () => {
   it('any offers in another order - the same ones are picked', () => {
     const orders = anyOffers.chain((offers) =>
       fc.tuple(fc.constant(offers), fc.shuffledSubarray(offers, { minLength: offers.length })),
@@ -110,7 +110,7 @@ describe('one offer a merchant and currency', () => {
 
   it.each([
     ['a former price', { price: '1.50', oldPrice: '2' }, { price: '1.5' }],
-    ['a former price that is none', { price: '1.50' }, { price: '1.5', oldPrice: '1.5' }],
+    ['an old price that is no sale', { price: '1.50' }, { price: '1.5', oldPrice: '1.5' }],
     ['a sale and their networks', { network: 'z', oldPrice: '11' }, { network: 'a' }],
     [
       'a sale and their links',
@@ -128,7 +128,7 @@ describe('one offer a merchant and currency', () => {
     ['the case of its merchant', { merchant: 'KOPJE' }, { merchant: 'Kopje' }],
     ['how it is not in stock', { availability: 'gone' }, { availability: 'sold_out' }],
   ])(
-    'two that differ in %s - the first by rule, in any order: on sale, then the smaller claim',
+    'two that differ in %s - the first by rule, in any order: on sale, then the smaller claimed discount',
     (_what, first, second) => {
       const [selected, other] = [createOffer(first), createOffer(second)]
       expect(pickOnePerMerchant([selected, other])).toEqual([selected])
@@ -136,12 +136,12 @@ describe('one offer a merchant and currency', () => {
     },
   )
 
-  it('dearer in stock, cheaper not - the one in stock', () => {
+  it('only the more expensive offer is in stock - is picked', () => {
     const inStock = createOffer({ price: '20' })
     expect(pickOnePerMerchant([createOffer({ availability: 'sold_out' }), inStock])).toEqual([inStock])
   })
 
-  it('on sale but dearer, or not in stock - the cheapest in stock all the same', () => {
+  it('on sale but more expensive, or not in stock - the cheapest in stock is picked', () => {
     const plain = createOffer({ network: 'z' })
     const onSale = [
       createOffer({ price: '10.01', oldPrice: '20' }),
@@ -170,7 +170,7 @@ describe('one offer a merchant and currency', () => {
     ).toEqual(['EUR 5', 'EUR 6', 'USD 1'])
   })
 
-  it('any offers - each merchant and currency once, none better is left', () => {
+  it('any offers - each merchant and currency once, with its best offer', () => {
     fc.assert(
       fc.property(anyOffers, (offers) => {
         const picked = pickOnePerMerchant(offers)

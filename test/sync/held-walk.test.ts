@@ -7,7 +7,7 @@ const COPY: PreviousCopy = { currentWalk: 1, productCount: 120, isMalformed: fal
 
 type Walk = Readonly<{ startMinute: number; lastsMinutes?: number; isClockUnreliable?: boolean }>
 
-/** Walks that find nothing, one after the other: the minute since which each is held, or `unknown`, or `accepted`. */
+/** Evaluate walks that find nothing, in turn: return the minute since which each is held, `unknown` or `accepted`. */
 function evaluateAll(walks: readonly Walk[]): readonly (number | string)[] {
   let copy = COPY
   return walks.map(({ startMinute, lastsMinutes = 0, isClockUnreliable = false }) => {
@@ -21,8 +21,8 @@ function evaluateAll(walks: readonly Walk[]): readonly (number | string)[] {
   })
 }
 
-describe('walks that find nothing where there was a copy', () => {
-  test('each takes 170 minutes and two machines overlap - the hold is confirmed all the same', () => {
+describe('walks that find no products, although there was a copy', () => {
+  test('each takes 170 minutes and two machines overlap - the hold is still confirmed', () => {
     const starts = [0, 60, 180, 240]
     expect(evaluateAll(starts.map((startMinute) => ({ startMinute, lastsMinutes: 170 })))).toEqual([
       140,
@@ -41,12 +41,12 @@ describe('walks that find nothing where there was a copy', () => {
     ])
   })
 
-  test('one by a doubtful clock that is behind - leaves the time of the hold as it was', () => {
+  test('walk by an unreliable clock that is behind - the time of the hold does not change', () => {
     const behind = { startMinute: -60, isClockUnreliable: true }
     expect(evaluateAll([{ startMinute: 0 }, behind, { startMinute: 60 }])).toEqual([0, 0, 'accepted'])
   })
 
-  test('first one by a doubtful clock - the next one begins anew', () => {
+  test('first walk by an unreliable clock - the next walk starts a new hold', () => {
     const behind = { startMinute: -60, isClockUnreliable: true }
     expect(evaluateAll([behind, { startMinute: 0 }, { startMinute: 60 }])).toEqual(['unknown', 0, 'accepted'])
   })

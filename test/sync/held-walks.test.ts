@@ -44,7 +44,7 @@ const readFirstSeen = async (): Promise<number> => {
   return deals.findIndex(({ gtin }) => gtin === GTIN)
 }
 
-/** How many versions of products have ended, by the file itself. */
+/** Count the ended product versions in the database file. */
 function countEndedRows(): number {
   const path = fixture.job.database.replace('sqlite:', '')
   const database = openSqlite({ path, role: 'reader' })
@@ -52,7 +52,7 @@ function countEndedRows(): number {
   return database.prepare('select id from products where until_walk is not null').all([]).length
 }
 
-/** One more channel, without products, which walks read first. */
+/** Add a channel without products that walks read first. */
 function addChannelBefore(): string {
   const [own] = fixture.catalog.channels
   const other = { ...own, id: '00000000-0000-4000-8000-000000000001' } as WireChannel
@@ -60,7 +60,7 @@ function addChannelBefore(): string {
   return other.id
 }
 
-/** Let the next page of an empty channel take its time. */
+/** Delay the next page of an empty channel. */
 function delayOnce(channelId: string, byMs: number): void {
   fixture.catalog.fault = {
     pathPattern: new RegExp(`${channelId}/products`),
@@ -75,7 +75,7 @@ function delayOnce(channelId: string, byMs: number): void {
 const breakFirstPrices = (count: number): WireProduct[] => withMalformedPrices(makeWireProducts(120), count)
 
 describe('walk that finds far fewer products', () => {
-  test('no products - is held: the copy stays current and the state says so', async () => {
+  test('no products - is held: the copy stays current and the state reports it', async () => {
     expect(await walkLater([])).toBe('held 0')
     expect(await readBox(fixture.copy, GTIN)).toBe(`Lamp 119 @${NOON_MS}`)
     expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
@@ -97,14 +97,14 @@ describe('walk that finds far fewer products', () => {
     expect(countEndedRows()).toBe(0)
   })
 
-  test('progress - of a held walk - has its end, too', async () => {
+  test('progress of a held walk - reports its end', async () => {
     const progress: WalkProgress[] = []
     setProducts(fixture.catalog, makeWireProducts(40))
     await fixture.walk({ onProgress: (step) => void progress.push(step) })
     expect(progress).toMatchObject([{ productCount: 40, isDone: true }])
   })
 
-  test('report - of a held walk - has its code and reason', async () => {
+  test('report of a held walk - has its code and reason', async () => {
     setProducts(fixture.catalog, [])
     expect((await fixture.walk()).walks).toMatchObject([
       { failure: 'VITRINE_WALK_HELD', reason: 'it found 0 products where the copy has 120' },
@@ -118,12 +118,12 @@ describe('walk that finds far fewer products', () => {
     expect(await walkLater(makeWireProducts(count))).toBe(ended)
   })
 
-  test('copy of fewer than 100 products - shrinks freely', async () => {
+  test('copy of fewer than 100 products - may shrink freely', async () => {
     await walkLater(makeWireProducts(99))
     expect(await walkLater([])).toBe('complete 0')
   })
 
-  test('later walk that finds nearly the same - at least a period after the first - is believed', async () => {
+  test('later walk that finds nearly the same - at least a period after the first - is accepted', async () => {
     await walkLater(makeWireProducts(20))
     expect(await walkLater(makeWireProducts(25), HOUR_MS / 2)).toBe('held 25')
     expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
@@ -134,11 +134,11 @@ describe('walk that finds far fewer products', () => {
     expect(await readBox(fixture.copy, GTIN)).toBe('unknown')
   })
 
-  test('channel that comes late in its walk - is confirmed by the times of the whole walks', async () => {
+  test('channel that is walked late in its run - is confirmed by the start times of the runs', async () => {
     const first = addChannelBefore()
     setProducts(fixture.catalog, [])
     fixture.clock.advance(HOUR_MS)
-    // Ten minutes in this walk, and no time in the next one.
+    // Takes ten minutes in this run, and no time in the next one.
     delayOnce(first, HOUR_MS / 6)
     const { walks } = await fixture.walk()
     expect(walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'held' }])
@@ -146,7 +146,7 @@ describe('walk that finds far fewer products', () => {
     expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
   })
 
-  test('channel that comes an hour late in its walk - is not confirmed two minutes later', async () => {
+  test('channel that is walked an hour late in its run - is not confirmed two minutes later', async () => {
     const first = addChannelBefore()
     setProducts(fixture.catalog, [])
     fixture.clock.advance(HOUR_MS)
@@ -158,7 +158,7 @@ describe('walk that finds far fewer products', () => {
     expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete' }, { outcome: 'complete' }])
   })
 
-  test('walk that broke off and goes on - counts from when it first began', async () => {
+  test('interrupted walk that is resumed - counts from its first start', async () => {
     const products = makeWireProducts(201)
     await walkLater(makeWireProducts(500))
     await walkLater(products)
@@ -173,7 +173,7 @@ describe('walk that finds far fewer products', () => {
     expect(await walk()).toBe('held 201')
   })
 
-  test('later walk that finds something else - is held anew', async () => {
+  test('later walk that finds a different count - starts a new hold', async () => {
     await walkLater([])
     expect(await walkLater(makeWireProducts(40))).toBe('held 40')
     expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
@@ -182,7 +182,7 @@ describe('walk that finds far fewer products', () => {
     expect(await countProducts()).toBe(120)
   })
 
-  test('good walk after it - completes, with what the copy had and what changed since', async () => {
+  test('good walk after a held one - completes with unchanged and changed products', async () => {
     await walkLater([])
     expect(await walkLater([...makeWireProducts(119), ...makeWireProducts(120, 'New').slice(119)])).toBe(
       'complete 120',
@@ -192,7 +192,7 @@ describe('walk that finds far fewer products', () => {
     expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: null })
   })
 
-  test('hold noted by a clock that was ahead - begins anew with the right time', async () => {
+  test('hold recorded by a clock that was ahead - is replaced with the right time', async () => {
     await walkLater([], 48 * HOUR_MS)
     fixture.clock.advance(-47 * HOUR_MS)
     expect(await walk()).toBe('held 0')
@@ -202,14 +202,14 @@ describe('walk that finds far fewer products', () => {
     expect(await walkLater([])).toBe('complete 0')
   })
 
-  test('accepted - is believed at once', async () => {
+  test('accepted by the operator - completes at once', async () => {
     fixture.clock.advance(HOUR_MS)
     setProducts(fixture.catalog, [])
     expect(await walk({ isAccepted: true })).toBe('complete 0')
     expect(await readBox(fixture.copy, GTIN)).toBe('unknown')
   })
 
-  test('another machine of the same occasion - does not walk again', async () => {
+  test('another machine in the same scheduled run - does not walk again', async () => {
     await walkLater([])
     fixture.clock.advance(1_000)
     expect(await walk({ owner: 'other', skipWalkedSinceMs: NOON_MS + HOUR_MS - MINUTE_MS })).toBe('busy 0')
@@ -227,7 +227,7 @@ describe('walk in which most offers are malformed', () => {
     expect(await countProducts()).toBe(120)
   })
 
-  test('confirmed a period later - is believed, and so is the next one like it', async () => {
+  test('confirmed a period later - is accepted, and so is the next similar walk', async () => {
     await walkLater(breakFirstPrices(120))
     expect(await walkLater(breakFirstPrices(120))).toBe('complete 120')
     expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({
@@ -240,7 +240,7 @@ describe('walk in which most offers are malformed', () => {
     expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({ dealCount: 120, isMalformed: false })
   })
 
-  test('products that cannot be read, fewer than 100 of them - are held', async () => {
+  test('unreadable products, fewer than 100 - are held', async () => {
     await walkLater(makeWireProducts(99))
     fixture.clock.advance(HOUR_MS)
     const items = makeWireProducts(99).map((product) => ({ ...product, offers: null }))
@@ -254,7 +254,7 @@ describe('walk in which most offers are malformed', () => {
     })
   })
 
-  test('first walk of all - completes: there is nothing to keep', async () => {
+  test('very first walk - completes: there is no copy to protect', async () => {
     const fresh = await makeWalkFixture()
     setProducts(fresh.catalog, breakFirstPrices(120))
     expect((await fresh.walk()).walks).toMatchObject([{ outcome: 'complete' }])
@@ -262,20 +262,20 @@ describe('walk in which most offers are malformed', () => {
 })
 
 describe('first seen', () => {
-  /** One more product, newer than all others, so that the order by newest tells whether the rest kept their times. */
+  /** One more product, newer than all others: the order by newest shows whether the others kept their times. */
   const WITH_NEWEST = makeWireProducts(121)
 
   test.each([
     ['was absent in a walk', makeWireProducts(119)],
     ['was absent in a held walk', []],
     ['was malformed in a held walk', breakFirstPrices(120)],
-  ])('product that %s - keeps its first time when it is back', async (_name, between) => {
+  ])('product that %s - keeps its first-seen time when it returns', async (_name, between) => {
     await walkLater(between)
     await walkLater(WITH_NEWEST)
     expect(await readFirstSeen()).toBe(120)
   })
 
-  test('product that the catalog did not know for a moment - keeps its first time', async () => {
+  test('product with a 404 in between - keeps its first-seen time', async () => {
     fixture.clock.advance(HOUR_MS)
     const absent = { product: null, asOfMs: fixture.clock.nowMs() }
     await fixture.copy.putLookups([{ channelId: CHANNEL_ID, gtin: GTIN, entry: absent }])
@@ -284,7 +284,7 @@ describe('first seen', () => {
     expect(await readFirstSeen()).toBe(120)
   })
 
-  test('sale that ends after a held walk - is new when it comes again', async () => {
+  test('sale that ends after a held walk - is new when it starts again', async () => {
     await walkLater([])
     await walkLater(makeWireProducts(120))
     const ended = makeWireProducts(120).map((product, index) =>
@@ -304,13 +304,13 @@ describe('first seen', () => {
 })
 
 describe('list of channels', () => {
-  test('without channels where there were some - is held: nothing is walked, and the channels stay', async () => {
+  test('empty, but had channels before - is held: nothing is walked, and the channels stay', async () => {
     fixture.catalog.channels = []
     fixture.clock.advance(HOUR_MS)
     expect(await fixture.walk()).toMatchObject({
       walks: [],
       failure: 'VITRINE_WALK_HELD',
-      reason: expect.stringContaining('lists no channels where it listed 1 before') as string,
+      reason: expect.stringContaining('lists no channels, but listed 1 before') as string,
     })
     expect(await fixture.copy.findChannelList()).toMatchObject({
       channels: [{ id: CHANNEL_ID }],
@@ -319,7 +319,7 @@ describe('list of channels', () => {
     })
   })
 
-  test('a period later still without channels - is believed: they have gone, and their copies stay', async () => {
+  test('still empty a period later - is accepted: the channels are removed, and their copies stay', async () => {
     fixture.catalog.channels = []
     await walk()
     fixture.clock.advance(HOUR_MS / 2)
@@ -331,7 +331,7 @@ describe('list of channels', () => {
     expect(await countProducts()).toBe(120)
   })
 
-  test('without channels, accepted - is believed at once', async () => {
+  test('empty, accepted by the operator - is accepted at once', async () => {
     fixture.catalog.channels = []
     expect(await walk({ isAccepted: true })).toBe('VITRINE_WALK_HELD')
     expect(await walk({ isListAccepted: true })).toBe('VITRINE_NO_CHANNELS')
@@ -347,7 +347,7 @@ describe('list of channels', () => {
     expect(await fixture.copy.findChannelList()).toMatchObject({ heldSinceMs: null })
   })
 
-  test('without channels from the start - is believed, and the walk says why nothing is walked', async () => {
+  test('empty from the start - is accepted, and the report says why nothing is walked', async () => {
     const fresh = await makeWalkFixture()
     fresh.catalog.channels = []
     expect(await fresh.walk()).toMatchObject({

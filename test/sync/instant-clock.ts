@@ -1,10 +1,10 @@
 import type { Clock } from '../../src/clock.ts'
 import type { FakeClock } from '../helpers/fake-clock.ts'
 
-/** A clock on which a walk's wait is over at once, and the time moved on by it; deadlines of calls stand still. */
+/** A clock on which a wait ends at once and advances the time. Call deadlines never fire. */
 export type InstantClock = Clock & Readonly<{ waitsMs: readonly number[] }>
 
-/** Makes one that moves `clock`; `onWait` is run at the end of each wait. */
+/** Create one that advances `clock`; `onWait` runs at the end of each wait. */
 export function createInstantClock(
   clock: FakeClock,
   onWait: () => Promise<void> = () => Promise.resolve(),

@@ -7,11 +7,11 @@ import { makeWalkFixture, makeWireProducts } from './walk-fixture.ts'
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000002'
 
-test('page fetched ahead of a failed walk - arrives while the next channel is walked - is not taken for its own', async () => {
+test('page prefetched by a failed walk - arrives while the next channel is walked - is not stored in that channel', async () => {
   const fixture = await makeWalkFixture()
   const first = { id: CHANNEL_ID, name: 'First', kind: 'website', url: 'https://first.example/' } as const
   fixture.catalog.channels = [first, { ...first, id: OTHER_ID, name: 'Other' }]
-  // Nothing of the first channel's walk can be stored, as on a disk that is full.
+  // The first channel's pages cannot be stored, as on a full disk.
   const channel = `select id from copies where channel_id = '${CHANNEL_ID}'`
   const refusal = `begin select raise(abort, 'database or disk is full'); end`
   runUnsafeStatement(

@@ -11,7 +11,7 @@ import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, begin } from '../storage/conformance/subject.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
-/** Walks over pages as a catalog sends them: a product that shows what the copy has is not written. */
+/** Walks over real page bodies: a product that matches the copy is not written again. */
 
 type Item = Readonly<{ gtin: string; title: string }>
 type CopyFixture = Readonly<{ copy: SqlStore; query<T>(text: string): Promise<readonly T[]> }>
@@ -37,7 +37,7 @@ async function withCopy(use: (opened: CopyFixture) => Promise<void>): Promise<vo
   }
 }
 
-/** Walks a catalog in pages of three. */
+/** Walk a catalog in pages of three. */
 async function walk(copy: SqlStore, items: readonly Item[], nowMs: number): Promise<void> {
   const number = await begin(copy, nowMs)
   let afterGtin = ''
@@ -99,15 +99,15 @@ const catalog = fc
       .map(({ index, isBad, ...over }) => makeItem(index, { ...over, ...(isBad && { offers: [{}] }) })),
   )
 
-describe('walks one after the other', () => {
-  test('any catalogs one after the other, with look-ups between - show what one walk of the last shows', async () => {
+describe('consecutive walks', () => {
+  test('any sequence of catalogs with look-ups in between - equals one walk of the last catalog', async () => {
     const lookups = fc.array(fc.nat(9), { maxLength: 2 })
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(catalog, lookups), { maxLength: 4 }),
         catalog,
         async (before, last) => {
-          // Brands that were known before stay: not what this is about.
+          // Known brands are kept by design, so this test excludes them.
           const branded = last.map((item) => ({ ...item, brand: 'Lumen' }))
           await withCopy(async (used) => {
             let nowMs = 100
@@ -131,7 +131,7 @@ describe('walks one after the other', () => {
     )
   })
 
-  test('unchanged catalog - writes no product; one of three changed - that alone', () =>
+  test('unchanged catalog - writes no product; one of three changed - writes only that one', () =>
     withCopy(async ({ copy, query }) => {
       const items = [makeItem(1), makeItem(2), makeItem(3), makeItem(4)]
       await walk(copy, items, 100)
@@ -145,8 +145,8 @@ describe('walks one after the other', () => {
     }))
 
   test.each([
-    ['other bytes that say the same', makeItem(1, { seen: 2 })],
-    ['a brand that the answer no longer has', makeItem(1, { brand: null })],
+    ['other bytes with the same meaning', makeItem(1, { seen: 2 })],
+    ['a brand that the response no longer has', makeItem(1, { brand: null })],
   ])('%s - nothing is written', (_name, item) =>
     withCopy(async (opened) => {
       await walk(opened.copy, [makeItem(1)], 100)
@@ -156,7 +156,7 @@ describe('walks one after the other', () => {
     }),
   )
 
-  test('look-up of the same - the version stays as it is, seen a moment ago', () =>
+  test('look-up without a change - keeps the version and updates its time', () =>
     withCopy(async (opened) => {
       const item = makeItem(1)
       await walk(opened.copy, [item], 100)
@@ -170,7 +170,7 @@ describe('walks one after the other', () => {
       expect(await readStored(opened)).toEqual(before)
     }))
 
-  test('digest of a release that shaped products in another way - the product is written anew, once', () =>
+  test('digest of a release with another product format - the product is rewritten once', () =>
     withCopy(async (opened) => {
       const readVersions = (): Promise<unknown> => opened.query('select from_walk from products')
       await walk(opened.copy, [makeItem(1)], 100)

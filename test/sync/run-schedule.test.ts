@@ -9,7 +9,7 @@ import { NOON_MS } from '../helpers/harness.ts'
 describe('schedule', () => {
   let clock: FakeClock
   let stopping: AbortController
-  /** Whatever the clock was set to. */
+  /** Real time that has passed, independent of the clock. */
   let passedMs: number
   beforeEach(() => {
     passedMs = 0
@@ -18,7 +18,7 @@ describe('schedule', () => {
   })
   afterEach(() => stopping.abort())
 
-  /** Lets time pass minute by minute, with everything that is ready run in between. */
+  /** Let time pass minute by minute, running what is due in between. */
   const pass = async (forMs: number): Promise<void> => {
     for (let leftMs = forMs; leftMs > 0; leftMs -= MINUTE_MS) {
       passedMs += MINUTE_MS
@@ -27,7 +27,7 @@ describe('schedule', () => {
     }
   }
 
-  /** Starts it; answers the minutes, as they have passed, at which it has run so far. */
+  /** Start a schedule; return a function for the minutes at which it has run so far. */
   const start = (pattern: string): (() => number[]) => {
     const runs: number[] = []
     const run = (): Promise<void> => Promise.resolve(void runs.push(passedMs / MINUTE_MS))
@@ -45,7 +45,7 @@ describe('schedule', () => {
     expect(clock.pendingWaits).toBe(0)
   })
 
-  test('clock set a day back - no run is late, and none is made twice', async () => {
+  test('clock set back a day - no run is late or made twice', async () => {
     const runs = start('7 * * * *')
     await pass(30 * MINUTE_MS)
     clock.step(-DAY_MS)
@@ -53,7 +53,7 @@ describe('schedule', () => {
     expect(runs()).toEqual([7, 67, 127])
   })
 
-  test('clock a day ahead put right - the next run is that of the right time', async () => {
+  test('clock a day ahead is corrected - the next run is at the right time', async () => {
     clock.step(DAY_MS)
     const runs = start('0 13 * * *')
     await pass(30 * MINUTE_MS)
@@ -64,7 +64,7 @@ describe('schedule', () => {
     expect(runs()).toEqual([60, 1_500])
   })
 
-  test('clock set half an hour back - the run comes when the time has passed, and again at its time', async () => {
+  test('clock set back half an hour - runs after the measured wait, and again at its time', async () => {
     const runs = start('0 * * * *')
     await pass(20 * MINUTE_MS)
     clock.step(-30 * MINUTE_MS)
@@ -73,7 +73,7 @@ describe('schedule', () => {
     expect(runs()).toHaveLength(2)
   })
 
-  test('clock set forward over a run - it is made within a minute', async () => {
+  test('clock set forward past a run - runs within a minute', async () => {
     const runs = start('7 * * * *')
     await pass(2 * MINUTE_MS)
     clock.step(30 * MINUTE_MS)
@@ -83,7 +83,7 @@ describe('schedule', () => {
     expect(runs()).toEqual([3, 37])
   })
 
-  test('timers that end a moment early - make one run, not two', async () => {
+  test('timers that fire early - make one run, not two', async () => {
     const runs = start('7 * * * *')
     await pass(6 * MINUTE_MS)
     clock.step(-5)
@@ -91,7 +91,7 @@ describe('schedule', () => {
     expect(runs()).toHaveLength(1)
   })
 
-  test('run that is still going - is not started again', async () => {
+  test('run still in progress - is not started again', async () => {
     let started = 0
     const run = defer<void>()
     const start = (): Promise<void> => {
@@ -106,7 +106,7 @@ describe('schedule', () => {
     expect(started).toBe(2)
   })
 
-  test('pattern that never comes - runs never', async () => {
+  test('pattern without a next time - never runs', async () => {
     const runs = start('0 0 30 2 *')
     await pass(HOUR_MS)
     expect([runs(), clock.pendingWaits]).toEqual([[], 0])

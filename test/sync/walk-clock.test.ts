@@ -10,7 +10,7 @@ import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from
 
 type Others = Readonly<{ database?: number; catalog?: number; futureCopies?: number }>
 
-/** What is made of clocks that are so far ahead of this machine's, in milliseconds: `agrees`, `doubtful` or `refused`. */
+/** Check clocks that are this far ahead of this machine's, in milliseconds: `agrees`, `unreliable` or `refused`. */
 async function checkClock({ database, catalog, futureCopies = 0 }: Others): Promise<string> {
   const check = checkWalkClock({
     clock: createFakeClock(NOON_MS),
@@ -21,7 +21,7 @@ async function checkClock({ database, catalog, futureCopies = 0 }: Others): Prom
     catalogSkewMs: catalog,
   })
   return check.then(
-    ({ isUnreliable }) => (isUnreliable ? 'doubtful' : 'agrees'),
+    ({ isUnreliable }) => (isUnreliable ? 'unreliable' : 'agrees'),
     (error: { code: string }) => (error.code === 'VITRINE_WALK_FAILED' ? 'refused' : error.code),
   )
 }
@@ -30,10 +30,10 @@ describe('clock of a walk', () => {
   test.each<[string, Others, string]>([
     ['nothing is known', {}, 'agrees'],
     ['catalog within a minute', { catalog: MINUTE_MS }, 'agrees'],
-    ['catalog ahead', { catalog: HOUR_MS }, 'doubtful'],
-    ['catalog behind, copy of the future', { catalog: -HOUR_MS, futureCopies: 1 }, 'doubtful'],
+    ['catalog ahead', { catalog: HOUR_MS }, 'unreliable'],
+    ['catalog behind, copy of the future', { catalog: -HOUR_MS, futureCopies: 1 }, 'unreliable'],
     ['catalog ahead, copy of the future', { catalog: DAY_MS, futureCopies: 1 }, 'refused'],
-    ['database ahead', { database: HOUR_MS }, 'doubtful'],
+    ['database ahead', { database: HOUR_MS }, 'unreliable'],
     ['database ahead, catalog agrees', { database: HOUR_MS, catalog: 0, futureCopies: 1 }, 'agrees'],
     ['database and catalog ahead', { database: HOUR_MS, catalog: HOUR_MS }, 'refused'],
     ['database and catalog behind', { database: -HOUR_MS, catalog: -HOUR_MS }, 'refused'],
@@ -58,18 +58,20 @@ describe('machine whose clock is wrong', () => {
     fixture.clock.step(hours * HOUR_MS)
   }
 
-  test('two days behind - walks nothing, and the copy keeps its times', async () => {
+  test('two days behind - does not walk, and the copy keeps its times', async () => {
     fixture.clock.advance(-2 * DAY_MS)
     expect(await fixture.walk()).toMatchObject({
       walks: [],
       failure: 'VITRINE_WALK_FAILED',
-      reason: expect.stringContaining('the clock of this machine differs from that of the catalog') as string,
+      reason: expect.stringContaining(
+        'the clock of this machine differs from the clock of the catalog',
+      ) as string,
     })
     fixture.clock.advance(2 * DAY_MS)
     expect(await readBox(fixture.copy, toGtin(1))).toBe(`Lamp 1 @${NOON_MS}`)
   })
 
-  test('three hours behind, first to find nothing - its hold confirms nothing for a clock that is right', async () => {
+  test('three hours behind, first to find no products - its hold does not count for a correct clock', async () => {
     setProducts(fixture.catalog, [])
     const outcomes: unknown[] = []
     passTime(4)
@@ -85,7 +87,7 @@ describe('machine whose clock is wrong', () => {
     expect(outcomes).toEqual(['held', 'held', 'complete'])
   })
 
-  test('three hours behind, first to find no channels - its hold confirms nothing, either', async () => {
+  test('three hours behind, first to find no channels - its hold does not count either', async () => {
     fixture.catalog.channels = []
     const failures: unknown[] = []
     passTime(4)
@@ -98,7 +100,7 @@ describe('machine whose clock is wrong', () => {
     expect(failures).toEqual(['VITRINE_WALK_HELD', 'VITRINE_WALK_HELD', 'VITRINE_NO_CHANNELS'])
   })
 
-  test('an hour ahead - walks, and confirms no hold', async () => {
+  test('an hour ahead - walks, but confirms no hold', async () => {
     setProducts(fixture.catalog, [])
     const outcomes = [(await fixture.walk()).walks[0]?.outcome]
     fixture.clock.advance(HOUR_MS)

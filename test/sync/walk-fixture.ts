@@ -20,7 +20,7 @@ import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import type { Copy } from '../storage/conformance/subject.ts'
 
-/** A fake catalog and a copy on file, with a clock that the test moves. */
+/** A fake catalog, a copy in a file, and a clock that the test moves. */
 export type WalkFixture = Readonly<{
   catalog: FakeCatalog
   clock: FakeClock
@@ -29,7 +29,6 @@ export type WalkFixture = Readonly<{
   walk(options?: WalkOptions): Promise<WalkReport>
 }>
 
-/** How one walk is run. */
 export type WalkOptions = Readonly<{
   job?: Partial<WalkJob>
   clock?: Clock
@@ -37,7 +36,7 @@ export type WalkOptions = Readonly<{
   onProgress?: (progress: WalkProgress) => void
 }>
 
-/** Makes a place that is removed after the test, by default in a SQLite file of its own. */
+/** Create a fixture that is removed after the test, by default with its own SQLite file. */
 export async function makeWalkFixture(address?: DatabaseAddress): Promise<WalkFixture> {
   const file = await makeCopyFile()
   const catalog = await startFakeCatalog()
@@ -80,7 +79,7 @@ export async function makeWalkFixture(address?: DatabaseAddress): Promise<WalkFi
   return { catalog, clock, copy, job, walk }
 }
 
-/** Products on sale from the first GTIN on; `name` is their title. */
+/** Create products on sale with consecutive GTINs; `name` starts their titles. */
 export function makeWireProducts(count: number, name = 'Lamp'): WireProduct[] {
   return Array.from({ length: count }, (_, index) =>
     makeWireProduct({
@@ -91,13 +90,13 @@ export function makeWireProducts(count: number, name = 'Lamp'): WireProduct[] {
   )
 }
 
-/** The same with prices that cannot be read in the first `count` of them. */
+/** Give the first `count` products a malformed price. */
 export function withMalformedPrices(products: readonly WireProduct[], count: number): WireProduct[] {
   const offers = [makeWireOffer({ price: '12,50', old_price: '99.00' })]
   return products.map((product, index) => (index < count ? { ...product, offers } : product))
 }
 
-/** Puts products into the fake's one channel. */
+/** Set the products of the fake catalog's only channel. */
 export function setProducts(catalog: FakeCatalog, products: WireProduct[]): void {
   catalog.products.set(CHANNEL_ID, products)
 }

@@ -12,7 +12,7 @@ import { NOON_MS } from '../helpers/harness.ts'
 const A = '00000000-0000-4000-8000-00000000000a'
 const B = '00000000-0000-4000-8000-00000000000b'
 
-/** A complete copy of so many products, whose walk began so long ago. */
+/** Create a complete copy with a product count and the age of its walk. */
 function makeCopy(productCount: number, ageMs: number, over: Partial<CopyState> = {}): CopyState {
   return {
     currentWalk: 1,
@@ -72,7 +72,7 @@ function makeDetails(options: Options): WalkDueDetails & Readonly<{ lines: strin
 
 const checkIsDue = (options: Options): Promise<boolean> => isWalkDue(makeDetails(options))
 
-describe('scheduled walk: may it call', () => {
+describe('scheduled walk: call limits', () => {
   test.each([
     [3 * MINUTE_MS, true],
     [MINUTE_MS, false],
@@ -95,17 +95,17 @@ describe('scheduled walk: may it call', () => {
     expect(await checkIsDue({ limit: 10, walksMade })).toBe(isDue)
   })
 
-  test('refused - is a line with the reason', async () => {
+  test('not due - logs the reason', async () => {
     const details = makeDetails({ limitedUntilMs: NOON_MS + HOUR_MS })
     expect(await isWalkDue(details)).toBe(false)
     expect(details.lines).toHaveLength(1)
     expect(JSON.parse(details.lines[0] ?? '')).toMatchObject({
       pausedUntilMs: NOON_MS + HOUR_MS,
-      msg: 'no walk now: the catalog may not be called',
+      msg: 'skipped a scheduled walk: catalog calls are paused or the walk share is used up',
     })
   })
 
-  test('due - is no line', async () => {
+  test('due - logs nothing', async () => {
     const details = makeDetails({ limit: 10 })
     expect(await isWalkDue(details)).toBe(true)
     expect(details.lines).toEqual([])
@@ -116,7 +116,7 @@ describe('scheduled walk: may it call', () => {
 const checkIsDueForTwo = (oneAgeMs: number, otherAgeMs: number): Promise<boolean> =>
   checkIsDue({ limit: 48, copies: { [A]: makeCopy(2_000, oneAgeMs), [B]: makeCopy(2_000, otherAgeMs) } })
 
-describe('scheduled walk: does the day hold it', () => {
+describe('scheduled walk: walks per day', () => {
   // 2000 products are ten pages and the list of channels: eleven calls, a walk a `11 / share` of a day.
   test.each([
     [528, HOUR_MS, true],
@@ -161,9 +161,9 @@ describe('scheduled walk: does the day hold it', () => {
 
   test.each([
     ['never walked', { completedStartedAtMs: null }],
-    ['under way', { isRunning: true }],
-    ['broken', { failure: 'VITRINE_CATALOG_CALL_BLOCKED' }],
-  ])('a copy %s - due: it is to be finished', async (_state, over) => {
+    ['in progress', { isRunning: true }],
+    ['failed', { failure: 'VITRINE_CATALOG_CALL_BLOCKED' }],
+  ])('copy %s - due, to complete it', async (_state, over) => {
     const copies = { [A]: makeCopy(2_000, MINUTE_MS), [B]: makeCopy(2_000, MINUTE_MS, over) }
     expect(await checkIsDue({ limit: 48, copies })).toBe(true)
   })
@@ -174,7 +174,7 @@ describe('scheduled walk: does the day hold it', () => {
     expect(await checkIsDue({ limit: 48, store })).toBe(true)
   })
 
-  test('store that cannot be read - due: the walk will tell', async () => {
+  test('store that cannot be read - due: the walk reports the error', async () => {
     const store = { findChannelList: () => Promise.reject(new StoreError('broken')) }
     expect(await checkIsDue({ limit: 48, store })).toBe(true)
   })
@@ -189,7 +189,7 @@ describe('scheduled walk: does the day hold it', () => {
         startedAtMs = NOON_MS + hour * HOUR_MS
         walks += 1
       }
-      // One more than fits: the week may begin just before a walk.
+      // One more is allowed, because the week may start just before a walk.
       expect(walks * 11).toBeLessThanOrEqual((limit / 2) * 7 + 11)
     }
   })

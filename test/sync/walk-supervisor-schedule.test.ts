@@ -11,7 +11,7 @@ afterEach(async () => {
   await harness.dispose()
 })
 
-/** Walks once, then runs the hourly schedule; answers the hours at which it walked. */
+/** Walk once, then run the hourly schedule; return the hours at which it walked. */
 async function runHours(settings: Record<string, string>, hours: number): Promise<number[]> {
   harness = await createHarness({ settings })
   setProducts(harness.catalog, makeWireProducts(1_000))
@@ -35,18 +35,20 @@ describe('hourly schedule, walks of six calls', () => {
     expect(await runHours({ VITRINE_CATALOG_DAILY_LIMIT: '300' }, 4)).toEqual([1, 2, 3, 4])
   })
 
-  test('four walks fit into the share - every six hours, all of them whole', async () => {
+  test('four walks fit into the share - every six hours, each complete', async () => {
     expect(await runHours({ VITRINE_CATALOG_DAILY_LIMIT: '48' }, 24)).toEqual([6, 12, 18, 24])
-    expect(harness.logs()).not.toContain('did not complete')
+    expect(harness.logs()).not.toContain('channel walk failed')
     expect(await harness.context.store.getCopyState(CHANNEL_ID)).toMatchObject({ failure: null })
   })
 
-  test('share spent - no walk until 00:00 UTC, and the log says so', async () => {
+  test('share used up - no walk until 00:00 UTC, and the log reports it', async () => {
     expect(await runHours({ VITRINE_CATALOG_DAILY_LIMIT: '12' }, 11)).toEqual([])
-    expect(harness.logs()).toContain('no walk now: the catalog may not be called')
+    expect(harness.logs()).toContain(
+      'skipped a scheduled walk: catalog calls are paused or the walk share is used up',
+    )
   })
 
-  test('limit reached - no walk while nothing may be called', async () => {
+  test('limit reached - no walk while calls are paused', async () => {
     harness = await createHarness()
     setProducts(harness.catalog, makeWireProducts(3))
     await harness.context.walks.runNow()

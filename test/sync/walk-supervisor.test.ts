@@ -32,14 +32,14 @@ describe('walks of a process', () => {
     expect(harness.catalog.countCalls(PAGES)).toBe(1)
   })
 
-  test('two walks asked for at once - are one', async () => {
+  test('two walks requested at once - share one', async () => {
     const { walks } = harness.context
     const [one, other] = await Promise.all([walks.runNow(), walks.runNow()])
     expect(one).toBe(other)
     expect(harness.catalog.countCalls(PAGES)).toBe(1)
   })
 
-  test('first walk fails - is tried again after a minute, then after two, until it succeeds', async () => {
+  test('first walk fails - is retried after a minute, then after two, until it succeeds', async () => {
     const { catalog, clock, context } = harness
     catalog.fault = { pathPattern: PAGES, respond: (_request, response) => sendJson(response, 400, {}) }
     await context.walks.start()
@@ -59,11 +59,11 @@ describe('walks of a process', () => {
       expect(await context.store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 1 }),
     )
     await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
-    expect(harness.logs()).toContain('the walk of a channel did not complete')
+    expect(harness.logs()).toContain('channel walk failed')
     expect(harness.logs()).toContain('walked a channel')
   })
 
-  test('stop while the first walk is waiting for its next try - ends and walks no more', async () => {
+  test('stop while the first walk waits for a retry - ends and walks no more', async () => {
     const { catalog, clock, context } = harness
     catalog.fault = { pathPattern: PAGES, respond: (_request, response) => sendJson(response, 400, {}) }
     await context.walks.start()
@@ -85,7 +85,7 @@ describe('walks of a process', () => {
     expect(context.callPolicy.canCall('refresh')).toBe(false)
   })
 
-  test('walk - its calls, products and drops - are in the metrics', async () => {
+  test('calls, products and drops of a walk - are in the metrics', async () => {
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct({ title: '' }), makeWireProduct()])
     await harness.context.walks.runNow()
     const { text } = await harness.context.metrics.render()
@@ -98,7 +98,7 @@ describe('walks of a process', () => {
 describe('walks switched off', () => {
   afterEach(() => harness.dispose())
 
-  test('VITRINE_SYNC_CRON=off - start walks nothing, runNow does', async () => {
+  test('VITRINE_SYNC_CRON=off - start does not walk, runNow does', async () => {
     await startHarness({ VITRINE_SYNC_CRON: 'off' })
     await harness.context.walks.start()
     expect(harness.catalog.calls).toEqual([])
@@ -108,7 +108,7 @@ describe('walks switched off', () => {
 })
 
 describe('walks within a daily limit', () => {
-  // Of eight calls a day the walk has four: the list of channels, and three of its five pages.
+  // A walk may use four of eight calls a day: the list of channels, and three of its five pages.
   const settings = { VITRINE_CATALOG_DAILY_LIMIT: '8' }
   const STEP_MS = LEASE_MS / 3
   const startLimited = async (): Promise<void> => {
@@ -117,7 +117,7 @@ describe('walks within a daily limit', () => {
   }
   afterEach(() => harness.dispose())
 
-  test('first walk waits for its share - start resolves, boxes of its pages are there', async () => {
+  test('first walk waits for its share - start resolves, and boxes of its pages are served', async () => {
     await startLimited()
     const { context, catalog, clock } = harness
     await context.walks.start()
@@ -128,7 +128,7 @@ describe('walks within a daily limit', () => {
     expect((await context.store.findProduct(CHANNEL_ID, gtin))?.product?.title).toBe('Lamp 0')
   })
 
-  test('first walk waits - visitors still get what their shares allow', async () => {
+  test('first walk waits - visitors still use their shares', async () => {
     await startLimited()
     const { context } = harness
     await context.walks.start()
@@ -138,7 +138,7 @@ describe('walks within a daily limit', () => {
     expect(context.callPolicy.canCall('walk')).toBe(false)
   })
 
-  test('walk that waits - is told as such, and goes on after 00:00 UTC', async () => {
+  test('walk that waits - reports it, and continues after 00:00 UTC', async () => {
     const progress: WalkProgress[] = []
     harness = await createHarness({
       settings,
@@ -168,7 +168,7 @@ describe('walks within a daily limit', () => {
     expect(progress.map(({ productCount }) => productCount)).toEqual([200, 400, 600, 600, 800, 1_000])
   })
 
-  test('stop while it waits - ends at once; a restart the next day goes on behind its pages', async () => {
+  test('stop while it waits - ends at once; a restart the next day continues after its pages', async () => {
     await startLimited()
     const { context, catalog, clock } = harness
     await context.walks.start()
@@ -205,7 +205,7 @@ describe('walks within a daily limit', () => {
     expect(catalog.countCalls(PAGES)).toBe(2)
   })
 
-  test('runNow, share spent on the way - fails without waiting, and says why', async () => {
+  test('runNow, share used up during the walk - fails without waiting and reports why', async () => {
     await startLimited()
     const { context, catalog, clock } = harness
     const { walks } = await context.walks.runNow()

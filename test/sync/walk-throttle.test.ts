@@ -26,20 +26,20 @@ beforeEach(async () => {
   setProducts(fixture.catalog, makeWireProducts(PRODUCT_COUNT))
 })
 
-/** A daily limit of eight calls: a walk has four of them, its list of channels one of these. */
+/** A walk may use four of eight calls a day, including one for the list of channels. */
 const walkWithin = (options: WalkOptions = {}): Promise<WalkReport> =>
   fixture.walk({ ...options, job: { dailyLimit: 8, canWait: true, ...options.job } })
 
-/** Makes the catalog's size known with a walk of yesterday, so that today's knows what is ahead. */
+/** Walk yesterday, so that today's walk knows the catalog's size. */
 async function walkYesterday(): Promise<void> {
   await fixture.walk()
   fixture.clock.advance(DAY_MS + 11 * HOUR_MS)
   fixture.catalog.calls.length = 0
 }
-/** An hour before the shares are renewed. */
+/** An hour before the shares are reset. */
 const TODAY_MS = NOON_MS + DAY_MS + 11 * HOUR_MS
 
-/** Runs a walk until it waits for its share, on the clock that the test moves, and stops it there. */
+/** Run a walk until it waits for its share, then stop it. */
 async function stopWhileWaiting(): Promise<WalkReport> {
   const stop = new AbortController()
   const walking = walkWithin({ signal: stop.signal })
@@ -81,7 +81,7 @@ describe('walk that does not fit into its share', () => {
     expect(fixture.catalog.countCalls(PAGES)).toBe(5)
   })
 
-  test('size not known - goes on until the share is spent, waits until 00:00 UTC, then goes on', async () => {
+  test('size not known - walks until the share is used up, waits until 00:00 UTC, then continues', async () => {
     const instantClock = createInstantClock(fixture.clock)
     const progress: string[] = []
     const { walks } = await walkWithin({
@@ -114,7 +114,7 @@ describe('walk that does not fit into its share', () => {
     expect(Math.max(...callsByDay.values()) * 2).toBeLessThanOrEqual(dailyLimit)
   })
 
-  test('limit learned from a 429 - holds as a set one does', async () => {
+  test('limit learned from a 429 - applies like a configured one', async () => {
     const yesterdayMs = NOON_MS - DAY_MS
     await fixture.copy.updateQuota(yesterdayMs, () => {
       const state = { ...createQuotaState(yesterdayMs), calls: { walk: 0, refresh: 20, lookup: 0 } }
@@ -138,7 +138,7 @@ const takeLeaseAsOther = (): Promise<boolean> =>
   fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'stranger', forMs: HOUR_MS })
 
 describe('lease of a walk that waits', () => {
-  test('hours of waiting - nobody else can take it, and afterwards it is free', async () => {
+  test('hours of waiting - no other process can take it, and it is released afterwards', async () => {
     await walkYesterday()
     let taken = 0
     const instantClock = createInstantClock(fixture.clock, async () => {
@@ -150,7 +150,7 @@ describe('lease of a walk that waits', () => {
     expect(await takeLeaseAsOther()).toBe(true)
   })
 
-  test('lost while it waits, as after a sleep of the machine - stops without another call', async () => {
+  test('lost while waiting, as after a suspend of the machine - stops without another call', async () => {
     await walkYesterday()
     const instantClock = createInstantClock(fixture.clock, async () => {
       if (instantClock.waitsMs.length !== 5) return
@@ -166,7 +166,7 @@ describe('lease of a walk that waits', () => {
 })
 
 describe('walk that is stopped while it waits', () => {
-  test('told to stop - ends at once, without a call and without a timer', async () => {
+  test('stopped - ends at once, without a call and without a timer', async () => {
     await walkYesterday()
     const { walks } = await stopWhileWaiting()
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED', durationMs: 0 }])
@@ -177,7 +177,7 @@ describe('walk that is stopped while it waits', () => {
   test.each([
     ['the next day', DAY_MS],
     ['a day and an hour later', DAY_MS + HOUR_MS],
-  ])('restart, %s - goes on behind the pages that it has', async (_when, laterMs) => {
+  ])('restart, %s - continues after its stored pages', async (_when, laterMs) => {
     await stopWhileWaiting()
     fixture.clock.advance(laterMs)
     fixture.catalog.calls.length = 0
@@ -187,7 +187,7 @@ describe('walk that is stopped while it waits', () => {
     expect(await readBox(fixture.copy, toGtin(999))).toBe(`Lamp 999 @${NOON_MS + laterMs}`)
   })
 
-  test('restart more than a day and an hour later - begins anew', async () => {
+  test('restart more than a day and an hour later - starts again', async () => {
     await stopWhileWaiting()
     fixture.clock.advance(DAY_MS + HOUR_MS + 1)
     fixture.catalog.calls.length = 0
@@ -198,7 +198,7 @@ describe('walk that is stopped while it waits', () => {
 })
 
 describe('walk that may not wait', () => {
-  test('share spent between its pages - fails with what it has stored, and does not wait', async () => {
+  test('share used up between pages - fails, keeps its stored pages and does not wait', async () => {
     const job = { canWait: false }
     const { walks, calls } = await walkWithin({ job })
     expect(walks).toMatchObject([

@@ -15,7 +15,7 @@ beforeEach(async () => {
   fixture = await makeWalkFixture()
 })
 
-/** Answers with a status from now on, or for the first `times` calls. */
+/** Respond with a status from now on, or for the first `times` calls. */
 function failWith(status: number, matches: RegExp, times = Infinity): void {
   let remaining = times
   const fault: FaultHandler = (_request, response) => {
@@ -26,7 +26,7 @@ function failWith(status: number, matches: RegExp, times = Infinity): void {
   fixture.catalog.fault = { pathPattern: matches, respond: fault }
 }
 
-/** Answers every page with these. */
+/** Respond to every page request with these items. */
 const put = (items: readonly unknown[], nextCursor: string | null): void => {
   fixture.catalog.fault = {
     pathPattern: PAGES,
@@ -34,12 +34,12 @@ const put = (items: readonly unknown[], nextCursor: string | null): void => {
   }
 }
 
-/** Another process takes the lease, if it can. */
+/** Try to take the lease as another process. */
 const takeLeaseAsOther = (): Promise<boolean> =>
   fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'stranger', forMs: LEASE_MS })
 
 describe('walk', () => {
-  test('malformed offers and products - are named by their GTINs, the first ten of each reason', async () => {
+  test('malformed offers and products - their GTINs are reported, the first ten per reason', async () => {
     const [first, second, ...others] = makeWireProducts(450)
     setProducts(fixture.catalog, [
       { ...first, title: '' },
@@ -49,11 +49,11 @@ describe('walk', () => {
     const ten = Array.from({ length: 10 }, (_, index) => toGtin(index + 2))
     const droppedGtins = { product: [toGtin(0)], link: [toGtin(1)], price: ten }
     expect((await fixture.walk()).walks).toMatchObject([{ productCount: 449, droppedGtins }])
-    // What was malformed is looked at again by the next walk, though its bytes are the same.
+    // The next walk checks malformed products again, although their bytes are unchanged.
     expect((await fixture.walk()).walks).toMatchObject([{ productCount: 449, droppedGtins }])
   })
 
-  test('450 products - walked - are asked for in three pages of 200 and all stored', async () => {
+  test('450 products - are requested in three pages of at most 200 and all stored', async () => {
     setProducts(fixture.catalog, makeWireProducts(450))
     const progress: string[] = []
     const report = await fixture.walk({
@@ -71,7 +71,7 @@ describe('walk', () => {
     expect(await readBox(fixture.copy, toGtin(449))).toBe(`Lamp 449 @${NOON_MS}`)
   })
 
-  test('two channels, one of them failing - the other is walked all the same', async () => {
+  test('two channels, one fails - the other is still walked', async () => {
     const other = { ...fixture.catalog.channels[0], id: '00000000-0000-4000-8000-000000000002' }
     fixture.catalog.channels = [{ name: 'b', kind: 'app', url: null, ...other }, ...fixture.catalog.channels]
     setProducts(fixture.catalog, makeWireProducts(1))
@@ -90,7 +90,7 @@ describe('walk', () => {
     expect((await fixture.copy.findChannelList())?.channels).toHaveLength(1)
   })
 
-  test('list of channels that cannot be had - the walk reports why and touches nothing', async () => {
+  test('list of channels that cannot be fetched - the walk reports why and changes nothing', async () => {
     failWith(401, /channels$/)
     expect(await fixture.walk()).toMatchObject({ walks: [], failure: 'VITRINE_CATALOG_KEY_REFUSED' })
     expect(await fixture.copy.findChannelList()).toBeUndefined()
@@ -100,7 +100,7 @@ describe('walk', () => {
 describe('retries', () => {
   beforeEach(() => setProducts(fixture.catalog, makeWireProducts(3)))
 
-  test('page - fails three times - is tried again after 1, 4 and 16 seconds and then stored', async () => {
+  test('page fails three times - is retried after 1, 4 and 16 seconds and then stored', async () => {
     failWith(503, PAGES, 3)
     const walking = fixture.walk()
     for (const [index, waitMs] of [SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS].entries()) {
@@ -116,7 +116,7 @@ describe('retries', () => {
     expect(fixture.catalog.countCalls(PAGES)).toBe(4)
   })
 
-  test('page - fails four times - the walk fails and the old copy stays', async () => {
+  test('page fails four times - the walk fails and the old copy stays', async () => {
     await fixture.walk()
     setProducts(fixture.catalog, makeWireProducts(2, 'Renamed'))
     failWith(500, PAGES)
@@ -140,14 +140,14 @@ describe('retries', () => {
     [429, 'VITRINE_CATALOG_RATE_LIMITED'],
     [400, 'VITRINE_CATALOG_STATUS'],
     [404, 'VITRINE_CATALOG_STATUS'],
-  ])('page answered with %i - is not tried again', async (status, failure) => {
+  ])('page with status %i - is not retried', async (status, failure) => {
     failWith(status, PAGES)
     const report = await fixture.walk()
     expect(report.walks).toMatchObject([{ outcome: 'failed', failure }])
     expect(fixture.catalog.countCalls(PAGES)).toBe(1)
   })
 
-  test('429 with Retry-After - the pause is told to the one who started the walk', async () => {
+  test('429 with Retry-After - the report has the pause', async () => {
     fixture.catalog.fault = {
       pathPattern: PAGES,
       respond: (_request, response) => response.writeHead(429, { 'retry-after': '120' }).end(),
@@ -161,7 +161,7 @@ describe('retries', () => {
     expect(fixture.catalog.calls).toEqual([])
   })
 
-  test('stop while the catalog hangs - ends at once, and says that it was stopped', async () => {
+  test('stop while the catalog hangs - ends at once and reports the stop', async () => {
     const stop = new AbortController()
     fixture.catalog.fault = { pathPattern: PAGES, respond: () => stop.abort() }
     expect((await fixture.walk({ signal: stop.signal })).walks).toMatchObject([
@@ -172,7 +172,7 @@ describe('retries', () => {
     expect(fixture.clock.pendingWaits).toBe(0)
   })
 
-  test('stop before it began - nothing is called', async () => {
+  test('stop before the start - makes no call', async () => {
     expect(await fixture.walk({ signal: AbortSignal.abort() })).toMatchObject({
       walks: [],
       failure: 'VITRINE_WALK_FAILED',
@@ -180,7 +180,7 @@ describe('retries', () => {
     expect(fixture.catalog.calls).toEqual([])
   })
 
-  test('stop while it waits for the next try - ends at once and leaves no timer', async () => {
+  test('stop while waiting for a retry - ends at once and leaves no timer', async () => {
     failWith(503, PAGES)
     const stop = new AbortController()
     const walking = fixture.walk({ signal: stop.signal })
@@ -195,10 +195,10 @@ describe('retries', () => {
   })
 })
 
-describe('broken walks', () => {
+describe('interrupted walks', () => {
   beforeEach(() => setProducts(fixture.catalog, makeWireProducts(450)))
 
-  test('break at the second page - the next walk resumes there', async () => {
+  test('interrupted at the second page - the next walk resumes there', async () => {
     failWith(401, SECOND_PAGE)
     expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'failed' }])
     expect(await readBox(fixture.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
@@ -214,7 +214,7 @@ describe('broken walks', () => {
     expect(state).toMatchObject({ productCount: 450, completedStartedAtMs: NOON_MS })
   })
 
-  test('break longer than an hour ago - the next walk begins anew', async () => {
+  test('interrupted more than an hour ago - the next walk starts again', async () => {
     failWith(401, SECOND_PAGE)
     await fixture.walk()
     fixture.catalog.fault = null
@@ -226,7 +226,7 @@ describe('broken walks', () => {
     expect(state.completedStartedAtMs).toBe(NOON_MS + HOUR_MS + 1)
   })
 
-  test('cursor refused with 400 after a break - begins anew, counts and dates every product once', async () => {
+  test('cursor refused with 400 on resuming - starts again, counts and dates every product once', async () => {
     failWith(401, new RegExp(`cursor=${toGtin(399)}`))
     await fixture.walk()
     fixture.clock.advance(MINUTE_MS)
@@ -249,7 +249,7 @@ describe('broken walks', () => {
     expect(await readBox(fixture.copy, toGtin(450))).toBe(`Lamp 450 @${laterMs}`)
   })
 
-  test('catalog that refuses every cursor - fails each walk after its first page instead of going round', async () => {
+  test('catalog that refuses every cursor - fails each walk after its first page and does not loop', async () => {
     failWith(400, SECOND_PAGE)
     for (const calls of [2, 5]) {
       expect((await fixture.walk()).walks).toMatchObject([
@@ -260,7 +260,7 @@ describe('broken walks', () => {
   })
 })
 
-describe('pages that cannot be', () => {
+describe('invalid pages', () => {
   const [first, second] = makeWireProducts(2, 'Broken')
 
   beforeEach(async () => {
@@ -269,10 +269,10 @@ describe('pages that cannot be', () => {
   })
 
   test.each([
-    ['backwards', [second, first], null],
+    ['in descending order', [second, first], null],
     ['empty with a cursor', [], 'on'],
-    ['full of rubbish with a cursor', [{ gtin: 'x' }], 'on'],
-    ['the same again and again', [first], 'on'],
+    ['of malformed products with a cursor', [{ gtin: 'x' }], 'on'],
+    ['that repeats forever', [first], 'on'],
   ])('page %s - fails the walk and keeps the old copy', async (_, items, nextCursor) => {
     put(items, nextCursor)
     const { walks } = await fixture.walk()
@@ -281,7 +281,7 @@ describe('pages that cannot be', () => {
     expect(await readBox(fixture.copy, toGtin(0))).toBe(`Lamp 0 @${NOON_MS}`)
   })
 
-  test('rubbish under ever new cursors - fails the walk after fifty pages', async () => {
+  test('malformed pages with ever new cursors - fail the walk after fifty pages', async () => {
     let page = 0
     fixture.catalog.fault = {
       pathPattern: PAGES,
@@ -294,7 +294,7 @@ describe('pages that cannot be', () => {
     expect(await readGrid(fixture.copy)).toEqual(['Lamp 0', 'Lamp 1'])
   })
 
-  test('page full of malformed products among good ones - costs them alone, and they are counted', async () => {
+  test('page of malformed products between good pages - only they are dropped and counted', async () => {
     const pages = [
       { items: [makeWireProduct({ gtin: toGtin(0) })], next_cursor: 'b' },
       { items: [{ gtin: 'x' }, makeWireProduct({ gtin: toGtin(1), title: ' ' })], next_cursor: 'c' },
@@ -313,27 +313,27 @@ describe('pages that cannot be', () => {
     expect(await readBox(fixture.copy, toGtin(2))).toContain('Lumen')
   })
 
-  test('last page full of malformed products - the walk ends with it', async () => {
+  test('last page of malformed products - the walk completes', async () => {
     put([{ gtin: 'x' }], null)
     const { walks } = await fixture.walk({ job: { isAccepted: true } })
     expect(walks).toMatchObject([{ outcome: 'complete', productCount: 0 }])
     expect((await fixture.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
   })
 
-  test('product that comes twice - is stored once, the second is counted', async () => {
+  test('repeated product - is stored once, the second one is counted', async () => {
     put([first, first, second], null)
     expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 2 }])
     expect((await fixture.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
   })
 
-  test('page with a malformed product - the rest is stored, the fault is counted', async () => {
+  test('page with a malformed product - the rest is stored, the malformed one is counted', async () => {
     put([makeWireProduct({ gtin: toGtin(5) }), { gtin: 'x' }], null)
     expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 1 }])
     expect((await fixture.copy.getCopyState(CHANNEL_ID)).drops).toEqual({ product: 1 })
   })
 })
 
-/** As soon as the first page is stored. */
+/** Take the lease as another process as soon as the first page is stored. */
 async function loseLease(): Promise<void> {
   await vi.waitFor(async () => expect(await readBox(fixture.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`))
   fixture.clock.advance(MINUTE_MS)
@@ -343,18 +343,18 @@ async function loseLease(): Promise<void> {
 describe('leases', () => {
   beforeEach(() => setProducts(fixture.catalog, makeWireProducts(450)))
 
-  test('lease held by another process - the channel is left alone', async () => {
+  test('lease taken by another process - the channel is not walked', async () => {
     await takeLeaseAsOther()
     expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'busy', failure: null }])
     expect(fixture.catalog.countCalls(PAGES)).toBe(0)
   })
 
-  test('walk that has ended - leaves the lease free', async () => {
+  test('walk that has ended - releases the lease', async () => {
     await fixture.walk()
     expect(await takeLeaseAsOther()).toBe(true)
   })
 
-  test('lease lost while a page is under way - stops without storing that page', async () => {
+  test('lease lost while a page is fetched - stops without storing that page', async () => {
     const { catalog, clock } = fixture
     catalog.fault = {
       pathPattern: SECOND_PAGE,
@@ -376,7 +376,7 @@ describe('leases', () => {
     expect(catalog.countCalls(PAGES)).toBe(2)
   })
 
-  test('lease lost while the next page is already under way - drops that page, and asks for no other', async () => {
+  test('lease lost while the next page is prefetched - discards that page and requests no other', async () => {
     const { catalog, clock } = fixture
     const { walks } = await fixture.walk({
       clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}), startTimer: () => () => {} },

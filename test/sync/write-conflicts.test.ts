@@ -8,7 +8,7 @@ import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { begin, makePage, readBox, walkAll } from '../storage/conformance/subject.ts'
 import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from './walk-fixture.ts'
 
-/** Look-ups that come while a page is fetched or written. */
+/** Look-ups during the fetch or write of a page. */
 
 const PAGES = /\/products\?/
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
   fixture.clock.advance(HOUR_MS)
 })
 
-/** While a page of the second walk is on its way, a look-up says something of one of its products. */
+/** Write a look-up for one product of a page while the second walk fetches that page. */
 function lookUpDuring(path: RegExp, gtin: string, toEntry: (nowMs: number) => CopyEntry): void {
   fixture.catalog.fault = {
     pathPattern: path,
@@ -37,11 +37,11 @@ function lookUpDuring(path: RegExp, gtin: string, toEntry: (nowMs: number) => Co
 
 const countPages = (): number => fixture.catalog.countCalls(PAGES)
 
-describe('look-up while a page is on its way', () => {
+describe('look-up while a page is fetched', () => {
   test.each([
     ['first', /\/products\?(?!.*cursor=)/, 5],
     ['last', /\/products\?.*cursor=/, 240],
-  ])('another price in the %s page - the page, which is newer, stands', async (...[, path, index]) => {
+  ])('another price in the %s page - the newer page wins', async (...[, path, index]) => {
     const gtin = toGtin(index)
     const product = makeProduct({ gtin, title: 'Seen meanwhile' })
     const before = countPages()
@@ -51,14 +51,14 @@ describe('look-up while a page is on its way', () => {
     expect(countPages() - before).toBe(2)
   })
 
-  test('no shop sells it - the page, which is newer and has it, stands', async () => {
+  test('404 - the newer page, which has the product, wins', async () => {
     const gtin = toGtin(240)
     lookUpDuring(/\/products\?.*cursor=/, gtin, (asOfMs) => ({ product: null, asOfMs }))
     await fixture.walk()
     expect(await readBox(fixture.copy, gtin)).toBe(`Lamp 240 @${fixture.clock.nowMs()}`)
   })
 
-  test('the same as before - the page dates it', async () => {
+  test('no change - gets the time of the page', async () => {
     const gtin = toGtin(240)
     const known = await fixture.copy.findProduct(CHANNEL_ID, gtin)
     if (known === undefined) throw new Error('the product is missing')
@@ -70,7 +70,7 @@ describe('look-up while a page is on its way', () => {
   })
 })
 
-/** Two hundred products; the first one's price stays. */
+/** Two hundred products; the price of the first one does not change. */
 const makeCatalog = (price: string): Product[] =>
   Array.from({ length: 200 }, (_, index) =>
     makeProduct({
@@ -80,19 +80,19 @@ const makeCatalog = (price: string): Product[] =>
     }),
   )
 
-/** A page that changes so much that it is put in by several transactions. */
-describe('look-up between the steps of a page', () => {
+/** A page with so many changes that several transactions write it. */
+describe('look-up between the transactions of a page', () => {
   const gtin = toGtin(0)
   test.each([
     ['another title', makeProduct({ gtin, title: 'Before' })],
-    ['that no shop sells it', null],
-  ])('older than the page, says %s of an unchanged product - is left out', async (_, product) => {
+    ['a 404', null],
+  ])('older than the page, with %s for an unchanged product - is ignored', async (_, product) => {
     const { copy, clock } = fixture
     const nowMs = clock.nowMs()
     await walkAll(copy, makeCatalog('50.00'), nowMs)
     const walk = await begin(copy, nowMs + 1_000)
     const page = copy.applyPage(CHANNEL_ID, makePage(walk, makeCatalog('60.00'), { asOfMs: nowMs + 1_000 }))
-    // The page gives way after each of its transactions: this comes after the first.
+    // The page yields after each transaction: this runs after the first one.
     await setImmediate()
     await copy.putLookups([{ channelId: CHANNEL_ID, gtin, entry: { product, asOfMs: nowMs + 500 } }])
     await page

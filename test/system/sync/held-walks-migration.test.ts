@@ -28,15 +28,15 @@ const START: Readonly<Record<string, () => Promise<WalkFixture>>> = {
   },
 }
 
-describe.each(Object.entries(START))('%s: copy of a version before held walks', (_name, start) => {
+describe.each(Object.entries(START))('%s: copy of a version without held walks', (_name, start) => {
   let fixture: WalkFixture
   beforeEach(async () => {
     fixture = await start()
-    // A server has another clock than the test; the catalog confirms the test's.
+    // The database server's clock differs from the test's; the catalog confirms the test's.
     fixture.catalog.nowMs = fixture.clock.nowMs
   })
 
-  /** Walks, and makes the database one of the version before. */
+  /** Walk, then downgrade the database to the previous version. */
   async function makeOldCopy(products: readonly WireProduct[]): Promise<void> {
     expect(await walkLater(products)).toBe('complete 120')
     const { writer, close } = await openCopyDatabase(parseSerializedAddress(fixture.job.database))
@@ -61,7 +61,7 @@ describe.each(Object.entries(START))('%s: copy of a version before held walks', 
   test.each([
     ['mostly malformed', MALFORMED],
     ['good', GOOD],
-  ])('%s - is taken for malformed: its next malformed walk is believed', async (_kind, products) => {
+  ])('%s - counts as malformed: the next malformed walk is accepted', async (_kind, products) => {
     await makeOldCopy(products)
     const completedAtMs = fixture.clock.nowMs()
     await migrate()

@@ -9,7 +9,7 @@ import { toGtin } from '../../helpers/products.ts'
 import { readBox } from '../../storage/conformance/subject.ts'
 import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from '../../sync/walk-fixture.ts'
 
-/** A machine with a clock of its own. */
+/** A machine with its own clock. */
 type Machine = Readonly<{ owner: string; clock: FakeClock }>
 
 const database = useDatabase()
@@ -18,7 +18,7 @@ let machines: readonly Machine[]
 beforeEach(async () => {
   await database.truncate()
   fixture = await makeWalkFixture(database.address)
-  // The server has another clock than the test; the catalog confirms those of the machines.
+  // The database server's clock differs from the test's; the catalog confirms the machines' clocks.
   fixture.catalog.nowMs = fixture.clock.nowMs
   machines = ['one', 'two', 'three'].map((name, index) => ({
     owner: `${name} 1 machine-${name}`,
@@ -33,15 +33,15 @@ function advance(byMs: number): void {
   for (const { clock } of machines) clock.advance(byMs)
 }
 
-/** One machine walks; `walkedSinceMs`: `null` where an operator orders it. */
+/** Walk on one machine; `walkedSinceMs`: `null` when an operator requests the walk. */
 async function walk({ owner, clock }: Machine, skipWalkedSinceMs: number | null): Promise<string> {
   const { walks, failure } = await fixture.walk({ clock, job: { owner, skipWalkedSinceMs } })
   return walks.map(({ outcome, productCount }) => `${outcome} ${productCount}`).join() || String(failure)
 }
 
-/** All machines walk at once, for the same occasion. */
+/** Walk on all machines at once, in the same scheduled run. */
 async function walkTogether(skipWalkedSinceMs: number): Promise<readonly string[]> {
-  // Claims end by the server's clock, which is nobody's to move.
+  // Leases expire by the database server's clock, which the test cannot move.
   await database.run('update vitrine_copy.lookup_leases set until_ms = 0')
   return (await Promise.all(machines.map((machine) => walk(machine, skipWalkedSinceMs)))).toSorted()
 }
@@ -49,7 +49,7 @@ async function walkTogether(skipWalkedSinceMs: number): Promise<readonly string[
 const readState = (): Promise<CopyState> => fixture.copy.getCopyState(CHANNEL_ID)
 const countPages = (): number => fixture.catalog.countCalls(/products\?/)
 
-test('three machines that find no products at once - one hold, which none of them confirms; a period later it is', async () => {
+test('three machines find no products at once - one hold, confirmed only a period later', async () => {
   setProducts(fixture.catalog, [])
   advance(HOUR_MS)
   const sinceMs = fixture.clock.nowMs() - 2 * MINUTE_MS

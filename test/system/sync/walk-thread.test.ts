@@ -23,8 +23,8 @@ beforeEach(async () => {
 const listThreads = (): string[] =>
   process.getActiveResourcesInfo().filter((name) => name === 'MessagePort' || name === 'Worker')
 
-describe('walk in a thread of its own', () => {
-  test('whole catalog - is stored, told step by step, and nothing stays behind', async () => {
+describe('walk in its own thread', () => {
+  test('whole catalog - is stored, progress is reported, and no thread is left', async () => {
     const threadsBefore = listThreads().length
     const progress: WalkProgress[] = []
     const report = await runWalkInThread(fixture.job, {
@@ -39,7 +39,7 @@ describe('walk in a thread of its own', () => {
     expect(listThreads()).toHaveLength(threadsBefore)
   })
 
-  test('told to stop - ends with what it has, and the next walk resumes', async () => {
+  test('stopped - keeps its stored pages, and the next walk resumes', async () => {
     const stop = new AbortController()
     const findLast = (): Promise<unknown> => fixture.copy.findProduct(CHANNEL_ID, toGtin(199))
     const stopWhenStored = async (): Promise<void> => {
@@ -65,7 +65,7 @@ describe('walk in a thread of its own', () => {
     await expect(walking).resolves.toMatchObject({ failure: 'VITRINE_STORE_FAILED' })
   })
 
-  test('key - in a report of a refused walk - is nowhere', async () => {
+  test('report of a refused walk - does not contain the key', async () => {
     const report = await runWalkInThread(
       { ...fixture.job, key: 'wrong-key-123' },
       { signal: new AbortController().signal },
@@ -76,7 +76,7 @@ describe('walk in a thread of its own', () => {
   })
 })
 
-/** Answers the next page once in another way, and then as ever. */
+/** Respond to the next page request once in another way. */
 function failOnce(respond: FaultHandler): void {
   fixture.catalog.fault = {
     pathPattern: /products\?/,
@@ -90,12 +90,12 @@ function failOnce(respond: FaultHandler): void {
 const walkOnce = async (): Promise<WalkReport> =>
   runWalkInThread(fixture.job, { signal: new AbortController().signal })
 
-describe('page that could not be fetched', () => {
+describe('page that cannot be fetched', () => {
   test.each<[string, FaultHandler]>([
     ['VITRINE_CATALOG_STATUS', (_request, response) => response.writeHead(503).end()],
     ['VITRINE_CATALOG_INVALID', (_request, response) => response.end('no page')],
     ['VITRINE_CATALOG_UNREACHABLE', (_request, response) => response.destroy()],
-  ])('%s - is counted as what it is, and asked for again', async (outcome, respond) => {
+  ])('%s - is counted by its code and retried', async (outcome, respond) => {
     failOnce(respond)
     const report = await walkOnce()
     expect(report.walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
@@ -111,7 +111,7 @@ describe('page that could not be fetched', () => {
     expect(fixture.catalog.countCalls(/\/products\?/)).toBe(1)
   })
 
-  test('429 with Retry-After - the pause is told to the one who started the walk', async () => {
+  test('429 with Retry-After - the report has the pause', async () => {
     failOnce((_request, response) => response.writeHead(429, { 'retry-after': '120' }).end())
     const sinceMs = systemClock.nowMs()
     const report = await walkOnce()
@@ -126,12 +126,12 @@ const readNiceness = async (): Promise<number[]> => {
   const stats = await Promise.all(
     threads.map((id) => readFile(`/proc/self/task/${id}/stat`, 'utf8').catch(() => '')),
   )
-  // The fields after the name, which may hold anything but a last bracket (proc(5): 19 is the niceness).
+  // Skip the name, which may contain brackets; field 19 is the niceness (proc(5)).
   return stats.filter((stat) => stat !== '').map((stat) => Number(stat.split(') ').at(-1)?.split(' ')[16]))
 }
 
 describe.runIf(process.platform === 'linux')('threads of a walk', () => {
-  test('walk under way - its thread gives way, all others stay as they were', async () => {
+  test('walk in progress - only its own thread has a lower priority', async () => {
     const [usual] = await readNiceness()
     const during = defer<number[]>()
     fixture.catalog.fault = {
@@ -148,7 +148,7 @@ describe.runIf(process.platform === 'linux')('threads of a walk', () => {
     await runWalkInThread(fixture.job, { signal: new AbortController().signal })
     const nice = (await during.promise).filter((niceness) => niceness !== usual)
     expect(nice.length).toBeGreaterThan(0)
-    // A thread that has ended may be listed a moment longer.
+    // An ended thread may stay in the list for a moment.
     await vi.waitFor(async () =>
       expect((await readNiceness()).every((niceness) => niceness === usual)).toBe(true),
     )
