@@ -1,4 +1,4 @@
-/** List an error and its causes, the outermost first; a thrown value that is no error has none. */
+/** List an error and its causes, outermost first. The list is empty when the thrown value is not an `Error`. */
 export function listCauses(error: unknown): readonly Error[] {
   return error instanceof Error ? [error, ...listCauses(error.cause)] : []
 }

@@ -1,6 +1,6 @@
 import { CompiledQuery, type Kysely, type QueryResult } from 'kysely'
 
-/** Execute one statement for each list of values, one after the other, over one connection. */
+/** Execute one statement once per list of values, in sequence on one connection. */
 export async function executeEach<Tables>(
   database: Pick<Kysely<Tables>, 'getExecutor'>,
   text: string,

@@ -1,6 +1,6 @@
 import { type Kysely, PostgresAdapter } from 'kysely'
 
-/** Does a database, or its transaction, speak PostgreSQL's protocol? In a file of its own, so that SQLite never loads `pg`. */
+/** Whether a database or transaction uses PostgreSQL's protocol. A separate file, so that SQLite never loads `pg`. */
 export function isPostgres<T>(database: Pick<Kysely<T>, 'getExecutor'>): boolean {
   return database.getExecutor().adapter instanceof PostgresAdapter
 }

@@ -2,10 +2,9 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StoreError, VitrineError } from '../errors.ts'
 
-/** Why a database file cannot be opened, and what to do about it. */
 type Explanation = Readonly<{ reason: string; remedy: string }>
 
-/** Primary result codes of SQLite; an extended code has one of them in its lowest byte. */
+/** Primary result codes of SQLite. An extended code contains one of them in its lowest byte. */
 const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
 const SQLITE_NOTADB = 26
@@ -16,10 +15,7 @@ const READ_ONLY: Explanation = {
   remedy: 'Mount it with write access, or choose another path.',
 }
 
-/**
- * Return the error to throw when the database file at `path` cannot be opened. SQLite itself only says that it cannot:
- * the file system is asked for the reason.
- */
+/** Return the error to throw when the file at `path` cannot be opened. SQLite gives no reason, so this checks the file system. */
 export function toOpenError(path: string, error: unknown): VitrineError {
   const isExplained = error instanceof VitrineError && !(error instanceof StoreError && error.remedy === null)
   if (isExplained) return error
@@ -67,7 +63,7 @@ function explainRefusal(code: number | string | undefined, target: string): Expl
   return { reason: 'permission denied', remedy: `Give the server's user write access to ${target}.` }
 }
 
-/** Return the folder of the file, or the nearest one above it that exists. */
+/** Return the folder of the file, or its nearest existing parent. */
 function findExistingFolder(path: string): string {
   const folder = dirname(path)
   if (folder === '.') return resolve(folder)
@@ -82,7 +78,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** Return the system's code when it refuses the access; `undefined` also when there is no such file. */
+/** Return the system error code of a failed access check; `undefined` when access is granted. */
 function findRefusal(path: string, mode: number): string | undefined {
   try {
     accessSync(path, mode)
@@ -92,7 +88,7 @@ function findRefusal(path: string, mode: number): string | undefined {
   }
 }
 
-/** Return the result code of SQLite, or the code of the system, at the bottom of an error. */
+/** Return SQLite's primary result code or the system's error code, searching the causes of an error. */
 export function findErrorCode(error: unknown): number | string | undefined {
   if (!(error instanceof Error)) return undefined
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & PRIMARY_CODE_BITS

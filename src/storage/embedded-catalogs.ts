@@ -4,21 +4,19 @@ import type { DatabaseAddress } from '../config/database-address.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './copy-database.ts'
 
-/** How long to wait for another process that makes the tables, or that writes. */
 const BUSY_TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: SECOND_MS }
 
-/** How the copies of embedded catalogs are named: by this and the id of the catalog. */
+/** The catalog id follows it in the name of the copy. */
 const EMBEDDED_PREFIX = 'embedded:'
 
-/** Return the name under which the copy of an embedded catalog is stored. */
 export function toEmbeddedIdentity(catalogId: string): string {
   return `${EMBEDDED_PREFIX}${catalogId}`
 }
 
 /**
- * Find the id of the embedded catalog whose channels the stored copy listed last; one that had no channels but
- * `ignoredChannels` does not count. `undefined`: the copy knows none, or there is no copy.
- * @throws StoreError, StoreNewerError when the stored copy cannot be read.
+ * Find the id of the embedded catalog whose channel list was stored last; `undefined` when there is none or no copy. Catalogs
+ * that have only channels of `ignoredChannelIds` do not count.
+ * @throws StoreError, StoreNewerError
  */
 export async function findEmbeddedCatalog(
   address: DatabaseAddress,

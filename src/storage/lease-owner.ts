@@ -2,22 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** A name for a walk of this process, by which another one on this machine can tell whether it still lives. */
+/** Create a unique owner name from which other processes on this machine can tell whether this process is running. */
 export function createLeaseOwner(): string {
   return [randomUUID(), process.pid, MACHINE_ID].join(' ')
 }
 
-/**
- * What tells this machine from others: machines that were cloned, and containers, may have the same name, and a number of a
- * process means something only among those that count together.
- */
+/** Host name, boot id and PID namespace: cloned machines and containers can share a name, and PIDs are unique per namespace only. */
 const MACHINE_ID = [
   hostname(),
   tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()),
   tryRead(() => readlinkSync('/proc/self/ns/pid')),
 ].join(' ')
 
-/** Empty where the system has no such thing. */
+/** Return the text, or an empty string when the system does not have that file. */
 function tryRead(read: () => string): string {
   try {
     return read()
@@ -26,10 +23,7 @@ function tryRead(read: () => string): string {
   }
 }
 
-/**
- * Has the owner's process on this machine ended without giving its lease back, as one that was killed? Of other machines
- * nothing is known: their leases run out.
- */
+/** `true` when the owner ran on this machine and its process has exited. Leases of other machines must expire instead. */
 export function hasOwnerExited(owner: string): boolean {
   const [, pid = '', ...machine] = owner.split(' ')
   if (machine.join(' ') !== MACHINE_ID || !/^[1-9]\d{0,9}$/.test(pid)) return false

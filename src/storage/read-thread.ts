@@ -11,7 +11,7 @@ import {
 } from './long-reads.ts'
 import { createCopyReader } from './sql-copies.ts'
 
-/** Body of a thread that makes the long reads of a SQLite file, one after the other. */
+/** Entry point of the thread for long reads of a SQLite file. */
 const { path, catalog } = workerData as ReadThreadData
 const reader = openReader(path)
 const reads = createLongReads(createCopyReader(reader, catalog))

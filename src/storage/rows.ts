@@ -11,23 +11,21 @@ import { foldCase, foldCaseAndAccents } from '../offers/text.ts'
 import type { DealsTable, ProductsTable } from './schema.ts'
 import type { DealEntry } from './store.ts'
 
-/** The part of a product's row that readers see, and its digest. */
+/** The columns of a product's row that readers see, and their digest. */
 export type ProductContent = Pick<
   ProductsTable,
   'gtin' | 'digest' | 'title' | 'brand' | 'images' | 'offers' | 'drops'
 >
 
-/** What a product shows, with its offers in an order that does not depend on the response's. The rest of its rows follows. */
+/** A product with its offers in an order that does not depend on the catalog response. */
 export type CanonicalProduct = Readonly<{ content: ProductContent; offers: readonly Offer[] }>
 
-/** All that is stored of a product. */
 export type StoredProduct = CanonicalProduct &
   Readonly<{ searchText: string; deals: ReturnType<typeof collectDeals<Offer>>; asOfMs: number }>
 
-/** When each offer of some products was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
+/** When each offer was first seen on sale, Unix milliseconds, by `toFirstSeenKey`. */
 export type FirstSeen = ReadonlyMap<string, number>
 
-/** Where versions belong, and since when their deals are known. */
 export type VersionContext = Readonly<{ copyId: number; fromWalk: number; firstSeen: FirstSeen }>
 
 const offerSchema = object({
@@ -42,7 +40,7 @@ const offerSchema = object({
 const offersSchema = array(offerSchema)
 const imagesSchema = array(string())
 
-/** Shape what tells by its digest whether anything changed; most products of a walk need no more. */
+/** Build the content and its digest, which tells whether anything changed; most products of a walk need no more. */
 export function toCanonicalProduct(product: Product, knownBrand: string | null = null): CanonicalProduct {
   const sortedOffers = [...product.offers].sort(compareOffers)
   const { gtin, title } = product
@@ -50,30 +48,30 @@ export function toCanonicalProduct(product: Product, knownBrand: string | null =
   const images = JSON.stringify(product.images)
   const offers = JSON.stringify(sortedOffers)
   const drops = toDropsJson(product.drops)
-  // Clean texts and JSON have no line breaks of their own: no two products make the same text.
+  // Clean texts and JSON contain no line breaks, so different products never have the same text.
   const visibleText = `${title}\n${brand ?? ''}\n${images}\n${offers}${drops === null ? '' : `\n${drops}`}`
   const digest = hash('sha256', visibleText, 'base64url')
   return { content: { gtin, digest, title, brand, images, offers, drops }, offers: sortedOffers }
 }
 
-/** Add what searches and grids need, and when the catalog said so. */
+/** Add the search text, the deals and the time of the catalog response. */
 export function toStoredProduct({ content, offers }: CanonicalProduct, asOfMs: number): StoredProduct {
   const searchText = foldCaseAndAccents(`${content.title} ${content.brand ?? ''}`)
   return { content, offers, searchText, deals: collectDeals(offers), asOfMs }
 }
 
-/** In an order that does not depend on that of the offers; `null`: nothing was left out. */
+/** Sorted, so that the JSON does not depend on the order of offers. `null` when no offer was dropped. */
 function toDropsJson(drops: Product['drops']): string | null {
   if (drops === undefined) return null
   return JSON.stringify(Object.fromEntries(Object.entries(drops).sort(([a], [b]) => compareTexts(a, b))))
 }
 
-/** Network, merchant and currency of an offer may be those of another product's. */
+/** Include the GTIN: network, merchant and currency alone do not identify an offer. */
 export function toFirstSeenKey(gtin: string, offerKey: string): string {
   return `${gtin} ${offerKey}`
 }
 
-/** Return the rows of a version's deals. Each column by name: a spread costs as much as the insert. */
+/** Return the rows of a version's deals. Columns are listed one by one because a spread costs as much as the insert. */
 export function toDealRows(
   { content, offers, searchText, deals, asOfMs }: StoredProduct,
   productId: number,
@@ -108,7 +106,7 @@ export function toDealRows(
   })
 }
 
-/** Return the product of a row. What the file holds is checked like a response; `undefined` when it was tampered with. */
+/** Parse a product's row, checked like a catalog response; `undefined` when the stored data is invalid. */
 export function findProductInRow(row: Omit<ProductContent, 'digest'>): Product | undefined {
   const offers = offersSchema.safeParse(parseJson(row.offers))
   const images = imagesSchema.safeParse(parseJson(row.images))
@@ -118,7 +116,6 @@ export function findProductInRow(row: Omit<ProductContent, 'digest'>): Product |
   return drops === null ? product : { ...product, drops: parseDrops(drops) }
 }
 
-/** A card from its rows, checked in the same way. */
 export function findDealInRow(
   row: Readonly<{ gtin: string; title: string; brand: string | null; images: string; offer: string }>,
 ): Omit<DealEntry, 'asOfMs'> | undefined {
@@ -129,12 +126,11 @@ export function findDealInRow(
   return { gtin, title, brand, imageUrl: images.data[0] ?? null, offer }
 }
 
-/** The offer of a deal's row, checked in the same way. */
 export function findOfferInRow(json: string): Offer | undefined {
   return offerSchema.safeParse(parseJson(json)).data
 }
 
-/** Counts of what was left out, from their JSON; nothing when it is damaged. */
+/** Parse the JSON of drop counts; return `{}` when it is damaged. */
 export function parseDrops(json: string): DropCounts {
   if (json === '{}') return {}
   const drops = record(string(), number()).safeParse(parseJson(json))
@@ -153,7 +149,7 @@ function compareOffers(a: Offer, b: Offer): number {
   return (
     compareTexts(a.currency, b.currency) ||
     compareTexts(a.merchant, b.merchant) ||
-    // As pickOnePerMerchant prefers them: a copy stored before that rule differs here, and its deals are written anew.
+    // The preference of pickOnePerMerchant. Copies stored before that rule differ here, so the next walk rewrites their deals.
     Number(isOnSale(b)) - Number(isOnSale(a)) ||
     compareTexts(a.network, b.network) ||
     compareTexts(a.price, b.price) ||

@@ -26,7 +26,7 @@ export async function findChannelList(
   }
 }
 
-/** Replace the list. A channel that is missing now keeps its row, with the time at which it was first missing. */
+/** Replace the list. A missing channel keeps its row, with the time at which it was first missing. */
 export async function putChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -35,7 +35,7 @@ export async function putChannelList(
 ): Promise<void> {
   await transact(database, async (transaction) => {
     const ids = channels.map(({ id }) => id)
-    // One that went while a clock was wrong has gone now.
+    // Replace times in the future, which a wrong clock wrote.
     await sql`update channels set gone_at_ms = ${asOfMs} where catalog = ${catalog}
       and (gone_at_ms is null or gone_at_ms > ${toLatestPlausibleMs(asOfMs)})
       and not ${isIn(transaction, 'channel_id', ids)}`.execute(transaction)
@@ -51,7 +51,7 @@ export async function putChannelList(
   })
 }
 
-/** Note that the catalog lists no channels. A time of the future, of a clock that was wrong, is overwritten. */
+/** Record that the catalog lists no channels. A time in the future, from a wrong clock, is overwritten. */
 export async function recordEmptyChannelList(
   database: Kysely<CopyTables>,
   catalog: string,

@@ -6,22 +6,21 @@ import type { CopiesTable, CopyTables } from './schema.ts'
 import { execute } from './statements.ts'
 import { type CopyState, HOLD_REASONS, type HeldWalk } from './store.ts'
 
-/** The copy of a channel, and the numbers of its walks. */
 export type CopyRow = Readonly<{
   id: number
   currentWalk: number
-  /** Above `currentWalk` while a walk is unfinished. */
+  /** Greater than `currentWalk` while a walk is unfinished. */
   runningWalk: number
-  /** What boxes read: the current walk, or the running one before there is any. */
+  /** The walk that boxes read: the current one, or the running one before the first is complete. */
   visibleWalk: number
-  /** The currency of most deals of the current walk; `null` without one, and without deals. */
+  /** The currency of most deals of the current walk; `null` without a walk or deals. */
   dealCurrency: string | null
 }>
 
-/** The same at a time, Unix milliseconds, which tells what is of the future. */
+/** A copy with the time of the read, Unix milliseconds, against which stored times count as future. */
 export type CopyView = CopyRow & Readonly<{ nowMs: number }>
 
-/** Find the copy's row; `undefined` while nothing was ever stored of the channel. */
+/** Find the copy's row; `undefined` when nothing was ever stored for the channel. */
 async function findCopy(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -36,7 +35,6 @@ async function findCopy(
   return { id, currentWalk, runningWalk, visibleWalk, dealCurrency }
 }
 
-/** Return the copy's row, made where there is none. */
 export async function getOrCreateCopy(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -49,20 +47,20 @@ export async function getOrCreateCopy(
   return getOrCreateCopy(database, catalog, channelId)
 }
 
-/** Rows of a table with versions that a reader at `walk` sees. */
+/** Build the condition that a version is visible at `walk`. */
 export function isVisibleAt(walk: number): RawBuilder<SqlBool> {
   const at = sql.lit(walk)
   return sql`from_walk <= ${at} and (until_walk is null or until_walk > ${at})`
 }
 
-/** Read one channel of a catalog's copy; `empty` when nothing was ever stored of the channel. */
+/** Read a channel's copy in one snapshot; return `empty` when nothing was ever stored for the channel. */
 export type CopyReader = <T>(
   channelId: string,
   empty: T,
   read: (snapshot: Transaction<CopyTables>, copy: CopyView) => Promise<T>,
 ) => Promise<T>
 
-/** Let all statements of one read see the same data: a walk that completes meanwhile removes what it replaced. */
+/** Run all statements of a read in one snapshot: a walk that completes meanwhile deletes the replaced versions. */
 export function readInSnapshot<T>(
   reader: Kysely<CopyTables>,
   read: (snapshot: Transaction<CopyTables>) => Promise<T>,
@@ -70,7 +68,6 @@ export function readInSnapshot<T>(
   return reader.transaction().setIsolationLevel('repeatable read').execute(read)
 }
 
-/** Create the reader of a catalog's copies, each read in one view. */
 export function createCopyReader(
   reader: Kysely<CopyTables>,
   catalog: string,

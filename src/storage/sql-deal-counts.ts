@@ -7,13 +7,11 @@ import { createCountCondition, isVisibleDeal } from './sql-deal-filters.ts'
 import { isIn } from './statements.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
 
-/** Deals that are looked at. */
 const MAX_DEALS = 20_000
 
-/** Brands, and merchants, that are named. */
+/** Most brands, and most merchants, in a result. */
 const MAX_GROUPS = 30
 
-/** The counts of a copy that has nothing. */
 export const EMPTY_DEAL_COUNTS: DealCounts = {
   total: 0,
   isBounded: false,
@@ -22,7 +20,7 @@ export const EMPTY_DEAL_COUNTS: DealCounts = {
   discounts: DISCOUNT_STEPS_PERCENT.map((minPercent) => ({ minPercent, count: 0 })),
 }
 
-/** Count the products of a grid, and those that it would have with another brand, merchant or discount. */
+/** Count the products of a grid, and its products for every other brand, merchant or discount. */
 export async function countDeals(
   database: Kysely<CopyTables>,
   copy: CopyRow,
@@ -61,11 +59,11 @@ type DealRow = Readonly<{
   brand_key: string
   merchant_key: string
   discount_percent: number
-  /** 1: passes the filters that no facet leaves out. */
+  /** 1 when the deal passes the filters that apply to all facets. */
   is_counted: number
 }>
 
-/** Read visible deals by discount, and one more than are looked at where there are more. */
+/** Read visible deals by discount, and one more than `MAX_DEALS` to detect that there are more. */
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyRow,
@@ -82,10 +80,10 @@ function countProducts(rows: readonly DealRow[]): number {
   return new Set(rows.map((row) => row.product_id)).size
 }
 
-/** The deals of a brand or merchant. `first`: the one with the highest discount, which names it. */
+/** The deals of a brand or merchant. The deal with the highest discount gives the group its name. */
 type DealGroup = Readonly<{ key: string; topDeal: DealRow; count: number }>
 
-/** Find the groups with the most products; a product without a brand has none to choose. */
+/** Find the groups with the most products. Products without a brand are in no group. */
 function findLargestGroups(rows: readonly DealRow[], toKey: (row: DealRow) => string): readonly DealGroup[] {
   const groups = new Map<string, { topDeal: DealRow; products: Set<number> }>()
   for (const row of rows) {
@@ -100,14 +98,14 @@ function findLargestGroups(rows: readonly DealRow[], toKey: (row: DealRow) => st
     .slice(0, MAX_GROUPS)
 }
 
-/** A row that is gone or damaged leaves the name without case. */
+/** Use the case-folded key when the row with the name is missing or damaged. */
 function toFacet({ key, count }: DealGroup, name: string | null | undefined): DealFacet {
   return { name: name ?? key, count }
 }
 
 type Names = Readonly<{ brand: string | null; merchant: string | undefined }>
 
-/** Read how the deals that name groups write their brand and merchant, by the id of the deal. */
+/** Read brand and merchant, as the catalog writes them, by the id of each group's top deal. */
 async function readNames(
   database: Kysely<CopyTables>,
   groups: readonly DealGroup[],

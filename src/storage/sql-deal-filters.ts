@@ -15,34 +15,33 @@ import {
 } from './sql-search.ts'
 import type { DealQuery } from './store.ts'
 
-/** A filter with at most so many deals is rare: they are read through an index of their own and sorted. */
+/** A filter with at most this many deals is rare: its deals are read through the filter's index and sorted. */
 const RARE_DEALS = 2_000
 
-/** Deals that are searched for a text within words, which no index finds: those with the highest discounts. */
+/** Deals with the highest discounts that are scanned for text inside words, which no index finds. */
 const MAX_SCANNED = 20_000
 
-/** Deals that such a search gives: their ids stand in the statement. */
+/** Most results of such a scan, because their ids become part of the statement. */
 const MAX_MATCHES = 1_000
 
 type Condition = RawBuilder<SqlBool>
 
-/** One filter of a grid that deals pass by a column. `isIndexed`: an index finds the deals that pass. */
+/** A filter of a grid on one column. `isIndexed`: an index finds the matching deals. */
 type ColumnFilter = Readonly<{
   column: 'brand_key' | 'merchant_key' | 'price_key' | 'is_in_stock'
   isIndexed: boolean
-  /** Build the condition on the column, as the statement names it. */
   toCondition(column: RawBuilder<unknown>): Condition
 }>
 
-/** The `q` of a grid. */
+/** The filter for the search text of a grid. */
 type WordFilter = Readonly<{
-  /** Products that have the words, counted up to a bound; 0: no deal can pass. */
+  /** Matching products, counted up to a bound; 0 when no deal can match. */
   count: number
-  /** `isIndexUsed`: deals are found by the index, and not only tested. */
+  /** `isIndexUsed`: the index finds the deals; otherwise the condition only tests them. */
   toCondition(isIndexUsed: boolean): Condition
 }>
 
-/** How to find the deals of a grid. `rare`: a filter that few deals pass; `null`: none is known to be rare. */
+/** How to find the deals of a grid. `rareFilter`: the filter with the fewest deals; `null` when no filter is rare. */
 export type DealPlan = Readonly<{
   query: DealQuery
   wordFilter: WordFilter | null
@@ -50,8 +49,8 @@ export type DealPlan = Readonly<{
 }>
 
 /**
- * Choose how to find the deals of a grid. SQLite has no statistics to choose by, so each indexed filter is counted up to a bound.
- * @returns `null` when no deal can pass
+ * Plan the query of a grid. SQLite has no statistics here, so each indexed filter is counted up to a bound.
+ * @returns `null` when no deal can match
  */
 export async function planDealQuery(
   database: Kysely<CopyTables>,
@@ -63,7 +62,7 @@ export async function planDealQuery(
   let lowestCount = wordFilter?.count ?? Infinity
   for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
     if (!isIndexed) continue
-    // Deals of all versions: an index entry says nothing of the walk, and the count only tells few from many.
+    // Counts deals of all versions: the index does not contain the walk, and a rough count is enough.
     const count = await countUpToBound(
       database,
       sql`(select id from deals where copy_id = ${copy.id} and currency = ${query.currency}
@@ -77,7 +76,6 @@ export async function planDealQuery(
   return { query, wordFilter, rareFilter: lowestCount <= RARE_DEALS ? rareFilter : null }
 }
 
-/** List the filters that deals pass by a column. */
 function listColumnFilters(query: Omit<DealQuery, 'channelId'>): readonly ColumnFilter[] {
   const { brand, merchants, excluded, maxPrice } = query
   const filters: ColumnFilter[] = []
@@ -105,12 +103,12 @@ async function countUpToBound(
   return rows[0]?.count ?? 0
 }
 
-/** End a statement of SQLite that goes through many deals when its time is over. A server ends statements by itself. */
+/** Create the deadline check of a SQLite statement that scans many deals. PostgreSQL has a statement timeout instead. */
 export function createDeadlineCondition(database: Kysely<CopyTables>): Condition {
   return isPostgres(database) ? sql`1 = 1` : createDeadlineCheck('deals.id')
 }
 
-/** Is the deal visible, and in the currency of the grid? `isByIndex`: false keeps SQLite from searching an index for that. */
+/** Build the condition on visibility and currency. `canUseIndex = false` keeps SQLite from using an index for it. */
 export function isVisibleDeal(
   { id, currentWalk }: CopyRow,
   { currency }: Pick<DealQuery, 'currency'>,
@@ -120,7 +118,7 @@ export function isVisibleDeal(
   return sql`${indexGuard}deals.copy_id = ${id} and ${indexGuard}deals.currency = ${currency} and ${isVisibleAt(currentWalk)}`
 }
 
-/** Does the deal pass every filter of the grid, and is it the best of its product among those that pass? */
+/** Build the condition that a deal passes all filters and is the best of its product among those that do. */
 export function passesFilters(
   database: Kysely<CopyTables>,
   { query, wordFilter, rareFilter }: DealPlan,
@@ -130,21 +128,21 @@ export function passesFilters(
     isBestOfProduct(query),
   ]
   for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
-    // SQLite takes any index that fits a condition. Where none is rare, reading the rows that an index points to costs more
-    // than going through `deals_by_discount`; a plus sign keeps SQLite from using an index for that column.
+    // Without a rare filter, scanning `deals_by_discount` is cheaper than any other index. A plus sign keeps SQLite from
+    // using an index for the column.
     const canUseColumnIndex =
       isPostgres(database) || column === 'is_in_stock' || (isIndexed && column === rareFilter)
     const qualifiedColumn = sql.ref(`deals.${column}`)
     conditions.push(toCondition(canUseColumnIndex ? qualifiedColumn : sql`+${qualifiedColumn}`))
   }
-  // Nearly every deal has the least discount: with a bound on it the index of another order would not be taken.
+  // Nearly every deal has a discount of at least 1 %, and a bound would keep SQLite from using the index of another order.
   if (query.minDiscountPercent > 1)
     conditions.push(sql`ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`)
   if (wordFilter !== null) conditions.push(wordFilter.toCondition(rareFilter === 'words'))
   return joinConditions(conditions)
 }
 
-/** Build the condition that a deal passes the filters that no facet of the counts leaves out: stock, price and words. */
+/** Build the condition of the filters that apply to all facets: stock, price and search text. */
 export async function createCountCondition(
   database: Kysely<CopyTables>,
   copy: CopyRow,
@@ -162,8 +160,8 @@ function joinConditions(conditions: readonly Condition[]): Condition {
 }
 
 /**
- * A filter by offer can make another offer the product's best. The best of all offers stays the best among those that pass; for
- * any other, no better deal of the product passes. Offers are stored in the order that breaks ties.
+ * Build the condition that a deal is the best of its product among the matching ones. With filters by offer, that is the best of
+ * all offers, or an offer for which no better one matches. `offer_index` breaks ties.
  */
 function isBestOfProduct(query: DealQuery): Condition {
   const isBest: Condition = query.isInStockOnly ? sql`deals.is_best_in_stock = 1` : sql`deals.is_best = 1`
@@ -180,8 +178,8 @@ function isBestOfProduct(query: DealQuery): Condition {
 }
 
 /**
- * Find deals of products in which every word of the text begins a word of title or brand, with its signs. Where no product has
- * such words, as in languages without spaces, the text is searched for anywhere in the 20,000 deals with the highest discounts.
+ * Match products where every search word is the prefix of a word in title or brand. When there is none, as in languages without
+ * spaces, search for the text anywhere in the 20,000 deals with the highest discounts.
  */
 async function createWordFilter(
   database: Kysely<CopyTables>,
@@ -199,7 +197,7 @@ async function createWordFilter(
       matchIds.length === 0 ? sql`1 = 0` : sql`deals.id in (${sql.join(matchIds.map(sql.lit))})`
     return { count: matchIds.length, toCondition }
   }
-  // The index knows letters and digits only: "c++" is more than "c".
+  // The index contains letters and digits only, so "c++" needs a further condition.
   const symbolConditions = typedWords.filter((word) => word.match(WORD)?.[0] !== word).map(hasWord)
   return {
     count,
@@ -210,13 +208,12 @@ async function createWordFilter(
   }
 }
 
-/** Find deals whose text has the words anywhere, among those with the highest discounts. */
 async function scanForText(
   database: Kysely<CopyTables>,
   copy: CopyRow,
   { words, currency }: Readonly<{ words: readonly string[]; currency: string }>,
 ): Promise<readonly number[]> {
-  // Accents alone are no word, and no title has them alone.
+  // The text consisted of accents only, which folding removes.
   if (words.length === 0) return []
   const { rows } = await sql<{ id: number }>`select id from (
       select id, search_text from deals where ${isVisibleDeal(copy, { currency })}

@@ -15,7 +15,7 @@ import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
 import { isIn } from './statements.ts'
 import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
 
-/** Order of grids; the GTIN at the end makes it the same every time. */
+/** Sort orders of grids; the GTIN at the end makes them deterministic. */
 const ORDERS = {
   discount: ['ratio_key', 'price_key', 'gtin'],
   saving: ['saving_key', 'price_key', 'gtin'],
@@ -24,17 +24,17 @@ const ORDERS = {
 } as const satisfies Record<DealSort, readonly (keyof DealsTable)[]>
 const DESCENDING: ReadonlySet<keyof DealsTable> = new Set(['saving_key', 'first_seen_ms'])
 
-/** Deals that are read in the order of a grid before all deals are searched: nearly every grid fills its page from them. */
+/** First deals in the order of a grid. Nearly every page is filled from them, without a search of all deals. */
 const WINDOW_DEALS = 3_000
 
-/** A page that begins further behind is not looked for in the window. */
+/** Later pages skip the window. */
 const WINDOW_CARDS = 1_000
 
-/** What the filters and orders of a window's deals need. */
+/** Columns that filters and orders use. */
 const WINDOW_COLUMNS = sql`id, product_id, gtin, currency, offer_index, merchant_key, brand_key, is_in_stock, is_best,
   is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text`
 
-/** Find the deals of the walk that readers see, one for each product: its best that passes the filters. */
+/** Find the deals of the current walk, one per product: its best deal that passes the filters. */
 export async function findDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
@@ -65,17 +65,17 @@ async function findIds(
   }
   const isVisible = isVisibleDeal(copy, query)
   const deals = sql.table('deals')
-  // The order by discount has an index that holds everything; without filters nearly every deal in any order is a card.
+  // The discount index contains all columns; without filters, nearly every deal in any order is a result.
   if (rareFilter === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
     return findPage(deals, sql`${createDeadlineCondition(database)} and ${isVisible}`)
   if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
     const window = sql`(select ${WINDOW_COLUMNS} from deals where ${isVisible}
       order by ${toOrderBy(query.sort)} limit ${WINDOW_DEALS})`
     const ids = await findPage(window, sql`1 = 1`)
-    // A page that is not full may have more behind the window.
+    // When the page is not full, there can be more deals after the window.
     if (ids.length === query.limit) return ids
   }
-  // Find all deals that pass, by the rare filter or by going through all of them, and sort them.
+  // Find all matching deals, by the rare filter or a full scan, and sort them.
   const canUseIndex = rareFilter !== 'words' || isPostgres(database)
   const isVisibleMatch = isVisibleDeal(copy, query, canUseIndex)
   return findPage(
@@ -85,7 +85,7 @@ async function findIds(
   )
 }
 
-/** `isSorted`: SQLite is not to read the deals in the order of an index. */
+/** `shouldSort` keeps SQLite from reading the deals in the order of an index. */
 function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
   const terms = ORDERS[sort].map((column) => {
     const key = sql.ref(`deals.${column}`)
@@ -96,7 +96,7 @@ function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
 
 type DealRow = Parameters<typeof findDealInRow>[0] & RowTimes & Readonly<{ id: number }>
 
-/** Read cards by the row of their deal, in that order; damaged ones are left out. */
+/** Read deals by id, in that order, without damaged rows. */
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
@@ -115,7 +115,7 @@ async function readDeals(
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** Find the currency that most deals of a walk have, the first by alphabet at a tie. */
+/** Find the currency of most deals of a walk; alphabetical order breaks a tie. */
 export async function computeDealCurrency(
   database: Kysely<CopyTables>,
   copyId: number,
@@ -127,7 +127,7 @@ export async function computeDealCurrency(
   return rows[0]?.currency
 }
 
-/** Find the currency of a grid that names none: that of the walk; look-ups may bring the first deal of a channel. */
+/** Find the default currency of a grid. Compute it when the walk found no deals, because a look-up can add the first one. */
 export async function findDealCurrency(
   database: Kysely<CopyTables>,
   { id, currentWalk, dealCurrency }: CopyRow,

@@ -5,7 +5,7 @@ import type { CopyTables } from './schema.ts'
 import { toLeaseTime } from './sql-walk-leases.ts'
 import type { CopyStore } from './store.ts'
 
-/** How often expired claims of crashed processes are removed. */
+/** How often expired leases of crashed processes are deleted. */
 const SWEEP_INTERVAL_MS: number = MINUTE_MS
 
 type ProductKey = Parameters<CopyStore['acquireLookupLease']>[0]
@@ -13,8 +13,8 @@ type AcquireRequest = ProductKey & Parameters<CopyStore['acquireLookupLease']>[1
 type ReleaseRequest = ProductKey & Parameters<CopyStore['releaseLookupLease']>[1]
 
 /**
- * Claims of look-ups: leased rows, so that the claim of a process that crashed expires. Claims that come while others are under
- * way share a statement, in the order of their products: two machines that claim the same ones never wait for each other.
+ * Create the look-up leases. The lease of a crashed process expires. Concurrent requests share a statement, sorted by product so
+ * that two machines never deadlock.
  */
 export function createLookupLeases(
   database: Kysely<CopyTables>,
@@ -24,7 +24,6 @@ export function createLookupLeases(
   let sweptAtMs = -Infinity
 
   const acquire = createBatcher(async (requests: readonly AcquireRequest[]) => {
-    // Of two claims for one product the first wins.
     const firstByProduct = new Map<string, AcquireRequest>()
     for (const request of requests)
       if (!firstByProduct.has(toKey(request))) firstByProduct.set(toKey(request), request)
@@ -33,7 +32,7 @@ export function createLookupLeases(
       ({ channelId, gtin, owner, forMs }) =>
         sql`(${catalog}, ${channelId}, ${gtin}, ${owner}, ${now} + cast(${forMs} as bigint))`,
     )
-    // A claim that ends much later than a new one was made before the clock was set back.
+    // A lease that ends much later than a new one was acquired before the clock was set back.
     const latest = sql`${now} + cast(${2 * Math.max(...requests.map(({ forMs }) => forMs))} as bigint)`
     const { rows: acquired } = await sql<{ channelId: string; gtin: string }>`
       insert into lookup_leases (catalog, channel_id, gtin, owner, until_ms) values ${sql.join(leaseRows)}

@@ -22,22 +22,22 @@ import { execute, isIn } from './statements.ts'
 import type { CopyEntry, Lookup } from './store.ts'
 import { isUnavailable } from './store-failures.ts'
 
-/** How long an absence is kept: no page under way is that old. */
+/** Absences older than any page that is still being written are deleted. */
 const ABSENCE_RETENTION_MS: number = DAY_MS
 
-/** Look-ups in a transaction, and the offers in them: its statements block the event loop and the database. */
+/** Bounds of one transaction, which blocks the event loop and the database. */
 const MAX_LOOKUPS = 16
 const MAX_OFFERS = 200
 
-/** The pause after calls that came together: a commit blocks the event loop, so the next ones share one. */
+/** Pause between batches: a commit blocks the event loop, so calls that arrive meanwhile share one. */
 const BATCH_DELAY_MS = 5
 
-/** What one call writes: all of it or nothing. */
+/** The look-ups of one call, written atomically. */
 type LookupBatch = readonly Lookup[]
 
 /**
- * Create the writer of look-ups. Each call is one transaction, in which calls that came meanwhile share the next one. Newer
- * data stays, unless it is from the future.
+ * Create the writer of look-ups. Calls that arrive during a transaction share the next one. Newer stored data is not
+ * overwritten, unless its time is in the future.
  */
 export function createLookupWriter(
   database: Kysely<CopyTables>,
@@ -54,12 +54,12 @@ export function createLookupWriter(
           await put(group)
         } catch (error) {
           const isServerFailure = isPostgres(database) && (isConflict(error) || isUnavailable(error))
-          // A look-up that cannot be written takes no other with it.
+          // One failing look-up must not fail the others of the group.
           for (const batch of group)
             if (isServerFailure || group.length === 1) failures.set(batch, error)
             else await put([batch]).catch((batchError: unknown) => failures.set(batch, batchError))
         }
-        // Visitors are answered between two transactions.
+        // Serve visitors between two transactions.
         await setImmediate()
       }
       return batches.map((batch) => failures.get(batch))
@@ -72,7 +72,7 @@ export function createLookupWriter(
   }
 }
 
-/** Split calls into transactions of a bounded size, with one call at least in each. */
+/** Split calls into transactions of bounded size, each with at least one call. */
 function splitBatches(batches: readonly LookupBatch[]): readonly (readonly LookupBatch[])[] {
   const transactions: LookupBatch[][] = []
   let lookups = Infinity
@@ -98,7 +98,7 @@ async function putLookups(
   clock: Clock,
 ): Promise<void> {
   await transact(database, async (transaction) => {
-    // To a machine with a clock that is behind, newer look-ups of the others would be from the future.
+    // Use the database's clock: to a machine whose clock is behind, newer look-ups of others would be in the future.
     const nowMs = (await readDatabaseTime(transaction)) ?? clock.nowMs()
     for (const [channelId, entries] of groupByChannel(lookups, nowMs)) {
       const copy = await getOrCreateCopy(transaction, catalog, channelId)
@@ -107,12 +107,12 @@ async function putLookups(
   })
 }
 
-/** What was found of some products, by GTIN. */
+/** By GTIN. */
 type Entries = ReadonlyMap<string, CopyEntry>
 
 /**
- * Group look-ups by their channel; of those of one product, the last one that is not older than another. All in one order, so that
- * two machines that write the same ones do not wait for each other.
+ * Group look-ups by channel and keep the newest of each product. Sorted, so that two machines that write the same products do
+ * not deadlock.
  */
 function groupByChannel(lookups: readonly Lookup[], nowMs: number): ReadonlyMap<string, Entries> {
   const channels = new Map<string, Map<string, CopyEntry>>()
@@ -128,13 +128,12 @@ function groupByChannel(lookups: readonly Lookup[], nowMs: number): ReadonlyMap<
   return channels
 }
 
-/** What entries change in the copy. */
 type Changes = Readonly<{
-  /** Products that no shop sells any more. */
+  /** Products that no shop sells any longer. */
   absences: Absence[]
-  /** Versions that show what was found. */
+  /** Versions whose content is unchanged. */
   confirmed: Pick<Version, 'id' | 'as_of_ms'>[]
-  /** What is new, and the ids of the versions that it replaces. */
+  /** New content, and the ids of the versions that it replaces. */
   storedProducts: StoredProduct[]
   replacedIds: number[]
   /** Products that were absent until now. */
@@ -192,7 +191,7 @@ function compareWithCopy(
   return changes
 }
 
-/** Has a version, an absence or a page said something newer? To the last two, a look-up of the future is newer. */
+/** `true` when a version, an absence or a page is newer. A look-up in the future is newer than the latter two. */
 function isOutdated(asOfMs: number, known: KnownProduct, nowMs: number): boolean {
   const { versions, absent_at_ms: absentMs, current_ms: currentMs, running_ms: runningMs } = known
   return (
@@ -211,7 +210,7 @@ function addProductChange(
   const canonical = toCanonicalProduct(product, versions.find(({ brand }) => brand !== null)?.brand)
   const [version] = versions
   const isSame = version?.digest === canonical.content.digest && versions.length === 1
-  // Nearly all refreshes find what is there, seen by readers now and after the running walk.
+  // The usual case: nothing changed, and the version is visible now and after the running walk.
   if (isSame && version.from_walk <= copy.visibleWalk && version.until_walk === null) {
     changes.confirmed.push({ id: version.id, as_of_ms: asOfMs })
     return
@@ -220,14 +219,14 @@ function addProductChange(
   changes.replacedIds.push(...versions.map(({ id }) => id))
 }
 
-/** What the copy knows of one product: when a remembered absence and pages of walks told of it, 0 for never, and its versions. */
+/** The stored versions of a product, and the times of its absence and of its pages in both walks, 0 for never. */
 type KnownProduct = KnownTimes & Readonly<{ versions: readonly Version[] }>
 type KnownTimes = Readonly<{ gtin: string; absent_at_ms: number; current_ms: number; running_ms: number }>
 
 const SELECT_KNOWN_TIMES = `select p.gtin, coalesce((select a.as_of_ms from absences a where a.copy_id = ? and a.gtin = p.gtin), 0) as absent_at_ms,
   coalesce(${toPageTime('?', '?')}, 0) as current_ms, coalesce(${toPageTime('?', '?')}, 0) as running_ms`
 
-/** Read what is known of each of these products, and the versions of it that readers see or will see. */
+/** Read the times of each product, and its versions that are or will be visible. */
 async function readKnownProducts(
   transaction: Transaction<CopyTables>,
   { id, currentWalk, runningWalk, visibleWalk }: CopyRow,
@@ -255,7 +254,7 @@ async function putAbsences(
   { absences, nowMs }: Readonly<{ absences: readonly Absence[]; nowMs: number }>,
 ): Promise<void> {
   if (absences.length === 0) return
-  // Walks clear absences, too; where none runs, this does. It reads all absences of the copy.
+  // Walks delete old absences, too, but there may be no walks. This reads all absences of the copy.
   const oldestMs = Math.min(nowMs, ...absences.map(({ asOfMs }) => asOfMs)) - ABSENCE_RETENTION_MS
   await execute(transaction, 'delete from absences where copy_id = ? and as_of_ms < ?', [copyId, oldestMs])
   for (const { gtin, asOfMs, versions } of absences) {

@@ -8,28 +8,26 @@ import type { CopyEntry } from './store.ts'
 
 const PRODUCT_COLUMNS = 'p.id, p.gtin, p.title, p.brand, p.images, p.offers, p.drops, p.as_of_ms'
 
-/** The times of a product's row. `page_as_of_ms`: when a walk last saw its page; the row of an unchanged product is older. */
+/** `page_as_of_ms`: when a walk last saw the product's page. The row of an unchanged product is not updated by a walk. */
 export type RowTimes = Readonly<{ as_of_ms: number; page_as_of_ms: number | null }>
 
 type ProductRow = Parameters<typeof findProductInRow>[0] & RowTimes & Readonly<{ id: number }>
 
-/** Return how old the data of a row is. */
 export function toAsOfMs({ as_of_ms: rowMs, page_as_of_ms: pageMs }: RowTimes, nowMs: number): number {
   return toNewerMs(rowMs, pageMs ?? rowMs, nowMs)
 }
 
-/** When a walk last saw the page that holds `p.gtin`: pages do not overlap, so only the last that begins below can hold it. */
+/** Select when a walk last saw the page of `p.gtin`: pages do not overlap, so it is the last one that begins below. */
 export function toPageTime(copyId: string | number, walk: string | number): string {
   return `(select case when w.until_gtin >= p.gtin then w.as_of_ms end from walk_pages w where w.copy_id = ${copyId}
     and w.walk = ${walk} and w.after_gtin < p.gtin order by w.after_gtin desc limit 1)`
 }
 
-/** Select when a walk last saw the page of a visible row of `products p`, as `page_as_of_ms`. */
 export function selectPageTime(copy: CopyRow): RawBuilder<unknown> {
   return sql.raw(`${toPageTime(copy.id, copy.visibleWalk)} as page_as_of_ms`)
 }
 
-/** What boxes read: the current walk, or the running one before there is any. */
+/** As `CopyRow.visibleWalk`. */
 const VISIBLE_WALK = 'case when c.current_walk > 0 then c.current_walk else c.running_walk end'
 
 const FIND_PRODUCT = `select ${PRODUCT_COLUMNS}, a.as_of_ms as absent_at_ms,
@@ -40,10 +38,10 @@ const FIND_PRODUCT = `select ${PRODUCT_COLUMNS}, a.as_of_ms as absent_at_ms,
   left join absences a on a.copy_id = c.id and a.gtin = ?
   where c.catalog = ? and c.channel_id = ?`
 
-/** A row that was joined has all of its columns, or none. */
+/** The joined product row has all columns or only null. */
 type JoinedRow = (ProductRow | Readonly<{ id: null }>) & Readonly<{ absent_at_ms: number | null }>
 
-/** What the copy knows of one product, in one statement: the newer of its row and its remembered absence. */
+/** Find a product in one statement: the newer of its row and its absence. */
 export async function findProduct(
   database: Kysely<CopyTables>,
   request: Readonly<{ catalog: string; channelId: string; gtin: string; clock: Clock }>,
@@ -58,20 +56,19 @@ export async function findProduct(
   return { product: null, asOfMs: absentAtMs }
 }
 
-/** Read visible products by the ids of their rows, in that order; damaged rows are left out. */
+/** Read visible products by row id, in that order, without damaged rows. */
 export async function readProducts(
   database: Kysely<CopyTables>,
   copy: CopyView,
   ids: readonly number[],
 ): Promise<readonly CopyEntry[]> {
-  // Not by copy as well: SQLite would go through the whole copy to find a few rows.
+  // No condition on `copy_id`: SQLite would then scan the whole copy.
   const { rows } = await sql<ProductRow>`select ${sql.raw(PRODUCT_COLUMNS)}, ${selectPageTime(copy)}
     from products p where ${isIn(database, 'id', ids)} and ${isVisibleAt(copy.visibleWalk)}`.execute(database)
   const byId = new Map(rows.map((row) => [row.id, findEntry(row, copy.nowMs)]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** The product of a row; `undefined` when that is damaged. */
 function findEntry(row: ProductRow, nowMs: number): CopyEntry | undefined {
   const product = findProductInRow(row)
   return product && { product, asOfMs: toAsOfMs(row, nowMs) }

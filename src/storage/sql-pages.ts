@@ -20,19 +20,19 @@ import {
 import { isIn } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
-/** Most rows that one transaction writes: others who write to the same database never wait for long. */
+/** Most rows per transaction, so that other writers never wait long. */
 export const MAX_TRANSACTION_ROWS = 500
 
-/** Versions that one transaction looks at: a page that follows a gap of a million products is put in step by step. */
+/** Most versions read per transaction: a page can span a large range of removed products. */
 const MAX_VERSIONS_READ = 1_000
 
-/** Above every GTIN: the last page covers the rest of the catalog. */
+/** Sorts after every GTIN: the last page covers the rest of the catalog. */
 const END_OF_CATALOG = ':'
 
-/** In place of a time of the future: any page is newer. */
+/** Replaces a time in the future, so that any page is newer. */
 const UNKNOWN_AGE_MS = 0
 
-/** A step of a page: what is still to be put in, above `afterGtin` up to `untilGtin`. */
+/** The rest of a page that is not yet applied: GTINs above `afterGtin`, up to `untilGtin`. */
 type Step = Readonly<{
   copyId: number
   page: WalkPage
@@ -42,10 +42,7 @@ type Step = Readonly<{
   nowMs: number
 }>
 
-/**
- * Puts a page into the copy under its walk's number: a read of what is known of its range, then only what changed, with the
- * page's own row in the last transaction. Doing so twice changes nothing.
- */
+/** Write the changes of a page to the copy, and the page's own row in the last transaction. Idempotent. */
 export async function applyPage({ copy, write }: WalkWriter, page: WalkPage, nowMs: number): Promise<void> {
   const { afterGtin, products } = page
   const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (products.at(-1)?.gtin ?? afterGtin)
@@ -53,12 +50,12 @@ export async function applyPage({ copy, write }: WalkWriter, page: WalkPage, now
   while (step !== undefined) {
     const next: Step = step
     step = await write((transaction) => applyStep(transaction, next))
-    // Meanwhile the next page arrives.
+    // Let the next page arrive.
     await setImmediate()
   }
 }
 
-/** One transaction. Returns what is left, or `undefined` when the page is in the copy. */
+/** Apply one transaction. Return the rest, or `undefined` when the page is complete. */
 async function applyStep(transaction: Transaction<CopyTables>, step: Step): Promise<Step | undefined> {
   const { copyId, page, afterGtin } = step
   const { versions, completeUntilGtin } = await readVersions(transaction, step)
@@ -77,15 +74,15 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
     await putPageRow(transaction, step)
     return undefined
   }
-  // What did not change has its date from the page's row, which comes with the last step: until then a look-up that is older
-  // than the page would be taken for newer.
+  // Unchanged products get their time from the page's row, which the last step writes. Until then a look-up older than the
+  // page would seem newer.
   if (versions.length > 0)
     await sql`update products set as_of_ms = ${page.asOfMs} where copy_id = ${copyId} and gtin > ${afterGtin}
       and gtin <= ${doneGtin} and until_walk is null and as_of_ms < ${page.asOfMs}`.execute(transaction)
   return { ...step, afterGtin: doneGtin, products: step.products.filter(({ gtin }) => gtin > doneGtin) }
 }
 
-/** Taking seven values of each row out of a database costs more than finding the rows: they come as one text. */
+/** One JSON text for all rows, because reading seven values per row costs more than finding the rows. */
 const COLUMNS = 'id, gtin, from_walk, until_walk, digest, brand, as_of_ms'
 const AGGREGATE_AS_JSON = {
   sqlite: sql.raw<string>(`json_group_array(json_array(${COLUMNS}))`),
@@ -94,7 +91,7 @@ const AGGREGATE_AS_JSON = {
 
 type VersionValues = [number, string, number, number | null, string, string | null, number]
 
-/** In the order of GTINs: no database promises one within the text. */
+/** Parse and sort by GTIN: no database guarantees an order within the aggregate. */
 function parseVersions(json: string, nowMs: number): readonly Version[] {
   const versions = (JSON.parse(json) as VersionValues[]).map(
     ([id, gtin, fromWalk, untilWalk, digest, brand, asOfMs]) => ({
@@ -110,7 +107,7 @@ function parseVersions(json: string, nowMs: number): readonly Version[] {
   return versions.sort((a, b) => compareTexts(a.gtin, b.gtin))
 }
 
-/** The versions of a range that did not end before this walk, by GTIN, and up to where they are all of them. */
+/** Read the versions of the range that did not end before this walk, and the GTIN up to which they are complete. */
 async function readVersions(
   transaction: Transaction<CopyTables>,
   { copyId, page, afterGtin, untilGtin, nowMs }: Step,
@@ -124,12 +121,12 @@ async function readVersions(
   const last = versions.at(-1)
   if (last === undefined || versions.length < MAX_VERSIONS_READ)
     return { versions, completeUntilGtin: untilGtin }
-  // The last product may have another version behind it.
+  // The last product can have another version that was not read.
   const completeVersions = versions.filter(({ gtin }) => gtin < last.gtin)
   return { versions: completeVersions, completeUntilGtin: completeVersions.at(-1)?.gtin ?? untilGtin }
 }
 
-/** Products of the range of which something newer than the page says that no shop sells them. */
+/** Read the GTINs of the range with an absence that is newer than the page. */
 async function readAbsences(
   transaction: Transaction<CopyTables>,
   { copyId, page, afterGtin, untilGtin, nowMs }: Step,
@@ -140,10 +137,7 @@ async function readAbsences(
   return new Set(rows.map((row) => row.gtin))
 }
 
-/**
- * What has to be written for one product: its version is current again, ends, or goes, or a new one comes, which replaces those
- * that are there. `version`: the newest of them.
- */
+/** One write: revive, end or delete the newest version of a product, or insert a new one that replaces it. */
 type Change = Readonly<{
   kind: 'revive' | 'end' | 'delete' | 'insert'
   gtin: string
@@ -152,8 +146,8 @@ type Change = Readonly<{
 }>
 
 /**
- * Compare a page with the copy, only as far as the changes are asked for.
- * @yields the changes of a range in the order of GTINs: of the products of the page, and of those that it does not have
+ * Compare a page with the copy, lazily.
+ * @yields the changes by GTIN, of products on the page and of products that the page lacks
  */
 function* computeChanges(
   page: WalkPage,
@@ -192,14 +186,14 @@ function findRevival(version: Version): readonly Change[] {
   return [{ kind: 'revive', gtin: version.gtin, version, storedProduct: undefined }]
 }
 
-/** What a page lacks is gone, unless a look-up has seen it since. */
+/** A product that the page lacks is gone, unless a look-up has found it since. */
 function findEnd(version: Version, page: WalkPage): readonly Change[] {
   if (version.until_walk !== null || version.as_of_ms > page.asOfMs) return []
   const kind = version.from_walk === page.walk ? 'delete' : 'end'
   return [{ kind, gtin: version.gtin, version, storedProduct: undefined }]
 }
 
-/** Take the first of the changes that one transaction may write, one at least; `isCut`: there are more. */
+/** Select the first changes that fit into one transaction, at least one. `isTruncated`: there are more. */
 async function selectWithinRowLimit(
   transaction: Transaction<CopyTables>,
   changes: Iterable<Change>,
@@ -212,18 +206,18 @@ async function selectWithinRowLimit(
   const byAllRows = selectUntilRowLimit(byNewRows.selected, (change) => {
     const { kind, version } = change
     const oldDeals = version === undefined ? 0 : (deals.get(version.id) ?? 0)
-    // What ends leaves the first times of its deals behind.
+    // Ending a version also saves the first-seen times of its deals.
     return countNewRows(change) + 1 + (kind === 'end' || kind === 'delete' ? 2 * oldDeals : oldDeals)
   })
   return { selected: byAllRows.selected, isTruncated: byNewRows.isTruncated || byAllRows.isTruncated }
 }
 
-/** A product, its words, and its deals. */
+/** Count the rows of a product, its words and its deals. */
 function countNewRows({ storedProduct }: Change): number {
   return storedProduct === undefined ? 0 : 2 + storedProduct.deals.length
 }
 
-/** Changes that are not taken are not made: shaping a product costs as much as writing it. */
+/** Consume the iterable only up to the limit: building a change costs as much as writing it. */
 function selectUntilRowLimit(
   changes: Iterable<Change>,
   countRows: (change: Change) => number,
@@ -253,7 +247,7 @@ async function applyChanges(
     changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
   const storedProducts = changes.flatMap(({ storedProduct }) => storedProduct ?? [])
   const writtenGtins = new Set(storedProducts.map(({ content }) => content.gtin))
-  // A version that this walk wrote before goes; the one that it had replaced has the first times.
+  // Delete a version that this walk already wrote; the version before it has the first-seen times.
   const replaced = versions.filter(({ gtin }) => writtenGtins.has(gtin))
   const rewritten = replaced.filter((version) => version.from_walk === walk)
   const outdated = replaced.filter((version) => version.from_walk < walk && version.until_walk === null)
@@ -270,7 +264,7 @@ async function applyChanges(
   await insertVersions(transaction, storedProducts, { copyId, fromWalk: walk, firstSeen })
 }
 
-/** Give what is still current and was dated while a clock was wrong the page's time: the future would arrive some day. */
+/** Replace times in the future, from a wrong clock, by the page's time: they would become valid some day. */
 async function correctFutureTimes(
   transaction: Transaction<CopyTables>,
   { asOfMs }: WalkPage,

@@ -13,12 +13,12 @@ import { transact } from '../database/transaction.ts'
 import type { CopyTables } from './schema.ts'
 import { readDatabaseTime } from './sql-walk-leases.ts'
 
-/** Days whose calls are kept: an operator may look back. */
-const KEPT_DAYS = 8
+/** Days of call counts that are kept for the operator. */
+const RETENTION_DAYS = 8
 
 type QuotaContext = Readonly<{ transaction: Transaction<CopyTables>; catalog: string; nowMs: number }>
 
-/** Change the state of a catalog's quota in one transaction; processes take it one after the other. */
+/** Change the state of a catalog's quota in one transaction. Processes are serialized. */
 export function updateQuota(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -39,7 +39,7 @@ export function updateQuota(
   return transact(database, work, 'read committed')
 }
 
-/** On a server all processes queue for the catalog's row; SQLite has one writer. */
+/** Lock the catalog's row in PostgreSQL; SQLite has only one writer. */
 async function lockQuota({ transaction, catalog }: QuotaContext): Promise<void> {
   const { rows } = await sql`select 1 from quotas where catalog = ${catalog} for update`.execute(transaction)
   if (rows.length === 0)
@@ -54,8 +54,8 @@ type QuotaRow = Readonly<
 
 async function readQuota({ transaction, catalog, nowMs }: QuotaContext): Promise<QuotaState> {
   const day = toDayNumber(nowMs)
-  // The minute an hour ago counts whole, so that no 60 minutes ever see more than their budget. Minutes of a clock that was
-  // ahead do not count.
+  // The first minute counts entirely, so that no 60 minutes exceed the budget. Minutes in the future, from a wrong clock,
+  // do not count.
   const { rows } = await sql<QuotaRow>`
     select limited_until_ms, pause_count, limited_at_ms, learned_calls, walk, refresh, lookup,
       (select sum(lookups) from quota_minutes where catalog = ${catalog}
@@ -63,7 +63,7 @@ async function readQuota({ transaction, catalog, nowMs }: QuotaContext): Promise
     from (select 1 as one) as one
     left join quotas on quotas.catalog = ${catalog}
     left join quota_days on quota_days.catalog = ${catalog} and day = ${day}`.execute(transaction)
-  // What is not there is null, which is 0 as a number.
+  // Missing rows give null, which `Number` converts to 0.
   const row = rows[0] as QuotaRow
   return {
     limitedUntilMs: Number(row.limited_until_ms),
@@ -77,8 +77,8 @@ async function readQuota({ transaction, catalog, nowMs }: QuotaContext): Promise
 }
 
 /**
- * A machine whose clock is behind must not end the pause of all, so the clock of the database server counts too. A machine
- * whose clock is ahead keeps the pause that it noted itself, until another one removes it.
+ * Remove an impossible pause. The database server's clock counts too, so that a machine whose clock is behind does not end
+ * the pause for all machines.
  */
 async function correctStoredPause(
   { transaction, nowMs }: QuotaContext,
@@ -102,7 +102,7 @@ async function writePause({ transaction, catalog }: QuotaContext, state: QuotaSt
       limited_at_ms = excluded.limited_at_ms, learned_calls = excluded.learned_calls`.execute(transaction)
 }
 
-/** Added, not set: during an update a replica of the version before counts without the lock. */
+/** Add the counts instead of setting them: during a rolling update, replicas of an older version count without the lock. */
 async function addCalls(
   { transaction, catalog }: QuotaContext,
   before: QuotaState,
@@ -115,9 +115,9 @@ async function addCalls(
       refresh = quota_days.refresh + excluded.refresh, lookup = quota_days.lookup + excluded.lookup`.execute(
     transaction,
   )
-  // The first call of a day removes the rows that are too old.
+  // The first call of a day deletes old rows.
   if (QUOTA_SHARES.every((share) => before.calls[share] === 0))
-    await sql`delete from quota_days where catalog = ${catalog} and day < ${day - KEPT_DAYS}`.execute(
+    await sql`delete from quota_days where catalog = ${catalog} and day < ${day - RETENTION_DAYS}`.execute(
       transaction,
     )
 }
@@ -128,7 +128,7 @@ async function addLookups({ transaction, catalog, nowMs }: QuotaContext, lookups
     insert into quota_minutes (catalog, minute, lookups) values (${catalog}, ${toMinute(nowMs)}, ${lookups})
     on conflict (catalog, minute) do update set lookups = quota_minutes.lookups + excluded.lookups
     returning lookups`.execute(transaction)
-  // The first look-up of a minute removes the rows that are too old.
+  // The first look-up of a minute deletes old rows.
   if (rows[0]?.lookups === lookups)
     await sql`delete from quota_minutes where catalog = ${catalog}
       and minute < ${toMinute(nowMs - HOUR_MS)}`.execute(transaction)

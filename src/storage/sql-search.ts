@@ -9,50 +9,48 @@ import { readProducts } from './sql-lookups.ts'
 import type { CopyEntry } from './store.ts'
 
 /**
- * Products by the index of words: FTS5 on SQLite, lists of lexemes on PostgreSQL. The program makes the lists, not the database,
- * whose languages and parsers know other words: so a search finds the same wherever the copy is stored.
+ * Full-text search: FTS5 on SQLite, `tsvector` on PostgreSQL. This program splits the words for PostgreSQL, so that a search has
+ * the same results on both.
  */
 
-/** Letters and digits, as both indexes tell words apart. */
+/** A word of both indexes: letters and digits. */
 export const WORD = /[\p{L}\p{N}]+/gu
 
-/** Words of one search that are looked for: longer texts are pasted pages. */
+/** Words of a search that are used: longer texts are pasted pages. */
 const MAX_WORDS = 10
 
-/** What is read of a search. */
 const MAX_CHARACTERS = 300
 
-/** PostgreSQL would refuse a list with a longer word. */
+/** PostgreSQL rejects a `tsvector` with very long words. */
 const MAX_WORD_CHARACTERS = 500
 
-/** Matches of SQLite that are looked at, and visible products with all the words, of which the best are picked. */
+/** Index matches that SQLite reads, and visible products that are ranked. */
 const MAX_MATCHES = 1_000
 const MAX_CANDIDATES = 200
 
-/** Products that are looked through where no index helps: their thread serves readers. */
+/** Products that are scanned when no index helps: the scan blocks other reads of the thread. */
 const MAX_SCANNED = 20_000
 
-/** Bits of an entry's number in SQLite's index that are the product's; those above are the copy's, so that a search stays within one. */
+/** Low bits of a row id in SQLite's index: the product id. The higher bits are the copy id, so that a search reads one copy only. */
 const PRODUCT_BITS = 40
 
-/** How FTS5 refuses to look for two words next to each other in an index that has no places of words. */
+/** FTS5's error for a phrase query: the index contains no word positions. */
 const SPLIT_WORD = /^fts5: phrase queries are not supported/
 
-/** The beginning of a GTIN of 14 digits, and a text that comes after every digit. */
 const GTIN_PREFIX = /^\d{4,14}$/
 const GTIN_DIGITS = 14
+/** Sorts after every digit. */
 const ABOVE_DIGITS = ':'
 
-/** `isWhole`: products with all the words; otherwise with words that begin so. */
+/** `isWholeWord`: match whole words; otherwise prefixes. */
 type WordQuery = Readonly<{ words: readonly string[]; isWholeWord: boolean }>
 
-/** A search: the copy that it is in, and how many products it may find. */
 type Search = Readonly<{ database: Kysely<CopyTables>; copy: CopyRow; text: string; limit: number }>
 
 /**
- * Find products with words in title or brand that begin like every word of the text, best first; for 4 to 14 digits those whose
- * GTIN, with its leading zeros or with fewer, begins so. Only when there are none, the first 20,000 are looked through
- * for the text within words. An empty text finds the first products.
+ * Find products where every search word is the prefix of a word in title or brand, best first. Look up 4 to 14 digits as the
+ * prefix of a GTIN, with or without leading zeros. Without a match, search the first 20,000 products for the text inside words.
+ * An empty text finds the first products.
  */
 export async function searchProducts(
   database: Kysely<CopyTables>,
@@ -60,7 +58,7 @@ export async function searchProducts(
   request: Readonly<{ text: string; limit: number }>,
 ): Promise<readonly CopyEntry[]> {
   const text = cleanText(request.text, MAX_CHARACTERS)
-  // Controls alone are no search, and not the empty one either.
+  // A text of control characters only is neither a search nor the empty search.
   if (text === '' && request.text.trim() !== '') return []
   const ids = await findIds({ database, copy, text, limit: request.limit })
   return ids.length === 0 ? [] : readProducts(database, copy, ids)
@@ -74,7 +72,6 @@ async function findIds(search: Search): Promise<readonly number[]> {
   return byWords.length > 0 ? byWords : scanProducts(search)
 }
 
-/** Find products by GTIN whose GTIN is at least `from` and below `below`. */
 async function findInRange(
   { database, copy, limit }: Search,
   from: string,
@@ -86,7 +83,7 @@ async function findInRange(
   return rows.map(({ id }) => id)
 }
 
-/** Find by the beginning of a GTIN, the product that has just this one first: one range for each number of zeros before it. */
+/** Find by GTIN prefix, one range per number of leading zeros. The exact GTIN comes first. */
 async function findByGtin(search: Search): Promise<readonly number[]> {
   const foundIds = new Set<number>()
   for (let zeros = GTIN_DIGITS - search.text.length; zeros >= 0; zeros--) {
@@ -97,7 +94,6 @@ async function findByGtin(search: Search): Promise<readonly number[]> {
   return [...foundIds].slice(0, search.limit)
 }
 
-/** A candidate of a search, with what it is ranked by. */
 type RankedProduct = Readonly<{
   id: number
   gtin: string
@@ -106,7 +102,7 @@ type RankedProduct = Readonly<{
   length: number
 }>
 
-/** Find by the words of the index. Those that have every word whole come before those where words only begin so. */
+/** Find by indexed words. Products that contain all words rank before products that match only prefixes. */
 async function findByIndexedWords({ database, copy, text, limit }: Search): Promise<readonly number[]> {
   const folded = foldCaseAndAccents(text)
   const words = toIndexWords(folded)
@@ -135,7 +131,7 @@ async function findByIndexedWords({ database, copy, text, limit }: Search): Prom
     .map(({ id }) => id)
 }
 
-/** More whole words, then a title that begins with the search, then the shortest title; the GTIN decides between equals. */
+/** More whole words first, then titles that begin with the search, then shorter titles. The GTIN breaks ties. */
 function compareMatches(a: RankedProduct, b: RankedProduct): number {
   return (
     b.wholeCount - a.wholeCount ||
@@ -145,10 +141,10 @@ function compareMatches(a: RankedProduct, b: RankedProduct): number {
   )
 }
 
-/** Look through the first products, by GTIN, for words or digits anywhere: Chinese is not split, nor are words. */
+/** Scan the first products by GTIN for the words or digits anywhere, as in Chinese text, which has no spaces. */
 async function scanProducts({ database, copy, text, limit }: Search): Promise<readonly number[]> {
   const words = splitWords(text)
-  // Accents alone are no word.
+  // The text consisted of accents only, which folding removes.
   if (words.length === 0) return []
   const hasDigits = GTIN_PREFIX.test(text) ? sql`gtin like ${`%${text}%`}` : sql`1 = 0`
   const { rows } = await sql<{ id: number }>`select id from (
@@ -159,23 +155,23 @@ async function scanProducts({ database, copy, text, limit }: Search): Promise<re
   return rows.map(({ id }) => id)
 }
 
-/** Return the words of a search, with their signs, without case and accents. */
+/** Split a search into words, without case and accents but with punctuation. */
 export function splitWords(text: string): readonly string[] {
   return foldCaseAndAccents(text).split(' ').filter(Boolean)
 }
 
-/** Return the words of a folded text as the index has them. */
+/** Return the words of a folded text as the index contains them. */
 export function toIndexWords(folded: string): readonly string[] {
   return [...new Set(folded.match(WORD))].slice(0, MAX_WORDS)
 }
 
-/** A condition: `search_text` contains the word anywhere; its own `%` and `_` are letters. */
+/** Build the condition that `search_text` contains the word anywhere; `%` and `_` are escaped. */
 export function hasWord(word: string): RawBuilder<SqlBool> {
   const pattern = `%${word.replace(/[\\%_]/g, '\\$&')}%`
   return sql<SqlBool>`search_text like ${pattern} escape '\\'`
 }
 
-/** Return the words of a text as PostgreSQL writes a list of them: each once, in quotation marks. */
+/** Format the distinct words of a text as a PostgreSQL `tsvector`. */
 export function toTsvectorText(searchText: string): string {
   return [...new Set(searchText.match(WORD))]
     .filter((word) => word.length <= MAX_WORD_CHARACTERS)
@@ -185,7 +181,7 @@ export function toTsvectorText(searchText: string): string {
 
 type WordMatch = Readonly<{ id: number; gtin: string; search_text: string }>
 
-/** Find visible products with the words; not all of many. */
+/** Find visible products with the words, at most `MAX_CANDIDATES`. */
 async function findByWords(
   database: Kysely<CopyTables>,
   copy: CopyRow,
@@ -203,8 +199,8 @@ async function findByWords(
 }
 
 /**
- * Build a statement in parentheses that gives the ids of all products with the words.
- * @returns `undefined` while SQLite's index is being filled, as it lacks products then
+ * Build a subquery for the ids of all products with the words.
+ * @returns `undefined` while SQLite's index is incomplete
  */
 export async function selectIdsByWords(
   database: Kysely<CopyTables>,
@@ -218,7 +214,7 @@ export async function selectIdsByWords(
   return backlog.length === 0 ? sql`(${selectMatches(copy, wordQuery)})` : undefined
 }
 
-/** Replace the result when SQLite takes a word for two, which its index cannot find: a few letters, as of New Tai Lue, are none to it. */
+/** Replace the result when FTS5 splits a word, which it then cannot find: it does not accept some letters, as of New Tai Lue. */
 export async function replaceOnSplitWord<T>(result: Promise<T>, replacement: T): Promise<T> {
   try {
     return await result
@@ -229,7 +225,7 @@ export async function replaceOnSplitWord<T>(result: Promise<T>, replacement: T):
 }
 
 function selectMatches(copy: CopyRow, { words, isWholeWord }: WordQuery): RawBuilder<{ id: number }> {
-  // Letters and digits in quotation marks: nothing of a search is syntax.
+  // Quoted letters and digits: no part of the search is FTS5 syntax.
   const match = words.map((word) => `"${word}"${isWholeWord ? '' : '*'}`).join(' AND ')
   const bits = sql.lit(PRODUCT_BITS)
   const [first, next] = [sql.lit(copy.id), sql.lit(copy.id + 1)]

@@ -28,32 +28,28 @@ import { createServerRunner } from './with-retries.ts'
 
 export type SqlStoreOptions = Readonly<{
   database: DatabaseAddress
-  /** Whose copy: another catalog address starts a new one. */
+  /** Identifies the copy: a different catalog address starts a new one. */
   catalog: string
-  /** How long statements wait for another process's transaction; by default as long as a walk may. */
+  /** By default the timeouts of a walk. */
   timeouts?: BusyTimeouts
-  /** Tells which times are in the future; by default the machine's. */
+  /** Decides which times are in the future; by default the system clock. */
   clock?: Clock
-  /** Who makes the long reads of a SQLite file; by default the calling thread. */
+  /** Opens the thread for long reads of a SQLite file; by default the calling thread runs them. */
   openLongReads?: OpenLongReads
 }>
 
-/** Both sides of the copy, and what concerns the whole file. */
 export type SqlStore = CopyStore &
   WalkStore &
   Readonly<{
-    /** Read every page. Return what is wrong with the first damaged one, in SQLite's words, or `null`. */
+    /** Read every page of a SQLite file. Return SQLite's message about the first damaged page, or `null`. */
     findDamage(): Promise<string | null>
-    /** Give free pages of a SQLite file back to the disk, for some seconds at most. */
+    /** Return free pages of a SQLite file to the disk, for a few seconds at most. */
     shrink(signal?: AbortSignal): Promise<void>
-    /** Count the offers of all products of a channel; this reads each of them. */
+    /** Count the offers of a channel by reading every product. */
     countOffers(channelId: string): Promise<number>
   }>
 
-/**
- * Open the stored copy of one catalog.
- * @throws StoreError, StoreNewerError
- */
+/** Open the stored copy of one catalog. @throws StoreError, StoreNewerError */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
   const { database, catalog, clock = systemClock } = options
   const { reader, writer, close } = await openCopyDatabase(database, options.timeouts)
@@ -69,7 +65,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const walks = createSqlWalkStore(writer, catalog, clock)
   const lookupLeases = createLookupLeases(writer, catalog, clock)
   const putLookups = createLookupWriter(writer, catalog, clock)
-  /** A method of the store throws a `StoreError` and nothing else. */
+  /** Convert every error of a store method to a `StoreError`. */
   const run = <T>(name: keyof SqlStore, action: () => Promise<T>): Promise<T> =>
     runner.run(action).catch((error: unknown) => {
       if (error instanceof VitrineError) throw error
@@ -93,7 +89,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     findDeals: (query, withinMs) =>
       run('findDeals', () => (isShortRead(query) ? directReads : longReads).findDeals(query, withinMs)),
     countDeals: (query) => run('countDeals', () => longReads.countDeals(query)),
-    // The first products stand at the start of an index: a server that says at its start what to open needs no thread.
+    // The first products are a short index read. The startup message uses it, which needs no thread.
     searchProducts: (channelId, text, limit) =>
       run('searchProducts', () =>
         (text === '' ? directReads : longReads).searchProducts(channelId, text, limit),
@@ -126,7 +122,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     failWalk: (channelId, code, nowMs) => run('failWalk', () => walks.failWalk(channelId, code, nowMs)),
 
     findDamage: () => run('findDamage', () => (isServer ? Promise.resolve(null) : findDamage(reader))),
-    // A server looks after its files itself.
+    // PostgreSQL maintains its files itself.
     shrink: (signal) => run('shrink', () => (isServer ? Promise.resolve() : shrinkFile(writer, signal))),
     countOffers: (channelId) =>
       run('countOffers', () =>
