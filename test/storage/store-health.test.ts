@@ -114,7 +114,10 @@ describe('health of the store', () => {
       health.recordWritable()
     }
     expect(lines.map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([50, 30, 50, 30])
-    expect([await countFailures(), health.getLastFailure()?.reason]).toEqual(['0', 'db: the server is read-only'])
+    expect([await countFailures(), health.getLastFailure()?.reason]).toEqual([
+      '0',
+      'db: the server is read-only',
+    ])
   })
 
   test('thrown text - is noted all the same', () => {
