@@ -11,7 +11,7 @@ const ROOT_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 const BUILT_FOLDER = join(ROOT_FOLDER, 'public/built')
 const RELEASED_FOLDER = join(ROOT_FOLDER, 'public/released')
 
-/** Source by the name that `loadAssets` knows the asset under. */
+/** Source files by the asset name of `loadAssets`. */
 const SOURCES = {
   'embed.js': 'src/browser/loader.ts',
   'frame.js': 'src/browser/frame.ts',
@@ -20,18 +20,18 @@ const SOURCES = {
   'vitrine.css': 'public/styles/vitrine.css',
 }
 
-/** Old versions younger than this stay: a build that runs at the same time may just have named them. */
+/** Keep younger files: a build that runs in parallel may refer to them. */
 const OLD_FILE_GRACE_MS = 60_000
 
-/** How each compressed form of a file is made, by the ending of its name: as small as it gets. */
+/** Compressors by file extension, at their best compression. */
 const COMPRESSIONS = {
   br: (content) => promisify(brotliCompress)(content),
   gz: (content) => promisify(gzip)(content, { level: 9 }),
 }
 
 /**
- * Bundles the browser scripts and the style sheets into public/built/ with a content hash in the name, lays the compressed
- * forms of these and of the kept scripts there, too, and writes manifest.json last: name -> { file, integrity, bytes }.
+ * Bundle the browser scripts and style sheets into public/built/ with a content hash in the name. Add compressed variants, also
+ * of the released scripts. Write manifest.json last: name -> { file, integrity, bytes }.
  */
 export async function buildPage() {
   const [assets, released] = await Promise.all([
@@ -39,7 +39,7 @@ export async function buildPage() {
     readReleased(),
   ])
   await Promise.all(assets.map(({ file, content }) => replaceFile(join(BUILT_FOLDER, file), content)))
-  // The present scripts are among the kept ones, under the same names.
+  // The current scripts are among the released ones, under the same names.
   const contents = new Map([...released, ...assets.map(({ file, content }) => [file, content])])
   await Promise.all([...contents].map(compress))
   const manifest = Object.fromEntries(
@@ -60,13 +60,13 @@ function describe(file, content) {
   return { file, integrity, bytes: content.byteLength }
 }
 
-/** Scripts that a release had, by their file names. They stay as they are; their names say what they hold. */
+/** Read all released scripts, by file name. */
 async function readReleased() {
   const files = (await readdir(RELEASED_FOLDER)).filter((file) => /\.(?:css|js)$/.test(file))
   return Promise.all(files.map(async (file) => [file, await readFile(join(RELEASED_FOLDER, file))]))
 }
 
-/** Brotli at its best takes as long as much of a start does: it is done here, once. */
+/** Compress at build time: best Brotli compression would slow down each start. */
 async function compress([file, content]) {
   const compressions = Object.entries(COMPRESSIONS)
   await Promise.all(
@@ -85,7 +85,7 @@ async function bundle(source) {
       minify: true,
       write: false,
       format: 'iife',
-      // Style sheets are written for the browsers of the time: nothing is rewritten for older ones.
+      // Do not rewrite style sheets for older browsers.
       target: source.endsWith('.css') ? 'esnext' : 'es2020',
       charset: 'utf8',
       legalComments: 'none',

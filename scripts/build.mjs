@@ -1,7 +1,6 @@
 /**
- * `npm run build`: the server to dist/, the page's scripts and style sheets to public/built/. Every file is written
- * beside its place and renamed into it, so that two builds at once, or a server that reads meanwhile, see whole files.
- * `--page` builds only the second part.
+ * `npm run build`: compile the server to dist/ and the browser assets to public/built/. Each file is written to a temporary
+ * name and renamed, so that parallel builds and a running server never see part of a file. `--page` builds only the assets.
  */
 import { spawn } from 'node:child_process'
 import { chmod, cp, readFile, readdir, rm } from 'node:fs/promises'
@@ -15,7 +14,7 @@ const ROOT_FOLDER = fileURLToPath(new URL('..', import.meta.url))
 const DIST_FOLDER = join(ROOT_FOLDER, 'dist')
 
 async function buildServer() {
-  // Inside dist/, which every other tool ignores.
+  // Inside dist/, which all other tools ignore.
   const folder = join(DIST_FOLDER, `.build-${process.pid}`)
   try {
     await compile(folder)
@@ -44,7 +43,7 @@ async function compile(folder) {
   if (code !== 0) throw new Error(`the server does not compile:\n${Buffer.concat(output).toString().trim()}`)
 }
 
-/** Copy the data files that lie beside the code which reads them. */
+/** Copy the data files that the code reads from its own folder. */
 async function copyData(folder) {
   await cp(join(ROOT_FOLDER, 'src'), folder, {
     recursive: true,
@@ -55,12 +54,12 @@ async function copyData(folder) {
 async function moveFile(folder, file) {
   const from = join(folder, file)
   const text = await readFile(from, 'utf8')
-  // The compiler wrote one folder deeper than the file will stand.
+  // The compiler output is one folder deeper than the final file.
   const moved = file.endsWith('.map') ? text.replaceAll('"../', '"') : text
   await replaceFile(join(DIST_FOLDER, file), moved)
 }
 
-/** Deletes what an earlier build left of sources that are gone. */
+/** Delete output of removed sources. */
 async function removeOthers(files) {
   const present = await listFiles(DIST_FOLDER)
   const others = present.filter(

@@ -1,25 +1,25 @@
 /**
- * Packages that are made of many files, as one file each in `packages/` of the compiled server, and the server's imports
- * led there: finding, reading and compiling hundreds of files is most of what a start costs, in time and in memory, and
- * every worker and thread pays it again. docs/contribute/notes/dependencies.md says more.
+ * Bundle packages that consist of many files into one file each, in `packages/` of the compiled server, and rewrite the
+ * server's imports. Loading hundreds of files is most of the cost of a start, and each worker and thread pays it again.
+ * See docs/contribute/notes/dependencies.md.
  */
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 
-/** The others are small, or find files of their own beside them. */
+/** Other packages are small, or load files from their own folder. */
 const PACKAGES = new Set(['express', 'kysely', 'prom-client', 'undici', 'zod'])
 
-/** An import of the compiler's: a default, names, or both. */
+/** An import statement as the compiler writes it: default, names or both. */
 const IMPORT = /import (?:(\w+)(?:, )?)?(?:\{([^}]*)\} )?from '([\w-]+)';/g
 
-/** A whole package under one name, or what is handed on of it. */
+/** A namespace import or a re-export. */
 const OTHER_IMPORT = /^(?:import|export) \*.* from '([\w-]+)';|^export .* from '([\w-]+)';/gm
 
-/** Node's own `require` for packages that are CommonJS. */
+/** `require` for CommonJS packages. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 
-/** Changes the compiled files below `folder`. */
+/** Rewrite the imports of the compiled files in `folder`. */
 export async function bundlePackages(folder, rootFolder) {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true })
   const files = entries
@@ -42,7 +42,7 @@ export async function bundlePackages(folder, rootFolder) {
   }
 }
 
-/** An import in a form that is not led to the bundle would be a second instance of the package. */
+/** Reject import forms that are not rewritten: they would load a second instance of the package. */
 function assertNoOtherImports(texts) {
   for (const [file, text] of texts) {
     for (const [whole, first, second] of text.matchAll(OTHER_IMPORT))
@@ -51,7 +51,7 @@ function assertNoOtherImports(texts) {
   }
 }
 
-/** The licence of every package of which something lies in a bundle. */
+/** Collect the licences of all bundled packages. */
 async function collectLicences(built, rootFolder) {
   const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs))
   const found = inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [])
@@ -72,7 +72,7 @@ async function collectLicences(built, rootFolder) {
   return (await Promise.all(texts)).join(`\n\n${'-'.repeat(80)}\n\n`)
 }
 
-/** What is imported of each package. */
+/** Imported names by package. */
 function collectNames(texts) {
   const names = new Map()
   for (const [, byDefault, list = '', name] of texts.flatMap((text) => [...text.matchAll(IMPORT)])) {

@@ -1,7 +1,6 @@
 /**
- * `npm run docs`: writes docs/operate/configuration.md and .env.example from the table of settings, docs/publish/options.md from the list
- * of options, docs/operate/openapi.json from the file that the catalog service sends. `npm run docs:check`: exit 1 when they are not in
- * step with them.
+ * `npm run docs`: write docs/operate/configuration.md and .env.example from the settings, docs/publish/options.md from the options
+ * and docs/operate/openapi.json from the catalog service's file. `npm run docs:check`: exit 1 if one of them is outdated.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +14,7 @@ const settings = Object.entries(SETTINGS)
 
 const table = settings.map(([name, { defaultText, description, parser }]) => {
   const standard = defaultText === null ? 'none' : `\`${defaultText}\``
-  // The description of a database address is long, and has a section of its own.
+  // Database addresses are described in their own section.
   const accepts =
     parser === databaseAddressParser
       ? '[database address](#database-addresses)'
@@ -109,7 +108,7 @@ for (const [file, text] of [
   const before = await readFile(path, 'utf8').catch(() => '')
   if (before === text) continue
   if (isCheck) {
-    process.stderr.write(`${file} is not in step with its source: run "npm run docs"\n`)
+    process.stderr.write(`${file} is outdated: run "npm run docs"\n`)
     process.exitCode = 1
   } else await writeFile(path, text)
 }

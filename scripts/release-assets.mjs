@@ -1,6 +1,6 @@
 /**
- * `npm run release:assets`: puts the built scripts that other sites load into public/released/, under their hashed names. Publishers pin
- * them by their digest: what a release had is never changed or deleted there.
+ * `npm run release:assets`: copy the built scripts that other sites load to public/released/, with their hashed names.
+ * Publishers pin them by digest, so a released file is never changed or deleted.
  */
 import { copyFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,5 +14,5 @@ await mkdir(RELEASED_FOLDER, { recursive: true })
 for (const name of ['embed.js', 'frame.js']) {
   const { file } = manifest[name]
   await copyFile(join(PUBLIC_FOLDER, 'built', file), join(RELEASED_FOLDER, file))
-  process.stdout.write(`kept ${file}\n`)
+  process.stdout.write(`added ${file}\n`)
 }

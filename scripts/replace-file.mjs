@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Writes a file as a whole: readers see the old bytes or the new ones. */
+/** Replace a file atomically. */
 export async function replaceFile(path, content) {
   const temporary = `${path}.${process.pid}.tmp`
   await mkdir(dirname(path), { recursive: true })

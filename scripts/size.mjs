@@ -1,4 +1,4 @@
-/** `npm run size`: compressed sizes of what a reader's browser loads, against their limits. Exit 1 when one is over. */
+/** `npm run size`: compare the compressed sizes of browser assets with their limits. Exit 1 if one is too large. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

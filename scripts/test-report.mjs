@@ -1,4 +1,4 @@
-/** `node scripts/test-report.mjs REPORT.json`: the ten slowest test files on standard error, "PASSED FAILED" on standard output. */
+/** `node scripts/test-report.mjs REPORT.json`: print the ten slowest test files to standard error, "PASSED FAILED" to standard output. */
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 
@@ -13,5 +13,5 @@ const files = testResults
 console.error('the slowest test files, in seconds:')
 for (const { name, seconds } of files.slice(0, SLOWEST))
   console.error(`${seconds.toFixed(1).padStart(7)}  ${relative(process.cwd(), name)}`)
-// A file that fails before its tests has none that failed.
+// A file that fails to load reports no failed test.
 console.log(`${numPassedTests} ${numFailedTests === 0 ? numFailedTestSuites : numFailedTests}`)

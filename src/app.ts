@@ -13,7 +13,7 @@ import { createOembedRouter } from './routes/oembed.ts'
 import { createRequestCheck } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
-/** Create the widget server: cached responses leave at once, and everything else goes through Express once. */
+/** Create the widget server: it sends cached responses directly and routes all other requests through Express. */
 export function createApp(context: Context, isStopping: () => boolean = () => false): RequestListener {
   const { responses } = context.caches
   const app = createRoutes(context, isStopping)
@@ -22,7 +22,6 @@ export function createApp(context: Context, isStopping: () => boolean = () => fa
   }
 }
 
-/** Every address and every failure, in reading order. */
 function createRoutes(context: Context, isStopping: () => boolean): Express {
   const app = express()
   const adminAuth = createAdminAuth(context)
@@ -37,7 +36,7 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createOembedRouter(context))
   app.use(createOfferRedirectRouter(context))
   app.use(createAssetsRouter(context))
-  app.use(createHealthRouter(context, { isStopping, gate: adminAuth }))
+  app.use(createHealthRouter(context, { isStopping, adminAuth }))
   app.use(createDemoRouter(context))
   app.use(createStudioRouter(context, adminAuth))
   app.use(throwUnknownAddress)

@@ -7,13 +7,13 @@ import type { CopyEntry } from './storage/store.ts'
 
 export type Caches = ReturnType<typeof createCaches>
 
-/** Create the caches in memory of one process, together within the bounds of the settings. */
+/** Create the in-memory caches of one process, which share the bounds of the settings. */
 export function createCaches({ cacheMaxEntries, cacheMaxBytes }: Config, clock: Clock) {
   const toBounds = (entriesShare: number, bytesShare: number): CacheBounds => ({
     maxEntries: Math.max(1, Math.floor(cacheMaxEntries * entriesShare)),
     maxBytes: Math.max(1, Math.floor(cacheMaxBytes * bytesShare)),
   })
-  // Responses have most: nobody asks for the data of a cached response.
+  // A cached response needs no other data, so responses get the largest share.
   return {
     products: createLruCache<CopyEntry>(toBounds(1 / 4, 1 / 16)),
     deals: createLruCache<CachedDeals>(toBounds(1 / 8, 1 / 16)),

@@ -31,52 +31,50 @@ import { WalkSupervisor, type WalkSupervisorDetails } from './sync/walk-supervis
 import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
-/** What the demonstration needs of the sample data. */
 export type Demo = Readonly<{
   findPicture(name: string): string | undefined
-  /** Find the product that a page of a fictional shop sells. */
+  /** Find the product that a page of a sample shop sells. */
   findListing(
     pageUrl: string,
   ):
     | Readonly<{ shop: string; title: string; price: string; currency: string; pictureUrl: string | null }>
     | undefined
-  /** The box that the studio shows first. */
+  /** The first box in the studio. */
   showcase: Readonly<{ channelId: string; gtin: string }>
-  /** Does the embedded catalog hold nothing but sample data now, nothing at all, or something of its operator's? */
+  /** What the embedded catalog contains: only sample data, nothing, or data that the operator imported. */
   readContent(): Promise<'sample' | 'empty' | 'own'>
 }>
 
-/** Which catalog is called: its address, its key, and the name under which its copy is stored. */
+/** The catalog to call: its address, its key, and the name under which its copy is stored. */
 export type CatalogConnection = WalkSupervisorDetails['catalog']
 
-/** What a context is made of. */
 export type ContextOptions = Readonly<{
   config: Config
   secrets: Secrets
   clock: Clock
   logger: Logger
-  /** How the outside reaches this server, without a slash at its end. */
+  /** Public address of this server, without a trailing slash. */
   publicUrl: string
   catalog: CatalogConnection
-  /** `null` with a real catalog. */
+  /** `null` with a remote catalog. */
   demo: Demo | null
-  /** `null`: another process makes the walks. */
+  /** `null`: another process runs the walks. */
   walkRunner: WalkRunner | null
-  /** How long reads of a SQLite copy are made; by default on the thread that answers. */
+  /** Runs long reads of a SQLite copy; by default they run on the thread that serves requests. */
   openLongReads?: OpenLongReads
-  /** Number of this process among those that answer; `undefined` where it is the only one. */
+  /** Number of this worker; `undefined` when it is the only process. */
   worker?: number | undefined
 }>
 
-/** Every long-lived part of the widget server, made once and disposed of together. */
+/** All long-lived parts of the widget server. They are created and disposed of together. */
 export type Context = Omit<ContextOptions, 'catalog' | 'walkRunner' | 'openLongReads'> &
   Readonly<{
-    /** For lines about responses; bugs have their own, so that a flood of mistakes hides none. */
+    /** Bugs have their own limiter, so that many invalid requests cannot suppress their log lines. */
     logLimiters: Readonly<{ responses: LogRateLimiter; bugs: LogRateLimiter }>
     metrics: Metrics
     adminLimiter: AdminLimiter
     ownOrigin: string
-    /** Changes with everything that bodies depend on beside their data and addresses: part of every validator. */
+    /** Part of every ETag. It changes with everything that affects a body, except its data and its address. */
     version: string
     renderer: Renderer
     assets: Assets
@@ -89,25 +87,21 @@ export type Context = Omit<ContextOptions, 'catalog' | 'walkRunner' | 'openLongR
     widgets: Widgets
     caches: Caches
     walks: WalkSupervisor
-    /** Resolves when the stored copy has what was looked up. */
+    /** Resolve when the results of all look-ups are stored. */
     waitForWrites(): Promise<void>
     dispose(): Promise<void>
   }>
 
-/**
- * Build the long-lived parts; nothing listens and nothing is called yet.
- * @throws StoreNewerError when the stored copy was made by a newer version. One that cannot be opened at all is reported,
- * and tried again.
- */
+/** Create the long-lived parts. No catalog call is made yet. @throws StoreNewerError if a newer version made the copy. */
 export async function createContext(options: ContextOptions): Promise<Context> {
   const { config, secrets, clock, logger, publicUrl, catalog, demo, worker } = options
   const ownOrigin = new URL(publicUrl).origin
-  // What may be missing is loaded first: nothing is open yet that would have to be closed.
+  // Assets can be missing, so load them before anything is open that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
   const renderer = createRenderer()
   const metrics = createMetrics()
   const storeHealth = createStoreHealth({ clock, logger, metrics })
-  // The walks exist by then: a database that could not be opened is not tried again within a second.
+  // `walks` is assigned by then: opening is retried after a second at the earliest.
   const store = await openStore(options, storeHealth, () => {
     void logRecovery(logger, store)
     void walks.ensureCopied()
@@ -121,25 +115,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     onStoreFailure: storeHealth.recordFailure,
   })
   const clockMonitor = createClockMonitor({ clock, logger, store })
-  const logCallOutcome = createCatalogHealthLog({
-    clock,
-    logger,
-    limitedUntilMs: callPolicy.getRateLimitedUntilMs,
-  })
-  const client = createCatalogClient({
-    baseUrl: catalog.baseUrl,
-    key: catalog.key,
-    timeoutMs: config.catalogTimeoutMs,
-    maxBytes: config.catalogMaxBytes,
-    ownOrigin,
-    clock,
-    callPolicy,
-    onClockSkew: (skewMs) => clockMonitor.recordSkew('catalog', skewMs),
-    onCall(call) {
-      metrics.countCall(call)
-      logCallOutcome(call)
-    },
-  })
+  const client = createMonitoredClient(options, { ownOrigin, callPolicy, clockMonitor, metrics })
   const caches = createCaches(config, clock)
   const parts = { config, clock, client, callPolicy, store, caches }
   const sources = createSources({
@@ -184,7 +160,34 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   }
 }
 
-/** Open the stored copy. `onHealed`: it is available again after it was not. */
+/** Create the catalog client. Its calls are counted and logged, and update the clock monitor. */
+function createMonitoredClient(
+  { config, clock, logger, catalog }: ContextOptions,
+  parts: Pick<Context, 'ownOrigin' | 'callPolicy' | 'clockMonitor' | 'metrics'>,
+) {
+  const { ownOrigin, callPolicy, clockMonitor, metrics } = parts
+  const logCallOutcome = createCatalogHealthLog({
+    clock,
+    logger,
+    limitedUntilMs: callPolicy.getRateLimitedUntilMs,
+  })
+  return createCatalogClient({
+    baseUrl: catalog.baseUrl,
+    key: catalog.key,
+    timeoutMs: config.catalogTimeoutMs,
+    maxBytes: config.catalogMaxBytes,
+    ownOrigin,
+    clock,
+    callPolicy,
+    onClockSkew: (skewMs) => clockMonitor.recordSkew('catalog', skewMs),
+    onCall(call) {
+      metrics.countCall(call)
+      logCallOutcome(call)
+    },
+  })
+}
+
+/** Open the stored copy. `onRecovered` is called when it is available again. */
 function openStore(
   options: ContextOptions,
   health: StoreHealth,
@@ -213,7 +216,7 @@ function openStore(
   })
 }
 
-/** Everything that a body depends on beside its data and its address: templates, code, words, assets and settings. */
+/** Hash everything a body depends on, except its data and its address: templates, code, texts, assets and settings. */
 function computeVersion(config: Config, publicUrl: string, assets: Assets): string {
   const { locale, currency, disclosure } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]

@@ -1,35 +1,35 @@
-/** Every error of the project. Messages never hold a key, a query string or a body of the catalog. */
+/** Base of all errors of the project. Messages never contain a key, a query string or a body of the catalog. */
 export abstract class VitrineError extends Error {
   override readonly name: string = this.constructor.name
-  /** Stable identifier, `VITRINE_…`, a heading in docs/operate/errors.md; every class that is thrown has its own. */
+  /** Stable identifier `VITRINE_…`, a heading in docs/operate/errors.md. Every class that is thrown has its own. */
   readonly code: string = (this.constructor as unknown as Readonly<{ code: string }>).code
-  /** Plain words for the one who made the request; constants and names of parameters only. */
+  /** Text for the client that made the request. It contains only constants and names of parameters. */
   readonly publicMessage: string = 'Something went wrong on this server.'
 }
 
 /** Throw this when settings are unknown, missing or malformed. The process ends with exit code 78. */
 export class ConfigError extends VitrineError {
   static readonly code = 'VITRINE_CONFIG_INVALID'
-  /** One line a bad setting; names and expectations, never values. */
+  /** One line for each invalid setting, with its name and the expected value; never the given value. */
   readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
-    super(`settings are not usable:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    super(`invalid settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
     this.problems = problems
   }
 }
 
-/** What the catalog did instead of answering; the base of all its failures, a 404 look-up excepted. */
+/** Base of all failed catalog calls. A look-up that ends with 404 is not a failure. */
 export abstract class CatalogError extends VitrineError {
-  override readonly publicMessage: string = 'The product catalog gave no usable answer.'
+  override readonly publicMessage: string = 'The product catalog sent no usable response.'
 }
 
-/** Throw this when no connection came about or it broke: refused, reset, name not found, TLS. */
+/** Throw this when there is no connection or it broke: refused, reset, name not found, TLS. */
 export class CatalogUnreachableError extends CatalogError {
   static readonly code = 'VITRINE_CATALOG_UNREACHABLE'
 }
 
-/** Throw this when connection, headers and body were not complete within the one deadline. */
+/** Throw this when the whole response did not arrive before the deadline of the call. */
 export class CatalogDeadlineError extends CatalogError {
   static readonly code = 'VITRINE_CATALOG_DEADLINE'
 }
@@ -44,7 +44,7 @@ export class CatalogKeyRefusedError extends CatalogError {
 export class CatalogRateLimitedError extends CatalogError {
   static readonly code = 'VITRINE_CATALOG_RATE_LIMITED'
   override readonly publicMessage: string = 'The daily request limit of the product catalog is reached.'
-  /** How long the catalog asks to wait; `null` when it sent no usable `Retry-After`. */
+  /** How long the catalog asks the client to wait; `null` when it sent no valid `Retry-After`. */
   readonly retryAfterMs: number | null
 
   constructor(message: string, retryAfterMs: number | null) {
@@ -53,7 +53,7 @@ export class CatalogRateLimitedError extends CatalogError {
   }
 }
 
-/** Throw this for a 3xx: redirects are never followed, the key would follow them. */
+/** Throw this for a 3xx. Redirects are never followed, because the key would be sent along. */
 export class CatalogRedirectError extends CatalogError {
   static readonly code = 'VITRINE_CATALOG_REDIRECT'
 }
@@ -69,34 +69,33 @@ export class CatalogStatusError extends CatalogError {
   }
 }
 
-/** Throw this when an answer is larger than `VITRINE_CATALOG_MAX_BYTES`, decompressed. */
+/** Throw this when a decompressed response is larger than `VITRINE_CATALOG_MAX_BYTES`. */
 export class CatalogTooLargeError extends CatalogError {
   static readonly code = 'VITRINE_CATALOG_TOO_LARGE'
 }
 
-/** Throw this when a 200 is not what the contract describes: no JSON, no page, another product, unknown encoding. */
+/** Throw this when a 200 violates the contract: no JSON, no page, another product, unknown encoding. */
 export class CatalogInvalidError extends CatalogError {
   static readonly code = 'VITRINE_CATALOG_INVALID'
 }
 
-/** Throw this when a call was not made: a failure is remembered, the limit is reached, or the look-up budget is spent. */
+/** Throw this when no call was made: calls are paused after a failure, or a limit is reached. */
 export class CatalogCallBlockedError extends CatalogError {
   static readonly code = 'VITRINE_CATALOG_CALL_BLOCKED'
 }
 
-/** Throw this when there is neither an answer nor a copy that may be shown. */
+/** Throw this when there is neither a response nor a copy that may be shown. */
 export class UnavailableError extends VitrineError {
   static readonly code = 'VITRINE_UNAVAILABLE'
-  override readonly publicMessage: string = 'No usable data yet; this is tried again at the next visit.'
+  override readonly publicMessage: string = 'No usable data yet. The server tries again at the next visit.'
 }
 
-/** A mistake in an address; its author reads `publicMessage`. */
+/** An invalid address. Its author reads `publicMessage`. */
 export abstract class RequestError extends VitrineError {
-  /** HTTP status of the response. */
   abstract readonly statusCode: number
 }
 
-/** Throw this when a query parameter that we know has a bad value, or stands twice where it is single. */
+/** Throw this when a known query parameter has an invalid value, or a single-value parameter is repeated. */
 export class BadOptionError extends RequestError {
   static readonly code = 'VITRINE_BAD_OPTION'
   readonly statusCode = 400
@@ -108,18 +107,18 @@ export class BadOptionError extends RequestError {
   }
 }
 
-/** Throw this when a GTIN of an address is not 1 to 14 digits. */
+/** Throw this when the GTIN in an address is not 1 to 14 digits. */
 export class InvalidGtinError extends VitrineError {
   static readonly code = 'VITRINE_INVALID_GTIN'
   override readonly publicMessage: string = 'A GTIN is 1 to 14 digits, without spaces or hyphens.'
 }
 
-/** Throw this when a fetched list of channels lacks the channel, or `VITRINE_CHANNELS` does not serve it. */
+/** Throw this when the catalog does not list the channel, or `VITRINE_CHANNELS` excludes it. */
 export class UnknownChannelError extends RequestError {
   static readonly code = 'VITRINE_UNKNOWN_CHANNEL'
   readonly statusCode = 404
   override readonly publicMessage: string =
-    'This server serves no channel of that id. The ids are on its /studio page and in "vitrine check".'
+    'This server does not serve a channel with this id. Find the ids on its /studio page or with "vitrine check".'
 }
 
 /** Throw this for an address that this server does not have. */
@@ -129,15 +128,15 @@ export class UnknownAddressError extends RequestError {
   override readonly publicMessage: string = 'This server has no such address.'
 }
 
-/** Throw this when the link of a frame leads to an offer that the catalog no longer has. */
+/** Throw this when a link in a frame leads to an offer that the catalog no longer has. */
 export class OfferGoneError extends RequestError {
   static readonly code = 'VITRINE_OFFER_GONE'
   readonly statusCode = 404
   override readonly publicMessage: string =
-    'The shop no longer has this offer. The page that you came from shows the others.'
+    'The shop no longer has this offer. Reload the page you came from to see the current offers.'
 }
 
-/** Throw this when an oEmbed question cannot be answered: 400 it is none, 404 there is nothing at its address, 501 another format. */
+/** Throw this for a bad oEmbed request. 400: invalid; 404: no embed at its address; 501: unsupported format. */
 export class OembedError extends RequestError {
   static readonly code = 'VITRINE_OEMBED'
   readonly statusCode: number
@@ -150,14 +149,14 @@ export class OembedError extends RequestError {
   }
 }
 
-/** Throw this when the database cannot be opened, read or written. A page still renders: memory and catalog go on. */
+/** Throw this when the database cannot be opened, read or written. Pages still render from memory and the catalog. */
 export class StoreError extends VitrineError {
   static readonly code = 'VITRINE_STORE_FAILED'
   override readonly publicMessage: string =
-    'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.'
-  /** What to do about it, as a sentence; `null` when the cause is not known that well. */
+    'The stored copy cannot be read. Boxes still come from memory and the catalog. Run "vitrine check" to see the cause.'
+  /** What to do, as a sentence; `null` when the cause is unknown. */
   readonly remedy: string | null
-  /** Was a server not even asked, because it could not be reached just before? */
+  /** Whether no request was sent because the database server was unreachable a moment ago. */
   readonly isUnreachable: boolean
 
   constructor(
@@ -170,52 +169,52 @@ export class StoreError extends VitrineError {
   }
 }
 
-/** Throw this when a database was made by a newer version: it is left as it is. */
+/** Throw this when a newer version created the database. The database is not changed. */
 export class StoreNewerError extends VitrineError {
   static readonly code = 'VITRINE_STORE_NEWER'
 }
 
-/** Throw this when the walk of a channel could not be finished; the old copy stays and the next walk resumes. */
+/** Throw this when a walk could not finish. The old copy stays, and the next walk resumes. */
 export class WalkError extends VitrineError {
   static readonly code = 'VITRINE_WALK_FAILED'
 }
 
-/** Throw this when the catalog lists no channels where it listed some: that is not believed at once. */
+/** Throw this when the catalog suddenly lists no channels: the list is held until it is confirmed. */
 export class WalkHeldError extends VitrineError {
   static readonly code = 'VITRINE_WALK_HELD'
 }
 
-/** Throw this when the catalog lists no channel that this server serves: there is nothing to walk or to show. */
+/** Throw this when the catalog lists no channel that this server serves. */
 export class NoChannelsError extends VitrineError {
   static readonly code = 'VITRINE_NO_CHANNELS'
 }
 
-/** Throw this when a process that answers does not come up at the start of the server. */
+/** Throw this when a worker does not start. */
 export class WorkerError extends VitrineError {
   static readonly code = 'VITRINE_WORKER_FAILED'
 }
 
-/** Throw this when a feed cannot be imported as a whole: unreadable, truncated, no product. Nothing is changed. */
+/** Throw this when a feed is unreadable, truncated or without a product. Nothing is changed. */
 export class ImportError extends VitrineError {
   static readonly code = 'VITRINE_IMPORT_FAILED'
 }
 
-/** Throw this when a backup cannot be made. Nothing was written. */
+/** Throw this when a backup fails. No file was written. */
 export class BackupError extends VitrineError {
   static readonly code = 'VITRINE_BACKUP_FAILED'
 }
 
-/** Throw this when a command was called with something it cannot use. The process ends with exit code 64. */
+/** Throw this when a command or argument is invalid. The process ends with exit code 64. */
 export class UsageError extends VitrineError {
   static readonly code = 'VITRINE_USAGE'
 }
 
-/** Throw this inside the catalog service to answer `{ "error": … }` with a status of the contract. */
+/** Throw this in the catalog service to respond with `{ "error": … }` and a status of the contract. */
 export class CatalogServiceError extends VitrineError {
   static readonly code = 'VITRINE_CATALOG_SERVICE_ERROR'
   readonly statusCode: number
   override readonly publicMessage: string
-  /** When it is worth to ask again; `null` when that is not known. */
+  /** Value of `Retry-After`; `null` when unknown. */
   readonly retryAfterSeconds: number | null
 
   constructor(statusCode: number, publicMessage: string, retryAfterSeconds: number | null = null) {

@@ -3,13 +3,10 @@ import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
 import { tryWithTimeout } from './lib/with-timeout.ts'
 
-/** What an operator asks of the whole, by `/readyz` and by `/metrics`. */
+/** The state that `/readyz` and `/metrics` report. */
 export type ServerState = Awaited<ReturnType<typeof readServerState>>
 
-/**
- * Read the state; nothing is called, and a failing store is part of the result. A store that says nothing is waited for no
- * longer than visitors wait for it.
- */
+/** Read the state without a catalog call. A slow store counts as down after the timeout of a visitor. */
 export async function readServerState(context: Context) {
   const { store, callPolicy, clock, config } = context
   const withTimeout = <T>(call: Promise<T>): Promise<T | undefined> =>
@@ -22,14 +19,14 @@ export async function readServerState(context: Context) {
   ])
   return {
     isStoreUp,
-    /** Does it take writes? A server may only read, as a standby does. */
+    /** `false` when the database is read-only, such as a standby server. */
     isStoreWritable: isStoreUp && isStoreWritable,
     callPolicy: callPolicyState ?? callPolicy.getLocalState(),
     ...((isStoreUp && copies) || { channelCount: null, channelsHeldSinceMs: null, copies: [] }),
   }
 }
 
-/** `undefined` before there is a list of channels. */
+/** Return `undefined` before there is a list of channels. */
 async function readCopies({ store, config, clock }: Context) {
   const list = await store.findChannelList()
   if (list === undefined) return undefined
@@ -38,11 +35,11 @@ async function readCopies({ store, config, clock }: Context) {
     servedChannels.map(async ({ id }) => ({ channel: id, ...(await store.getCopyState(id)) })),
   )
   return {
-    /** Served channels of the list. */
+    /** Number of listed channels that this server serves. */
     channelCount: servedChannels.length,
-    /** Since when the catalog lists no channels and is not believed, Unix milliseconds. */
+    /** Since when an empty channel list is held, Unix milliseconds; `null`: it is not. */
     channelsHeldSinceMs: list.heldSinceMs,
-    /** Of every channel that was walked whole. */
+    /** Channels with at least one complete walk. */
     copies: states.flatMap(({ channel, completedAtMs, productCount, dealCount, held }) =>
       completedAtMs === null
         ? []
@@ -51,14 +48,14 @@ async function readCopies({ store, config, clock }: Context) {
   }
 }
 
-/** The age of what was complete then; `null`: unknown, because a clock was wrong. */
+/** Return the age of a copy; `null` when it is unknown because a clock was wrong. */
 function computeAgeMs(completedAtMs: number, nowMs: number): number | null {
   return isFuture(completedAtMs, nowMs) ? null : Math.max(0, nowMs - completedAtMs)
 }
 
 const BREAKER_VALUES = { closed: 0, probing: 1, open: 2 } as const
 
-/** Read the state into the gauges of this process. */
+/** Set the gauges of this process to the current state. */
 export async function updateStateGauges(context: Context): Promise<void> {
   const { caches, clockMonitor, metrics } = context
   const state = await readServerState(context)

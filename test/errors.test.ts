@@ -28,7 +28,7 @@ import {
 
 /** What only the log may say. */
 const SECRET_DETAIL = 'connect ECONNREFUSED 10.0.0.7:443'
-const NO_ANSWER = 'The product catalog gave no usable answer.'
+const NO_ANSWER = 'The product catalog sent no usable response.'
 const GENERIC = 'Something went wrong on this server.'
 
 /** Each failure of the catalog, and its public message. */
@@ -49,16 +49,16 @@ const OF_THE_CATALOG: readonly (readonly [error: CatalogError, message: string])
 
 /** The same for everything else whose message is free. */
 const OF_THIS_SERVER: readonly (readonly [error: VitrineError, message: string])[] = [
-  [new UnavailableError(SECRET_DETAIL), 'No usable data yet; this is tried again at the next visit.'],
+  [new UnavailableError(SECRET_DETAIL), 'No usable data yet. The server tries again at the next visit.'],
   [new InvalidGtinError(SECRET_DETAIL), 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
   [
     new UnknownChannelError(SECRET_DETAIL),
-    'This server serves no channel of that id. The ids are on its /studio page and in "vitrine check".',
+    'This server does not serve a channel with this id. Find the ids on its /studio page or with "vitrine check".',
   ],
   [new UnknownAddressError(SECRET_DETAIL), 'This server has no such address.'],
   [
     new StoreError(SECRET_DETAIL),
-    'The stored copy cannot be read. "vitrine check" says why; boxes go on from memory and catalog.',
+    'The stored copy cannot be read. Boxes still come from memory and the catalog. Run "vitrine check" to see the cause.',
   ],
   [new StoreNewerError(SECRET_DETAIL), GENERIC],
   [new WalkError(SECRET_DETAIL), GENERIC],
@@ -124,9 +124,7 @@ describe('errors of this server', () => {
     const problems = ['VITRINE_PORT: a whole number', 'VITRINE_LOST: unknown']
     const error = new ConfigError(problems)
     expect(error.problems).toEqual(problems)
-    expect(error.message).toBe(
-      'settings are not usable:\n  VITRINE_PORT: a whole number\n  VITRINE_LOST: unknown',
-    )
+    expect(error.message).toBe('invalid settings:\n  VITRINE_PORT: a whole number\n  VITRINE_LOST: unknown')
   })
 })
 

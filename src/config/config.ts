@@ -2,44 +2,38 @@ import { ConfigError } from '../errors.ts'
 import type { Secrets } from './secrets.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 
-/** Every setting, typed once. Secrets are apart, in `Secrets`. */
+/** All settings except secrets, which are in `Secrets`. */
 export type Config = ReturnType<typeof toConfig>
 
-/** Does this server serve the channel? */
 export function isServed({ channels }: Pick<Config, 'channels'>, channelId: string): boolean {
   return channels === null || channels.includes(channelId)
 }
 
-/** How long an answer lives, in the four ages of product.md section 2. */
+/** Lifetimes of stored data and time limits of look-ups. */
 export type FreshnessConfig = Config['freshness']
 
-/** Names and texts, as an environment gives them. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Names, and values of `VITRINE_…_PORT`, that Kubernetes injects for services called `vitrine` or `vitrine-…`: not settings. */
+/** Names and values that Kubernetes injects for services named `vitrine` or `vitrine-…`. They are not settings. */
 const KUBERNETES_NAME =
   /^VITRINE_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/
 const KUBERNETES_PORT_VALUE = /^(?:tcp|udp|sctp):\/\//
 
-/** Stands in for `VITRINE_PORT` where that is not set: hosting platforms give it. */
+/** Used if `VITRINE_PORT` is not set: hosting platforms set it. */
 const PORT_NAME = 'PORT'
 
-/** A setting with a default always has a value; `null`: not set. */
 type SettingValues = {
   [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T, infer Fallback>
     ? T | (null extends Fallback ? null : never)
     : never
 }
 
-/**
- * Reads every `VITRINE_` setting once. An empty text counts as not set.
- * @throws ConfigError that lists every unknown, missing or malformed name, and never a value.
- */
+/** Parse all settings; an empty value is not set. @throws ConfigError that lists all invalid names, but no values. */
 export function parseConfig(environment: Environment): Readonly<{ config: Config; secrets: Secrets }> {
   const rawValues = collectRawValues(environment)
   const problems = [...rawValues.keys()]
     .filter((name) => name !== PORT_NAME && !Object.hasOwn(SETTINGS, name))
-    .map((name) => `${name}: there is no such setting (docs/operate/configuration.md lists them)`)
+    .map((name) => `${name}: unknown setting; see docs/operate/configuration.md`)
   const values = parseValues(rawValues, problems)
   checkCombinations(values, problems)
   if (problems.length > 0) throw new ConfigError(problems)
@@ -86,14 +80,14 @@ function parseValues(rawValues: ReadonlyMap<string, string>, problems: string[])
 function checkCombinations(values: SettingValues, problems: string[]): void {
   const hasKey = values.VITRINE_CATALOG_KEY !== null || values.VITRINE_CATALOG_KEY_FILE !== null
   if (values.VITRINE_CATALOG_URL !== null && !hasKey)
-    problems.push('VITRINE_CATALOG_URL: needs VITRINE_CATALOG_KEY or VITRINE_CATALOG_KEY_FILE beside it')
+    problems.push('VITRINE_CATALOG_URL: requires VITRINE_CATALOG_KEY or VITRINE_CATALOG_KEY_FILE')
   if (values.VITRINE_CATALOG_URL === null && hasKey)
-    problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: need VITRINE_CATALOG_URL beside them')
+    problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: require VITRINE_CATALOG_URL')
   if (values.VITRINE_CATALOG_KEY !== null && values.VITRINE_CATALOG_KEY_FILE !== null)
-    problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: only one of the two can be set')
+    problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: set only one of the two')
 }
 
-/** `null`: not set. What each setting means is in `SETTINGS`. */
+/** `null`: not set. `SETTINGS` describes each setting. */
 function toConfig(values: SettingValues) {
   const url = values.VITRINE_CATALOG_URL
   return Object.freeze({
@@ -121,7 +115,7 @@ function toConfig(values: SettingValues) {
     cacheMaxEntries: values.VITRINE_CACHE_MAX_ENTRIES,
     cacheTagHeader: values.VITRINE_CACHE_TAG_HEADER,
     syncCron: values.VITRINE_SYNC_CRON?.pattern ?? null,
-    /** Return how far the scheduled walks before and after a time lie apart, where there are two; `null`: none runs by itself. */
+    /** Return the time between the scheduled walks before and after a time; `null` if there are not two. */
     findWalkPeriodMs: values.VITRINE_SYNC_CRON?.findPeriodMs ?? null,
     workers: values.VITRINE_WORKERS,
     locale: values.VITRINE_LOCALE,

@@ -5,35 +5,34 @@ import { Secret } from './secrets.ts'
 
 export type SqliteAddress = Readonly<{ kind: 'sqlite'; path: string }>
 
-/** How the connection is protected, in the words of PostgreSQL's own clients; `verify-full` also checks the server's name. */
+/** `sslmode` values of PostgreSQL. `verify-full` also checks the server name. */
 const TLS_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 type TlsMode = (typeof TLS_MODES)[number]
 
-/** A server that speaks PostgreSQL's protocol. */
 export type PostgresAddress = Readonly<{
   kind: 'postgres'
-  /** The whole text as it was given: it holds the password, and goes to another thread. */
+  /** The complete setting. It contains the password and is passed to worker threads. */
   text: Secret
-  /** Host, port and database: what may be told to anybody. */
+  /** Host, port and database: safe to log and show. */
   label: string
-  /** A name, an address, or the folder of a socket. */
+  /** Host name, IP address, or folder of a Unix socket. */
   host: string
   port: number
   database: string
   user: string
   password: Secret | null
   tls: TlsMode
-  /** File with the certificates that the server's is checked against; `null`: those that Node knows. */
+  /** File with the accepted root certificates; `null`: those of Node. */
   tlsRootFile: string | null
-  /** Connections of a process, 2 at least: a part of them for reading, the rest for writing. */
+  /** Connections of one process, at least 2: some for reads, the others for writes. */
   poolSize: number
   connectTimeoutMs: number
-  /** The longest statement that a visitor waits for. Writing may take five times as long, the statements of a walk two minutes. */
+  /** Time limit of a read for a visitor. Writes get twice as long, and statements of a walk two minutes. */
   statementTimeoutMs: number
   applicationName: string
 }>
 
-/** Where data are kept: a file of this machine, or a server that several machines share. */
+/** A local file, or a server that several machines can share. */
 export type DatabaseAddress = SqliteAddress | PostgresAddress
 
 const DEFAULT_PORT = 5432
@@ -47,7 +46,7 @@ export const databaseAddressParser: ValueParser<DatabaseAddress> = {
     const parsed = parsePostgresAddress(text)
     if (parsed !== undefined) return typeof parsed === 'string' ? undefined : parsed
     const path = /^sqlite:(?:\/\/)?(.+)$/.exec(text)?.[1]
-    // In memory, the walk's thread and other processes would each have a database of their own.
+    // An in-memory database would be a separate one in each thread and process.
     return path === undefined || path === ':memory:' ? undefined : { kind: 'sqlite', path }
   },
   explainError(text) {
@@ -56,30 +55,30 @@ export const databaseAddressParser: ValueParser<DatabaseAddress> = {
   },
 }
 
-/** An address as a text that travels to another thread of this process; with its password, so nowhere else. */
+/** Return the address as text for another thread of this process. It contains the password. */
 export function serializeDatabaseAddress(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? `sqlite:${address.path}` : address.text.reveal()
 }
 
-/** The address of such a text. @throws StoreError when the text is not an address. */
+/** Parse the result of `serializeDatabaseAddress`. @throws StoreError when it is invalid. */
 export function parseSerializedAddress(text: string): DatabaseAddress {
   const address = databaseAddressParser.parse(text)
-  if (address === undefined) throw new StoreError('the address of a database was lost on its way to a thread')
+  if (address === undefined) throw new StoreError('the database address for a thread is invalid')
   return address
 }
 
-/** What may be told to anybody: a file, or a server without user and password. */
+/** Return a description that is safe to show: a file path, or a server without user and password. */
 export function describeDatabase(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? address.path : address.label
 }
 
-/** Return the address of a server, or what is wrong with it; `undefined` for another kind of address. */
+/** Return the parsed address or what is wrong with it; `undefined` for another kind of address. */
 function parsePostgresAddress(text: string): PostgresAddress | string | undefined {
   if (!/^postgres(?:ql)?:/i.test(text)) return undefined
   const url = parseUrl(text)
   if (url === undefined)
-    return 'host or port cannot be read; is "/", "?", "@" or "#" in a password percent-encoded?'
-  if (url.hash !== '') return '"#" has to be percent-encoded'
+    return 'host or port is invalid; "/", "?", "@" and "#" in a password must be percent-encoded'
+  if (url.hash !== '') return '"#" must be percent-encoded'
   const parameters = url.searchParams
   const parts = decodeAll([url.pathname.slice(1), url.username, url.password])
   const host = parameters.get('host') ?? url.hostname.replace(/^\[|\]$/g, '')
@@ -111,7 +110,7 @@ function parseConnectionOptions(parameters: URLSearchParams) {
   }
 }
 
-/** Decode the percent signs of each; none where one cannot be decoded. */
+/** Percent-decode each text. Return an empty list if one is invalid. */
 function decodeAll(texts: readonly string[]): readonly string[] {
   try {
     return texts.map(decodeURIComponent)
@@ -121,13 +120,13 @@ function decodeAll(texts: readonly string[]): readonly string[] {
 }
 
 function findPartProblem([database, user]: readonly string[], host: string): string | undefined {
-  if (database === undefined) return '"%" in user, password or database has to be written %25'
+  if (database === undefined) return '"%" in user, password or database must be written as %25'
   const missingPart = Object.entries({ host, user, database }).find(([, part]) => part === '')?.[0]
   if (missingPart !== undefined) return `the ${missingPart} is missing`
-  return database.includes('/') ? 'the database has a "/" in its name' : undefined
+  return database.includes('/') ? 'the database name contains "/"' : undefined
 }
 
-/** Can a parameter be that? */
+/** Validators of the parameters after "?". */
 const PARAMETER_CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
   sslmode: toCheck(oneOf(TLS_MODES)),
   sslrootcert: (text) => text !== '',
@@ -144,9 +143,9 @@ function toCheck({ parse }: ValueParser<unknown>): (text: string) => boolean {
 
 function findParameterProblem(parameters: URLSearchParams): string | undefined {
   for (const [name, text] of parameters) {
-    if (!Object.hasOwn(PARAMETER_CHECKS, name)) return 'there is an unknown parameter after "?"'
+    if (!Object.hasOwn(PARAMETER_CHECKS, name)) return 'unknown parameter after "?"'
     if (parameters.getAll(name).length > 1) return `${name} is given twice`
-    if (PARAMETER_CHECKS[name]?.(text) !== true) return `${name} cannot be that`
+    if (PARAMETER_CHECKS[name]?.(text) !== true) return `${name} has an invalid value`
   }
   return undefined
 }

@@ -5,15 +5,12 @@ import { PACKAGE_FOLDER } from '../lib/paths.ts'
 import { ConfigError } from '../errors.ts'
 import type { Environment } from './config.ts'
 
-/**
- * Reads the environment and the `.env` file beside package.json; the real environment wins. The only reader of it.
- * @throws ConfigError when there is a file that cannot be read: without its settings another catalog would be served.
- */
+/** Read the environment, which takes precedence, and the `.env` file. @throws ConfigError if the file is unreadable. */
 export function readEnvironment(folder: string = PACKAGE_FOLDER): Environment {
   return { ...readEnvFile(join(folder, '.env')), ...process.env }
 }
 
-/** Was this process started by `npm start` or `npm run`? */
+/** Whether `npm start` or `npm run` started this process. */
 export function isRunByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined
 }
@@ -24,6 +21,6 @@ function readEnvFile(path: string): Environment {
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
     if (code === 'ENOENT') return {}
-    throw new ConfigError([`the file .env beside package.json cannot be read: ${code}`])
+    throw new ConfigError([`cannot read the file .env next to package.json: ${code}`])
   }
 }

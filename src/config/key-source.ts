@@ -3,29 +3,25 @@ import { readFileSync } from 'node:fs'
 import { ConfigError } from '../errors.ts'
 import { type Secret, type Secrets, parseSecret } from './secrets.ts'
 
-/** Where the catalog client takes its key from, at each call. */
+/** Provides the key for each catalog call. */
 export type KeySource = Readonly<{
   current(): Secret
-  /** Reads the key again where it has a file; `true` when it is another one now. Never throws. */
+  /** Read the key file again, if there is one. Resolves to `true` if the key changed; never rejects. */
   refresh(): Promise<boolean>
 }>
 
-/**
- * Open the key of a remote catalog.
- * @throws ConfigError when there is none, or when its file cannot be read or holds no usable key.
- */
+/** @throws ConfigError when there is no key, or its file cannot be read or contains no valid key. */
 export function openKeySource({ catalogKey, catalogKeyFile }: Omit<Secrets, 'adminPassword'>): KeySource {
   if (catalogKeyFile !== null) return openKeyFileSource(catalogKeyFile)
-  if (catalogKey === null) throw new ConfigError(['VITRINE_CATALOG_URL: needs a key'])
+  if (catalogKey === null) throw new ConfigError(['VITRINE_CATALOG_URL: requires a key'])
   return createFixedKeySource(catalogKey)
 }
 
-/** A key that never changes while the process lives. */
 export function createFixedKeySource(key: Secret): KeySource {
   return { current: () => key, refresh: () => Promise.resolve(false) }
 }
 
-/** A key in a file, so that it can be rotated without a restart. */
+/** A file allows key rotation without a restart. */
 function openKeyFileSource(path: string): KeySource {
   let key = readKeyFile(path)
   return {
@@ -47,6 +43,6 @@ function readKeyFile(path: string): Secret {
     throw new ConfigError(['VITRINE_CATALOG_KEY_FILE: the file cannot be read'])
   }
   const key = parseSecret(text.trim())
-  if (key === undefined) throw new ConfigError(['VITRINE_CATALOG_KEY_FILE: the file holds no usable key'])
+  if (key === undefined) throw new ConfigError(['VITRINE_CATALOG_KEY_FILE: the file contains no valid key'])
   return key
 }

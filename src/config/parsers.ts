@@ -5,11 +5,11 @@ import { parseUrl } from '../lib/urls.ts'
 import { normalizeCurrency } from '../offers/money.ts'
 import { type Secret, parseSecret } from './secrets.ts'
 
-/** How one setting's text becomes a value; `undefined` says that the text is not what `expects` describes. */
+/** Parses the text of one setting. `undefined`: the text does not match `expects`. */
 export type ValueParser<T> = Readonly<{
   expects: string
   parse(text: string): T | undefined
-  /** What is wrong with a text that has many parts, in words that hold nothing of it. */
+  /** Say which part of the text is invalid, without quoting it. */
   explainError?(text: string): string | undefined
 }>
 
@@ -19,7 +19,7 @@ function createParser<T>(expects: string, parse: (text: string) => T | undefined
 
 export const anyText: ValueParser<string> = createParser('text', (text) => text)
 
-/** A whole number within bounds, both included. */
+/** Parse a whole number; both bounds are included. */
 export function wholeNumber(min: number, max: number): ValueParser<number> {
   return createParser(`a whole number from ${min} to ${max}`, (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
@@ -27,7 +27,7 @@ export function wholeNumber(min: number, max: number): ValueParser<number> {
   })
 }
 
-/** Processes that answer; `auto` is one a core, as far as `max` allows. */
+/** Parse a number of workers. `auto` is one for each CPU core, up to `max`. */
 export function workerCount(max: number): ValueParser<number> {
   const numbers = wholeNumber(1, max)
   return createParser(`auto, or ${numbers.expects}`, (text) =>
@@ -39,14 +39,14 @@ export function oneOf<T extends string>(options: readonly T[]): ValueParser<T> {
   return createParser(`one of ${options.join(', ')}`, (text) => options.find((option) => option === text))
 }
 
-/** One of a few names of headers, whose case means nothing. */
+/** Parse a header name, case-insensitively. */
 export function headerName<T extends string>(names: readonly T[]): ValueParser<T> {
   return createParser(`one of ${names.join(', ')}`, (text) =>
     names.find((name) => name.toLowerCase() === text.toLowerCase()),
   )
 }
 
-/** An absolute http(s) address without credentials, query or fragment; the slash at its end is dropped. */
+/** Parse an http(s) address. A trailing slash is removed. */
 export const httpAddress: ValueParser<string> = createParser(
   'an http:// or https:// address without user, query or fragment',
   (text) => {
@@ -56,7 +56,7 @@ export const httpAddress: ValueParser<string> = createParser(
 )
 
 export const uuidList: ValueParser<readonly string[]> = createParser(
-  'a comma list of channel ids (uuids)',
+  'a comma-separated list of channel ids (UUIDs)',
   (text) => {
     const ids = text.split(',').map((id) => id.trim().toLowerCase())
     const areAllValid = ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
@@ -64,9 +64,9 @@ export const uuidList: ValueParser<readonly string[]> = createParser(
   },
 )
 
-/** A list of origins for `frame-ancestors`; `*` becomes `* file:`, so that a page opened from disk may frame too. */
+/** Parse origins for `frame-ancestors`. `*` becomes `* file:` so that local files may frame, too. */
 export const originList: ValueParser<readonly string[]> = createParser(
-  'origins such as https://www.example.com or https://*.example.com, split by commas or spaces, or *',
+  'origins such as https://www.example.com or https://*.example.com, separated by commas or spaces, or *',
   (text) => {
     const parts = text.split(/[\s,]+/).filter((part) => part !== '')
     const areAllValid = parts.every(
@@ -79,7 +79,7 @@ export const originList: ValueParser<readonly string[]> = createParser(
 
 type Schedule = Readonly<{ pattern: string; findPeriodMs(timeMs: number): number | null }>
 
-/** A cron pattern in UTC, with how far its runs lie apart at a time (`null` before the first and after the last), or `off` as `null`. */
+/** Parse a cron pattern in UTC; `off` becomes `null`. `findPeriodMs` returns `null` before the first and after the last run. */
 export const cronPattern: ValueParser<Schedule | null> = createParser(
   'a cron pattern such as "7 * * * *", or off',
   (text) => {
@@ -94,12 +94,12 @@ export const cronPattern: ValueParser<Schedule | null> = createParser(
   },
 )
 
-/** Create a cron that starts no timer. UTC is given as an offset: a named time zone costs a start ten times as much. */
+/** Create a cron without a timer. The UTC offset makes start-up ten times faster than a named time zone. */
 export function createCron(pattern: string): Cron {
   return new Cron(pattern, { utcOffset: 0, paused: true })
 }
 
-/** Between two runs the period is the time from one to the other. */
+/** The period at a time is the time between the runs before and after it. */
 function createPeriodLookup(cron: Cron): Schedule['findPeriodMs'] {
   let cached = { fromMs: 0, untilMs: 0 }
   return (timeMs) => {
@@ -126,21 +126,21 @@ export const currencyCode: ValueParser<string> = createParser(
   normalizeCurrency,
 )
 
-/** The disclosure line: the locale's own, none, or the publisher's words. */
+/** The disclosure line: the text of the locale, none, or a text of the publisher. */
 export type Disclosure =
   Readonly<{ kind: 'locale' }> | Readonly<{ kind: 'off' }> | Readonly<{ kind: 'text'; text: string }>
 
 export const disclosureLine: ValueParser<Disclosure> = createParser(
-  'a line of text up to 300 characters, or off',
+  'a line of at most 300 characters, or off',
   (text) => {
     if (text === 'off') return { kind: 'off' }
     return text.length <= 300 && text.trim() !== '' ? { kind: 'text', text } : undefined
   },
 )
 
-/** Express `trust proxy`: off, hops, or addresses. */
+/** Parse the value of `trust proxy` in Express. */
 export const proxyTrust: ValueParser<boolean | number | string> = createParser(
-  'false, true, a number of hops, or a comma list of addresses (loopback, 10.0.0.0/8 …)',
+  'false, true, a number of hops, or a comma-separated list of addresses (loopback, 10.0.0.0/8 …)',
   (text) => {
     if (text === 'true' || text === 'false') return text === 'true'
     if (/^\d{1,2}$/.test(text)) return Number(text)
@@ -148,7 +148,7 @@ export const proxyTrust: ValueParser<boolean | number | string> = createParser(
   },
 )
 
-/** What Express takes for a proxy: a named range, an address, or one with the length of its prefix. */
+/** Whether Express accepts the text: a named range, an IP address, or a CIDR range. */
 function isProxyAddress(text: string): boolean {
   if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true
   const [, address = '', prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []

@@ -1,17 +1,17 @@
 import { inspect } from 'node:util'
 
-/** Shorter values are words that stand in any text; to hide them would make lines unreadable and tell what they are. */
+/** Shorter values occur in ordinary text: redacting them would make lines unreadable and reveal the secret. */
 const MIN_REDACTED_CHARACTERS = 6
 
-/** Every value that was made a secret in this process, as it is and as JSON writes it; the longest first. */
+/** All secrets of this process as plain and JSON-escaped text, the longest first. */
 let redactedValues: readonly string[] = []
 
-/** A text without any value that was made a secret: the last net under what is logged. */
+/** Replace all secrets in a text: the last safeguard before it is logged. */
 export function redactSecrets(text: string): string {
   let redacted = text
   for (const value of redactedValues) {
     if (!redacted.includes(value)) continue
-    // A secret of digits may stand in longer numbers by chance.
+    // A secret of digits can be part of a longer number by chance.
     redacted = /^\d+$/.test(value)
       ? redacted.replace(new RegExp(`(?<!\\d)${value}(?!\\d)`, 'g'), REDACTED)
       : redacted.replaceAll(value, REDACTED)
@@ -21,17 +21,14 @@ export function redactSecrets(text: string): string {
 
 const REDACTED = '[redacted]'
 
-/** JSON within a line of JSON writes it a third way. A secret that begins with another one comes before it. */
+/** Register the plain, the JSON-escaped and the twice escaped value. The longest comes first, because one can contain another. */
 function registerSecret(value: string): void {
   const jsonText = JSON.stringify(value).slice(1, -1)
   const variants = [value, jsonText, JSON.stringify(jsonText).slice(1, -1)]
   redactedValues = [...new Set([...redactedValues, ...variants])].sort((a, b) => b.length - a.length)
 }
 
-/**
- * A value that prints `[redacted]` in every way that Node prints things: template strings, JSON, inspect, logs.
- * `reveal` is the only door, and only the catalog client and the password check go through it.
- */
+/** A value that prints as `[redacted]` in template strings, JSON, inspect and logs. Only `reveal` returns the text. */
 export class Secret {
   readonly #value: string
 
@@ -40,7 +37,7 @@ export class Secret {
     if (value.length >= MIN_REDACTED_CHARACTERS) registerSecret(value)
   }
 
-  /** The secret itself. Never put the result into an error, a log line or an answer. */
+  /** Return the secret. Never put it into an error, a log line or a response. */
   reveal(): string {
     return this.#value
   }
@@ -58,17 +55,17 @@ export class Secret {
   }
 }
 
-/** A key or password that can stand in an HTTP header; `undefined` for any other text. */
+/** Parse a key or password that is valid in an HTTP header; `undefined` for any other text. */
 export function parseSecret(text: string): Secret | undefined {
   return /^[\x21-\x7e]{1,1024}$/.test(text) ? new Secret(text) : undefined
 }
 
-/** What must never leave the server, apart from the settings that may. */
+/** Settings that must never leave the server. */
 export type Secrets = Readonly<{
-  /** The catalog's API key; `null` with the embedded catalog, which makes its own. */
+  /** API key of the catalog; `null` with the embedded catalog, which generates its own. */
   catalogKey: Secret | null
-  /** A file that holds the key, read again after a 401 and on SIGHUP; `null` when the key was given directly. */
+  /** File with the key, read again after a 401 and on SIGHUP; `null` when the key is a setting. */
   catalogKeyFile: string | null
-  /** HTTP Basic password of `/studio` and `/metrics`; `null` when none is set. */
+  /** HTTP Basic password of `/studio` and `/metrics`; `null`: not set. */
   adminPassword: Secret | null
 }>

@@ -8,24 +8,20 @@ import { isPublicHost } from '../offers/links.ts'
 import type { AdminLimiter } from './admin-limiter.ts'
 import { findClientAddress, isLocalRequest, isLocalDemo } from './client-address.ts'
 
-/** Told to those who ask through a proxy that no setting names; `vitrine check` looks for it. */
+/** Appended to refusals of clients behind a proxy that is not trusted; `vitrine check` looks for it. */
 export const PROXY_NOT_TRUSTED =
-  'X-Forwarded-For was ignored: VITRINE_TRUST_PROXY does not name the proxy that sent it. Everybody behind that proxy counts as one address.'
+  'X-Forwarded-For was ignored: VITRINE_TRUST_PROXY does not name the proxy that sent it. All clients behind that proxy count as one address.'
 
-/**
- * Who may see `/studio` and `/metrics`: with an admin password everybody who knows it; without one only a local demonstration
- * that is not reached through a proxy. To everybody else the address does not exist.
- */
+/** Access to `/studio` and `/metrics`: with the admin password, or without one only locally in a local demo. Else 404. */
 export type AdminAuth = Readonly<{
-  /** Pass the admin on. Everybody else gets 401 or 429, or 404 without an admin password. */
+  /** Pass requests of the admin on. Others get 401 or 429, or 404 without an admin password. */
   requireAdmin: RequestHandler
-  /** Pass on every request for which the studio exists, whatever its password; 404 for others. */
+  /** Pass requests on if the studio exists for them, with or without the password; else 404. */
   requireStudio: RequestHandler
-  /** Is it the admin who asks? A wrong password counts here, too; none at all never does. */
+  /** Whether the request has the admin password. A wrong one is counted, a missing one is not. */
   isAdmin(request: Request): Promise<boolean>
 }>
 
-/** The part of the context that a gate is made of. */
 type AdminAuthDetails = Readonly<{
   config: Pick<Config, 'catalog' | 'host' | 'trustProxy'>
   secrets: Secrets
@@ -33,7 +29,6 @@ type AdminAuthDetails = Readonly<{
   logger: Readonly<{ warn(message: string): void }>
 }>
 
-/** Create the one gate of an app. */
 export function createAdminAuth({ config, secrets, adminLimiter, logger }: AdminAuthDetails): AdminAuth {
   const password = secrets.adminPassword
   if (password === null) {
@@ -65,7 +60,7 @@ export function createAdminAuth({ config, secrets, adminLimiter, logger }: Admin
   }
   return {
     async requireAdmin(request, response, next) {
-      // The peer has reset the connection: there is nobody to answer.
+      // The client has reset the connection.
       if (request.socket.remoteAddress === undefined) {
         response.destroy()
         return
@@ -81,7 +76,6 @@ export function createAdminAuth({ config, secrets, adminLimiter, logger }: Admin
   }
 }
 
-/** Is the studio's address worth printing? */
 export function isStudioReachable({
   config,
   secrets,
@@ -89,36 +83,32 @@ export function isStudioReachable({
   return secrets.adminPassword !== null || isLocalDemo(config)
 }
 
-/** Did a proxy in this network say for whom it asks, without being trusted? A visitor from outside may send the header, too. */
+/** Whether an untrusted proxy of this network sent `X-Forwarded-For`. Clients from outside can send the header, too. */
 function hasUntrustedProxy(
   { trustProxy }: Pick<Config, 'trustProxy'>,
   { headers, ips, socket }: Request,
 ): boolean {
   if (headers['x-forwarded-for'] === undefined || trustProxy === true) return false
-  // Express lists the addresses that trusted proxies name.
+  // `ips` contains what trusted proxies reported.
   return ips.length === 0 && !isPublicHost(toHost(socket.remoteAddress ?? ''))
 }
 
-/** An address of a socket as `URL` writes it. */
+/** Return a socket address as `URL` writes it. */
 function toHost(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/, '')
   return plain.includes(':') ? `[${plain}]` : plain
 }
 
-/** How a request that may not pass is refused: 429 while its address is locked, else 401, which makes browsers ask for the password. */
+/** 429 while the address is locked, else 401, after which browsers ask for the password. */
 type AdminRefusal = Readonly<{ status: 401 | 429; headers: Record<string, string>; message: string }>
 
 const UNAUTHORIZED: AdminRefusal = {
   status: 401,
   headers: { 'WWW-Authenticate': 'Basic realm="Vitrine", charset="UTF-8"' },
-  message: 'The user is admin, the password that of VITRINE_ADMIN_PASSWORD.',
+  message: 'Log in as "admin" with the password of VITRINE_ADMIN_PASSWORD.',
 }
 
-/**
- * Compare the admin password and ask the limiter. A request without a password is a browser's first one, or a probe: it
- * guesses nothing and never counts. `address` is a key made by `toLimiterKey`.
- * @returns `null` when the request may pass
- */
+/** Check password and limiter; `null`: allowed. `address` is a key of `toLimiterKey`. A missing password is not counted. */
 export async function findAdminRefusal(
   { limiter, password }: Readonly<{ limiter: AdminLimiter; password: Secret }>,
   { authorization = '', address }: Readonly<{ authorization: string | undefined; address: string }>,
@@ -132,11 +122,11 @@ export async function findAdminRefusal(
   return {
     status: 429,
     headers: { 'Retry-After': String(Math.ceil(lockedMs / SECOND_MS)) },
-    message: `Too many wrong admin passwords came from this address. It is locked for ${Math.ceil(lockedMs / MINUTE_MS)} more minutes, for the right password too.`,
+    message: `Too many wrong admin passwords from this address. It is locked for ${Math.ceil(lockedMs / MINUTE_MS)} more minutes, even with the correct password.`,
   }
 }
 
-/** Hashes are compared: the time taken tells neither length nor beginning. */
+/** Compare hashes, so that the duration reveals neither length nor prefix. */
 function isAdminPassword(authorization: string, password: Secret): boolean {
   const [scheme = '', encoded = ''] = authorization.split(' ')
   const credentials = scheme.toLowerCase() === 'basic' ? Buffer.from(encoded, 'base64').toString('utf8') : ''

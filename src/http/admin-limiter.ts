@@ -1,25 +1,25 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, MINUTE_MS, isPauseActive } from '../clock.ts'
 
-/** Wrong passwords from one address before it is locked: people mistype, programs guess. */
+/** Wrong passwords from one address before it is locked. */
 const MAX_WRONG_PASSWORDS = 10
 
-/** Starts with the first wrong password; no address is locked for longer. */
+/** Starts with the first wrong password, and is the longest time an address is locked. */
 const WINDOW_MS: number = 15 * MINUTE_MS
 
-/** Addresses that are remembered, the least recently seen are dropped first. */
+/** Tracked addresses; the least recently used are dropped. */
 const MAX_ADDRESSES = 10_000
 
-/** One request for a page of the admin. `address` is a key made by `toLimiterKey`. */
+/** `address` is a key of `toLimiterKey`. */
 export type AdminAttempt = Readonly<{ address: string; hasWrongPassword: boolean }>
 
-/** Limits wrong admin passwords by address, in one place for all processes of a server. */
+/** Limits wrong admin passwords by address, across all processes of a server. */
 export type AdminLimiter = Readonly<{
-  /** Return for how many milliseconds the address stays locked; 0: it is not, and a wrong password was counted. */
+  /** Return the milliseconds for which the address stays locked. 0: not locked; a wrong password was counted. */
   admit(attempt: AdminAttempt): Promise<number>
 }>
 
-/** Create the limiter that counts; workers ask the one of their primary. */
+/** Create the limiter that counts. Workers use the one of their primary. */
 export function createAdminLimiter(clock: Clock): AdminLimiter {
   const windows = new LRUCache<string, Readonly<{ untilMs: number; wrongCount: number }>>({
     max: MAX_ADDRESSES,

@@ -2,29 +2,26 @@ import { MINUTE_SECONDS, SECOND_MS, isFuture } from '../clock.ts'
 import type { CacheTagHeader } from '../config/settings.ts'
 import type { Headers } from './response.ts'
 
-/** Shortest and longest `max-age` of a box: what is about to expire still spares a minute of requests. */
+/** Bounds of the `max-age` of a box. A minimum limits the requests for a box that is about to expire. */
 const MIN_AGE_SECONDS: number = MINUTE_SECONDS
 const MAX_AGE_SECONDS: number = 5 * MINUTE_SECONDS
 
-/** How long caches may go on with an old answer: while they renew it, and while this server fails (RFC 5861). */
+/** How long caches may serve a stale response during revalidation and during errors (RFC 5861). */
 const STALE_WHILE_REVALIDATE_SECONDS = 600
 const STALE_IF_ERROR_SECONDS = 86_400
 
-/** What the lifetime of an answer depends on beside the time: a few numbers, and nothing of the answer. */
+/** Data that determine the lifetime of a response. */
 export type CacheLifetime = Readonly<{
   asOfMs: number
-  /** When the oldest price in it was given; `null`: it has none that could grow too old. */
+  /** Time of the oldest price; `null`: no price can expire. */
   oldestPriceMs: number | null
   freshSeconds: number
   priceMaxAgeSeconds: number
-  /** A grid comes from the copy, so its own freshness does not count down. */
+  /** A grid is read from the copy, so its freshness does not count down. */
   isGrid: boolean
 }>
 
-/**
- * `Cache-Control` of boxes and grids. Never `s-maxage`: it switches the stale directives off in strict caches (RFC 9111,
- * section 5.2.2.10). Both stale times are cut to what is left of the price age.
- */
+/** `s-maxage` would disable the stale directives (RFC 9111, 5.2.2.10). The price age limits both stale times. */
 export function toCacheControl(lifetime: CacheLifetime, nowMs: number): string {
   const { oldestPriceMs, priceMaxAgeSeconds } = lifetime
   const remainingFreshSeconds = computeRemainingFreshSeconds(lifetime, nowMs)
@@ -38,7 +35,7 @@ export function toCacheControl(lifetime: CacheLifetime, nowMs: number): string {
   return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`
 }
 
-/** An answer of unknown age is asked for again soon, as one that is about to expire. */
+/** If the age is unknown, 0 makes caches revalidate soon. */
 function computeRemainingFreshSeconds(
   { asOfMs, freshSeconds, isGrid }: CacheLifetime,
   nowMs: number,
@@ -60,18 +57,15 @@ const CACHE_STATUSES = {
   invalid: 'vitrine; fwd=miss; detail=invalid',
 } as const
 
-/** `Cache-Status` in the terms of RFC 9211. */
+/** Return `Cache-Status` (RFC 9211). */
 export function toCacheStatus(status: keyof typeof CACHE_STATUSES): string {
   return CACHE_STATUSES[status]
 }
 
-/**
- * Whose response it is. Both come from what was looked up or checked and never from a visitor's text: `channelId` is a uuid in
- * lower case (`null`: of no channel), `gtin` has 14 digits (`null`: not of one product).
- */
+/** Validated ids: `channelId` is a lower-case UUID or `null`; `gtin` has 14 digits or is `null`. */
 type TaggedResource = Readonly<{ channelId: string | null; gtin: string | null; isGrid: boolean }>
 
-/** The tags of a response as a header; `null`: no header. A purge by the tag `vitrine` empties the cache of all widgets. */
+/** Return the purge tags as a header. All widgets share the tag `vitrine`. */
 export function toCacheTags(
   header: CacheTagHeader | null,
   { channelId, gtin, isGrid }: TaggedResource,
@@ -86,13 +80,9 @@ export function toCacheTags(
   return { [header]: tags.join(isSpaced ? ' ' : ',') }
 }
 
-/** A channel's id in the place where addresses have it. */
 const CHANNEL_PATH = /^\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\//i
 
-/**
- * The channel that a path below `/fragments` or `/embeds` names, in lower case; `null` where its form is not that of an id. The
- * channel need not exist.
- */
+/** Return the channel id in a path below `/fragments` or `/embeds`, in lower case; `null`: no UUID. The channel may not exist. */
 export function findChannelId(path: string): string | null {
   return CHANNEL_PATH.exec(path)?.[1]?.toLowerCase() ?? null
 }

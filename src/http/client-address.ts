@@ -3,11 +3,7 @@ import { isIP } from 'node:net'
 import type { Config } from '../config/config.ts'
 import { parseUrl } from '../lib/urls.ts'
 
-/**
- * Return the address by which a visitor is limited, of IPv6 its /64; `ip` is the one that Express found. With
- * `VITRINE_TRUST_PROXY=true` that is the address of the connection: the first entry of `X-Forwarded-For`, which Express believes
- * then, may be invented.
- */
+/** Return the limiter key of a visitor. If every proxy is trusted, `ip` is ignored: clients can forge X-Forwarded-For. */
 export function findClientAddress(
   { ip, socket }: Pick<IncomingMessage, 'socket'> & Readonly<{ ip?: string | undefined }>,
   trustProxy: unknown,
@@ -17,10 +13,7 @@ export function findClientAddress(
   return toLimiterKey(address) ?? toLimiterKey(socketAddress) ?? ''
 }
 
-/**
- * Return the key by which an address is limited: an IPv4 address itself, of an IPv6 address its /64, which one customer has.
- * Accepts the port and the zone that some proxies write behind it. `undefined`: the text is no address.
- */
+/** Return a limiter key: the IPv4 address, or the /64 of IPv6, without port and zone. `undefined`: invalid. */
 export function toLimiterKey(text: string): string | undefined {
   const address = text
     .replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1')
@@ -32,7 +25,7 @@ export function toLimiterKey(text: string): string | undefined {
   return version === 4 ? address : `${listGroups(address).slice(0, 4).join(':')}::/64`
 }
 
-/** The eight groups of an IPv6 address, without leading zeros. */
+/** Return the eight groups of an IPv6 address without leading zeros. */
 function listGroups(address: string): readonly string[] {
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const first = head === '' ? [] : head.split(':')
@@ -40,12 +33,12 @@ function listGroups(address: string): readonly string[] {
   return [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last]
 }
 
-/** Does only this machine reach a listener of that name? The name as in settings or in an address. */
+/** Whether a host name of a setting or an address is reachable only from this machine. */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|::1|\[::1\]|127(?:\.\d{1,3}){3})$/i.test(host)
 }
 
-/** Headers that only a proxy sets: then "loopback" says nothing about who is asking. */
+/** Headers that only a proxy sets. With one of them, a loopback connection may come from any client. */
 const FORWARDING_HEADERS = [
   'forwarded',
   'x-forwarded-for',
@@ -55,22 +48,19 @@ const FORWARDING_HEADERS = [
   'via',
 ]
 
-/**
- * Was a listener on loopback asked by a name of this machine, and not through a proxy? A page elsewhere can point a name of its
- * own at this machine.
- */
+/** Whether a request has a host name of this machine and no proxy header. The name matters because of DNS rebinding. */
 export function isLocalRequest(headers: IncomingHttpHeaders): boolean {
   const address = parseUrl(`http://${headers.host ?? ''}`)
   const isOwnName = address !== undefined && isLoopback(address.hostname)
   return isOwnName && !FORWARDING_HEADERS.some((name) => headers[name] !== undefined)
 }
 
-/** The embedded catalog on a loopback listener: a newcomer tries Vitrine on their own machine. */
+/** Whether this is a local demo: the embedded catalog on a loopback address. */
 export function isLocalDemo(config: Pick<Config, 'catalog' | 'host'>): boolean {
   return config.catalog.kind === 'embedded' && isLoopback(config.host)
 }
 
-/** The same, and no other address is given to the outside: pages of this machine may frame the widgets, to try them. */
+/** Whether local pages may frame widgets: a local demo without another public address. */
 export function isLocalFramingAllowed(config: Config, publicUrl: string): boolean {
   return isLocalDemo(config) && isLoopback(new URL(publicUrl).hostname)
 }

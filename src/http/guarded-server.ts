@@ -13,56 +13,46 @@ import type { Duplex } from 'node:stream'
 import { type Clock, SECOND_MS, isWithin } from '../clock.ts'
 import { type FormatRefusal, type Refusal, sendRefusal, writeRefusal } from './refusals.ts'
 
-/** How long a client may take for its headers and for a whole request; a slow one costs its own connection. */
+/** How long a client may take for its headers and for a whole request. */
 const HEADERS_TIMEOUT_MS: number = 5 * SECOND_MS
 const REQUEST_TIMEOUT_MS: number = 8 * SECOND_MS
-/**
- * How long a connection with a request may stand still, so that a client that never reads keeps no memory. Node counts
- * every byte that the client takes as progress and looks once a period, so that a connection ends after one or two of them.
- * Idle connections between requests have `keepAliveTimeout` instead.
- */
+/** How long a connection with a request may make no progress. Node checks once per period, so it can take two. */
 const STALL_TIMEOUT_MS: number = 15 * SECOND_MS
-/** How many pipelined requests of one connection may wait for their responses. Each costs about 6 kB. */
+/** Pipelined requests of a connection that may wait. Each costs about 6 kB. */
 const MAX_PENDING_REQUESTS = 64
-/** A connection without a pending response may bring a request that was sent before the end for this long. */
+/** While the server ends, idle connections stay open this long for requests that are already on their way. */
 const CLOSE_GRACE_MS: number = SECOND_MS / 2
-/** How often idle connections are closed while the server ends. */
 const CLOSE_POLL_MS = 50
 
 const NO_HOST: Refusal = { status: 400, message: 'The request has no Host header. HTTP/1.1 requires one.' }
 const MALFORMED: Refusal = { status: 400, message: 'The request is malformed.' }
 
-/** Refusals of requests that Node could not parse, by its error codes. */
+/** Refusals of unparsable requests by error code of Node. */
 const PARSE_REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: { status: 431, message: 'The address or the headers are too long.' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'The extensions of a chunk are too long.' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive.' },
 }
 
-/** What a guarded server does with requests. */
 export type GuardedServerDetails = Readonly<{
   options: ServerOptions
   handleRequest: RequestListener
-  /** Called for requests with an `Expect` header other than `100-continue`. */
+  /** Handles `Expect` headers other than `100-continue`. */
   handleExpectation: RequestListener
   formatRefusal: FormatRefusal
   stallTimeoutMs?: number
 }>
 
-/** A server that bounds what one connection may cost. */
+/** A server with limits for each connection. */
 export type GuardedServer = Readonly<{
   server: Server
-  /**
-   * Take no new connection, let pending responses end, also on their way to a slow reader, close the other connections, and cut
-   * what is left after `withinMs`. Resolves when none is open.
-   */
-  end(clock: Clock, withinMs: number): Promise<void>
+  /** Accept no new connections, send pending responses, close idle connections, and cut the others after `timeoutMs`. */
+  end(clock: Clock, timeoutMs: number): Promise<void>
 }>
 
-/** Pending responses by open connection. */
 type Pending = Map<Duplex, number>
 
-/** Create an HTTP server that also formats the refusals that Node sends without a body. */
+/** Create an HTTP server that also formats the refusals which Node would send without a body. */
 export function createGuardedServer(details: GuardedServerDetails): GuardedServer {
   const { options, formatRefusal, stallTimeoutMs = STALL_TIMEOUT_MS } = details
   const pending: Pending = new Map()
@@ -70,7 +60,7 @@ export function createGuardedServer(details: GuardedServerDetails): GuardedServe
     (handler: RequestListener): RequestListener =>
     (request, response) => {
       const { socket } = request
-      // A response without a socket is queued behind an earlier one of its connection that has not been sent.
+      // A response without a socket is queued behind an earlier response of its connection.
       if (
         response.socket === null &&
         (socket.destroyed || countPending(pending, socket) >= MAX_PENDING_REQUESTS)
@@ -78,14 +68,14 @@ export function createGuardedServer(details: GuardedServerDetails): GuardedServe
         socket.destroy()
       else {
         dispatch(request, response, handler)
-        // A cached response has been handed to the kernel by now, unless it is queued.
+        // A cached response is already sent, unless it is queued.
         if (!response.writableEnded || response.socket === null) trackPending(pending, socket, response)
       }
     }
   const dispatch = (request: IncomingMessage, response: ServerResponse, handler: RequestListener): void => {
     if (request.headers.host === undefined && request.httpVersion === '1.1')
       return sendRefusal(request, response, { refusal: NO_HOST, format: formatRefusal })
-    // A body is never read. If it does not arrive, Node would send a 408 that belongs to no request.
+    // A body is never read. If it does not arrive, Node would send a 408 without a request.
     if (hasBody(request.headers)) response.setHeader('Connection', 'close')
     handler(request, response)
   }
@@ -106,19 +96,19 @@ export function createGuardedServer(details: GuardedServerDetails): GuardedServe
   })
   server.on('checkExpectation', limitPipelining(details.handleExpectation))
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Bytes written now would be taken for the response that is still to come.
+    // The client would take these bytes for its pending response.
     const isUnusable = !socket.writable || error.code === 'ECONNRESET' || countPending(pending, socket) > 0
     if (isUnusable) socket.destroy()
     else writeRefusal(socket, PARSE_REFUSALS[error.code ?? ''] ?? MALFORMED, formatRefusal)
   })
-  return { server, end: (clock, withinMs) => endServer({ server, pending }, clock, withinMs) }
+  return { server, end: (clock, timeoutMs) => endServer({ server, pending }, clock, timeoutMs) }
 }
 
 function countPending(pending: Pending, socket: Duplex): number {
   return pending.get(socket) ?? 0
 }
 
-/** Until the response closes, its connection is not quiet. */
+/** Count the response as pending until it closes. */
 function trackPending(pending: Pending, socket: Duplex, response: ServerResponse): void {
   const add = (change: number): void => {
     const before = pending.get(socket)
@@ -131,24 +121,24 @@ function trackPending(pending: Pending, socket: Duplex, response: ServerResponse
 async function endServer(
   { server, pending }: Readonly<{ server: Server; pending: Pending }>,
   clock: Clock,
-  withinMs: number,
+  timeoutMs: number,
 ): Promise<void> {
   const closed = once(server, 'close')
   const done = new AbortController()
   const startedMs = clock.nowMs()
-  // An HTTP server's own `close` also cuts idle connections, and takes one for idle whose response waits for a slow reader.
+  // `close` of an HTTP server would cut connections that still send a response to a slow reader.
   NetServer.prototype.close.call(server)
   void closed.then(() => done.abort())
-  while (!done.signal.aborted && isWithin(startedMs, withinMs, clock.nowMs())) {
+  while (!done.signal.aborted && isWithin(startedMs, timeoutMs, clock.nowMs())) {
     const sockets = [...pending.keys()]
     if (sockets.every((socket) => socket.writableLength === 0)) server.closeIdleConnections()
-    // Node takes no connection for idle that never sent a request, and browsers open such ones ahead of need.
+    // Node does not count preconnected sockets of browsers as idle, because they never sent a request.
     if (!isWithin(startedMs, CLOSE_GRACE_MS, clock.nowMs())) closeIdleSockets(pending)
     await clock.wait(CLOSE_POLL_MS, done.signal)
   }
   server.closeAllConnections()
   await closed
-  // Ends the timer of an HTTP server, too.
+  // Stop the timer of the HTTP server, too.
   server.close()
 }
 

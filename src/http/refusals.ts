@@ -3,19 +3,19 @@ import type { Duplex } from 'node:stream'
 import { type Headers, listHeaders, sendResponse } from './response.ts'
 import { toCacheStatus } from './cache-headers.ts'
 
-/** A request that is refused before it is routed. */
+/** A response to a request that is refused before routing. */
 export type Refusal = Readonly<{ status: number; message: string }>
 
-/** Format a refusal. `target` is the request target; `undefined` when the request could not be parsed. */
+/** `target` is the request target; `undefined` when the request could not be parsed. */
 export type FormatRefusal = (
   refusal: Refusal,
   target: string | undefined,
 ) => Readonly<{ headers: Headers; body: string }>
 
-/** The path of a fragment, also below a prefix or in a whole address. */
+/** Path of a fragment, with or without a prefix or origin. */
 const FRAGMENT_PATH = /^[^?#]*\/fragments(?:[/?#]|$)/i
 
-/** Format a refusal of the widget server: an HTML comment where the response may be included in a page, else a line of text. */
+/** Format a refusal as an HTML comment if it may be included in a page, else as a line of text. */
 export const formatWidgetRefusal: FormatRefusal = ({ message }, target) => {
   const isFragment = target === undefined || FRAGMENT_PATH.test(target)
   return {
@@ -29,7 +29,7 @@ export const formatWidgetRefusal: FormatRefusal = ({ message }, target) => {
   }
 }
 
-/** The headers that every refused request of the widget server gets. */
+/** Return the headers of all refusals of the widget server. */
 export function toRefusalHeaders(message: string): Record<string, string> {
   return {
     'Cache-Control': 'no-store',
@@ -40,7 +40,7 @@ export function toRefusalHeaders(message: string): Record<string, string> {
   }
 }
 
-/** Refuse a parsed request and close its connection: a body that may follow is not read. */
+/** Refuse a parsed request and close its connection, because its body is not read. */
 export function sendRefusal(
   request: IncomingMessage,
   response: ServerResponse,
@@ -59,7 +59,7 @@ export function sendRefusal(
   })
 }
 
-/** Refuse a request that could not be parsed, and close its connection. */
+/** Refuse an unparsable request and close its connection. */
 export function writeRefusal(socket: Duplex, refusal: Refusal, format: FormatRefusal): void {
   const { headers, body } = format(refusal, undefined)
   const all = { ...headers, 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' }

@@ -5,56 +5,54 @@ import type { CacheBounds } from '../lib/lru-cache.ts'
 import { type CacheLifetime, toCacheControl } from './cache-headers.ts'
 import { type Bodies, type Headers, BODY_HEADERS, isEtagMatch, listHeaders, pickBody } from './response.ts'
 
-/** Request targets for each cached response. A longer target is never one of them. */
+/** Limits of the targets that are cached for each response. */
 const TARGETS_PER_RESPONSE = 2
 const MAX_TARGET_CHARACTERS = 256
-/** Memory of a response beside its body and own headers: its key, its targets and the entries of both maps. */
+/** Memory of a response in addition to its body and own headers: key, targets and map entries. */
 const OVERHEAD_BYTES = 1_024
 
-/** Names and values in turn, as `writeHead` takes them, for a whole response and for a 304. Many responses share one block. */
+/** Alternating names and values for `writeHead`. Many responses share one block. */
 export type HeaderBlock = Readonly<{ full: readonly string[]; notModified: readonly string[] }>
 
-/** A response as it is sent, except for the headers that depend on the moment. */
+/** A response without the headers that depend on the current time. */
 export type PreparedResponse = Readonly<{
   headers: HeaderBlock
-  /** Headers of this response alone, names and values in turn. */
+  /** Headers of this response only: alternating names and values. */
   ownHeaders: readonly string[]
-  /** `null`: there is nothing to revalidate. */
+  /** `null`: no revalidation. */
   etag: string | null
   bodies: Bodies
 }>
 
-/** A response that can be sent again until `expiresAtMs`, Unix milliseconds. */
+/** A response that may be sent until `expiresAtMs`, Unix milliseconds. */
 export type CachedResponse = PreparedResponse &
   Readonly<{
-    /** Equal for equal bodies of one address. */
+    /** Equal if the bodies of one address are equal. */
     digest: string
     isShown: boolean
-    /** What `Cache-Control` counts down from. */
     lifetime: CacheLifetime
     cacheStatus: string
     expiresAtMs: number
-    /** Count one response. */
     countResponse(): void
   }>
 
-/** `target`: the request target as it was sent. */
+/** `target`: the request target as it was received. */
 type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; target: string }>
 
-/** Finished responses by the normal form of their address, and by the request targets that lead to them. */
+/** Responses by cache key (normalized address) and by request target. */
 export type ResponseCache = Readonly<{
-  /** Send the response that was cached for this very request target. `false`: nothing was sent. */
+  /** Send the cached response of exactly this target. `false`: nothing was sent. */
   sendByTarget(request: IncomingMessage, response: ServerResponse): boolean
-  /** The same for a target that another one of the same normal form has led to; from now on this target leads there, too. */
+  /** Send the cached response of a key and add the target to it. `false`: nothing was sent. */
   sendByKey(key: string, exchange: Exchange): boolean
-  /** Find a response that may have expired: its bodies can still be those of a new one. */
+  /** Find a response that may have expired, because its bodies may be reused. */
   find(key: string): CachedResponse | undefined
   set(key: string, cached: CachedResponse, target: string): void
   entryCount(): number
   byteCount(): number
 }>
 
-/** Create the cache of one process. The bounds count bodies and headers. */
+/** Create the cache of one process. Its bounds include bodies and headers. */
 export function createResponseCache(bounds: CacheBounds, clock: Clock): ResponseCache {
   const responses = new LRUCache<string, CachedResponse>({
     max: bounds.maxEntries,
@@ -68,7 +66,7 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
   const sendIfCurrent = (key: string, request: IncomingMessage, response: ServerResponse): boolean => {
     const cached = responses.get(key)
     const nowMs = clock.nowMs()
-    // A clock that was set back makes the expiry meaningless.
+    // The expiry is meaningless if the clock was set back.
     if (cached === undefined || nowMs >= cached.expiresAtMs || isFuture(cached.lifetime.asOfMs, nowMs))
       return false
     cached.countResponse()
@@ -103,13 +101,12 @@ function computeSizeBytes({ bodies: { identity, gzip = '', br = '' }, ownHeaders
   return identity.length + gzip.length + br.length + ownBytes + OVERHEAD_BYTES
 }
 
-/** Make the block of headers that many responses share. */
 export function toHeaderBlock(headers: Headers): HeaderBlock {
   const all = listHeaders(headers)
   return { full: all.flat(), notModified: all.filter(([name]) => !BODY_HEADERS.has(name)).flat() }
 }
 
-/** Send a prepared response: 304 to a visitor who has it, the head alone for HEAD, and the encoding that the visitor accepts. */
+/** Send a prepared response, as 304 if the client has it, in the best encoding that it accepts. */
 export function sendPreparedResponse(
   request: IncomingMessage,
   response: ServerResponse,

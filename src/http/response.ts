@@ -6,25 +6,22 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 
-/** Headers by name; `undefined` leaves one out. */
+/** Headers by name; `undefined` values are omitted. */
 export type Headers = Readonly<Record<string, string | undefined>>
 
-/** A whole response; `etag` is `null` where there is nothing to revalidate. */
+/** `etag`: `null` without revalidation. */
 export type ResponseDetails = Readonly<{
   status: number
   headers: Headers
   etag: string | null
-  /** Called only when the body is sent. */
+  /** Called only if the body is sent. */
   getBody(): Buffer
 }>
 
-/** Headers that say something of a body: a cache that updates what it holds would take them for another encoding's. */
+/** Headers that a 304 omits: a cache would apply them to a stored body of another encoding. */
 export const BODY_HEADERS: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding'])
 
-/**
- * Send a response with its exact length, without the help of Express: no `Vary`, no encoding, no redirect, no reading of the
- * visitor's headers but `If-None-Match`.
- */
+/** Send a response with `Content-Length`, without Express: no `Vary`, encoding or redirect is added. */
 export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
@@ -40,20 +37,17 @@ export function sendResponse(
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** Names and values in pairs, without what is left out. */
+/** Return pairs of names and values without `undefined` values. */
 export function listHeaders(headers: Headers): (readonly [name: string, value: string])[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   )
 }
 
-/** Longest text of ours in a header: proxies limit all headers together. */
+/** Proxies limit the total size of headers. */
 const MAX_HEADER_CHARACTERS = 500
 
-/**
- * A text as the value of a header: printable ASCII and nothing else, since headers are written as single bytes and a name of a feed
- * or an address may hold any character. Accents go; what has no plain letter becomes a question mark.
- */
+/** Convert text to a header value of printable ASCII: accents are removed, other characters become question marks. */
 export function toHeaderText(text: string): string {
   const plain = text
     .normalize('NFKD')
@@ -63,12 +57,12 @@ export function toHeaderText(text: string): string {
   return plain.length > MAX_HEADER_CHARACTERS ? `${plain.slice(0, MAX_HEADER_CHARACTERS - 3)}...` : plain
 }
 
-/** Return a strong validator of a text. */
+/** Return a strong ETag of a text. */
 export function createEtag(text: string): string {
   return `"${hash('sha256', text, 'base64url').slice(0, 27)}"`
 }
 
-/** Does `If-None-Match` hold the tag (RFC 9110, section 13.1.2)? Weak comparison, lists and `*` included. */
+/** Whether `If-None-Match` contains the tag by weak comparison (RFC 9110, 13.1.2), with lists and `*`. */
 export function isEtagMatch(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header === etag) return true
@@ -79,7 +73,7 @@ export function isEtagMatch(header: string | undefined, etag: string): boolean {
   })
 }
 
-/** Hash every file below some folders: a response that other templates or other code made is another response. */
+/** Hash all files in some folders. */
 export function hashFolders(folders: readonly string[]): string {
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -92,30 +86,30 @@ export function hashFolders(folders: readonly string[]): string {
   return digest.digest('base64url').slice(0, 16)
 }
 
-/** A body in each encoding. Strings hold bytes (latin1): Node sends such a string together with the head in one write. */
+/** A body in each encoding. Strings hold bytes (latin1), which Node sends with the headers in one write. */
 export type Bodies<Bytes = string> = Readonly<{ identity: Bytes; gzip?: Bytes; br?: Bytes }>
 
-/** Most bodies fit in here: a buffer of its own for each costs as much as encoding it. */
+/** Reused because allocating a buffer costs as much as encoding a body. */
 const sharedBuffer = Buffer.allocUnsafe(64 * 1_024)
 
-/** Return the bytes of a text in UTF-8 as a string. */
+/** Return the UTF-8 bytes of a text as a latin1 string. */
 export function toByteString(text: string): string {
-  // A UTF-16 unit has at most three bytes.
+  // A UTF-16 code unit has at most three bytes in UTF-8.
   if (text.length * 3 > sharedBuffer.length) return Buffer.from(text).toString('latin1')
   return sharedBuffer.toString('latin1', 0, sharedBuffer.write(text))
 }
 
-/** An encoding by its name in headers; `null`: as it is. */
+/** Value of `Content-Encoding`; `null`: not encoded. */
 export type Encoding = 'br' | 'gzip' | null
 
-/** Brotli and gzip levels at which ten kilobytes take a tenth of a millisecond. */
+/** At these levels, 10 kB take 0.1 ms. */
 const BROTLI_LEVEL = 5
 const GZIP_LEVEL = 6
 
 const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
 
-/** Encode a body in the thread pool. */
+/** Compress a body in the thread pool. */
 export async function encodeBody(text: string): Promise<Required<Bodies>> {
   const identity = Buffer.from(text)
   const parameters = {
@@ -140,13 +134,12 @@ export function pickBody<Bytes>(
   return body === undefined ? { encoding: null, body: bodies.identity } : { encoding, body }
 }
 
-/** What was chosen for the few forms that the header has in practice; others are read each time. */
+/** Parsed `Accept-Encoding` headers; few variants exist in practice. */
 const cachedEncodings = new LRUCache<string, 'br' | 'gzip' | 'identity'>({ max: 100 })
 
-/** Longest `Accept-Encoding` whose reading is kept. */
 const MAX_CACHED_CHARACTERS = 100
 
-/** The best encoding that `Accept-Encoding` allows (RFC 9110, section 12.5.3); one with `q=0` is refused. */
+/** Return the best encoding that `Accept-Encoding` allows (RFC 9110, 12.5.3); `q=0` excludes one. */
 export function chooseEncoding(acceptEncoding: string = ''): Encoding {
   const cached = cachedEncodings.get(acceptEncoding)
   if (cached !== undefined) return cached === 'identity' ? null : cached

@@ -2,16 +2,16 @@ import helmet from 'helmet'
 import type { RequestHandler } from 'express'
 import { parseUrl } from '../lib/urls.ts'
 
-/** Who may frame an embed: what the operator allowed, this server, the channel's own site, and a local demonstration. */
+/** Origins that may frame an embed. */
 export type FrameRules = Readonly<{
   ownOrigin: string
   channelUrl: string | null
   configuredAncestors: readonly string[]
-  /** The embedded catalog on loopback: pages from disk and from localhost may frame, to try a snippet at once. */
+  /** In a local demo, pages from disk and from localhost may frame embeds. */
   isLocalDemo: boolean
 }>
 
-/** Sources for `frame-ancestors`; a `*` stands alone with `file:`, which it does not cover. */
+/** Return sources for `frame-ancestors`. `*` does not cover `file:`. */
 export function listFrameAncestors(rules: FrameRules): readonly string[] {
   const sources = ["'self'", rules.ownOrigin, ...rules.configuredAncestors]
   const channelOrigin = findOrigin(rules.channelUrl)
@@ -20,10 +20,10 @@ export function listFrameAncestors(rules: FrameRules): readonly string[] {
   return [...new Set(sources)]
 }
 
-/** Where styles, scripts and pictures of our own pages come from: the public address may differ from the one asked. */
+/** The public address may differ from the requested one, so both are allowed. */
 const listOwnSources = (ownOrigin: string): readonly string[] => ["'self'", ownOrigin]
 
-/** The policy of an embed as a header's value: it may load this server's styles and script, and pictures. */
+/** Return the content security policy of an embed. */
 export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string[]): string {
   const ownSources = listOwnSources(ownOrigin).join(' ')
   return [
@@ -33,20 +33,20 @@ export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string
     `img-src ${ownSources} https:`,
     "base-uri 'none'",
     "form-action 'none'",
-    // The frame's script writes no markup; should it ever, the browser refuses.
+    // The frame's script creates no markup; this enforces it.
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
     `frame-ancestors ${frameAncestors.join(' ')}`,
   ].join('; ')
 }
 
-/** The policy of a fragment that is opened as a page: it may show itself, and nothing may run. */
+/** Return the content security policy of a fragment that is opened as a page. No script may run. */
 export function toFragmentPolicy(ownOrigin: string): string {
   const ownSources = listOwnSources(ownOrigin).join(' ')
   return `default-src 'none'; style-src ${ownSources}; img-src ${ownSources} https:; frame-ancestors 'none'`
 }
 
-/** Headers of responses that other sites take in (fragments, assets, embeds): CORP must be cross-origin, framing is the CSP's. */
+/** Headers of responses that other sites load. The content security policy controls framing. */
 export const crossOriginHeaders: Readonly<Record<string, string>> = {
   'Cross-Origin-Resource-Policy': 'cross-origin',
   'Referrer-Policy': 'no-referrer',
@@ -54,7 +54,6 @@ export const crossOriginHeaders: Readonly<Record<string, string>> = {
   'X-XSS-Protection': '0',
 }
 
-/** Create the handler that sets them, and `more`. */
 export function createCrossOriginHeaders(
   extraHeaders: Readonly<Record<string, string>> = {},
 ): RequestHandler {
@@ -64,7 +63,7 @@ export function createCrossOriginHeaders(
   }
 }
 
-/** For this server's own pages (studio, demonstration shop, mistakes). */
+/** Create a handler for own pages: studio, demo shop, errors. */
 export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
   const ownSources = [...listOwnSources(ownOrigin)]
   return helmet({
@@ -91,10 +90,7 @@ export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
   })
 }
 
-/**
- * The origin of a channel's address. The address is the catalog's: a host with anything but letters, digits, dots,
- * hyphens and underscores (URL allows `;`, `,`, `*` and quotes in it) could add directives to the policy.
- */
+/** Return the origin of a channel address. `URL` allows `;`, `,` and quotes in hosts, which could add directives. */
 function findOrigin(url: string | null): string | undefined {
   const origin = parseUrl(url ?? '')?.origin ?? ''
   return /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/.test(origin) ? origin : undefined

@@ -6,43 +6,35 @@ import { UsageError } from '../errors.ts'
 import { createGuardedServer } from './guarded-server.ts'
 import { type Refusal, formatWidgetRefusal, sendRefusal } from './refusals.ts'
 
-/** `Server` header of `/healthz`: `vitrine check` recognises a running server by it. */
+/** `Server` header of `/healthz`, by which `vitrine check` recognizes a running server. */
 export const SERVER_NAME = 'vitrine'
 
-/** Connections that may wait to be taken: beyond Node's own 511, a moment's rush is reset. The kernel has a limit, too. */
+/** Pending connections. The default of Node (511) resets connections in short peaks. The kernel has its own limit. */
 const BACKLOG = 4_096
-/** Headers of a request, all together; visitors' cookies of a host page come along through includes. */
+/** Limit of all headers together. Includes forward the cookies of the host page. */
 const MAX_HEADER_BYTES: number = 8 * 1024
-/** Longer than the proxies' own (nginx keeps a connection for 60 s), so that they never write into a closing one. */
+/** Longer than proxies keep connections (nginx: 60 s), so that they never write to a closing one. */
 const KEEP_ALIVE_MS: number = 65 * SECOND_MS
-/** Answers under way may end within this; then their connections are cut. The process may take 10 s in all. */
+/** Limit for pending responses. The process must end within 10 s. */
 const SHUTDOWN_TIMEOUT_MS: number = 8 * SECOND_MS
 
 const EXPECTATION_FAILED: Refusal = {
   status: 417,
-  message: 'This server meets no expectation but "100-continue".',
+  message: 'This server supports no expectation other than "100-continue".',
 }
 
-/** The listening server of a process. */
 export type HttpServer = Readonly<{
   host: string
-  /** The port that was taken; with 0 asked for, the free one that was found. */
+  /** The port in use, also if a free one was requested with 0. */
   port: number
-  /** From now on requests go there; those that came before have waited. */
+  /** Set the handler. Earlier requests have waited for it. */
   setHandler(listener: RequestListener): void
-  /** From the first call of `stop` on: what `/readyz` tells. */
   isStopping(): boolean
-  /**
-   * For `drainMs` still answers whoever comes, so that a balancer can see that this server is stopping; then takes no new
-   * connection, lets answers under way end, and closes the rest. Twice is once.
-   */
+  /** Accept requests for `drainMs` more, so that a load balancer sees `/readyz`. Then send pending responses and close. */
   stop(drainMs?: number): Promise<void>
 }>
 
-/**
- * Listens at once, so that the port is known, and answers when `answerWith` was called.
- * @throws UsageError when the address cannot be listened on.
- */
+/** Listen now; requests wait for `setHandler`. @throws UsageError when the address is unavailable. */
 export async function listenHttp(host: string, port: number, clock: Clock): Promise<HttpServer> {
   const waitingRequests: (() => void)[] = []
   let handler: RequestListener | undefined
@@ -79,8 +71,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     await once(server, 'listening')
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
-    const reason =
-      code === 'EADDRINUSE' ? 'another program listens there; set VITRINE_PORT to a free port' : code
+    const reason = code === 'EADDRINUSE' ? 'the port is in use; set VITRINE_PORT to a free port' : code
     throw new UsageError(`cannot listen on ${host}, port ${port}: ${reason}`)
   }
 }

@@ -1,15 +1,14 @@
 import { type Clock, SECOND_MS, isPauseActive } from '../clock.ts'
 
-/** `jitterShare`: up to this share of a wait is added, so that processes do not try again together. */
+/** `jitterShare`: largest share of a wait that is added at random, so that processes do not retry together. */
 export type BackoffOptions = Readonly<{
   initialMs: number
   maxMs: number
   jitterShare?: number
-  /** Numbers from 0 to 1, for the jitter. */
   random?: () => number
 }>
 
-/** Return the wait after `failures` earlier failures, in milliseconds, without jitter. */
+/** Return the wait after a number of failures, in milliseconds, without jitter. */
 export function computeBackoffMs(
   { initialMs, maxMs }: Pick<BackoffOptions, 'initialMs' | 'maxMs'>,
   failures: number,
@@ -17,28 +16,27 @@ export function computeBackoffMs(
   return Math.min(initialMs * 2 ** failures, maxMs)
 }
 
-/** Create waits that double at each failure, up to the longest. */
+/** Create waits that double with each failure, up to `maxMs`. */
 export function createBackoff(options: BackoffOptions) {
   const { jitterShare = 0, random = Math.random } = options
   let failures = 0
   return {
-    /** Milliseconds to wait after one more failure. */
+    /** Record a failure and return the milliseconds to wait. */
     nextMs(): number {
       const waitMs = computeBackoffMs(options, failures)
       failures += 1
       return waitMs * (1 + jitterShare * random())
     },
-    /** Start with the first wait again, after a success. */
     reset(): void {
       failures = 0
     },
   }
 }
 
-/** A time in which something is not tried, after each failure a longer one. */
+/** A time without attempts, longer after each failure. */
 export type Pause = ReturnType<typeof createPause>
 
-/** Create a pause that is not on. A clock that is set back ends it. */
+/** Create an inactive pause. Setting the clock back ends an active one. */
 export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions) {
   const backoff = createBackoff(options)
   const maxMs = options.maxMs * (1 + (options.jitterShare ?? 0))
@@ -46,13 +44,13 @@ export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions
   const isActive = (): boolean => isPauseActive({ untilMs: endMs, nowMs: clock.nowMs(), maxMs })
   return {
     isOn: isActive,
-    /** Unix milliseconds; 0 while there is no pause. */
+    /** Unix milliseconds; 0 when inactive. */
     untilMs: (): number => (isActive() ? endMs : 0),
-    /** Note a failure: the next pause begins now. */
+    /** Record a failure and start the next pause. */
     start(): void {
       endMs = clock.nowMs() + backoff.nextMs()
     },
-    /** Note a success: no pause, and the next one is short again. */
+    /** Record a success: end the pause and reset the backoff. */
     end(): void {
       endMs = 0
       backoff.reset()
@@ -60,12 +58,12 @@ export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions
   }
 }
 
-/** A process or thread that ran this long did not fail at its start: it is restarted at once. */
+/** A process or thread that ran this long is restarted at once. */
 const STABLE_MS: number = 10 * SECOND_MS
 const INITIAL_RESTART_WAIT_MS: number = SECOND_MS / 2
 const MAX_RESTART_WAIT_MS: number = 30 * SECOND_MS
 
-/** When to restart a process or thread that ended by itself: at once, then after longer and longer waits. */
+/** Restart delays of a process or thread that ended unexpectedly: none at first, then growing. */
 export type RestartBackoff = ReturnType<typeof createRestartBackoff>
 
 export function createRestartBackoff(clock: Pick<Clock, 'nowMs'>) {
@@ -76,7 +74,7 @@ export function createRestartBackoff(clock: Pick<Clock, 'nowMs'>) {
     recordStart(): void {
       startedAtMs = clock.nowMs()
     },
-    /** Milliseconds to wait. Call it once at each end. */
+    /** Return the milliseconds to wait before the restart. Call it once for each end. */
     nextMs(): number {
       // A backwards clock step must not reset the counter.
       if (isFirst || clock.nowMs() - startedAtMs >= STABLE_MS) {

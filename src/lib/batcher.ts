@@ -1,6 +1,5 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 
-/** Items in one batch, at most. */
 const MAX_ITEMS = 200
 
 type PendingItem<Item, Result> = Readonly<{
@@ -10,9 +9,8 @@ type PendingItem<Item, Result> = Readonly<{
 }>
 
 /**
- * Process items in batches: items that come while a batch is under way form the next one, and so do items of one turn of the
- * event loop. `process` returns one result for each item, in their order; what it throws, each item of the batch throws.
- * `pause`: how long the next batch gathers items after one that has its results.
+ * Process items in batches: items of one event loop turn, or that arrive during a batch. `process` returns one result per item
+ * in order; its error rejects the whole batch. `pause`: wait before the next batch.
  */
 export function createBatcher<Item, Result>(
   process: (items: readonly Item[]) => Promise<readonly Result[]>,
@@ -22,7 +20,7 @@ export function createBatcher<Item, Result>(
   let isRunning = false
   const processAll = async (): Promise<void> => {
     while (pendingItems.length > 0) {
-      // SQLite would end a batch before the next request is read.
+      // SQLite is synchronous: without this, each batch would hold one item.
       await yieldToEventLoop()
       const batch = pendingItems.splice(0, MAX_ITEMS)
       try {

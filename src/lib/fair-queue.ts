@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 
-/** Requests that may wait, all together and of one visitor: beyond, they are refused at once. */
+/** Waiting tasks in total and of one visitor. Further ones are rejected at once. */
 const MAX_WAITING = 128
 const MAX_WAITING_PER_VISITOR = 32
 
-/** Create a queue that runs one task at a time, and takes turns between the visitors that wait. */
+/** Create a queue that runs one task at a time and alternates between visitors. */
 export function createFairQueue(clock: Clock) {
-  /** Visitors in the order of their turns, each with tasks in the order of their coming. */
+  /** Visitors in the order of their turns, each with tasks in order of arrival. */
   const waiting = new Map<string, (() => Promise<void>)[]>()
   let count = 0
   let isRunning = false
@@ -20,21 +20,18 @@ export function createFairQueue(clock: Clock) {
     isRunning = false
   }
   return {
-    /**
-     * Run `task` when its turn comes. It gets the milliseconds that are left; no caller waits for it longer than that.
-     * @throws UnavailableError when the queue is full, or `withinMs` passes first
-     */
+    /** Run `task` with the remaining milliseconds. @throws UnavailableError if the queue is full or `withinMs` passes. */
     async run<T>(
       { visitor, withinMs: timeoutMs }: Readonly<{ visitor: string; withinMs: number }>,
       task: (remainingMs: number) => Promise<T>,
     ): Promise<T> {
       const ownTasks = waiting.get(visitor) ?? []
       if (count >= MAX_WAITING || ownTasks.length >= MAX_WAITING_PER_VISITOR)
-        throw new UnavailableError('too many grids wait to be read')
+        throw new UnavailableError('too many grid requests are waiting')
       const deadlineMs = clock.nowMs() + timeoutMs
       return new Promise((resolve, reject) => {
         const cancel = clock.startTimer(timeoutMs, () =>
-          reject(new UnavailableError('the grid was not read in time')),
+          reject(new UnavailableError('the grid request timed out')),
         )
         ownTasks.push(async () => {
           const remainingMs = Math.min(timeoutMs, deadlineMs - clock.nowMs())
@@ -49,7 +46,7 @@ export function createFairQueue(clock: Clock) {
   }
 }
 
-/** The first task of the visitor whose turn it is; his others come after everybody else's. */
+/** Return the first task of the next visitor and move the visitor to the end. */
 function takeNext(waiting: Map<string, (() => Promise<void>)[]>): (() => Promise<void>) | undefined {
   const [first] = waiting
   if (first === undefined) return undefined

@@ -2,30 +2,28 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The package's own folder: `src/` and `dist/` are both one level below it; this file lies one deeper. */
+/** Folder of package.json: `src/lib/` and `dist/lib/` are two levels below it. */
 export const PACKAGE_FOLDER: string = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Eta templates. */
 export const VIEWS_FOLDER: string = join(PACKAGE_FOLDER, 'views')
 
-/** The code and the words that make views of data. */
+/** Code and texts that turn data into views. */
 export const WIDGETS_FOLDER: string = fileURLToPath(new URL('../widgets', import.meta.url))
 
-/** The style sheet of the catalog service's page, served as it is written. */
+/** Style sheet of the catalog service page; it is not built. */
 export const CATALOG_STYLE_FILE: string = join(PACKAGE_FOLDER, 'public/styles/catalog.css')
 
-/** Built scripts and styles with hashed names, and their manifest (made by `npm run build`). */
+/** Built scripts and styles with hashed names, and their manifest. Created by `npm run build`. */
 export const BUILT_FOLDER: string = join(PACKAGE_FOLDER, 'public/built')
 
-/** Scripts that a release had, under their hashed names, for ever (`npm run release:assets` adds the present ones). */
+/** Scripts of all releases by hashed name. `npm run release:assets` adds the current ones. */
 export const RELEASED_FOLDER: string = join(PACKAGE_FOLDER, 'public/released')
 
-/** The version in package.json. */
 export const VERSION: string = (
   JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as { version: string }
 ).version
 
-/** Which file lies at a path, whatever its name; `null`: none. */
+/** Return an id of the file at a path (device and inode); `null` if there is no file. */
 export function findFileId(path: string): string | null {
   const file = statSync(path, { throwIfNoEntry: false })
   return file === undefined ? null : `${file.dev} ${file.ino}`

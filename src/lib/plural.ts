@@ -1,4 +1,4 @@
-/** A count with its noun, in English, for operators: `1,236 offers`, `1 offer`. */
+/** Format a count with its English noun: `1,236 offers`, `1 offer`. */
 export function pluralize(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 
-/** Limit what runs at the same time to `count`; the others wait in the order in which they came. The caller bounds how many. */
+/** Create a first-in, first-out semaphore with `count` permits. The caller limits how many wait. */
 export function createSemaphore(count: number, clock: Clock) {
   const waiting: (() => void)[] = []
   let freeCount = count
@@ -10,7 +10,7 @@ export function createSemaphore(count: number, clock: Clock) {
     else next()
   }
   return {
-    /** Take a place within `timeoutMs`. Return the function that releases it, or `undefined` when none became free in time. */
+    /** Acquire a permit. Resolves to its release function, or to `undefined` on timeout. */
     acquire(timeoutMs: number): Promise<(() => void) | undefined> {
       if (freeCount > 0) {
         freeCount--

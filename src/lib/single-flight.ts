@@ -1,8 +1,8 @@
-/** Share one call among all who ask for the same key while it is under way. */
+/** Create a group in which concurrent calls with the same key share one result. */
 export function createSingleFlight<T>() {
   const calls = new Map<string, Promise<T>>()
   return {
-    /** Return the call under way for `key`, or start one. A deadline belongs to the call, not to one of its callers. */
+    /** Return the pending call for `key`, or start one. All callers share its deadline. */
     run(key: string, start: () => Promise<T>): Promise<T> {
       const current = calls.get(key)
       if (current !== undefined) return current

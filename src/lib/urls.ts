@@ -1,7 +1,4 @@
-/**
- * Parse an absolute address by the URL standard; `undefined` when it is none. In place of `URL.canParse`, which in Node 20 and 22
- * refuses hosts with letters such as "ü" once it has been called some thousand times and is compiled.
- */
+/** Parse an absolute URL, or return `undefined`. (`URL.canParse` of Node 20 and 22 rejects "ü" in hosts once optimized.) */
 export function parseUrl(address: string): URL | undefined {
   try {
     return new URL(address)

@@ -1,9 +1,6 @@
 import type { Clock } from '../clock.ts'
 
-/**
- * How much longer a visitor waits, in milliseconds, and at least `leastMs`. A clock that is set back meanwhile makes that no
- * longer than the whole patience.
- */
+/** Return the remaining wait of a visitor: at least `minMs`, at most the visitor timeout (a clock may be set back). */
 export function computeRemainingWaitMs(
   { clock, config }: Readonly<{ clock: Clock; config: Readonly<{ visitorTimeoutMs: number }> }>,
   deadlineMs: number,
@@ -12,10 +9,7 @@ export function computeRemainingWaitMs(
   return Math.max(minMs, Math.min(config.visitorTimeoutMs, deadlineMs - clock.nowMs()))
 }
 
-/**
- * What a call gave within a visitor's patience; `undefined` when it failed or is late. The call itself goes on for
- * those who come after.
- */
+/** Return the result of a call; `undefined` on failure or timeout. The call itself continues. */
 export function tryWithTimeout<T>(clock: Clock, timeoutMs: number, call: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve) => {
     const cancel = clock.startTimer(timeoutMs, () => resolve(undefined))
@@ -27,10 +21,10 @@ export function tryWithTimeout<T>(clock: Clock, timeoutMs: number, call: Promise
   })
 }
 
-/** One who has waited long enough already still has what is there. */
+/** Time for a read after the deadline: stored data are usually available at once. */
 const MIN_READ_TIMEOUT_MS = 100
 
-/** What a read gave until the visitor's patience ends: a database that is slow is waited for no longer than a catalog that is. */
+/** Return the result of a read; `undefined` when it fails or the deadline of the visitor passes. */
 export function tryReadBeforeDeadline<T>(
   details: Parameters<typeof computeRemainingWaitMs>[0],
   deadlineMs: number,

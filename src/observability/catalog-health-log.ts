@@ -2,19 +2,16 @@ import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
 import { CatalogKeyRefusedError } from '../errors.ts'
 import type { Logger } from './logger.ts'
 
-/** At most one line a minute about failures of one kind, and one about their end. */
+/** Minimum time between two lines about one kind of failure, or about recoveries. */
 const LOG_INTERVAL_MS: number = MINUTE_MS
 
-/** How a call of the catalog ended: `ok`, `not_found`, or the code of an error with its words. */
+/** `outcome`: `ok`, `not_found`, or an error code. `reason`: the message of the error. */
 type CompletedCall = Readonly<{ operation: string; outcome: string; reason?: string | undefined }>
 
-/** `limitedUntilMs`: Unix milliseconds until which a 429 pauses every call. */
+/** `limitedUntilMs`: Unix milliseconds until which a 429 pauses all calls. */
 type CatalogHealthLogOptions = Readonly<{ clock: Clock; logger: Logger; limitedUntilMs(): number }>
 
-/**
- * Says in the log that the catalog fails, why, and when it answers again: one line for each kind of failure, however many
- * visitors meet it.
- */
+/** Create a function that logs failures of the catalog by kind, and its recovery, each at most once a minute. */
 export function createCatalogHealthLog({ clock, logger, limitedUntilMs }: CatalogHealthLogOptions) {
   const loggedAtMs = new Map<string, number>()
   let failures = 0
@@ -26,8 +23,8 @@ export function createCatalogHealthLog({ clock, logger, limitedUntilMs }: Catalo
   }
   return ({ operation, outcome, reason }: CompletedCall): void => {
     if (outcome === 'ok' || outcome === 'not_found') {
-      if (failures === 0 || !shouldLog('answered')) return
-      logger.info({ failures }, 'the catalog answers again')
+      if (failures === 0 || !shouldLog('recovered')) return
+      logger.info({ failures }, 'catalog recovered')
       failures = 0
       return
     }
@@ -36,8 +33,8 @@ export function createCatalogHealthLog({ clock, logger, limitedUntilMs }: Catalo
     const untilMs = limitedUntilMs()
     const pausedUntil = untilMs > clock.nowMs() ? new Date(untilMs).toISOString() : undefined
     const fields = { code: outcome, operation, reason, failures, pausedUntil }
-    // A refused key needs an operator at once, any other failure a look.
+    // Only a rejected key needs an operator at once.
     const level = outcome === CatalogKeyRefusedError.code ? 'error' : 'warn'
-    logger[level](fields, 'the catalog failed; stored copies are served')
+    logger[level](fields, 'catalog call failed; serving stored copies')
   }
 }

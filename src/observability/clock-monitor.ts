@@ -1,36 +1,35 @@
 import { type Clock, MINUTE_MS, SECOND_MS, isFuture } from '../clock.ts'
 import type { Logger } from './logger.ts'
 
-/** Whose clock this machine's is compared with. */
+/** The clocks that are compared with the clock of this machine. */
 type OtherClock = 'catalog' | 'database'
 
-/** `readTime`: Unix milliseconds, or `null` for a file, which has no clock. */
+/** `readDatabaseTime` resolves to Unix milliseconds, or to `null` for a SQLite file, which has no clock. */
 type ClockSource = Readonly<{ readDatabaseTime(): Promise<number | null> }>
 
-/** How often a database server is asked for its time. */
 const READ_INTERVAL_MS: number = 5 * MINUTE_MS
 
-/** An answer that took longer tells the time too badly. */
+/** A response that takes longer is too imprecise. */
 const MAX_READ_MS: number = 10 * SECOND_MS
 
-/** Do the clocks differ by more than a minute? */
+/** Whether the clocks differ by more than a minute. */
 export function isClockSkewed(skewMs: number): boolean {
   return isFuture(Math.abs(skewMs), 0)
 }
 
-/** Compares clocks: data are dated by them, and one that is wrong makes them look old, or of the future. */
+/** Compares clocks, because data with dates of a wrong clock seem to be old or from the future. */
 export type ClockMonitor = ReturnType<typeof createClockMonitor>
 
-/** Start to compare; the log has one line when a difference begins, and one when it ends. */
+/** Create a monitor that logs when a difference begins and when it ends. */
 export function createClockMonitor({
   clock,
   logger,
   store,
 }: Readonly<{ clock: Clock; logger: Logger; store: ClockSource }>) {
   const stopping = new AbortController()
-  /** By how much the other clocks are ahead of this machine's, as last seen, in milliseconds. */
+  /** Latest known lead of the other clocks over this machine, in milliseconds. */
   const skewsMs = new Map<OtherClock, number>()
-  /** `differenceMs`: by how much the other one is ahead; `undefined` when it did not say. */
+  /** `skewMs`: lead of the other clock; `undefined`: unknown. */
   const recordSkew = (other: OtherClock, skewMs: number | undefined): void => {
     if (skewMs === undefined) return
     const wasSkewed = isClockSkewed(skewsMs.get(other) ?? 0)
@@ -41,14 +40,13 @@ export function createClockMonitor({
     if (isSkewed)
       logger.warn(
         fields,
-        `the clocks of this machine and of the ${other} differ by more than a minute; set the wrong one by NTP`,
+        `clock of the ${other} differs from this machine by more than a minute; synchronize both with NTP`,
       )
-    else logger.info(fields, `the clocks of this machine and of the ${other} agree again`)
+    else logger.info(fields, `clock of the ${other} agrees with this machine again`)
   }
   const pollDatabaseClock = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       const skewMs = await readDatabaseClockSkewMs(store, clock).catch(() => undefined)
-      // A file has no clock.
       if (skewMs === null) return
       recordSkew('database', skewMs)
       await clock.wait(READ_INTERVAL_MS, stopping.signal)
@@ -62,7 +60,7 @@ export function createClockMonitor({
   }
 }
 
-/** By how much the database's clock is ahead, in milliseconds; `null`: it has none, `undefined`: it said so too late. */
+/** Return the lead of the database clock in milliseconds; `null`: it has no clock, `undefined`: the response came too late. */
 export async function readDatabaseClockSkewMs(
   store: ClockSource,
   clock: Clock,

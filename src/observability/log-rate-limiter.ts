@@ -1,9 +1,9 @@
 import { type Clock, SECOND_MS } from '../clock.ts'
 
-/** Lines about answers in any second of the clock; more would tell nothing new, and fill a disk. */
+/** More lines would add no information and fill the disk. */
 const LINES_PER_SECOND = 50
 
-/** Keeps a flood of visits from becoming a flood of log lines. */
+/** Limits log lines about responses. */
 export class LogRateLimiter {
   readonly #clock: Clock
   #second = 0
@@ -14,7 +14,7 @@ export class LogRateLimiter {
     this.#clock = clock
   }
 
-  /** `undefined`: no line now. Else how many were left out since the last one. */
+  /** Return how many lines were suppressed since the last one; `undefined`: suppress this line, too. */
   tryAcquire(): number | undefined {
     const second = Math.floor(this.#clock.nowMs() / SECOND_MS)
     if (second !== this.#second) [this.#second, this.#lineCount] = [second, 0]

@@ -2,10 +2,10 @@ import { type DestinationStream, type Logger as PinoLogger, destination, pino } 
 import { redactSecrets } from '../config/secrets.ts'
 import type { LogLevel } from '../config/settings.ts'
 
-/** JSON lines on standard error. One line an event; warm answers are counted in metrics, not logged. */
+/** JSON lines on standard error. Cached responses are counted in metrics, not logged. */
 export type Logger = PinoLogger
 
-/** Create the logger of a process; no line holds a secret. `stream` is where tests listen. */
+/** Create the logger of a process. Secrets are redacted. Tests pass a `stream`. */
 export function createLogger({
   level,
   stream = destination({ dest: 2, sync: true }),

@@ -1,23 +1,19 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 
-/**
- * How often each process looks how late its event loop turns: an idle one reads this much. Each look wakes the processor, day and
- * night; docs/contribute/notes/dependencies.md says why this often.
- */
+/** Sampling interval of the event loop lag. Each sample wakes the CPU; see docs/contribute/notes/dependencies.md. */
 export const EVENT_LOOP_SAMPLE_INTERVAL_MS = 100
 
-/** An answer as it is counted: labels from closed lists only, so that nobody can make new series. */
+/** Labels of a counted response. They come from closed lists, so that clients cannot create new series. */
 type CountedResponse = Readonly<{ surface: string; state: string; cache: string }>
 
 type ValuesByLabel = Readonly<Partial<Record<string, number>>>
 
-/** The values of all gauges of the server's state; `null`: there is nothing to tell. */
+/** `null`: no value, so the series is absent. */
 export type GaugeValues = Readonly<Record<keyof typeof GAUGES, number | ValuesByLabel | null>>
 
-/** What the process counts, as Prometheus text at `/metrics`. */
+/** Metrics of one process, rendered as Prometheus text. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Create the metrics of one process, with a registry of its own. */
 export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_INTERVAL_MS })
@@ -31,13 +27,13 @@ export function createMetrics() {
   })
   const drops = new Counter({
     name: 'vitrine_catalog_items_dropped_total',
-    help: 'Products and offers of the catalog that were left out, by channel and reason',
+    help: 'Dropped products and offers of the catalog by channel and reason',
     labelNames: ['channel', 'reason'],
     registers,
   })
   const storeFailures = new Counter({
     name: 'vitrine_store_failures_total',
-    help: 'Reads and writes of the stored copy that failed',
+    help: 'Failed reads and writes of the stored copy',
     registers,
   })
   return {
@@ -46,7 +42,7 @@ export function createMetrics() {
     countCall({ operation, outcome }: Readonly<{ operation: string; outcome: string }>, count = 1): void {
       calls.inc({ operation, outcome }, count)
     },
-    /** Count what was left out of a channel, by reason. */
+    /** Count dropped products and offers of a channel by reason. */
     countDrops(dropCounts: ValuesByLabel, channel: string): void {
       for (const [reason, count] of Object.entries(dropCounts)) drops.inc({ channel, reason }, count)
     },
@@ -60,15 +56,12 @@ export function createMetrics() {
   }
 }
 
-/**
- * Counts answers of one kind, each for the price of an addition: a counter finds its labels anew at each step. These add up by
- * themselves, and are handed over when the page is printed.
- */
+/** Create counters that cost one addition per response: labels are resolved once, and counts are handed over on render. */
 function createResponseCounters(registry: Registry) {
   const counters = new Map<string, { readonly labels: CountedResponse; count: number; add(): void }>()
   const counter = new Counter({
     name: 'vitrine_http_responses_total',
-    help: 'Answers by surface, state and cache status',
+    help: 'Responses by surface, state and cache status',
     labelNames: ['surface', 'state', 'cache'],
     registers: [registry],
     collect() {
@@ -106,13 +99,13 @@ function createWalkMetrics(registry: Registry) {
   })
   const durations = new Gauge({
     name: 'vitrine_walk_duration_seconds',
-    help: 'How long the last walk of a channel took',
+    help: 'Duration of the last walk by channel',
     labelNames,
     registers,
   })
   const completed = new Gauge({
     name: 'vitrine_copy_completed_timestamp_seconds',
-    help: 'When the channel was last walked whole, Unix seconds',
+    help: 'Time of the last complete walk by channel, Unix seconds',
     labelNames,
     registers,
   })
@@ -123,18 +116,18 @@ function createWalkMetrics(registry: Registry) {
   }
 }
 
-/** `across`: how the values of several processes become one. With `label` a gauge has a series for each key of its value. */
+/** `aggregator` combines the values of several processes. With `label`, a gauge has a series for each key of its value. */
 type GaugeRow = Readonly<{ help: string; label?: string; aggregator: 'sum' | 'min' | 'max' }>
 
-/** The server's state. Every label comes from a closed list. */
+/** All labels come from closed lists. */
 const GAUGES = {
-  vitrine_store_up: { help: 'Can the stored copy be read? 1 or 0', aggregator: 'min' },
+  vitrine_store_up: { help: '1 if the stored copy can be read, else 0', aggregator: 'min' },
   vitrine_store_writable: {
-    help: 'Does the database take writes? 0 while it is away or only reads, as a standby does; a SQLite file counts as 1',
+    help: '1 if the database accepts writes; 0 if it is unavailable or read-only, such as a standby; 1 for a SQLite file',
     aggregator: 'min',
   },
   vitrine_catalog_calls_today: {
-    help: 'Calls since 00:00 UTC by share of the daily limit, of all processes',
+    help: 'Calls of all processes since 00:00 UTC by share of the daily limit',
     label: 'share',
     aggregator: 'max',
   },
@@ -144,31 +137,31 @@ const GAUGES = {
     aggregator: 'min',
   },
   vitrine_catalog_daily_limit: {
-    help: 'Calls a day by how the limit is known, set or learned; absent without one',
+    help: 'Daily limit of calls by its origin, set or learned; absent without a limit',
     label: 'known',
     aggregator: 'max',
   },
   vitrine_catalog_paused_until_timestamp_seconds: {
-    help: 'Until when nothing is called, by cause, Unix seconds',
+    help: 'End of the pause of catalog calls by cause, Unix seconds',
     label: 'cause',
     aggregator: 'max',
   },
   vitrine_catalog_breaker_state: { help: 'Circuit breaker: 0 closed, 1 probing, 2 open', aggregator: 'max' },
   vitrine_channels: {
-    help: 'Served channels that the catalog lists; absent while no list can be read',
+    help: 'Served channels that the catalog lists; absent without a list',
     aggregator: 'max',
   },
   vitrine_channel_list_held: {
-    help: 'Does the catalog list no channels where it listed some, which is not believed yet? 1 or 0',
+    help: '1 if an empty channel list is held, else 0',
     aggregator: 'max',
   },
   vitrine_walk_held: {
-    help: 'Is the last walk of a channel held, so that the copy before it stays current? 1 or 0, by channel',
+    help: '1 if the last walk is held and the previous copy stays, else 0; by channel',
     label: 'channel',
     aggregator: 'max',
   },
   vitrine_copy_age_seconds: {
-    help: 'Age of the last complete walk by channel; absent while it is unknown, because a clock was wrong',
+    help: 'Age of the last complete walk by channel; absent if a clock was wrong',
     label: 'channel',
     aggregator: 'min',
   },
@@ -183,15 +176,15 @@ const GAUGES = {
     aggregator: 'max',
   },
   vitrine_clock_difference_seconds: {
-    help: 'By how much the clock of the catalog or of the database is ahead of that of this machine',
+    help: 'Lead of the clock of the catalog or the database over this machine',
     label: 'with',
     aggregator: 'max',
   },
-  vitrine_cache_entries: { help: 'Entries in memory by cache', label: 'cache', aggregator: 'sum' },
-  vitrine_cache_bytes: { help: 'Bytes in memory by cache', label: 'cache', aggregator: 'sum' },
+  vitrine_cache_entries: { help: 'Entries by cache', label: 'cache', aggregator: 'sum' },
+  vitrine_cache_bytes: { help: 'Bytes by cache', label: 'cache', aggregator: 'sum' },
 } as const satisfies Readonly<Record<string, GaugeRow>>
 
-/** Set the gauges of the server's state, which is read only for the page. */
+/** Create a function that sets the gauges of the server state. It is called only when metrics are requested. */
 function createGauges(registry: Registry) {
   const gauges = Object.entries<GaugeRow>(GAUGES).map(([name, { help, label, aggregator }]) => {
     const labelNames = label === undefined ? [] : [label]

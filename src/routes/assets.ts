@@ -8,23 +8,22 @@ import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
 import { getParameter } from './requests.ts'
 
-/** A name with its content's hash never changes its bytes. */
 const IMMUTABLE_CACHE_CONTROL = `public, max-age=${365 * DAY_SECONDS}, immutable`
-/** An old hash answers with the current file, so that cached fragments stay styled. */
+/** A name with an old hash returns the current file, so that cached fragments keep their style. */
 const SHORT_CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}`
-/** `/embed.js` has no hash: publishers paste it once. */
+/** `/embed.js` has no hash, because publishers paste it once. */
 const LOADER_CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}, stale-while-revalidate=${DAY_SECONDS}, stale-if-error=${DAY_SECONDS}`
-/** The few rules of an accent depend on its address alone, until a new version. */
+/** An accent depends only on its address and the version of the server. */
 const ACCENT_CACHE_CONTROL = `public, max-age=${DAY_SECONDS}`
 
-/** A shop window with an awning. Browsers ask for it by themselves, and complain on their console where it is missing. */
+/** Browsers request it automatically and log an error if it is missing. */
 const FAVICON = Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f5257"/>' +
     '<path d="M6 8h20l2 6a3.4 3.4 0 0 1-6.6 0 3.4 3.4 0 0 1-5.4 0 3.4 3.4 0 0 1-5.4 0A3.4 3.4 0 0 1 4 14z" fill="#faf8f3"/>' +
     '<path d="M7 19h18v6H7z" fill="none" stroke="#faf8f3" stroke-width="2"/></svg>',
 )
 
-/** `/embed.js`, `/assets/…` and `/accents/….css`: what pages of other sites load. */
+/** Create the routes `/embed.js`, `/assets/…` and `/accents/….css`, which other sites load. */
 export function createAssetsRouter(context: Context): Router {
   const router = Router()
   const crossOriginHeaders = createCrossOriginHeaders({ 'Access-Control-Allow-Origin': '*' })

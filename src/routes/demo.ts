@@ -6,11 +6,11 @@ import { createOwnPageHeaders, createCrossOriginHeaders } from '../http/security
 import { formatPrice } from '../widgets/format.ts'
 import { getParameter, parseQuery } from './requests.ts'
 
-/** Longest name and value of a tracking parameter that the demonstration shop prints, and how many it prints. */
+/** Limits of the tracking parameters that the demo shop prints. */
 const MAX_PRINTED_CHARACTERS = 300
 const MAX_PRINTED_PARAMETERS = 20
 
-/** `/demo/…`: pictures of the sample data and the shop that its tracking links lead to. Only with the embedded catalog. */
+/** Create the routes `/demo/…` of the embedded catalog: sample pictures and the shop of the sample links. */
 export function createDemoRouter(context: Context): Router {
   const router = Router()
   const { demo } = context

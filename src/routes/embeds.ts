@@ -9,10 +9,7 @@ import { listStyles } from '../widgets/view-parts.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
 import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './widget-routes.ts'
 
-/**
- * `/embeds/…`: whole documents for iframes. Always 200 where an article is concerned; whether the box is hidden is said
- * in the document, never measured by it. No `X-Frame-Options`: who may frame is in the policy.
- */
+/** Create the routes `/embeds/…`: documents for iframes. A hidden box is 200, too; the document reports its state. */
 export function createEmbedsRouter(context: Context): Router {
   const { assets, config, ownOrigin, publicUrl, renderer, widgets } = context
   const isLocalDemo = isLocalFramingAllowed(config, publicUrl)
@@ -32,11 +29,11 @@ export function createEmbedsRouter(context: Context): Router {
       if (body === 'empty')
         return renderer.renderEmbed({
           ...toHiddenView(context, defaultOptions),
-          reason: message ?? 'The catalog gave no answer in time, and nothing is stored of it.',
+          reason: message ?? 'The catalog did not respond in time, and there is no stored copy.',
           isFailure: true,
         })
       return renderer.renderErrorPage({
-        title: 'This address needs a change',
+        title: 'Invalid embed address',
         message: message ?? '',
         styles: [`${publicUrl}${assets.get('studio.css').path}`],
         frameScript: toFrameScript(context),
@@ -51,7 +48,7 @@ function toEmbedView(context: Context, widget: AnyWidget, view: AnyView | undefi
   const toHref = (format: string): string =>
     `${publicUrl}/oembed?${new URLSearchParams({ url: `${publicUrl}/embeds/${path}`, format }).toString()}`
   const hidden = toHiddenView(context, options)
-  // Programs that find the address of an embed in a post look for its oEmbed answers in its head.
+  // Consumers of oEmbed discover these addresses in the head.
   const discovery = { json: toHref('json'), xml: toHref('xml') }
   if (view === undefined) {
     const { texts } = getLocalization(options.locale)
@@ -69,7 +66,6 @@ function toEmbedView(context: Context, widget: AnyWidget, view: AnyView | undefi
   }
 }
 
-/** A document without a widget, and without a reason. */
 function toHiddenView(
   context: Context,
   { accent, locale, theme }: Pick<CommonOptions, 'accent' | 'locale' | 'theme'>,

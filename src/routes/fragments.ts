@@ -4,10 +4,7 @@ import { type Headers, toByteString } from '../http/response.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import { createWidgetRouter, renderView } from './widget-routes.ts'
 
-/**
- * `/fragments/…`: HTML for server-side includes. The same bytes whatever the visitor's headers are, never compressed,
- * never chunked, never redirected; nothing to show is 200 with zero bytes (product.md, section 5).
- */
+/** Create the routes `/fragments/…` for includes. The bytes never depend on request headers; hidden is 200 without bytes. */
 export function createFragmentsRouter(context: Context): Router {
   const headers: Headers = {
     ...crossOriginHeaders,

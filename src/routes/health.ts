@@ -11,16 +11,13 @@ import type { AdminAuth } from '../http/admin-auth.ts'
 import { parseQuery } from './requests.ts'
 import { type ServerState, updateStateGauges, readServerState } from '../server-status.ts'
 
-/** How long readiness is cached, so that a flood of requests costs no database reads. */
+/** Limits the database reads that requests can cause. */
 const READINESS_CACHE_MS: number = SECOND_MS
 
-/**
- * `/healthz`: the process is alive. `/readyz`: it can serve; with `?require=database` only where the database can be reached, for
- * balancers that have other servers. `/metrics`: what it has done, for Prometheus.
- */
+/** Create `/healthz` (alive), `/readyz` (can serve; `?require=database` for several servers) and `/metrics`. */
 export function createHealthRouter(
   context: Context,
-  { isStopping, gate: adminAuth }: Readonly<{ isStopping(): boolean; gate: AdminAuth }>,
+  { isStopping, adminAuth }: Readonly<{ isStopping(): boolean; adminAuth: AdminAuth }>,
 ): Router {
   const router = Router()
   const getReadiness = createReadinessCache(context)
@@ -28,7 +25,7 @@ export function createHealthRouter(
   router.get('/healthz', (_request, response) => {
     response.set({ 'Cache-Control': 'no-store', Server: SERVER_NAME }).json({ status: 'ok' })
   })
-  // Balancers ask without a password: the status never depends on who asks, only the detail does.
+  // Balancers send no password: only the detail depends on it, never the status.
   router.get('/readyz', async (request, response) => {
     const isDatabaseRequired = parseQuery(request).get('require') === 'database'
     const { detail, isDatabaseUnavailable, ...found } = isStopping() ? STOPPING : await getReadiness()
@@ -48,7 +45,7 @@ export function createHealthRouter(
   return router
 }
 
-/** The detail is for the admin. */
+/** Only the admin sees `detail`. */
 type Readiness = Readonly<{
   ready: boolean
   reason: string
@@ -60,7 +57,7 @@ const STOPPING: Readiness = { ready: false, reason: 'stopping', isDatabaseUnavai
 
 const DATABASE_UNAVAILABLE = { ready: false, reason: 'the database cannot be reached' } as const
 
-/** Check readiness at most once in `READINESS_CACHE_MS`; requests meanwhile share the result. */
+/** Check readiness at most once per `READINESS_CACHE_MS`. */
 function createReadinessCache(context: Context): () => Promise<Readiness> {
   let last: Promise<Readiness> | undefined
   let untilMs = 0
@@ -74,11 +71,7 @@ function createReadinessCache(context: Context): () => Promise<Readiness> {
   }
 }
 
-/**
- * Ready means: the store opens, and there is a copy or a catalog that has answered. A store that several machines share counts as
- * unavailable for all of them, so each one that knows its channels goes on from memory. A balancer that knows better requires the
- * database.
- */
+/** Ready: the store is readable and the channels are known. Without its shared database, a server serves from memory. */
 async function checkReadiness(context: Context): Promise<Readiness> {
   const { channels, clock, config } = context
   const [state, knowledge] = await Promise.all([
@@ -104,7 +97,7 @@ function isStoreShared({ config }: Context): boolean {
   return config.database.kind === 'postgres'
 }
 
-/** Times are ISO texts; one of the past is `null` where a clock was wrong. */
+/** Times are ISO texts; a past time is `null` if a clock was wrong. */
 function toDetail(context: Context, state: ServerState) {
   const { callPolicy, copies, channelsHeldSinceMs } = state
   const nowMs = context.clock.nowMs()
@@ -118,7 +111,7 @@ function toDetail(context: Context, state: ServerState) {
     store: {
       isUp: state.isStoreUp,
       isWritable: state.isStoreWritable,
-      // Paths, machines and users are for the log and for "vitrine check".
+      // Paths, hosts and users are only in the log and "vitrine check".
       lastFailure: failure && {
         at: toPastTime(failure.atMs),
         reason: isStoreShared(context)

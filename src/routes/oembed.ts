@@ -15,10 +15,10 @@ const CONTENT_TYPES: Readonly<Record<OembedFormat, string>> = {
   xml: 'text/xml; charset=utf-8',
 }
 
-/** Nothing of the moment is in an answer but the title and the height. */
+/** Only the title and the height can change. */
 const CACHEABLE = `public, max-age=${HOUR_SECONDS}`
 
-/** `/oembed`: the frame for the address of an embed, as oEmbed's consumers ask for it (oembed.com). */
+/** Create the route `/oembed`: the frame of an embed address (oembed.com). */
 export function createOembedRouter(context: Context): Router {
   const { config, publicUrl, widgets } = context
   const router = Router()
@@ -41,7 +41,7 @@ export function createOembedRouter(context: Context): Router {
   return router
 }
 
-/** A line of plain text: WordPress reads bodies whatever their status, and takes JSON for an answer. */
+/** Respond with plain text: WordPress ignores the status and would parse JSON as a response. */
 function createOembedErrorHandler(context: Context): ErrorRequestHandler {
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (error: unknown, request, response, next) => {

@@ -4,10 +4,7 @@ import { OfferGoneError } from '../errors.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { getParameter } from './requests.ts'
 
-/**
- * `/go/{channel}/{gtin}/{offer}`: to the shop, for sandboxed frames whose links may only lead to their own host. The
- * target is the stored link of the offer and never comes from the request; an offer that is gone is 404.
- */
+/** Create the route `/go/{channel}/{gtin}/{offer}` for sandboxed frames. The target is the stored link of the offer. */
 export function createOfferRedirectRouter(context: Context): Router {
   const router = Router()
   router.use(
@@ -26,7 +23,7 @@ export function createOfferRedirectRouter(context: Context): Router {
   return router
 }
 
-/** The same address in the letters that a header may have; a link that has only those is unchanged. */
+/** Percent-encode all characters that are invalid in a header. */
 function toHeaderValue(url: string): string {
   return url.toWellFormed().replace(/[^!-~]+/g, encodeURIComponent)
 }

@@ -4,13 +4,11 @@ import type { Context } from '../context.ts'
 import { VitrineError } from '../errors.ts'
 import type { CacheStatus } from '../freshness/age.ts'
 
-/** Bytes of a request id: enough to find one line among a day's. */
 const REQUEST_ID_BYTES = 8
 
-/** An address of ours is shorter; the rest of a longer one tells nothing. */
+/** Own paths are shorter. */
 const MAX_PATH_CHARACTERS = 200
 
-/** What is counted of a response, and the exchange that it belongs to. */
 type LoggedResponse = Readonly<{
   surface: string
   state: string
@@ -19,28 +17,25 @@ type LoggedResponse = Readonly<{
   response: Response
 }>
 
-/** Remember when a request came, for the line that may be written about it. */
+/** Record the arrival time for the log line. */
 export function recordArrivalTime({ clock }: Context, { locals }: Response): void {
   locals['arrivedAtMs'] = clock.nowMs()
 }
 
-/** The id of a request in the log and in `Vitrine-Request-Id`, made when it is first asked for. */
+/** Return the id of a request for the log and `Vitrine-Request-Id`. It is created on first use. */
 export function getRequestId({ locals }: Response): string {
   locals['requestId'] ??= randomBytes(REQUEST_ID_BYTES).toString('hex')
   return String(locals['requestId'])
 }
 
-/** Count a response. One that came of a call, or of a copy because no call came about, is one line; a `hit` is none. */
+/** Count a response and log it, unless it is a `hit`. */
 export function logResponse(context: Context, logged: LoggedResponse): void {
   context.metrics.countResponse(logged)
   if (logged.cache === 'hit') return
-  writeLine(context, logged, { level: logged.cache === 'stale' ? 'debug' : 'info', message: 'answered' })
+  writeLine(context, logged, { level: logged.cache === 'stale' ? 'debug' : 'info', message: 'response sent' })
 }
 
-/**
- * Count and log a failed response. What has no code of ours is a bug and is logged with its stack, unless the visitor had gone:
- * then it is most often the broken connection.
- */
+/** Count and log a failed response. An error without a code is a bug, unless the client disconnected. */
 export function logFailure(
   context: Context,
   { error, ...failure }: Omit<LoggedResponse, 'cache'> & Readonly<{ error: unknown }>,
@@ -53,20 +48,17 @@ export function logFailure(
     return
   }
   const line = isDisconnected(logged)
-    ? ({ level: 'debug', message: 'an error after the visitor had closed the connection' } as const)
-    : ({ level: 'error', message: 'an error without a code: a bug' } as const)
+    ? ({ level: 'debug', message: 'request failed after the client disconnected' } as const)
+    : ({ level: 'error', message: 'unexpected error; this is a bug' } as const)
   writeLine(context, logged, { ...line, fields: { err: error } })
 }
 
-/** A reset is first seen in the lost address of the peer: the socket says that it is closed a moment later. */
+/** After a reset, the peer address is missing before the socket reports that it is closed. */
 function isDisconnected({ request, response }: LoggedResponse): boolean {
   return response.destroyed || request.socket.destroyed || request.socket.remoteAddress === undefined
 }
 
-/**
- * One line of bounded length: no query (people put secrets there), no address of a visitor. A flood of visits is no
- * flood of lines; how many were left out stands in the next one.
- */
+/** Write a line without the query, which may contain secrets, and without the address of the visitor. */
 function writeLine(
   { clock, logLimiters, logger }: Context,
   { surface, state, cache, request, response }: LoggedResponse,

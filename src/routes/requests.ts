@@ -4,21 +4,20 @@ import { type Refusal, formatWidgetRefusal, sendRefusal } from '../http/refusals
 import { getQueryString, parseQueryString } from '../widgets/parameters.ts'
 import { recordArrivalTime } from './request-log.ts'
 
-/** Longest address that is answered, in characters: options are short, and no page needs a longer one. */
 const MAX_ADDRESS_CHARACTERS = 2_048
 
-const METHOD_NOT_ALLOWED: Refusal = { status: 405, message: 'Only GET and HEAD are answered here.' }
+const METHOD_NOT_ALLOWED: Refusal = { status: 405, message: 'This server accepts only GET and HEAD.' }
 const URI_TOO_LONG: Refusal = {
   status: 414,
-  message: `An address has at most ${MAX_ADDRESS_CHARACTERS} characters here.`,
+  message: `An address may have at most ${MAX_ADDRESS_CHARACTERS} characters.`,
 }
-/** Some caches end the query at a "#", and others do not. */
+/** Caches disagree on whether "#" ends the query. */
 const HASH_NOT_ALLOWED: Refusal = {
   status: 400,
-  message: 'The address of a request has no "#". Write %23 for one inside a value.',
+  message: 'An address must not contain "#". Write %23 for a "#" inside a value.',
 }
 
-/** Create the first handler: it notes the arrival, takes the prefix off the address, and refuses what no route may see. */
+/** Create the first handler: it records the arrival, removes the path prefix, and refuses invalid requests. */
 export function createRequestCheck(context: Context): RequestHandler {
   const removePrefix = createPrefixRemover(context.publicUrl)
   return (request, response, next) => {
@@ -37,19 +36,16 @@ function findRefusal({ method, originalUrl }: Request): Refusal | undefined {
   return originalUrl.includes('#') ? HASH_NOT_ALLOWED : undefined
 }
 
-/** What stands behind a prefix: an address of this server, or nothing. */
+/** What may follow a prefix: a path of this server, or nothing. */
 const OWN_ADDRESS =
   /^(?:\/(?:fragments|embeds|assets|accents|go|demo|studio|oembed|metrics|embed\.js|favicon\.ico|healthz|readyz)(?=[/?]|$)|\/?(?:\?|$))/
 
-/**
- * Create the function that takes the path of `VITRINE_PUBLIC_URL` off an address where the proxy in front has left it on. A prefix
- * that is named like an address of ours is taken off once at most.
- */
+/** Create a function that removes the path of `VITRINE_PUBLIC_URL`, at most once, if the proxy forwards it. */
 function createPrefixRemover(publicUrl: string): (address: string) => string {
   const prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
   if (prefix === '') return (address) => address
   return (address) => {
-    // A proxy may name the whole address (RFC 9112, section 3.2.2).
+    // A proxy may send the absolute form (RFC 9112, 3.2.2).
     const path = address.replace(/^https?:\/\/[^/?#]*/i, '')
     const rest = path.startsWith(prefix) ? path.slice(prefix.length) : undefined
     if (rest === undefined || !OWN_ADDRESS.test(rest)) return address
@@ -57,12 +53,12 @@ function createPrefixRemover(publicUrl: string): (address: string) => string {
   }
 }
 
-/** Return one named part of a path; the parts of a wildcard are joined again, and a missing one is empty. */
+/** Return a path parameter; wildcard parts are joined, and a missing one is empty. */
 export function getParameter(parameters: Partial<Request['params']>, name: string): string {
   return [parameters[name] ?? []].flat().join('/')
 }
 
-/** Parse the query string as it was sent; Express does not read it. */
+/** Parse the original query string. */
 export function parseQuery(request: Pick<Request, 'originalUrl'>): URLSearchParams {
   return parseQueryString(getQueryString(request.originalUrl))
 }

@@ -14,23 +14,23 @@ import { withQuery } from '../widgets/options.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
 import { getParameter, parseQuery } from './requests.ts'
 
-/** `/studio`, its gallery, and `/`, which leads to the studio. */
+/** Create the routes `/studio`, `/studio/gallery`, and `/`, which redirects to the studio. */
 export function createStudioRouter(context: Context, adminAuth: AdminAuth): Router {
   const router = Router()
   const pageHeaders = createOwnPageHeaders(context.ownOrigin)
   const getView = async (request: Request): Promise<StudioView> =>
     toStudioView(await readStudioData(context, parseQuery(request), findStudioUrl(context, request)))
 
-  // Uptime probes and browsers ask for it without a password, so it asks for none: `/studio` does.
+  // Uptime probes and browsers request it without a password.
   router.get('/', adminAuth.requireStudio, (_request, response) => {
     response.set('Cache-Control', 'no-store').redirect(302, `${context.publicUrl}/studio`)
   })
   router.get('/studio', adminAuth.requireAdmin, pageHeaders, async (request: Request, response: Response) => {
-    // The page's addresses are relative to its own.
+    // The page contains relative addresses.
     if (request.path.endsWith('/')) return response.redirect(302, withQuery('../studio', parseQuery(request)))
     await sendPage(request, response, context.renderer.renderStudio(await getView(request)))
   })
-  // What the page's script puts in place after a change: texts and attributes, never markup.
+  // The script of the page inserts these texts and attributes, never markup.
   router.get(
     '/studio/live',
     adminAuth.requireAdmin,
@@ -43,12 +43,12 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
   return router
 }
 
-/** Without a password it opens to this machine alone, by names of this machine; with one, to the outside. */
+/** Without a password, only local requests reach the studio; with one, it has the public address. */
 function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): string {
   return secrets.adminPassword === null ? `http://${headers.host ?? ''}/studio` : `${publicUrl}/studio`
 }
 
-/** `/studio/gallery`: every layout, theme and hard case on one page, from fixtures; and their pictures. */
+/** Add `/studio/gallery`: every layout, theme and edge case, from fixtures. */
 function addGallery(router: Router, context: Context, adminAuth: AdminAuth): void {
   const { assets, publicUrl, renderer } = context
   const render = (example: GalleryExample): string =>
@@ -84,7 +84,7 @@ function addGallery(router: Router, context: Context, adminAuth: AdminAuth): voi
   })
 }
 
-/** Send a page of this server itself: compressed, and kept by nobody. */
+/** Send a compressed page that is not cached. */
 async function sendPage(request: Request, response: Response, html: string): Promise<void> {
   const { encoding, body } = pickBody(await encodeBody(html), request.get('accept-encoding'))
   if (encoding !== null) response.set('Content-Encoding', encoding)

@@ -38,27 +38,26 @@ import { getParameter } from './requests.ts'
 export type AnyView = BoxView | GridView
 export type AnyWidget = Widget<BoxView> | Widget<GridView>
 
-/** What a surface adds to a widget. */
+/** The differences between surfaces. */
 export type SurfaceDetails = Readonly<{
   surface: Surface
-  /** Headers of every response, beside those that tell the state of a widget. */
+  /** Headers of all responses, besides those about the state of a widget. */
   toHeaders(channelUrl: string | null): Headers
-  /** Return the validator of a shown or hidden widget; `null`: there is nothing to revalidate. */
+  /** Return the ETag of a shown or hidden widget; `null`: no revalidation. */
   toEtag(digest: string, isShown: boolean): string | null
   render(widget: AnyWidget, view: AnyView | undefined): Bodies | Promise<Bodies>
-  /** Return the body of a failed request. */
   renderFailure(failure: FailureResponse): string
 }>
 
-/** Header blocks that are kept: one for each state and site that may frame. */
+/** Cached header blocks: one for each state and framing site. */
 const MAX_HEADER_BLOCKS = 200
-/** Visitors who ask for one box within this time share one look at its data. */
+/** Requests for one box within this time share one preparation. */
 const SHARED_PREPARATION_MS = 10
-/** The body of a visitor who has it already: nothing was rendered. */
+/** The client has the body, so nothing was rendered. */
 const NOT_RENDERED: Bodies = { identity: '' }
 const NO_HEADERS: readonly string[] = []
 
-/** The routes of both widgets on a surface, and what its failures look like. */
+/** Create the routes of both widgets on a surface. */
 export function createWidgetRouter(context: Context, details: SurfaceDetails): Router {
   const { widgets } = context
   const { surface } = details
@@ -81,7 +80,7 @@ export function createWidgetRouter(context: Context, details: SurfaceDetails): R
   return router
 }
 
-/** Render a view as a fragment; nothing to show is no byte at all. */
+/** Render a view as a fragment; empty for a hidden widget. */
 export function renderView({ renderer }: Context, { kind }: AnyWidget, view: AnyView | undefined): string {
   if (view === undefined) return ''
   return kind === 'deals' ? renderer.renderGrid(view as GridView) : renderer.renderBox(view as BoxView)
@@ -97,17 +96,15 @@ function toAddressParts(
 
 type WidgetRequest = Readonly<{ address: WidgetAddress; getWidget(): Promise<AnyWidget> }>
 
-/** What the visitors of one moment share: a response without its bodies, and those where they are known or when they are made. */
+/** A response that concurrent requests share. Its bodies are cached (`knownBodies`) or rendered on demand. */
 type Prepared = Readonly<{
   cached: Omit<CachedResponse, 'bodies'>
   knownBodies: Bodies | undefined
-  /** Make the bodies on the first call. */
   render(): Bodies | Promise<Bodies>
   status: CacheStatus
   kind: AnyWidget['kind']
 }>
 
-/** Create the function that sends a widget, and caches its response. */
 function createSender(
   context: Context,
   details: SurfaceDetails,
@@ -120,16 +117,16 @@ function createSender(
     const key = `${details.surface}s/${address.path}`
     const target = request.originalUrl
     const isCacheable = !hasEncodedOptionName(getQueryString(target))
-    // The target is another spelling of one that is cached.
+    // The key may be cached even if this spelling of the target is not.
     if (isCacheable && responses.sendByKey(key, { request, response, target })) return
     const prepareWidget = async (): Promise<Prepared> => {
       const prepared = prepare(key, await getWidget())
-      // Visitors who come while the body is encoded share it.
+      // Concurrent requests share the encoded bodies.
       await getBodies(prepared, request)
       return prepared
     }
     const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
-    // The queue of grids is fair only while it knows each visitor.
+    // The grid queue must see each visitor to be fair.
     const prepared = await (address.gtin === null
       ? prepareWidget()
       : singleFlight.run(`${key} ${timeSlot}`, prepareWidget))
@@ -145,14 +142,14 @@ function createSender(
   }
 }
 
-/** A visitor who has the body already needs none. */
+/** Skip rendering if the client has the body. */
 function getBodies({ cached, knownBodies, render }: Prepared, request: Request): Bodies | Promise<Bodies> {
   if (knownBodies !== undefined) return knownBodies
   const isNotModified = cached.etag !== null && isEtagMatch(request.headers['if-none-match'], cached.etag)
   return isNotModified ? NOT_RENDERED : render()
 }
 
-/** Create the function that makes the response of a widget, with bodies from the cache where its data are still the same. */
+/** Create the function that prepares the response of a widget. It reuses cached bodies while the data are equal. */
 function createPreparer(
   context: Context,
   details: SurfaceDetails,
@@ -218,7 +215,7 @@ function createHeaderBlocks(
   }
 }
 
-/** Headers of one response alone, names and values in turn. */
+/** Return the headers of this response only: alternating names and values. */
 function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
   if (isShown && config.cacheTagHeader === null) return NO_HEADERS
   const { address, channel, kind } = widget
@@ -229,7 +226,6 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
   }).flat()
 }
 
-/** Nothing to show, or a mistake in a template that is named. */
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {
   const { surface } = details
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
@@ -239,7 +235,7 @@ function createWidgetErrorHandler(context: Context, details: SurfaceDetails): Er
     const failure = toFailureResponse(error, surface)
     logFailure(context, { error, surface, state: failure.state, request, response })
     const channelId = findChannelId(request.path)
-    // A browser shows a frame that it refuses as an error: these, too, may stand in the channel's own pages.
+    // A browser shows a refused frame as an error, so the channel may frame failures, too.
     const channel = channelId === null ? undefined : await context.channels.findChannel(channelId)
     sendResponse(request, response, {
       status: computeFailureStatus(failure, error, request),
@@ -268,7 +264,7 @@ function toFailureHeaders(
     'Vitrine-State': state,
     'Vitrine-Error': message ?? undefined,
     'Cache-Status': toCacheStatus(state === 'invalid' ? 'invalid' : 'unavailable'),
-    // What may not be stored is never purged.
+    // Responses that are not cached need no purge tags.
     ...(isCacheable && toCacheTags(cacheTagHeader, { channelId, gtin: null, isGrid: false })),
   }
 }

@@ -340,9 +340,9 @@ describe('mistakes in a template', () => {
   const rows: readonly (readonly [path: string, status: number, words: string])[] = [
     [`where-to-buy/1?limit=0`, 400, 'limit'],
     [`deals?sort=random`, 400, 'sort'],
-    [`../${UNKNOWN}/deals`, 404, 'no channel of that id'],
-    [`../${UNKNOWN}/where-to-buy/1`, 404, 'no channel of that id'],
-    [`../not-a-uuid/deals`, 404, 'no channel of that id'],
+    [`../${UNKNOWN}/deals`, 404, 'not serve a channel with this id'],
+    [`../${UNKNOWN}/where-to-buy/1`, 404, 'not serve a channel with this id'],
+    [`../not-a-uuid/deals`, 404, 'not serve a channel with this id'],
     [`deal`, 404, 'no such address'],
     [`deals/2`, 404, 'no such address'],
     [``, 404, 'no such address'],

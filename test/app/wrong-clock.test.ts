@@ -176,9 +176,9 @@ test('clock of the catalog two hours ahead - one warning and a metric until it i
       (await fetchPath(harness, '/metrics', ADMIN)).text,
     )?.[1]
   expect(await readDifference()).toBe('7200.5')
-  expect(harness.logs().split('differ by more than a minute')).toHaveLength(2)
+  expect(harness.logs().split('differs from this machine by more than a minute')).toHaveLength(2)
   aheadMs = 0
   await harness.context.walks.runNow()
   expect(await readDifference()).toBe('0.5')
-  expect(harness.logs()).toContain('agree again')
+  expect(harness.logs()).toContain('agrees with this machine again')
 })

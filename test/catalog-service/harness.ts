@@ -16,7 +16,6 @@ import type { CatalogStore, ChannelQuery } from '../../src/catalog-service/store
 import { openCatalogStore } from '../../src/catalog-service/store/open-store.ts'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import type { DatabaseAddress } from '../../src/config/database-address.ts'
-import type { Secret } from '../../src/config/secrets.ts'
 import { createLogger } from '../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../helpers/fake-clock.ts'
 import { createCatalogDatabase } from './database-fixture.ts'
@@ -73,14 +72,13 @@ export type ServiceUnderTest = StoreUnderTest & {
 
 /** Starts a service that is closed after the test. */
 export async function startTestService(
-  options: { ownKey?: Secret; prepared?: StoreUnderTest } = {},
+  options: { prepared?: StoreUnderTest } = {},
 ): Promise<ServiceUnderTest> {
   const prepared = options.prepared ?? (await openTestStore())
   const { store } = prepared
   const logs: string[] = []
   const logger = createLogger({ level: 'trace', stream: { write: (line: string) => logs.push(line) } })
-  const ownKey = options.ownKey === undefined ? {} : { ownKey: options.ownKey }
-  const service = createCatalogService({ store, logger, ...ownKey })
+  const service = createCatalogService({ store, logger })
   const { url } = await service.listen('127.0.0.1', 0)
   addCleanup(() => service.close())
   const { key } = await addApiKey(store, 'test')

@@ -59,21 +59,21 @@ describe('address of a server', () => {
     ['postgres://db.example/prices', 'the user is missing'],
     ['postgres://me@db.example', 'the database is missing'],
     ['postgres://me@db.example/', 'the database is missing'],
-    ['postgres://me@/prices', 'host or port cannot be read'],
+    ['postgres://me@/prices', 'host or port is invalid'],
     ['postgres:prices', 'the host is missing'],
-    ['postgres://me@db.example/a/b', 'the database has a "/" in its name'],
-    ['postgres://me@db.example/prices#x', '"#" has to be percent-encoded'],
-    ['postgres://me@db.example/prices?sslmode=prefer', 'sslmode cannot be that'],
+    ['postgres://me@db.example/a/b', 'the database name contains "/"'],
+    ['postgres://me@db.example/prices#x', '"#" must be percent-encoded'],
+    ['postgres://me@db.example/prices?sslmode=prefer', 'sslmode has an invalid value'],
     ['postgres://me@db.example/prices?sslmode=require&sslmode=disable', 'sslmode is given twice'],
-    ['postgres://me@db.example/prices?poolsize=3', 'there is an unknown parameter after "?"'],
-    ['postgres://me@db.example/prices?pool_size=1', 'pool_size cannot be that'],
-    ['postgres://me@db.example/prices?pool_size=ten', 'pool_size cannot be that'],
-    ['postgres://me@db.example/prices?statement_timeout_ms=0', 'statement_timeout_ms cannot be that'],
-    ['postgres://me@db.example/prices?host=other.example', 'host cannot be that'],
-    ['postgres://me@db.example/prices?application_name=a%20b', 'application_name cannot be that'],
-    ['postgres://me:%@db.example/prices', '"%" in user, password or database has to be written %25'],
-    ['postgres://me@db.example:99999/prices', 'host or port cannot be read'],
-    ['postgres://me:a/b@db.example/prices', 'host or port cannot be read'],
+    ['postgres://me@db.example/prices?poolsize=3', 'unknown parameter after "?"'],
+    ['postgres://me@db.example/prices?pool_size=1', 'pool_size has an invalid value'],
+    ['postgres://me@db.example/prices?pool_size=ten', 'pool_size has an invalid value'],
+    ['postgres://me@db.example/prices?statement_timeout_ms=0', 'statement_timeout_ms has an invalid value'],
+    ['postgres://me@db.example/prices?host=other.example', 'host has an invalid value'],
+    ['postgres://me@db.example/prices?application_name=a%20b', 'application_name has an invalid value'],
+    ['postgres://me:%@db.example/prices', '"%" in user, password or database must be written as %25'],
+    ['postgres://me@db.example:99999/prices', 'host or port is invalid'],
+    ['postgres://me:a/b@db.example/prices', 'host or port is invalid'],
   ])('%s - is refused, and why is said', (text, fault) => {
     expect(databaseAddressParser.parse(text)).toBeUndefined()
     expect(() => parseConfig({ VITRINE_DATABASE_URL: text })).toThrow(`URL: ${fault}`)
@@ -107,6 +107,6 @@ describe('address on its way to a thread', () => {
   })
 
   test('something else - is an error', () => {
-    expect(() => parseSerializedAddress('mysql://x')).toThrow('was lost on its way')
+    expect(() => parseSerializedAddress('mysql://x')).toThrow('the database address for a thread is invalid')
   })
 })

@@ -22,6 +22,6 @@ describe('environment', () => {
   it('.env that cannot be read - a ConfigError: nobody is served by other settings than meant', () => {
     const folder = makeFolder()
     mkdirSync(join(folder, '.env'))
-    expect(() => readEnvironment(folder)).toThrow(/\.env beside package\.json cannot be read: EISDIR/)
+    expect(() => readEnvironment(folder)).toThrow(/cannot read the file \.env next to package\.json: EISDIR/)
   })
 })

@@ -6,17 +6,17 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 
-/** What `serve --json` prints with sample data: addresses that open. */
+/** Output of `serve --json` with sample data. */
 export type ServedAddresses = Readonly<{ publicUrl: string; studio: string; box: string; grid: string }>
 
-/** A built server that runs as users run it. `ended` resolves when its process exits. */
+/** A running built server. `ended` resolves when its process exits. */
 export type BuiltServer = Readonly<{
   addresses: ServedAddresses
   ended: Promise<unknown>
   stop(): Promise<void>
 }>
 
-/** Starts the built server with its sample data in a folder of its own, for a whole test file; settings may be added. */
+/** Start the built server with sample data in its own folder, for a whole test file. */
 export async function startBuiltServer(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<BuiltServer> {
@@ -43,7 +43,7 @@ export async function startBuiltServer(
     addresses: JSON.parse(line) as ServedAddresses,
     ended,
     async stop() {
-      // As Ctrl-C: no balancer has to be told before.
+      // Like Ctrl-C: stop without the grace period for a load balancer.
       child.kill('SIGINT')
       await ended
       await rm(folder, { recursive: true, force: true })

@@ -3,16 +3,16 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
 type Cleanup = () => unknown
 
-/** The `useOnce` that runs now: it ends what is started in it. */
+/** Cleanup list of the `setUpOnce` that is running. */
 const activeGroup = new AsyncLocalStorage<(cleanup: Cleanup) => void>()
 
-/** Do this after the test that runs, or after the group whose `useOnce` runs. */
+/** Run a cleanup after the current test, or after the group whose `setUpOnce` is running. */
 export function addCleanup(cleanup: Cleanup): void {
   const add = activeGroup.getStore() ?? onTestFinished
   add(async () => void (await cleanup()))
 }
 
-/** Start something before the tests of a group, once for all of them; what it starts ends after them. */
+/** Set up something once for a group of tests and clean it up after them. */
 export function setUpOnce<T>(start: () => Promise<T>): () => T {
   const cleanups: Cleanup[] = []
   const state: { value?: T } = {}

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 
-/** A SQLite file for a stored copy, in a folder of its own. */
+/** A SQLite file for a stored copy, in its own folder. */
 export type CopyFile = Readonly<{ folder: string; path: string; remove(): Promise<void> }>
 
-/** Makes one that has all tables and no rows. Its migrations run once a process: they would take longer than most tests. */
+/** Create a file with all tables and no rows. Migrations run once per process, because they take longer than most tests. */
 export async function makeCopyFile(): Promise<CopyFile> {
   migratedBytes ??= createMigratedBytes()
   const file = await makeTemporaryPath()

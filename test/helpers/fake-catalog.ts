@@ -3,34 +3,34 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { WireChannel, WireProduct } from '../../src/catalog/contract.ts'
 
-/** The key that the fake takes; tests search all output for it. */
+/** The key that the fake accepts. Tests search all output for it. */
 export const FAKE_KEY = 'fake-key-7f3a9c51e2'
 
-/** A channel of the fake. */
+/** The id of the fake's channel. */
 export const CHANNEL_ID = '3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f'
 
-/** What a fault does with a call; it may answer, hang, or break the connection. */
+/** Handle a call that matches a fault: respond, hang or close the connection. */
 export type FaultHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A call as it arrived. */
+/** A received call. */
 export type ReceivedCall = Readonly<{ path: string; headers: IncomingMessage['headers'] }>
 
-/** A catalog over real HTTP whose data and faults the test sets while it runs. */
+/** A catalog over real HTTP. Tests change its data and faults while it runs. */
 export type FakeCatalog = {
   readonly url: string
   readonly calls: ReceivedCall[]
   channels: WireChannel[]
-  /** By channel id; kept in the order of their GTINs by the fake. */
+  /** By channel id. Sent in the order of their GTINs. */
   products: Map<string, WireProduct[]>
-  /** What its clock says; `null`: it sends no `Date`. */
+  /** Time of its `Date` header; `null`: no header. */
   nowMs: (() => number) | null
-  /** When set, answers every call whose path matches. */
+  /** Handles each call whose path matches; `null`: no fault. */
   fault: { pathPattern: RegExp; respond: FaultHandler } | null
   countCalls(pathPattern: RegExp): number
   close(): Promise<void>
 }
 
-/** Starts a fake on a free port of loopback, with one channel and no products. */
+/** Start a fake on a free loopback port, with one channel and no products. */
 export async function startFakeCatalog(): Promise<FakeCatalog> {
   const server = createServer((request, response) => {
     response.sendDate = false
@@ -56,12 +56,12 @@ export async function startFakeCatalog(): Promise<FakeCatalog> {
   return fake
 }
 
-/** Sends JSON as the contract does. */
+/** Send a JSON response like the contract's. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** A product with one offer in EUR, changed by `over`. */
+/** A product with one offer in EUR, with the properties of `over`. */
 export function makeWireProduct(over: Partial<WireProduct> = {}): WireProduct {
   return {
     gtin: '09521234567899',
@@ -73,7 +73,7 @@ export function makeWireProduct(over: Partial<WireProduct> = {}): WireProduct {
   }
 }
 
-/** An offer in stock at 49.90 EUR, changed by `over`. */
+/** An offer in stock at 49.90 EUR, with the properties of `over`. */
 export function makeWireOffer(
   over: Partial<WireProduct['offers'][number]> = {},
 ): WireProduct['offers'][number] {

@@ -1,21 +1,21 @@
 import { expect, vi } from 'vitest'
 import type { Clock } from '../../src/clock.ts'
 
-/** A clock that stands still until the test moves it. */
+/** A clock that a test advances. */
 export type FakeClock = Clock & {
-  /** Moves time on; every wait and timer that ends by then does so. */
+  /** Advance the time. Waits and timers that are due end. */
   advance(byMs: number): void
-  /** Sets the clock, forward or back; no time passes, so that waits stay as they are. */
+  /** Set the clock forward or back. Waits are not affected. */
   step(byMs: number): void
-  /** Waits that have not ended. */
+  /** Number of pending waits. */
   readonly pendingWaits: number
-  /** What is left of each of them, in milliseconds, the oldest first. */
+  /** Remaining time of each pending wait in milliseconds, oldest first. */
   readonly pendingDelaysMs: readonly number[]
 }
 
 type Waiter = { dueMs: number; resolve: () => void }
 
-/** Makes a clock that shows `startMs`, Unix milliseconds. */
+/** Create a clock at `startMs`, Unix milliseconds. */
 export function createFakeClock(startMs: number): FakeClock {
   let passedMs = 0
   let setMs = startMs
@@ -64,7 +64,7 @@ export function createFakeClock(startMs: number): FakeClock {
   }
 }
 
-/** Moves the clock until the promise is settled. */
+/** Advance the clock until the promise settles. */
 export async function advanceUntilSettled(
   clock: FakeClock,
   promise: Promise<unknown>,

@@ -10,28 +10,28 @@ import { makeCopyFile } from './copy-file.ts'
 import { type FakeCatalog, FAKE_KEY, startFakeCatalog } from './fake-catalog.ts'
 import { type FakeClock, createFakeClock } from './fake-clock.ts'
 
-/** Noon of a day, so that 00:00 UTC is twelve hours away. */
+/** Noon UTC, twelve hours from the daily reset. */
 export const NOON_MS: number = Date.UTC(2026, 10, 21, 12)
 
-/** The widget server over a fake catalog and a clock that the test moves. */
+/** The widget server with a fake catalog and a fake clock. */
 export type Harness = {
   app: RequestListener
   context: Context
   catalog: FakeCatalog
   clock: FakeClock
-  /** Everything that was logged, as text. */
+  /** All log lines, as text. */
   logs(): string
   dispose(): Promise<void>
 }
 
-/** `settings` are VITRINE_ variables; `over` replaces parts of the context. */
+/** `settings`: VITRINE_ variables; `over`: replaced parts of the context. */
 export type HarnessOptions = Readonly<{
   settings?: Environment
   over?: Partial<ContextOptions>
   key?: string
 }>
 
-/** Builds the real app on a real SQLite file; only the catalog and the clock are the test's. */
+/** Create the real app on a real SQLite file; only the catalog and the clock are fake. */
 export async function createHarness(options: HarnessOptions = {}): Promise<Harness> {
   const file = await makeCopyFile()
   const catalog = await startFakeCatalog()
@@ -43,7 +43,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     VITRINE_CATALOG_URL: catalog.url,
     VITRINE_CATALOG_KEY: options.key ?? FAKE_KEY,
     VITRINE_PUBLIC_URL: 'https://widgets.example',
-    // Caches take their room at once: with that of a real server it would take a tenth of a test's time.
+    // Caches allocate memory when they are created: the default size would take a tenth of a test's time.
     VITRINE_CACHE_MAX_ENTRIES: '1000',
     ...options.settings,
   })

@@ -4,10 +4,10 @@ import { type ParserError, parse, parseFragment } from 'parse5'
 const checker = new HtmlValidate({
   extends: ['html-validate:recommended'],
   rules: {
-    // list-style none takes the role from a list in WebKit: it is said again.
+    // In WebKit `list-style: none` removes the list role, so the role is repeated.
     'no-redundant-role': 'off',
     'void-style': 'off',
-    // Boxes of one name are a list of values.
+    // Checkboxes with one name are a list of values.
     'form-dup-name': ['error', { shared: ['radio', 'checkbox', 'submit'] }],
     'no-implicit-button-type': 'error',
     'doctype-style': 'off',
@@ -19,8 +19,8 @@ const checker = new HtmlValidate({
 })
 
 /**
- * What two validators find in a document or a fragment: html-validate (content models, attributes, accessibility) and the
- * parse errors of the HTML standard, as parse5 reports them.
+ * Return the errors of two validators for a document or fragment: html-validate (content models, attributes, accessibility)
+ * and parse5 (parse errors of the HTML standard).
  */
 export async function findHtmlErrors(html: string): Promise<readonly string[]> {
   const { results } = await checker.validateString(html)

@@ -1,10 +1,10 @@
-/** Something that many tests look at, made when the first of them asks for it. */
+/** A value that is created at the first call and then shared. */
 export function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let promise: Promise<T> | undefined
   return () => (promise ??= make())
 }
 
-/** Try parts at the same time, when the first is asked for. Each call returns when the part of that name has ended, and throws what it threw. */
+/** Run all parts in parallel at the first call. Each call waits for the part of its name and throws its error. */
 export function createConcurrentParts(
   parts: Readonly<Record<string, () => Promise<void>>>,
 ): (name: string) => Promise<void> {

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 
 /**
- * Loads every picture of a page, those below the fold too, and waits until each is there or has failed, and until the
- * page has been painted with them. Of a quiet network a browser under load may never tell.
+ * Load all pictures of a page, including those below the fold. Wait until each has loaded or failed and the page is painted.
+ * Do not wait for "network idle": under load a browser may never report it.
  */
 export async function loadPictures(page: Page): Promise<void> {
   await page.evaluate(`(async () => {

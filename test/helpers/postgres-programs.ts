@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 
 /**
- * Where the programs of PostgreSQL are that npm has brought, and under whose number they run: they refuse to run as root.
+ * The folder of the PostgreSQL programs from npm, and the user id that runs them: they refuse to run as root.
  */
 export function findPostgres(): Readonly<{ bin: string; uid: number | undefined }> {
   const uid = process.getuid?.() === 0 ? Number(spawnSync('id', ['-u', 'nobody']).stdout) : undefined
@@ -13,14 +13,14 @@ export function findPostgres(): Readonly<{ bin: string; uid: number | undefined 
   linkLibraries(native)
   const bin = join(native, 'bin')
   if (spawnSync(join(bin, 'postgres'), ['--version'], toUserOptions(uid)).status === 0) return { bin, uid }
-  // The checkout lies where nobody else may look.
+  // Other users may not be able to read the checkout.
   const copy = mkdtempSync(join(tmpdir(), 'vitrine-postgres-programs-'))
   chmodSync(copy, 0o755)
   cpSync(native, copy, { recursive: true })
   return { bin: join(copy, 'bin'), uid }
 }
 
-/** Options of a child process that runs under that number. */
+/** Options to run a child process as that user. */
 export function toUserOptions(uid: number | undefined): { uid?: number; gid?: number } {
   return uid === undefined ? {} : { uid, gid: uid }
 }
@@ -33,7 +33,7 @@ function findNativeFolder(): string {
 
 type Link = Readonly<{ source: string; target: string }>
 
-/** The links between its libraries, where npm was not allowed to make them. */
+/** Create the symbolic links between its libraries if npm's install script could not. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return
@@ -43,7 +43,7 @@ function linkLibraries(native: string): void {
     try {
       symlinkSync(relative(dirname(target), source), link)
     } catch (error) {
-      // Another process has just made it.
+      // Another process has just created it.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   }

@@ -11,45 +11,45 @@ import { databaseAddressParser } from '../../src/config/database-address.ts'
 import { findPostgres, toUserOptions } from './postgres-programs.ts'
 import { findFreePort } from '../system/includes/program.ts'
 
-/** A database of a test's own. */
+/** A database for one test. */
 export type TestDatabase = Readonly<{
   url: string
   address: PostgresAddress
-  /** Removes every row, and nothing else: much faster than a new database. */
+  /** Delete all rows, which is much faster than a new database. */
   truncate(): Promise<void>
   drop(): Promise<void>
 }>
 
-/** A PostgreSQL that others may use at the same time. */
+/** A PostgreSQL server that may be shared. */
 export type PostgresClient = Readonly<{
-  /** An empty database of its own, and its address; `parameters` are put behind it. */
+  /** Create an empty database; `parameters` are appended to its URL. */
   makeDatabase(parameters?: string): Promise<TestDatabase>
-  /** The statement is executed by the owner of everything. */
+  /** Execute a statement as superuser. */
   run(url: string, statement: string): Promise<readonly Record<string, unknown>[]>
 }>
 
-/** A PostgreSQL of one test file. */
+/** A PostgreSQL server for one test file. */
 export type PostgresServer = PostgresClient &
   Readonly<{
     url: string
-    /** Ends it at once, as a power cut would, or by its own rules; `start` brings it back at the same port. */
+    /** Kill it, as in a power failure, or stop it; `start` restarts it on the same port. */
     stop(how: 'immediate' | 'fast'): Promise<void>
     start(): Promise<void>
-    /** It stands still, with every connection open, until `resume`. */
+    /** Suspend it with its connections open, until `resume`. */
     pause(): void
     resume(): void
-    /** From now on it also speaks TLS, with this key and certificate. */
+    /** Enable TLS with this key and certificate. */
     useTls(keyFile: string, certificateFile: string): Promise<void>
     dispose(): Promise<void>
   }>
 
-/** Where the server is that all system tests share: the operator's choice, else one that is started before them. */
+/** URL of the server that all system tests share: from the environment, or started before them. */
 export const SHARED_SERVER_VARIABLE = 'TEST_DATABASE_URL'
 
-/** How long a server may take to start, or to read its settings, on a machine that does something else as well. */
+/** Time limit to start or to reload settings, generous because the machine may be busy. */
 const START_TIMEOUT_MS = 60_000
 
-/** The server that all system tests share; its databases have patient limits unless `parameters` say otherwise. */
+/** The shared server. Its databases have long timeouts unless `parameters` override them. */
 export function usePostgres(): PostgresClient {
   // oxlint-disable-next-line node/no-process-env -- where the tests find their server, not a setting of the program
   const url = process.env[SHARED_SERVER_VARIABLE]
@@ -59,10 +59,10 @@ export function usePostgres(): PostgresClient {
   return { makeDatabase: (parameters = LONG_TIMEOUT_PARAMETERS) => makeDatabase(parameters), run }
 }
 
-/** A server that many use is slow: with the default limits of one and two seconds it would count as away. */
+/** A shared server is slow: with the default timeouts of one and two seconds it would count as unavailable. */
 const LONG_TIMEOUT_PARAMETERS = 'statement_timeout_ms=60000&connect_timeout_ms=60000'
 
-/** A server of this test's own, which may be stopped. */
+/** A separate server, which the test may stop. */
 export async function startPostgres(): Promise<PostgresServer> {
   const { bin, uid } = findPostgres()
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-postgres-'))
@@ -103,7 +103,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
   await start()
   const signalAll = (signal: NodeJS.Signals): void => {
-    // The connections are processes of their own; one that stands still makes no new ones.
+    // Each connection is a process, and a suspended server starts no new ones.
     const pid = server?.pid
     if (pid === undefined) throw new Error('the server does not run')
     process.kill(pid, signal)
@@ -140,7 +140,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
-/** Try until it succeeds. @throws Error of the last try when it never does. */
+/** Retry until it succeeds. @throws Error of the last try. */
 async function retry(action: () => Promise<unknown>): Promise<void> {
   const endMs = performance.now() + START_TIMEOUT_MS
   for (;;) {
@@ -154,7 +154,7 @@ async function retry(action: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The process of a connection that was closed a moment ago may end just now. */
+/** The process of a connection that was just closed may still be ending. */
 function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -163,7 +163,7 @@ function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Nothing has to outlive the machine. */
+/** Durability is not needed. */
 const SETTINGS = [
   'fsync=off',
   'full_page_writes=off',
@@ -178,7 +178,7 @@ function createPostgresClient(url: string): PostgresClient {
     run: query,
     async makeDatabase(parameters = '') {
       const name = `vitrine_test_${randomBytes(6).toString('hex')}`
-      // As most servers of the world sort, which is not by bytes.
+      // Use a common locale, which does not sort by bytes.
       await query(url, `create database ${name} template template0 encoding 'UTF8'`)
       const databaseUrl = new URL(url)
       databaseUrl.pathname = `/${name}`

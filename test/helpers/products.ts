@@ -1,13 +1,13 @@
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { computeCheckDigit } from '../../src/offers/gtin.ts'
 
-/** The `index`-th GTIN in order, padded to 14 digits and with the right check digit. */
+/** Return the `index`-th GTIN in order, padded to 14 digits, with a valid check digit. */
 export function toGtin(index: number): string {
   const first13 = String(952_123_400_000 + index).padStart(13, '0')
   return `${first13}${computeCheckDigit(first13)}`
 }
 
-/** An offer in stock at 49.90 EUR without a former price, changed by `over`. */
+/** An offer in stock at 49.90 EUR without a former price, with the properties of `over`. */
 export function makeParsedOffer(over: Partial<Offer> = {}): Offer {
   const merchant = over.merchant ?? 'Kopje'
   return {
@@ -22,7 +22,7 @@ export function makeParsedOffer(over: Partial<Offer> = {}): Offer {
   }
 }
 
-/** A product of the catalog client with one offer, changed by `over`. */
+/** A product of the catalog client with one offer, with the properties of `over`. */
 export function makeProduct(over: Partial<Product> = {}): Product {
   return {
     gtin: toGtin(1),

@@ -11,11 +11,11 @@ import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 const SCREENSHOTS_FOLDER = join(PACKAGE_FOLDER, 'test/system/browser/screenshots')
 const FAILED_FOLDER = join(tmpdir(), 'vitrine-screenshots')
 
-/** Differences of colour below this share are those of two browsers' edges of letters. */
+/** Colour differences below this share come from anti-aliasing. */
 const COLOUR_THRESHOLD = 0.15
 /**
- * Share of the pixels that may differ, and how many pixels a side may: rounding of lines, not a look. Chromium 147 and 156
- * differ in 0.27 % at most, the smallest change that a test looks for in 0.6 %.
+ * Share of pixels that may differ, and the tolerated difference in width and height, for rounding. Chromium 147 and 156 differ
+ * by 0.27 % at most; the smallest change that a test looks for is 0.6 %.
  */
 const MAX_DIFFERENT_SHARE = 0.004
 const MAX_SIDE_DIFFERENCE_PX = 2
@@ -29,7 +29,7 @@ const FONTS = [
   ],
 ] as const
 
-/** Puts the screenshots' own fonts into a page: those of a system differ from machine to machine. */
+/** Load fixed fonts, because system fonts differ between machines. */
 export async function useOwnFonts(page: Page): Promise<void> {
   const faces = await Promise.all(
     FONTS.map(async ([family, file]) => {
@@ -45,10 +45,10 @@ export async function useOwnFonts(page: Page): Promise<void> {
   )
 }
 
-/** The whole page as it is painted, at half its size. */
+/** The whole page at half its size. */
 export type Screenshot = Readonly<{ image: PNG; page: Page }>
 
-/** Screenshots a page once, for all that is looked at on it: each on whole pixels, or its lines would be rounded another way. */
+/** Take one screenshot of a page for all comparisons. Move each element to whole pixels, so that lines are rounded alike. */
 export async function takeScreenshot(page: Page, selector = '.ground'): Promise<Screenshot> {
   await page.evaluate(`for (const element of document.querySelectorAll(${JSON.stringify(selector)})) {
     const { left, top } = element.getBoundingClientRect()
@@ -60,8 +60,8 @@ export async function takeScreenshot(page: Page, selector = '.ground'): Promise<
 }
 
 /**
- * Compares an element of a screenshot with what is kept of it: `undefined` when they are alike, else what differs and
- * where to look. `npm run screenshots` keeps them all anew, for somebody to look at and commit.
+ * Compare an element of a screenshot with its baseline. Return `undefined` if they match, else the difference and where the new
+ * picture is. `npm run screenshots` updates all baselines; look at them before you commit.
  */
 export async function compareWithBaseline(
   { image, page }: Screenshot,
@@ -70,12 +70,12 @@ export async function compareWithBaseline(
 ): Promise<string | undefined> {
   const actual = await cropElement({ image, page }, selector)
   const path = join(SCREENSHOTS_FOLDER, `${name}.png`)
-  // oxlint-disable-next-line node/no-process-env -- an order to the tests, not a setting
+  // oxlint-disable-next-line node/no-process-env -- controls the tests, not a setting
   if (process.env['SCREENSHOTS'] === 'update') {
     await writeImage(path, actual)
     return undefined
   }
-  if (!existsSync(path)) return `${name}: no screenshot is kept; "npm run screenshots" takes it`
+  if (!existsSync(path)) return `${name}: no baseline; "npm run screenshots" takes one`
   const difference = compareImages(PNG.sync.read(await readFile(path)), actual)
   if (difference === undefined) return undefined
   const failedPath = join(FAILED_FOLDER, `${name}.png`)
@@ -83,7 +83,7 @@ export async function compareWithBaseline(
   return `${name}: ${difference}; taken now: ${failedPath}`
 }
 
-/** An element of a screenshot, at half its size; one that is not in the document is looked for in its isolated widget. */
+/** Cut an element out of a screenshot, at half its size. The element may be in the shadow root of a widget. */
 export async function cropElement({ image, page }: Screenshot, selector: string): Promise<PNG> {
   return scaleToHalf(crop(image, await readBounds(page, selector)))
 }
@@ -107,7 +107,7 @@ async function writeImage(path: string, image: PNG): Promise<void> {
   )
 }
 
-/** What tells two images apart; `undefined`: nothing that a reader would see. */
+/** Return the difference of two images; `undefined` if a reader would see none. */
 export function compareImages(baseline: PNG, actual: PNG): string | undefined {
   const sides = [baseline.width - actual.width, baseline.height - actual.height].map(Math.abs)
   if (Math.max(...sides) > MAX_SIDE_DIFFERENCE_PX)
@@ -128,7 +128,7 @@ function crop(image: PNG, { x, y, width, height }: Bounds): PNG {
   return part
 }
 
-/** Each pixel is the mean of four, in 32 steps: what is left is the look, without the browser's own edges, in a small file. */
+/** Average four pixels to one and reduce colours to 32 steps: this hides anti-aliasing and keeps files small. */
 function scaleToHalf({ data, width, height }: PNG): PNG {
   const half = new PNG({ width: width >> 1, height: height >> 1 })
   for (let index = 0; index < half.data.length; index += 1) {

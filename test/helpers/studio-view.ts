@@ -52,11 +52,11 @@ export const COUNTS: DealCounts = {
   ],
 }
 
-/** The choice of a query string. */
+/** The selection of a query string. */
 export const makeSelection = (query: string): StudioSelection =>
   parseStudioSelection(new URLSearchParams(query))
 
-/** A server where all is well, walked every hour. */
+/** A healthy server with an hourly walk. */
 export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
   return {
     nowMs: NOON_MS,
@@ -78,7 +78,7 @@ export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
   }
 }
 
-/** Health where most is bad: a catalog that does not answer, a full disk, a copy whose walk failed. */
+/** Health with an unreachable catalog, a full disk and a failed walk. */
 export const UNHEALTHY: HealthData = makeHealthData({
   callPolicy: { ...makeHealthData().callPolicy, breaker: 'open' },
   storeFailure: 'disk full',
@@ -95,7 +95,7 @@ const BOX: WidgetStatus = {
 }
 const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7 } }
 
-/** Why a box with one of two offers shows what it shows. */
+/** The explanation of a box that shows one of two offers. */
 const EXPLANATION: ExplanationView = {
   isShown: true,
   verdict: 'A box is shown: 1 offer.',
@@ -107,7 +107,7 @@ const EXPLANATION: ExplanationView = {
   ],
 }
 
-/** What the studio is made of for a query string: one channel with a lamp, which one shop sells, and seven deals. */
+/** The studio's data for a query string: one channel, a lamp with one offer, and seven deals. */
 export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
   const selection = makeSelection(query)
   const defaults = { locale: 'en', currency: null }

@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 
-/** A way to a port that can be cut without a word: bytes disappear, and no connection is refused or closed. */
+/** A TCP proxy that can drop all bytes without refusing or closing connections. */
 export type TcpProxy = Readonly<{
   port: number
-  /** Connections from before end when the way is open again. */
+  /** Restore traffic and close the old connections. */
   setCut(isCut: boolean): void
   close(): Promise<void>
 }>
 
-/** Start a proxy to a port of loopback. */
+/** Start a proxy to a loopback port. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   let isCut = false
   const sockets = new Set<Socket>()

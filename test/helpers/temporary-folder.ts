@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 
-/** A file system in memory, on Linux. SQLite waits for the disk at every commit, which says nothing of the program. */
+/** An in-memory file system on Linux. On a disk, SQLite waits for each commit. */
 const MEMORY_FOLDER = '/dev/shm'
 
-/** Free bytes there from which on the tests have enough: they use about a tenth. Containers often have 64 MB. */
+/** Required free bytes; the tests use about a tenth. Containers often have only 64 MB. */
 const MIN_FREE_BYTES = 1_000_000_000
 
-/** Give all test files of a run one folder for what they write, and remove it after them: in memory where there is room, else below `TMPDIR`. */
+/** Create one folder for all files of a test run and remove it afterwards: in memory if there is space, else in `TMPDIR`. */
 export function setup({ config }: TestProject): () => void {
   const folder = mkdtempSync(join(findParentFolder(), 'vitrine-run-'))
   config.env = { ...config.env, TMPDIR: folder }
@@ -17,7 +17,7 @@ export function setup({ config }: TestProject): () => void {
 }
 
 function findParentFolder(): string {
-  // oxlint-disable-next-line node/no-process-env -- who sets it has chosen
+  // oxlint-disable-next-line node/no-process-env -- set by the user, not a setting of the program
   if (process.env['TMPDIR'] !== undefined) return tmpdir()
   try {
     accessSync(MEMORY_FOLDER, constants.W_OK)

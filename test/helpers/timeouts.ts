@@ -1,12 +1,12 @@
 import { vi } from 'vitest'
 
 /**
- * Machines of CI are busy: a wait that ends without what it waited for has to mean that it never comes. It holds for every wait,
- * whatever a test says.
+ * CI machines are busy, so a wait must only fail if its condition never comes true. This timeout applies to all waits, whatever
+ * a test sets.
  */
 const WAIT_TIMEOUT_MS = 60_000
 
-/** Most of what is waited for comes within a few milliseconds. */
+/** Most conditions come true within a few milliseconds. */
 const POLL_INTERVAL_MS = 5
 
 const { waitFor } = vi
@@ -18,5 +18,5 @@ const waitForWithLongTimeout: typeof waitFor = (callback, options) =>
     timeout: WAIT_TIMEOUT_MS,
   })
 
-// Files that share a worker share `vi`, and each runs this.
+// Files in the same worker share `vi`, and each runs this.
 if (waitFor.name !== 'waitForWithLongTimeout') vi.waitFor = waitForWithLongTimeout

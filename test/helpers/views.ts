@@ -7,7 +7,7 @@ import type {
   OfferView,
 } from '../../src/widgets/view-models.ts'
 
-/** Small print as the English words make it. */
+/** The notices in English. */
 export const NOTICES: NoticesView = {
   checkedAt: {
     before: 'Prices checked on ',
@@ -21,7 +21,7 @@ export const NOTICES: NoticesView = {
   disclosure: 'We may earn a commission when you buy through these links.',
 }
 
-/** A frame in English, light, with one style sheet; `changes` replaces what a test needs. */
+/** A wrapper in English, light theme, with one style sheet and the properties of `changes`. */
 export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
   return {
     lang: 'en',

@@ -72,7 +72,7 @@ describe('password', () => {
     const seen = await fetchPath(await startProtected(), '/studio')
     expect(seen.headers['www-authenticate']).toBe('Basic realm="Vitrine", charset="UTF-8"')
     expect(seen.headers['content-type']).toBe('text/plain; charset=utf-8')
-    expect(seen.text).toBe('The user is admin, the password that of VITRINE_ADMIN_PASSWORD.\n')
+    expect(seen.text).toBe('Log in as "admin" with the password of VITRINE_ADMIN_PASSWORD.\n')
   })
 
   test('HEAD - is asked for it, too', async () => {

@@ -83,7 +83,7 @@ describe('loadAssets', () => {
       const { built, kept: released } = makeReleasedFolder()
       rmSync(join(built, `${RELEASED}.${ending}`))
       expect(() => loadAssets(built, released)).toThrow(
-        `${RELEASED}.${ending} cannot be read: run "npm run build"`,
+        `Cannot read public/built/${RELEASED}.${ending}. Run "npm run build".`,
       )
     },
   )

@@ -6,12 +6,12 @@ import type { Harness } from '../helpers/harness.ts'
 
 const HOURS_MS = 2 * 60 * MINUTE_MS
 
-/** Lines about the catalog, as level, code and words. */
+/** Lines about the catalog, parsed. */
 function listLines(harness: Harness): Record<string, unknown>[] {
   return harness
     .logs()
     .split('\n')
-    .filter((line) => line.includes('the catalog '))
+    .filter((line) => line.includes('"msg":"catalog '))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
@@ -40,7 +40,7 @@ test.each([
     harness.catalog.fault = null
     harness.clock.advance(2 * MINUTE_MS)
     await visitBox(harness)
-    expect(listLines(harness)[1]).toMatchObject({ level: 30, failures: 1, msg: 'the catalog answers again' })
+    expect(listLines(harness)[1]).toMatchObject({ level: 30, failures: 1, msg: 'catalog recovered' })
   },
 )
 

@@ -66,7 +66,7 @@ describe('failure of an answer', () => {
     const [line] = listLines(harness)
     expect(line).toMatchObject({
       level: ERROR,
-      msg: 'an error without a code: a bug',
+      msg: 'unexpected error; this is a bug',
       surface: 'page',
       path: '/studio',
     })
@@ -83,7 +83,7 @@ describe('failure of an answer', () => {
     const error = new TypeError('x is not a function')
     logFailure(harness.context, { error, surface: 'page', state: 'unavailable', ...exchange })
     const [line] = listLines(harness)
-    expect(line).toMatchObject({ level: DEBUG, msg: 'an error after the visitor had closed the connection' })
+    expect(line).toMatchObject({ level: DEBUG, msg: 'request failed after the client disconnected' })
     expect(line?.err?.stack).toContain('request-log.test.ts')
   })
 
@@ -154,7 +154,7 @@ describe('line about an answer', () => {
         cache: 'miss',
         durationMs: 120,
         path: BOX,
-        msg: 'answered',
+        msg: 'response sent',
       },
     ])
   })

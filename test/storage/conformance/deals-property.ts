@@ -44,7 +44,7 @@ export const dealQuery: fc.Arbitrary<DealQuery> = fc
     minDiscountPercent: fc.constantFrom(1, 1, 20, 50),
     maxPrice: fc.constantFrom(null, null, '6', '6.3333'),
     brand: fc.constantFrom(null, null, 'lumen'),
-    words: fc.constantFrom(null, null, 'LAMP', 'lam', 'amp', '0%', '_', 'creme 1', '1%', 'a_b', '-lamp'),
+    searchText: fc.constantFrom(null, null, 'LAMP', 'lam', 'amp', '0%', '_', 'creme 1', '1%', 'a_b', '-lamp'),
     sort: fc.constantFrom('discount', 'saving', 'price'),
     limit: fc.constantFrom(2, 61),
     offset: fc.constantFrom(0, 0, 2),

@@ -40,7 +40,7 @@ beforeAll(async () => {
     widgets.responses.set(`/${state}`, toHtmlResponse(document, EMBED_CSP))
   }
   const mistake = renderer.renderErrorPage({
-    title: 'This address needs a change',
+    title: 'Invalid embed address',
     message: 'The parameter "theme" accepts auto, light or dark.',
     styles: [],
     frameScript: assets.get('frame.js').path,

@@ -319,7 +319,7 @@ describe('copying', () => {
     expect(await page.locator('#find').inputValue()).toContain('<div data-vitrine="where-to-buy"')
   })
 
-  test.each(['Script (any page)', 'Plain iframe (no script)', 'Script, pinned by its digest'])(
+  test.each(['Script (any page)', 'Plain iframe (no script)', 'Pinned script (integrity hash)'])(
     'newcomer pastes "%s" into a page - it opens from the disk and from a server of this machine',
     async (label) => {
       await open('', CLIPBOARD)

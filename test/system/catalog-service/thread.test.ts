@@ -109,7 +109,7 @@ describe('embedded catalog in a thread of its own', () => {
     const settings = makeSettings(folder)
     const running = startBuilt(['serve', '--json'], settings)
     const { studio } = JSON.parse(await running.firstLine) as { studio: string }
-    expect(await fetchText(studio)).toContain('These are sample data')
+    expect(await fetchText(studio)).toContain('The server shows sample data')
     const feed = join(folder, 'feed.ndjson')
     const offer = {
       merchant: { name: 'Kopje' },
@@ -122,6 +122,6 @@ describe('embedded catalog in a thread of its own', () => {
     const product = { gtin: '09521234567899', title: 'Lamp', brand: null, images: [], offers: [offer] }
     writeFileSync(feed, `${JSON.stringify(product)}\n`)
     expect(await runBuilt(['catalog', 'import', feed], settings)).toMatchObject({ code: 0 })
-    expect(await fetchText(studio)).not.toContain('These are sample data')
+    expect(await fetchText(studio)).not.toContain('The server shows sample data')
   })
 })

@@ -10,8 +10,8 @@ describe('usage, several processes', () => {
     const dist = new URL('../../../dist/', import.meta.url).href
     const program = `
       const { openCatalogStore } = await import('${dist}catalog-service/store/open-store.js')
-      const { parseDatabaseText } = await import('${dist}config/database-address.js')
-      const database = parseDatabaseText(process.argv[1])
+      const { parseSerializedAddress } = await import('${dist}config/database-address.js')
+      const database = parseSerializedAddress(process.argv[1])
       const store = await openCatalogStore({ database, clock: { nowMs: () => 0 } })
       let counted = 0
       for (let round = 0; round < 100; round += 1) {

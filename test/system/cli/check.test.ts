@@ -26,7 +26,7 @@ describe('check', () => {
     const { code, bad } = await check(makeSettings(makeFolder()))
     expect(code).toBe(1)
     expect(bad).toMatchObject([
-      { message: 'it is empty', remedy: expect.stringContaining('vitrine catalog import') },
+      { message: 'the catalog is empty', remedy: expect.stringContaining('vitrine catalog import') },
     ])
   })
 
@@ -39,7 +39,7 @@ describe('check', () => {
         {
           subject: 'catalog service',
           message: expect.stringMatching(/: it is a folder \(VITRINE_STORE_FAILED\)$/),
-          remedy: 'Choose the path of a file. The path is that of VITRINE_CATALOG_DATABASE_URL.',
+          remedy: 'Choose the path of a file. The path is set by VITRINE_CATALOG_DATABASE_URL.',
         },
       ],
     })

@@ -11,7 +11,7 @@ type Settings = Record<string, string>
 const CHANNEL = '11111111-2222-4333-8444-555555555555'
 const SAMPLE_CHANNEL = '952a0000-0000-4000-8000-000000000001'
 const GTIN = '09521234567899'
-const LOST = 'the stored copy has channels of a real one'
+const LOST = 'the stored copy has channels of a real catalog'
 
 function writeFeed(folder: string): string {
   const offer = {

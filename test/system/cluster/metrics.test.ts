@@ -41,7 +41,7 @@ describe('sample data', () => {
     const picture = /"([^"]*\/demo\/pictures\/[^"]+)"/.exec(grid)?.[1] ?? ''
     for (let visit = 0; visit < 20; visit += 1) {
       expect(await requestOutcome(picture)).toBe('200 undefined')
-      expect(await fetchText(`${server.publicUrl}/studio`)).toContain('These are sample data')
+      expect(await fetchText(`${server.publicUrl}/studio`)).toContain('The server shows sample data')
     }
   })
 
@@ -50,7 +50,7 @@ describe('sample data', () => {
     const before = await readShownCount()
     await visitBox(20)
     server.running.child.kill('SIGHUP')
-    await vi.waitFor(() => expect(server.findLogLines('every worker was replaced')).toHaveLength(1))
+    await vi.waitFor(() => expect(server.findLogLines('all workers were replaced')).toHaveLength(1))
     // Who is asked for counts and is late is told with what it said before.
     const page = await vi.waitFor(async () => {
       const text = await fetchText(`${server.publicUrl}/metrics`)

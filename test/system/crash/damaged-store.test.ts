@@ -230,7 +230,7 @@ describe('serve with a stored copy of which something is left', () => {
     expect(server.addresses.grid).not.toBeNull()
     expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
     expect((await request(server.url).get('/readyz')).status).toBe(200)
-    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, bad: [] })
+    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, badFindings: [] })
     expect(await server.stop()).toBe(0)
     expect(server.readFailures()).toEqual([])
   })
@@ -273,7 +273,7 @@ describe('copy of which only the index of words is damaged', () => {
     expect((await request(server.url).get('/readyz')).status).toBe(200)
     expect(await server.stop()).toBe(0)
     expect(server.readFailures()).toEqual([])
-    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, bad: [] })
+    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, badFindings: [] })
   })
 
   test('sync - walks the whole catalog', async () => {
@@ -285,7 +285,7 @@ describe('copy of which only the index of words is damaged', () => {
     const server = await serve(fixture.settings)
     expect(await visit(server.url, toGrid())).toEqual(SHOWN_NEW)
     expect(await server.stop()).toBe(0)
-    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, bad: [] })
+    expect(await runFailingCheck(fixture.settings)).toEqual({ code: 0, badFindings: [] })
   })
 })
 

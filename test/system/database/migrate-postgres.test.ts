@@ -27,10 +27,10 @@ const STEPS = `{
 
 const PROGRAM = `
   import { sql } from 'kysely'
-  import { databaseAddress } from ${built('config/database-address')}
+  import { databaseAddressParser } from ${built('config/database-address')}
   import { migratePostgres } from ${built('database/migrate')}
   import { openPostgres } from ${built('database/postgres')}
-  const address = databaseAddress.read(process.argv[1])
+  const address = databaseAddressParser.parse(process.argv[1])
   const opened = openPostgres({ address, schema: '${SCHEMA}', size: 1, statementTimeoutMs: 60000 })
   await migratePostgres(opened.database, '${SCHEMA}', ${STEPS})
   await opened.close()`

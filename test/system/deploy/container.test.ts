@@ -29,7 +29,7 @@ describeWithProgram('bwrap', 'the image', () => {
       expect(packages).toContain('express')
       for (const name of ['vitest', 'esbuild', 'typescript', 'playwright-core', '@photostructure'])
         expect(packages).not.toContain(name)
-      expect(readdirSync(join(app, 'public')).toSorted()).toEqual(['built', 'kept', 'styles'])
+      expect(readdirSync(join(app, 'public')).toSorted()).toEqual(['built', 'released', 'styles'])
     })
 
     it('a start with nothing set - on a read-only file system - serves, is healthy, and ends on SIGTERM', async () => {

@@ -18,14 +18,14 @@ import { readRecipe } from './recipe.ts'
 import { toHostPage, fetchOutcome } from './page-outcome.ts'
 import { VISITOR_HEADERS, findVisitorHeaders } from './visitor.ts'
 
-/** As in the manual of Apache: includes, and a proxy for the fragments. */
-const PLAIN = `ProxyPass /vitrine/ @GATE@/
+/** The configuration of the Apache manual: includes, and a proxy for the fragments. */
+const PLAIN = `ProxyPass /vitrine/ @PROXY@/
 <Directory @PAGES@>
   Options +Includes
   AddOutputFilter INCLUDES .html
 </Directory>`
 
-/** Where distributions keep the modules. */
+/** Module folders of various distributions. */
 const MODULE_FOLDERS = ['/usr/lib/apache2/modules', '/usr/libexec/apache2', '/usr/lib64/httpd/modules']
 const MODULES = [
   'mpm_event',
@@ -48,7 +48,7 @@ describeWithProgram('apache2', HEADING, () => {
     fixture = await createIncludeFixture()
     const pages = join(fixture.folder, 'pages')
     await mkdir(pages)
-    const plain = PLAIN.replace('@GATE@', fixture.faultProxy.origin).replace('@PAGES@', pages)
+    const plain = PLAIN.replace('@PROXY@', fixture.faultProxy.origin).replace('@PAGES@', pages)
     const boxes = join(fixture.folder, 'boxes')
     await mkdir(boxes)
     if (process.getuid?.() === 0) await chown(boxes, 33, 33)
@@ -65,7 +65,7 @@ describeWithProgram('apache2', HEADING, () => {
   })
   afterAll(() => fixture.dispose())
 
-  /** A page of its own with an address of its own in every cache. */
+  /** Add a page whose include has a unique address in every cache. */
   async function addPage(origin: () => string, route?: PageRoute, path = fixture.path): Promise<Reload> {
     const name = route?.name ?? fixture.nextName()
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
@@ -105,21 +105,21 @@ describeWithProgram('apache2', HEADING, () => {
     open: (path) => addPage(() => origins.recommended, undefined, path),
   })
 
-  it('Apache, box kept - no-store, and then an error - the box is gone', async () => {
+  it('Apache, with a cached box - no-store, then an error - the box is gone', async () => {
     fixture.faultProxy.setMaxAge(1)
     await fixture.faultProxy.setMode('shown')
     const reload = await openShown({ open: () => recommended.open() })
     await fixture.faultProxy.setMode('unavailable')
-    // On a busy machine Apache gives up a refresh now and then, and shows the kept box at the next look.
-    const lookOften = async (): Promise<string[]> => [await reload(), await reload(), await reload()]
-    await vi.waitFor(async () => expect(await lookOften()).toEqual(['nothing', 'nothing', 'nothing']), {
+    // On a busy machine, Apache sometimes abandons a refresh and shows the cached box again.
+    const reloadThrice = async (): Promise<string[]> => [await reload(), await reload(), await reload()]
+    await vi.waitFor(async () => expect(await reloadThrice()).toEqual(['nothing', 'nothing', 'nothing']), {
       interval: 100,
     })
     await fixture.faultProxy.setMode('500')
     expect(await reload()).toBe('nothing')
   })
 
-  it("Apache, plain - a visitor's own headers - reach the server", async () => {
+  it("Apache, plain - a visitor's headers - reach the server", async () => {
     await fixture.faultProxy.setMode('shown')
     const reload = await addPage(() => origins.plain)
     await reload(VISITOR_HEADERS)

@@ -8,28 +8,28 @@ import { type IncludeFixture, createIncludeFixture } from './include-fixture.ts'
 import { readRecipe } from './recipe.ts'
 import { type PageOutcome, classifyPage, toHostPage } from './page-outcome.ts'
 
-/** What comes to mind first. */
+/** The naive way. */
 const PLAIN = `<div id="place"></div>
 <script type="module">
-  const answer = await fetch('@URL@')
-  document.querySelector('#place').innerHTML = await answer.text()
+  const response = await fetch('@URL@')
+  document.querySelector('#place').innerHTML = await response.text()
 </script>`
 
 /**
- * Counts what a page waits for: answers and their texts. Each counts until what the page does next is done, so that none is
- * under way between the two.
+ * Count pending responses and body reads of a page. Each counts until the next task, so that the count does not drop to zero
+ * between a response and the read of its body.
  */
 const WATCH = `(() => {
   let [begun, ended] = [0, 0]
-  const follow = (waiting) => {
+  const track = (promise) => {
     begun += 1
     const end = () => setTimeout(() => (ended += 1))
-    waiting.then(end, end)
-    return waiting
+    promise.then(end, end)
+    return promise
   }
-  const [ask, read] = [fetch, Response.prototype.text]
-  window.fetch = (...all) => follow(ask(...all))
-  Response.prototype.text = function () { return follow(read.call(this)) }
+  const [send, read] = [fetch, Response.prototype.text]
+  window.fetch = (...all) => track(send(...all))
+  Response.prototype.text = function () { return track(read.call(this)) }
   window.isSettled = () => begun > 0 && begun === ended
 })()`
 
@@ -73,7 +73,7 @@ describe('Browser fetch', () => {
     open: () => Promise.resolve(addPage(toRecommended)),
   })
 
-  it('a page with the recipe - a server that fails - throws nothing', async () => {
+  it('a page with the recipe - the server fails - throws nothing', async () => {
     await fixture.faultProxy.setMode('reset')
     const page = await browser.newPage()
     const errors: string[] = []
@@ -88,18 +88,18 @@ describe('Browser fetch', () => {
   })
 })
 
-/** What is seen once the answer was put in or has failed; of an answer that never comes, once the gate was asked for it. */
-async function open(page: Page, url: string, gate: FaultProxy): Promise<PageOutcome> {
-  const before = gate.requests.length
+/** Return the outcome after the response was inserted or failed; for a hanging response, after the request was sent. */
+async function open(page: Page, url: string, faultProxy: FaultProxy): Promise<PageOutcome> {
+  const before = faultProxy.requests.length
   await page.addInitScript(WATCH)
   await page.goto(url, { waitUntil: 'domcontentloaded' })
   const isSettled = (): Promise<boolean> => page.evaluate<boolean>('isSettled()')
-  const isAsked = (): Promise<boolean> => Promise.resolve(gate.requests.length > before)
-  await expect.poll(gate.mode === 'hang' ? isAsked : isSettled).toBe(true)
+  const isRequested = (): Promise<boolean> => Promise.resolve(faultProxy.requests.length > before)
+  await expect.poll(faultProxy.mode === 'hang' ? isRequested : isSettled).toBe(true)
   return classifyPage(Buffer.from(toFilledPage(await page.content())))
 }
 
-/** Scripts are not seen, and the place that they fill is no box by itself. */
+/** Remove scripts, and the element that the script fills. */
 function toFilledPage(html: string): string {
   return html
     .replaceAll(/<script[\s\S]*?<\/script>/g, '')

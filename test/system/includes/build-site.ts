@@ -3,24 +3,24 @@ import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
 import { type PageOutcome, classifyPage } from './page-outcome.ts'
 
-/** A program that writes a page, or stops without one. */
+/** A program that writes a page. */
 export type BuildDetails = Readonly<{
   command: string
   args: readonly string[]
   cwd: string
   env?: Readonly<Record<string, string>>
-  /** A build that goes on until it aborts waits for something. */
+  /** A build that runs until this aborts counts as waiting. */
   signal: AbortSignal
-  /** The page that it writes, as a whole path. */
+  /** Absolute path of the page that it writes. */
   page: string
 }>
 
-/** Runs a build to its end, and says what readers of its page would see. */
+/** Run a build and return what readers of its page see. */
 export async function buildAndClassify(details: BuildDetails): Promise<PageOutcome> {
   await rm(details.page, { force: true })
   const child = spawn(details.command, details.args, {
     cwd: details.cwd,
-    // oxlint-disable-next-line node/no-process-env -- where programs are, for what they start themselves
+    // oxlint-disable-next-line node/no-process-env -- PATH for programs that the build starts
     env: { PATH: process.env['PATH'], HOME: details.cwd, ...details.env },
     stdio: 'ignore',
   })

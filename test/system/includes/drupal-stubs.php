@@ -1,9 +1,9 @@
 <?php
 
 /**
- * What the block of integrations/drupal uses of Drupal, and no more: enough to run the block by itself. Called with the server
- * of the site's settings, and as JSON the block's configuration, the fields of the node of the page and what somebody sends by
- * the block's form (`null`: nothing), this prints what the block built, its form, its configuration and the form's errors.
+ * Stubs for the parts of Drupal that the block of integrations/drupal uses, to run the block without Drupal. Arguments: the
+ * module, the server of the site's settings, and as JSON the block's configuration, the fields of the current node and the
+ * submitted form values (`null`: none). Prints the render array, the form, the configuration and the errors of the form.
  */
 
 namespace Drupal\Core\Block {
@@ -91,7 +91,7 @@ namespace Symfony\Component\DependencyInjection {
 }
 
 namespace {
-    [, $module, $server, $configuration, $fields, $sent] = $argv;
+    [, $module, $server, $configuration, $fields, $submitted] = $argv;
     \Drupal\Core\Site\Settings::$server = $server;
     require $module . '/src/Plugin/Block/VitrineBlock.php';
 
@@ -157,8 +157,8 @@ namespace {
         }
     }
 
-    $state = new StubFormState(json_decode($sent, true) ?? []);
-    if ($sent !== 'null') {
+    $state = new StubFormState(json_decode($submitted, true) ?? []);
+    if ($submitted !== 'null') {
         $block->blockValidate([], $state);
         $block->blockSubmit([], $state);
     }

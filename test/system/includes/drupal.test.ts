@@ -14,8 +14,8 @@ const run = promisify(execFile)
 
 const STUBS = join(PACKAGE_FOLDER, 'test/system/includes/drupal-stubs.php')
 
-/** Notices would stand before the JSON, and make it none. */
-const LOUD = ['-d', 'display_errors=1', '-d', 'error_reporting=-1']
+/** Print notices, which make the JSON invalid, so that a test fails. */
+const SHOW_ERRORS = ['-d', 'display_errors=1', '-d', 'error_reporting=-1']
 
 type Build = Readonly<{
   '#markup'?: string
@@ -24,15 +24,15 @@ type Build = Readonly<{
 
 type Texts = Readonly<Record<string, string>>
 
-/** What the stubs print. */
-type Seen = Readonly<{
+/** The output of the stubs. */
+type StubOutput = Readonly<{
   built: Build
   form: Readonly<Record<string, Readonly<{ '#default_value': string; '#description': string }>>>
   configuration: Texts
   errors: Texts
 }>
 
-/** Drupal itself is not run: the block of the module is, with stand-ins for the few classes that it extends and is given. */
+/** The block runs without Drupal, on stubs of the few classes that it uses. */
 describeWithProgram('php', 'Drupal', () => {
   let fixture: IncludeFixture
   let module: string
@@ -52,9 +52,15 @@ describeWithProgram('php', 'Drupal', () => {
     folder?: string
   }>
 
-  async function use({ configuration, server, fields = {}, sent = null, folder }: Page): Promise<Seen> {
+  async function runBlock({
+    configuration,
+    server,
+    fields = {},
+    sent = null,
+    folder,
+  }: Page): Promise<StubOutput> {
     const args = [
-      ...LOUD,
+      ...SHOW_ERRORS,
       '-d',
       `sys_temp_dir=${folder ?? (await newFolder())}`,
       STUBS,
@@ -63,15 +69,15 @@ describeWithProgram('php', 'Drupal', () => {
       ...[configuration, fields, sent].map((value) => JSON.stringify(value)),
     ]
     const { stdout } = await run('php', args)
-    return JSON.parse(stdout) as Seen
+    return JSON.parse(stdout) as StubOutput
   }
-  const build = async (page: Page): Promise<Build> => (await use(page)).built
+  const build = async (page: Page): Promise<Build> => (await runBlock(page)).built
   async function newFolder(): Promise<string> {
     const folder = join(fixture.folder, fixture.nextName())
     await mkdir(folder)
     return folder
   }
-  /** The channel and the GTIN of the box that the gate knows. */
+  /** Return channel and GTIN of a box that is shown. */
   function readPath(): { channel: string; gtin: string } {
     const [, channel = '', gtin = ''] = /^\/fragments\/([^/]+)\/where-to-buy\/(\d+)$/.exec(fixture.path) ?? []
     return { channel, gtin }
@@ -83,8 +89,8 @@ describeWithProgram('php', 'Drupal', () => {
     }
     return async () => classifyBox((await build(page))['#markup'] ?? '')
   }
-  /** What the block asks of the server, by its settings. */
-  async function findAsked(page: Page): Promise<readonly string[]> {
+  /** List the requests that the block sends to the server. */
+  async function listRequests(page: Page): Promise<readonly string[]> {
     const before = fixture.faultProxy.requests.length
     await build(page)
     return fixture.faultProxy.requests.slice(before).map(({ url }) => url)
@@ -96,7 +102,7 @@ describeWithProgram('php', 'Drupal', () => {
   })
   itMatchesCachedTable('Drupal', { isSynchronous: true, fixture: () => fixture, open: addPage })
 
-  it('the block - the GTIN in a field of the page - asks for it, and varies by page', async () => {
+  it('the block - the GTIN in a field of the page - requests its box, and varies by page', async () => {
     await fixture.faultProxy.setMode('shown')
     const { channel, gtin } = readPath()
     const configuration = { channel, gtin_field: 'field_gtin' }
@@ -106,18 +112,18 @@ describeWithProgram('php', 'Drupal', () => {
   })
 
   it.each([{}, { field_gtin: '' }])(
-    'the block - a page without a GTIN: %j - asks for nothing',
+    'the block - a page without a GTIN: %j - sends no request',
     async (fields) => {
       const { channel } = readPath()
       const page = { configuration: { channel, gtin_field: 'field_gtin' }, fields }
-      expect(await findAsked(page)).toEqual([])
+      expect(await listRequests(page)).toEqual([])
       expect(await build(page)).toEqual({ '#cache': expect.objectContaining({ 'max-age': 60 }) })
     },
   )
 
-  it('the block - options, and no GTIN at all - asks for the deals', async () => {
+  it('the block - options without a GTIN - requests the deals', async () => {
     const { channel } = readPath()
-    expect(await findAsked({ configuration: { channel, options: 'limit=4&theme=dark' } })).toEqual([
+    expect(await listRequests({ configuration: { channel, options: 'limit=4&theme=dark' } })).toEqual([
       `/fragments/${channel}/deals?limit=4&theme=dark`,
     ])
   })
@@ -127,8 +133,8 @@ describeWithProgram('php', 'Drupal', () => {
     ['an address of a server', { channel: 'https://evil.example/fragments/x' }],
     ['a path in the GTIN', { gtin: '../../studio' }],
     ['a line break in the options', { options: 'a=b\r\nX: y' }],
-  ])('the block - %s - asks for nothing', async (_what, change) => {
-    expect(await findAsked({ configuration: { ...readPath(), ...change } })).toEqual([])
+  ])('the block - %s - sends no request', async (_case, change) => {
+    expect(await listRequests({ configuration: { ...readPath(), ...change } })).toEqual([])
   })
 
   it.each([
@@ -138,17 +144,20 @@ describeWithProgram('php', 'Drupal', () => {
     'https://user@widgets.example',
     'javascript:alert(1)',
   ])(
-    'the block - the site names no server (%j) - asks for nothing, and its form says what is missing',
+    'the block - no valid server (%j) - sends no request, and its form shows what is missing',
     async (server) => {
       const before = fixture.faultProxy.requests.length
-      const { built, form } = await use({ configuration: readPath(), server: server === '' ? ' ' : server })
+      const { built, form } = await runBlock({
+        configuration: readPath(),
+        server: server === '' ? ' ' : server,
+      })
       expect(built['#markup']).toBeUndefined()
       expect(form['channel']?.['#description']).toContain("$settings['vitrine_server'] in settings.php")
       expect(fixture.faultProxy.requests.length).toBe(before)
     },
   )
 
-  it('the form - no field for a server, and what it stores is what was sent', async () => {
+  it('the form - has no field for a server, and stores the submitted values', async () => {
     const { channel } = readPath()
     const sent = {
       channel: ` ${channel} `,
@@ -157,7 +166,7 @@ describeWithProgram('php', 'Drupal', () => {
       options: '',
       address: 'https://evil.example/',
     }
-    const { form, configuration, errors } = await use({
+    const { form, configuration, errors } = await runBlock({
       configuration: { address: 'https://old.example/' },
       sent,
     })
@@ -166,20 +175,20 @@ describeWithProgram('php', 'Drupal', () => {
     expect(errors).toEqual({})
   })
 
-  it('the form - what is no channel, no GTIN and no option - is refused', async () => {
+  it('the form - invalid channel, GTIN and options - are rejected', async () => {
     const sent = { channel: 'my channel', gtin: 'lamp', gtin_field: '', options: '#x' }
-    const { errors } = await use({ configuration: {}, sent })
+    const { errors } = await runBlock({ configuration: {}, sent })
     expect(Object.keys(errors)).toEqual(['channel', 'gtin', 'options'])
   })
 
-  describe('a block of an earlier version, with an address of its own', () => {
-    it('of the server of the site - is shown as before, and its form has the parts', async () => {
+  describe('a block of an earlier version, with a whole address', () => {
+    it('on the server of the site - is shown as before, and its form has the parts', async () => {
       await fixture.faultProxy.setMode('shown')
       const { channel, gtin } = readPath()
       const address = `${fixture.faultProxy.origin.toUpperCase()}/fragments/${channel}/where-to-buy/{gtin}?theme=dark`
       const page = { configuration: { address, gtin_field: 'field_gtin' }, fields: { field_gtin: gtin } }
-      expect(await findAsked(page)).toEqual([`/fragments/${channel}/where-to-buy/${gtin}?theme=dark`])
-      const { form } = await use(page)
+      expect(await listRequests(page)).toEqual([`/fragments/${channel}/where-to-buy/${gtin}?theme=dark`])
+      const { form } = await runBlock(page)
       expect(Object.values(form).map((field) => field['#default_value'])).toEqual([
         channel,
         '',
@@ -190,14 +199,14 @@ describeWithProgram('php', 'Drupal', () => {
         address: `${fixture.faultProxy.origin}/fragments/${channel}/where-to-buy/${gtin}`,
         gtin_field: 'x',
       }
-      expect(await findAsked({ configuration: plain })).toEqual([
+      expect(await listRequests({ configuration: plain })).toEqual([
         `/fragments/${channel}/where-to-buy/${gtin}`,
       ])
       const grid = { address: `${fixture.faultProxy.origin}/fragments/${channel}/deals`, gtin_field: '' }
-      expect(await findAsked({ configuration: grid })).toEqual([`/fragments/${channel}/deals`])
+      expect(await listRequests({ configuration: grid })).toEqual([`/fragments/${channel}/deals`])
     })
 
-    it('of another server - is not shown, and that server is not asked', async () => {
+    it('on another server - is not shown, and sends no request', async () => {
       await fixture.faultProxy.setMode('shown')
       const address = fixture.faultProxy.origin + fixture.path
       for (const server of [
@@ -206,11 +215,11 @@ describeWithProgram('php', 'Drupal', () => {
         `${fixture.faultProxy.origin}/prefix`,
         ' ',
       ])
-        expect(await findAsked({ configuration: { address }, server })).toEqual([])
+        expect(await listRequests({ configuration: { address }, server })).toEqual([])
     })
   })
 
-  it('the block - PHP checks its syntax - finds none wrong', async () => {
+  it('the block - has valid PHP syntax', async () => {
     const { stdout } = await run('php', ['-l', join(module, 'src/Plugin/Block/VitrineBlock.php')])
     expect(stdout).toContain('No syntax errors')
   })

@@ -15,7 +15,7 @@ const HELPER = join(PACKAGE_FOLDER, 'integrations/eleventy/vitrine.js')
 const require = createRequire(import.meta.url)
 const PROGRAM = join(dirname(require.resolve('@11ty/eleventy')), '../cmd.cjs')
 
-/** What comes to mind first. */
+/** The naive way. */
 const PLAIN = `export default function (eleventyConfig) {
   eleventyConfig.addAsyncShortcode('vitrine', async (url) => (await fetch(url)).text())
 }`
@@ -65,12 +65,15 @@ describe('Eleventy', () => {
     open: addRecommended,
   })
 
-  it.each(['text', 'drip'] as const)('vitrine.js - the server answers %s - nothing is seen', async (mode) => {
-    await fixture.faultProxy.setMode(mode)
-    expect(await (await addRecommended())()).toBe('nothing')
-  })
+  it.each(['text', 'drip'] as const)(
+    'vitrine.js - the server responds with %s - shows nothing',
+    async (mode) => {
+      await fixture.faultProxy.setMode(mode)
+      expect(await (await addRecommended())()).toBe('nothing')
+    },
+  )
 
-  it('vitrine.js - many boxes of a server that hangs - a build waits once', async () => {
+  it('vitrine.js - many boxes of a hanging server - the build waits once', async () => {
     await fixture.faultProxy.setMode('hang')
     const before = fixture.faultProxy.requests.length
     const boxes = Array.from({ length: 8 }, (_, index) =>

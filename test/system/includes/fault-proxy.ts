@@ -4,47 +4,43 @@ import {
   type Server,
   type ServerResponse,
   createServer,
-  request as ask,
+  request as sendRequest,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * How the gate answers. `shown` and `hidden` are the server's own answers, `unavailable` is what it says when it cannot
- * answer. `text` is what somebody else's page looks like, `drip` sends a byte now and then and never ends.
+ * How the proxy responds. `shown` and `hidden` are responses of the server itself, `unavailable` is its response without data.
+ * `text` is a page of another program; `drip` sends single bytes and never ends.
  */
 export type FaultMode =
   'shown' | 'hidden' | 'unavailable' | '500' | 'hang' | 'reset' | 'down' | 'text' | 'drip'
 
-/** A request as it came to the gate. */
+/** A request that the proxy received. */
 export type ProxiedRequest = Readonly<{ url: string; headers: IncomingMessage['headers'] }>
 
-/** How the gate answers, and what it was asked. */
+/** How the proxy responds, and the requests that it received. */
 export type ProxyRoute = Readonly<{
-  /** Every request since the start, except those that came while the gate was down. */
+  /** Every request since the start, except while the proxy was down. */
   requests: readonly ProxiedRequest[]
-  /** How it answers now. */
   readonly mode: FaultMode
-  /** `down` closes the port, every other mode opens it again. Connections from before are closed. */
+  /** `down` closes the port, every other mode opens it again. Existing connections are closed. */
   setMode(mode: FaultMode): Promise<void>
-  /**
-   * Rewrites `max-age` from now on, and the stale times where they are given: both, or `stale-if-error` by itself. `null` leaves
-   * all as it is.
-   */
+  /** Rewrite `max-age` and, if given, both stale times or only `stale-if-error`. `null` changes nothing. */
   setMaxAge(seconds: number | null, staleSeconds?: number, ifErrorSeconds?: number): void
 }>
 
-/** The answers to one page alone, so that tests with a page each can run at once; only `down` meets all of them. */
+/** Responses to one page, so that tests with a page each can run concurrently; only `down` applies to all pages. */
 export type PageRoute = ProxyRoute &
   Readonly<{
-    /** The page's addresses at the gate have `?page=` and this name. */
+    /** Requests of the page have `?page=` with this name. */
     name: string
-    /** Aborts when the gate has let a request of the page hang for the lane's time: a slow machine is no gate that hangs. */
+    /** Aborts when a request of the page has hung for the time of the route; slow starts do not count. */
     hangTimeout(): AbortSignal
-    /** Requests that hang are cut off. */
+    /** Close the connections of hanging requests. */
     close(): void
   }>
 
-/** What stands between a consumer and the real server, and may fail in every way. Its own answers go to all pages without a lane. */
+/** A proxy between a consumer and the real server that injects faults. Its own mode applies to pages without a route. */
 export type FaultProxy = ProxyRoute &
   Readonly<{
     port: number
@@ -53,16 +49,16 @@ export type FaultProxy = ProxyRoute &
     stop(): Promise<void>
   }>
 
-/** Text of the gate's error page: it must never be seen by a reader. */
-export const ERROR_PAGE = '<html><body><h1>500 GATE-ERROR-PAGE</h1></body></html>'
+/** The error page of the proxy, which a reader must never see. */
+export const ERROR_PAGE = '<html><body><h1>500 PROXY-ERROR-PAGE</h1></body></html>'
 
 /** A well-formed GTIN that the sample data does not have. */
 const HIDDEN_GTIN = '09521234500005'
 
-/** What the gate stands before, and the path below which it answers, as if a proxy had put it there. */
+/** The target server, and the path prefix of the proxy, which it removes. */
 export type FaultProxyDetails = Readonly<{ target: string; prefix?: string }>
 
-/** Starts a gate on a free port. */
+/** Start a fault proxy on a free port. */
 export async function startFaultProxy(details: FaultProxyDetails): Promise<FaultProxy> {
   const common = createState(details)
   const routes = new Map<string, RouteState>()
@@ -203,12 +199,12 @@ function drip(response: ServerResponse): void {
   response.on('close', () => clearInterval(timer))
 }
 
-/** Hands the request on as it is, visitor's headers and all. */
+/** Forward the unchanged request, with all headers of the visitor. */
 function forward(state: RouteState, request: IncomingMessage, response: ServerResponse): void {
   const path = toServerPath(state, request.url ?? '')
-  const outgoing = ask(
+  const outgoing = sendRequest(
     state.target,
-    // As it came: a URL object would drop a `#`.
+    // Not a URL object, which would drop a `#`.
     { path, method: request.method, headers: request.headers },
     (incoming) => {
       const headers = { ...incoming.headers }

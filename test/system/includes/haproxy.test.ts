@@ -33,8 +33,8 @@ describeWithProgram('haproxy', HEADING, () => {
     const url = `${origin}${fixture.path}?page=${route?.name ?? fixture.nextName()}`
     return async (headers = {}) => {
       const signal = route?.hangTimeout() ?? AbortSignal.timeout(PAGE_TIMEOUT_MS)
-      const answer = await fetch(url, { headers, signal })
-      return answer.status === 200 ? classifyBox(await answer.text()) : 'error text'
+      const response = await fetch(url, { headers, signal })
+      return response.status === 200 ? classifyBox(await response.text()) : 'error text'
     }
   }
   const consumer: Consumer = { fixture: () => fixture, open: (route) => addPage(route)() }
@@ -47,7 +47,7 @@ describeWithProgram('haproxy', HEADING, () => {
   itMatchesColdTable(HEADING, consumer)
   itMatchesCachedTable(HEADING, cachingConsumer)
   itDropsVisitorHeaders(HEADING, cachingConsumer)
-  // Its refusal is what its every failure is: empty.
+  // HAProxy responds to refused requests like to failures: empty.
   itForwardsFragmentsOnly(HEADING, {
     faultProxy: () => fixture.faultProxy,
     base: () => origin,
@@ -55,9 +55,9 @@ describeWithProgram('haproxy', HEADING, () => {
   })
 
   it.each(['500', 'reset', 'down', 'hang'] as const)(
-    '%s - the empty answer - is one that nobody keeps',
+    '%s - the empty response - has no-store',
     async (mode) => {
-      // The consumer's connection has carried an answer of HAProxy's own before: then it may be closed in place of one.
+      // First get a response of HAProxy itself, after which it may close the connection instead of responding.
       await fixture.faultProxy.setMode('500')
       await (await fetch(`${origin}${fixture.path}`)).text()
       await fixture.faultProxy.setMode(mode)
@@ -66,7 +66,7 @@ describeWithProgram('haproxy', HEADING, () => {
     },
   )
 
-  it('a box - asked for twice - is fetched once', async () => {
+  it('a box - requested twice - is fetched once', async () => {
     fixture.faultProxy.setMaxAge(null)
     await fixture.faultProxy.setMode('shown')
     const reload = addPage()
@@ -76,25 +76,25 @@ describeWithProgram('haproxy', HEADING, () => {
   })
 
   it.skipIf(findProgram('openssl') === undefined)(
-    'a server over https - is bridged for who speaks http',
+    'a server over https - is available over http',
     async () => {
       await fixture.faultProxy.setMode('shown')
-      const bridge = fixture.stopLater(await startHttpsProxy(fixture))
+      const httpsProxy = fixture.stopLater(await startHttpsProxy(fixture))
       const line = readRecipe({ heading: HEADING, language: 'haproxy', index: 1 }, [
-        ['widgets.example:443', `localhost:${bridge.port}`],
-        ['/etc/ssl/certs/ca-certificates.crt', bridge.certificate],
+        ['widgets.example:443', `localhost:${httpsProxy.port}`],
+        ['/etc/ssl/certs/ca-certificates.crt', httpsProxy.certificate],
       ])
       const url = `${await start(fixture, [SERVER_LINE, line])}${fixture.path}`
       expect(classifyBox(await (await fetch(url)).text())).toBe('box')
     },
   )
 
-  it('a server whose name is not known - does not keep it from starting', async () => {
+  it('a server whose name does not resolve - does not prevent the start', async () => {
     const line = readRecipe({ heading: HEADING, language: 'haproxy', index: 1 }, [
       ['widgets.example:443', 'widgets.invalid:443'],
     ])
-    const answer = await fetch(`${await start(fixture, [SERVER_LINE, line])}${fixture.path}`)
-    expect([answer.status, await answer.text()]).toEqual([200, ''])
+    const response = await fetch(`${await start(fixture, [SERVER_LINE, line])}${fixture.path}`)
+    expect([response.status, await response.text()]).toEqual([200, ''])
   })
 })
 

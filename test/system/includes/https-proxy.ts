@@ -11,10 +11,10 @@ import type { IncludeFixture } from './include-fixture.ts'
 
 const run = promisify(execFile)
 
-/** The gate over https, as a server on the web. */
+/** The fault proxy over https. */
 export type HttpsProxy = Readonly<{ port: number; certificate: string; stop(): Promise<void> }>
 
-/** Starts it with a certificate of its own for widgets.example; needs openssl. */
+/** Start it with a self-signed certificate for widgets.example; needs openssl. */
 export async function startHttpsProxy(fixture: IncludeFixture): Promise<HttpsProxy> {
   const key = join(fixture.folder, 'key.pem')
   const certificate = join(fixture.folder, 'certificate.pem')
@@ -40,9 +40,9 @@ export async function startHttpsProxy(fixture: IncludeFixture): Promise<HttpsPro
   ])
   const tls = { key: await readFile(key), cert: await readFile(certificate) }
   const server = createServer(tls, (incoming, response) => {
-    const passed = request(fixture.faultProxy.origin + (incoming.url ?? ''), (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers)
-      answer.pipe(response)
+    const passed = request(fixture.faultProxy.origin + (incoming.url ?? ''), (upstream) => {
+      response.writeHead(upstream.statusCode ?? 500, upstream.headers)
+      upstream.pipe(response)
     })
     passed.end()
   })
@@ -60,14 +60,14 @@ export async function startHttpsProxy(fixture: IncludeFixture): Promise<HttpsPro
   }
 }
 
-/** A name server that knows one name. */
+/** A DNS server with one record. */
 export type DnsServer = Readonly<{ port: number; stop(): Promise<void> }>
 
 const NAME = Buffer.from('\u0007widgets\u0007example\u0000')
 const A_RECORD = Buffer.from([0, 1])
 const FLAGS = { found: 0x81_80, unknown: 0x81_83 }
 
-/** Says that widgets.example is at 127.0.0.1, and that no other name is anywhere. */
+/** Start a DNS server that resolves only widgets.example, to 127.0.0.1. */
 export async function startDnsServer(): Promise<DnsServer> {
   const socket = createSocket('udp4')
   socket.on('message', (query, { port, address }) => socket.send(toDnsResponse(query), port, address))
@@ -83,7 +83,7 @@ export async function startDnsServer(): Promise<DnsServer> {
   }
 }
 
-/** An answer as RFC 1035 has it: the header, the question again, and for the known name its address. */
+/** Build a response by RFC 1035: the header, the question, and the address for the known name. */
 function toDnsResponse(query: Buffer): Buffer {
   const question = query.subarray(12, query.indexOf(0, 12) + 5)
   const isKnown = question.subarray(0, -4).equals(NAME)

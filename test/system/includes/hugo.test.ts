@@ -13,10 +13,10 @@ import { PAGE_TIMEOUT_MS, toHostPage } from './page-outcome.ts'
 const HEADING = 'Hugo'
 const TEMPLATE = 'go-html-template'
 
-/** As in the manual of Hugo. */
+/** The example of the Hugo manual. */
 const PLAIN = '{{ with resources.GetRemote . }}{{ .Content | safeHTML }}{{ end }}'
 
-/** From 0.141 on errors are caught by `try`: the recipe that the installed program needs is the one that is run. */
+/** Hugo 0.141 and later catch errors with `try`, so select the recipe for the installed version. */
 const partialIndex = isNewHugo() ? 1 : 0
 
 describeWithProgram('hugo', HEADING, () => {
@@ -76,14 +76,14 @@ describeWithProgram('hugo', HEADING, () => {
     open: (route) => addRecommended('1s', route),
   })
 
-  it('Hugo, recommended - built again within five minutes of an outage - has the box', async () => {
+  it('Hugo, recommended - rebuilt during an outage, within five minutes - has the box', async () => {
     await fixture.faultProxy.setMode('shown')
     const reload = await openShown({ open: () => addRecommended('5m') })
     await fixture.faultProxy.setMode('500')
     expect(await reload()).toBe('box')
   })
 
-  it('Hugo, without the cache setting - a box that is hidden now - is shown for ever', async () => {
+  it('Hugo, without the cache setting - a box that is hidden now - stays shown', async () => {
     await fixture.faultProxy.setMode('shown')
     const reload = await openShown({ open: () => addSite({ partial: PLAIN, config: '' }) })
     const before = fixture.faultProxy.requests.length

@@ -5,30 +5,29 @@ import { getSampleServer } from '../use-server.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import type { Running } from './program.ts'
 
-/** The real server with its sample data behind a gate, and a folder for a consumer's files. */
+/** The real server with sample data behind a fault proxy, and a folder for the files of a consumer. */
 export type IncludeFixture = Readonly<{
   folder: string
   faultProxy: FaultProxy
-  /** Where the server itself is, past the gate. */
+  /** Address of the server itself, not of the proxy. */
   serverOrigin: string
   /** `/fragments/CHANNEL/where-to-buy/GTIN` of a box that is shown. */
   path: string
-  /** A name that no other page of the place has. */
+  /** Return a unique name for a page. */
   nextName(): string
-  /** Ends with the place. */
+  /** Stop it with the fixture. */
   stopLater<T extends Pick<Running, 'stop'>>(running: T): T
   dispose(): Promise<void>
 }>
 
-/** Opens a place, for a whole test file. */
 export async function createIncludeFixture(): Promise<IncludeFixture> {
   const { publicUrl, box } = await getSampleServer()
   const faultProxy = await startFaultProxy({ target: publicUrl })
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-include-'))
-  // Some programs answer as another user than the one who started them.
+  // Some programs serve as another user than the one that started them.
   await chmod(folder, 0o755)
   let names = 0
-  const kept: Pick<Running, 'stop'>[] = []
+  const toStop: Pick<Running, 'stop'>[] = []
   return {
     folder,
     faultProxy,
@@ -36,11 +35,11 @@ export async function createIncludeFixture(): Promise<IncludeFixture> {
     path: box.slice(publicUrl.length).replace('/embeds/', '/fragments/'),
     nextName: () => `page-${++names}`,
     stopLater(running) {
-      kept.push(running)
+      toStop.push(running)
       return running
     },
     async dispose() {
-      for (const running of kept.toReversed()) await running.stop()
+      for (const running of toStop.toReversed()) await running.stop()
       await faultProxy.stop()
       await rm(folder, { recursive: true, force: true })
     },

@@ -19,11 +19,11 @@ import { classifyPage, toHostPage } from './page-outcome.ts'
 const HEADING = 'Next.js'
 const HELPER = join(PACKAGE_FOLDER, 'integrations/nextjs/vitrine.ts')
 
-/** What a component returns here: the page is written without React, which would set the same HTML. */
+/** The return value of a component: the test renders it without React. */
 type Element = Readonly<{ dangerouslySetInnerHTML: Readonly<{ __html: string }> }> | null
 type Component = (props: Readonly<{ url: string }>) => Promise<Element>
 
-/** Next.js itself is not run: its component and its helper are, in a process that has not met the server before. */
+/** Component and helper run without Next.js; each helper starts with an empty cache. */
 describe('Next.js', () => {
   let fixture: IncludeFixture
   beforeAll(async () => {
@@ -31,8 +31,8 @@ describe('Next.js', () => {
   })
   afterAll(() => fixture.dispose())
 
-  /** The component of the recipe over a helper that remembers nothing yet. */
-  async function openProcess(name = fixture.nextName()): Promise<Component> {
+  /** Load the component of the recipe with a helper whose cache is empty. */
+  async function loadComponent(name = fixture.nextName()): Promise<Component> {
     const folder = join(fixture.folder, name)
     await mkdir(folder)
     const helper = await transform(await readFile(HELPER, 'utf8'), {
@@ -53,7 +53,7 @@ describe('Next.js', () => {
     return element?.dangerouslySetInnerHTML.__html ?? ''
   }
   async function addPage(route?: PageRoute): Promise<Reload> {
-    const component = await openProcess(route?.name)
+    const component = await loadComponent(route?.name)
     const query = route === undefined ? '' : `?page=${route.name}`
     return async () => classifyPage(Buffer.from(toHostPage(await render(component, query))))
   }
@@ -66,12 +66,15 @@ describe('Next.js', () => {
   itMatchesCachedTable('Next.js', cachingConsumer)
   itExpiresAfterStaleIfError('Next.js', cachingConsumer, 'nothing')
 
-  it.each(['text', 'drip'] as const)('vitrine.ts - the server answers %s - nothing is seen', async (mode) => {
-    await fixture.faultProxy.setMode(mode)
-    expect(await (await addPage())()).toBe('nothing')
-  })
+  it.each(['text', 'drip'] as const)(
+    'vitrine.ts - the server responds with %s - shows nothing',
+    async (mode) => {
+      await fixture.faultProxy.setMode(mode)
+      expect(await (await addPage())()).toBe('nothing')
+    },
+  )
 
-  it('vitrine.ts - many at once - share one request', async () => {
+  it('vitrine.ts - concurrent calls - share one request', async () => {
     await fixture.faultProxy.setMode('shown')
     const reload = await addPage()
     const before = fixture.faultProxy.requests.length
@@ -79,7 +82,7 @@ describe('Next.js', () => {
     expect(fixture.faultProxy.requests.length - before).toBe(1)
   })
 
-  it('vitrine.ts - a fresh box - is not asked for again', async () => {
+  it('vitrine.ts - a fresh box - is not requested again', async () => {
     fixture.faultProxy.setMaxAge(null)
     await fixture.faultProxy.setMode('shown')
     const reload = await openShown({ open: () => cachingConsumer.open() })
@@ -88,24 +91,24 @@ describe('Next.js', () => {
     expect(fixture.faultProxy.requests.length).toBe(before)
   })
 
-  it('vitrine.ts - a server that failed for one box - is not asked for another', async () => {
+  it('vitrine.ts - the server failed for one box - sends no request for another', async () => {
     await fixture.faultProxy.setMode('500')
-    const component = await openProcess()
+    const component = await loadComponent()
     expect(await render(component)).toBe('')
     const before = fixture.faultProxy.requests.length
     expect(await render(component, '?limit=2')).toBe('')
     expect(fixture.faultProxy.requests.length).toBe(before)
   })
 
-  it('vitrine.ts - a mistake in one address - does not keep the other boxes away', async () => {
+  it('vitrine.ts - an error in one address - other boxes still appear', async () => {
     await fixture.faultProxy.setMode('shown')
-    const component = await openProcess()
+    const component = await loadComponent()
     expect(await render(component, '?limit=0')).toBe('')
     expect(await render(component)).toContain('class="vitrine ')
   })
 
-  it('vitrine.ts - what is no address - is nothing', async () => {
-    const component = await openProcess()
+  it('vitrine.ts - an invalid address - shows nothing', async () => {
+    const component = await loadComponent()
     expect(await component({ url: '/fragments/x' })).toBeNull()
     expect(await component({ url: '' })).toBeNull()
   })

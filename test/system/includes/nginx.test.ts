@@ -18,12 +18,12 @@ import { readRecipe } from './recipe.ts'
 import { toHostPage, fetchOutcome } from './page-outcome.ts'
 import { VISITOR_HEADERS, findVisitorHeaders } from './visitor.ts'
 
-/** As in the manual of nginx: a location for the fragments, and nothing else. */
+/** The configuration of the nginx manual: only a location for the fragments. */
 const PLAIN = `server {
   listen 127.0.0.1:@PORT@;
   root @FOLDER@/pages;
   location ~ \\.html$ { ssi on; }
-  location /vitrine/ { proxy_pass @GATE@/; }
+  location /vitrine/ { proxy_pass @PROXY@/; }
 }`
 
 const HEADING = 'nginx (SSI)'
@@ -37,15 +37,15 @@ describeWithProgram('nginx', HEADING, () => {
     origins.plain = await start(fixture, 'plain', (port) =>
       PLAIN.replace('@PORT@', String(port))
         .replace('@FOLDER@', fixture.folder)
-        .replace('@GATE@', fixture.faultProxy.origin),
+        .replace('@PROXY@', fixture.faultProxy.origin),
     )
     origins.recommended = await start(fixture, 'recommended', (port) =>
-      toRecommended({ fixture, port, gatePort: fixture.faultProxy.port }),
+      toRecommended({ fixture, port, proxyPort: fixture.faultProxy.port }),
     )
   })
   afterAll(() => fixture.dispose())
 
-  /** A page of its own with an address of its own in every cache. */
+  /** Add a page whose include has a unique address in every cache. */
   async function addPage(origin: () => string, route?: PageRoute, path = fixture.path): Promise<Reload> {
     const name = route?.name ?? fixture.nextName()
     const include = readRecipe({ heading: HEADING, language: 'html' }, [
@@ -73,7 +73,7 @@ describeWithProgram('nginx', HEADING, () => {
   itForwardsFragmentsOnly('nginx', {
     faultProxy: () => fixture.faultProxy,
     base: () => `${origins.recommended}/vitrine`,
-    // Below the fragments themselves its refusal is empty, as every failure there.
+    // Below /fragments/, a refusal is an empty 204, like every failure there.
     statuses: [404, 204],
   })
   itIncludesFragmentsOnly('nginx', {
@@ -82,35 +82,35 @@ describeWithProgram('nginx', HEADING, () => {
   })
 
   it('nginx, below a path prefix - one line of the recipe changed - shows the box', async () => {
-    const below = fixture.stopLater(
+    const prefixProxy = fixture.stopLater(
       await startFaultProxy({ target: fixture.serverOrigin, prefix: '/widgets' }),
     )
     const origin = await start(fixture, fixture.nextName(), (port) =>
-      toRecommended({ fixture, port, gatePort: below.port }).replace(
+      toRecommended({ fixture, port, proxyPort: prefixProxy.port }).replace(
         'proxy_pass http://vitrine/fragments/;',
         'proxy_pass http://vitrine/widgets/fragments/;',
       ),
     )
     expect(await (await addPage(() => origin))()).toBe('box')
-    expect(below.requests.at(-1)?.url).toMatch(/^\/widgets\/fragments\//)
+    expect(prefixProxy.requests.at(-1)?.url).toMatch(/^\/widgets\/fragments\//)
   })
 
   it.skipIf(findProgram('openssl') === undefined).each(['widgets.example', 'widgets.invalid'])(
-    'nginx, the server known by name - %s - starts, and asks over https',
+    'nginx, server by name - %s - starts, and requests over https',
     async (name) => {
       await fixture.faultProxy.setMode('shown')
-      const [front, names] = [
+      const [httpsProxy, dnsServer] = [
         fixture.stopLater(await startHttpsProxy(fixture)),
         fixture.stopLater(await startDnsServer()),
       ]
       const lines = readRecipe({ heading: HEADING, language: 'nginx', index: 1 }, [
-        ['127.0.0.53', `127.0.0.1:${names.port}`],
+        ['127.0.0.53', `127.0.0.1:${dnsServer.port}`],
         ['set $vitrine_host widgets.example', `set $vitrine_host ${name}`],
-        ['https://$vitrine_host', `https://$vitrine_host:${front.port}`],
-        ['/etc/ssl/certs/ca-certificates.crt', front.certificate],
+        ['https://$vitrine_host', `https://$vitrine_host:${httpsProxy.port}`],
+        ['/etc/ssl/certs/ca-certificates.crt', httpsProxy.certificate],
       ])
       const origin = await start(fixture, fixture.nextName(), (port) =>
-        toRecommended({ fixture, port, gatePort: 1 }).replace(
+        toRecommended({ fixture, port, proxyPort: 1 }).replace(
           'proxy_pass http://vitrine/fragments/;',
           () => lines,
         ),
@@ -119,9 +119,9 @@ describeWithProgram('nginx', HEADING, () => {
     },
   )
 
-  it('nginx, an upstream with a name that nobody knows - keeps nginx from starting', async () => {
+  it('nginx, an upstream whose name does not resolve - does not start', async () => {
     const starting = start(fixture, fixture.nextName(), (port) =>
-      toRecommended({ fixture, port, gatePort: 1 }).replace(
+      toRecommended({ fixture, port, proxyPort: 1 }).replace(
         'server 127.0.0.1:1;',
         'server widgets.invalid:1;',
       ),
@@ -129,7 +129,7 @@ describeWithProgram('nginx', HEADING, () => {
     await expect(starting).rejects.toThrow('host not found in upstream "widgets.invalid:1"')
   })
 
-  it("nginx, plain - a visitor's own headers - reach the server", async () => {
+  it("nginx, plain - a visitor's headers - reach the server", async () => {
     await fixture.faultProxy.setMode('shown')
     const reload = await addPage(() => origins.plain)
     await reload(VISITOR_HEADERS)
@@ -163,16 +163,16 @@ ${toServer(port)}
 function toRecommended({
   fixture,
   port,
-  gatePort,
+  proxyPort,
 }: {
   fixture: IncludeFixture
   port: number
-  gatePort: number
+  proxyPort: number
 }): string {
   return readRecipe({ heading: HEADING, language: 'nginx' }, [
     ['listen 80;', `listen 127.0.0.1:${port};`],
     ['/var/www/html', join(fixture.folder, 'pages')],
     ['/var/cache/nginx/vitrine', join(fixture.folder, `boxes-${port}`)],
-    ['127.0.0.1:3000', `127.0.0.1:${gatePort}`],
+    ['127.0.0.1:3000', `127.0.0.1:${proxyPort}`],
   ])
 }

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** The publisher's own program behind a proxy: pages by path, each with a request for ESI. */
+/** The publisher's server behind Varnish: pages by path, all with ESI enabled. */
 export type OriginServer = Readonly<{ port: number; pages: Map<string, string>; stop(): Promise<void> }>
 
-/** Starts it on a free port. */
+/** Start it on a free port. */
 export async function startOriginServer(): Promise<OriginServer> {
   const pages = new Map<string, string>()
   const server = createServer((request, response) => {

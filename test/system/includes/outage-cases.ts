@@ -5,13 +5,12 @@ import { readTable } from './recipe.ts'
 import { HANG_TIMEOUT_MS, type PageOutcome, READER_WAIT_MS } from './page-outcome.ts'
 import { VISITOR_HEADERS, findVisitorHeaders } from './visitor.ts'
 
-/** Heading of the table of pages that nothing is kept for yet. */
 export const COLD_TABLE = 'Without a cached box'
 
-/** Heading of the table of pages whose box is kept, and no longer fresh. */
+/** Heading of the table for cached boxes that are no longer fresh. */
 export const CACHED_TABLE = 'With a cached box'
 
-/** What a consumer meets, by the column of both tables. */
+/** Fault modes by the columns of both tables. */
 const MODES: Readonly<Record<string, FaultMode>> = {
   shown: 'shown',
   hidden: 'hidden',
@@ -22,35 +21,35 @@ const MODES: Readonly<Record<string, FaultMode>> = {
   down: 'down',
 }
 
-/** A consumer whose pages each have a lane of the gate: its tests run at once. */
+/** A consumer whose pages have a proxy route each, so that its tests run concurrently. */
 type IsolatedConsumer = Readonly<{
   fixture(): Pick<IncludeFixture, 'faultProxy' | 'nextName'>
-  /** How long a page may take from the moment at which the server hangs; more than usual where it goes on building. */
+  /** How long a page may take after the server begins to hang; longer for builds. */
   hangTimeoutMs?: number
 }>
 
-/** A consumer whose pages share the gate: its tests run one after the other. */
+/** A consumer whose pages share the mode of the proxy, so that its tests run in sequence. */
 type SharedConsumer = Readonly<{ faultProxy(): FaultProxy }>
 
-/** A consumer under test. `open` says what is seen of a page that was never asked for before. */
+/** A consumer under test. `open` returns the outcome of a new page. */
 export type Consumer =
   | (IsolatedConsumer & Readonly<{ open(route: PageRoute): Promise<PageOutcome> }>)
   | (SharedConsumer & Readonly<{ open(): Promise<PageOutcome> }>)
 
-/** One test for each cell of a row: what is seen is what the page says. */
+/** Define one test per cell of a row: the outcome is that of the table. */
 export function itMatchesColdTable(row: string, consumer: Consumer): void {
   for (const [column, mode] of listColumns(COLD_TABLE)) {
     const cell = readCell(COLD_TABLE, row, column)
     itConcurrently(mode, consumer)(`${row} - ${column} - ${cell}`, async ({ onTestFinished }) => {
-      const open = (): Promise<PageOutcome> => openIn(mode, { subject: consumer, cell, onTestFinished })
+      const open = (): Promise<PageOutcome> => openIn(mode, { consumer, cell, onTestFinished })
       expect(await (cell === 'box' ? openUntilBox(open) : open())).toBe(cell)
     })
   }
 }
 
 /**
- * A consumer on a machine that stands still takes the server for one that does not answer. The next two pages must show the box
- * then: one that is there every second time is none.
+ * On a stalled machine, a consumer can time out although the server responds. Then the next two pages must both show the box,
+ * because a box on every second page would be a failure.
  */
 async function openUntilBox(open: () => Promise<PageOutcome>): Promise<PageOutcome> {
   if ((await open()) === 'box') return 'box'
@@ -60,14 +59,14 @@ async function openUntilBox(open: () => Promise<PageOutcome>): Promise<PageOutco
 
 type AddCleanup = (end: () => Promise<void>) => void
 
-/** What is seen of a page that was never asked for before. */
+/** Return the outcome of a new page. */
 async function openIn(
   mode: FaultMode,
   {
-    subject: consumer,
+    consumer,
     cell,
     onTestFinished,
-  }: Readonly<{ subject: Consumer; cell: string; onTestFinished: AddCleanup }>,
+  }: Readonly<{ consumer: Consumer; cell: string; onTestFinished: AddCleanup }>,
 ): Promise<PageOutcome> {
   if ('fixture' in consumer) {
     const route = openRoute(consumer, onTestFinished, cell)
@@ -76,15 +75,15 @@ async function openIn(
   }
   await consumer.faultProxy().setMode(mode)
   const first = await consumer.open()
-  // A busy machine can stand still for longer than a reader waits, so a page that should not wait is opened once more.
+  // A stalled machine can exceed the reader's wait, so open a page that should not wait once more.
   return first === 'waits' && cell !== 'waits' ? consumer.open() : first
 }
 
-/** A gate that is down is down for all pages. */
+/** The mode `down` applies to all pages, so its tests cannot run concurrently. */
 const itConcurrently = (mode: FaultMode, consumer: IsolatedConsumer | SharedConsumer): typeof it =>
   'fixture' in consumer && mode !== 'down' ? (it.concurrent as typeof it) : it
 
-/** A lane of a page of its own, which is cut off when the test is over; the gate is up then, whatever the test did. */
+/** Open a route for a new page. The cleanup closes it and makes sure that the proxy is up. */
 function openRoute(
   { fixture, hangTimeoutMs = HANG_TIMEOUT_MS }: IsolatedConsumer,
   addCleanup: AddCleanup,
@@ -99,34 +98,32 @@ function openRoute(
   return route
 }
 
-/** Opens a page once more. */
+/** Opens the same page again. */
 export type Reload = (headers?: Readonly<Record<string, string>>) => Promise<PageOutcome>
 
-/** A consumer that may keep a box. */
+/** A consumer with a cache. */
 export type CachingConsumer = Readonly<{
-  /** One opening asks the server and settles what is seen: builds, and programs without a refresh behind. */
+  /** One reload fetches and shows the new state: builds, and programs without background refresh. */
   isSynchronous?: true
 }> &
-  // `open` makes a page of its own for the test, and what it gives opens again and again the same one.
+  // `open` creates a new page; the returned function reloads it.
   (
     | (IsolatedConsumer & Readonly<{ open(route: PageRoute): Promise<Reload> }>)
     | (SharedConsumer & Readonly<{ open(): Promise<Reload> }>)
   )
 
-/** Freshness that the gate gives, and the time after which every consumer's clock must have noticed that it is over. */
+/** Freshness that the proxy sets, and the time after which every consumer treats the box as stale. */
 const FRESH_SECONDS = 1
 const STALE_AFTER_MS = 2200
 
-/** The limit of the recipes for the server's answer. */
+/** Timeout of the recipes for a response. */
 const RECIPE_LIMIT_MS = 1000
 
-/** A page of a keeper's that shows its box, and what it asks. */
 type CachedPage = Readonly<{ pageRoute: ProxyRoute; reload: Reload }>
 
-/** How a keeper's page is opened: with these stale times, and with this patience. */
 type CachedPageOptions = Readonly<{ atEnd: AddCleanup; staleSeconds?: number; cell?: string }>
 
-/** A page that shows its box, which is fresh for a second; where it does not at first, another page is tried. */
+/** Open a page with a box that is fresh for a second; try other pages until one shows its box. */
 async function openCachedPage(
   cachingConsumer: CachingConsumer,
   options: CachedPageOptions,
@@ -150,14 +147,14 @@ async function openCachedPage(
 }
 
 /**
- * One test for each cell of a row: a box is shown, the gate changes, the box's second of freshness passes, the consumer
- * asks again, and what is seen then and the next times is what the page says. A box that stays is there at every visit.
+ * Define one test per cell of a row: a box is shown, the proxy changes its mode, the box becomes stale, the consumer requests it
+ * again, and the outcome from then on is that of the table. A box that stays must be there at every visit.
  */
 export function itMatchesCachedTable(row: string, cachingConsumer: CachingConsumer): void {
   for (const [column, mode] of listColumns(CACHED_TABLE)) {
     const cell = readCell(CACHED_TABLE, row, column)
     itConcurrently(mode, cachingConsumer)(
-      `${row}, box kept - ${column} - ${cell}`,
+      `${row}, box cached - ${column} - ${cell}`,
       async ({ onTestFinished }) => {
         const { pageRoute, reload } = await openCachedPage(cachingConsumer, { atEnd: onTestFinished, cell })
         const shownAtMs = Date.now()
@@ -169,7 +166,7 @@ export function itMatchesCachedTable(row: string, cachingConsumer: CachingConsum
           shownAtMs,
           isBuild: cachingConsumer.isSynchronous,
         })
-        // A box that stays is seen at every visit; any other answer of the server's shows sooner or later.
+        // A box that stays is visible at every visit; other outcomes may appear after some visits.
         expect(new Set(cell === 'box' ? seen : [cell])).toEqual(new Set([cell]))
         expect(cachingConsumer.isSynchronous === true ? seen.at(-1) : await waitAndReload(reload, cell)).toBe(
           cell,
@@ -179,15 +176,15 @@ export function itMatchesCachedTable(row: string, cachingConsumer: CachingConsum
   }
 }
 
-/** What is seen the next time after it was seen for the first time. */
+/** Reload until the outcome appears, and return the outcome of the next reload. */
 async function waitAndReload(reload: Reload, cell: string): Promise<PageOutcome> {
   await vi.waitFor(async () => expect(await reload()).toBe(cell), { interval: 50 })
   return reload()
 }
 
 /**
- * A page that shows its box: after an outage a consumer may need a moment until it asks again. It is opened twice, since a
- * program may put a box away a moment after it has sent it.
+ * Open a page that shows its box; after an outage, a consumer may need a moment until it requests again. The page is opened
+ * twice, because a program may cache a box only after it has sent it.
  */
 export async function openShown(
   cachingConsumer: Readonly<{ isSynchronous?: true; open(): Promise<Reload> }>,
@@ -208,11 +205,11 @@ type StaleWait = Readonly<{
   mode: FaultMode
   reload: Reload
   shownAtMs: number
-  /** Most of its time goes into its own start. */
+  /** A build spends most of its time in its start. */
   isBuild?: true | undefined
 }>
 
-/** Until the box is no longer fresh by any clock and the consumer has asked for another, as far as that can be seen. */
+/** Reload until the box is stale and, unless the proxy is down, the consumer has requested it again. */
 async function reloadUntilStale({
   pageRoute,
   mode,
@@ -226,7 +223,7 @@ async function reloadUntilStale({
     async () => {
       const beganAtMs = Date.now()
       const outcome = await reload()
-      // A closed port is refused at once. A page that takes a second all the same is one of a machine that stands still, and the consumer's own limit may have passed.
+      // A closed port fails at once. A slow page is due to a stalled machine, and the consumer may have timed out: ignore it.
       if (mode !== 'down' || isBuild === true || Date.now() - beganAtMs < RECIPE_LIMIT_MS) seen.push(outcome)
       const isStale =
         mode === 'down' ? Date.now() - shownAtMs > STALE_AFTER_MS : pageRoute.requests.length > before
@@ -237,13 +234,13 @@ async function reloadUntilStale({
   return seen
 }
 
-/** What is seen of a kept box in an outage, once the server's own limit for old boxes is over. */
+/** Define a test: the outcome for a cached box in an outage that lasts longer than stale-if-error. */
 export function itExpiresAfterStaleIfError(
   row: string,
   cachingConsumer: CachingConsumer,
   outcome: PageOutcome,
 ): void {
-  const title = `${row}, box kept - longer than stale-if-error, 500 - ${outcome}`
+  const title = `${row}, box cached - longer than stale-if-error, 500 - ${outcome}`
   itConcurrently('500', cachingConsumer)(title, async ({ onTestFinished }) => {
     const { pageRoute, reload } = await openCachedPage(cachingConsumer, {
       atEnd: onTestFinished,
@@ -256,26 +253,26 @@ export function itExpiresAfterStaleIfError(
   })
 }
 
-/** Whatever a visitor sends along stays outside, and the box is whole for the next one. */
+/** Define a test: headers of a visitor do not reach the server and do not change the box. */
 export function itDropsVisitorHeaders(row: string, cachingConsumer: CachingConsumer): void {
-  const title = `${row} - a visitor's own headers - never reach the server, nor change the box`
+  const title = `${row} - a visitor's headers - do not reach the server or change the box`
   itConcurrently('shown', cachingConsumer)(title, async ({ onTestFinished }) => {
-    const lanes = new Set<ProxyRoute>()
-    const ask = async (): Promise<CachedPage> => {
+    const routes = new Set<ProxyRoute>()
+    const openPage = async (): Promise<CachedPage> => {
       const pageRoute =
         'fixture' in cachingConsumer
           ? openRoute(cachingConsumer, onTestFinished)
           : cachingConsumer.faultProxy()
-      lanes.add(pageRoute)
+      routes.add(pageRoute)
       await pageRoute.setMode('shown')
       const reload = await cachingConsumer.open(pageRoute as PageRoute)
       expect(await reload(VISITOR_HEADERS)).toBe('box')
       return { pageRoute, reload }
     }
-    const { pageRoute, reload } = await vi.waitFor(ask)
+    const { pageRoute, reload } = await vi.waitFor(openPage)
     expect(pageRoute.requests.length).toBeGreaterThan(0)
-    // Of every page that was tried, also of one that did not show its box.
-    expect([...lanes].flatMap(({ requests }) => requests.flatMap(findVisitorHeaders))).toEqual([])
+    // Includes pages that did not show their box.
+    expect([...routes].flatMap(({ requests }) => requests.flatMap(findVisitorHeaders))).toEqual([])
     expect(await reload()).toBe('box')
   })
 }

@@ -9,13 +9,12 @@ import { readRecipe } from './recipe.ts'
 
 const HEADING = 'Serve from your own domain'
 
-/** nginx in front of the real server, with pages of the publisher beside it. */
+/** nginx with the real server below /shops/ and the publisher's own pages. */
 type OwnHost = Readonly<{ origin: string; server: BuiltServer; folder: string }>
 
-/** What differs between the two kinds of proxy. */
 const KINDS = [
-  ['the path left on', 'http://127.0.0.1:3000;'],
-  ['the path taken off', 'http://127.0.0.1:3000/;'],
+  ['path kept', 'http://127.0.0.1:3000;'],
+  ['path removed', 'http://127.0.0.1:3000/;'],
 ] as const
 
 describeWithProgram('nginx', HEADING, () => {
@@ -44,8 +43,8 @@ describeWithProgram('nginx', HEADING, () => {
       const [, channel = '', gtin = ''] =
         /embeds\/([^/]+)\/where-to-buy\/(\d+)/.exec(server.addresses.box) ?? []
       const page = await browser.newPage()
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(request.url()))
+      const requested: string[] = []
+      page.on('request', (request) => requested.push(request.url()))
       await writeFile(
         join(folder, 'article.html'),
         `<!doctype html><title>Article</title><div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}"></div><script async src="/shops/embed.js"></script>`,
@@ -54,22 +53,24 @@ describeWithProgram('nginx', HEADING, () => {
       await expect
         .poll(() => page.evaluate('document.querySelector("iframe")?.offsetHeight ?? 0'))
         .toBeGreaterThan(200)
-      expect(asked.length).toBeGreaterThan(4)
-      expect(asked.filter((url) => !url.startsWith(`${origin}/`))).toEqual([])
-      expect(asked.filter((url) => !url.startsWith(`${origin}/shops/`))).toEqual([`${origin}/article.html`])
+      expect(requested.length).toBeGreaterThan(4)
+      expect(requested.filter((url) => !url.startsWith(`${origin}/`))).toEqual([])
+      expect(requested.filter((url) => !url.startsWith(`${origin}/shops/`))).toEqual([
+        `${origin}/article.html`,
+      ])
     },
   )
 
   it.each(KINDS)(
-    '%s - fragment, oEmbed and links of a sandbox - have the path in every address',
+    '%s - fragment, oEmbed and links of a sandboxed frame - have the path in every address',
     async (kind) => {
       const { origin, server } = getHost(kind)
       const embed = await (await fetchOk(server.addresses.box)).text()
       const go = /data-vitrine-go="([^"]+)"/.exec(embed)?.[1] ?? ''
       const offer = /data-go="([^"]+)"/.exec(embed)?.[1] ?? ''
       expect(go.startsWith(`${origin}/shops/go/`)).toBe(true)
-      const answer = await globalThis.fetch(go + offer, { redirect: 'manual' })
-      expect(answer.status).toBe(302)
+      const response = await globalThis.fetch(go + offer, { redirect: 'manual' })
+      expect(response.status).toBe(302)
       const oembed = await fetchOk(`${origin}/shops/oembed?url=${encodeURIComponent(server.addresses.box)}`)
       expect(await oembed.json()).toMatchObject({ type: 'rich', provider_url: `${origin}/shops` })
       const fragment = await (await fetchOk(server.addresses.box.replace('/embeds/', '/fragments/'))).text()
@@ -79,7 +80,7 @@ describeWithProgram('nginx', HEADING, () => {
     },
   )
 
-  it.each(KINDS)('%s - studio and metrics - are closed to whoever comes through the proxy', async (kind) => {
+  it.each(KINDS)('%s - studio and metrics - are closed to requests through the proxy', async (kind) => {
     const { origin } = getHost(kind)
     for (const path of ['/shops/studio', '/shops/studio/live', '/shops/metrics'])
       expect((await globalThis.fetch(origin + path)).status, path).toBe(404)
@@ -87,9 +88,9 @@ describeWithProgram('nginx', HEADING, () => {
 })
 
 async function fetchOk(url: string): Promise<Response> {
-  const answer = await globalThis.fetch(url)
-  expect(answer.status, url).toBe(200)
-  return answer
+  const response = await globalThis.fetch(url)
+  expect(response.status, url).toBe(200)
+  return response
 }
 
 async function start(fixture: IncludeFixture, target: string): Promise<OwnHost> {

@@ -3,21 +3,21 @@ import { ERROR_PAGE } from './fault-proxy.ts'
 /** What a reader sees of a page, in the terms of the tables in bench/results/includes.md. */
 export type PageOutcome = 'box' | 'nothing' | 'error text' | 'garbage' | 'waits' | 'page cut' | 'no page'
 
-/** How long a reader waits for a server that hangs, where the page says that the reader waits. */
+/** How long a page must wait for a hanging server to count as `waits`. */
 export const READER_WAIT_MS = 3000
 
-/** How long one waits for a page, from its opening on: a build is slow on a busy machine. */
+/** Timeout of a page, generous because builds are slow on a busy machine. */
 export const PAGE_TIMEOUT_MS = 20_000
 
-/** How long a reader waits from the moment at which the server hangs, where the page says that nobody waits: limits are a second or two. */
+/** Time after the server begins to hang in which other pages must appear; the timeouts of the recipes are one or two seconds. */
 export const HANG_TIMEOUT_MS = 8000
 
-/** The page of a publisher around an include. */
+/** Build the page of a publisher around an include. */
 export function toHostPage(include: string): string {
   return `<!doctype html>\n<html lang="en"><head><title>host</title></head><body><p>HOST-HEAD</p>\n<aside>BOX(${include})BOX</aside>\n<p>HOST-FOOT</p></body></html>\n`
 }
 
-/** Opens a page as a browser does, with a connection that stays, and says what is to be seen. */
+/** Fetch a page over a persistent connection, like a browser, and classify it. */
 export async function fetchOutcome(
   url: string,
   headers: Readonly<Record<string, string>> = {},
@@ -32,7 +32,6 @@ export async function fetchOutcome(
   }
 }
 
-/** What is to be seen of a whole page. */
 export function classifyPage(page: Buffer): PageOutcome {
   const text = page.toString('utf8')
   if (!text.includes('HOST-HEAD') || !text.includes('HOST-FOOT')) return 'page cut'
@@ -40,9 +39,8 @@ export function classifyPage(page: Buffer): PageOutcome {
   return classifyBox(text.slice(start, text.lastIndexOf(')BOX')))
 }
 
-/** What is to be seen of the place where the box belongs. */
 export function classifyBox(html: string): PageOutcome {
-  // oxlint-disable-next-line no-control-regex -- what no text has, compressed bytes do
+  // oxlint-disable-next-line no-control-regex -- control characters reveal compressed bytes
   if (/[\u0000-\u0008\u000E-\u001F\uFFFD]/.test(html)) return 'garbage'
   const visible = html.replaceAll(/<!--[\s\S]*?-->/g, '').trim()
   if (visible === '') return 'nothing'

@@ -82,7 +82,8 @@ describe('docs/publish/embedding.md', () => {
   it.each([COLD_TABLE, CACHED_TABLE])('the table "%s" - each row - is measured by a test', (table) => {
     const rows = [...readTable(table).keys()]
     expect(rows.length).toBeGreaterThan(8)
-    for (const row of rows) expect(tests, row).toMatch(new RegExp(`(?:TableSays\\(|HEADING = )'${row}'`))
+    for (const row of rows)
+      expect(tests, row).toMatch(new RegExp(`(?:itMatches(?:Cold|Cached)Table\\(|HEADING = )'${row}'`))
   })
 
   it('blocks of the recipes - are run, or are known not to be', () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import type { FaultProxy } from './fault-proxy.ts'
 import type { Reload } from './outage-cases.ts'
 
-/** What lies beside the fragments, and spellings that a proxy might take for a fragment. */
+/** Other paths of the server, and spellings that a proxy might accept as a fragment. */
 const NON_FRAGMENT_PATHS: readonly string[] = [
   '/studio',
   '/metrics',
@@ -17,42 +17,42 @@ const NON_FRAGMENT_PATHS: readonly string[] = [
   '/fragments/x/..%2f..%2fhealthz',
 ]
 
-/** A consumer, and where it answers to the outside. */
+/** A consumer and its public address. */
 export type RestrictedConsumer = Readonly<{
   faultProxy(): FaultProxy
-  /** Its address with the path below which fragments are, such as `http://127.0.0.1:1234/vitrine`. */
+  /** Its address with the parent path of the fragments, such as `http://127.0.0.1:1234/vitrine`. */
   base(): string
-  /** How it refuses. */
+  /** Expected statuses of a refusal. */
   statuses: readonly number[]
 }>
 
-/** One test for each path: it is refused by the consumer itself, and the server is never asked. */
+/** Define one test per path: the consumer refuses it without a request to the server. */
 export function itForwardsFragmentsOnly(
   row: string,
   { faultProxy, base, statuses }: RestrictedConsumer,
 ): void {
   it.each(NON_FRAGMENT_PATHS)(
-    `${row} - %s, asked for from outside - never reaches the server`,
+    `${row} - %s, requested from outside - does not reach the server`,
     async (path) => {
       await faultProxy().setMode('shown')
       const before = faultProxy().requests.length
       for (const headers of [{}, { 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'https' }]) {
-        const answer = await requestRaw(base(), path, headers)
-        expect(statuses).toContain(answer.status)
-        expect(answer.body).not.toMatch(/vitrine/i)
+        const response = await requestRaw(base(), path, headers)
+        expect(statuses).toContain(response.status)
+        expect(response.body).not.toMatch(/vitrine/i)
       }
       expect(faultProxy().requests.slice(before)).toEqual([])
     },
   )
 }
 
-/** One test for each path: a page that includes it shows nothing there, and the server is never asked. */
+/** Define one test per path: a page that includes it shows nothing, without a request to the server. */
 export function itIncludesFragmentsOnly(
   row: string,
   { faultProxy, open }: Readonly<{ faultProxy(): FaultProxy; open(path: string): Promise<Reload> }>,
 ): void {
   it.each(['/studio', '/metrics', '/healthz'])(
-    `${row} - %s, in an include of a page - shows nothing and never reaches the server`,
+    `${row} - %s, in an include of a page - shows nothing and does not reach the server`,
     async (path) => {
       await faultProxy().setMode('shown')
       const before = faultProxy().requests.length
@@ -62,7 +62,7 @@ export function itIncludesFragmentsOnly(
   )
 }
 
-/** `fetch` would tidy the path up. */
+/** `fetch` would normalize the path. */
 async function requestRaw(
   base: string,
   path: string,
@@ -70,8 +70,8 @@ async function requestRaw(
 ): Promise<Readonly<{ status: number; body: string }>> {
   const { hostname, port, pathname } = new URL(base)
   const prefix = pathname === '/' ? '' : pathname
-  const asking = request({ hostname, port, path: prefix + path, headers, agent: false }).end()
-  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
-  const parts = (await answer.toArray()) as Buffer[]
-  return { status: answer.statusCode ?? 0, body: Buffer.concat(parts).toString('utf8') }
+  const outgoing = request({ hostname, port, path: prefix + path, headers, agent: false }).end()
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const parts = (await response.toArray()) as Buffer[]
+  return { status: response.statusCode ?? 0, body: Buffer.concat(parts).toString('utf8') }
 }

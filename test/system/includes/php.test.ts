@@ -22,16 +22,16 @@ const run = promisify(execFile)
 
 const HELPER = join(PACKAGE_FOLDER, 'integrations/php/vitrine.php')
 
-/** Everything that goes wrong is written into the page, as on many a publisher's server. */
-const LOUD = ['-d', 'display_errors=1', '-d', 'error_reporting=-1', '-d', 'log_errors=0']
+/** Print errors into the page, as many servers do. */
+const SHOW_ERRORS = ['-d', 'display_errors=1', '-d', 'error_reporting=-1', '-d', 'log_errors=0']
 
-/** The helper fetches with curl where PHP has it, and with PHP's own streams where it has not. */
+/** The helper uses curl if PHP has it, otherwise PHP streams. */
 const BUILDS = [
   { name: 'with curl', args: [] },
   { name: 'without curl', args: ['-n'] },
 ]
 
-/** Only root can make a folder that is another user's. */
+/** Only root can create a folder for another user. */
 const IS_ROOT = process.getuid?.() === 0
 const OTHER_USER = 33
 
@@ -47,7 +47,9 @@ describeWithProgram('php', 'PHP', () => {
     const port = await findFreePort()
     const server = ['-S', `127.0.0.1:${port}`, '-t', join(fixture.folder, 'pages')]
     const env = { PHP_CLI_SERVER_WORKERS: '6' }
-    fixture.stopLater(await startProgram({ command: 'php', args: [...args, ...LOUD, ...server], port, env }))
+    fixture.stopLater(
+      await startProgram({ command: 'php', args: [...args, ...SHOW_ERRORS, ...server], port, env }),
+    )
     return `http://127.0.0.1:${port}`
   }
 
@@ -59,7 +61,7 @@ describeWithProgram('php', 'PHP', () => {
     return name
   }
 
-  /** The recipe with a folder of its own for each page, so that no page knows of another one's failures. */
+  /** The recipe with a separate folder per page, so that pages do not share failures. */
   const toCode = (folder: string, url = fixture.faultProxy.origin + fixture.path): string =>
     readRecipe({ heading: 'PHP', language: 'php' }, [
       ["__DIR__ . '/vitrine.php'", `'${HELPER}'`],
@@ -67,7 +69,7 @@ describeWithProgram('php', 'PHP', () => {
       ['/var/cache/vitrine', folder],
     ])
 
-  describe('as in the manual', () => {
+  describe('example of the PHP manual', () => {
     let origin: string
     beforeAll(async () => {
       origin = await startPhp([])
@@ -105,14 +107,14 @@ describeWithProgram('php', 'PHP', () => {
     itDropsVisitorHeaders('PHP', cachingConsumer)
 
     it.each(['text', 'drip'] as const)(
-      'vitrine.php - the server answers %s - nothing is seen',
+      'vitrine.php - the server responds with %s - shows nothing',
       async (mode) => {
         await fixture.faultProxy.setMode(mode)
         expect(await (await addPage())()).toBe('nothing')
       },
     )
 
-    it('vitrine.php - many visitors of a box that is no longer fresh - one asks, all see the box', async () => {
+    it('vitrine.php - many visitors of a stale box - one request, all see the box', async () => {
       fixture.faultProxy.setMaxAge(1)
       await fixture.faultProxy.setMode('shown')
       const reload = await openShown({ open: () => addPage() })
@@ -125,7 +127,7 @@ describeWithProgram('php', 'PHP', () => {
       expect(fixture.faultProxy.requests.length - before).toBe(1)
     })
 
-    it('vitrine.php - a server that failed for one box - is not asked for another', async () => {
+    it('vitrine.php - the server failed for one box - sends no request for another', async () => {
       await fixture.faultProxy.setMode('500')
       const folder = newFolder()
       expect(await (await addPage(folder))()).toBe('nothing')
@@ -135,28 +137,28 @@ describeWithProgram('php', 'PHP', () => {
       expect(fixture.faultProxy.requests.length).toBe(before)
     })
 
-    it('vitrine.php - a mistake in one address - does not keep the other boxes away', async () => {
+    it('vitrine.php - an error in one address - other boxes still appear', async () => {
       await fixture.faultProxy.setMode('shown')
       const folder = newFolder()
       expect(await (await addPage(folder, `${fixture.path}?limit=0`))()).toBe('nothing')
       expect(await (await addPage(folder))()).toBe('box')
     })
 
-    it('vitrine.php - a folder that cannot be made - the box is fetched each time, and nothing is said', async () => {
+    it('vitrine.php - a folder that cannot be created - the box is fetched each time, without warnings', async () => {
       await fixture.faultProxy.setMode('shown')
       expect(await (await addPage('/dev/null/boxes'))()).toBe('box')
       await fixture.faultProxy.setMode('500')
       expect(await (await addPage('/dev/null/boxes'))()).toBe('nothing')
     })
 
-    it('vitrine.php - a handler that throws at every notice - does not break the page', async () => {
+    it('vitrine.php - an error handler that throws - does not break the page', async () => {
       await fixture.faultProxy.setMode('down')
       const strict = '<?php set_error_handler(static function () { throw new Exception("STRICT"); }); ?>'
       const page = await writePage(strict + toCode(newFolder()))
       expect(await fetchOutcome(`${origin}/${page}`)).toBe('nothing')
     })
 
-    it('vitrine.php - what is no address - is nothing, and leaves no file', async () => {
+    it('vitrine.php - an invalid address - shows nothing, and creates no file', async () => {
       const folder = newFolder()
       for (const url of ['', 'file:///etc/passwd', '/fragments/x', 'php://filter/resource=/etc/passwd']) {
         const page = await writePage(toCode(folder, url))
@@ -166,44 +168,41 @@ describeWithProgram('php', 'PHP', () => {
     })
   })
 
-  /** What the helper leaves in a folder that belongs to somebody else. */
-  async function listKept(folder: string, argument: string): Promise<readonly string[]> {
+  /** List the boxes that the helper stores in a folder of another user. */
+  async function listStoredBoxes(folder: string, argument: string): Promise<readonly string[]> {
     await fixture.faultProxy.setMode('shown')
     await mkdir(folder, { recursive: true })
     await chown(folder, OTHER_USER, OTHER_USER)
     const code = `require '${HELPER}'; echo vitrine_box('${fixture.faultProxy.origin}${fixture.path}'${argument});`
-    const { stdout } = await run('php', [...LOUD, '-d', `sys_temp_dir=${dirname(folder)}`, '-r', code])
+    const { stdout } = await run('php', [...SHOW_ERRORS, '-d', `sys_temp_dir=${dirname(folder)}`, '-r', code])
     expect(classifyBox(stdout)).toBe('box')
     return (await readdir(folder)).filter((name) => name.endsWith('.box'))
   }
 
   it.skipIf(!IS_ROOT)(
-    'vitrine.php - a folder that somebody else made in the temporary one - is not used',
+    'vitrine.php - a folder of another user in the temporary folder - is not used',
     async () => {
-      expect(await listKept(join(newFolder(), 'vitrine-0'), '')).toEqual([])
+      expect(await listStoredBoxes(join(newFolder(), 'vitrine-0'), '')).toEqual([])
     },
   )
 
-  it.skipIf(!IS_ROOT)(
-    'vitrine.php - a folder that is named and belongs to somebody else - is used',
-    async () => {
-      const folder = newFolder()
-      expect(await listKept(folder, `, '${folder}'`)).toHaveLength(1)
-    },
-  )
+  it.skipIf(!IS_ROOT)('vitrine.php - a given folder of another user - is used', async () => {
+    const folder = newFolder()
+    expect(await listStoredBoxes(folder, `, '${folder}'`)).toHaveLength(1)
+  })
 
-  /** What a PHP without its posix extension keeps, when it is told of no folder. */
-  async function listKeptWithoutPosix(folder: string): Promise<readonly string[]> {
+  /** List the boxes that PHP stores without the posix extension and without a given folder. */
+  async function listBoxesWithoutPosix(folder: string): Promise<readonly string[]> {
     await fixture.faultProxy.setMode('shown')
     const bare = ['-d', 'disable_functions=posix_geteuid', '-d', `sys_temp_dir=${folder}`]
     const code = `require '${HELPER}'; echo vitrine_box('${fixture.faultProxy.origin}${fixture.path}');`
-    const { stdout } = await run('php', [...LOUD, ...bare, '-r', code])
+    const { stdout } = await run('php', [...SHOW_ERRORS, ...bare, '-r', code])
     expect(classifyBox(stdout)).toBe('box')
     return (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.box'))
   }
 
   it.skipIf(!IS_ROOT)(
-    'vitrine.php, without posix - folders that another user made beforehand - are not used',
+    'vitrine.php, without posix - existing folders of another user - are not used',
     async () => {
       const folder = newFolder()
       for (const name of ['vitrine-0', 'vitrine-php']) {
@@ -211,22 +210,22 @@ describeWithProgram('php', 'PHP', () => {
         await chown(join(folder, name), OTHER_USER, OTHER_USER)
         await chmod(join(folder, name), 0o777)
       }
-      expect(await listKeptWithoutPosix(folder)).toEqual([])
+      expect(await listBoxesWithoutPosix(folder)).toEqual([])
     },
   )
 
-  it('vitrine.php, without posix - a folder of its own - is used', async () => {
+  it('vitrine.php, without posix - its own folder - is used', async () => {
     const folder = newFolder()
     await mkdir(folder)
-    const kept = await listKeptWithoutPosix(folder)
-    expect(kept).toHaveLength(1)
-    expect(await listKeptWithoutPosix(folder)).toEqual(kept)
-    expect(dirname(kept[0] ?? '')).toBe(`vitrine-${String(process.getuid?.())}`)
-    // The file that tells whose process it is does not stay.
+    const stored = await listBoxesWithoutPosix(folder)
+    expect(stored).toHaveLength(1)
+    expect(await listBoxesWithoutPosix(folder)).toEqual(stored)
+    expect(dirname(stored[0] ?? '')).toBe(`vitrine-${String(process.getuid?.())}`)
+    // The file that revealed the user of the process was removed.
     expect(await readdir(folder)).toHaveLength(1)
   })
 
-  it('vitrine.php - old files in a folder that was named - its own go, those of others stay', async () => {
+  it('vitrine.php - old files in a given folder - its own are removed, others stay', async () => {
     const folder = newFolder()
     await mkdir(folder)
     const [old, name] = [new Date(Date.now() - 3 * 86_400_000), 'a'.repeat(64)]
@@ -238,11 +237,11 @@ describeWithProgram('php', 'PHP', () => {
     }
     const recent = `${'b'.repeat(64)}.box`
     await writeFile(join(folder, recent), 'x')
-    await run('php', [...LOUD, '-r', `require '${HELPER}'; vitrine_sweep('${folder}');`])
+    await run('php', [...SHOW_ERRORS, '-r', `require '${HELPER}'; vitrine_sweep('${folder}');`])
     expect((await readdir(folder)).sort()).toEqual([recent, ...theirs].sort())
   })
 
-  it('vitrine.php - PHP checks its syntax - finds none wrong', async () => {
+  it('vitrine.php - has valid PHP syntax', async () => {
     expect((await run('php', ['-l', HELPER])).stdout).toContain('No syntax errors')
   })
 
@@ -253,7 +252,7 @@ describeWithProgram('php', 'PHP', () => {
       const name = await writePage(toCode(join(fixture.folder, 'cgi')))
       const page = join(fixture.folder, 'pages', name)
       const env = { PATH: '', REDIRECT_STATUS: '200', SCRIPT_FILENAME: page, REQUEST_METHOD: 'GET' }
-      const { stdout } = await run(findProgram('php-cgi') ?? '', LOUD, { env })
+      const { stdout } = await run(findProgram('php-cgi') ?? '', SHOW_ERRORS, { env })
       expect(classifyPage(Buffer.from(stdout))).toBe('box')
     },
   )

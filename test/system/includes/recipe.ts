@@ -2,41 +2,40 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-/** The page whose recipes are run here, word for word. */
+/** The page with the recipes that the tests run verbatim. */
 export const PAGE: string = readFileSync(join(PACKAGE_FOLDER, 'docs/publish/embedding.md'), 'utf8')
 
-/** The page with the tables of results. */
 const RESULTS: string = readFileSync(join(PACKAGE_FOLDER, 'bench/results/includes.md'), 'utf8')
 
-/** Where a block of code stands on the page: its heading, its language, and which one of them it is. */
+/** A code block of the page; `index` counts the blocks of this language below the heading. */
 export type CodeBlockLocation = Readonly<{ heading: string; language: string; index?: number }>
 
-/** A text of the recipe and what stands for it in the test: addresses, ports and folders, nothing else. */
+/** A replacement in a recipe, only for addresses, ports and folders. */
 export type Substitution = readonly [from: string, to: string]
 
-/** A block of code of the page with its addresses replaced. Throws when the block or one of the texts is not there. */
-export function readRecipe(place: CodeBlockLocation, substitutions: readonly Substitution[] = []): string {
-  const blocks = listBlocks(place)
-  const found = blocks[place.index ?? 0]
+/** Return a code block with its addresses replaced. Throws if the block or one of the texts is missing. */
+export function readRecipe(location: CodeBlockLocation, substitutions: readonly Substitution[] = []): string {
+  const blocks = listBlocks(location)
+  const found = blocks[location.index ?? 0]
   if (found === undefined)
     throw new Error(
-      `docs/publish/embedding.md has no ${place.language} block ${place.index ?? 0} below "${place.heading}"`,
+      `docs/publish/embedding.md has no ${location.language} block ${location.index ?? 0} below "${location.heading}"`,
     )
   return substitutions.reduce((text, [from, to]) => {
-    if (!text.includes(from)) throw new Error(`the recipe below "${place.heading}" has no "${from}"`)
+    if (!text.includes(from)) throw new Error(`the recipe below "${location.heading}" has no "${from}"`)
     return text.replaceAll(from, to)
   }, found)
 }
 
-/** Every heading of the page, without its marks. */
+/** List the headings of the page, without "#". */
 export function listHeadings(): readonly string[] {
   return PAGE.split('\n').flatMap((line) => /^#{1,6} (.+)$/.exec(line)?.[1] ?? [])
 }
 
-/** A table of the page: cells by the text of the first column, and by the heading of theirs. */
+/** A table: cells by the text of the first column and the heading of the column. */
 export type Table = ReadonlyMap<string, ReadonlyMap<string, string>>
 
-/** The first table below a heading of the page with results. */
+/** Read the first table below a heading of the results page. */
 export function readTable(heading: string): Table {
   const lines = readSection(RESULTS, heading).split('\n')
   const start = lines.findIndex((line) => line.startsWith('|'))
@@ -56,7 +55,7 @@ function toCells(line: string): string[] {
     .map((cell) => cell.trim().replaceAll(/[`*]/g, ''))
 }
 
-/** From a heading to the next one of any level. */
+/** Return the text from a heading to the next one of any level. */
 function readSection(page: string, heading: string): string {
   const lines = page.split('\n')
   const start = lines.findIndex((line) => /^#{1,6} /.test(line) && line.replace(/^#+ /, '') === heading)

@@ -9,7 +9,7 @@ import { describeWithProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
 import { PAGE_TIMEOUT_MS, toHostPage } from './page-outcome.ts'
 
-/** The page that includes the file, made of it as any program would. */
+/** The page around the included file. */
 const [HEAD = '', FOOT = ''] = toHostPage('@BOX@').split('@BOX@')
 
 describeWithProgram('curl', 'Shell', () => {
@@ -48,7 +48,7 @@ describeWithProgram('curl', 'Shell', () => {
   })
   itMatchesCachedTable('Shell', { isSynchronous: true, fixture: () => fixture, open: addRecommended })
 
-  it('fetch-box - an answer that ends in the middle - leaves the file as it is', async () => {
+  it('fetch-box - an incomplete response - leaves the file unchanged', async () => {
     await fixture.faultProxy.setMode('drip')
     expect(await (await addRecommended())()).toBe('nothing')
   })

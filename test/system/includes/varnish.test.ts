@@ -17,10 +17,10 @@ import { describeWithProgram, findFreePort, startProgram } from './program.ts'
 import { readRecipe } from './recipe.ts'
 import { toHostPage, fetchOutcome } from './page-outcome.ts'
 
-/** As in the manual of Varnish: two backends, and ESI for the pages. */
+/** The configuration of the Varnish manual: two backends, and ESI for the pages. */
 const PLAIN = `vcl 4.1;
 backend cms { .host = "127.0.0.1"; .port = "@CMS@"; }
-backend vitrine { .host = "127.0.0.1"; .port = "@GATE@"; }
+backend vitrine { .host = "127.0.0.1"; .port = "@PROXY@"; }
 sub vcl_recv {
   set req.backend_hint = cms;
   if (req.url ~ "^/vitrine/") { set req.backend_hint = vitrine; set req.url = regsub(req.url, "^/vitrine", ""); }
@@ -36,7 +36,7 @@ describeWithProgram('varnishd', HEADING, () => {
   beforeAll(async () => {
     fixture = await createIncludeFixture()
     cms = fixture.stopLater(await startOriginServer())
-    const plain = PLAIN.replace('@CMS@', String(cms.port)).replace('@GATE@', String(fixture.faultProxy.port))
+    const plain = PLAIN.replace('@CMS@', String(cms.port)).replace('@PROXY@', String(fixture.faultProxy.port))
     const recommended = readRecipe({ heading: HEADING, language: 'vcl' }, [
       ['"8080"', `"${cms.port}"`],
       ['"3000"', `"${fixture.faultProxy.port}"`],
@@ -82,15 +82,15 @@ describeWithProgram('varnishd', HEADING, () => {
     open: (path) => Promise.resolve(addPage(origins.recommended, undefined, path)),
   })
 
-  it('Varnish - an include with two options - asks with & between them', async () => {
+  it('Varnish - an include with two options - sends them separated by &', async () => {
     await fixture.faultProxy.setMode('shown')
     await openShown({ open: () => recommended.open() })
     expect(fixture.faultProxy.requests.at(-1)?.url).toMatch(/\?layout=card&limit=3&page=/)
   })
 
-  it('Varnish - a fragment asked for from outside - is not there', async () => {
-    const answer = await fetch(`${origins.recommended}/vitrine${fixture.path}`)
-    expect(answer.status).toBe(404)
+  it('Varnish - a fragment requested from outside - is a 404', async () => {
+    const response = await fetch(`${origins.recommended}/vitrine${fixture.path}`)
+    expect(response.status).toBe(404)
   })
 })
 

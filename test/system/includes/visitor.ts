@@ -1,6 +1,6 @@
 import type { ProxiedRequest } from './fault-proxy.ts'
 
-/** What a browser and its user send along. None of it may reach the server, nor change a box. */
+/** Headers of a browser and its user. They must not reach the server or change a box. */
 export const VISITOR_HEADERS: Readonly<Record<string, string>> = {
   'accept-encoding': 'gzip, br',
   authorization: 'Basic dmlzaXRvcjpzZWNyZXQ=',
@@ -11,14 +11,14 @@ export const VISITOR_HEADERS: Readonly<Record<string, string>> = {
   'x-forwarded-for': '192.0.2.77',
 }
 
-/** Headers of a request that are a visitor's own. */
+/** List the names of visitor headers in a request. */
 export function findVisitorHeaders({ headers }: ProxiedRequest): readonly string[] {
   return Object.entries(VISITOR_HEADERS)
     .filter(([name, value]) => isForwarded(name, value, String(headers[name] ?? '')))
     .map(([name]) => name)
 }
 
-/** A proxy may add to a list, and shorten what a visitor accepts. */
+/** A proxy may append to a header and reduce accept-encoding. */
 function isForwarded(name: string, value: string, arrived: string): boolean {
   return name === 'accept-encoding' ? /gzip|br/.test(arrived) : arrived.includes(value)
 }

@@ -60,7 +60,7 @@ describe('long reads in a thread of their own', () => {
     for (const over of [
       { excluded: ['kopje'] },
       { excluded: ['kopje'], sort: 'saving' },
-      { words: 'lamp' },
+      { searchText: 'lamp' },
       { brand: 'lumen' },
     ] as const) {
       const query = makeQuery(over)
@@ -88,7 +88,7 @@ describe('long reads in a thread of their own', () => {
 test('short reads - pages near the beginning without a filter that has to be searched for', () => {
   expect(isShortRead(makeQuery({ minDiscountPercent: 20, offset: 960 }))).toBe(true)
   for (const over of [
-    { words: 'x' },
+    { searchText: 'x' },
     { brand: 'x' },
     { merchants: ['x'] },
     { excluded: ['x'] },

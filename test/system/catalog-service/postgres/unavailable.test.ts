@@ -48,7 +48,7 @@ describe('database that is away', () => {
     expect(body).toEqual(BUSY)
     await server.start()
     await vi.waitFor(() => get().expect(200))
-    await vi.waitFor(() => expect(running.output()).toContain(`${label}: it cannot be reached`))
+    await vi.waitFor(() => expect(running.output()).toContain(`${label}: the server cannot be reached`))
     expect(running.output()).not.toContain('owner')
     expect((await running.stop('SIGTERM')).code).toBe(0)
   })
@@ -72,7 +72,9 @@ describe('database that is away', () => {
     const { base, running } = await serve(url)
     const get = () => requestValidated(base).get('/v0/channels').set('Authorization', `Bearer ${key}`)
     await get().expect(503)
-    await vi.waitFor(() => expect(running.output()).toContain(`every request is answered with 503: `))
+    await vi.waitFor(() =>
+      expect(running.output()).toContain(`Every request gets a 503 until this is fixed: `),
+    )
     await vi.waitFor(() => expect(running.output()).toContain(label))
     await server.start()
     await vi.waitFor(() => get().expect(200))
@@ -90,7 +92,7 @@ describe('words about a database', () => {
     // The line of the log comes by another way than the response.
     await vi.waitFor(() =>
       expect(running.output()).toContain(
-        `503: the catalog's database cannot be opened: ${address.label}: permission denied for database ${address.database}`,
+        `fixed: the catalog's database cannot be opened: ${address.label}: permission denied for database ${address.database}`,
       ),
     )
   })
@@ -112,7 +114,7 @@ describe('words about a database', () => {
     }
     for (const args of [['check'], ['check', '--json']]) {
       const { code, out, err } = await runBuilt(args, settings)
-      expect([code, out]).toEqual([1, expect.stringContaining('VITRINE_CATALOG_DATABASE_URL running')])
+      expect([code, out]).toEqual([1, expect.stringContaining('VITRINE_CATALOG_DATABASE_URL runs')])
       outputs.push(out, err)
     }
     expect(outputs.join('')).not.toMatch(new RegExp(`${USER}|${PASSWORD}`))
@@ -152,6 +154,6 @@ describe('a server on it', () => {
     expect(JSON.parse(await running.firstLine)).toMatchObject({ studio: expect.any(String) })
     expect((await running.stop('SIGTERM')).code).toBe(0)
     const { code, out } = await runBuilt(['check'], settings)
-    expect([code, out]).toEqual([0, expect.stringContaining('the catalog answers and takes the key')])
+    expect([code, out]).toEqual([0, expect.stringContaining('the catalog responds and accepts the key')])
   })
 })
