@@ -207,7 +207,7 @@ describe('the key', () => {
     const responses = await collectResponses(harness)
     const error: unknown = await harness.context.store.ping().catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ code: 'VITRINE_STORE_FAILED' })
-    expect(harness.logs()).toContain('the stored copy failed')
+    expect(harness.logs()).toContain('stored copy failed')
     expectNoKey([responses, harness.logs(), printError(error)].join('\n'))
   })
 

@@ -3,16 +3,16 @@ import { systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError, VitrineError } from '../errors.ts'
 import { retryConflicts } from './transaction.ts'
 
-/** Migrations by name, applied in the order of their names. */
+/** Migrations by name, applied in name order. */
 export type Migrations = Readonly<Record<string, Migration>>
 
 /**
- * Bring a SQLite database to the newest migration, in one transaction: processes that start together wait for each other.
- * @throws StoreNewerError when the database has migrations that this version does not know; it is left as it is.
- * @throws StoreError when a migration fails; nothing of it stays.
+ * Migrate a SQLite database in one transaction. Processes that start together wait for each other.
+ * @throws StoreNewerError when the database has migrations that this version does not know; nothing is changed.
+ * @throws StoreError when a migration fails; it is rolled back.
  */
 export async function migrateDatabase<T>(database: Kysely<T>, migrations: Migrations): Promise<void> {
-  // Looking needs no lock: a database of this version opens while another process writes for minutes, as an import does.
+  // This check takes no lock, so an up-to-date database opens even while an import writes for minutes.
   if (await isUpToDate(database, migrations)) return
   try {
     await database.transaction().execute(async (transaction) => {
@@ -22,21 +22,22 @@ export async function migrateDatabase<T>(database: Kysely<T>, migrations: Migrat
   } catch (error) {
     if (error instanceof VitrineError) throw error
     const reason = error instanceof Error ? error.message : 'unknown'
-    throw new StoreError(`the database could not be brought to this version: ${reason}`, { cause: error })
+    throw new StoreError(`Cannot migrate the database to this version of Vitrine: ${reason}`, {
+      cause: error,
+    })
   }
 }
 
 /**
- * Bring a schema of a PostgreSQL database to the newest migration, in one transaction: of processes that start together one
- * locks a row and does it; the others wait for the row, look, and find it done.
- * @throws StoreNewerError when it has migrations that this version does not know; it is left as it is.
+ * Migrate a schema of a PostgreSQL database in one transaction. A row lock serializes processes that start together.
+ * @throws StoreNewerError when the schema has migrations that this version does not know; nothing is changed.
  */
 export async function migratePostgres<T>(
   database: Kysely<T>,
   schema: string,
   migrations: Migrations,
 ): Promise<void> {
-  // "If not exists" may still meet another process that creates them.
+  // "if not exists" can still conflict with another process that creates the same objects.
   await retryConflicts(async () => {
     await sql`create schema if not exists ${sql.ref(schema)}`.execute(database)
     await createMigrationTable(database)
@@ -51,7 +52,7 @@ export async function migratePostgres<T>(
   )
 }
 
-/** Has the database exactly the migrations of this version? One that cannot be read has not. */
+/** `true` when the database has exactly the migrations of this version; `false` also when it cannot be read. */
 export async function isUpToDate<T>(database: Kysely<T>, migrations: Migrations): Promise<boolean> {
   try {
     const applied = await listApplied(database)
@@ -61,7 +62,7 @@ export async function isUpToDate<T>(database: Kysely<T>, migrations: Migrations)
   }
 }
 
-/** The table has the name that Kysely's own migrator gave it in earlier versions. */
+/** Create the migration table. Its name is the one that Kysely's migrator used in earlier versions. */
 async function createMigrationTable<T>(database: Kysely<T>): Promise<void> {
   await sql`create table if not exists kysely_migration (name text primary key, timestamp text not null)`.execute(
     database,
@@ -76,7 +77,9 @@ async function listApplied<T>(database: Kysely<T>): Promise<ReadonlySet<string>>
 async function applyPending<T>(transaction: Transaction<T>, migrations: Migrations): Promise<void> {
   const applied = await listApplied(transaction)
   if ([...applied].some((name) => !Object.hasOwn(migrations, name)))
-    throw new StoreNewerError('the database was made by a newer version of Vitrine; nothing was changed')
+    throw new StoreNewerError(
+      'A newer version of Vitrine created the database; nothing was changed. Start that version, or use another database',
+    )
   for (const name of Object.keys(migrations).toSorted()) {
     if (applied.has(name)) continue
     await migrations[name]?.up(transaction)

@@ -1,30 +1,27 @@
 import { listCauses } from './error-causes.ts'
 
-/**
- * Failures of a server that speaks PostgreSQL's protocol, in words that may be told to anybody: what drivers and servers say
- * names users, and sometimes what lies in the rows.
- */
+/** Failures of a PostgreSQL server without private data: messages of drivers and servers can contain users and row values. */
 
-/** What the system calls its failures; those of Node's own have words. */
+/** Error codes of the operating system, not of Node: Node's own errors have messages. */
 const SYSTEM_CODE = /^E(?!RR_)[A-Z_]+$/
 
 const failures = new WeakSet<Error>()
 
-/** By SQLSTATE, or its first two characters. Where there is none, the server's own words are told, without names of users. */
+/** By SQLSTATE, or its first two characters. Other states use the server's message without user names. */
 const MESSAGES: Readonly<Record<string, string>> = {
-  '28': 'it refuses the user or the password, or has no rule for this machine',
-  '3D000': 'it has no such database',
-  '53300': 'it has no connection left',
-  '25006': 'it only reads, as a standby does',
-  '57P03': 'it is starting or ending',
-  '57014': 'a statement took too long',
-  '25P03': 'a transaction rested too long',
-  '55P03': 'another transaction holds what this one needs',
+  '28': 'the server rejects the user or the password, or does not allow this host',
+  '3D000': 'the database does not exist',
+  '53300': 'the server has no free connection',
+  '25006': 'the server is read-only, as a standby is',
+  '57P03': 'the server is starting or shutting down',
+  '57014': 'a statement exceeded its time limit',
+  '25P03': 'a transaction was idle for too long',
+  '55P03': 'another transaction holds a lock that this one needs',
 }
 
 /**
- * The failure of a statement or a connection: `label` is host, port and database. It has the SQLSTATE, or the system's code,
- * as `code`, and nothing else of the error.
+ * Convert the error of a statement or connection. `label` is host, port and database. Only the `code` of the error is kept:
+ * the SQLSTATE or the system's code.
  */
 export function toPostgresFailure(error: unknown, label: string): Error {
   const code = findErrorCode(error)
@@ -34,7 +31,7 @@ export function toPostgresFailure(error: unknown, label: string): Error {
   return failure
 }
 
-/** Find the failure of the database at the bottom of an error. */
+/** Find the database failure among the causes of an error. */
 export function findPostgresFailure(error: unknown): Error | undefined {
   return listCauses(error).find((cause) => failures.has(cause))
 }
@@ -46,7 +43,7 @@ function findErrorCode(error: unknown): string | undefined {
 function describe(error: unknown, code: string | undefined): string {
   if (!(error instanceof Error)) return 'unknown reason'
   if (code === undefined) return error.message
-  // Where a name has several addresses, the error of all of them has no message.
-  if (SYSTEM_CODE.test(code)) return `it cannot be reached (${code})`
+  // When a host name has several addresses, Node's combined error has no message.
+  if (SYSTEM_CODE.test(code)) return `the server cannot be reached (${code})`
   return MESSAGES[code] ?? MESSAGES[code.slice(0, 2)] ?? error.message.replace(/\b(user|role) "[^"]*"/g, '$1')
 }

@@ -17,27 +17,27 @@ import { toPostgresFailure } from './postgres-failure.ts'
 
 export type PostgresOptions = Readonly<{
   address: PostgresAddress
-  /** Where the tables are: the stored copy and the catalog service may share a database. */
+  /** The stored copy and the catalog service can share a database, each with its own schema. */
   schema: string
   size: number
-  /** The server ends a statement then; if it does not, the connection is cut. */
+  /** The server cancels a statement after this time; if it does not, the connection is closed. */
   statementTimeoutMs: number
-  /** How long a transaction may rest between two statements: its process may be gone. */
+  /** Longest idle time between two statements of a transaction: its process may have crashed. */
   idleTransactionMs?: number | undefined
 }>
 
 /** An open pool of connections. Nothing is connected before the first statement. */
 export type OpenPostgres<T> = Readonly<{ database: Kysely<T>; close(): Promise<void> }>
 
-/** How much longer than its own limit a server that sends nothing is waited for. */
+/** Wait this much longer than the statement timeout before closing the connection to a silent server. */
 const SILENCE_GRACE_MS = 500
 
 const IDLE_TRANSACTION_MS: number = 10 * SECOND_MS
 
-/** Statements of a connection that the server keeps ready; the code has fewer. */
+/** Prepared statements per connection; the code has fewer distinct statements. */
 const MAX_PREPARED = 200
 
-/** Types that arrive as text and are numbers here: bigint, and sums of it. All of ours are below 2^53. */
+/** Types parsed as numbers: bigint (20) and numeric (1700), the type of its sums. All our values are below 2^53. */
 const NUMBER_TYPES: ReadonlySet<number> = new Set([20, 1700])
 
 /** Open a pool. @throws StoreError when the file with certificates cannot be read. */
@@ -68,7 +68,7 @@ function createPool({ address, size }: PostgresOptions): Pool {
     allowExitOnIdle: true,
     types: { getTypeParser },
   })
-  // Without listeners the process would end with its server. Idle connections are replaced; a statement under way fails.
+  // Without listeners a lost connection would crash the process. The pool replaces idle connections; a running statement fails.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
@@ -84,9 +84,9 @@ function toTls({ tls, tlsRootFile, host }: PostgresAddress): PoolConfig['ssl'] {
   return {
     ...(ca !== undefined && { ca }),
     rejectUnauthorized: tls !== 'require',
-    // `verify-ca` believes the certificate whatever name it is for.
+    // `verify-ca` does not check the host name.
     ...(tls === 'verify-ca' && { checkServerIdentity: () => undefined }),
-    // Without a name Node would compare with another one than was asked for, where that is an address.
+    // When the host is an IP address, Node would compare the certificate with a different name.
     ...(tls === 'verify-full' && {
       checkServerIdentity: (_name: string, certificate: PeerCertificate) =>
         checkServerIdentity(host, certificate),
@@ -98,7 +98,7 @@ function readCertificates(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new StoreError(`the certificates of sslrootcert cannot be read`, { cause: error })
+    throw new StoreError('Cannot read the certificate file that sslrootcert names', { cause: error })
   }
 }
 
@@ -107,9 +107,11 @@ function toKyselyPool(pool: Pool, options: PostgresOptions): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch((error: unknown) => {
-        // The server is there, and this process has more statements than its connections carry.
+        // The server is available, so this message must not match the connection errors in store-failures.ts.
         const isPoolFull = pool.totalCount >= options.size && pool.idleCount === 0
-        const poolFullError = new Error(`${options.size} statements at once, and too many behind them`)
+        const poolFullError = new Error(
+          `the pool is full: ${options.size} statements at once, and one more waited too long`,
+        )
         throw toPostgresFailure(isPoolFull ? poolFullError : error, options.address.label)
       })
       const checkOut = checkOuts.get(client) ?? createClientCheckOut(client, options)
@@ -124,10 +126,10 @@ type CheckOutClient = () => Promise<PostgresPoolClient>
 
 const NO_RESULT: QueryResult = { command: '', rowCount: 0, oid: 0, fields: [], rows: [] }
 
-/** The tables of a prepared statement have changed; or the server became read-only, and another one takes writes. */
+/** 0A000: the tables of a prepared statement changed. 25006: the server became read-only, so another one may be the primary. */
 const STALE_CODES: ReadonlySet<string> = new Set(['0A000', '25006'])
 
-/** A connection that prepares repeated statements, and that is cut when its server sends nothing. */
+/** Wrap a connection: prepare repeated statements, and close the connection when the server does not respond. */
 function createClientCheckOut(client: PoolClient, options: PostgresOptions): CheckOutClient {
   const prepareQuery = createQueryPreparer()
   let isReady = false
@@ -136,16 +138,16 @@ function createClientCheckOut(client: PoolClient, options: PostgresOptions): Che
     isBroken = true
   })
   const query = async (text: string, values: readonly unknown[]): Promise<QueryResult> => {
-    // The transaction ends with the connection: Kysely's rollback must not wait for a silent server once more.
+    // Closing the connection ends the transaction, so Kysely's rollback must not wait for a silent server again.
     if (isBroken && text === 'rollback') return NO_RESULT
     try {
-      if (isBroken) throw new Error('the connection was given up')
+      if (isBroken) throw new Error('the connection is broken')
       return await withTimeout(
         client.query(prepareQuery(text, values)),
         options.statementTimeoutMs + SILENCE_GRACE_MS,
       )
     } catch (error) {
-      // An error from the server leaves the connection usable; after any other its state is unknown.
+      // A server error leaves the connection usable; after any other error its state is unknown.
       if (!(error instanceof DatabaseError) || STALE_CODES.has(error.code ?? '')) isBroken = true
       throw toPostgresFailure(error, options.address.label)
     }
@@ -164,14 +166,14 @@ function createClientCheckOut(client: PoolClient, options: PostgresOptions): Che
   }
 }
 
-/** Settings as a statement, not as connection parameters, which not every pooler accepts. */
+/** A statement, because some poolers reject these settings as connection parameters. */
 function createSettingsStatement(options: PostgresOptions): string {
   const idleMs = options.idleTransactionMs ?? IDLE_TRANSACTION_MS
   return `set search_path = ${options.schema}; set statement_timeout = ${options.statementTimeoutMs};
     set idle_in_transaction_session_timeout = ${idleMs}`
 }
 
-/** Prepare a statement when it comes for the second time, and find it again by its name. */
+/** Prepare a statement from its second execution on. */
 function createQueryPreparer(): (text: string, values: readonly unknown[]) => QueryConfig {
   const names = new Map<string, string>()
   return (text, values) => {
@@ -184,11 +186,11 @@ function createQueryPreparer(): (text: string, values: readonly unknown[]) => Qu
   }
 }
 
-/** @throws Error when `work` takes longer; it is left to itself then. */
+/** @throws Error when `work` takes longer than `timeoutMs`; the work is not cancelled. */
 export async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`the database said nothing for ${timeoutMs} ms`)), timeoutMs)
+    timer = setTimeout(() => reject(new Error(`the database did not respond for ${timeoutMs} ms`)), timeoutMs)
   })
   work.catch(() => {})
   try {

@@ -21,42 +21,39 @@ type NativeDatabase = {
 }
 type NativeModule = { DatabaseSync: new (path: string, options?: { readOnly?: boolean }) => NativeDatabase }
 
-/** Prepared statements kept per connection; the code has fewer shapes of query than this. */
+/** Prepared statements per connection; the code has fewer distinct queries. */
 const MAX_CACHED_STATEMENTS = 200
 
-/** How long a writer waits for another process's transaction, on the calling thread, before it gives up. */
+/** How long a writer blocks the calling thread while another process holds the write lock. */
 const BUSY_TIMEOUT_MS: number = 5 * SECOND_MS
 
-/** SQLite's own defaults: pages that a connection caches, and the length of the log at which a commit copies it; in bytes. */
+/** SQLite's defaults in bytes: the page cache, and the size of the write-ahead log (WAL) that triggers a checkpoint. */
 const CACHE_BYTES: number = 2_000 * 1_024
 const CHECKPOINT_BYTES: number = 4_096 * 1_000
 
-/** A log that one large transaction made longer is cut back to this; in bytes. */
+/** SQLite truncates a larger WAL to this size after a checkpoint. */
 const MAX_LOG_BYTES: number = 64 * 1_024 * 1_024
 
-/** Bytes of a page of the file, as SQLite makes it. */
+/** SQLite's default page size. */
 const PAGE_BYTES = 4_096
 
-/** The log may take this part of the free space. Copying it into the file may need as much again, or the log stays for ever. */
+/** Part of the free disk space that the WAL may use: a checkpoint can need the same amount again. */
 const MAX_LOG_SHARE = 1 / 4
 
-/** Copying a shorter log costs more than the space is worth; in pages. */
+/** More frequent checkpoints would cost more than the saved space is worth. */
 const MIN_CHECKPOINT_PAGES = 64
 
 export type SqliteOptions = Readonly<{
-  /** A file, whose folder is created, or `:memory:`. */
+  /** A file (missing folders are created) or `:memory:`. */
   path: string
   /** A `writer` takes the write lock at the start of each transaction. */
   role: 'reader' | 'writer'
   busyTimeoutMs?: number
   checkpointBytes?: number
-  /** Create a new file so that `shrinkFile` can make it smaller; one that has tables stays as it is. */
+  /** Create a new file so that `shrinkFile` can make it smaller. Has no effect on a file with tables. */
   canShrink?: boolean
   cacheBytes?: number
-  /**
-   * Bytes of the file that are read as mapped memory; by default none. A disk that fails, or a file that is cut off, then ends
-   * the process instead of one query.
-   */
+  /** Memory-mapped bytes; default 0. With a mapping, a disk error or truncated file crashes the process, not one query. */
   mapBytes?: number
 }>
 
@@ -94,8 +91,8 @@ function configure(database: NativeDatabase, options: SqliteOptions): void {
 }
 
 /**
- * Write a consistent copy of the SQLite file at `source` to the empty file `target`, also while other processes write to the
- * source: the copy is what one reading transaction sees. The copy is on the disk when this returns.
+ * Write a consistent snapshot of the SQLite file `source` to the empty file `target`, even while other processes write to the
+ * source. The snapshot is synced to disk.
  * @throws StoreError when the source cannot be opened; BackupError when the copy cannot be made.
  */
 export function copySqlite(source: string, target: string): void {
@@ -113,7 +110,7 @@ export function copySqlite(source: string, target: string): void {
   closeSync(file)
 }
 
-/** Possible only before anything is written, as the change to WAL does; later it would be a write at each opening. */
+/** Must run before the first write, which switching to WAL is. SQLite ignores the setting later. */
 function enableAutoVacuum(database: NativeDatabase): void {
   const [row] = database.prepare('PRAGMA page_count').all() as { page_count: number }[]
   if (row?.page_count === 0) database.exec('PRAGMA auto_vacuum = INCREMENTAL')
@@ -125,7 +122,7 @@ function computeCheckpointPages({ path, checkpointBytes = CHECKPOINT_BYTES }: Sq
   return Math.max(MIN_CHECKPOINT_PAGES, Math.ceil(bytes / PAGE_BYTES))
 }
 
-/** Return the space that is left on the disk of a file, in bytes; no limit where the system does not say. */
+/** Return the free disk space in bytes; `Infinity` when the system does not report it. */
 function findFreeBytes(path: string): number {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))
@@ -135,7 +132,7 @@ function findFreeBytes(path: string): number {
   }
 }
 
-/** Create a folder and those above it. Node's recursive mkdir never ends where a file system refuses with ENOENT, as /proc does. */
+/** Create a folder and its parents. Node's recursive mkdir loops forever on file systems that fail with ENOENT, such as /proc. */
 function createFolder(path: string): void {
   if (existsSync(path)) return
   createFolder(dirname(path))
@@ -176,7 +173,7 @@ function toKyselyStatement(database: NativeDatabase, sql: string): SqliteStateme
   }
 }
 
-/** A full disk makes SQLite roll back by itself; a second rollback must not hide what went wrong. */
+/** On a full disk SQLite rolls back by itself. The failure of a second rollback must not hide the original error. */
 function rollBack(statement: NativeStatement): ReturnType<NativeStatement['run']> {
   try {
     return statement.run()
@@ -185,13 +182,13 @@ function rollBack(statement: NativeStatement): ReturnType<NativeStatement['run']
   }
 }
 
-/** Leave no log behind, unless the disk is full or another process writes: a command that has its result does not wait for an import. */
+/** Empty the WAL without waiting: a finished command must not wait for another process's import. */
 function shrinkLog(database: NativeDatabase): void {
   try {
     database.exec('PRAGMA busy_timeout = 0')
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
-    // The log holds everything that was committed.
+    // Nothing is lost: the WAL contains all committed data.
   }
 }
 
@@ -201,13 +198,16 @@ function loadSqlite(): NativeModule {
   try {
     return createRequire(import.meta.url)('@photostructure/sqlite') as NativeModule
   } catch (error) {
-    throw new StoreError('no SQLite: use Node 22.13 or newer, or install with optional dependencies', {
-      cause: error,
-    })
+    throw new StoreError(
+      'SQLite is not available. Use Node 22.13 or newer, or install the optional dependencies',
+      {
+        cause: error,
+      },
+    )
   }
 }
 
-/** `node:sqlite` where Node has it, without its line about being experimental. */
+/** Load `node:sqlite`, if Node has it, without its warning about being experimental. */
 function loadBuiltIn(): NativeModule | undefined {
   const warn = process.emitWarning
   process.emitWarning = () => {}

@@ -15,47 +15,44 @@ import { POSTGRES_COPY_MIGRATIONS } from './migrations/postgres.ts'
 import { COPY_MIGRATIONS } from './migrations/sqlite.ts'
 import type { CopyTables } from './schema.ts'
 
-/** Reading and writing connections to one database: reads never queue behind a transaction. */
+/** Separate connections for reads and writes, so that reads never queue behind a transaction. */
 export type CopyDatabase = Readonly<{
   reader: Kysely<CopyTables>
   writer: Kysely<CopyTables>
   close(): Promise<void>
 }>
 
-/** How long statements wait for another process's transaction: while the database is opened, and afterwards. */
+/** How long statements wait for another process's transaction, while opening the database and afterwards. */
 export type BusyTimeouts = Readonly<{ openingMs: number; openMs: number }>
 
-/** Reads wait only while another process mends or shrinks the log. */
+/** Reads wait only while another process recovers or truncates the WAL. */
 const READER_BUSY_TIMEOUT_MS = 100
 
-/** A walk gives up before it would be ended by force: that may end the process where SQLite is an addon. */
+/** Shorter than the forced stop of a walk thread, which can crash the process when SQLite is a native addon. */
 const WALK_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
-/** The log from which on a commit copies it into the file: a server leaves that to walks. */
+/** WAL sizes that trigger a checkpoint. The server's is larger, so that walks do most checkpoints. */
 const CHECKPOINT_BYTES = { walk: 12 * 1_024 * 1_024, server: 48 * 1_024 * 1_024 } as const
 
-/** Where the stored copy's tables are in a PostgreSQL database. */
+/** The stored copy's schema in a PostgreSQL database. */
 const SCHEMA = 'vitrine_copy'
 
-/** A write may take so many times as long as a read, for which visitors wait. */
+/** Writes get a longer statement timeout than reads, because no visitor waits for them. */
 const WRITE_TIMEOUT_FACTOR = 2
 
-/** A statement of a walk may count a whole catalog, and one of a migration may index it. */
+/** A walk can count a whole catalog, and a migration can index it. */
 const LONG_STATEMENT_TIMEOUT_MS: number = 2 * MINUTE_MS
 
-/** A walk writes through one connection, and reads what is known of the next page through another. */
+/** One connection writes a page while the other reads the copy's rows for the next page. */
 const WALK_CONNECTIONS = 2
 
-/** The part of the connections that writes; the rest reads. */
+/** Share of the pool for writes; the rest is for reads. */
 const WRITER_SHARE = 1 / 3
 
-/** A machine that is cut off in the middle of a small transaction holds locks that the others wait for. */
+/** If a machine loses its network inside a transaction, other machines wait for its locks this long. */
 const IDLE_TRANSACTION_TIMEOUT_MS: number = 3 * SECOND_MS
 
-/**
- * Open the stored copy's database and bring it to this version.
- * @throws StoreError, StoreNewerError
- */
+/** Open and migrate the stored copy's database. @throws StoreError, StoreNewerError */
 export async function openCopyDatabase(
   address: DatabaseAddress,
   timeouts: BusyTimeouts = WALK_TIMEOUTS,
@@ -67,7 +64,7 @@ export async function openCopyDatabase(
     })
   return openPostgresCopy(address, role).catch((error: unknown) => {
     if (error instanceof VitrineError) throw error
-    throw new StoreError(`the database ${describeDatabase(address)} cannot be opened`, { cause: error })
+    throw new StoreError(`Cannot open the database ${describeDatabase(address)}`, { cause: error })
   })
 }
 
@@ -104,13 +101,13 @@ async function openSqliteCopy(
   }
 }
 
-/** Open a connection to an existing SQLite copy that only reads. The file is opened by the first statement. */
+/** Create a read-only connection to an existing SQLite copy. The first statement opens the file. */
 export function openReader(path: string, busyTimeoutMs: number = READER_BUSY_TIMEOUT_MS): Kysely<CopyTables> {
   return openKysely({ busyTimeoutMs, path, role: 'reader' })
 }
 
 function openKysely(options: SqliteOptions): Kysely<CopyTables> {
-  // A reader is opened at its first statement: a walk needs none, and Kysely does not close what it never used.
+  // Open a reader lazily: a walk needs none, and Kysely does not close a connection that it never used.
   const open = (): SqliteDatabase => openSqlite(options)
   const database = options.role === 'reader' ? () => Promise.resolve(open()) : open()
   return new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
@@ -133,7 +130,7 @@ async function openPostgresCopy(address: PostgresAddress, role: Role): Promise<C
       await close()
     }
   }
-  // Look first: a database of this version opens without a right to change its tables, and without a long wait.
+  // Check first: opening an up-to-date database needs no right to change tables and no long timeout.
   const isCurrent = await withConnection(writeTimeoutMs, async (database) => {
     await sql`select 1`.execute(database)
     return isUpToDate(database, POSTGRES_COPY_MIGRATIONS)

@@ -12,17 +12,16 @@ import { searchProducts } from './sql-search.ts'
 import type { CopyStore } from './store.ts'
 import { isTimeout } from './store-failures.ts'
 
-/** Reads that may go through a whole copy, so that they must not run on a thread that answers visitors. */
+/** Reads that may scan a whole copy, so they must not run on the thread that serves visitors. */
 export type LongReads = Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>
 
-/** Open what makes the long reads of a catalog's copy in the SQLite file at `path`. */
 export type OpenLongReads = (
   source: Readonly<{ path: string; catalog: string }>,
 ) => LongReads & Readonly<{ close(): Promise<void> }>
 
 /**
- * Create the long reads of a connection. SQLite runs them on the calling thread, to their end; a server ends each statement of
- * `findDeals` after its time.
+ * Create the long reads of a connection. SQLite runs them to completion on the calling thread. PostgreSQL cancels each
+ * statement of `findDeals` after `withinMs`.
  */
 export function createLongReads(readCopy: CopyReader): LongReads {
   return {
@@ -43,26 +42,25 @@ export function createLongReads(readCopy: CopyReader): LongReads {
   }
 }
 
-/** One read, as it goes to a thread. `withinMs`: it is ended after that. */
+/** A read for the thread, which stops it after `withinMs`. */
 export type ReadRequest = Readonly<{
   method: keyof LongReads
   parameters: readonly unknown[]
   withinMs: number
 }>
 
-/** What a thread is told: a read, or to end. It has one read at a time. */
+/** A message to the thread, which runs one read at a time. */
 export type ReadThreadMessage = ReadRequest | 'close'
 
-/** What a thread answers; `failure`: in the words of the database, or `null` when the time was over. */
+/** `failure`: the database's message, or `null` when the read exceeded its deadline. */
 export type ReadResponse = Readonly<{ value: unknown }> | Readonly<{ failure: string | null }>
 
-/** What a thread is made with. */
 export type ReadThreadData = Parameters<OpenLongReads>[0]
 
-/** How long a thread may take to end its reads at a stop. */
+/** How long a closing thread may take to finish its read before it is terminated. */
 const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
 
-/** Open a thread that makes the long reads of a SQLite file, with a connection of its own. It starts with its first read. */
+/** Open a thread with its own connection for the long reads of a SQLite file. The first read starts the thread. */
 export const openReadThread: OpenLongReads = (source) => {
   const thread = new ReadThread(source)
   return {
@@ -79,7 +77,7 @@ function createTimeoutError(cause?: unknown): UnavailableError {
   return new UnavailableError('the deals were not read in time', { cause })
 }
 
-/** A thread that starts with its first read, and again after it has failed. */
+/** Starts its thread for the first read, and again for the next read after the thread crashed. */
 class ReadThread {
   readonly #source: ReadThreadData
   readonly #queue = createSerialQueue()
@@ -106,7 +104,7 @@ class ReadThread {
     worker.on('error', (error) => (cause = error))
     worker.once('exit', () => {
       this.#running = undefined
-      ended.abort(new Error('the thread that reads grids has ended', { cause }))
+      ended.abort(new Error('the read thread has exited', { cause }))
     })
     worker.unref()
     return { worker, ended: ended.signal }

@@ -7,48 +7,44 @@ import type { CopyStore } from './store.ts'
 import { isFileDamaged, isLocked, isReadOnly, isTimeout, isUnavailable } from './store-failures.ts'
 import { retryWhileLocked } from './with-retries.ts'
 
-/** How long after a failure a database is probed again. Opening a file is dear, and a server is soon back. */
+/** Time between a failure and the next probe. Opening a file is expensive; a server usually recovers soon. */
 const PROBE_INTERVAL_MS = { file: 30 * SECOND_MS, server: SECOND_MS } as const
 
-/** How long writes to a file fail at once after another process held it for longer than a write is retried. */
+/** Writes to a file fail immediately for this long after a write's retries ran out because the file was locked. */
 const WRITE_PAUSE_MS: number = SECOND_MS
 
-/** How long a probe under way may take when the store is closed. */
+/** How long `close` waits for a running probe. */
 const CLOSE_TIMEOUT_MS: number = SECOND_MS
 
-/** A server that sends nothing at all for this long fails a visitor's read, so that the visitor still gets an answer in time. */
+/** Fail a visitor's read after this much silence of the server, so that the visitor still gets a response in time. */
 const MAX_SILENCE_MS = 700
 const MAX_SILENCE_SHARE = 7 / 8
 
-/**
- * The serving thread never waits within SQLite: a write that finds the file locked is retried from the event loop. At a start
- * nobody is served yet, and processes that start together wait for the one that creates the tables.
- */
+/** At startup no visitor waits yet, and processes that start together wait for the one that creates the tables. */
 const STARTUP_TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
-/** While visitors are served. */
+/** SQLite must not block the thread that serves visitors: the event loop retries a write to a locked file. */
 const SERVING_TIMEOUTS: BusyTimeouts = { openingMs: 0, openMs: 0 }
 
 export type ReconnectingDetails = Readonly<{
   open(timeouts: BusyTimeouts): Promise<CopyStore>
-  /** How long visitors wait for a database on a server; without it the database is a file. */
+  /** How long visitors wait for a database server; absent when the database is a file. */
   visitorTimeoutMs?: number
-  /** Return which file lies at the path now, `null` for none: a replaced one is noticed. */
+  /** Return an id of the file at the path, `null` for none, so that a replaced file is detected. */
   readFileId?(): string | null
-  /** When a file is opened again; by default the machine's. */
   clock?: Clock
-  /** Called once each time that the database becomes unavailable. */
+  /** Called once each time the database becomes unavailable. */
   onFailure(error: unknown): void
-  /** The database is available again, perhaps as an empty one. */
+  /** Called when the database is available again; it may be empty. */
   onRecovered?(): void
-  /** Called once each time that a server begins to refuse writes, and when it accepts them again. */
+  /** Called once each time a server begins to refuse writes. */
   onReadOnly?(error: unknown): void
   onWritable?(): void
 }>
 
 /**
- * Open a store whose database may be unavailable. Meanwhile every method throws a `StoreError` at once, and the caller goes on
- * with memory and catalog. A file is opened again by a later call, a server is probed in the background.
- * @throws StoreNewerError when a newer version created the database: the operator has to decide.
+ * Open a store whose database may be unavailable. Every method then throws a `StoreError` immediately, and callers use memory
+ * and catalog. A later call reopens a file; a server is probed in the background.
+ * @throws StoreNewerError when a newer version created the database.
  */
 export async function openReconnectingStore(details: ReconnectingDetails): Promise<CopyStore> {
   const connection = new Connection(details)
@@ -62,7 +58,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     const store = connection.getStore(kind) ?? (await connection.reopen())
     const isFileWrite = kind === 'write' && visitorTimeoutMs === undefined
     const call = isFileWrite ? retryWhileLocked(() => action(store)) : action(store)
-    // After silence the call goes on: its own end, which may come later, tells whether the database is unavailable.
+    // A call that timed out continues: its later result tells whether the database is unavailable.
     call.catch((error: unknown) => connection.recordFailure(error, kind, store))
     return maxSilenceMs === undefined ? call : rejectOnSilence(call, maxSilenceMs)
   }
@@ -74,7 +70,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     findChannelList: () => readShort((store) => store.findChannelList()),
     getCopyState: (channelId) => readShort((store) => store.getCopyState(channelId)),
     findDealCurrency: (channelId) => readShort((store) => store.findDealCurrency(channelId)),
-    // A grid may take nearly as long as a visitor waits.
+    // A grid has no cheaper source, so it may use nearly the whole visitor timeout.
     findDeals: (query, withinMs) => run((store) => store.findDeals(query, withinMs), 'read', longSilenceMs),
     countDeals: (query) => read((store) => store.countDeals(query)),
     searchProducts: (channelId, text, limit) => read((store) => store.searchProducts(channelId, text, limit)),
@@ -95,13 +91,10 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
 
 type Action<T> = (store: CopyStore) => Promise<T>
 
-/**
- * Visitors wait for short reads, and these wait for no lock: a server that ends one because it takes too long counts as
- * unavailable. A write may wait for a lock while reads go on.
- */
+/** A server that times out on a short read counts as unavailable: such a read waits for no lock. Other calls may wait for one. */
 type CallKind = 'short read' | 'read' | 'write'
 
-/** The open store, and what is wrong with its database at the moment. */
+/** The open store and the current problems of its database. */
 class Connection {
   readonly #details: ReconnectingDetails
   readonly #clock: Clock
@@ -114,7 +107,6 @@ class Connection {
   #opening: Promise<CopyStore> | undefined
   #probing: Promise<void> | undefined
   #failedAtMs = -Infinity
-  /** Which file was opened, and when the path was looked at last. */
   #fileId: string | null | undefined
   #fileCheckedAtMs = -Infinity
 
@@ -139,8 +131,8 @@ class Connection {
   }
 
   /**
-   * Return the open store, or `undefined` when a file is to be opened again now.
-   * @throws StoreError while the database is unavailable, and for a write while it accepts none.
+   * Return the open store, or `undefined` when the caller must reopen the file.
+   * @throws StoreError while the database is unavailable, and for a write while it accepts no writes.
    */
   getStore(kind: CallKind): CopyStore | undefined {
     if (kind === 'write') this.#checkWritesAccepted()
@@ -155,7 +147,7 @@ class Connection {
     return this.#store
   }
 
-  /** Open the store again, once for all calls that need it. */
+  /** Reopen the store; concurrent callers share one attempt. */
   reopen(): Promise<CopyStore> {
     this.#opening ??= this.#reopen().finally(() => {
       this.#opening = undefined
@@ -163,7 +155,6 @@ class Connection {
     return this.#opening
   }
 
-  /** Take the failure of a call into account. */
   recordFailure(error: unknown, kind: CallKind, store: CopyStore): void {
     if (this.#isServer) {
       const isTooSlow = kind === 'short read' && isTimeout(error)
@@ -172,7 +163,7 @@ class Connection {
       this.#probeUntilHealthy()
       return
     }
-    // A write that fails on a full disk leaves a copy that can be read.
+    // A failed write, for example on a full disk, leaves a readable copy.
     if (isFileDamaged(error) && kind !== 'write' && this.#store === store) {
       this.#fail(error)
       this.#drop(store)
@@ -182,15 +173,16 @@ class Connection {
 
   async close(): Promise<void> {
     this.#stopping.abort()
-    // A server that sends nothing must not hold up the stop.
+    // A silent server must not delay the shutdown.
     await Promise.race([this.#opening?.catch(() => {}) ?? this.#probing, systemClock.wait(CLOSE_TIMEOUT_MS)])
     await this.#store?.close()
   }
 
   #checkWritesAccepted(): void {
     const cause = this.#readOnly.error
-    if (cause !== undefined) throw new StoreError('the database only read a moment ago', { cause })
-    if (this.#writePause.isOn()) throw new StoreError('another process held the database a moment ago')
+    if (cause !== undefined) throw new StoreError('the database was read-only a moment ago', { cause })
+    if (this.#writePause.isOn())
+      throw new StoreError('another process was writing to the database a moment ago')
   }
 
   #drop(store: CopyStore): void {
@@ -198,7 +190,7 @@ class Connection {
     void store.close().catch(() => {})
   }
 
-  /** A file that was removed or replaced stays open without a name, while walks write to another one. */
+  /** Detect a removed or replaced file: the open handle still reads the old one, while walks write to the new one. */
   #isFileReplaced(): boolean {
     const { readFileId } = this.#details
     const nowMs = this.#clock.nowMs()
@@ -237,7 +229,7 @@ class Connection {
     }
   }
 
-  /** Probe a server in the background until nothing is wrong with it. */
+  /** Probe a server in the background until it has no problem. */
   #probeUntilHealthy(): void {
     const hasProblem = (): boolean => (this.#unavailable.error ?? this.#readOnly.error) !== undefined
     const probeRepeatedly = async (): Promise<void> => {
@@ -256,26 +248,26 @@ class Connection {
       const store = this.#store ?? (await this.reopen())
       await store.ping()
       if (this.#unavailable.end()) this.#details.onRecovered?.()
-      // A check that fails for want of a connection says nothing about reads, which have just worked.
+      // A failed check can be a lack of connections; the database is still readable.
       if (this.#readOnly.error !== undefined)
         await store
           .checkWritable()
           .then(() => this.#readOnly.end())
           .catch(() => {})
     } catch (error) {
-      // Without tables of this version there is nothing to read.
+      // A read-only server that cannot be opened has no tables of this version, so it is unavailable.
       const problem = this.#store !== undefined && isReadOnly(error) ? this.#readOnly : this.#unavailable
       problem.begin(error)
     }
   }
 }
 
-/** Something that is wrong for a while; its begin and its end are reported once. */
+/** A condition whose begin and end are each reported once. */
 type Problem = {
-  /** `undefined`: nothing is wrong. */
+  /** `undefined` while there is no problem. */
   error: unknown
   begin(error: unknown): void
-  /** Return whether something was wrong until now. */
+  /** Return whether the problem existed until now. */
   end(): boolean
 }
 
@@ -296,17 +288,17 @@ function createProblem(onBegin?: (error: unknown) => void, onEnd?: () => void): 
   }
 }
 
-/** Let a read fail when the database has answered nothing for `silentMs`; a database that is only slow is waited for. */
+/** Create a function that fails a read after `maxSilenceMs` without any response to other reads: a slow database is not silent. */
 function createSilenceTimeout(): <T>(call: Promise<T>, maxSilenceMs: number) => Promise<T> {
   let respondedAtMs = -Infinity
   return <T>(call: Promise<T>, maxSilenceMs: number) => {
     const sinceMs = performance.now()
     return new Promise<T>((resolve, reject) => {
       const failIfSilent = async (): Promise<void> => {
-        // Read first what arrived while this process was busy.
+        // First process responses that arrived while this process was busy.
         await yieldToEventLoop()
         if (respondedAtMs <= sinceMs)
-          reject(new StoreError(`the database said nothing for ${maxSilenceMs} ms`))
+          reject(new StoreError(`the database did not respond for ${maxSilenceMs} ms`))
       }
       const cancel = systemClock.startTimer(maxSilenceMs, () => void failIfSilent())
       const end = (result: T): void => {

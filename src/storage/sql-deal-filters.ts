@@ -135,7 +135,7 @@ export function passesFilters(
     const qualifiedColumn = sql.ref(`deals.${column}`)
     conditions.push(toCondition(canUseColumnIndex ? qualifiedColumn : sql`+${qualifiedColumn}`))
   }
-  // Nearly every deal has a discount of 1 %: a bound for it would only keep SQLite from using the index of another order.
+  // Nearly every deal has a discount of at least 1 %, and a bound would keep SQLite from using the index of another order.
   if (query.minDiscountPercent > 1)
     conditions.push(sql`ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`)
   if (wordFilter !== null) conditions.push(wordFilter.toCondition(rareFilter === 'words'))

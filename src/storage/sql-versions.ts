@@ -13,15 +13,13 @@ import { toTsvectorText } from './sql-search.ts'
 import { insertWithWords } from './sqlite-search-index.ts'
 import { insertRows, isIn } from './statements.ts'
 
-/** From here on, putting words in at once costs less than letting the trigger do it product by product. */
+/** From this number of products on, one bulk insert of the words costs less than the trigger for each product. */
 const BULK_INSERT_MIN_PRODUCTS = 8
 
-/** What a version is compared by. */
 export type Version = Selectable<
   Pick<ProductsTable, 'id' | 'gtin' | 'from_walk' | 'until_walk' | 'digest' | 'brand' | 'as_of_ms'>
 >
 
-/** Add a version of some products with their deals. */
 export async function insertVersions(
   transaction: Transaction<CopyTables>,
   storedProducts: readonly StoredProduct[],
@@ -43,7 +41,7 @@ function toProductRow(
   { content, searchText, asOfMs }: StoredProduct,
   { copyId, fromWalk }: VersionContext,
 ): Omit<ProductsTable, 'id'> {
-  // An object that begins with a spread, and goes on, is very slow to make.
+  // The spreads are last because V8 is very slow with properties after a spread.
   return {
     copy_id: copyId,
     from_walk: fromWalk,
@@ -55,10 +53,10 @@ function toProductRow(
   }
 }
 
-/** The tables of versions, each with the column that holds the id of a product. */
+/** The versioned tables, each with its column for the product id. */
 const VERSION_TABLES = { products: 'id', deals: 'product_id' } as const
 
-/** Set or take back the end of versions and of their deals. */
+/** Set or clear the end of versions and of their deals. */
 export async function setUntilWalk(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
@@ -70,7 +68,7 @@ export async function setUntilWalk(
       where ${isIn(transaction, column, productIds)}`.execute(transaction)
 }
 
-/** Remove versions with their deals. `endedBy`: only those that still have ended at or before that walk. */
+/** Delete versions with their deals. `endedByWalk`: only versions that ended at or before that walk. */
 export async function deleteVersions(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
@@ -83,7 +81,6 @@ export async function deleteVersions(
       where ${isIn(transaction, column, productIds)} ${isEnded}`.execute(transaction)
 }
 
-/** Count the deals of some versions, by the version. */
 export async function countDealsByVersion(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
@@ -102,8 +99,8 @@ function toFirstSeen(offers: readonly OfferFirstSeen[]): FirstSeen {
 }
 
 /**
- * Return the first times of the offers that some shapes have: from the versions that they replace, and from products that were
- * absent until now. Call it before the versions are deleted or ended.
+ * Collect when the offers of products were first seen on sale, from the replaced versions and from products that were absent.
+ * Call it before the versions are deleted or ended.
  */
 export async function collectFirstSeen(
   transaction: Transaction<CopyTables>,
@@ -120,7 +117,7 @@ export async function collectFirstSeen(
   return new Map([...(await takeSavedFirstSeen(transaction, copyId, unseenGtins)), ...knownTimes])
 }
 
-/** Read the deals of some versions; the earliest time where two versions have the same offer. */
+/** Read the first-seen times of some versions; the earliest when two versions have the same offer. */
 async function readFirstSeen(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
@@ -132,7 +129,7 @@ async function readFirstSeen(
   return toFirstSeen(rows)
 }
 
-/** Keep the first times of the offers of versions whose product is absent from now on. Call it before they are deleted. */
+/** Save the first-seen times of versions whose product is absent from now on. Call it before they are deleted. */
 export async function saveFirstSeen(
   transaction: Transaction<CopyTables>,
   absentIds: readonly number[],
@@ -146,7 +143,7 @@ export async function saveFirstSeen(
     set first_seen_ms = excluded.first_seen_ms, lapsed_at_ms = excluded.lapsed_at_ms`.execute(transaction)
 }
 
-/** Read the first times that are kept of products that are back, and forget them. */
+/** Read and delete the saved first-seen times of products that have returned. */
 export async function takeSavedFirstSeen(
   transaction: Transaction<CopyTables>,
   copyId: number,

@@ -7,35 +7,32 @@ import type { CopyTables } from './schema.ts'
 import { type CopyRow, getOrCreateCopy } from './sql-copies.ts'
 import type { UnfinishedWalk, WalkStore } from './store.ts'
 
-/** How long a walk may go without extending its lease before another process may take it over. */
+/** A walk that does not extend its lease for this long can be taken over by another process. */
 export const LEASE_MS: number = 45 * SECOND_MS
 
-/** Create the error of a walk whose lease another process holds. */
 export function createLeaseLostError(): WalkError {
-  return new WalkError('another process took the walk over')
+  return new WalkError('another process took over the walk')
 }
 
-/** The copy that a walk writes. */
 export type WalkWriter = Readonly<{
   database: Kysely<CopyTables>
   copy: CopyRow
   /**
-   * Run a transaction that keeps the lease until it ends. A walk that took no lease here may always write.
-   * @throws WalkError when another process has the lease by now
+   * Run a transaction while the lease is locked. Without a lease of this process, the fence is not checked.
+   * @throws WalkError when another process has acquired the lease
    */
   write<T>(work: (transaction: Transaction<CopyTables>) => Promise<T>): Promise<T>
 }>
 
-/** Leases of walks, as the process that opened the store holds them. */
 export type WalkLeases = Pick<WalkStore, 'acquireWalkLease' | 'releaseWalkLease' | 'findWalkLeaseOwner'> &
   Readonly<{ openWriter(channelId: string): Promise<WalkWriter> }>
 
-/** A lease that was taken here. `fence`: its number; every later holder has a higher one. */
+/** A lease of this process. `fence`: a fencing token, which grows with each new owner. */
 type OwnLease = Readonly<{ owner: string; fence: number }>
 
 /**
- * A lease is three columns of the copy's row: who walks, until when nobody else may, and a number that grows with each holder.
- * A process that stood still for longer than its lease lasted learns by the number that the walk is another's.
+ * Create the walk leases, three columns of the copy's row: owner, end, and a fencing token. By the token, a process that was
+ * suspended for longer than its lease detects that another process has taken over the walk.
  */
 export function createWalkLeases(database: Kysely<CopyTables>, catalog: string, clock: Clock): WalkLeases {
   const ownLeases = new Map<number, OwnLease>()
@@ -45,7 +42,7 @@ export function createWalkLeases(database: Kysely<CopyTables>, catalog: string, 
       const ownLease = ownLeases.get(copy.id)
       const now = toLeaseTime(database, clock)
       const isOwn = ownLease?.owner === owner
-      // A lease of this process that has run out is still its own while nobody has taken it.
+      // An expired lease of this process still belongs to it until another process acquires it.
       const isAvailable = isOwn
         ? sql`lease_owner = ${owner} and lease_fence = ${ownLease.fence}`
         : sql`(lease_owner = ${owner} or ${isExpired(now, forMs)})`
@@ -100,7 +97,7 @@ export async function findUnfinishedWalks(
   }))
 }
 
-/** Has a lease ended? One that ends much later than any was taken before the clock was set back. */
+/** Build the condition that a lease has expired. An end too far ahead was written before the clock was set back. */
 function isExpired(now: RawBuilder<number>, forMs: number): RawBuilder<SqlBool> {
   return sql`(lease_until_ms <= ${now} or lease_until_ms > ${now} + cast(${2 * forMs} as bigint))`
 }
@@ -118,17 +115,17 @@ async function checkFence(
 }
 
 /**
- * The time that leases end by, Unix milliseconds: on a server its own, which is the same for all machines, so that one with a
- * wrong clock neither takes a lease away nor keeps one for a day. A file is of one machine.
+ * Return the current time for leases, Unix milliseconds: in PostgreSQL the server's, which is the same for all machines. With
+ * its own wrong clock, a machine could take over or extend leases. A SQLite file belongs to one machine.
  */
 export function toLeaseTime(database: Kysely<CopyTables>, clock: Clock): RawBuilder<number> {
   return isPostgres(database) ? SERVER_TIME : sql<number>`${clock.nowMs()}`
 }
 
-/** In the middle of a transaction, too: `now()` would be its beginning. */
+/** Not `now()`, which is the start of the transaction. */
 const SERVER_TIME: RawBuilder<number> = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
-/** Read what the clock of the database says, Unix milliseconds; `null` for a file, which has none. */
+/** Read the database server's clock, Unix milliseconds; `null` for a file. */
 export async function readDatabaseTime(database: Kysely<CopyTables>): Promise<number | null> {
   if (!isPostgres(database)) return null
   const { rows } = await sql<{ now_ms: number }>`select ${SERVER_TIME} as now_ms`.execute(database)

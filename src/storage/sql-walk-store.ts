@@ -13,13 +13,12 @@ import { deleteVersions } from './sql-versions.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
 import type { HeldWalk, WalkPosition, WalkStore } from './store.ts'
 
-/** Products looked at for one transaction that ends or removes some; each takes its deals along. */
+/** Most products, with their deals, that one transaction deletes. */
 const MAX_TRANSACTION_PRODUCTS = 100
 
-/** How long the first times of a product's offers are kept while it is absent: after that, it is not the same sale. */
+/** How long first-seen times are kept while a product is absent; after that, it counts as a new sale. */
 const LAPSED_RETENTION_MS: number = 7 * DAY_MS
 
-/** Create the walk's side of the stored copy over one writing connection. */
 export function createSqlWalkStore(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -42,7 +41,7 @@ export function createSqlWalkStore(
           ),
         )
       } catch (error) {
-        // A walk that another process has taken over has not failed.
+        // Another process has taken over the walk, so it has not failed.
         if (!(error instanceof WalkError)) throw error
       }
     },
@@ -57,7 +56,7 @@ async function beginWalk({ database, copy, write }: WalkWriter, times: BeginTime
   return write((transaction) => resumeOrStartWalk(transaction, copy, times))
 }
 
-/** Return the place where a broken walk goes on, or the beginning, with what is left of another one removed. */
+/** Return where an interrupted walk resumes, or the start after deleting the pages of an outdated walk. */
 async function resumeOrStartWalk(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
@@ -108,7 +107,7 @@ async function completeWalk(
   const dealCount = await countDeals(database, copy.id, walk)
   const dealCurrency = await computeDealCurrency(database, copy.id, walk)
   const { rows } = await write(async (transaction) => {
-    // Another walk may have begun meanwhile, and dropped the indexes.
+    // Another walk may have started meanwhile and dropped the indexes.
     await createDealIndexes(transaction)
     return sql<{ started_at_ms: number | null }>`
       update copies set current_walk = ${walk}, running_walk = ${walk}, completed_started_at_ms = started_at_ms,
@@ -120,14 +119,14 @@ async function completeWalk(
   })
   await deleteEndedVersions(database, copy.id, walk)
   const startedAtMs = rows[0]?.started_at_ms ?? 0
-  // The pages have confirmed or overruled older absences. Those of the future were noted by a clock that was wrong.
+  // The walk's pages supersede older absences. Absences in the future were written with a wrong clock.
   const isOldAbsence = sql<SqlBool>`(as_of_ms < ${startedAtMs} or as_of_ms > ${toLatestPlausibleMs(nowMs)})`
   await deleteInSteps(database, 'absences', sql`copy_id = ${copy.id} and ${isOldAbsence}`)
   const oldestMs = nowMs - LAPSED_RETENTION_MS
   await deleteInSteps(database, 'lapsed_deals', sql`copy_id = ${copy.id} and lapsed_at_ms < ${oldestMs}`)
 }
 
-/** What the walk wrote stays, unseen, and is compared again by the next one. */
+/** Hold the walk: its rows stay invisible, and the next walk compares them again. */
 async function holdWalk({ copy, write }: WalkWriter, walk: number, held: HeldWalk): Promise<void> {
   await write(async (transaction) => {
     await sql`update copies set running_walk = ${copy.currentWalk}, held_reason = ${held.reason},
@@ -144,7 +143,6 @@ async function isWalkMalformed({ database, copy }: WalkWriter, walk: number): Pr
   return isMostlyMalformed(drops, { offerCount, productCount })
 }
 
-/** Sum up a walk's pages. */
 async function sumPages(
   database: Kysely<CopyTables>,
   copyId: number,
@@ -159,7 +157,6 @@ async function sumPages(
   return { productCount: rows.reduce((sum, row) => sum + row.product_count, 0), drops }
 }
 
-/** Count the products with a deal at a walk. */
 async function countDeals(database: Kysely<CopyTables>, copyId: number, walk: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(distinct gtin) as count from deals
     where copy_id = ${copyId} and ${isVisibleAt(walk)}`.execute(database)
@@ -170,7 +167,7 @@ async function deletePages(database: Kysely<CopyTables>, copyId: number, walk: n
   await sql`delete from walk_pages where copy_id = ${copyId} and walk = ${walk}`.execute(database)
 }
 
-/** Remove what ended at or before `walk`, in small transactions. */
+/** Delete versions that ended at or before `walk`, in small transactions. */
 async function deleteEndedVersions(
   database: Kysely<CopyTables>,
   copyId: number,
@@ -186,13 +183,13 @@ async function deleteEndedVersions(
       (row, index) => (count += 2 + row.deal_count) <= MAX_TRANSACTION_ROWS || index === 0,
     )
     const ids = removed.map(({ id }) => id)
-    // A walk elsewhere may have found one again since.
+    // Pass `walk`, because a walk of another process may have revived a version since.
     await transact(database, (transaction) => deleteVersions(transaction, ids, walk))
   }
   await sql`delete from walk_pages where copy_id = ${copyId} and walk < ${walk}`.execute(database)
 }
 
-/** Remove the rows that meet the condition in small transactions. */
+/** Delete the rows that meet the condition, in small transactions. */
 async function deleteInSteps(
   database: Kysely<CopyTables>,
   table: 'absences' | 'lapsed_deals',

@@ -3,14 +3,13 @@ import { isPostgres } from '../database/is-postgres.ts'
 import type { CopyTables } from './schema.ts'
 
 /**
- * The indexes of deals while the first copy of a database is walked. Each deal lies at four unrelated places of them, so that
- * keeping them in step costs more than all else of a walk; made at once from what is there, they cost a tenth. Nobody reads
- * them before the first walk is complete: grids wait for it (ADR 0007). A server keeps its indexes.
+ * SQLite drops the deal indexes during the first walk. Updating them costs more than the rest of the walk; building them at the
+ * end costs a tenth. Grids are unavailable until then (ADR 0007).
  */
 
 /**
- * One index for each order of grids, and one for each filter that can be rare. The first holds everything that grids filter and
- * sort by, so that a search through all deals never reads a row: rows are ten times as long.
+ * One index per sort order, and one per filter that can be rare. The first one covers every column of filters and orders, so
+ * that a full scan reads no rows, which are ten times as long.
  */
 const DEAL_INDEXES: Readonly<Record<string, string>> = {
   deals_by_discount: `copy_id, currency, ratio_key, price_key, gtin, discount_percent, is_in_stock, is_best, is_best_in_stock,
@@ -22,10 +21,10 @@ const DEAL_INDEXES: Readonly<Record<string, string>> = {
   deals_by_merchant: 'copy_id, currency, merchant_key',
 }
 
-/** Made by migration 0001 and dropped by 0007: `deals_by_discount` has its order and more. */
+/** Created by migration 0001, dropped by 0007: replaced by `deals_by_discount`. */
 const OLD_INDEX = 'deals_by_ratio'
 
-/** Do without the indexes until the first walk of the first copy is complete; with any complete copy it changes nothing. */
+/** Drop the indexes, unless the database has a complete copy. */
 export async function dropDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   if (isPostgres(database)) return
   await database.transaction().execute(async (transaction) => {
@@ -36,7 +35,7 @@ export async function dropDealIndexes(database: Kysely<CopyTables>): Promise<voi
   })
 }
 
-/** Make the indexes that are missing, each in a transaction of its own; where none is, that costs nothing. */
+/** Create missing indexes, each in its own transaction. */
 export async function createDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   if (isPostgres(database)) return
   for (const [name, columns] of Object.entries(DEAL_INDEXES))

@@ -4,32 +4,29 @@ import { createPause } from '../lib/backoff.ts'
 import type { CopyTables } from './schema.ts'
 import type { CallRunner } from './with-retries.ts'
 
-/** The index of words of a SQLite file (FTS5): how it is created, filled and rebuilt. `sql-search.ts` reads it. */
+/** Create, fill and rebuild the FTS5 search index of a SQLite file. `sql-search.ts` reads it. */
 
-/** Products that one step of the filling puts into the index. */
 const FILL_BATCH_PRODUCTS = 200
 
-/** The rest after a step, by its outcome. Once all is done, another process may still rebuild the index. */
+/** Pause after a batch, by its outcome. Filling continues after `done`, because another process can rebuild the index. */
 const FILL_PAUSES_MS = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS } as const
 
-/** An index that is damaged again so soon is not rebuilt: something else is wrong. */
+/** An index that is damaged again within this time is not rebuilt: the cause is elsewhere. */
 const REBUILD_PAUSE_MS: number = MINUTE_MS
 
-/** What SQLite says of a damaged index, whatever code the driver gives. The nameless constraint is of FTS5's own tables. */
+/** SQLite's messages about a damaged index. A constraint without a name belongs to FTS5's own tables. */
 const INDEX_DAMAGE = /^(?:fts5: corrupt|constraint failed$)/
 
-/** Another process writes at the moment. */
 const DATABASE_LOCKED = /locked|busy/
 
-/** The number of a product's entry holds that of the copy, so that a search stays within one copy. */
+/** The row id contains the copy id, so that a search reads one copy only. */
 const ADD_WORDS =
   'insert into product_words(rowid, words) values (new.copy_id << 40 | new.id, new.search_text);'
 const REMOVE_WORDS = 'delete from product_words where rowid = old.copy_id << 40 | old.id;'
 
 /**
- * The index for migration 0003; once that is released it never changes. Without texts of its own, and without places of
- * words, it is small; beginnings of one and two letters are kept ready. Triggers keep it in step, whoever writes. Products
- * that are there already are left to `maintainSearchIndex`.
+ * Create the index for migration 0003; never change a released migration. The index is small: it stores no texts and no word
+ * positions, but prefixes of one and two letters. Triggers update it; `maintainSearchIndex` adds existing products.
  */
 export async function createSearchIndex(database: QueryExecutorProvider): Promise<void> {
   for (const statement of [
@@ -46,8 +43,8 @@ export async function createSearchIndex(database: QueryExecutorProvider): Promis
 }
 
 /**
- * For migration 0004, as it stays: new products are put in by the trigger, one by one, unless the transaction holds their words
- * back and puts them in at once, which takes a third of the time.
+ * Create the trigger for migration 0004; never change a released migration. The trigger indexes each new product, unless the
+ * transaction defers that to one bulk insert, which takes a third of the time.
  */
 export async function createDeferrableWordTrigger(database: QueryExecutorProvider): Promise<void> {
   for (const statement of [
@@ -59,7 +56,7 @@ export async function createDeferrableWordTrigger(database: QueryExecutorProvide
     await sql.raw(statement).execute(database)
 }
 
-/** Insert products, and then their words at once. `insert` returns their ids. */
+/** Insert products, then their words in one statement. `insert` returns the ids. */
 export async function insertWithWords(
   transaction: Transaction<CopyTables>,
   insert: () => Promise<readonly number[]>,
@@ -75,8 +72,8 @@ export async function insertWithWords(
 }
 
 /**
- * Create the runner for a SQLite file: it fills the index with what it lacks, step by step beside everything else. A call that
- * meets a damaged index is run again after the index was rebuilt, empty: products and offers are whole without it.
+ * Create the runner for a SQLite file, which adds missing products to the index in the background. A call that fails on a damaged
+ * index is retried after the index was replaced by an empty one.
  */
 export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
   const pause = createPause(systemClock, { initialMs: REBUILD_PAUSE_MS, maxMs: REBUILD_PAUSE_MS })
@@ -88,7 +85,7 @@ export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
       await rebuildIndex(database)
       rebuilds++
     } catch (error) {
-      // A later call tries again at once.
+      // Let the next call retry immediately.
       if (hasMessage(error, DATABASE_LOCKED)) pause.end()
       throw error
     } finally {
@@ -101,7 +98,7 @@ export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
       return await action()
     } catch (error) {
       if (!hasMessage(error, INDEX_DAMAGE)) throw error
-      // The failure of another call may have had it rebuilt while this one was under way.
+      // Another call may have rebuilt the index while this one ran.
       if (rebuilds === rebuildsBefore) {
         if (rebuilding === undefined && pause.isOn()) throw error
         await (rebuilding ??= rebuild())
@@ -114,7 +111,7 @@ export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
   return { run, stop: filler.stop }
 }
 
-/** Replace the index by an empty one, with every product in its backlog. */
+/** Replace the index with an empty one, with every product in its backlog. */
 async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
   await database.transaction().execute(async (transaction) => {
     for (const name of ['added', 'removed', 'changed'])
@@ -126,7 +123,7 @@ async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
   })
 }
 
-/** Take step after step, then look now and then whether there is more; `wake` ends a rest. */
+/** Run `step` repeatedly with pauses; `wake` ends the current pause. */
 function startFilling(
   step: () => Promise<'more' | 'done'>,
 ): Readonly<{ wake(): void; stop(): Promise<void> }> {
@@ -134,7 +131,7 @@ function startFilling(
   let currentWait = new AbortController()
   const fill = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
-      // A step that fails, as while another process writes, is made again; other calls report what is wrong with the file.
+      // Retry a failed step, for example while another process writes. Other calls report problems of the file.
       const outcome = await step().catch(() => 'failed' as const)
       if (stopping.signal.aborted) return
       currentWait = new AbortController()
@@ -156,7 +153,7 @@ function hasMessage(error: unknown, pattern: RegExp): boolean {
   return error instanceof Error && pattern.test(error.message)
 }
 
-/** Put the next products into the index. Several processes may do so at the same time. */
+/** Add the next products to the index. Several processes can do this at the same time. */
 async function fillNextBatch(database: Kysely<CopyTables>): Promise<'more' | 'done'> {
   if ((await findBacklogEnd(database)) === undefined) return 'done'
   return database.transaction().execute(async (transaction) => {
@@ -171,7 +168,7 @@ async function fillNextBatch(database: Kysely<CopyTables>): Promise<'more' | 'do
       await sql`delete from search_backlog`.execute(transaction)
       return 'done'
     }
-    // One that was written since is there already.
+    // Replace products that were written since and are already in the index.
     await sql`insert or replace into product_words(rowid, words)
       select copy_id << 40 | id, search_text from products where id >= ${firstId} and id < ${belowId}`.execute(
       transaction,
@@ -181,7 +178,7 @@ async function fillNextBatch(database: Kysely<CopyTables>): Promise<'more' | 'do
   })
 }
 
-/** Return the id below which products are still to come; `undefined`: none. */
+/** Return the id below which products are not indexed; `undefined` when the index is complete. */
 async function findBacklogEnd(database: Kysely<CopyTables>): Promise<number | undefined> {
   const { rows } = await sql<{ below_id: number }>`select below_id from search_backlog`.execute(database)
   return rows[0]?.below_id

@@ -6,8 +6,8 @@ import type { CopyTables } from './schema.ts'
 type Row = Readonly<Record<string, unknown>> & Readonly<{ gtin: string }>
 
 /**
- * Insert rows with the same columns, in the same order, into a table of products or of their offers.
- * @returns the ids in the order of the rows, where each has a GTIN of its own
+ * Insert rows that have the same columns in the same order.
+ * @returns the ids in the order of the rows, valid only when each row has a different GTIN
  */
 export async function insertRows(
   transaction: Transaction<CopyTables>,
@@ -21,21 +21,21 @@ export async function insertRows(
     const text = `insert into ${table} (${columns}) select ${columns}
       from json_populate_recordset(null::${table}, ?::json) returning id, gtin`
     const inserted = await execute<{ id: number; gtin: string }>(transaction, text, [JSON.stringify(rows)])
-    // A server promises no order of what it returns.
+    // PostgreSQL does not guarantee the order of returned rows.
     const ids = new Map(inserted.map(({ id, gtin }) => [gtin, id]))
     return rows.map(({ gtin }) => ids.get(gtin) ?? 0)
   }
   const text = `insert into "${table}" (${columns}) values (${names.map(() => '?').join(', ')})`
   const rowValues = rows.map((row) => names.map((name) => row[name]))
-  // One statement for each row: in SQLite, a statement with many rows costs twice as much for its many parameters.
+  // In SQLite, one statement with many rows costs twice as much, because of its many parameters.
   const results = await executeEach(transaction, text, rowValues)
   return results.map(({ insertId }) => Number(insertId))
 }
 
-/** Texts with the numbered parameters of PostgreSQL, by their texts with question marks. */
+/** Statements with PostgreSQL's numbered parameters, by the statement with question marks. */
 const numberedTexts = new Map<string, string>()
 
-/** Execute a statement of a fixed text, with a question mark for each value: building a query costs more than executing it. */
+/** Execute a constant statement with `?` parameters: building a query with Kysely costs more than executing it. */
 export async function execute<Returned>(
   database: Kysely<CopyTables>,
   text: string,
@@ -53,7 +53,7 @@ function toNumberedParameters(text: string): string {
   return result
 }
 
-/** Is the column one of the values? They are one parameter, so that a list of any length makes the same statement. */
+/** Build an `in` condition. All values are one parameter, so that a list of any length gives the same statement. */
 export function isIn(
   database: Pick<Kysely<CopyTables>, 'getExecutor'>,
   column: string,

@@ -2,35 +2,34 @@ import { listCauses } from '../database/error-causes.ts'
 import { findSqlState } from '../database/transaction.ts'
 import { StoreError, type VitrineError } from '../errors.ts'
 
-/** SQLSTATE classes of a server that is away: no connection, refused login, no such database, no resources, shutdown, disk. */
+/** SQLSTATE classes of an unavailable server: no connection, login, database or resources; shutdown; disk error. */
 const UNAVAILABLE_CLASS = /^(?:08|28|3D|53|57|58)/
 
-/** The server ended a statement that took too long: so it is there. */
+/** The server cancelled a statement that took too long, so the server is available. */
 const QUERY_CANCELED = '57014'
 
-/** A standby, or a server that has become one. */
+/** The server is a standby. */
 const READ_ONLY = '25006'
 
 const DATA_EXCEPTION = /^22/
 
-/** Codes of the system and of TLS. SQLite's own failures say nothing of a connection. */
+/** Codes of the operating system and of TLS, but not of SQLite. */
 const SYSTEM_CODE = /^E(?!RR_SQLITE)/
 
-/** In the words of the driver and of ours. */
-const CONNECTION_LOST = /connection|timeout|terminated|said nothing|does not support SSL/i
+/** Messages of the driver and of `postgres.ts`. */
+const CONNECTION_LOST = /connection|timeout|terminated|did not respond|does not support SSL/i
 
-/** What SQLite says of a file from which an open connection cannot recover. Single damaged pages cost what is on them. */
+/** SQLite's messages about a file that must be reopened. Single damaged pages are not among them. */
 const FILE_DAMAGED = /not a database|disk I\/O error|unable to open/
 
-/** Another process holds the lock of a SQLite file. */
 const LOCKED = /locked|busy/
 
-/** Did the server refuse a write because it is read-only? Stored data can still be read. */
+/** `true` when the server rejected a write because it is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return findSqlState(error) === READ_ONLY
 }
 
-/** Can the server not be reached, or not be worked with? A statement that it refuses for other reasons does not count. */
+/** `true` when the server is unreachable or cannot run statements; `false` when it rejects one for another reason. */
 export function isUnavailable(error: unknown): boolean {
   const state = findSqlState(error)
   if (state !== undefined) return state !== QUERY_CANCELED && UNAVAILABLE_CLASS.test(state)
@@ -39,38 +38,38 @@ export function isUnavailable(error: unknown): boolean {
   return isSystemError || CONNECTION_LOST.test(cause?.message ?? '')
 }
 
-/** Was the database not reached, or not asked because it is known to be unavailable? */
+/** `true` when the database was unreachable, or was not called because it is known to be. */
 export function isUnreachable(error: unknown): boolean {
   const isKnown = listCauses(error).some((cause) => cause instanceof StoreError && cause.isUnreachable)
   return isKnown || isUnavailable(error)
 }
 
-/** Did the database refuse a value of the statement (a text with NUL, a number out of range)? Then it works. */
+/** `true` when the database rejected a value of the statement, such as a text with NUL. The database itself works. */
 export function isInvalidValue(error: unknown): boolean {
   return DATA_EXCEPTION.test(findSqlState(error) ?? '')
 }
 
-/** Did a statement take too long, or did it wait in vain for one of this process's connections? */
+/** `true` when a statement took too long, or waited too long for a connection of the pool. */
 export function isTimeout(error: unknown): boolean {
   return findSqlState(error) === QUERY_CANCELED || describeStoreFailure(error).includes('statements at once')
 }
 
-/** Did another process hold the lock of the SQLite file? */
+/** `true` when another process has locked the SQLite file. */
 export function isLocked(error: unknown): boolean {
   return error instanceof StoreError && LOCKED.test(describeStoreFailure(error))
 }
 
-/** Is the SQLite file damaged so that it has to be opened again? */
+/** `true` when the SQLite file is damaged and must be reopened. */
 export function isFileDamaged(error: unknown): boolean {
   return error instanceof StoreError && FILE_DAMAGED.test(describeStoreFailure(error))
 }
 
-/** Return why the store failed, in the words of the database, which name no data. */
+/** Return the database's message, which contains no stored data. */
 export function describeStoreFailure(error: unknown): string {
   return listCauses(error).at(-1)?.message ?? 'unknown reason'
 }
 
-/** Return why something failed: for the store in the words of the database, else in our own. */
+/** Return the message of the database when the store failed, else the error's own. */
 export function describeFailure(error: VitrineError): string {
   return error instanceof StoreError ? describeStoreFailure(error) : error.message
 }

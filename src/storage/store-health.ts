@@ -6,24 +6,21 @@ import type { Metrics } from '../observability/metrics.ts'
 import type { CopyStore } from './store.ts'
 import { describeStoreFailure, isReadOnly, isInvalidValue } from './store-failures.ts'
 
-/** When the stored copy failed last, and what its database said. */
 export type StoreFailure = Readonly<{ atMs: number; reason: string }>
 
-/** What is known of failures of the stored copy. */
 export type StoreHealth = Readonly<{
   recordFailure(error: unknown): void
-  /** The database only reads from now on: told once, and not for every write. */
+  /** Record the start of a read-only period; failed writes are then neither logged nor counted. */
   recordReadOnly(error: unknown): void
   recordWritable(): void
   getLastFailure(): StoreFailure | null
 }>
 
-/** At most one line a minute about a failing store. */
 const LOG_INTERVAL_MS: number = MINUTE_MS
 
 /**
- * Counts each failure of the store, logs when they begin and not for every visitor, and remembers the last one. A value that
- * the database refuses is no failure of the store: a visitor may have sent it, and operators alert on the count.
+ * Count and rate-limit the log of store failures, and remember the last one. A rejected value is not counted: a visitor may have
+ * sent it, and operators alert on the count.
  */
 export function createStoreHealth({
   clock,
@@ -38,44 +35,41 @@ export function createStoreHealth({
     getLastFailure: () => lastFailure,
     recordReadOnly(error) {
       isReadOnlyNow = true
-      logger.error(
-        { err: error },
-        'the database only reads; stored data is still shown, and nothing is written until it takes writes again',
-      )
+      logger.error({ err: error }, 'database is read-only; stored data is still served, and writes fail')
     },
     recordWritable() {
       isReadOnlyNow = false
-      logger.info('the database takes writes again')
+      logger.info('database accepts writes again')
     },
     recordFailure(error) {
       const nowMs = clock.nowMs()
       if (isInvalidValue(error)) {
         if (isWithin(refusalLoggedAtMs, LOG_INTERVAL_MS, nowMs)) return
         refusalLoggedAtMs = nowMs
-        logger.warn({ err: error }, 'the database refused a value; the stored copy itself works')
+        logger.warn({ err: error }, 'database rejected a value; the stored copy still works')
         return
       }
       lastFailure = { atMs: nowMs, reason: describeReason(error) }
-      // A gauge of its own tells that the database only reads.
+      // A separate gauge shows that the database is read-only.
       if (isReadOnlyNow && isReadOnly(error)) return
       metrics.countStoreFailure()
       if (isWithin(loggedAtMs, LOG_INTERVAL_MS, nowMs)) return
       loggedAtMs = nowMs
-      logger.error({ err: error }, 'the stored copy failed; memory and catalog go on serving')
+      logger.error({ err: error }, 'stored copy failed; serving continues from memory and catalog')
     },
   }
 }
 
-/** What happened and what to do where a database that cannot be opened is the cause; else what the database said. */
+/** Return problem and remedy when the database cannot be opened; otherwise the database's message. */
 function describeReason(error: unknown): string {
   for (const cause of listCauses(error))
     if (cause instanceof StoreError && cause.remedy !== null) return `${cause.message}. ${cause.remedy}`
   return describeStoreFailure(error)
 }
 
-/** Log that the stored copy is open again, and warn when it is empty: its file may be a new one. */
+/** Log that the stored copy is open again, and warn when it is empty, because its file may be new. */
 export async function logRecovery(logger: Logger, store: Pick<CopyStore, 'findChannelList'>): Promise<void> {
   const list = await store.findChannelList().catch(() => null)
-  if (list === undefined) logger.warn('the stored copy is open again; it has nothing of this catalog yet')
-  else logger.info('the stored copy is open again')
+  if (list === undefined) logger.warn('stored copy reopened; it has no data of this catalog yet')
+  else logger.info('stored copy reopened')
 }

@@ -3,12 +3,12 @@ import type { DealSort } from '../offers/deals.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import type { QuotaStore } from '../catalog/quota.ts'
 
-/** What the copy knows of a product: its data, or that no shop sells it, with the time at which the catalog said so. */
+/** The data of a product, or `null` when no shop sells it, with the time of the catalog response. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
 
 /**
- * The list of channels as last believed, and those that were once listed. `heldSinceMs`: since when the catalog lists no channels,
- * Unix milliseconds, which is not believed yet; `null`: the list is what the catalog said last.
+ * The accepted list of channels, and channels that were listed before. `heldSinceMs`: since when the catalog returns an empty
+ * list, which is held, Unix milliseconds; `null` when the last list was accepted.
  */
 export type ChannelList = Readonly<{
   asOfMs: number
@@ -22,8 +22,8 @@ export const HOLD_REASONS = ['few_products', 'malformed_offers'] as const
 export type HoldReason = (typeof HOLD_REASONS)[number]
 
 /**
- * A walk that was held: the copy before it stays current. `sinceMs`: when the first of the walks that agree began, `startedAtMs`:
- * when the last one did, Unix milliseconds; `productCount`: what that one found.
+ * A held walk: the copy before it stays current. `sinceMs` and `startedAtMs`: start of the first and of the last walk with this
+ * result, Unix milliseconds. `productCount`: products of the last one.
  */
 export type HeldWalk = Readonly<{
   reason: HoldReason
@@ -32,7 +32,7 @@ export type HeldWalk = Readonly<{
   productCount: number
 }>
 
-/** The walk that readers see, or the one under way. All times in Unix milliseconds. */
+/** The current walk and the running one. All times are Unix milliseconds. */
 export type CopyState = Readonly<{
   /** 0 before the first complete walk. */
   currentWalk: number
@@ -42,17 +42,17 @@ export type CopyState = Readonly<{
   /** Products with at least one offer on sale. */
   dealCount: number
   drops: DropCounts
-  /** Were most of its offers malformed? */
+  /** Whether most offers of the current walk were malformed. */
   isMalformed: boolean
-  /** The last walk, where it was held. */
+  /** The last walk if it was held. */
   held: HeldWalk | null
   isRunning: boolean
-  /** Code of the error that broke the last walk; `null` when it did not break. */
+  /** Error code of the last walk; `null` when it did not fail. */
   failure: string | null
   failedAtMs: number | null
 }>
 
-/** Which deals of a channel; texts are as the reader typed them. */
+/** Texts are as the reader typed them. */
 export type DealQuery = Readonly<{
   channelId: string
   currency: string
@@ -68,10 +68,10 @@ export type DealQuery = Readonly<{
   offset: number
 }>
 
-/** Cards before a page that is still read quickly: by discount from the index alone, else from a row for each offer. */
+/** Largest offsets of short reads. Sorting by discount reads only the index; other orders read a row per offer. */
 const MAX_SHORT_OFFSETS = { discount: 1_000, other: 200 } as const
 
-/** Is the page read from the start of an index? Any other may go through all deals of a channel. */
+/** `true` when the page is near the start of an index. Any other page can scan all deals of a channel. */
 export function isShortRead(query: Omit<DealQuery, 'channelId' | 'currency'>): boolean {
   const { merchants, excluded, brand, searchText, maxPrice, minDiscountPercent, sort, offset } = query
   const hasFilter =
@@ -82,7 +82,7 @@ export function isShortRead(query: Omit<DealQuery, 'channelId' | 'currency'>): b
     : minDiscountPercent === 1 && offset <= MAX_SHORT_OFFSETS.other
 }
 
-/** What a card of a grid shows: a product, without its other offers, and the offer that makes it a deal. */
+/** A card of a grid: a product with the offer that makes it a deal. */
 export type DealEntry = Readonly<{
   gtin: string
   title: string
@@ -92,120 +92,112 @@ export type DealEntry = Readonly<{
   asOfMs: number
 }>
 
-/** A brand or a merchant, and how many products have a deal of it. */
+/** A brand or merchant, and its number of products with a deal. */
 export type DealFacet = Readonly<{ name: string; count: number }>
 
-/** The steps of discount that are counted, in per cent. */
 export const DISCOUNT_STEPS_PERCENT = [5, 10, 20, 30, 40, 50, 60, 70] as const
 
-/** How many products a grid has, and would have with another choice of one filter. A product counts once, as it has one card. */
+/** The products of a grid, and of the grid with another value of one filter. A product counts once. */
 export type DealCounts = Readonly<{
   /** Products with a deal that passes every filter. */
   total: number
-  /** There are more deals than are counted at once: every number is "at least". */
+  /** `true` when there were too many deals to count: every number is a lower bound. */
   isBounded: boolean
-  /** With every filter but `brand`: most products first, then by name without case; names as the catalog writes them. */
+  /** With every filter except `brand`: most products first, then by case-folded name. Names are as in the catalog. */
   brands: readonly DealFacet[]
-  /** With every filter but `merchants` and `excluded`, in the same order. */
+  /** With every filter except `merchants` and `excluded`, in the same order. */
   merchants: readonly DealFacet[]
-  /** With every filter but the discount: products with at least so many per cent, for each of `DISCOUNT_STEPS_PERCENT`. */
+  /** With every filter except the discount: products with at least `minPercent`, for each of `DISCOUNT_STEPS_PERCENT`. */
   discounts: readonly Readonly<{ minPercent: number; count: number }>[]
 }>
 
-/** One page of a walk, as it is put into the copy. */
 export type WalkPage = Readonly<{
   walk: number
-  /** The last GTIN of the page before; empty for the first page. */
+  /** The last GTIN of the previous page; empty for the first page. */
   afterGtin: string
-  /** In the order of their GTINs. */
+  /** Sorted by GTIN. */
   products: readonly Product[]
   nextCursor: string | null
   asOfMs: number
   drops: DropCounts
 }>
 
-/** Where a walk goes on: the first page has neither cursor nor GTIN. */
+/** Where a walk continues. For the first page, `cursor` is `null` and `afterGtin` empty. */
 export type WalkPosition = Readonly<{
   walk: number
   cursor: string | null
   afterGtin: string
-  /** Products of the pages that are already in the copy. */
+  /** Products of the pages that are already stored. */
   productCount: number
-  /** When the walk began, Unix milliseconds; before it broke off, where it goes on. */
+  /** When the walk began, before any interruption, Unix milliseconds. */
   startedAtMs: number
-  /** Every page is in the copy; only the end was missed. */
+  /** Every page is stored; only completing the walk is missing. */
   hasAllPages: boolean
 }>
 
-/** A walk whose end is not known; `isOver`: its lease has ended, so that another process may take it over. */
+/** A walk without a result. `isLeaseExpired`: another process may take it over. */
 export type UnfinishedWalk = Readonly<{ channelId: string; owner: string; isLeaseExpired: boolean }>
 
-/** What the catalog said of one product; `product: null` in the entry: no shop sells it. */
 export type Lookup = Readonly<{ channelId: string; gtin: string; entry: CopyEntry }>
 
 type ProductKey = Pick<Lookup, 'channelId' | 'gtin'>
 
-/** Who holds something, and for how long from now. */
 type Lease = Readonly<{ owner: string; forMs: number }>
 
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the caller treats it as a miss. */
 export type CopyStore = QuotaStore &
   Readonly<{
-    /** `undefined`: the copy knows nothing of it. */
+    /** `undefined` when the copy has no information about the product. */
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
-    /** Write what look-ups found, all of it or nothing. Newer data stays. */
+    /** Write the results of look-ups atomically. Newer stored data is not overwritten. */
     putLookups(lookups: readonly Lookup[]): Promise<void>
-    /** Let this owner alone ask the catalog for a product, for `forMs` at most; `false`: another one does. */
+    /** Reserve the catalog call for a product for at most `forMs`; `false` when another owner has the lease. */
     acquireLookupLease(product: ProductKey, lease: Lease): Promise<boolean>
     releaseLookupLease(product: ProductKey, lease: Pick<Lease, 'owner'>): Promise<void>
     findChannelList(): Promise<ChannelList | undefined>
     putChannelList(channels: readonly Channel[], asOfMs: number): Promise<void>
-    /** Note that the catalog listed no channels at `asOfMs`, and keep the list. The first such time stays. */
+    /** Record that the catalog listed no channels at `asOfMs`, and keep the list. A repeated call keeps the first time. */
     recordEmptyChannelList(asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
-    /** Find the cards of a page of a grid. @throws UnavailableError when it takes longer than `withinMs` */
+    /** Find a page of a grid. @throws UnavailableError when it takes longer than `withinMs` */
     findDeals(query: DealQuery, withinMs?: number): Promise<readonly DealEntry[]>
-    /**
-     * Count what `findDeals` would find, whatever its sort and page. Only the 20,000 deals with the highest discount are
-     * counted, and only 30 brands and 30 merchants named.
-     */
+    /** Count the deals of a grid: the 20,000 with the highest discount, with at most 30 brands and 30 merchants. */
     countDeals(query: DealQuery): Promise<DealCounts>
-    /** Find the currency that most of the deals have; `undefined` without deals. */
+    /** Find the currency of most deals; `undefined` without deals. */
     findDealCurrency(channelId: string): Promise<string | undefined>
     /** Find products whose title or brand has every word, or whose GTIN begins with the digits. */
     searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
-    /** Find walks under way, also of other processes, and those whose process has died. */
+    /** Find running walks of all processes, and walks whose process has crashed. */
     findUnfinishedWalks(): Promise<readonly UnfinishedWalk[]>
-    /** Find channels whose copy is, by its own account, of the future: a clock was wrong, and a walk is due at once. */
+    /** Find channels whose copy has a time in the future, from a wrong clock: they need a walk immediately. */
     findFutureCopies(): Promise<readonly string[]>
-    /** Read the clock of the database, Unix milliseconds; `null` for a file, which has none. */
+    /** Read the database server's clock, Unix milliseconds; `null` for a file. */
     readDatabaseTime(): Promise<number | null>
-    /** Throws when the database cannot be read. */
+    /** @throws StoreError when the database cannot be read. */
     ping(): Promise<void>
-    /** Throws when a server only reads, as a standby does. A file is not tried. */
+    /** @throws StoreError when a server is read-only. A file is not checked. */
     checkWritable(): Promise<void>
     close(): Promise<void>
   }>
 
-/** What walks alone do with the copy. */
 export type WalkStore = Readonly<{
-  /** Take or extend the lease; `false` while another owner holds it. */
+  /** Acquire or extend the lease; `false` while another owner has it. */
   acquireWalkLease(channelId: string, lease: Lease): Promise<boolean>
   releaseWalkLease(channelId: string, owner: string): Promise<void>
-  /** Find who holds the lease, or held it last without giving it back; `null`: nobody. */
+  /** Find the owner of the lease, even when it has expired; `null` when it was released. */
   findWalkLeaseOwner(channelId: string): Promise<string | null>
-  /** Return the place to go on at: where a broken walk stopped at or after `resumableSinceMs`, else the first page. */
+  /** Return where an interrupted walk resumes if its last page is not older than `resumableSinceMs`, else the first page. */
   beginWalk(
     channelId: string,
     times: Readonly<{ nowMs: number; resumableSinceMs: number }>,
   ): Promise<WalkPosition>
-  /** Put a page into the copy; what is newer there stays. */
+  /** Write a page to the copy. Newer stored data is not overwritten. */
   applyPage(channelId: string, page: WalkPage): Promise<void>
-  /** Were most offers or products of a walk malformed? Its pages are all in the copy; where some were, it reads every product. */
+  /** Whether most offers or products of a walk with all its pages were malformed. Can read every product. */
   isWalkMalformed(channelId: string, walk: number): Promise<boolean>
-  /** Note what a walk found that is not believed: the copy before it stays current, and the next walk begins anew. */
+  /** Hold a walk: the copy before it stays current, and the next walk starts from the beginning. */
   holdWalk(channelId: string, walk: number, held: HeldWalk): Promise<void>
-  /** Make the walk the one that readers see, then remove what ended with it. */
+  /** Make the walk current, then delete the versions that ended with it. */
   completeWalk(
     channelId: string,
     walk: number,

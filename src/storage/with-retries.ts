@@ -4,15 +4,15 @@ import { SECOND_MS, systemClock } from '../clock.ts'
 import { retryConflicts } from '../database/transaction.ts'
 import { isLocked, isReadOnly, isUnavailable } from './store-failures.ts'
 
-/** A write of a server retries while another process holds the SQLite file; a walk does for milliseconds. */
+/** Retries of a server's write while another process has locked the SQLite file. A walk locks it for milliseconds. */
 const LOCKED_RETRY_MS = 3
 const LOCKED_TIMEOUT_MS = 300
 
-/** How long a walk waits for an unavailable server; its lease is as good as over then. */
+/** How long a walk waits for an unavailable server. By then its lease has almost expired. */
 const WALK_TIMEOUT_MS: number = 30 * SECOND_MS
 const WALK_RETRY_MS: number = SECOND_MS / 2
 
-/** Run a write again while another process holds the file. The wait keeps the process alive: it may be the last write. */
+/** Retry a write while the file is locked. The timer keeps the process alive, because this can be the last write. */
 export async function retryWhileLocked<T>(write: () => Promise<T>): Promise<T> {
   for (let remainingMs = LOCKED_TIMEOUT_MS; ; remainingMs -= LOCKED_RETRY_MS) {
     try {
@@ -24,20 +24,20 @@ export async function retryWhileLocked<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs every call of an open store, with the repairs and retries of its engine. */
+/** Runs every call of an open store, with the retries and repairs for its database. */
 export type CallRunner = Readonly<{
-  /** Run an action that may be done twice: one transaction, or a step of a walk that may be repeated. */
+  /** Run an action that is atomic or idempotent, because it can run twice. */
   run<T>(action: () => Promise<T>): Promise<T>
   stop(): Promise<void>
 }>
 
 /**
- * Create the runner for a database server: it retries write conflicts. A walk also waits while the server is unavailable or
- * read-only, as when another machine takes its place; visitors do not wait.
+ * Create the runner for a database server, which retries write conflicts. A walk also waits while the server is unavailable or
+ * read-only, as during a failover; visitors do not wait.
  */
 export function createServerRunner({ isWalk }: Readonly<{ isWalk: boolean }>): CallRunner {
   const stopping = new AbortController()
-  // There is no limit to the number of calls that wait.
+  // Any number of calls can wait, so disable the warning about too many listeners.
   setMaxListeners(0, stopping.signal)
   return {
     async run(action) {

@@ -36,11 +36,11 @@ describe('logger, line format', () => {
 
   test('error - is logged with code, name and message', () => {
     const { logger, lines } = listen('error')
-    logger.error(new StoreError('cannot be read'), 'the stored copy failed')
+    logger.error(new StoreError('cannot be read'), 'stored copy failed')
     expect(parseLine(lines[0])).toMatchObject({
       level: 50,
       err: { code: 'VITRINE_STORE_FAILED', name: 'StoreError', message: 'cannot be read' },
-      msg: 'the stored copy failed',
+      msg: 'stored copy failed',
     })
   })
 })

@@ -48,7 +48,7 @@ test('database held by another process - one write waits, the next ones do not, 
   other.prepare('begin immediate').run([])
   await expect(put(store, 2)).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
   for (let turn = 0; turn < 100; turn++)
-    await expect(put(store, 3)).rejects.toThrow('another process held the database a moment ago')
+    await expect(put(store, 3)).rejects.toThrow('another process was writing to the database a moment ago')
   expect((await store.findProduct(CHANNEL, toGtin(1)))?.asOfMs).toBe(1)
   other.prepare('rollback').run([])
   clock.advance(SECOND_MS)

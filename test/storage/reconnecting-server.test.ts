@@ -85,7 +85,7 @@ test('grid that gets no answer - fails in time, too', async () => {
     onFailure: () => {},
   })
   onTestFinished(() => store.close())
-  await expect(store.findDeals(makeQuery())).rejects.toThrow('said nothing for 70 ms')
+  await expect(store.findDeals(makeQuery())).rejects.toThrow('did not respond for 70 ms')
 })
 
 test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
@@ -98,7 +98,7 @@ test('read that gets no answer - fails before a visitor’s patience ends; its o
     onFailure: () => events.push('away'),
   })
   onTestFinished(() => store.close())
-  await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('said nothing for 70 ms')
+  await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('did not respond for 70 ms')
   expect(events).toEqual([])
   ending.reject(new Error('Connection terminated'))
   await vi.waitFor(() => expect(events).toEqual(['away']))

@@ -49,7 +49,7 @@ describe('health of the store', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       level: 50,
       err: { code: 'VITRINE_STORE_FAILED' },
-      msg: 'the stored copy failed; memory and catalog go on serving',
+      msg: 'stored copy failed; serving continues from memory and catalog',
     })
   })
 
@@ -103,7 +103,7 @@ describe('health of the store', () => {
   test('database that only reads - is told once each time, and no refused write is counted', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
     const refused = new StoreError('the stored copy failed at putLookups', {
-      cause: Object.assign(new Error('db: it only reads'), { code: '25006' }),
+      cause: Object.assign(new Error('db: the server is read-only'), { code: '25006' }),
     })
     for (const _ of [1, 2]) {
       health.recordReadOnly(refused)
@@ -114,7 +114,10 @@ describe('health of the store', () => {
       health.recordWritable()
     }
     expect(lines.map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([50, 30, 50, 30])
-    expect([await countFailures(), health.getLastFailure()?.reason]).toEqual(['0', 'db: it only reads'])
+    expect([await countFailures(), health.getLastFailure()?.reason]).toEqual([
+      '0',
+      'db: the server is read-only',
+    ])
   })
 
   test('thrown text - is noted all the same', () => {
@@ -125,11 +128,11 @@ describe('health of the store', () => {
 })
 
 test.each([
-  { channels: [], level: 30, msg: 'the stored copy is open again' },
+  { channels: [], level: 30, msg: 'stored copy reopened' },
   {
     channels: undefined,
     level: 40,
-    msg: 'the stored copy is open again; it has nothing of this catalog yet',
+    msg: 'stored copy reopened; it has no data of this catalog yet',
   },
 ])('open again, with the channels $channels - $msg', async ({ channels, level, msg }) => {
   const lines: string[] = []

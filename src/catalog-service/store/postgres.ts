@@ -185,6 +185,6 @@ function toRequestError(error: unknown, label: string): unknown {
 }
 
 function describeFailure(error: unknown, label: string): string | undefined {
-  const isTimeout = error instanceof Error && error.message.startsWith('the database said nothing')
+  const isTimeout = error instanceof Error && error.message.startsWith('the database did not respond')
   return findPostgresFailure(error)?.message ?? (isTimeout ? `${label}: ${error.message}` : undefined)
 }

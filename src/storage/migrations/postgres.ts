@@ -1,10 +1,7 @@
 import type { Kysely, Migration } from 'kysely'
 import { ID, FILLFACTOR, TEXT, runStatements } from '../../database/postgres-statements.ts'
 
-/**
- * Migrations of a copy on a server that speaks PostgreSQL's protocol by name, applied in the order of the names; a released one
- * never changes. Texts that are compared or sorted do so by their bytes, as in SQLite and in the program.
- */
+/** Migrations of a PostgreSQL copy by name, applied in name order. Never change a released one. */
 export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   // The tables of SQLite's migrations 0001 to 0006 (ADR 0018).
   '0001-first': toMigration([
@@ -23,7 +20,7 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       copy_id bigint not null, walk integer not null, after_gtin ${TEXT} not null, until_gtin ${TEXT} not null,
       as_of_ms bigint not null, next_cursor text, product_count integer not null, drops text not null,
       primary key (copy_id, walk, after_gtin))`,
-    // Lists of lexemes, made by the program: what a word is does not depend on the database's language.
+    // This program fills `words`, so that word boundaries do not depend on the database's language.
     `create table if not exists products (
       id ${ID}, copy_id bigint not null, gtin ${TEXT} not null, from_walk integer not null, until_walk integer,
       digest text not null, title text not null, brand text, search_text text not null, images text not null,
@@ -56,7 +53,7 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       catalog ${TEXT} not null, channel_id ${TEXT} not null, gtin ${TEXT} not null, owner text not null,
       until_ms bigint not null, primary key (catalog, channel_id, gtin))`,
   ]),
-  // Indexes for the filters of grids that can be rare. SQLite's are those of 0007.
+  // SQLite's 0007.
   '0002-deal-filters': toMigration([
     'create index if not exists deals_by_brand on deals (copy_id, currency, brand_key)',
     'create index if not exists deals_by_merchant on deals (copy_id, currency, merchant_key)',

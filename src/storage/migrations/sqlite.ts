@@ -2,7 +2,7 @@ import { type Kysely, type Migration, sql } from 'kysely'
 import { createDealIndexes } from '../sqlite-deal-indexes.ts'
 import { createSearchIndex, createDeferrableWordTrigger } from '../sqlite-search-index.ts'
 
-/** Migrations of a copy in a SQLite file by name, applied in the order of the names; a released one never changes. */
+/** Migrations of a SQLite copy by name, applied in name order. Never change a released one. */
 export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   // The first tables (ADR 0006).
   '0001-first': toMigration([
@@ -38,13 +38,13 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       is_best_in_stock integer not null, discount_percent integer not null, ratio_key text not null,
       price_key text not null, saving_key text not null, first_seen_ms bigint not null)`,
     'create index deals_of_product on deals (product_id)',
-    // One for each order of grids, so that a page is read from its start and not sorted.
+    // One per sort order of grids, so that a page needs no sorting.
     'create index deals_by_ratio on deals (copy_id, currency, ratio_key, price_key, gtin)',
     'create index deals_by_saving on deals (copy_id, currency, saving_key desc, price_key, gtin)',
     'create index deals_by_price on deals (copy_id, currency, price_key, ratio_key, gtin)',
     'create index deals_by_newest on deals (copy_id, currency, first_seen_ms desc, ratio_key, price_key, gtin)',
   ]),
-  // What all processes know of the catalog's daily limit (ADR 0004).
+  // The shared state of the catalog's daily limit (ADR 0004).
   '0002-quota': toMigration([
     `create table quotas (
       catalog text primary key, limited_until_ms bigint not null, pause_count integer not null,
@@ -56,26 +56,26 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       catalog text not null, minute integer not null, lookups integer not null,
       constraint quota_minutes_pk primary key (catalog, minute))`,
   ]),
-  // The index of words behind the search of products (ADR 0011).
+  // The index for the product search (ADR 0011).
   '0003-search': { up: (database: Kysely<unknown>) => createSearchIndex(database) },
-  // A writer of many products puts their words into the index at once (ADR 0007).
+  // Bulk insert of words into the index (ADR 0007).
   '0004-words': { up: (database: Kysely<unknown>) => createDeferrableWordTrigger(database) },
-  // Which process asks the catalog for which product (ADR 0005).
+  // Look-up leases (ADR 0005).
   '0005-lookup-leases': toMigration([
     `create table lookup_leases (
       catalog text not null, channel_id text not null, gtin text not null, owner text not null,
       until_ms bigint not null, constraint lookup_leases_pk primary key (catalog, channel_id, gtin))`,
   ]),
-  // A number for each holder of a lease, and calls that are reserved (ADR 0018).
+  // Fencing tokens of leases, and reserved calls (ADR 0018).
   '0006-lease-fences': toMigration([
     'alter table copies add column lease_fence bigint default 0 not null',
     'alter table quota_days add column reserved integer default 0 not null',
   ]),
   // Indexes for the filters of grids (ADR 0011).
   '0007-deal-filters': { up: createDealIndexes },
-  // Walks and lists of channels that are held, and first times of offers whose product is absent (ADR 0008).
+  // Held walks and channel lists, and first-seen times of offers whose product is absent (ADR 0008).
   '0008-held-walks': toMigration([
-    // Of the walks of earlier versions it is not known: the next one is not held for it.
+    // Unknown for walks of earlier versions; 1 keeps the next walk from being held for that reason.
     'alter table copies add column is_malformed integer not null default 1',
     'alter table copies add column held_reason text',
     'alter table copies add column held_since_ms bigint',
@@ -87,7 +87,7 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       lapsed_at_ms bigint not null, primary key (copy_id, gtin, offer_key)) without rowid`,
     'create index lapsed_deals_by_time on lapsed_deals (copy_id, lapsed_at_ms)',
   ]),
-  // How many offers of a product were left out. Products that were stored before have it from the next walk.
+  // Counts of dropped offers per product, filled by the next walk.
   '0009-dropped-offers': toMigration(['alter table products add column drops text']),
 }
 

@@ -65,7 +65,7 @@ export function describeWalkLeases(subject: Subject): void {
       const holdAfterTakeover = (): Promise<void> => copy.holdWalk(CHANNEL, walk, heldWalk)
       await fixture.passTime(HOUR_MS)
       expect(await other.acquireWalkLease(CHANNEL, { owner: 'b', forMs: HOUR_MS })).toBe(true)
-      await expect(holdAfterTakeover()).rejects.toThrow('took the walk over')
+      await expect(holdAfterTakeover()).rejects.toThrow('took over the walk')
       expect(await other.getCopyState(CHANNEL)).toMatchObject({ held: null, isRunning: true })
       // The page is still there for the one who goes on.
       const resumed = await other.beginWalk(CHANNEL, { nowMs: 210, resumableSinceMs: 200 })
@@ -74,7 +74,7 @@ export function describeWalkLeases(subject: Subject): void {
       await other.applyPage(CHANNEL, makePage(walk, [makeProduct({ gtin: toGtin(3) })], last))
       await other.completeWalk(CHANNEL, walk, { nowMs: 220, isMalformed: false })
       await other.releaseWalkLease(CHANNEL, 'b')
-      await expect(holdAfterTakeover()).rejects.toThrow('took the walk over')
+      await expect(holdAfterTakeover()).rejects.toThrow('took over the walk')
       expect(await other.getCopyState(CHANNEL)).toMatchObject({ currentWalk: walk, held: null })
     })
 

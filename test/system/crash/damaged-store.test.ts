@@ -68,7 +68,7 @@ async function serve(settings: Environment, maxBlocks?: number): Promise<Server>
 }
 
 function isFailure(line: string): boolean {
-  return line.includes('"msg":"the stored copy failed')
+  return line.includes('"msg":"stored copy failed')
 }
 
 /** Overwrites a part of a file's pages, given in shares of the whole; the first page is 0. */

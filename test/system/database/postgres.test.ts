@@ -68,7 +68,7 @@ describe('statement that takes too long', () => {
     await vi.waitFor(() => readValue(opened))
     server.pause()
     try {
-      await expect(readValue(opened)).rejects.toThrow('said nothing for 700 ms')
+      await expect(readValue(opened)).rejects.toThrow('did not respond for 700 ms')
     } finally {
       server.resume()
     }
@@ -94,7 +94,7 @@ describe('transaction on a server that stands still', () => {
       await work.catch(({ message }: Error) => ends.push(message))
       await other
       // Twice the limit would be later than one that is longer by half.
-      expect(ends).toEqual([expect.stringContaining('said nothing for 5500 ms'), '8500 ms'])
+      expect(ends).toEqual([expect.stringContaining('did not respond for 5500 ms'), '8500 ms'])
     } finally {
       server.resume()
     }

@@ -92,7 +92,7 @@ describe('database that several machines share', () => {
       },
       { interval: 50 },
     )
-    expect(harness.logs()).toContain('the stored copy is open again')
+    expect(harness.logs()).toContain('stored copy reopened')
   })
 
   test('gone - products that nobody has seen are not looked up, and are when it is back', async () => {
@@ -220,15 +220,15 @@ describe('database that several machines share', () => {
     expect([await readReady(), await readReady('?require=database')]).toEqual([200, 200])
     const put = { channelId: CHANNEL_ID, gtin: KNOWN, entry: { product: null, asOfMs: NOON_MS } }
     await expect(harness.context.store.putLookups([put])).rejects.toThrow(
-      'the database only read a moment ago',
+      'the database was read-only a moment ago',
     )
     await setReadOnly(false)
     await vi.waitFor(async () => {
       expect((await readServerState(harness.context)).isStoreWritable).toBe(true)
-      expect(harness.logs().split('the database takes writes again')).toHaveLength(2)
+      expect(harness.logs().split('database accepts writes again')).toHaveLength(2)
     })
-    expect(harness.logs().split('the database only reads;')).toHaveLength(2)
-    expect(harness.logs()).not.toContain('the stored copy failed;')
+    expect(harness.logs().split('database is read-only;')).toHaveLength(2)
+    expect(harness.logs()).not.toContain('stored copy failed;')
   })
 
   test('only read, at the start - the server shows what is stored', async () => {
@@ -264,7 +264,7 @@ describe('database that several machines share', () => {
     expect(checked.out).toContain('point VITRINE_DATABASE_URL to the primary')
     const synced = await runBuilt(['sync'], settings)
     expect(synced.code).toBe(1)
-    expect(synced.err).toMatch(/nothing was walked, because .* only reads/)
+    expect(synced.err).toMatch(/nothing was walked, because .* the server is read-only/)
     await setReadOnly(false)
   })
 
@@ -293,7 +293,7 @@ describe('database that several machines share', () => {
     })
     expect(code).toBe(1)
     const said = out + err
-    expect(said).toContain('it has no such database')
+    expect(said).toContain('the database does not exist')
     expect(said).toContain('Check user, password, database and sslmode')
     expect(said).not.toContain('secret-pass')
     expect(harness.logs()).not.toContain('secret-pass')

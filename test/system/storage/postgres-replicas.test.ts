@@ -174,9 +174,9 @@ describe('leases of two machines', () => {
     expect(await other.acquireWalkLease(CHANNEL, lease('other 1 b'))).toBe(true)
     const late = { asOfMs: 160, afterGtin: toGtin(1), nextCursor: null }
     const page = makePage(walk, makeProducts(2, 4, 'late'), late)
-    await expect(sleeper.applyPage(CHANNEL, page)).rejects.toThrow('took the walk over')
+    await expect(sleeper.applyPage(CHANNEL, page)).rejects.toThrow('took over the walk')
     await expect(sleeper.completeWalk(CHANNEL, walk, { nowMs: 170, isMalformed: false })).rejects.toThrow(
-      'took the walk over',
+      'took over the walk',
     )
     await sleeper.failWalk(CHANNEL, 'VITRINE_WALK_FAILED', 170)
     expect(await other.getCopyState(CHANNEL)).toMatchObject({

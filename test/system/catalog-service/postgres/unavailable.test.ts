@@ -48,7 +48,7 @@ describe('database that is away', () => {
     expect(body).toEqual(BUSY)
     await server.start()
     await vi.waitFor(() => get().expect(200))
-    await vi.waitFor(() => expect(running.output()).toContain(`${label}: it cannot be reached`))
+    await vi.waitFor(() => expect(running.output()).toContain(`${label}: the server cannot be reached`))
     expect(running.output()).not.toContain('owner')
     expect((await running.stop('SIGTERM')).code).toBe(0)
   })
@@ -109,7 +109,7 @@ describe('words about a database', () => {
     ]) {
       const { code, out, err } = await runInProcess(args, settings)
       expect(code).toBe(1)
-      expect(err).toContain(`127.0.0.1:${port}/shop: it cannot be reached (ECONNREFUSED)`)
+      expect(err).toContain(`127.0.0.1:${port}/shop: the server cannot be reached (ECONNREFUSED)`)
       outputs.push(out, err)
     }
     for (const args of [['check'], ['check', '--json']]) {
@@ -127,8 +127,8 @@ describe('words about a database', () => {
     const missing = new URL(url)
     missing.pathname = '/nowhere'
     for (const [address, args] of [
-      [stranger, 'it refuses the user'],
-      [missing, 'it has no such database'],
+      [stranger, 'the server rejects the user'],
+      [missing, 'the database does not exist'],
     ] as const) {
       const settings = makeSettings(makeFolder(), { VITRINE_CATALOG_DATABASE_URL: address.href })
       const { code, err } = await runInProcess(['catalog', 'networks'], settings)
