@@ -4,13 +4,12 @@ import { CatalogServiceError } from '../errors.ts'
 import type { Caller, CatalogStore } from './store/catalog-store.ts'
 import { hashApiKey } from './store/keys.ts'
 
-/** RFC 6750, section 2.1; the bound keeps a huge header from being hashed. */
+/** RFC 6750, section 2.1. The length limit keeps huge headers from being hashed. */
 const BEARER_HEADER = /^Bearer +([\w.~+/=-]{1,256}) *$/i
 
 /**
- * Check keys against the store, and against `ownKey`, a key known to this process only. That stands for the catalog's first
- * organization at the time of each call, so it outlives an import that makes one. The returned function gives the sender of a
- * request, and throws CatalogServiceError 401 when the key is missing, wrong or revoked.
+ * Create a function that returns the caller of a request, or throws CatalogServiceError 401 for a missing, wrong or revoked key.
+ * `internalKey` identifies the catalog's first organization, looked up on each request because an import may create it.
  */
 export function createAuthenticator(
   store: Pick<CatalogStore, 'findCaller' | 'findDefaultCaller'>,

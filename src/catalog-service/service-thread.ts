@@ -7,7 +7,7 @@ import type { ThreadMessage, ThreadOptions, ThreadRequest } from './start-thread
 import { readContent } from './store/meta.ts'
 import { openCatalogStore } from './store/open-store.ts'
 
-/** Body of the embedded catalog's thread: it opens the database, listens, and lives until it is told to close. */
+/** Entry point of the embedded catalog's thread: open the database and serve until a `close` message arrives. */
 const options = workerData as ThreadOptions
 const send = (message: ThreadMessage): void => parentPort?.postMessage(message)
 

@@ -129,7 +129,7 @@ describe('contract, section 8: at the turn of the day', () => {
     other.prepare('begin').run([])
     const { body } = await fixture.get('/v0/channels').expect(503)
     expect(body).toEqual({ error: 'the catalog is busy; try again in a moment' })
-    expect(fixture.logs.join('')).toContain('failed to answer')
+    expect(fixture.logs.join('')).toContain('catalog service request failed')
     other.prepare('rollback').run([])
     await fixture.get('/v0/channels').expect(200)
   })

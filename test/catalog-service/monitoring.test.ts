@@ -164,9 +164,9 @@ describe('request log', () => {
         status: 200,
         durationMs: expect.any(Number),
         organizationId: id,
-        words: 'request answered',
+        words: 'request completed',
       },
-      { method: 'GET', path: '/v0/[redacted]', status: 401, durationMs: 0, words: 'request answered' },
+      { method: 'GET', path: '/v0/[redacted]', status: 401, durationMs: 0, words: 'request completed' },
     ])
     expect(JSON.stringify(fixture.lines)).not.toContain(fixture.key)
   })

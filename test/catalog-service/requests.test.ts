@@ -6,7 +6,7 @@ import { CatalogServiceError } from '../../src/errors.ts'
 const GTIN = '00000000000017'
 const CURSOR = 'Z3RpbjowMDAwMDAwMDAwMDAxNw'
 const LIMIT_REFUSED = 'limit must be a whole number from 1 to 200'
-const CURSOR_REFUSED = 'cursor must be the next_cursor of an earlier answer, unchanged'
+const CURSOR_REFUSED = 'cursor must be the next_cursor of an earlier response, unchanged'
 
 const anyGtin = fc.stringMatching(/^\d{14}$/)
 

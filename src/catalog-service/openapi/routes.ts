@@ -12,9 +12,8 @@ const RESPONSE_HEADERS = {
 }
 
 /**
- * What needs no key and counts as no request: `/openapi.json`, the same as a page at `/docs` with `/docs.css`, and `/`, which
- * leads there. It tells nothing of what is in the catalog. All other addresses pass through. Nothing is made before
- * somebody asks: most services are never asked.
+ * Serve `/openapi.json`, the same document as a page at `/docs`, and a redirect from `/`. They need no key, do not count as
+ * requests and reveal nothing about the catalog's content. The pages are rendered at the first request.
  */
 export function createOpenApiRouter(): Router {
   const router = Router({ strict: true, caseSensitive: true })
@@ -29,7 +28,7 @@ export function createOpenApiRouter(): Router {
   router.get('/docs', serve('page', 'text/html'))
   router.get('/docs.css', serve('style', 'text/css'))
   router.get('/', (_request, response) => {
-    // Relative: the service may stand below a path of a proxy.
+    // Relative, because a proxy may serve the catalog below a path.
     response.set(RESPONSE_HEADERS).redirect('docs')
   })
   router.all(['/openapi.json', '/docs', '/docs.css', '/'], rejectMethod)

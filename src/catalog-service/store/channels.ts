@@ -27,7 +27,7 @@ export async function fetchOwnedChannels(database: Catalog): Promise<OwnedChanne
   return rows
 }
 
-/** The id of a new channel is in lower case. */
+/** `id` must be in lower case. */
 export async function insertChannel(
   database: Catalog,
   channel: WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>,
@@ -45,7 +45,7 @@ export async function updateChannel(
   await database.updateTable('channels').set(change).where('id', '=', id).execute()
 }
 
-/** Remove a channel. Its network channels stay, with their approvals, and serve none. */
+/** Remove a channel. Its network channels and their approvals stay, unassigned. */
 export async function removeChannel(database: Catalog, id: string): Promise<void> {
   await database.deleteFrom('channels').where('id', '=', id).execute()
 }

@@ -3,13 +3,12 @@ import { sql } from 'kysely'
 import type { Caller, CatalogStore } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
-/** Random bytes of a key; 256 bits cannot be guessed. */
 const KEY_BYTES = 32
 
-/** Characters of a key that are stored as they are; 30 bits of it, far from enough to guess the rest. */
+/** Characters of a key stored in plain text; they contain 30 of its 256 random bits. */
 const KEY_PREFIX_CHARACTERS = 8
 
-/** A key as it may be listed: without the key. `revokedAtMs`: Unix milliseconds; `null` while it is valid. */
+/** A stored key, without its secret. Times are Unix milliseconds; `revokedAtMs` is `null` while the key is valid. */
 export type ApiKey = Readonly<{
   id: string
   organizationId: string
@@ -19,15 +18,15 @@ export type ApiKey = Readonly<{
   revokedAtMs: number | null
 }>
 
-/** A new key. `key` is stored nowhere: it is shown once. */
+/** `key` is the secret. It is not stored, so it can be shown only once. */
 export type NewApiKey = Readonly<{ id: string; key: string }>
 
-/** SHA-256 of a key, hex. A key has 256 random bits: a slow, salted hash would protect nothing more. */
+/** Return the SHA-256 of a key in hex. With 256 random bits, a slow or salted hash would add no protection. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key)
 }
 
-/** Find who has this key, if it is valid. The database sees only its prefix; hashes are compared in constant time. */
+/** Find the caller of a valid key. The query uses only the prefix; hashes are compared in constant time. */
 export async function findCaller(database: Catalog, key: string): Promise<Caller | undefined> {
   const { rows } = await sql<{ keyId: string; hash: string; id: string; dailyLimit: number | null }>`
     select k.id as "keyId", k.hash, o.id, o.daily_limit as "dailyLimit"
@@ -67,7 +66,7 @@ export async function fetchApiKeys({ reader }: Pick<CatalogStore, 'reader'>): Pr
     .execute()
 }
 
-/** Revoke a key for good. Return whether there was a valid one of this id. */
+/** Revoke a key. Return whether a valid key with this id existed. */
 export async function revokeApiKey(store: CatalogStore, id: string): Promise<boolean> {
   const revoke = sql`
     update api_keys set revoked_at_ms = ${store.clock.nowMs()} where id = ${id} and revoked_at_ms is null`
@@ -75,7 +74,7 @@ export async function revokeApiKey(store: CatalogStore, id: string): Promise<boo
   return numAffectedRows > 0n
 }
 
-/** Take a key off the list. Call it only for a revoked one: a list should tell which keys were ever valid. */
+/** Delete a key. Only for revoked keys: the list should show every key that is valid. */
 export async function removeApiKey(database: Catalog, id: string): Promise<void> {
   await database.deleteFrom('api_keys').where('id', '=', id).execute()
 }

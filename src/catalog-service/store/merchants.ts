@@ -3,7 +3,7 @@ import { type Catalog, NO_NETWORK_CHANNEL } from './schema.ts'
 
 export type Merchant = Readonly<{ id: number; name: string }>
 
-/** A network of a shop: `reference` is what it calls the shop, `offers` is `null` unless counts were asked for. */
+/** `reference`: the network's own id of the shop. `offers` is `null` unless counts were requested. */
 export type MerchantNetwork = Readonly<{ name: string; reference: string | null; offers: number | null }>
 
 export type MerchantListing = Readonly<{ name: string; networks: readonly MerchantNetwork[] }>
@@ -11,7 +11,7 @@ export type MerchantListing = Readonly<{ name: string; networks: readonly Mercha
 type MerchantRow = Readonly<{ id: number; merchant: string; network: string | null }> &
   Omit<MerchantNetwork, 'name'>
 
-/** Return shops by name. Without counts, each pair of shop and network is one look into an index. */
+/** Return shops in order of their names. Counts are expensive: without them each shop and network costs one index look-up. */
 export async function fetchMerchants(
   database: Catalog,
   query: Readonly<{ networkId: number | undefined; limit: number | undefined; hasOfferCounts: boolean }>,
@@ -47,7 +47,7 @@ export async function findMerchant(database: Catalog, name: string): Promise<Mer
   return database.selectFrom('merchants').selectAll().where('name', '=', name).executeTakeFirst()
 }
 
-/** Find a shop whose name differs only in the case of its letters A to Z; the first by name. */
+/** Find the first shop whose name equals `name` without regard to the case of A to Z. */
 export async function findSimilarMerchant(database: Catalog, name: string): Promise<Merchant | undefined> {
   const { rows } = await sql<Merchant>`
     select id, name from merchants where lower(name) = lower(${name}) order by name limit 1`.execute(database)
@@ -61,7 +61,7 @@ export async function insertMerchant(database: Catalog, name: string): Promise<n
 
 export type MerchantInNetwork = Readonly<{ networkId: number; merchantId: number }>
 
-/** Set what a network calls a shop; `null`: by its name. */
+/** Set the network's own id of a shop; `null`: the network uses the shop's name. */
 export async function setMerchantReference(
   database: Catalog,
   { networkId, merchantId }: MerchantInNetwork,
@@ -77,7 +77,7 @@ export async function setMerchantReference(
     values (${networkId}, ${merchantId}, ${reference})`.execute(database)
 }
 
-/** An approval, given or revoked, with names. `channelId` is `null` where the network channel serves none. */
+/** A valid or revoked approval. `channelId` is `null` when the network channel is unassigned. */
 export type Approval = Readonly<{
   merchant: string
   network: string
@@ -105,7 +105,7 @@ export async function fetchApprovals(
   return query.execute()
 }
 
-/** Whether a network channel may advertise a merchant. `unknown`: not decided yet, and an import may approve. */
+/** Whether a network channel may advertise a merchant. `unknown`: not decided; an import approves it. */
 export type ApprovalState = 'approved' | 'revoked' | 'unknown'
 
 export async function getApprovalState(
@@ -121,8 +121,8 @@ export async function getApprovalState(
 }
 
 /**
- * Approve or revoke in a network channel: one merchant, or with `null` every merchant that has offers in the network (and,
- * when revoking, every merchant that is approved). `revokedAtMs`: `null` approves.
+ * A change for one merchant of a network channel. `merchantId: null`: every merchant with offers in the network and, when
+ * revoking, every approved merchant. `revokedAtMs: null` approves.
  */
 export type ApprovalChange = Readonly<{
   networkChannelId: number
@@ -131,7 +131,7 @@ export type ApprovalChange = Readonly<{
   revokedAtMs: number | null
 }>
 
-/** Write approvals and return how many changed. A revoked one keeps its row, so that no import approves it again. */
+/** Write approvals and return how many changed. Revoked ones keep their row, so that no import approves them again. */
 export async function setApprovals(database: Catalog, change: ApprovalChange): Promise<number> {
   const { networkChannelId, revokedAtMs } = change
   const isChanged =
@@ -154,7 +154,7 @@ function toCondition(change: ApprovalChange): RawBuilder<unknown> {
     select 1 from approvals a where a.network_channel_id = ${networkChannelId} and a.merchant_id = m.id))`
 }
 
-/** Which offers a merchant has in a network: any, with links of this network channel's own, with the shop's own pages. */
+/** Whether a merchant has offers in a network: any, with tracking links of this network channel, with shop pages. */
 export type MerchantLinks = Readonly<{ any: boolean; own: boolean; pages: boolean }>
 
 export async function readMerchantLinks(

@@ -4,15 +4,15 @@ import type { CatalogStore } from './catalog-store.ts'
 import type { Catalog } from './schema.ts'
 
 /**
- * - `catalog_id`: uuid of this catalog's content
- * - `sample_base`: the address that the sample data was made for; absent when the catalog holds something else
+ * - `catalog_id`: uuid of the catalog's content
+ * - `sample_base`: the address that the sample data links to; absent without sample data
  * - `import_id`: number of the last import
  */
 type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
 
 /**
- * Return the uuid of the catalog's content. It changes when sample data is made, or made again for another address. An
- * import keeps it, so that a running widget server goes on with the copy that it has open.
+ * Return the uuid of the catalog's content. Creating sample data changes it. An import keeps it, so that a running widget
+ * server can continue to use its stored copy.
  */
 export async function getOrCreateCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>): Promise<string> {
   const existing = await findMeta(store.reader, 'catalog_id')
@@ -39,7 +39,7 @@ export async function setMeta(database: Catalog, key: MetaKey, value: string): P
     .execute()
 }
 
-/** Tables that sample data fills, children first. Organizations and keys are not among them. */
+/** Tables that sample data fills, children first. Organizations and keys are kept. */
 const CONTENT_TABLES = [
   'offers',
   'products',
@@ -50,7 +50,7 @@ const CONTENT_TABLES = [
   'channels',
 ] as const
 
-/** Has the catalog no channel, network, merchant or product? Organizations and keys do not count. */
+/** `true` when there are no channels, networks, merchants or products. Organizations and keys do not count. */
 export async function isCatalogEmpty(database: Catalog): Promise<boolean> {
   const found = await sql<{ found: number | boolean }>`
     select exists (select 1 from channels) or exists (select 1 from networks)
@@ -58,7 +58,7 @@ export async function isCatalogEmpty(database: Catalog): Promise<boolean> {
   return !found.rows[0]?.found
 }
 
-/** Does the catalog hold sample data and nothing else? The mark goes with the first import. */
+/** `true` when the catalog contains only sample data. The first import removes `sample_base`. */
 export async function isSampleOnly(database: Catalog): Promise<boolean> {
   return (await findMeta(database, 'sample_base')) !== undefined
 }

@@ -11,7 +11,7 @@ function toMigration(statements: readonly string[]): Migration {
   }
 }
 
-/** The catalog's tables in SQLite, by the name of the step that makes them. */
+/** SQLite, by name. */
 export const CATALOG_MIGRATIONS: Migrations = {
   '0001-accounts': toMigration([
     `create table organizations (
@@ -29,7 +29,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
       id integer primary key, organization_id text not null references organizations (id) on delete cascade,
       network_id integer not null references networks (id) on delete cascade, reference text not null,
       channel_id text references channels (id) on delete set null)`,
-    // The contract's "one per network": NULLs are distinct, so an organization may keep unassigned ones.
+    // The contract allows one per network and channel. NULLs are distinct, so several may be unassigned.
     `create unique index network_channels_assigned on network_channels (network_id, channel_id)`,
     `create table merchants (id integer primary key, name text not null unique)`,
     `create table approvals (
@@ -41,7 +41,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
   '0002-offers': toMigration([
     `create table products (
       gtin text primary key not null, title text not null, brand text, images text not null) without rowid`,
-    // No foreign keys here: an import writes millions of rows and keeps the two tables together itself.
+    // No foreign keys: an import writes millions of rows and keeps the two tables consistent itself.
     `create table offers (
       id integer primary key, gtin text not null, merchant_id integer not null, network_id integer not null,
       network_channel_id integer, price text not null, old_price text, currency text not null,
@@ -50,7 +50,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
     `create unique index offers_feed
       on offers (network_channel_id, merchant_id, gtin, currency, feed_url) where network_channel_id is not null`,
   ]),
-  // Offers of a product lie side by side, and a shop's are found in the order of their GTINs: ADR 0023.
+  // Store the offers of a product together, and index a shop's offers in GTIN order: ADR 0023.
   '0003-offers-by-gtin': toMigration([
     `alter table offers rename to former_offers`,
     `create table offers (
@@ -58,7 +58,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
       network_channel_id integer not null, currency text not null, variant integer not null,
       price text not null, old_price text, availability text not null, url text not null, import_id integer,
       primary key (gtin, network_id, merchant_id, network_channel_id, currency, variant)) without rowid`,
-    // An offer of the former table that no import brings again goes with the next import of its shop.
+    // The next import of a shop removes migrated offers that its feed no longer has.
     `insert into offers
       select gtin, network_id, merchant_id, coalesce(network_channel_id, 0), currency, id, price, old_price, availability,
         coalesce(feed_url, merchant_url), import_id
@@ -66,7 +66,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
     `drop table former_offers`,
     `create index offers_merchant on offers (merchant_id, network_id, network_channel_id, gtin)`,
     `create index api_keys_prefix on api_keys (prefix)`,
-    // An import put the channel's id where it did not know the publisher's reference.
+    // Older imports stored the channel id when the publisher's reference was unknown.
     `update network_channels set reference = '' where reference = channel_id`,
     `create index network_channels_channel on network_channels (channel_id)`,
     `delete from products where not exists (select 1 from offers where offers.gtin = products.gtin)`,
@@ -77,7 +77,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
       merchant_id integer not null references merchants (id) on delete cascade, reference text not null,
       primary key (network_id, merchant_id)) without rowid`,
   ]),
-  // Imports skip rows that they know: ADR 0024.
+  // Imports skip unchanged rows: ADR 0024.
   '0005-sources': toMigration([
     `alter table products add column import_id integer`,
     `alter table products add column source text`,
@@ -91,7 +91,6 @@ export const CATALOG_MIGRATIONS: Migrations = {
   ]),
 }
 
-/** The usage database's tables in SQLite. */
 export const USAGE_MIGRATIONS: Migrations = {
   '0001-usage': toMigration([
     `create table usage (
@@ -103,7 +102,7 @@ export const USAGE_MIGRATIONS: Migrations = {
   ]),
 }
 
-/** The catalog's tables on a server that speaks PostgreSQL's protocol, by the name of the step that makes them. */
+/** PostgreSQL and servers that speak its protocol, by name. */
 export const POSTGRES_CATALOG_MIGRATIONS: Migrations = {
   'postgres-0001-first': {
     async up(database: Kysely<unknown>) {
@@ -111,7 +110,7 @@ export const POSTGRES_CATALOG_MIGRATIONS: Migrations = {
       await sql`insert into meta (key, value) values ('catalog_id', ${randomUUID()})`.execute(database)
     },
   },
-  // Imports skip rows that they know: ADR 0024.
+  // Imports skip unchanged rows: ADR 0024.
   'postgres-0002-sources': {
     up: (database: Kysely<unknown>) =>
       runStatements(database, [
@@ -140,7 +139,7 @@ const POSTGRES_TABLES = [
     id ${ID}, organization_id ${TEXT} not null references organizations (id) on delete cascade,
     network_id bigint not null references networks (id) on delete cascade, reference text not null,
     channel_id ${TEXT} references channels (id) on delete set null)`,
-  // One per network and channel; of unassigned ones an organization may have several.
+  // One per network and channel; an organization may have several unassigned ones.
   `create unique index network_channels_assigned on network_channels (network_id, channel_id)`,
   `create index network_channels_channel on network_channels (channel_id)`,
   `create index network_channels_organization on network_channels (organization_id)`,
@@ -155,7 +154,7 @@ const POSTGRES_TABLES = [
     merchant_id bigint not null references merchants (id) on delete cascade, revoked_at_ms bigint,
     primary key (network_channel_id, merchant_id))`,
   `create index approvals_merchant on approvals (merchant_id)`,
-  // No foreign keys here, as in SQLite: an import writes millions of rows and keeps the two tables together itself.
+  // No foreign keys: an import writes millions of rows and keeps the two tables consistent itself.
   `create table products (gtin ${TEXT} primary key, title text not null, brand text, images text not null)`,
   `create table offers (
     gtin ${TEXT} not null, network_id bigint not null, merchant_id bigint not null, network_channel_id bigint not null,
@@ -168,10 +167,10 @@ const POSTGRES_TABLES = [
     primary key (organization_id, day))`,
   `create table key_uses (key_id ${TEXT} primary key, used_at_ms bigint not null)`,
   `create table meta (key ${TEXT} primary key, value text not null)`,
-  // Whoever writes changes this row first, and so waits for the one who writes. Nobody else reads it.
+  // A row lock that serializes writers: each write transaction updates this row first.
   `create table write_lock (id integer primary key, counter bigint not null)`,
   `insert into write_lock (id, counter) values (1, 0)`,
-  // What one writer notes for itself; empty for everybody else. Temporary tables are not to be had everywhere.
+  // Work tables of the current writer, empty for other connections. Not every server has temporary tables.
   `create table import_shops (
     network_id bigint not null, merchant_id bigint not null, network_channel_id bigint not null,
     primary key (network_id, merchant_id, network_channel_id))`,

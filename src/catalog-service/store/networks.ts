@@ -1,6 +1,6 @@
 import type { Catalog } from './schema.ts'
 
-/** An affiliate network. Without a template it has only offers that come with links of their own. */
+/** An affiliate network. Without a template, its offers are shown only with tracking links from their feed. */
 export type Network = Readonly<{ id: number; name: string; linkTemplate: string | null }>
 
 export type NetworkChannel = Readonly<{
@@ -9,7 +9,7 @@ export type NetworkChannel = Readonly<{
   network: string
   organizationId: string
   organization: string
-  /** `{publisher}` of the network's link template; `''`: not known yet, see `isPlaceholder`. */
+  /** `{publisher}` of the network's link template; `''`: unknown. */
   reference: string
   channelId: string | null
   channel: string | null
@@ -39,7 +39,7 @@ export async function insertNetwork(
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Change a network; what is absent stays. Links are made by each request: a new template holds at once. */
+/** Change a network; absent values stay. Each request builds its links, so a new template takes effect at once. */
 export async function updateNetwork(
   database: Catalog,
   id: number,
@@ -72,7 +72,7 @@ export async function fetchNetworkChannels(
   return query.execute()
 }
 
-/** Is the reference not known? An import knows none: a link whose template needs it is not made. */
+/** An import does not know the reference. Until it is set, no link is made from a template that needs it. */
 export function isReferenceMissing({ reference }: NetworkChannel): boolean {
   return reference === ''
 }
@@ -97,14 +97,14 @@ export async function setPublisherReference(database: Catalog, id: number, refer
 }
 
 /**
- * Assign a network channel to a channel, or to none. The one that the channel had in this network must be unassigned
- * before: the contract allows one per network and channel.
+ * Assign a network channel to a channel, or unassign it with `null`. Unassign the channel's previous network channel of this
+ * network first: the contract allows one.
  */
 export async function assignChannel(database: Catalog, id: number, channelId: string | null): Promise<void> {
   await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
 }
 
-/** The network channel's tracking link; every part is percent-encoded, other braces stay as they are. */
+/** Create a tracking link from a template. Values are percent-encoded; other braces stay unchanged. */
 export function createAffiliateLink(
   parts: Readonly<{ template: string; merchantUrl: string; merchant: string; publisher: string }>,
 ): string {

@@ -43,7 +43,7 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
 
 async function openDatabase({ database, role = 'command' }: CatalogStoreOptions): Promise<CatalogDatabase> {
   if (database.kind === 'sqlite') return openSqliteCatalog(database.path, role === 'standalone')
-  // An installation on SQLite never loads the client of PostgreSQL.
+  // Load the PostgreSQL client only when it is needed.
   const { openPostgresCatalog } = await import('./postgres.ts')
   return openPostgresCatalog(database, role)
 }

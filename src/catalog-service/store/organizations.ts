@@ -19,7 +19,7 @@ export async function getOrCreateOrganizationId(database: Catalog, nowMs: number
   return insertOrganization(database, { name: 'My organization', dailyLimit: null, createdAtMs: nowMs })
 }
 
-/** Return every organization, oldest first: the first is the one that an embedded service shows. */
+/** Return every organization, oldest first. An embedded service uses the first. */
 export async function fetchOrganizations(database: Catalog): Promise<readonly NamedOrganization[]> {
   return database
     .selectFrom('organizations')
@@ -39,7 +39,7 @@ export async function insertOrganization(
   return id
 }
 
-/** Change an organization; what is absent stays. A new limit holds from the next request on. */
+/** Change an organization; absent values stay. A new limit takes effect with the next request. */
 export async function updateOrganization(
   database: Catalog,
   id: string,

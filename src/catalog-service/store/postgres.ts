@@ -10,42 +10,42 @@ import { CATALOG_LOCKED, type CatalogDatabase, type CatalogRole } from './catalo
 import { POSTGRES_CATALOG_MIGRATIONS } from './migrations.ts'
 import type { Catalog, CatalogTables, UsageTables } from './schema.ts'
 
-/** Where the catalog's tables are: the stored copy may share the database. */
+/** Schema of the catalog's tables. The stored copy may use the same database. */
 const SCHEMA = 'vitrine_catalog'
 
-/** A statement of a command or an import may read the whole catalog, and one of a migration make an index over it. */
+/** Commands and imports may read the whole catalog; migrations may build an index over it. */
 const LONG_STATEMENT_MS: number = 10 * MINUTE_MS
 
-/** An import rests while it reads its file, from a disk that may be slow. */
+/** An import's transaction is idle while it reads its file, possibly from a slow disk. */
 const IDLE_TRANSACTION_MS: number = 2 * MINUTE_MS
 
-/** Of a service's connections, the part that counts; the rest reads. */
+/** Share of a service's connections that count requests; the rest read the catalog. */
 const USAGE_POOL_SHARE = 1 / 3
 
-/** How long a failed opening holds for the requests that follow: each of them would wait for a connection. */
+/** After a failed attempt to open, requests fail at once for this long instead of each waiting for a connection. */
 const REOPEN_DELAY_MS: number = SECOND_MS / 2
 
-/** How long a service waits for its database at a start before it answers without. */
+/** How long a starting service waits for its database before it serves without it. */
 const START_TIMEOUT_MS: number = 5 * SECOND_MS
 
-/** What a request may take beyond the one statement that it waits for. */
+/** Time that a request gets beyond the timeout of its statement. */
 const REQUEST_MARGIN_MS: number = SECOND_MS / 4
 
-/** How long a writer waits for the one before it; as long as for a file. */
+/** How long a writer waits for the write lock; the same as on SQLite. */
 const LOCK_TIMEOUT_MS: number = 5 * SECOND_MS
 
-/** How often a transaction is repeated, and the longest first wait; random, so that two do not meet again. */
+/** Retries of a write transaction. The first wait is random, up to `RETRY_WAIT_MS`; the limit doubles with each retry. */
 const MAX_RETRIES = 5
 const RETRY_WAIT_MS = 50
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** SQLSTATEs of statements that cannot be right: another try would not help. Without a right to them it may. */
+/** SQLSTATE class 42: the statement is invalid and a retry would not help. 42501 (insufficient privilege) may be fixed. */
 const PERMANENT_ERROR_STATE = /^42(?!501)/
 
 /**
- * Open the catalog on a server that speaks PostgreSQL's protocol, which any number of processes may share. A service that
- * is `standalone` opens without it, answers that the catalog is busy, and goes on when it is available.
+ * Open the catalog on a server that speaks PostgreSQL's protocol; several processes may share it. A `standalone` service also
+ * starts without the database, responds with 503, and recovers when the database is available.
  * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function openPostgresCatalog(
@@ -111,7 +111,7 @@ function createConnections(address: PostgresAddress, role: CatalogRole) {
   }
 }
 
-/** Return what opens the database once. After a failure it tries again, half a second later at the earliest. */
+/** Create a function that migrates the database once. After a failure it waits half a second before the next attempt. */
 function createOpener(writer: Catalog, label: string): () => Promise<void> {
   let opening: Promise<void> | undefined
   return () =>
@@ -121,17 +121,14 @@ function createOpener(writer: Catalog, label: string): () => Promise<void> {
     }))
 }
 
-/** Look first: a database of this version is opened without a right to change its tables. */
+/** Check the version first: an up-to-date database needs no privilege to change tables. */
 async function migrate(database: Catalog): Promise<void> {
   await sql`select 1`.execute(database)
   if (!(await isUpToDate(database, POSTGRES_CATALOG_MIGRATIONS)))
     await migratePostgres(database, SCHEMA, POSTGRES_CATALOG_MIGRATIONS)
 }
 
-/**
- * Run `work` in a transaction that first changes a row which only writers know, and so waits for the writer before it. A
- * transaction that failed by a conflict is repeated, unless its work can be done only once.
- */
+/** Run `work` in a transaction that first takes the write lock. Retry after a conflict, unless `work` is one-shot. */
 async function writeWithLock<T>(
   writer: Catalog,
   work: (transaction: Transaction<CatalogTables>) => Promise<T>,
@@ -156,8 +153,8 @@ async function writeWithLock<T>(
 }
 
 /**
- * A table that was empty when its statements were planned is read from end to end until the server has analyzed it, which it
- * does by itself about a minute after an import. An engine without `analyze` does it then.
+ * After an import, update the planner's statistics; until then it would scan whole tables that were empty before. The server
+ * does so by itself about a minute later, so a failure is ignored.
  */
 async function analyze(database: Catalog): Promise<void> {
   for (const table of ['products', 'offers'])
@@ -177,7 +174,7 @@ function toOpenError(error: unknown, label: string): VitrineError {
   return new StoreError(`the catalog's database cannot be opened: ${reason}`)
 }
 
-/** What is no failure of the database is a bug, and stays one. */
+/** Convert failures of the database to StoreError. Any other error is a bug and stays unchanged. */
 function toRequestError(error: unknown, label: string): unknown {
   if (error instanceof StoreNewerError) return new StoreError(error.message)
   if (error instanceof VitrineError) return error

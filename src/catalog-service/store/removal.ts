@@ -1,19 +1,19 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Catalog } from './schema.ts'
 
-// Numbers of removed networks, merchants and network channels are given out again: no offers may be left under them.
+// Ids of removed networks, merchants and network channels are reused: no offers may remain under them.
 
-/** What went: offers, and products that had no other offer. */
+/** Removed offers, and removed products that had no other offer. */
 type RemovedCounts = Readonly<{ offers: number; products: number }>
 
-/** Remove a network with its network channels, their approvals, and what it calls merchants. */
+/** Remove a network with its network channels, their approvals, and its merchant references. */
 export async function removeNetwork(database: Catalog, id: number): Promise<RemovedCounts> {
   const removed = await removeOffers(database, toNetworkCondition(id))
   await database.deleteFrom('networks').where('id', '=', id).execute()
   return removed
 }
 
-/** Remove a shop with its approvals, revoked ones too, and what networks call it. */
+/** Remove a shop with all its approvals and its references in networks. */
 export async function removeMerchant(database: Catalog, id: number): Promise<RemovedCounts> {
   const removed = await removeOffers(database, sql`merchant_id = ${id}`)
   await database.deleteFrom('merchants').where('id', '=', id).execute()
@@ -21,9 +21,8 @@ export async function removeMerchant(database: Catalog, id: number): Promise<Rem
 }
 
 /**
- * Remove an organization with its keys, channels, network channels and their approvals, and the offers that serve only these:
- * those with the feed's own links. An import approves each merchant that it writes for a network channel, so the approvals
- * lead to them.
+ * Remove an organization with its keys, channels, network channels, their approvals, and the offers with tracking links of
+ * these network channels. The approvals lead to them: an import approves each merchant of the offers that it writes.
  */
 export async function removeOrganization(database: Catalog, id: string): Promise<RemovedCounts> {
   const removed = await removeOffers(
@@ -44,7 +43,7 @@ export async function hasMerchantOffers(database: Catalog, merchantId: number): 
   return hasOffers(database, sql`merchant_id = ${merchantId}`)
 }
 
-/** Offers are found by their merchants, whose index has the network in it; there is none by network alone. */
+/** Include the merchant so that the index on merchant and network is used; there is none on the network alone. */
 function toNetworkCondition(networkId: number): RawBuilder<unknown> {
   return sql`merchant_id in (select id from merchants) and network_id = ${networkId}`
 }
@@ -54,7 +53,7 @@ async function hasOffers(database: Catalog, condition: RawBuilder<unknown>): Pro
   return rows.length > 0
 }
 
-/** Note the GTINs that a query gives, for `removeTouchedProducts` in the same transaction. */
+/** Record the GTINs that a query returns, for `removeTouchedProducts` in the same transaction. */
 export async function recordTouchedGtins(database: Catalog, gtins: RawBuilder<unknown>): Promise<void> {
   await sql`insert into touched_gtins ${gtins} on conflict do nothing`.execute(database)
 }
@@ -67,7 +66,7 @@ export async function removeTouchedProducts(database: Catalog): Promise<number> 
   return Number(products.numAffectedRows ?? 0)
 }
 
-/** The GTINs are noted first: looking for products without offers among all of them would read the whole catalog. */
+/** Record the GTINs first: a search for products without offers would otherwise read the whole catalog. */
 async function removeOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<RemovedCounts> {
   await recordTouchedGtins(database, sql`select gtin from offers where ${condition}`)
   const offers = await sql`delete from offers where ${condition}`.execute(database)

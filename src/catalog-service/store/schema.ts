@@ -1,13 +1,13 @@
 import type { Generated, Kysely } from 'kysely'
 import type { ChannelKind } from '../../catalog/contract.ts'
 
-/** In the place of a network channel: the offer's address is the shop's own page. */
+/** Value of `offers.network_channel_id` when `url` is the shop's own page. */
 export const NO_NETWORK_CHANNEL = 0
 
 export type CatalogTables = {
-  /** `daily_limit`: requests a UTC day; `null`: no limit. */
+  /** `daily_limit`: requests per UTC day; `null`: no limit. */
   organizations: { id: string; name: string; daily_limit: number | null; created_at_ms: number }
-  /** Of a key, only its first characters and its SHA-256 (hex) are kept. */
+  /** Only the first characters of a key and its SHA-256 (hex) are stored. */
   api_keys: {
     id: string
     organization_id: string
@@ -25,60 +25,57 @@ export type CatalogTables = {
     url: string | null
     created_at_ms: number
   }
-  /** `link_template` has `{url}`, `{merchant}` and `{publisher}` in it. */
+  /** `link_template` may contain `{url}`, `{merchant}` and `{publisher}`. */
   networks: { id: Generated<number>; name: string; link_template: string | null }
   /** An organization's account at a network, and the channel that it is assigned to. */
   network_channels: {
     id: Generated<number>
     organization_id: string
     network_id: number
-    /** `{publisher}` of the network's link template; empty while it is not known. */
+    /** `{publisher}` of the network's link template; empty while unknown. */
     reference: string
     channel_id: string | null
   }
-  /** Shops, by the exact name that their feed gives. */
+  /** Shops, by the exact name in their feed. */
   merchants: { id: Generated<number>; name: string }
-  /** What a network calls a merchant: `{merchant}` of its link template. Without a row it is the merchant's name. */
+  /** A network's id of a merchant: `{merchant}` of its link template. Without a row, the merchant's name is used. */
   network_merchants: { network_id: number; merchant_id: number; reference: string }
-  /** A revoked row stays, so that an import does not approve again. */
+  /** Revoked rows stay, so that an import does not approve the merchant again. */
   approvals: { network_channel_id: number; merchant_id: number; revoked_at_ms: number | null }
   products: {
     gtin: string
     title: string
     brand: string | null
     images: string
-    /** Which import wrote the row last; `null` for sample data. */
+    /** The import that wrote the row last; `null` for sample data. */
     import_id: number | null
-    /** The feed row that alone made the product, by which an import skips it: ADR 0024. `null`: several did, or none. */
+    /** Digest of the only feed row of the product; an import skips an equal row (ADR 0024). `null`: several rows, or none. */
     source: string | null
   }
-  /** Offers, in the order of their products. Prices are text and stay as they came. */
+  /** Prices are text and stay exactly as in the feed. */
   offers: {
     gtin: string
     network_id: number
     merchant_id: number
-    /**
-     * The one network channel that `url` serves, as its own tracking link; `PAGE_OF_SHOP`: `url` is the shop's own page, and
-     * every network channel makes its link of it.
-     */
+    /** The network channel whose tracking link `url` is; `NO_NETWORK_CHANNEL`: `url` is a page, links come from the template. */
     network_channel_id: number
     currency: string
-    /** Tells offers of one shop for one product apart: a number made of `url`. */
+    /** A number derived from `url`. It distinguishes several offers of one shop for one product. */
     variant: number
     price: string
     old_price: string | null
     availability: string
     url: string
-    /** Which import wrote the row last; `null` for sample data. */
+    /** The import that wrote the row last; `null` for sample data. */
     import_id: number | null
   }
-  /** Shops of the import under way, and the network channels of which it replaces their offers. Empty between imports. */
+  /** Shops of the current import, and the network channels in which it replaces their offers. Empty between imports. */
   import_shops: { network_id: number; merchant_id: number; network_channel_id: number }
-  /** Products that the import under way leaves as the import of that number wrote them. Empty between imports. */
+  /** Products that the current import leaves as import `import_id` wrote them. Empty between imports. */
   unchanged_products: { gtin: string; import_id: number }
-  /** Products that the transaction under way takes offers from. Empty between transactions. */
+  /** Products from which the current transaction removes offers. Empty between transactions. */
   touched_gtins: { gtin: string }
-  /** Single facts about the catalog; see meta.ts for the names. */
+  /** Metadata of the catalog; meta.ts lists the keys. */
   meta: { key: string; value: string }
 }
 

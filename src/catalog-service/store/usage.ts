@@ -8,13 +8,12 @@ import type { CatalogDatabase, CatalogStore, Organization } from './catalog-stor
 
 const DAY_CHARACTERS = 10
 
-/** How exactly the last use of a key is noted; each use would be a write of its own. */
+/** Precision of a key's last use; it saves a write for each request. */
 const KEY_USE_INTERVAL_MS: number = MINUTE_MS
 
-/** Organizations whose requests are counted together; a service has fewer. */
 const MAX_ORGANIZATIONS = 1_000
 
-/** Keys whose last note is remembered, so as not to repeat it. By size: `max` would take the room of all of them at once. */
+/** Applied as `maxSize`: `max` would allocate memory for all entries at once. */
 const MAX_TRACKED_KEYS = 10_000
 
 type UsageDatabase = Pick<CatalogDatabase, 'usage' | 'run'>
@@ -23,7 +22,7 @@ function toUtcDay(timeMs: number): string {
   return new Date(timeMs).toISOString().slice(0, DAY_CHARACTERS)
 }
 
-/** Create the counter of one process: requests that come while a count is written are counted together. */
+/** Create the request counter of one process. Requests that arrive during a write are counted by the next write. */
 export function createUsageCounter(database: UsageDatabase, clock: Clock): CatalogStore['countRequest'] {
   const batchers = new LRUCache<string, CatalogStore['countRequest']>({ max: MAX_ORGANIZATIONS })
   return (organization) => {
@@ -41,7 +40,7 @@ export function createUsageCounter(database: UsageDatabase, clock: Clock): Catal
 
 type RequestCount = Readonly<{ day: string; requests: number }>
 
-/** Count all at once if all are within the limit, else one by one. */
+/** Count all at once when all are within the limit, otherwise one by one. */
 async function countRequests(
   database: UsageDatabase,
   organization: Organization,
@@ -53,7 +52,7 @@ async function countRequests(
   return Array.from({ length: requests }, (_, index) => index < counted)
 }
 
-/** One statement, so that other processes count before or after it. One whose answer is lost may have counted. */
+/** One atomic statement. When its result is lost, the requests may have been counted. */
 async function addRequests(
   { usage, run }: UsageDatabase,
   { id, dailyLimit }: Organization,
@@ -87,12 +86,12 @@ export function createKeyUseRecorder(
       insert into key_uses (key_id, used_at_ms) values (${keyId}, ${nowMs})
       on conflict (key_id) do update set used_at_ms = excluded.used_at_ms
       where excluded.used_at_ms > key_uses.used_at_ms`
-    // The request was counted: the caller has no part in a failure here.
+    // A failure here must not fail the request, which has already been counted.
     run(() => upsert.execute(usage)).catch(() => {})
   }
 }
 
-/** Return the requests of the current UTC day, by organization; one without any is absent. */
+/** Return the requests of the current UTC day by organization; organizations without requests are absent. */
 export async function fetchRequestsToday({
   usage,
   clock,
@@ -105,7 +104,7 @@ export async function fetchRequestsToday({
   return new Map(rows.map((row) => [row.organization_id, row.requests]))
 }
 
-/** Return when each key was last used, Unix milliseconds; a key that never was is absent. */
+/** Return the last use of each key in Unix milliseconds; unused keys are absent. */
 export async function fetchKeyUses({ usage }: CatalogStore): Promise<ReadonlyMap<string, number>> {
   const rows = await usage.selectFrom('key_uses').selectAll().execute()
   return new Map(rows.map((row) => [row.key_id, row.used_at_ms]))

@@ -5,21 +5,20 @@ import type { ChannelQuery, PageQuery, ProductPage } from './catalog-store.ts'
 import { createAffiliateLink } from './networks.ts'
 import { type Catalog, NO_NETWORK_CHANNEL } from './schema.ts'
 
-/** Most products that one statement reads while it looks for those that the channel may show. */
+/** Limit on the products that one statement reads to find those that the channel may show. */
 const MAX_PRODUCTS_READ = 1_000
 
-/** How much more of a shop is read each time that it runs out. */
+/** How much the number of GTINs per shop grows with each round. */
 const LIMIT_GROWTH_FACTOR = 4
 
 type Sql = RawBuilder<unknown>
 
-/** What statements say differently on SQLite and PostgreSQL. */
 function getSqlDialect(database: Catalog) {
   const isPostgresDialect = isPostgres(database)
   return {
     jsonGroupArray: isPostgresDialect ? sql`json_agg` : sql`json_group_array`,
     jsonObject: isPostgresDialect ? sql`json_build_object` : sql`json_object`,
-    /** Values as one parameter, however many. */
+    /** Pass any number of values as one parameter. */
     toList(values: readonly string[] | readonly number[]): Sql {
       if (!isPostgresDialect) return sql`(select value from json_each(${JSON.stringify(values)}))`
       const type = typeof values[0] === 'number' ? sql`bigint` : sql`text`
@@ -28,7 +27,7 @@ function getSqlDialect(database: Catalog) {
   }
 }
 
-/** Read a value of JSON: PostgreSQL's client has parsed it, SQLite returns text. */
+/** Return a JSON value: the PostgreSQL client has already parsed it, SQLite returns text. */
 function readJson(value: unknown): unknown {
   return typeof value === 'string' ? JSON.parse(value) : value
 }
@@ -42,7 +41,7 @@ type ProductRow = Readonly<{
   offers: unknown
 }>
 
-/** An offer with what its link is made of. `reference` is what the network calls the merchant. */
+/** An offer with the parts of its link. `reference` is the network's id of the merchant. */
 type OfferRow = Readonly<{
   networkId: number
   network: string
@@ -63,7 +62,7 @@ const OFFER_JSON_FIELDS = sql`'networkId', n.id, 'network', n.name, 'template', 
   'merchantId', m.id, 'merchant', m.name, 'reference', coalesce(nm.reference, m.name), 'networkChannelId', o.network_channel_id,
   'price', o.price, 'oldPrice', o.old_price, 'currency', o.currency, 'availability', o.availability, 'url', o.url`
 
-/** A link that names no publisher earns nothing, and networks may refuse it to readers. */
+/** A link without the publisher's reference earns no commission, and networks may reject it. */
 const HAS_USABLE_TEMPLATE = sql`(n.link_template is not null
   and (nc.reference <> '' or n.link_template = replace(n.link_template, '{publisher}', '')))`
 
@@ -72,8 +71,8 @@ function selectOwnedChannelId({ organizationId, channelId }: ChannelQuery): Sql 
 }
 
 /**
- * The rule of visibility (contract, sections 1 and 4.2): the network channel is assigned to the channel and approved for the
- * merchant, and there is a link. SQLite reads tables in the order of `cross join`; it would begin with the approvals of all.
+ * The visibility rule (contract, sections 1 and 4.2): the network channel is assigned to the channel and approved for the
+ * merchant, and there is a link. `cross join` fixes the join order in SQLite, which would otherwise start with all approvals.
  */
 function selectProducts(database: Catalog, channel: ChannelQuery): Sql {
   const { jsonGroupArray, jsonObject } = getSqlDialect(database)
@@ -101,13 +100,13 @@ export async function findVisibleProduct(
 
 /** Return a page of the products that the channel may show, ordered by GTIN. A deep page costs as much as the first. */
 export async function fetchVisiblePage(database: Catalog, query: PageQuery): Promise<ProductPage> {
-  // One more than the page holds tells whether another page follows.
+  // One more than the page needs, to know whether another page follows.
   const found = await collectVisibleProducts(database, { ...query, limit: query.limit + 1 })
   const items = found.slice(0, query.limit)
   return { items, lastGtin: found.length > query.limit ? (items.at(-1)?.gtin ?? null) : null }
 }
 
-/** Read on product by product, until it is cheaper to ask each shop of the channel for its next products. */
+/** Scan products in GTIN order, until querying each shop of the channel for its next GTINs is cheaper. */
 async function collectVisibleProducts(database: Catalog, query: PageQuery): Promise<WireProduct[]> {
   const { limit } = query
   const products = selectProducts(database, query)
@@ -124,7 +123,7 @@ async function collectVisibleProducts(database: Catalog, query: PageQuery): Prom
     if (last === undefined || rows.length < batchSize || found.length >= limit) break
     afterGtin = last.gtin
     productsRead += rows.length
-    // How many more products have to be read for the rest of the page, if the next are like those before.
+    // Products still to be scanned for the rest of the page, at the hit rate so far.
     const expected = ((limit - found.length) * productsRead) / Math.max(found.length, 1 / 2)
     merchantCount ??= await countMerchantNetworks(database, query)
     if (expected > merchantCount + limit) {
@@ -141,7 +140,7 @@ async function collectVisibleProducts(database: Catalog, query: PageQuery): Prom
   return found.slice(0, limit)
 }
 
-/** The shops of a channel: once for links of their own, and once for pages that become links. */
+/** The shops of a channel: once for tracking links of the feed (`is_page` 0), once for pages with a link template (1). */
 function fromMerchantNetworks(channel: ChannelQuery): Sql {
   return sql`from network_channels nc cross join networks n
       cross join (select 0 as is_page union all select 1) kind cross join approvals a
@@ -160,8 +159,8 @@ async function countMerchantNetworks(database: Catalog, channel: ChannelQuery): 
 type NextGtinsQuery = PageQuery & Readonly<{ merchantIds: readonly number[] | null }>
 
 /**
- * Find the next `limit` GTINs shop by shop: the index has the offers of each shop in the order of their GTINs. What was read is
- * complete up to the nearest end of a shop that has more; only those shops are read on.
+ * Find the next `limit` GTINs shop by shop; an index has each shop's offers in GTIN order. The result is complete up to the
+ * smallest last GTIN of the shops that have more. Only those shops are read again, after that GTIN.
  */
 async function findVisibleGtins(
   database: Catalog,
@@ -194,7 +193,7 @@ async function findVisibleGtins(
   }
 }
 
-/** The next GTINs of each shop; `distinct`, because a shop may offer a product several times. */
+/** Return the next GTINs of each shop; `distinct`, because a shop may have several offers of a product. */
 async function fetchNextGtins(database: Catalog, query: NextGtinsQuery) {
   const { jsonGroupArray, toList } = getSqlDialect(database)
   const { merchantIds, afterGtin, limit } = query
@@ -228,10 +227,12 @@ function toProduct({ gtin, title, brand, images, offers }: ProductRow): WireProd
   }
 }
 
-/** Where the channel has links of its own for a shop, those are shown; else the links of the template. */
+/** Prefer the feed's tracking links of a shop to links from the template. */
 function toOffers(rows: readonly OfferRow[]): WireOffer[] {
-  const shopsWithOwnLinks = new Set(rows.filter((row) => !isMerchantPage(row)).map(toShopKey))
-  return rows.filter((row) => !isMerchantPage(row) || !shopsWithOwnLinks.has(toShopKey(row))).map(toOffer)
+  const shopsWithTrackingLinks = new Set(rows.filter((row) => !isMerchantPage(row)).map(toShopKey))
+  return rows
+    .filter((row) => !isMerchantPage(row) || !shopsWithTrackingLinks.has(toShopKey(row)))
+    .map(toOffer)
 }
 
 function isMerchantPage({ networkChannelId }: OfferRow): boolean {
