@@ -21,7 +21,6 @@ export type ServiceResponse = Response<unknown, { operation?: string; organizati
 
 const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
-/** A look-up takes about a millisecond. */
 const RESPONSE_TIME_BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5]
 
 /** Longer paths are cut in the log; every valid path is shorter. */
@@ -30,10 +29,7 @@ const MAX_PATH_CHARACTERS = 200
 /** API keys that were put into a path by mistake must not be logged. */
 const API_KEY_PATTERN = /vk_[\w-]+/g
 
-/**
- * Serve `/healthz`, `/readyz` and `/metrics` of a standalone catalog service, without an API key and outside the daily limit.
- * Every other request is logged, measured and passed on.
- */
+/** Serve `/healthz`, `/readyz` and `/metrics` without an API key or limit; log, measure and pass on every other request. */
 export function createMonitoringRouter(store: CatalogStore, options: StandaloneOptions): Router {
   const { clock } = store
   const metrics = createMetrics()
@@ -61,10 +57,7 @@ function sendJson(response: Response, status: number, value: unknown): void {
   response.set(RESPONSE_HEADERS).status(status).json(value)
 }
 
-/**
- * Protect the metrics as on a widget server: with the admin password or, when none is set, only for requests from this
- * machine that did not pass through a proxy.
- */
+/** Require the admin password; without one, admit only requests from this machine that did not pass through a proxy. */
 function createMetricsGuard(clock: Clock, { adminPassword, isLocal }: StandaloneOptions): RequestHandler {
   if (adminPassword === null)
     return ({ headers }, response, next) => {

@@ -7,7 +7,6 @@ const DEFAULT_PAGE_PRODUCTS = 50
 /** A decoded cursor. The prefix lets a later format recognise old cursors. */
 const CURSOR_PATTERN = /^gtin:(\d{14})$/
 
-/** @throws CatalogServiceError 400 when `limit` or `cursor` is invalid. */
 export function parsePageRequest(query: Readonly<Record<string, unknown>>) {
   return { limit: parseLimit(query['limit']), afterGtin: parseCursor(query['cursor']) }
 }

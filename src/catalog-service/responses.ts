@@ -8,7 +8,6 @@ import type { FormatRefusal } from '../http/refusals.ts'
 
 const CACHE_CONTROL = `private, max-age=${CACHE_SECONDS}`
 
-/** Headers of every response, including 304. */
 const COMMON_HEADERS = {
   Vary: 'Authorization, Accept-Encoding',
   'X-Content-Type-Options': 'nosniff',

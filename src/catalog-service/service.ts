@@ -91,10 +91,7 @@ function createApp(options: CatalogServiceOptions): Express {
   return app
 }
 
-/**
- * Serve the operations of the contract (section 4). Check the key, then the daily limit, then the path: every request with a
- * valid key counts, whatever its response.
- */
+/** Serve the contract's operations (section 4): check the key, then the daily limit, then the path, so that errors count too. */
 function createApiRouter({ store, internalKey, standalone }: CatalogServiceOptions): Router {
   const { clock } = store
   const authenticate = createAuthenticator(store, internalKey)
@@ -106,7 +103,6 @@ function createApiRouter({ store, internalKey, standalone }: CatalogServiceOptio
     response.locals.organizationId = organization.id
     return organization.id
   }
-  /** `operation`: the operation id in the OpenAPI document. */
   const serve =
     (operation: string, handle: (request: Request, organizationId: string) => Promise<unknown>) =>
     async (request: Request, response: ServiceResponse): Promise<void> => {
@@ -168,7 +164,6 @@ async function findProduct(store: CatalogStore, request: Request, organizationId
   return product
 }
 
-/** Hide the details of unexpected errors from the caller. */
 function toServiceError(error: unknown): CatalogServiceError {
   if (error instanceof CatalogServiceError) return error
   if (error instanceof StoreError)

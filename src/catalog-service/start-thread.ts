@@ -26,7 +26,6 @@ type CatalogThread = Readonly<{
   sampleBase: string | null
   /** `true` when the catalog is empty although the stored copy has its content. It then takes over the copy's catalog id. */
   isContentLost: boolean
-  /** `{base_url}`; a restart of the thread does not change it. */
   url: string
   /** Return `own` also when the thread does not respond. */
   readContent(): Promise<CatalogContent>

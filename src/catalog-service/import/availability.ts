@@ -1,6 +1,5 @@
 import type { SourceRow } from './feed-row.ts'
 
-/** Values of the contract. */
 type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
 
 const YES_VALUES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
@@ -25,10 +24,7 @@ const MAX_CHARACTERS = 100
 /** A whole number without a minus sign. */
 const QUANTITY_PATTERN = /(?<![\d.,-])\d+(?:[.,]0+)?(?![\d.,]*\d)/g
 
-/**
- * Convert a text such as `In Stock`, `in_stock` or `https://schema.org/InStock`. A number is a quantity (`0 in stock`); 1 and 0
- * also mean yes and no. Unknown terms, also beside a quantity, give `unknown`.
- */
+/** Convert `In Stock`, `in_stock`, `https://schema.org/InStock` or a quantity (`0 in stock`); unknown terms give `unknown`. */
 export function toAvailability(text: string): Availability {
   if (text.length > MAX_CHARACTERS) return 'unknown'
   const quantities: string[] = []

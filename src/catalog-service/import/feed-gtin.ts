@@ -1,9 +1,6 @@
 import { computeCheckDigit, normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
 
-/**
- * In-store numbers and coupons (GS1 General Specifications, section 1.4: prefixes 02, 04, 05, 2, 98, 99), padded to 14 digits.
- * The digit before the prefix is the packaging level.
- */
+/** In-store numbers and coupons (GS1 General Specifications, 1.4: prefixes 02, 04, 05, 2, 98, 99) after the packaging level. */
 const RESTRICTED_PREFIX = /^\d(?:0[245]|2|9[89])/
 
 /** The same for GTIN-8, padded or not (section 1.4.3: prefixes 0 and 2). */
@@ -12,7 +9,6 @@ const RESTRICTED_SHORT_PREFIX = /^(?:0{6}2\d{7}|[02]\d{7})$/
 /** Lengths of GTINs, and 11: a UPC whose leading zero was removed by a spreadsheet. */
 const GTIN_LENGTHS: ReadonlySet<number> = new Set([8, 11, 12, 13, 14])
 
-/** Invisible characters, blanks and hyphens. */
 const SEPARATORS = /[\s\u00ad\u061c\u200b-\u200f\u2010-\u2013\u202a-\u202e\u2060-\u2069\ufeff-]+/g
 
 /** `1.23457E+11`: a spreadsheet has rounded the number. */

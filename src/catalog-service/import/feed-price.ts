@@ -5,7 +5,6 @@ export type FeedPrice = Readonly<{ amount: string; currency: string }>
 
 const INVALID_PRICE = 'not a price: one to twelve digits, up to four decimals, above zero'
 
-/** A currency code before or after the number, which ends in a digit. */
 const PRICE_PATTERN = /^(?:([a-z]{3}) ?)?(\d(?:[\d., '’]*\d)?)(?: ?([a-z]{3}))?$/i
 
 const EMPTY_PRICE_PATTERN = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
@@ -36,10 +35,7 @@ export function describeMissingPrice(text: string): string {
   return text.trim() === '' ? 'there is no price' : 'the price is zero'
 }
 
-/**
- * Parse `15.00 USD`, `USD 15.00`, or a number whose currency is in another column (`''` without one). Digits stay text, so
- * nothing is rounded. Return a reason for people when it is invalid.
- */
+/** Parse `15.00 USD`, `USD 15.00` or a number with `columnCurrency`, without rounding. Return the reason when invalid. */
 export function parseFeedPrice(text: string, columnCurrency: string): FeedPrice | string {
   if (text.length > MAX_CHARACTERS) return INVALID_PRICE
   const column = columnCurrency.trim()

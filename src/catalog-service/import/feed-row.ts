@@ -15,7 +15,6 @@ export type FeedOffer = Readonly<{
   /** Decimal text, one to twelve digits, up to four decimals, above zero. */
   price: string
   oldPrice: string | null
-  /** Three upper-case letters. */
   currency: string
   availability: string
   url: string
@@ -60,7 +59,6 @@ export const DEFAULT_NETWORK = 'feed'
 /** Limit of a line, record or item. A longer JSON line is rejected; in other formats the import fails. */
 export const MAX_ROW_BYTES: number = 8 * 1024 * 1024
 
-/** Characters of a rejected row or offer in the rejects file. */
 export const MAX_RAW_CHARACTERS = 2_000
 
 export const INVALID_PICTURE_URL = 'not an absolute http or https address; the picture is left out'
@@ -75,7 +73,6 @@ export type SourceRow = Readonly<{
   hasLists: boolean
   /** Return the first non-empty value of the field, trimmed; `''` without one. */
   read(name: string): string
-  /** Return all non-empty values of the field, trimmed. */
   readAll(name: string): readonly string[]
   /** Return the unchanged row for the rejects file, at most `MAX_RAW_CHARACTERS`. */
   toRawText(): string
@@ -87,11 +84,9 @@ export type RowTask = Readonly<{
   row: SourceRow
   names: NameOverrides
   nowMs: number
-  /** Record a reject and return `undefined`. */
   reject(field: string, reason: string): undefined
 }>
 
-/** 22 characters of base64url are 132 bits. */
 const DIGEST_CHARACTERS = 22
 
 export function computeDigest(salt: string, content: string | Buffer): string {

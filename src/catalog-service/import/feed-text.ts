@@ -4,13 +4,11 @@ import { cleanText } from '../../offers/text.ts'
 /** Longer titles, brands and shop names are cut and end in an ellipsis. */
 const MAX_TEXT_CHARACTERS = 1_000
 
-/** Characters that are processed, including markup. */
 const MAX_MARKUP_CHARACTERS: number = 16 * 1024
 
 /** Bounds the search for the end of a tag, which would otherwise be quadratic. */
 const MAX_TAG_CHARACTERS = 1_000
 
-/** A tag; quoted attributes may contain `>`. */
 const TAG_PATTERN = /^<\/?([a-z][a-z\d]*)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?\/?>/i
 
 /** Only HTML elements, so that `<Pro>` and `5 < 10` stay. */
@@ -21,20 +19,15 @@ const INLINE_TAGS: ReadonlySet<string> = new Set(
   'a abbr b big center em font i img mark s small span strike strong sub sup u'.split(' '),
 )
 
-/** Characters needed to recognise hidden markup. */
 const MAX_HIDDEN_START_CHARACTERS = 10
 
-/** Elements whose whole content is removed. */
 const HIDDEN_MARKUP: readonly (readonly [begin: RegExp, end: string])[] = [
   [/^<!--/, '-->'],
   [/^<script[\s>]/i, '</script>'],
   [/^<style[\s>]/i, '</style>'],
 ]
 
-/**
- * Convert markup of a feed to plain text: decode entities once, remove HTML tags, scripts, styles, comments and invisible
- * characters, and collapse white space. Wrongly decoded letters (`StyloÂ®`) are not repaired.
- */
+/** Convert markup to plain text: decode entities once, remove tags, scripts and invisible characters, collapse white space. */
 export function toFeedText(text: string): string {
   const head = text.length > MAX_MARKUP_CHARACTERS ? text.slice(0, MAX_MARKUP_CHARACTERS) : text
   return cleanText(stripTags(decodeEntities(head)), MAX_TEXT_CHARACTERS)

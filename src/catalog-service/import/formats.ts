@@ -7,7 +7,6 @@ const FEED_FORMATS = ['ndjson', 'google-xml', 'google-tsv', 'google-csv', 'awin-
 
 export type FeedFormat = (typeof FEED_FORMATS)[number]
 
-/** Bytes read to detect the format. */
 export const HEAD_BYTES: number = 64 * 1024
 
 /** First bytes of archives, and their names for messages. gzip is supported and not listed. */
@@ -20,7 +19,6 @@ const ARCHIVE_SIGNATURES: readonly (readonly [hex: string, name: string])[] = [
   ['377abcaf', '7-zip'],
 ]
 
-/** @throws UsageError with the valid names. */
 export function parseFeedFormat(name: string): FeedFormat {
   const format = FEED_FORMATS.find((known) => known === name)
   if (format === undefined) throw new UsageError(`--format accepts ${FEED_FORMATS.join(', ')}`)
@@ -72,10 +70,8 @@ const GOOGLE_COLUMNS: ReadonlySet<string> = new Set(
   'id title description link image_link price sale_price availability gtin brand mpn condition'.split(' '),
 )
 
-/** Known column names that are needed to identify a table. */
 const MIN_KNOWN_COLUMNS = 2
 
-/** Choose the delimiter that gives the most known column names, then the most columns. */
 export function parseTableHead(text: string) {
   const line = /^\s*(?:"?sep=.?"?[ \t]*[\r\n]+)?\s*([^\r\n]*)/i.exec(text)?.[1] ?? ''
   const heads = DELIMITERS.map((delimiter) => {

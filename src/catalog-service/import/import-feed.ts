@@ -18,7 +18,6 @@ const BATCH_BYTES: number = 2 * 1024 * 1024
 export type ImportProgress = Readonly<{
   readBytes: number
   totalBytes: number
-  /** Rows read, usable or not. */
   rows: number
   products: number
   rejected: number
@@ -121,10 +120,7 @@ async function runImport(
   }
 }
 
-/**
- * Group rows into batches, so that memory is bounded by one batch and one chunk of the file.
- * @yields the batches; the last one may be empty
- */
+/** @yields batches of bounded size; the last one may be empty */
 async function* toBatches(
   rowBatches: FeedRows['batches'],
   signal: AbortSignal | undefined,

@@ -127,10 +127,7 @@ export async function adoptImported(
   return rows.map(({ gtin }) => gtin)
 }
 
-/**
- * Remove the earlier offers of the shops in `import_shops`, and products left without offers. Return the number of removed
- * offers. `offers`: current offers of these shops. The cost depends on these shops, not on the size of the catalog.
- */
+/** Remove and count the stale offers of `import_shops`, and products left without any. `offers`: current offers of the shops. */
 export async function removeStaleOffers(
   database: Catalog,
   importId: number,
@@ -141,13 +138,11 @@ export async function removeStaleOffers(
   const offersOfImportedShops = sql`import_shops s ${isPostgres(database) ? sql`join` : sql`cross join`} offers
     on offers.merchant_id = s.merchant_id and offers.network_id = s.network_id
     and offers.network_channel_id = s.network_channel_id`
-  // Uses only the index.
   const counted = await sql<{
     count: number
   }>`select count(*) as count from ${offersOfImportedShops}`.execute(database)
   const total = counted.rows[0]?.count ?? 0
   if (total === offers) return 0
-  // Neither written by the import nor skipped as unchanged.
   const isStale = sql`offers.import_id is distinct from ${importId} and not exists (
     select 1 from unchanged_products u where u.gtin = offers.gtin and u.import_id = offers.import_id)`
   const isOfImportedShops = sql`exists (select 1 from import_shops s where s.merchant_id = offers.merchant_id

@@ -32,10 +32,7 @@ const LINE_FEED = 0x0a
 /** A line without its line end. `row` counts from 1. An overlong line has only its first bytes. */
 export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean }>
 
-/**
- * Read a feed in UTF-8 with one JSON product per line.
- * @yields the rows of each chunk of the file, which may be none
- */
+/** @yields the rows of each chunk of UTF-8 with one JSON product per line */
 export async function* readJsonRows(
   chunks: AsyncIterable<Buffer>,
   names: NameOverrides,
@@ -59,16 +56,12 @@ function guessGtin(bytes: Buffer): string | undefined {
   return code === undefined ? undefined : normalizeGtin(code)
 }
 
-/**
- * Split a stream of bytes into lines; memory is bounded by the longest line and one chunk.
- * @yields the lines that end in each chunk, blank ones too
- */
+/** @yields the lines that end in each chunk, including blank ones */
 async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FeedLine[]> {
   let pieces: Buffer[] = []
   let sizeBytes = 0
   let row = 0
   const add = (piece: Buffer): void => {
-    // Above the limit, only count the bytes.
     if (sizeBytes <= MAX_ROW_BYTES) pieces.push(piece)
     sizeBytes += piece.length
   }
@@ -152,7 +145,6 @@ function findRowProblem(wire: WireRow | undefined, json: unknown): Problem | und
 
 type RejectItem = (field: string, reason: string, value: unknown) => undefined
 
-/** Return `undefined` when every offer was rejected. */
 function toFeedProduct(wire: WireRow, names: NameOverrides, reject: RejectItem): FeedProduct | undefined {
   const images = collectImages(wire.images ?? [], reject)
   const offers: FeedOffer[] = []

@@ -27,7 +27,6 @@ type ColumnMap = Readonly<{
   /** The publisher's tracking link; `null`: the format has none. */
   trackedLink: string | null
   pageLinks: readonly string[]
-  /** The network's id of the shop. */
   merchantReference: string | null
   isForSale: string | null
   /** Pictures: the first usable one of `image`, and all of `moreImages`. */
@@ -132,7 +131,6 @@ function findOffer(task: MapTask): FeedOffer | undefined {
   }
 }
 
-/** Limit for names of shops and brands, and for merchant references. */
 const MAX_NAME_CHARACTERS = 100
 
 const MAX_CODES = 20
@@ -154,7 +152,6 @@ function findValidGtin(task: MapTask): string | undefined {
   return task.reject(...(problems[0] ?? ['gtin', 'there is no gtin']))
 }
 
-/** Google allows a comma-separated list of GTINs. */
 function readCodes({ row }: MapTask, field: string): string[] {
   return row
     .readAll(field)
@@ -228,10 +225,7 @@ function findLink({ row, reject }: MapTask, fields: readonly string[]): string |
   return reject(field, 'not an absolute http or https address without credentials')
 }
 
-/**
- * Find the shop's name: from the command, from the row, or else the host of its page without `www.`. `pageUrl` is `''` when the
- * row has only a tracking link.
- */
+/** Name the shop by the command, the row, or the host of `pageUrl` (`''` when the row has only a tracking link). */
 function findMerchant(
   { row, names, reject }: MapTask,
   pageUrl: string,
@@ -250,7 +244,6 @@ function findMerchant(
   return { merchant: host, isNamedByHost: true }
 }
 
-/** Limit per product; a box shows one picture. */
 const MAX_IMAGES = 20
 
 const MAX_ADDRESSES = 100

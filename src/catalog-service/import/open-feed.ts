@@ -10,14 +10,12 @@ const GZIP_MAGIC: Buffer = Buffer.from([0x1f, 0x8b])
 export type OpenFeed = Readonly<{
   /** The decompressed bytes. @throws ImportError while reading, when the file is truncated or unreadable. */
   chunks: AsyncIterable<Buffer>
-  /** Size of the file on disk. */
   totalBytes: number
   getReadBytes(): number
-  /** Close the file. Closing twice does nothing. */
   close(): Promise<void>
 }>
 
-/** Open a feed. Detect gzip by the first bytes, because file names are unreliable. @throws ImportError when it is not a file or empty. */
+/** Detect gzip by the first bytes, because file names are unreliable. @throws ImportError when it is not a file or empty. */
 export async function openFeed(file: string): Promise<OpenFeed> {
   const handle = await open(file, 'r').catch((cause: unknown) => {
     throw new ImportError(`${file} cannot be opened (${describeReadError(cause)})`, { cause })
@@ -128,10 +126,7 @@ export async function* toUtf8(feed: FeedHead, file: string): AsyncGenerator<Buff
   }
 }
 
-/**
- * Decode an XML feed by its byte order mark, its declaration, or as UTF-8 (XML 1.0, appendix F).
- * @throws ImportError while reading, when the encoding is unknown or the bytes are invalid.
- */
+/** Decode XML (XML 1.0, appendix F). The iterable throws ImportError for an unknown encoding or invalid bytes. */
 export function decodeXml(feed: FeedHead, file: string): AsyncIterable<string> {
   const declaration = feed.head.subarray(0, DECLARATION_BYTES).toString('latin1')
   const declared = /^[^<]{0,3}<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(declaration)?.[1]

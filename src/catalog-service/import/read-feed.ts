@@ -30,10 +30,7 @@ export type FeedRows = Readonly<{
   batches: AsyncIterable<readonly FeedRow[]>
 }>
 
-/**
- * Detect the format of a feed and read its rows.
- * @throws ImportError when the format is unknown; while reading, when the whole file is unusable.
- */
+/** Detect the format and read the rows. @throws ImportError when it is unknown or, while reading, when the file is unusable. */
 export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
   const { file, names, nowMs } = options
   const feed = await readHead(options.chunks, HEAD_BYTES)

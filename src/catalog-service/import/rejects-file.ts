@@ -17,10 +17,7 @@ const TOP_REASONS = 3
 
 export type RejectsFile = ReturnType<typeof createRejectsFile>
 
-/**
- * Create the writer of the `.rejects` file: beside the feed, or in `currentFolder` when the feed's folder is not writable. Remove
- * the file of an earlier import. The new file is created with the first reject.
- */
+/** Write beside the feed, else in `currentFolder`. An old file is removed; a new one is created with the first reject. */
 export function createRejectsFile(file: string, currentFolder: string) {
   const name = `${basename(file)}.rejects`
   const candidates = [join(dirname(file), name), join(currentFolder, name)]

@@ -25,7 +25,6 @@ export function findGooglePrices(task: RowTask): Prices | undefined {
   return isSaleActive(task) === true ? { price: sale.amount, oldPrice: amount, currency } : regular
 }
 
-/** A row that has only a sale price has no former price. */
 function findSaleOnlyPrice(task: RowTask, missingPriceReason: string): Prices | undefined {
   const { row, reject } = task
   if (isPriceMissing(row.read('sale_price'))) return reject('price', missingPriceReason)
@@ -89,10 +88,7 @@ function isSaleActive({ row, nowMs, reject }: RowTask): boolean | undefined {
 const DATE_TIME_PATTERN =
   /^(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?) ?(?:Z|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)?)?$/i
 
-/**
- * Whether `nowMs` is within `start/end`; `undefined` for a malformed interval. Times without a zone are UTC. An end without a
- * time includes the whole day. Without an end the sale is open-ended.
- */
+/** Compare with `start/end`: UTC by default, an end date includes its day, no end is open-ended; `undefined` when malformed. */
 function isWithinSale(text: string, nowMs: number): boolean | undefined {
   const [start, end, ...more] = text.split('/', 3)
   const startMs = findTimeMs(start ?? '', '00:00')

@@ -3,7 +3,6 @@ import { ImportError } from '../../errors.ts'
 import type { Delimiter } from './formats.ts'
 import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
 
-/** A complete Awin export has about a hundred columns. */
 const MAX_COLUMNS = 1_000
 
 const SEPARATOR_LINE = /^"?sep=.?"?\s*$/i
@@ -40,7 +39,6 @@ export async function* readTable(
   for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
-      // A record without quotes is one line.
       const lines = raw.includes('"') ? splitLines(raw).length : 1
       const location = { row: (row += 1), firstLine, lines }
       firstLine += lines
@@ -52,10 +50,7 @@ export async function* readTable(
   }
 }
 
-/**
- * Split bytes into records. Cells stay undecoded, so that invalid UTF-8 can be detected per row.
- * @yields the records of each chunk
- */
+/** @yields the records of each chunk, as undecoded bytes, so that invalid UTF-8 can be detected per row */
 async function* splitRecords(
   chunks: AsyncIterable<Buffer>,
   { file, delimiter, hasBareCarriageReturns }: TableOptions,
@@ -84,7 +79,6 @@ async function* splitRecords(
   const parseChunk = async (chunk: Buffer | undefined): Promise<readonly TableRecord[]> => {
     pendingBytes += chunk?.length ?? 0
     await writeChunk(parser, chunk, file)
-    // An open quote absorbs everything that follows.
     if (pendingBytes > MAX_ROW_BYTES)
       throw new ImportError(`${file}: a row is longer than ${MAX_ROW_BYTES} bytes; is a quote not closed?`)
     const records = rows
@@ -196,8 +190,7 @@ function splitLines(raw: string): string[] {
 }
 
 /**
- * Return why a record may be several rows of the file; `undefined` when it is one. A stray quote absorbs the rows up to the next
- * quote, and a product would get the price and link of another row. Signs of it:
+ * Return why a record may be several rows, of which a stray quote made one: it would mix the price and link of two products.
  * - a cell begins with a quote but does not end with one before a delimiter or line end (RFC 4180)
  * - each of the record's lines has enough delimiters for a separate row: two inch marks look like a quoted cell
  */

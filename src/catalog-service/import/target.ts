@@ -55,7 +55,6 @@ function parseChannelId(text: string | undefined): string | undefined {
   return id.data.toLowerCase()
 }
 
-/** Size of the shop cache; a feed of marketplace sellers has many shops. */
 const MAX_CACHED_SHOPS = 50_000
 
 const MAX_REPORTED_NETWORKS = 5
@@ -65,13 +64,11 @@ export type Shop = Readonly<{
   merchantId: number
   /** Value of `offers.network_channel_id`; `NO_NETWORK_CHANNEL`: links come from the template. */
   offerNetworkChannelId: number
-  /** The network's link template, if it has one. */
   linkTemplate: string | null
   /** Identifies the ids above and the kind of link. */
   key: string
 }>
 
-/** The fields that identify a shop. */
 type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'> &
   Readonly<{ isNamedByHost?: boolean | undefined }>
 
@@ -156,10 +153,7 @@ async function findOrCreateShop(database: Catalog, target: ImportTarget, offer: 
   return { shop, isAssigned }
 }
 
-/**
- * Find the channel's network channel, else an unassigned one of the organization, else create one without a publisher reference.
- * An unassigned one stays unassigned, because it may have been unassigned on purpose.
- */
+/** Find the channel's, else an unassigned one (it stays unassigned: that may be deliberate), else create one. */
 async function findOrCreateNetworkChannel(
   database: Catalog,
   target: ImportTarget,

@@ -29,8 +29,7 @@ export type RowProduct = Readonly<{ row: number; product: FeedProduct; digest?: 
 export type FeedWriter = Awaited<ReturnType<typeof createFeedWriter>>
 
 export async function createFeedWriter(database: Catalog, target: ImportTarget, importId: number) {
-  // A plan cached while the tables were empty would scan them fully for each batch. Some PostgreSQL-compatible servers do not
-  // have this setting.
+  // A plan cached for empty tables would scan them for each batch. Some compatible servers lack this setting.
   if (isPostgres(database))
     await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
       where name = 'plan_cache_mode'`.execute(database)
@@ -83,7 +82,6 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
       await upsertRows(database, OFFERS_TABLE, importId, offerRows)
       return rejects
     },
-    /** Remove stale offers of the imported shops and return the totals. */
     async finish() {
       const removedOffers = await removeStaleOffers(database, importId, offerCount)
       for (const table of ['unchanged_products', 'import_shops'] as const)
@@ -187,17 +185,13 @@ function toOfferRow(gtin: string, offer: FeedOffer, shop: Shop): OfferRow {
   ]
 }
 
-/** Return a key that identifies an offer within its product. */
 function toOfferRowKey([, network, shop, channel, currency, variant]: readonly (
   string | number | null
 )[]): string {
   return `${network} ${shop} ${channel} ${currency} ${variant}`
 }
 
-/**
- * Choose the details of the row whose offer a box shows first, so that title, pictures and link come from one row in any order of
- * rows. A missing brand or pictures come from the next row that has them.
- */
+/** Use the row whose offer a box shows first, so that title, pictures and link agree. Others fill in missing fields. */
 function mergeDetails(candidates: readonly Candidate[]): ProductDetails {
   const [first] = candidates as [Candidate]
   if (candidates.every(({ details }) => details === first.details)) return first.details
@@ -219,7 +213,6 @@ function mergeDetails(candidates: readonly Candidate[]): ProductDetails {
   }
 }
 
-/** Fetch what the import has already written of these products. */
 async function fetchMergedProducts(
   database: Catalog,
   importId: number,

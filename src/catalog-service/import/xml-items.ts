@@ -3,7 +3,6 @@ import { ImportError } from '../../errors.ts'
 import { MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
 import { findNamedCharacter, isBlockTag } from './feed-text.ts'
 
-/** A feed has about six levels. */
 const MAX_DEPTH = 100
 
 /** Characters before the first element; bounds memory for an endless document type. */
@@ -30,8 +29,7 @@ type Fields = Map<string, { values: string[]; isNested: boolean }>
 type Item = Readonly<{ google: Fields; plain: Fields }>
 
 /**
- * Read the items of an RSS feed or the entries of an Atom feed. Memory is bounded by one chunk and one item.
- * @yields the items of each chunk, which may be none
+ * @yields the RSS items or Atom entries of each chunk; memory is bounded by one chunk and one item
  * @throws ImportError when it is not well-formed, declares a document type, or an item is too long.
  */
 export async function* readXmlItems(texts: AsyncIterable<string>, file: string): AsyncGenerator<SourceRow[]> {
@@ -44,7 +42,6 @@ function createItemParser(file: string) {
   const parser = createSaxParser(file)
   let items: SourceRow[] = []
   let item: Item | undefined
-  // `position`: start or end of the last item.
   let [row, depth, itemDepth, position] = [0, 0, 0, 0]
   let text = ''
   let isNested = false
@@ -84,7 +81,6 @@ function createItemParser(file: string) {
     position = parser.position
   })
   return {
-    /** Return the items that end in this chunk. */
     parse(piece: string): SourceRow[] {
       if (piece.includes('\u0000'))
         throw new ImportError(`${file} contains the character U+0000, which XML does not allow`)
@@ -153,10 +149,7 @@ function addField(
   fields.set(name, field)
 }
 
-/**
- * Find the page of an entry (RFC 4287, section 4.2.7): a link with `rel="alternate"` or without `rel`. A link whose type is not a
- * page is used only when there is no other.
- */
+/** Find an entry's page (RFC 4287, 4.2.7): `rel` is `alternate` or absent. Other types, such as PDF, are the second choice. */
 function findAtomLink(tag: SaxesTagNS): { name: string; value: string } | undefined {
   if (tag.uri !== ATOM_NAMESPACE || tag.local !== 'link') return undefined
   const { rel, type, href } = tag.attributes

@@ -13,7 +13,6 @@ const DECISIONS_HEADING = '\n\nWhat this service decides:\n\n- '
 type JsonSchema = Readonly<Record<string, unknown>>
 type Reference = Readonly<{ $ref: string }>
 
-/** The parts of an OpenAPI 3.1 document that the page shows. */
 export type OpenApiDocument = Readonly<{
   info: Readonly<{ title: string; version: string; description: string }>
   paths: Readonly<Record<string, Readonly<{ get: OperationObject }>>>
@@ -131,7 +130,6 @@ function toFieldRows({ required, properties }: JsonSchema): Row[] {
   }))
 }
 
-/** Return a row for each distinct response of all operations; there are several kinds of 404. */
 function toStatusRows(document: OpenApiDocument): Row[] {
   const rows = new Map<string, Row>()
   for (const { get } of Object.values(document.paths)) {

@@ -11,10 +11,7 @@ const RESPONSE_HEADERS = {
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 
-/**
- * Serve `/openapi.json`, the same document as a page at `/docs`, and a redirect from `/`. They need no key, do not count as
- * requests and reveal nothing about the catalog's content. The pages are rendered at the first request.
- */
+/** Serve the API document and its page without a key, uncounted. The pages are rendered at the first request. */
 export function createOpenApiRouter(): Router {
   const router = Router({ strict: true, caseSensitive: true })
   let pages: OpenApiPages | undefined

@@ -68,7 +68,6 @@ export function toPictureUrl(base: string, picture: string): string {
 
 let pages: ReadonlyMap<string, Readonly<{ product: SampleProduct; offer: SampleOffer }>> | undefined
 
-/** Find the listing of a fictional shop at `pageUrl`, the target of a sample link. */
 function findSampleListing(pageUrl: string, base: string) {
   pages ??= new Map(
     getSampleData().products.flatMap((product) =>
@@ -90,7 +89,6 @@ function findSampleListing(pageUrl: string, base: string) {
 
 const PICTURES_FOLDER = new URL('pictures/', import.meta.url)
 
-/** Colours of a variant by use, such as `background`. */
 type Tone = Readonly<Record<string, string>>
 
 let pictures: ReturnType<typeof readPictures> | undefined

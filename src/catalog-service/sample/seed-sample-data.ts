@@ -8,10 +8,7 @@ import { getOrCreateOrganizationId } from '../store/organizations.ts'
 import { type Catalog, NO_NETWORK_CHANNEL } from '../store/schema.ts'
 import { getSampleData, toPageUrl, toPictureUrl } from './sample-data.ts'
 
-/**
- * Write sample data, whose links lead to `base` (the widget server's public address, no trailing slash), and renew the catalog
- * id. Return `false` and change nothing unless the catalog is empty or has only sample data for another address.
- */
+/** Write sample data linking to `base`. Return `false` unless the catalog is empty or has sample data for another address. */
 export async function seedSampleData(store: CatalogStore, base: string): Promise<boolean> {
   // Reading first needs no write lock: a server may start while an import runs.
   if (!(await shouldSeed(store.reader, base))) return false

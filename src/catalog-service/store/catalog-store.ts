@@ -15,7 +15,6 @@ export type ChannelQuery = Readonly<{ organizationId: string; channelId: string 
 
 export type PageQuery = ChannelQuery & Readonly<{ afterGtin: string; limit: number }>
 
-/** `lastGtin`: the next page starts after it; `null` on the last page. */
 export type ProductPage = Readonly<{ items: readonly WireProduct[]; lastGtin: string | null }>
 
 /**
@@ -30,16 +29,12 @@ export const CATALOG_LOCKED =
 /** `isOneShot`: `work` cannot be repeated and may write most of the catalog, as an import does. */
 export type WriteOptions = Readonly<{ isOneShot?: boolean }>
 
-/** The connections to one catalog; hides the differences between SQLite and PostgreSQL. */
 export type CatalogDatabase = Readonly<{
   /** Reads the last committed state, also while an import runs. */
   reader: Kysely<CatalogTables>
   /** Request counts and key uses. Separate from the catalog, which an import locks for minutes. */
   usage: Kysely<UsageTables>
-  /**
-   * Run `work` in the only write transaction of all processes. `work` may be called again after a conflict.
-   * @throws StoreError when another process writes for longer than a few seconds.
-   */
+  /** Run `work` as the only writer; retry it after a conflict. @throws StoreError when another process writes for some seconds. */
   write<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>, options?: WriteOptions): Promise<T>
   /** Run statements for a request, with a timeout. @throws StoreError when the database is unavailable. */
   run<T>(work: () => Promise<T>): Promise<T>
@@ -61,11 +56,7 @@ export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 
     findProduct(channel: ChannelQuery, gtin: string): Promise<WireProduct | null | undefined>
     /** Return a page of the channel's products, ordered by GTIN; `undefined` for an unknown channel. */
     fetchPage(query: PageQuery): Promise<ProductPage | undefined>
-    /**
-     * Count one request on the current UTC day. Return `false` when the daily limit is reached; it is exact, also when several
-     * processes share the database.
-     * @throws StoreError when the database cannot be written.
-     */
+    /** Count one request today (UTC); `false` when the limit is reached. @throws StoreError when it cannot write. */
     countRequest(organization: Organization): Promise<boolean>
     /** Record the last use of a key, to the minute. A failed write is ignored: a use at least a minute later retries. */
     recordKeyUse(keyId: string): void

@@ -28,7 +28,6 @@ const REOPEN_DELAY_MS: number = SECOND_MS / 2
 /** How long a starting service waits for its database before it serves without it. */
 const START_TIMEOUT_MS: number = 5 * SECOND_MS
 
-/** Time that a request gets beyond the timeout of its statement. */
 const REQUEST_MARGIN_MS: number = SECOND_MS / 4
 
 /** How long a writer waits for the write lock; the same as on SQLite. */
@@ -152,10 +151,7 @@ async function writeWithLock<T>(
   }
 }
 
-/**
- * After an import, update the planner's statistics; until then it would scan whole tables that were empty before. The server
- * does so by itself about a minute later, so a failure is ignored.
- */
+/** Until the server analyzes the tables (a minute later), queries planned for empty tables would scan them fully. */
 async function analyze(database: Catalog): Promise<void> {
   for (const table of ['products', 'offers'])
     await sql`analyze ${sql.table(table)}`.execute(database).catch(() => {})

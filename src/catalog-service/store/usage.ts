@@ -8,7 +8,6 @@ import type { CatalogDatabase, CatalogStore, Organization } from './catalog-stor
 
 const DAY_CHARACTERS = 10
 
-/** Precision of a key's last use; it saves a write for each request. */
 const KEY_USE_INTERVAL_MS: number = MINUTE_MS
 
 const MAX_ORGANIZATIONS = 1_000
@@ -40,7 +39,6 @@ export function createUsageCounter(database: UsageDatabase, clock: Clock): Catal
 
 type RequestCount = Readonly<{ day: string; requests: number }>
 
-/** Count all at once when all are within the limit, otherwise one by one. */
 async function countRequests(
   database: UsageDatabase,
   organization: Organization,

@@ -162,11 +162,7 @@ describe('xml feed, encodings', () => {
   })
 
   it.each([
-    [
-      'bytes that are none',
-      Buffer.from(declared('utf-8'), 'latin1'),
-      'is not valid UTF-8: see bytes 1 to ',
-    ],
+    ['bytes that are none', Buffer.from(declared('utf-8'), 'latin1'), 'is not valid UTF-8: see bytes 1 to '],
     [
       'the last character cut off',
       Buffer.concat([Buffer.from(item()), Buffer.from([0xe2])]),
