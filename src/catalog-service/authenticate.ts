@@ -7,10 +7,7 @@ import { hashApiKey } from './store/keys.ts'
 /** RFC 6750, section 2.1. The length limit keeps huge headers from being hashed. */
 const BEARER_HEADER = /^Bearer +([\w.~+/=-]{1,256}) *$/i
 
-/**
- * Create a function that returns the caller of a request, or throws CatalogServiceError 401 for a missing, wrong or revoked key.
- * `internalKey` identifies the catalog's first organization, looked up on each request because an import may create it.
- */
+/** The result throws CatalogServiceError 401 for an invalid key. `internalKey` belongs to the oldest organization. */
 export function createAuthenticator(
   store: Pick<CatalogStore, 'findCaller' | 'findDefaultCaller'>,
   internalKey?: Secret,

@@ -16,24 +16,20 @@ export type StandaloneOptions = Readonly<{
   logger: Readonly<{ info(fields: object, message: string): void }>
 }>
 
-/** A response with what the log and the metrics say of its request, as far as it is known. */
+/** `locals`: values for the request log and the metrics, once they are known. */
 export type ServiceResponse = Response<unknown, { operation?: string; organizationId?: string }>
 
 const RESPONSE_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
-/** Upper bounds of response times, in seconds. A look-up takes about a millisecond. */
 const RESPONSE_TIME_BUCKETS_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5]
 
-/** An address of the interface is shorter; the rest of a longer one is not logged. */
+/** Longer paths are cut in the log; every valid path is shorter. */
 const MAX_PATH_CHARACTERS = 200
 
-/** What looks like an API key; one in an address is a mistake, and must not get into a log. */
+/** API keys that were put into a path by mistake must not be logged. */
 const API_KEY_PATTERN = /vk_[\w-]+/g
 
-/**
- * Serve `/healthz`, `/readyz` and `/metrics` of a catalog service that runs alone; they need no API key and count against no
- * limit. Every other request is logged and measured, and passed on.
- */
+/** Serve `/healthz`, `/readyz` and `/metrics` without an API key or limit; log, measure and pass on every other request. */
 export function createMonitoringRouter(store: CatalogStore, options: StandaloneOptions): Router {
   const { clock } = store
   const metrics = createMetrics()
@@ -41,7 +37,7 @@ export function createMonitoringRouter(store: CatalogStore, options: StandaloneO
   router.get('/healthz', (_request, response) => sendJson(response, 200, { status: 'ok' }))
   router.get('/readyz', async (_request, response) => {
     try {
-      // Of no organization: a statement that every database answers at once.
+      // A cheap query: no organization has an empty id.
       await store.fetchChannels('')
       sendJson(response, 200, { ready: true, reason: 'the database can be read' })
     } catch {
@@ -61,10 +57,7 @@ function sendJson(response: Response, status: number, value: unknown): void {
   response.set(RESPONSE_HEADERS).status(status).json(value)
 }
 
-/**
- * Admit those who may read the metrics, as on a widget server: with the admin password; without one only this machine, and
- * not through a proxy.
- */
+/** Require the admin password; without one, admit only requests from this machine that did not pass through a proxy. */
 function createMetricsGuard(clock: Clock, { adminPassword, isLocal }: StandaloneOptions): RequestHandler {
   if (adminPassword === null)
     return ({ headers }, response, next) => {
@@ -80,7 +73,7 @@ function createMetricsGuard(clock: Clock, { adminPassword, isLocal }: Standalone
   }
 }
 
-/** `operation` is from a closed list, so that callers cannot make new series. */
+/** `operation` comes from a fixed list, so that callers cannot create new time series. */
 function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_INTERVAL_MS })
@@ -100,7 +93,7 @@ function createMetrics() {
   return { registry, responses, seconds }
 }
 
-/** Write one line and one count for each request, without its query, headers or address; a flood is not a flood of lines. */
+/** Log and count each request, without its query, headers or client address. The number of log lines is limited. */
 function createRequestLog(
   clock: Clock,
   metrics: ReturnType<typeof createMetrics>,
@@ -115,8 +108,8 @@ function createRequestLog(
       const status = response.statusCode
       metrics.responses.inc({ operation, status: String(status) })
       metrics.seconds.observe({ operation }, durationMs / SECOND_MS)
-      const leftOut = lineLimiter.tryAcquire()
-      if (leftOut === undefined) return
+      const suppressedLines = lineLimiter.tryAcquire()
+      if (suppressedLines === undefined) return
       const path = request.path.slice(0, MAX_PATH_CHARACTERS).replace(API_KEY_PATTERN, '[redacted]')
       const fields = {
         method: request.method,
@@ -125,9 +118,9 @@ function createRequestLog(
         durationMs,
         ...(organizationId !== undefined && { organizationId }),
         ...(!response.writableFinished && { isCutOff: true }),
-        ...(leftOut > 0 && { leftOut }),
+        ...(suppressedLines > 0 && { leftOut: suppressedLines }),
       }
-      logger.info(fields, 'request answered')
+      logger.info(fields, 'request completed')
     })
     next()
   }

@@ -2,25 +2,23 @@ import { MAX_PAGE_PRODUCTS } from '../catalog/contract.ts'
 import { CatalogServiceError } from '../errors.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 
-/** Products in a page when the request names no `limit`. */
 const DEFAULT_PAGE_PRODUCTS = 50
 
-/** A decoded cursor. Its mark lets a later form tell old ones apart. */
+/** A decoded cursor. The prefix lets a later format recognise old cursors. */
 const CURSOR_PATTERN = /^gtin:(\d{14})$/
 
-/** @throws CatalogServiceError 400 when `limit` or `cursor` is invalid. */
 export function parsePageRequest(query: Readonly<Record<string, unknown>>) {
   return { limit: parseLimit(query['limit']), afterGtin: parseCursor(query['cursor']) }
 }
 
-/** Parse the GTIN of an address, padded to 14 digits. @throws CatalogServiceError 400 when it is not 1 to 14 digits. */
+/** Parse a GTIN and pad it to 14 digits. @throws CatalogServiceError 400 when it is not 1 to 14 digits. */
 export function parseGtin(text: unknown): string {
   const gtin = normalizeGtin(typeof text === 'string' ? text : '')
   if (gtin === undefined) throw new CatalogServiceError(400, 'gtin must be 1 to 14 digits')
   return gtin
 }
 
-/** The opaque `next_cursor` after a page that ends with `gtin`. It holds no state of the server: it survives restarts. */
+/** Create the opaque `next_cursor` of a page that ends with `gtin`. Cursors are stateless, so they survive restarts. */
 export function createCursor(gtin: string): string {
   return Buffer.from(`gtin:${gtin}`, 'utf8').toString('base64url')
 }
@@ -37,8 +35,8 @@ function parseCursor(text: unknown): string {
   if (text === undefined) return ''
   const decoded = typeof text === 'string' ? Buffer.from(text, 'base64url').toString('utf8') : ''
   const gtin = CURSOR_PATTERN.exec(decoded)?.[1]
-  // Several texts decode to the same bytes: only the one that was given out is accepted.
+  // Several base64url texts decode to the same bytes: accept only the canonical one.
   if (gtin === undefined || createCursor(gtin) !== text)
-    throw new CatalogServiceError(400, 'cursor must be the next_cursor of an earlier answer, unchanged')
+    throw new CatalogServiceError(400, 'cursor must be the next_cursor of an earlier response, unchanged')
   return gtin
 }

@@ -15,10 +15,10 @@ import { createCursor, parseGtin, parsePageRequest } from './requests.ts'
 import { formatRefusal, sendError, sendResult } from './responses.ts'
 import type { CatalogStore, ChannelQuery } from './store/catalog-store.ts'
 
-/** How long `close` waits for responses under way, or on their way to a slow reader; then it cuts their connections. */
+/** How long `close` waits for unfinished responses before it cuts their connections. */
 const CLOSE_GRACE_PERIOD_MS: number = 2 * SECOND_MS
 
-/** Ids of channels are uuids. PostgreSQL refuses some of the other texts. */
+/** Channel ids are uuids. PostgreSQL rejects some other texts, such as those with U+0000. */
 const CHANNEL_ID_PATTERN = /^[0-9a-f-]{36}$/
 
 const CHANNEL_NOT_FOUND = 'there is no such channel'
@@ -26,17 +26,17 @@ const CHANNEL_NOT_FOUND = 'there is no such channel'
 export type CatalogServiceOptions = Readonly<{
   store: CatalogStore
   logger: Readonly<{ error(fields: object, message: string): void }>
-  /** A key known to this process only, accepted beside the stored ones, for the catalog's first organization. */
+  /** A key that only this process knows. It is accepted for the catalog's first organization. */
   internalKey?: Secret
-  /** What a service that runs alone has beside the interface: pages for its operator, a request log, compression. */
+  /** Set for a standalone service: adds health and metrics endpoints, a request log and compression. */
   standalone?: StandaloneOptions
 }>
 
-/** The running catalog service. The store stays open when it closes: whoever opened it closes it. */
+/** A catalog service. Closing it does not close the store. */
 export type CatalogService = Readonly<{
-  /** Start to listen; port 0 chooses a free one. `url` is `{base_url}`, without a slash at its end. */
+  /** Start to listen; port 0 chooses a free port. `url` is `{base_url}` without a trailing slash. */
   listen(host: string, port: number): Promise<{ url: string }>
-  /** End the listener and its connections. Closing twice, or before listening, does nothing. */
+  /** Stop listening and end all connections. Closing twice, or before listening, does nothing. */
   close(): Promise<void>
 }>
 
@@ -45,7 +45,7 @@ export function createCatalogService(options: CatalogServiceOptions): CatalogSer
   const guarded = createGuardedServer({
     options: {},
     handleRequest: app,
-    // A request with `Expect` is answered like any other: no body is ever read.
+    // Handle a request with `Expect` like any other: no body is ever read.
     handleExpectation: app,
     formatRefusal,
   })
@@ -76,7 +76,7 @@ function createApp(options: CatalogServiceOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', 'strong')
-  // A parameter that stands twice is a list; no number of others hides one.
+  // A repeated parameter becomes a list. `maxKeys: 0`: no limit, so that padding cannot hide a parameter.
   app.set('query parser', (text: string) => parseQuery(text, '&', '=', { maxKeys: 0 }))
   if (options.standalone) app.use(createMonitoringRouter(options.store, options.standalone))
   app.use(createOpenApiRouter())
@@ -85,16 +85,13 @@ function createApp(options: CatalogServiceOptions): Express {
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const failure = toServiceError(error)
     if (failure !== error)
-      options.logger.error({ err: error, path: request.path }, 'the catalog service failed to answer')
+      options.logger.error({ err: error, path: request.path }, 'catalog service request failed')
     sendError(response, failure)
   })
   return app
 }
 
-/**
- * Serve the operations of the contract (section 4): first the key, then the daily limit, then the address. A 401 is not counted,
- * everything else is, whatever the response.
- */
+/** Serve the contract's operations (section 4): check the key, then the daily limit, then the path, so that errors count too. */
 function createApiRouter({ store, internalKey, standalone }: CatalogServiceOptions): Router {
   const { clock } = store
   const authenticate = createAuthenticator(store, internalKey)
@@ -106,18 +103,17 @@ function createApiRouter({ store, internalKey, standalone }: CatalogServiceOptio
     response.locals.organizationId = organization.id
     return organization.id
   }
-  /** `operation`: its name in the API document. */
   const serve =
     (operation: string, handle: (request: Request, organizationId: string) => Promise<unknown>) =>
     async (request: Request, response: ServiceResponse): Promise<void> => {
       response.locals.operation = operation
       const organizationId = await admit(request, response)
       if (request.method !== 'GET' && request.method !== 'HEAD')
-        throw new CatalogServiceError(405, 'only GET is possible here')
+        throw new CatalogServiceError(405, 'only GET and HEAD are allowed here')
       const value = await handle(request, organizationId)
       sendResult(request, response, { value, canCompress: standalone !== undefined })
     }
-  // Strict: an address that ends in "products/" is a look-up without a GTIN, not the list.
+  // Strict: a path that ends in "products/" is a look-up without a GTIN, not the list.
   const router = Router({ strict: true })
   router.all(
     `${VERSION_PATH}/channels{/}`,
@@ -137,7 +133,7 @@ function createApiRouter({ store, internalKey, standalone }: CatalogServiceOptio
   })
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   router.use(async (error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    // Express could not decode a parameter, before the key was looked at.
+    // Express failed to decode a parameter before the key was checked: check it now.
     if (!(error instanceof URIError)) throw error
     await admit(request, response)
     throw new CatalogServiceError(400, 'the address is malformed')
@@ -168,7 +164,6 @@ async function findProduct(store: CatalogStore, request: Request, organizationId
   return product
 }
 
-/** An error that is not meant for the caller is a fault of the service. */
 function toServiceError(error: unknown): CatalogServiceError {
   if (error instanceof CatalogServiceError) return error
   if (error instanceof StoreError)
@@ -176,7 +171,7 @@ function toServiceError(error: unknown): CatalogServiceError {
   return new CatalogServiceError(500, 'something went wrong in the catalog service')
 }
 
-/** A request that came before midnight was counted on the day that is over. */
+/** Compute `Retry-After` from the time of the request: one that came before midnight counted on the previous day. */
 function toLimitError(receivedAtMs: number, nowMs: number): CatalogServiceError {
   const waitMs = Math.max(0, computeNextMidnightUtcMs(receivedAtMs) - nowMs)
   const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS))

@@ -9,7 +9,7 @@ import type { Logger } from '../observability/logger.ts'
 import { type CatalogContent, findMeta, getOrCreateCatalogId, isCatalogEmpty, setMeta } from './store/meta.ts'
 import { openCatalogStore } from './store/open-store.ts'
 
-/** What the thread is given; the key, and the password of a database, go there and nowhere else. Port 0: any free one. */
+/** `key` and the password in `database` are secrets. Port 0: any free port. */
 export type ThreadOptions = Readonly<{ database: string; key: string; port: number }>
 
 export type ThreadRequest = Readonly<{ type: 'close' } | { type: 'content'; id: number }>
@@ -20,35 +20,33 @@ export type ThreadMessage = Readonly<
   | { type: 'content'; id: number; content: CatalogContent }
 >
 
-/** The running service, and what its catalog held at the start. */
 type CatalogThread = Readonly<{
   catalogId: string
-  /** The address that its sample data was made for; `null` without any. */
+  /** The address that the sample data links to; `null` without sample data. */
   sampleBase: string | null
-  /** Is it empty in the place of the catalog that the stored copy was made of? It has taken that one's id. */
+  /** `true` when the catalog is empty although the stored copy has its content. It then takes over the copy's catalog id. */
   isContentLost: boolean
-  /** `{base_url}`; the same as long as it lives, also after a restart of the thread. */
   url: string
-  /** `own` also when the thread does not answer. */
+  /** Return `own` also when the thread does not respond. */
   readContent(): Promise<CatalogContent>
   close(): Promise<void>
 }>
 
 type CatalogThreadOptions = Readonly<{
   database: DatabaseAddress
-  /** Where the pictures and links of sample data lead; `null`: none may be put. */
+  /** Where the pictures and links of sample data lead; `null`: do not create sample data. */
   sampleBase: string | null
-  /** Find the catalog that the stored copy was made of, but for sample data: `undefined` is none, `null` is not known. */
+  /** Find the id of the catalog in the stored copy: `undefined` without a copy or for sample data, `null` when unknown. */
   findCopiedCatalogId(): Promise<string | null | undefined>
   key: Secret
   clock: Clock
   logger: Logger
 }>
 
-/** The built body, from `src/` and `dist/` alike: a thread needs JavaScript. */
+/** Always the built file, also when this module runs from `src/`: a thread needs JavaScript. */
 const THREAD_FILE = new URL('../../dist/catalog-service/service-thread.js', import.meta.url)
 
-/** A page of 200 products is a few megabytes; beyond this something is wrong, and the thread is restarted. */
+/** A page of 200 products takes a few megabytes; a thread that exceeds this limit crashes and is restarted. */
 const MAX_HEAP_MB = 256
 
 const CLOSE_TIMEOUT_MS: number = 4 * SECOND_MS
@@ -56,8 +54,8 @@ const CLOSE_TIMEOUT_MS: number = 4 * SECOND_MS
 const CONTENT_TIMEOUT_MS: number = SECOND_MS
 
 /**
- * Run the embedded catalog service in a thread of its own, on loopback at a port that it chooses. A thread that ends by itself
- * is restarted on the same port: all that it knows is in its database.
+ * Run the embedded catalog service in its own thread, on a free loopback port. A thread that exits unexpectedly is restarted
+ * on the same port: all its state is in the database.
  * @throws StoreError when the database cannot be opened; StoreNewerError when a newer version made it.
  */
 export async function startCatalogThread(options: CatalogThreadOptions): Promise<CatalogThread> {
@@ -72,7 +70,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
       const error = await thread.exitError
       if (closing.signal.aborted) return
       const waitMs = backoff.nextMs()
-      logger.error({ err: error, waitMs }, 'the embedded catalog ended: a bug; it is started again')
+      logger.error({ err: error, waitMs }, 'embedded catalog exited unexpectedly, restarting')
       await clock.wait(waitMs, closing.signal)
       if (closing.signal.aborted) return
       backoff.recordStart()
@@ -94,7 +92,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
   }
 }
 
-/** Migrate the database, and fill an empty catalog with sample data, unless the stored copy was made of another one. */
+/** Migrate the database. Fill an empty catalog with sample data, unless the stored copy has another catalog's content. */
 async function prepareCatalog({ database, sampleBase, findCopiedCatalogId, clock }: CatalogThreadOptions) {
   const store = await openCatalogStore({ database, clock, role: 'embedded' })
   try {
@@ -107,7 +105,7 @@ async function prepareCatalog({ database, sampleBase, findCopiedCatalogId, clock
       } else if (copiedCatalogId !== null) {
         isContentLost = await store.write(async (transaction) => {
           if (!(await isCatalogEmpty(transaction))) return false
-          // With the id of the lost catalog, its copy is that of this one: it is shown, and an import goes on with it.
+          // With the lost catalog's id, the stored copy stays valid: it is served until the next import updates it.
           await setMeta(transaction, 'catalog_id', copiedCatalogId)
           return true
         })
@@ -142,10 +140,10 @@ function startThread({ database, key, clock, logger }: CatalogThreadOptions, por
     })
     worker.on('error', (error) => (failure = error))
     worker.on('exit', () =>
-      reject(new StoreError('the thread of the embedded catalog ended at its start', { cause: failure })),
+      reject(new StoreError('the embedded catalog exited while starting', { cause: failure })),
     )
   })
-  /** What ended it; `undefined` if that was no error. */
+  /** Resolves when the thread exits: with its error, or `undefined` after a normal exit. */
   const exitError = new Promise<unknown>((resolve) => worker.on('exit', () => resolve(failure)))
   worker.on('exit', () => ended.abort())
   return {

@@ -67,7 +67,7 @@ describe('contract, section 5: authentication', () => {
     })
   })
 
-  it('key - used - is noted to the minute, without a write for each request', async () => {
+  it('key - used - its last use is recorded to the minute, without a write for each request', async () => {
     const fixture = await startTestService()
     const readUses = () => fixture.store.usage.selectFrom('key_uses').selectAll().execute()
     const firstMs = fixture.clock.nowMs()
@@ -91,7 +91,7 @@ describe('contract, section 5: authentication', () => {
     expect(row.prefix).toHaveLength(8)
   })
 
-  it('key - any answer - is in no header, body or log line', async () => {
+  it('key - any response - is in no header, body or log line', async () => {
     const fixture = await startTestService()
     for (const path of [
       '/v0/channels',
@@ -105,8 +105,8 @@ describe('contract, section 5: authentication', () => {
   })
 })
 
-describe('own key', () => {
-  it('own key - import makes the organization later - stands for the first one at each call', async () => {
+describe('internal key', () => {
+  it('internal key - import creates the organization later - is accepted for the first organization', async () => {
     const prepared = await openTestStore()
     const logger = createLogger({ level: 'silent' })
     const internalKey = new Secret('own-key')
@@ -126,7 +126,7 @@ describe('own key', () => {
     await service.close()
   })
 
-  it('own key - none given - no key is special', async () => {
+  it('internal key - not configured - no key is special', async () => {
     const fixture = await startTestService()
     expect(
       (await requestValidated(fixture.url).get('/v0/channels').set('Authorization', 'Bearer undefined'))
@@ -179,7 +179,7 @@ describe('contract, section 8: daily request limit', () => {
     expect(responses.filter((response) => response.status === 200)).toHaveLength(7)
   })
 
-  it('count - restart - goes on from where it was; a cursor stays good', async () => {
+  it('count - restart - continues; a cursor stays valid', async () => {
     const fixture = await startTestService()
     const { channelId } = await importRows(fixture, [createProduct('17'), createProduct('24')])
     const { body } = await fixture.get(`/v0/channels/${channelId}/products?limit=1`)
@@ -192,7 +192,7 @@ describe('contract, section 8: daily request limit', () => {
     await store.close()
   })
 
-  it('count - import holds the write lock - requests are still counted and answered', async () => {
+  it('count - import has the write lock - requests are still counted and served', async () => {
     const fixture = await startTestService()
     await fixture.store.write(async (transaction) => {
       await transaction.updateTable('organizations').set({ name: 'changed' }).execute()

@@ -8,7 +8,6 @@ const MISSING = { statusCode: 401, message: 'the header "Authorization: Bearer <
 const WRONG = { statusCode: 401, message: 'the API key is wrong or revoked' }
 const EMPTY = { statusCode: 503, message: 'the catalog is empty: import a feed first' }
 
-/** Puts an organization into the store. */
 async function addOrganization(
   { store }: StoreUnderTest,
   organization: Readonly<{ id: string; dailyLimit: number | null; createdAtMs: number }>,
@@ -22,8 +21,7 @@ async function addOrganization(
   )
 }
 
-/** Gives an organization a key of the test's choice. */
-async function putKey({ store }: StoreUnderTest, organizationId: string, key: string): Promise<void> {
+async function insertKey({ store }: StoreUnderTest, organizationId: string, key: string): Promise<void> {
   const row = {
     id: key,
     organization_id: organizationId,
@@ -40,22 +38,22 @@ async function putKey({ store }: StoreUnderTest, organizationId: string, key: st
 }
 
 describe('stored keys', () => {
-  test('two organizations - each key stands for its own, with its limit', async () => {
+  test('two organizations - each key belongs to its own, with its limit', async () => {
     const fixture = await openTestStore()
     await addOrganization(fixture, { id: 'old', dailyLimit: null, createdAtMs: 1 })
     await addOrganization(fixture, { id: 'new', dailyLimit: 7, createdAtMs: 2 })
-    await putKey(fixture, 'old', 'key-of-old')
-    await putKey(fixture, 'new', 'key-of-new')
+    await insertKey(fixture, 'old', 'key-of-old')
+    await insertKey(fixture, 'new', 'key-of-new')
     const authenticate = createAuthenticator(fixture.store)
     expect((await authenticate('Bearer key-of-old')).organization).toEqual({ id: 'old', dailyLimit: null })
     expect((await authenticate('Bearer key-of-new')).organization).toEqual({ id: 'new', dailyLimit: 7 })
   })
 
-  test('key that an earlier version has stored - is taken', async () => {
+  test('key stored by an earlier version - is accepted', async () => {
     const fixture = await openTestStore()
     await addOrganization(fixture, { id: 'old', dailyLimit: null, createdAtMs: 1 })
-    await putKey(fixture, 'old', 'abc')
-    // What the first version has put there for "abc": databases that users have must go on.
+    await insertKey(fixture, 'old', 'abc')
+    // The hash that the first version stored for "abc": existing databases must stay valid.
     const hash = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
     await fixture.store.write((database) => database.updateTable('api_keys').set({ hash }).execute())
     expect((await createAuthenticator(fixture.store)('Bearer abc')).organization).toEqual({
@@ -64,7 +62,7 @@ describe('stored keys', () => {
     })
   })
 
-  test('one of two keys revoked - that one is refused at once, the other is not', async () => {
+  test('one of two keys revoked - it is rejected at once, the other is not', async () => {
     const { store } = await openTestStore()
     const [first, second] = [await addApiKey(store, 'first'), await addApiKey(store, 'second')]
     const authenticate = createAuthenticator(store)
@@ -76,7 +74,7 @@ describe('stored keys', () => {
     expect(await authenticate(`Bearer ${second.key}`)).toMatchObject({ organization: { dailyLimit: null } })
   })
 
-  test('key with another case or a piece of it - is another key', async () => {
+  test('key in another case, or part of it - is rejected', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
     const authenticate = createAuthenticator(store)
@@ -98,8 +96,8 @@ describe('header', () => {
   ])('%s - its key is accepted', async (authorization) => {
     const fixture = await openTestStore()
     await addOrganization(fixture, { id: 'one', dailyLimit: null, createdAtMs: 1 })
-    await putKey(fixture, 'one', LONGEST)
-    await putKey(fixture, 'one', EVERY_LETTER)
+    await insertKey(fixture, 'one', LONGEST)
+    await insertKey(fixture, 'one', EVERY_LETTER)
     const authenticate = createAuthenticator(fixture.store)
     expect((await authenticate(authorization)).organization).toEqual({ id: 'one', dailyLimit: null })
   })
@@ -118,22 +116,22 @@ describe('header', () => {
     `Basic ${EVERY_LETTER}`,
     'Bearer k\u00e9y',
     `Bearer ${LONGEST}k`,
-  ])('%j - is no key at all', async (authorization) => {
+  ])('%j - contains no key', async (authorization) => {
     const { store } = await openTestStore()
     const authenticate = createAuthenticator(store, new Secret(EVERY_LETTER))
     await expect(authenticate(authorization)).rejects.toThrow(expect.objectContaining(MISSING))
   })
 })
 
-describe('own key', () => {
-  test('catalog without organization - 503 for the own key alone', async () => {
+describe('internal key', () => {
+  test('catalog without organization - 503 for the internal key only', async () => {
     const { store } = await openTestStore()
     const authenticate = createAuthenticator(store, new Secret('own-key'))
     await expect(authenticate('Bearer own-key')).rejects.toThrow(expect.objectContaining(EMPTY))
     await expect(authenticate('Bearer own-key2')).rejects.toThrow(expect.objectContaining(WRONG))
   })
 
-  test('several organizations - stands for the oldest at the time of the call, with its limit', async () => {
+  test('several organizations - belongs to the oldest at the time of the call, with its limit', async () => {
     const fixture = await openTestStore()
     const authenticate = createAuthenticator(fixture.store, new Secret('own-key'))
     await addOrganization(fixture, { id: 'a', dailyLimit: null, createdAtMs: 5 })
@@ -142,7 +140,7 @@ describe('own key', () => {
     expect((await authenticate('Bearer own-key')).organization).toEqual({ id: 'b', dailyLimit: 3 })
   })
 
-  test('stored keys beside it - stay valid, and the own key is stored nowhere', async () => {
+  test('stored keys beside it - stay valid, and the internal key is not stored', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
     const authenticate = createAuthenticator(store, new Secret('own-key'))

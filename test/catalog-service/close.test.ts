@@ -6,16 +6,16 @@ import { advanceUntilSettled } from '../helpers/fake-clock.ts'
 import { GTINS, type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
 import { type ObservedResponse, expectValidResponse } from './openapi-validation.ts'
 
-/** Five of these are more than the kernel takes for a reader who does not read. */
+/** Five of these exceed the kernel's socket buffers when the client does not read. */
 const LONG_TITLE = 'x'.repeat(7 * 1024 * 1024)
 
-/** What the answer ends with. */
+/** The end of the response. */
 const END = '"next_cursor":null}'
 
 type Reader = Readonly<{ readAll(): Promise<string> }>
 
-/** Asks for all products, and reads nothing: comes back when the answer has ended, and most of it waits in the service. */
-async function askWithoutReading({ url, key }: ServiceUnderTest, channelId: string): Promise<Reader> {
+/** Requests all products without reading. It returns when the response has started; most of it waits in the service. */
+async function requestWithoutReading({ url, key }: ServiceUnderTest, channelId: string): Promise<Reader> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   onTestFinished(() => void socket.destroy())
@@ -40,7 +40,6 @@ async function askWithoutReading({ url, key }: ServiceUnderTest, channelId: stri
   }
 }
 
-/** Status and headers as they travelled. */
 function readHead(head: string): Pick<ObservedResponse, 'status' | 'headers'> {
   const [first = '', ...lines] = head.split('\r\n')
   const headers = lines.map((line) => {
@@ -57,9 +56,9 @@ async function startWithLargeProducts(): Promise<Readonly<{ fixture: ServiceUnde
   return { fixture, channelId }
 }
 
-test('close - answer on its way to a slow reader - arrives whole', async () => {
+test('close - response to a slow reader - arrives completely', async () => {
   const { fixture, channelId } = await startWithLargeProducts()
-  const reader = await askWithoutReading(fixture, channelId)
+  const reader = await requestWithoutReading(fixture, channelId)
   const closed = fixture.service.close()
   fixture.clock.advance(SECOND_MS)
   const { items } = JSON.parse(await reader.readAll()) as { items: { title: string }[] }
@@ -67,9 +66,9 @@ test('close - answer on its way to a slow reader - arrives whole', async () => {
   await advanceUntilSettled(fixture.clock, closed)
 })
 
-test('close - reader who never reads - is cut after two seconds', async () => {
+test('close - client that never reads - is disconnected after two seconds', async () => {
   const { fixture, channelId } = await startWithLargeProducts()
-  await askWithoutReading(fixture, channelId)
+  await requestWithoutReading(fixture, channelId)
   const startedMs = fixture.clock.nowMs()
   await advanceUntilSettled(fixture.clock, fixture.service.close(), SECOND_MS / 2)
   expect(fixture.clock.nowMs() - startedMs).toBeGreaterThanOrEqual(2 * SECOND_MS)

@@ -14,7 +14,7 @@ import { requestValidated } from './openapi-validation.ts'
 
 const OTHER = '952a0000-0000-4000-8000-0000000000f1'
 
-/** A channel with products, beside another organization with a channel of its own and a key. */
+/** Starts a service with a channel with products, and another organization with its own channel and key. */
 async function startWithTwo(): Promise<ServiceUnderTest & { channelId: string; otherKey: string }> {
   const fixture = await startTestService()
   const { clock } = fixture.store
@@ -55,7 +55,7 @@ describe('contract, section 1: what the service does', () => {
     )
   })
 
-  it('interface - three GET operations - everything else of the address tree is unknown', async () => {
+  it('interface - three GET operations - every other address is 404', async () => {
     const { get, channelId } = await startWithTwo()
     for (const path of [
       '/v0',
@@ -73,7 +73,7 @@ describe('contract, section 1: what the service does', () => {
 
 describe('look-up with an empty GTIN', () => {
   it.each(['/products/', '/products//', '/products/?limit=1', '/products/?cursor=x', '/PRODUCTS/'])(
-    '%s - is not the list but 404, like any address that does not exist',
+    '%s - is 404, like any unknown address, and not the list',
     async (tail) => {
       const { get, channelId } = await startWithTwo()
       const { status, body } = await get(`/v0/channels/${channelId}${tail}`)
@@ -88,7 +88,7 @@ describe('look-up with an empty GTIN', () => {
 })
 
 describe('contract, section 2: kinds of channel', () => {
-  it('channels - one of each kind - come back as they are, with their addresses or null', async () => {
+  it('channels - one of each kind - are returned unchanged, with their addresses or null', async () => {
     const fixture = await startTestService()
     await importRows(fixture, [createProduct('17')])
     await fixture.store.write((database) => database.deleteFrom('channels').execute())
@@ -115,7 +115,7 @@ describe('contract, section 2: kinds of channel', () => {
 })
 
 describe('contract, section 2: rules of offers', () => {
-  it('offers in several currencies, on sale and not - all of them are sent, for the client to compare', async () => {
+  it('offers in several currencies, on sale and not - all of them are sent', async () => {
     const fixture = await startTestService()
     const offers = [
       createOffer({ price: '8.00', old_price: '10.00' }),
@@ -129,8 +129,8 @@ describe('contract, section 2: rules of offers', () => {
   })
 })
 
-describe('contract, section 5: nothing about what exists', () => {
-  it('channel of another organization - every operation - word by word what an unknown one gets', async () => {
+describe('contract, section 5: unknown and foreign channels are indistinguishable', () => {
+  it('channel of another organization - every operation - the same response as for an unknown channel', async () => {
     const { get, url, otherKey, channelId } = await startWithTwo()
     const unknown = '952a0000-0000-4000-8000-00000000dead'
     for (const tail of [
@@ -139,15 +139,15 @@ describe('contract, section 5: nothing about what exists', () => {
       `/products/${GTINS[0]}`,
       '/products/4006381333931',
     ]) {
-      const [theirs, nobodys] = [
+      const [theirs, nonexistent] = [
         await get(`/v0/channels/${OTHER}${tail}`),
         await get(`/v0/channels/${unknown}${tail}`),
       ]
-      expect([theirs.status, theirs.text]).toEqual([404, nobodys.text])
+      expect([theirs.status, theirs.text]).toEqual([404, nonexistent.text])
       const ours = await requestValidated(url)
         .get(`/v0/channels/${channelId}${tail}`)
         .set('Authorization', `Bearer ${otherKey}`)
-      expect([ours.status, ours.text]).toEqual([404, nobodys.text])
+      expect([ours.status, ours.text]).toEqual([404, nonexistent.text])
     }
     const { body } = await requestValidated(url)
       .get('/v0/channels')

@@ -41,7 +41,7 @@ describe('contract, section 2: resources', () => {
     })
   })
 
-  it('offer - strings of the feed - come back byte by byte', async () => {
+  it('offer - strings of the feed - are returned unchanged', async () => {
     const fixture = await startTestService()
     const offer = createOffer({
       merchant: { name: ' Shop  Ä™ ' },
@@ -57,7 +57,7 @@ describe('contract, section 2: resources', () => {
     expect(body.offers).toEqual([offer])
   })
 
-  it('old_price - merchant gives none - is left out', async () => {
+  it('old_price - merchant gives none - is absent', async () => {
     const { get, channelId } = await startWithProducts()
     const { body } = await get(`/v0/channels/${channelId}/products`)
     expect(body.items[0].offers[0]).not.toHaveProperty('old_price')
@@ -77,7 +77,7 @@ describe('contract, section 4.1: list channels', () => {
 })
 
 describe('contract, section 4.2: list products', () => {
-  it('page - no limit - holds up to 50, null on the last page', async () => {
+  it('page - no limit - has up to 50 products, null on the last page', async () => {
     const fixture = await startTestService()
     await seedSampleData(fixture.store, 'http://127.0.0.1:3000')
     const { body } = await fixture.get(`/v0/channels/${getSampleData().channels[0].id}/products`).expect(200)
@@ -107,11 +107,11 @@ describe('contract, section 4.2: list products', () => {
     expect(body.next_cursor).toBeNull()
   })
 
-  it('walk - import between the pages - skips and doubles nothing that was there all along', async () => {
+  it('walk - import between the pages - neither skips nor repeats products that both feeds have', async () => {
     const fixture = await startWithProducts()
     const first = await fixture.get(`/v0/channels/${fixture.channelId}/products?limit=2`)
-    const kept = [GTINS[1], GTINS[2], GTINS[4]].map((gtin) => createProduct(gtin))
-    await importRows(fixture, [createProduct('00000000000062'), ...kept])
+    const common = [GTINS[1], GTINS[2], GTINS[4]].map((gtin) => createProduct(gtin))
+    await importRows(fixture, [createProduct('00000000000062'), ...common])
     const second = await fixture.get(
       `/v0/channels/${fixture.channelId}/products?limit=2&cursor=${first.body.next_cursor}`,
     )
@@ -225,7 +225,7 @@ describe('contract, section 7: errors', () => {
     },
   )
 
-  it('address - badly encoded - 400', async () => {
+  it('address - invalid percent-encoding - 400', async () => {
     const { get } = await startTestService()
     expect(await get('/v0/channels/%ZZ/products')).toMatchObject({
       status: 400,
@@ -233,7 +233,7 @@ describe('contract, section 7: errors', () => {
     })
   })
 
-  it('fault of the service - database gone - 500 in plain words, logged, without the key', async () => {
+  it('internal error - table missing - 500 with a message, logged without the key', async () => {
     const fixture = await startTestService()
     await fixture.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
     expect(await fixture.get('/v0/channels')).toMatchObject({
@@ -246,7 +246,7 @@ describe('contract, section 7: errors', () => {
 })
 
 describe('contract, section 8: caching', () => {
-  it('answer - 200 - private, five minutes, with a strong ETag', async () => {
+  it('response - 200 - private, five minutes, with a strong ETag', async () => {
     const { get } = await startWithProducts()
     const { headers } = await get('/v0/channels').expect(200)
     expect(headers['cache-control']).toBe('private, max-age=300')
@@ -267,7 +267,7 @@ describe('contract, section 8: caching', () => {
   it.each([
     ['/v0/channels?x', 'wrong', 401],
     ['/v0/channels/x/products?limit=0', undefined, 400],
-  ])('answer - %s with key %s - %d is not stored', async (path, key, status) => {
+  ])('response - %s with key %s - %d is not cacheable', async (path, key, status) => {
     const fixture = await startTestService()
     const response = await requestValidated(fixture.url)
       .get(path)
@@ -277,7 +277,7 @@ describe('contract, section 8: caching', () => {
   })
 })
 
-describe('service, life', () => {
+describe('service, start and close', () => {
   it('close - idle keep-alive connection - ends at once', async () => {
     const fixture = await startTestService()
     const path = '/v0/channels'

@@ -8,30 +8,30 @@ import { type PostgresAddress, databaseAddressParser } from '../../src/config/da
 import { addCleanup } from '../helpers/cleanup.ts'
 import { type PostgresClient, usePostgres } from '../helpers/postgres.ts'
 
-/** A catalog that is empty and never written, and databases like it. */
+/** An empty template catalog that is never written, and copies of it. */
 type DatabasePool = Readonly<{
   server: PostgresClient
   emptyUrl: string
-  /** What makes a used database an empty one again. */
+  /** Statements that empty a used database. */
   resetStatements: string
   structure: string
-  /** Databases that no test uses now. */
+  /** Databases that no test is using. */
   free: string[]
   names: string[]
   drop(): Promise<void>
 }>
 
-/** Where the catalogs of this file's tests are: in files, unless `useCatalogDatabases` says otherwise. */
+/** Set by `usePostgresCatalogs`; without it, catalogs are SQLite files. */
 let currentPool: DatabasePool | undefined
 
-/** A database for one catalog, which is empty; a file lies in the folder. */
+/** Create an empty database for one catalog: on PostgreSQL, or a file in `folder`. */
 export async function createCatalogDatabase(folder: string): Promise<DatabaseAddress> {
   return currentPool === undefined
     ? { kind: 'sqlite', path: join(folder, 'catalog.db') }
     : acquireDatabase(currentPool)
 }
 
-/** Everything in this group keeps its catalogs on one PostgreSQL server, a database each. */
+/** Give each test of this group its own database on one PostgreSQL server. */
 export function usePostgresCatalogs(): void {
   beforeAll(async () => {
     const server = usePostgres()
@@ -52,7 +52,7 @@ export function usePostgresCatalogs(): void {
   })
 }
 
-/** Removes all rows but those that an empty catalog has. One whose connections are still open is not waited for. */
+/** Remove all rows except those of an empty catalog. Do not wait for connections that are still open. */
 async function createResetStatements(server: PostgresClient, url: string): Promise<string> {
   const tables = await server.run(
     url,
@@ -70,10 +70,10 @@ async function createResetStatements(server: PostgresClient, url: string): Promi
   return statements.join('; ')
 }
 
-/** PostgreSQL's codes for a database that is not used again: a connection of the test is still open, or a table is gone. */
+/** SQLSTATEs of a database that cannot be reused: a connection is still open, or a table is missing. */
 const NOT_REUSABLE_CODES: ReadonlySet<unknown> = new Set(['55P03', '42P01'])
 
-/** To empty one is faster than to copy one, and that is faster than to make one. It is given back after the test. */
+/** Reuse or copy a database, which is faster than to migrate a new one. It is released after the test. */
 async function acquireDatabase(pool: DatabasePool): Promise<PostgresAddress> {
   const { server, emptyUrl, free, names } = pool
   const databaseUrl = new URL(emptyUrl)
@@ -93,7 +93,7 @@ async function acquireDatabase(pool: DatabasePool): Promise<PostgresAddress> {
   return address
 }
 
-/** A database whose tables a test has changed is not used again. */
+/** Reuse the database unless a test has changed its tables. */
 async function releaseDatabase(
   { server, resetStatements, structure, free }: DatabasePool,
   databaseUrl: URL,
@@ -102,7 +102,6 @@ async function releaseDatabase(
   if ((await readStructure(server, databaseUrl.href)) === structure) free.push(databaseUrl.pathname.slice(1))
 }
 
-/** Columns, constraints, indexes and triggers of all tables. */
 async function readStructure(server: PostgresClient, url: string): Promise<string> {
   const [found] = await server.run(
     url,

@@ -24,14 +24,13 @@ import { requestValidated } from './openapi-validation.ts'
 /** Half an hour before midnight UTC. */
 const START_MS: number = Date.UTC(2026, 4, 1, 23, 30)
 
-/** A folder that is removed after the test. */
+/** Create a folder that is removed after the test. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-catalog-'))
   addCleanup(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** An open store over files of its own. */
 export type StoreUnderTest = {
   store: CatalogStore
   folder: string
@@ -39,7 +38,7 @@ export type StoreUnderTest = {
   clock: FakeClock
 }
 
-/** Opens a store that is closed after the test. */
+/** Open a store that is closed after the test. */
 export async function openTestStore(): Promise<StoreUnderTest> {
   const folder = createFolder()
   const clock = createFakeClock(START_MS)
@@ -49,7 +48,7 @@ export async function openTestStore(): Promise<StoreUnderTest> {
   return { store, folder, database, clock }
 }
 
-/** The same over files, whatever the other tests of the group use. */
+/** Like `openTestStore`, always on SQLite. */
 export async function openSqliteTestStore(): Promise<StoreUnderTest & { path: string }> {
   const folder = createFolder()
   const clock = createFakeClock(START_MS)
@@ -60,17 +59,17 @@ export async function openSqliteTestStore(): Promise<StoreUnderTest & { path: st
   return { store, folder, path, database, clock }
 }
 
-/** A service on a port of its own, with one valid key. `logs` are the lines it logged. */
+/** A service with one valid key. `logs`: the lines that it logged. */
 export type ServiceUnderTest = StoreUnderTest & {
   service: CatalogService
   url: string
   key: string
   logs: string[]
-  /** A GET with the valid key, held to openapi.json. */
+  /** Send a GET with the valid key and validate the response against openapi.json. */
   get(path: string): Test
 }
 
-/** Starts a service that is closed after the test. */
+/** Start a service that is closed after the test. */
 export async function startTestService(
   options: { prepared?: StoreUnderTest } = {},
 ): Promise<ServiceUnderTest> {
@@ -86,7 +85,6 @@ export async function startTestService(
   return { ...prepared, service, url, key, logs, get }
 }
 
-/** An offer in the Product shape. */
 export function createOffer(change: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     merchant: { name: 'Shop A' },
@@ -99,12 +97,12 @@ export function createOffer(change: Record<string, unknown> = {}): Record<string
   }
 }
 
-/** A product in the Product shape. */
+/** Create a product as in a JSON feed. */
 export function createProduct(gtin: string, change: Record<string, unknown> = {}): Record<string, unknown> {
   return { gtin, title: `Product ${gtin}`, brand: 'Brand', images: [], offers: [createOffer()], ...change }
 }
 
-/** GTINs with right check digits, in order. */
+/** GTINs with valid check digits, in order. */
 export const GTINS = [
   '00000000000017',
   '00000000000024',
@@ -113,7 +111,7 @@ export const GTINS = [
   '00000000000055',
 ] as const
 
-/** Writes rows as NDJSON; strings and buffers as they are. */
+/** Write rows as NDJSON; strings and buffers stay unchanged. */
 export function writeFeed(file: string, rows: readonly unknown[], options: { gzip?: boolean } = {}): string {
   const lines = rows.map((row) =>
     Buffer.isBuffer(row) ? row : Buffer.from(typeof row === 'string' ? row : JSON.stringify(row)),
@@ -123,7 +121,6 @@ export function writeFeed(file: string, rows: readonly unknown[], options: { gzi
   return file
 }
 
-/** Imports rows, written to a file in the store's folder. */
 export async function importRows(
   fixture: Pick<StoreUnderTest, 'store' | 'folder'>,
   rows: readonly unknown[],
@@ -133,7 +130,7 @@ export async function importRows(
   return importFeed({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
 }
 
-/** The first 200 products that a channel may show. */
+/** Fetch the first 200 products that a channel may show. */
 export async function fetchProducts(
   fixture: StoreUnderTest,
   channelId: string,
@@ -142,7 +139,7 @@ export async function fetchProducts(
   return (await fixture.store.fetchPage({ ...channel, afterGtin: '', limit: 200 }))?.items ?? []
 }
 
-/** A product as a channel may show it; `null` when it may not. */
+/** Find a product as a channel may show it; `null` when it may not. */
 export async function findProduct(
   fixture: StoreUnderTest,
   channelId: string,
@@ -156,7 +153,7 @@ async function findChannel({ store }: StoreUnderTest, channelId: string): Promis
   return { channelId, organizationId: (await channel.executeTakeFirst())?.organization_id ?? '' }
 }
 
-/** Imports a feed of any format, written to a file in the store's folder as it is. */
+/** Import a feed of any format. */
 export async function importText(
   fixture: StoreUnderTest,
   content: string | Buffer,
@@ -167,7 +164,7 @@ export async function importText(
   return importFeed({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
 }
 
-/** Makes a key for the first organization, which is made too when there is none. */
+/** Create a key for the first organization, which is created when there is none. */
 export async function addApiKey(store: CatalogStore, name: string): Promise<NewApiKey> {
   const nowMs = store.clock.nowMs()
   return store.write(async (transaction) => {

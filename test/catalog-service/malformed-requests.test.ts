@@ -12,7 +12,7 @@ import {
   startTestService,
 } from './harness.ts'
 
-/** What comes back over a bare connection: status line and headers, and the body. */
+/** Send text over a plain socket and return the status line with headers, and the body. */
 async function sendRaw({ url }: ServiceUnderTest, text: string): Promise<{ head: string; body: string }> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(text)
@@ -42,14 +42,14 @@ describe('contract, section 7: every error is a JSON object', () => {
     ['a header without a name', 'GET /v0/channels HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n', '400'],
     ['no HTTP at all', 'hello\r\n\r\n', '400'],
     ['no Host', 'GET /v0/channels HTTP/1.1\r\n\r\n', '400'],
-  ])('request that cannot be read - %s - says so, and ends', async (_what, text, status) => {
+  ])('malformed request - %s - gets a JSON error and is disconnected', async (_what, text, status) => {
     const { head, body } = await sendRaw(await startTestService(), text)
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(head).toContain('Content-Type: application/json; charset=utf-8')
     expect(JSON.parse(body)).toEqual({ error: expect.stringMatching(/^The /) })
   })
 
-  it('request that expects something - is answered like any other', async () => {
+  it('request with Expect - is handled like any other', async () => {
     const fixture = await startTestService()
     const { head, body } = await sendRaw(
       fixture,
@@ -60,7 +60,7 @@ describe('contract, section 7: every error is a JSON object', () => {
 })
 
 describe('one connection', () => {
-  it('more than 64 requests that wait for their answers - end it', async () => {
+  it('more than 64 pipelined requests - end it', async () => {
     const fixture = await startTestService()
     const one = createRequest(fixture, '/v0/channels').replace('Connection: close\r\n', '')
     const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1')
@@ -73,7 +73,7 @@ describe('one connection', () => {
     await fixture.get('/v0/channels').expect(200)
   })
 
-  it('GET whose body never comes - one answer, and no 408 behind it', async () => {
+  it('GET whose body never arrives - one response, and no 408 after it', async () => {
     const fixture = await startTestService()
     const request = createRequest(fixture, '/v0/channels', ['Content-Length: 9']).replace(
       'Connection: close\r\n',
@@ -85,14 +85,14 @@ describe('one connection', () => {
 })
 
 describe('address of a request', () => {
-  it('whole address instead of a path (RFC 9112, section 3.2.2) - is the same', async () => {
+  it('absolute form of the target (RFC 9112, section 3.2.2) - is accepted', async () => {
     const fixture = await startTestService()
     const target = `${fixture.url}/v0/channels?x=1`
     const { head, body } = await sendRaw(fixture, createRequest(fixture, target))
     expect([head.split('\r\n')[0], body]).toEqual(['HTTP/1.1 200 OK', '{"items":[]}'])
   })
 
-  it('limit behind a thousand other parameters - is read all the same', async () => {
+  it('limit after a thousand other parameters - is still read', async () => {
     const fixture = await startTestService()
     const { channelId } = await importRows(fixture, [createProduct('17')])
     const many = Array.from({ length: 1_100 }, (_, index) => `${index}=`).join('&')
@@ -101,15 +101,15 @@ describe('address of a request', () => {
   })
 })
 
-describe('contract, section 8: at the turn of the day', () => {
-  it('asked before midnight, refused after it - may ask again at once', async () => {
+describe('contract, section 8: at midnight', () => {
+  it('request received before midnight, rejected after it - may be retried at once', async () => {
     const fixture = await startTestService()
     await fixture.store.write((database) =>
       database.updateTable('organizations').set({ daily_limit: 0 }).execute(),
     )
     const { clock } = fixture
     const nowMs = clock.nowMs.bind(clock)
-    // The day turns between the two times that the clock is read for a refusal.
+    // Midnight passes between the two reads of the clock for a rejection.
     let reads = 0
     Object.assign(clock, {
       nowMs: () => {
@@ -121,7 +121,7 @@ describe('contract, section 8: at the turn of the day', () => {
     expect(headers['retry-after']).toBe('1')
   })
 
-  it('count that cannot be written - 503 soon, in plain words and logged; afterwards 200', async () => {
+  it('count cannot be written - 503 soon, with a message and logged; afterwards 200', async () => {
     const prepared = await openSqliteTestStore()
     const fixture = await startTestService({ prepared })
     const other = openSqlite({ path: prepared.path.replace('.db', '-usage.db'), role: 'writer' })
@@ -129,26 +129,26 @@ describe('contract, section 8: at the turn of the day', () => {
     other.prepare('begin').run([])
     const { body } = await fixture.get('/v0/channels').expect(503)
     expect(body).toEqual({ error: 'the catalog is busy; try again in a moment' })
-    expect(fixture.logs.join('')).toContain('failed to answer')
+    expect(fixture.logs.join('')).toContain('catalog service request failed')
     other.prepare('rollback').run([])
     await fixture.get('/v0/channels').expect(200)
   })
 })
 
-describe('headers of an answer', () => {
-  it('answer on a connection that stays, and on one that closes - have the same ones', async () => {
+describe('headers of a response', () => {
+  it('keep-alive and closing connections - have the same headers', async () => {
     const fixture = await startTestService()
     const heads = await Promise.all(
-      [true, false].map(async (isKept) => {
+      [true, false].map(async (isKeepAlive) => {
         const headers = {
           Authorization: `Bearer ${fixture.key}`,
-          Connection: isKept ? 'keep-alive' : 'close',
+          Connection: isKeepAlive ? 'keep-alive' : 'close',
         }
         const sent = httpRequest(`${fixture.url}/v0/channels`, { headers, agent: false }).end()
         const [response] = (await once(sent, 'response')) as [IncomingMessage]
         response.resume()
-        const { connection, 'keep-alive': _kept, date, ...others } = response.headers
-        expect([connection, date !== undefined]).toEqual([isKept ? 'keep-alive' : 'close', true])
+        const { connection, 'keep-alive': _keepAlive, date, ...others } = response.headers
+        expect([connection, date !== undefined]).toEqual([isKeepAlive ? 'keep-alive' : 'close', true])
         return others
       }),
     )

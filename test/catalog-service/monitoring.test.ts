@@ -20,13 +20,13 @@ type StandaloneService = StoreUnderTest & {
   key: string
   channelId: string
   lines: Record<string, unknown>[]
-  /** As it travels: nothing is decompressed. */
+  /** Send a request without decompressing the response. */
   visit(path: string, options?: RequestOptions): Promise<ReceivedResponse>
-  /** The same with the API key. */
+  /** Like `visit`, with the API key. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<ReceivedResponse>
 }
 
-/** A service as `catalog serve` makes it, with enough products for a long page. */
+/** Start a service as `catalog serve` does, with enough products for a long page. */
 async function startStandalone(
   options: Readonly<{ password?: string; isLocal?: boolean; isStandalone?: boolean }> = {},
 ): Promise<StandaloneService> {
@@ -38,7 +38,7 @@ async function startStandalone(
   const standalone = {
     adminPassword: options.password === undefined ? null : new Secret(options.password),
     isLocal: options.isLocal ?? true,
-    logger: { info: (fields: object, words: string) => void lines.push({ ...fields, words }) },
+    logger: { info: (fields: object, message: string) => void lines.push({ ...fields, message }) },
   }
   const service = createCatalogService({
     store: fixture.store,
@@ -70,8 +70,8 @@ const toBasicAuth = (password: string): { headers: Record<string, string> } => (
   headers: { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` },
 })
 
-describe('pages for the operator', () => {
-  it('healthz and readyz - no key - 200, not kept, and no request of anybody', async () => {
+describe('health and metrics endpoints', () => {
+  it('healthz and readyz - no key - 200, not cached and not counted', async () => {
     const fixture = await startStandalone()
     for (const path of ['/healthz', '/readyz', '/healthz?x=1']) {
       const response = await fixture.visit(path)
@@ -81,7 +81,7 @@ describe('pages for the operator', () => {
     expect(fixture.lines).toEqual([])
   })
 
-  it('readyz - the database is gone - 503 with the reason; healthz stays 200', async () => {
+  it('readyz - database closed - 503 with the reason; healthz stays 200', async () => {
     const fixture = await startStandalone()
     await fixture.store.close()
     const response = await fixture.visit('/readyz')
@@ -114,14 +114,14 @@ describe('pages for the operator', () => {
   it.each([
     ['not on loopback', false, {}],
     ['through a proxy', true, { 'X-Forwarded-For': '192.0.2.1' }],
-    ['by another name', true, { Host: 'rebound.example' }],
-  ])('metrics - no password, %s - do not exist', async (_how, isLocal, headers) => {
+    ['by another host name', true, { Host: 'rebound.example' }],
+  ])('metrics - no password, %s - 404', async (_how, isLocal, headers) => {
     const fixture = await startStandalone({ isLocal })
     const response = await fixture.visit('/metrics', { headers })
     expect([response.status, readJson(response)]).toEqual([404, { error: 'there is no such address' }])
   })
 
-  it('metrics - with a password - for it alone; ten wrong ones lock the address, requests without one never do', async () => {
+  it('metrics - with a password - required; ten wrong ones lock the client address, requests without one never do', async () => {
     const fixture = await startStandalone({ password: 'correct', isLocal: false })
     for (let tries = 0; tries < 30; tries += 1) expect((await fixture.visit('/metrics')).status).toBe(401)
     const right = await fixture.visit('/metrics', toBasicAuth('correct'))
@@ -133,14 +133,14 @@ describe('pages for the operator', () => {
     expect((await fixture.visit('/readyz')).status).toBe(200)
   })
 
-  it('any of them - another method - 405 with Allow', async () => {
+  it('any endpoint - another method - 405 with Allow', async () => {
     const fixture = await startStandalone()
     const response = await fixture.visit('/healthz', { method: 'POST' })
     expect([response.status, response.headers.allow]).toEqual([405, 'GET, HEAD'])
     expect((await fixture.visit('/healthz', { method: 'HEAD' })).body).toHaveLength(0)
   })
 
-  it('embedded - has none of them', async () => {
+  it('embedded - has no such endpoints', async () => {
     const fixture = await startStandalone({ isStandalone: false })
     for (const path of ['/healthz', '/readyz', '/metrics'])
       expect((await fixture.visit(path)).status).toBe(401)
@@ -148,7 +148,7 @@ describe('pages for the operator', () => {
 })
 
 describe('request log', () => {
-  it('request - one line: method, path without its query, status, time, whose it is - and never the key', async () => {
+  it('request - one line with method, path without query, status, time and organization, never the key', async () => {
     const fixture = await startStandalone()
     await fixture.get(`/v0/channels?secret=${fixture.key}`)
     await fixture.visit(`/v0/${fixture.key}`)
@@ -164,14 +164,14 @@ describe('request log', () => {
         status: 200,
         durationMs: expect.any(Number),
         organizationId: id,
-        words: 'request answered',
+        message: 'request completed',
       },
-      { method: 'GET', path: '/v0/[redacted]', status: 401, durationMs: 0, words: 'request answered' },
+      { method: 'GET', path: '/v0/[redacted]', status: 401, durationMs: 0, message: 'request completed' },
     ])
     expect(JSON.stringify(fixture.lines)).not.toContain(fixture.key)
   })
 
-  it('flood - at most fifty lines a second, and the next one says how many were left out', async () => {
+  it('many requests - at most fifty lines a second, and the next one has the number of suppressed lines', async () => {
     const fixture = await startStandalone()
     for (let count = 0; count < 60; count += 1) await fixture.visit('/v0/channels')
     fixture.clock.advance(SECOND_MS)
@@ -188,31 +188,28 @@ describe('compression', () => {
     ['gzip, br', 'br'],
     ['gzip', 'gzip'],
     ['br;q=0, gzip', 'gzip'],
-  ] as const)(
-    'long answer - Accept-Encoding: %s - %s, with a validator of its own',
-    async (accepted, encoding) => {
-      const fixture = await startStandalone()
-      const path = `/v0/channels/${fixture.channelId}/products`
-      const plain = await fixture.get(path)
-      const response = await fixture.get(path, { 'Accept-Encoding': accepted })
-      expect(response.headers).toMatchObject({
-        'content-encoding': encoding,
-        'content-length': String(response.body.length),
-        vary: 'Authorization, Accept-Encoding',
-        'cache-control': 'private, max-age=300',
-      })
-      expect(DECODERS[encoding](response.body)).toEqual(plain.body)
-      expect(response.body.length).toBeLessThan(plain.body.length / 2)
-      expect(response.headers['etag']).not.toBe(plain.headers['etag'])
-      const head = await fixture.visit(path, {
-        method: 'HEAD',
-        headers: { Authorization: `Bearer ${fixture.key}`, 'Accept-Encoding': accepted },
-      })
-      expect([head.headers['content-length'], head.body.length]).toEqual([String(response.body.length), 0])
-    },
-  )
+  ] as const)('long response - Accept-Encoding: %s - %s, with its own ETag', async (accepted, encoding) => {
+    const fixture = await startStandalone()
+    const path = `/v0/channels/${fixture.channelId}/products`
+    const plain = await fixture.get(path)
+    const response = await fixture.get(path, { 'Accept-Encoding': accepted })
+    expect(response.headers).toMatchObject({
+      'content-encoding': encoding,
+      'content-length': String(response.body.length),
+      vary: 'Authorization, Accept-Encoding',
+      'cache-control': 'private, max-age=300',
+    })
+    expect(DECODERS[encoding](response.body)).toEqual(plain.body)
+    expect(response.body.length).toBeLessThan(plain.body.length / 2)
+    expect(response.headers['etag']).not.toBe(plain.headers['etag'])
+    const head = await fixture.visit(path, {
+      method: 'HEAD',
+      headers: { Authorization: `Bearer ${fixture.key}`, 'Accept-Encoding': accepted },
+    })
+    expect([head.headers['content-length'], head.body.length]).toEqual([String(response.body.length), 0])
+  })
 
-  it('validator of one encoding - asked for in it - 304; in another one - the whole answer', async () => {
+  it('ETag of one encoding - same encoding - 304; another one - the whole response', async () => {
     const fixture = await startStandalone()
     const path = `/v0/channels/${fixture.channelId}/products`
     const response = await fixture.get(path, { 'Accept-Encoding': 'br' })
@@ -227,7 +224,7 @@ describe('compression', () => {
     expect((await fixture.get(path, { 'If-None-Match': etag })).status).toBe(200)
   })
 
-  it('short answer, or none asked for - as it is', async () => {
+  it('short response, or no Accept-Encoding - not compressed', async () => {
     const fixture = await startStandalone()
     const short = await fixture.get('/v0/channels', { 'Accept-Encoding': 'gzip, br' })
     const plain = await fixture.get(`/v0/channels/${fixture.channelId}/products`)
@@ -237,7 +234,7 @@ describe('compression', () => {
     }
   })
 
-  it('embedded - is never compressed: it is asked on this machine', async () => {
+  it('embedded - never compressed: its clients are on the same machine', async () => {
     const fixture = await startStandalone({ isStandalone: false })
     const response = await fixture.get(`/v0/channels/${fixture.channelId}/products`, {
       'Accept-Encoding': 'gzip, br',

@@ -10,24 +10,24 @@ import { OPENAPI_DOCUMENT } from './openapi-document.ts'
 
 type Reference = OperationObject['parameters'][number]
 
-/** An answer of the service, however it was asked for. */
+/** A response of the service, from any client. */
 export type ObservedResponse = Readonly<{
   method: string
   /** Path and query. */
   path: string
   status: number
-  /** By their names in lower case. */
+  /** By lower-case name. */
   headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** Empty when there is none. */
+  /** `''` without a body. */
   text: string
 }>
 
 const { components } = OPENAPI_DOCUMENT
 
-/** Surfaces that the document does not describe: itself, and its page. */
+/** Not described by the document: the document itself and its page. */
 const PUBLIC_PATHS = new Set(['/', '/docs', '/docs.css', '/openapi.json'])
 
-/** What an address may answer that the service does not have: the gate stands before it. */
+/** Responses of unknown addresses: authentication and limit come first. */
 const UNKNOWN_ADDRESS_RESPONSES: Readonly<Record<string, Reference>> = {
   401: { $ref: '#/components/responses/Unauthorized' },
   404: { $ref: '#/components/responses/AddressNotFound' },
@@ -46,13 +46,13 @@ ajvFormats.default(ajv)
 ajv.addVocabulary(['components'])
 const validators = new Map<string, ValidateFunction>()
 
-/** The operation of an address; `undefined` when it is none of the document's. */
+/** Find the operation of an address; `undefined` when the document has none. */
 export function findOperation(path: string): OperationObject | undefined {
   const [address = ''] = path.split('?')
   return OPERATIONS.find(({ pattern }) => pattern.test(address))?.operation
 }
 
-/** What is in an answer that the document does not say, or missing that it says; nothing when it is valid. */
+/** List the differences between a response and the document; empty when it is valid. */
 export function findResponseProblems(observed: ObservedResponse): readonly string[] {
   const { method, path, status } = observed
   const isRead = method === 'GET' || method === 'HEAD'
@@ -63,7 +63,7 @@ export function findResponseProblems(observed: ObservedResponse): readonly strin
   return [...findHeaderProblems(observed, response), ...findBodyProblems(observed, response)]
 }
 
-/** @throws Error with every fault of the answer. */
+/** @throws Error with every problem of the response. */
 export function expectValidResponse(observed: ObservedResponse): void {
   if (PUBLIC_PATHS.has(observed.path)) return
   const problems = findResponseProblems(observed)
@@ -75,10 +75,9 @@ export function expectValidResponse(observed: ObservedResponse): void {
 
 const METHODS = ['get', 'head', 'post', 'put', 'delete', 'patch', 'options'] as const
 
-/** Requests by their method. */
 export type ValidatedRequests = Readonly<Record<(typeof METHODS)[number], (path: string) => Test>>
 
-/** supertest, with every answer held to the document. */
+/** supertest that validates every response against the document. */
 export function requestValidated(url: string): ValidatedRequests {
   const client = request(url)
   const methods = METHODS.map((method) => [
@@ -90,7 +89,7 @@ export function requestValidated(url: string): ValidatedRequests {
 
 const plainFetch = fetch
 
-/** `fetch`, with every answer held to the document. It may stand in for the global one. */
+/** `fetch` that validates every response against the document. It can replace the global one. */
 export const fetchValidated: typeof fetch = async (input, init) => {
   const sent = new Request(input, init)
   const response = await plainFetch(sent)

@@ -23,7 +23,7 @@ const PUBLIC = [
   ['/docs.css', 'text/css; charset=utf-8'],
 ] as const
 
-/** In lines: the validator takes a text of one line for the name of a file. */
+/** On several lines: the validator takes a single line for a file name. */
 const toText = (document: object): string => JSON.stringify(document, null, 2)
 
 async function countRequests({ store }: ServiceUnderTest): Promise<number> {
@@ -31,18 +31,18 @@ async function countRequests({ store }: ServiceUnderTest): Promise<number> {
 }
 
 describe('document', () => {
-  test('the whole - by the schema of OpenAPI 3.1 - is valid', async () => {
+  test('document - OpenAPI 3.1 schema - is valid', async () => {
     const validator = new Validator()
     expect(await validator.validate(toText(OPENAPI_DOCUMENT))).toMatchObject({ valid: true })
     expect(validator.version).toBe('3.1')
   })
 
-  test('a changed one - by the same schema - is not', async () => {
+  test('changed document - same schema - is invalid', async () => {
     const changed = { ...OPENAPI_DOCUMENT, paths: { channels: { get: { responses: [] } } } }
     expect((await new Validator().validate(toText(changed))).valid).toBe(false)
   })
 
-  test('what it says of kinds, prices and pages - is what the code does', () => {
+  test('kinds, prices and page sizes - agree with the code', () => {
     const { schemas, parameters } = OPENAPI_DOCUMENT.components
     expect(schemas['Channel']).toMatchObject({ properties: { kind: { enum: CHANNEL_KINDS } } })
     const { price } = (schemas['Offer'] as { properties: { price: { pattern: string } } }).properties
@@ -51,13 +51,13 @@ describe('document', () => {
     expect(parameters['Limit']?.schema).toMatchObject({ minimum: 1, maximum: MAX_PAGE_PRODUCTS, default: 50 })
   })
 
-  test('docs/operate/openapi.json - is the document', () => {
+  test('docs/operate/openapi.json - is a copy of the document', () => {
     expect(JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/operate/openapi.json'), 'utf8'))).toEqual(
       OPENAPI_DOCUMENT,
     )
   })
 
-  test('every reference - leads to a component, and every component is used', () => {
+  test('every reference - resolves, and every component is used', () => {
     const text = JSON.stringify(OPENAPI_DOCUMENT)
     const used = new Set([...text.matchAll(/"\$ref":"#\/components\/([\w/-]+)"/g)].map(([, name]) => name))
     const { parameters, headers, responses, schemas } = OPENAPI_DOCUMENT.components
@@ -67,11 +67,11 @@ describe('document', () => {
     expect(used).toEqual(new Set(definedNames.filter((name) => name !== 'responses/AddressNotFound')))
   })
 
-  test('examples - of every operation - are valid by the document', () => {
+  test('examples - of every operation - are valid', () => {
     for (const [path, { get }] of Object.entries(OPENAPI_DOCUMENT.paths)) {
       const { content } = get.responses['200'] as ResponseObject
       const text = JSON.stringify(content?.['application/json'].example)
-      expect(findResponseProblems({ ...GOOD, path, text })).toEqual([])
+      expect(findResponseProblems({ ...VALID, path, text })).toEqual([])
     }
   })
 })
@@ -85,8 +85,8 @@ const OFFER = {
   affiliate_url: 'https://links.example/c',
 }
 
-/** A good answer to change. */
-const GOOD: ObservedResponse = {
+/** A valid response for tests to change. */
+const VALID: ObservedResponse = {
   method: 'GET',
   path: '/v0/channels',
   status: 200,
@@ -99,24 +99,24 @@ const GOOD: ObservedResponse = {
   text: '{"items":[]}',
 }
 
-describe('answers, held to the document', () => {
+describe('response validation', () => {
   const product = { gtin: '09520001001024', title: 'T', images: [], offers: [] }
   const list = '/v0/channels/952a0000-0000-4000-8000-000000000001/products'
 
-  test('a good one - has no fault', () => {
-    expect(findResponseProblems(GOOD)).toEqual([])
+  test('valid response - no problem', () => {
+    expect(findResponseProblems(VALID)).toEqual([])
   })
 
   test.each<[string, Partial<ObservedResponse>, string]>([
     ['a status that is not documented', { status: 418 }, 'status 418'],
-    ['404 where nothing can be missing', { status: 404 }, 'status 404'],
+    ['404 of an operation that has no 404', { status: 404 }, 'status 404'],
     ['200 to a POST', { method: 'POST' }, 'status 200'],
     ['200 at an unknown address', { path: '/v0/nothing' }, 'status 200'],
-    ['no ETag', { headers: { ...GOOD.headers, etag: undefined } }, 'ETag is missing'],
-    ['a weak ETag', { headers: { ...GOOD.headers, etag: 'W/"x"' } }, 'ETag'],
-    ['another Cache-Control', { headers: { ...GOOD.headers, 'cache-control': 'public' } }, 'Cache-Control'],
-    ['no Vary', { headers: { ...GOOD.headers, vary: undefined } }, 'Vary is missing'],
-    ['another type', { headers: { ...GOOD.headers, 'content-type': 'text/html' } }, 'not sent as JSON'],
+    ['no ETag', { headers: { ...VALID.headers, etag: undefined } }, 'ETag is missing'],
+    ['a weak ETag', { headers: { ...VALID.headers, etag: 'W/"x"' } }, 'ETag'],
+    ['another Cache-Control', { headers: { ...VALID.headers, 'cache-control': 'public' } }, 'Cache-Control'],
+    ['no Vary', { headers: { ...VALID.headers, vary: undefined } }, 'Vary is missing'],
+    ['another type', { headers: { ...VALID.headers, 'content-type': 'text/html' } }, 'not sent as JSON'],
     ['a body to HEAD', { method: 'HEAD' }, 'a body'],
     ['a body of 304', { status: 304 }, 'a body'],
     ['a field that is not documented', { text: '{"items":[],"total":0}' }, 'additional properties'],
@@ -129,27 +129,27 @@ describe('answers, held to the document', () => {
     ['no next_cursor', { path: list, text: '{"items":[]}' }, "required property 'next_cursor'"],
     ['a product without offers', { path: `${list}/17`, text: JSON.stringify(product) }, 'offers'],
     ['429 without Retry-After', { status: 429, text: '{"error":"x"}' }, 'Retry-After is missing'],
-    ['an error that is no text', { status: 500, text: '{"error":5}' }, 'error must be string'],
-  ])('%s - is a fault', (_name, change, problem) => {
-    expect(findResponseProblems({ ...GOOD, ...change }).join()).toContain(problem)
+    ['an error that is not a string', { status: 500, text: '{"error":5}' }, 'error must be string'],
+  ])('%s - is a problem', (_name, change, problem) => {
+    expect(findResponseProblems({ ...VALID, ...change }).join()).toContain(problem)
   })
 
   test.each([
-    ['a field that nobody knows', { colour: 'red' }],
+    ['an unknown field', { colour: 'red' }],
     ['a GTIN of 13 digits', { gtin: '9520001001024' }],
-    ['nothing as a brand', { brand: null }],
+    ['null as the brand', { brand: null }],
     ['a price that is a number', { offers: [{ ...OFFER, price: 49.9 }] }],
     ['a link of another kind', { offers: [{ ...OFFER, affiliate_url: 'ftp://a' }] }],
-  ])('product with %s - is a fault', (_name, change) => {
+  ])('product with %s - is a problem', (_name, change) => {
     const valid = { ...product, offers: [OFFER] }
     const [before, after] = [valid, { ...valid, ...change }].map((response) =>
-      findResponseProblems({ ...GOOD, path: `${list}/17`, text: JSON.stringify(response) }),
+      findResponseProblems({ ...VALID, path: `${list}/17`, text: JSON.stringify(response) }),
     )
     expect(before).toEqual([])
     expect(after).not.toEqual([])
   })
 
-  test('requests of a test - with an answer that is none of the document - fail', async () => {
+  test('request of a test - response not in the document - fails', async () => {
     const fixture = await startTestService()
     const channel = await createBadChannel(fixture)
     await fixture.store.write((database) => database.insertInto('channels').values(channel).execute())
@@ -169,7 +169,7 @@ async function createBadChannel({ store }: ServiceUnderTest): Promise<{
   return { id: 'no uuid', organization_id: id, name: 'x', kind: 'website', url: null, created_at_ms: 1 }
 }
 
-/** Every status of one operation, from a service of its own. */
+/** Collect every status of one operation from a new service. */
 async function collectStatuses(path: string, bad: readonly string[]): Promise<Set<string>> {
   const fixture = await startTestService()
   const { channelId } = await importRows(fixture, [createProduct('17')])
@@ -208,16 +208,21 @@ describe('statuses', () => {
       '/v0/channels/{channelId}/products/{gtin}',
       ['/v0/channels/{channelId}/products/x', '/v0/channels/{channelId}/products/18'],
     ],
-  ])('%s - asked in every way - gives each documented status but 503, and no other', async (path, bad) => {
-    const documented = Object.keys(findOperation(path)?.responses ?? {})
-    // 503 needs the key of an embedded catalog without anything in it: access.test.ts has it.
-    expect(await collectStatuses(path, bad)).toEqual(new Set(documented.filter((status) => status !== '503')))
-  })
+  ])(
+    '%s - all kinds of requests - give each documented status except 503, and no other',
+    async (path, bad) => {
+      const documented = Object.keys(findOperation(path)?.responses ?? {})
+      // 503 needs the internal key and an empty catalog: see access.test.ts.
+      expect(await collectStatuses(path, bad)).toEqual(
+        new Set(documented.filter((status) => status !== '503')),
+      )
+    },
+  )
 })
 
-describe('what is served without a key', () => {
+describe('documents served without a key', () => {
   test.each(PUBLIC)(
-    '%s - no key, GET and HEAD - is there, for five minutes, and not counted',
+    '%s - no key, GET and HEAD - is served, cacheable for five minutes, and not counted',
     async (path, type) => {
       const fixture = await startTestService()
       const response = await request(fixture.url).get(path).expect(200)
@@ -244,7 +249,7 @@ describe('what is served without a key', () => {
     expect((await request(url).get('/openapi.json')).body).toEqual(OPENAPI_DOCUMENT)
   })
 
-  test('/ - leads to the page, below any path of a proxy', async () => {
+  test('/ - redirects to the page by a relative address', async () => {
     const { url } = await startTestService()
     const { headers } = await request(url).get('/').expect(302)
     expect(headers['location']).toBe('docs')
@@ -258,18 +263,18 @@ describe('page', () => {
     html = createOpenApiPages().page
   })
 
-  test('markup - by two validators - has no fault', async () => {
+  test('markup - two validators - no error', async () => {
     expect(await findHtmlErrors(html)).toEqual([])
   })
 
-  test('what it loads - is its own style sheet; no script, no style of an element', () => {
+  test('resources - only its style sheet; no script, no inline style', () => {
     expect([...html.matchAll(/<(?:link|img|script|iframe|style)[^>]*>/g)].map(String)).toEqual([
       '<link rel="stylesheet" href="docs.css">',
     ])
     expect(html).not.toMatch(/ style=| on\w+=/)
   })
 
-  test('what it says - is all of the document', () => {
+  test('content - has every operation, status, schema and parameter of the document', () => {
     for (const [path, { get }] of Object.entries(OPENAPI_DOCUMENT.paths)) {
       expect(html).toContain(path)
       expect(html).toContain(`id="${get.operationId}"`)

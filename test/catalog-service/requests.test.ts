@@ -5,13 +5,13 @@ import { CatalogServiceError } from '../../src/errors.ts'
 
 const GTIN = '00000000000017'
 const CURSOR = 'Z3RpbjowMDAwMDAwMDAwMDAxNw'
-const LIMIT_REFUSED = 'limit must be a whole number from 1 to 200'
-const CURSOR_REFUSED = 'cursor must be the next_cursor of an earlier answer, unchanged'
+const LIMIT_REJECTED = 'limit must be a whole number from 1 to 200'
+const CURSOR_REJECTED = 'cursor must be the next_cursor of an earlier response, unchanged'
 
 const anyGtin = fc.stringMatching(/^\d{14}$/)
 
-/** The status and the words of a refusal; `undefined` when nothing is refused. */
-function findRefusal(read: () => unknown): unknown {
+/** Return the status and message of a rejection; `undefined` when the request is accepted. */
+function findRejection(read: () => unknown): unknown {
   try {
     read()
     return undefined
@@ -21,7 +21,7 @@ function findRefusal(read: () => unknown): unknown {
 }
 
 describe('page request, limit', () => {
-  test('query without anything - 50 products from the start', () => {
+  test('empty query - 50 products from the start', () => {
     expect(parsePageRequest({})).toEqual({ limit: 50, afterGtin: '' })
   })
 
@@ -54,26 +54,26 @@ describe('page request, limit', () => {
     [['1']],
     [{ a: '1' }],
   ])('%j - 400', (limit) => {
-    expect(findRefusal(() => parsePageRequest({ limit }))).toEqual([400, LIMIT_REFUSED])
+    expect(findRejection(() => parsePageRequest({ limit }))).toEqual([400, LIMIT_REJECTED])
   })
 
-  test('any whole number - from 1 to 200 and no other', () => {
+  test('any whole number - accepted from 1 to 200 only', () => {
     fc.assert(
       fc.property(fc.integer({ min: -300, max: 1_300 }), (limit) => {
-        const isRefused = findRefusal(() => parsePageRequest({ limit: String(limit) })) !== undefined
-        expect(isRefused).toBe(limit < 1 || limit > 200)
+        const isRejected = findRejection(() => parsePageRequest({ limit: String(limit) })) !== undefined
+        expect(isRejected).toBe(limit < 1 || limit > 200)
       }),
     )
   })
 })
 
 describe('page request, cursor', () => {
-  test('cursor of a known GTIN - the form that earlier versions gave out', () => {
+  test('cursor of a known GTIN - the format of earlier versions', () => {
     expect(createCursor(GTIN)).toBe(CURSOR)
     expect(parsePageRequest({ cursor: CURSOR, limit: '7' })).toEqual({ limit: 7, afterGtin: GTIN })
   })
 
-  test('cursor of any GTIN - leads to it, and needs no escape in an address', () => {
+  test('cursor of any GTIN - can be parsed, and needs no escaping in an address', () => {
     fc.assert(
       fc.property(anyGtin, (gtin) => {
         expect(parsePageRequest({ cursor: createCursor(gtin) }).afterGtin).toBe(gtin)
@@ -88,11 +88,11 @@ describe('page request, cursor', () => {
       fc.property(anyGtin, change, (gtin, { at, cut, put }) => {
         const cursor = createCursor(gtin)
         const changed = cursor.slice(0, at) + put + cursor.slice(at + cut)
-        // Cursors are not signed: the cursor of another GTIN is one, but only in the one form that is given out.
+        // Cursors are not signed: the canonical cursor of another GTIN is valid.
         const bytes = Buffer.from(changed, 'base64url')
         const isCursor = /^gtin:\d{14}$/.test(bytes.toString('latin1'))
         fc.pre(!isCursor || bytes.toString('base64url') !== changed)
-        expect(findRefusal(() => parsePageRequest({ cursor: changed }))).toEqual([400, CURSOR_REFUSED])
+        expect(findRejection(() => parsePageRequest({ cursor: changed }))).toEqual([400, CURSOR_REJECTED])
       }),
     )
   })
@@ -101,16 +101,16 @@ describe('page request, cursor', () => {
     ['padding', `${CURSOR}==`],
     ['white space', ` ${CURSOR}`],
     ['other bits at the end, the same bytes', `${CURSOR.slice(0, -1)}x`],
-    ['no mark of the version', Buffer.from(GTIN).toString('base64url')],
+    ['no prefix', Buffer.from(GTIN).toString('base64url')],
     ['GTIN of 13 digits', Buffer.from('gtin:0000000000017').toString('base64url')],
     ['GTIN of 15 digits', Buffer.from('gtin:000000000000017').toString('base64url')],
     ['GTIN with a letter', Buffer.from('gtin:0000000000001x').toString('base64url')],
-    ['mark in upper case', Buffer.from(`GTIN:${GTIN}`).toString('base64url')],
+    ['prefix in upper case', Buffer.from(`GTIN:${GTIN}`).toString('base64url')],
     ['twice', [CURSOR, CURSOR]],
     ['an object', { a: CURSOR }],
     ['null', null],
   ])('%s - 400', (_name, cursor) => {
-    expect(findRefusal(() => parsePageRequest({ cursor }))).toEqual([400, CURSOR_REFUSED])
+    expect(findRejection(() => parsePageRequest({ cursor }))).toEqual([400, CURSOR_REJECTED])
   })
 })
 
@@ -126,7 +126,7 @@ describe('GTIN of an address', () => {
   test.each([[''], ['123456789012345'], ['1-7'], ['17 '], ['١٧'], [17], [undefined], [null], [['17']]])(
     '%j - 400',
     (text) => {
-      expect(findRefusal(() => parseGtin(text))).toEqual([400, 'gtin must be 1 to 14 digits'])
+      expect(findRejection(() => parseGtin(text))).toEqual([400, 'gtin must be 1 to 14 digits'])
     },
   )
 })

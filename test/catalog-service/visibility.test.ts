@@ -9,7 +9,7 @@ const FIRST = '952a0000-0000-4000-8000-0000000000a1'
 const SECOND = '952a0000-0000-4000-8000-0000000000a2'
 const GTIN = '00000000000017'
 
-/** Two channels, each with its own network channel in one network with a template; one offer of one merchant. */
+/** Start with two channels, each with its own network channel in a network with a template, and one offer. */
 async function startWithTemplate(): Promise<ServiceUnderTest> {
   const fixture = await startTestService()
   await fixture.store.write(putTemplate)
@@ -66,7 +66,7 @@ async function approve(fixture: ServiceUnderTest, networkChannelId: number): Pro
 }
 
 describe('contract, section 4.2 rule 3: only approved merchants', () => {
-  it('offer - no network channel is approved - left out of lists, 404 on look-up', async () => {
+  it('offer - no network channel is approved - absent from lists, 404 on look-up', async () => {
     const fixture = await startWithTemplate()
     expect(await fixture.get(`/v0/channels/${FIRST}/products`)).toMatchObject({
       status: 200,
@@ -75,7 +75,7 @@ describe('contract, section 4.2 rule 3: only approved merchants', () => {
     expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
-  it('offer - one of two network channels is approved - only its channel sees it', async () => {
+  it('offer - one of two network channels is approved - visible only in its channel', async () => {
     const fixture = await startWithTemplate()
     await approve(fixture, 2)
     expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
@@ -84,7 +84,7 @@ describe('contract, section 4.2 rule 3: only approved merchants', () => {
     expect(body).not.toHaveProperty('brand')
   })
 
-  it('offer - approval revoked - gone', async () => {
+  it('offer - approval revoked - no longer visible', async () => {
     const fixture = await startWithTemplate()
     await approve(fixture, 1)
     expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(200)
@@ -94,7 +94,7 @@ describe('contract, section 4.2 rule 3: only approved merchants', () => {
     expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
-  it('offer - network channel not assigned to a channel - seen by none', async () => {
+  it('offer - network channel not assigned to a channel - not visible', async () => {
     const fixture = await startWithTemplate()
     await approve(fixture, 1)
     await fixture.store.write((database) =>
@@ -103,7 +103,7 @@ describe('contract, section 4.2 rule 3: only approved merchants', () => {
     expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
-  it('network channel - a second one of the same network for a channel - is refused', async () => {
+  it('network channel - a second one of the same network for a channel - is rejected', async () => {
     const fixture = await startWithTemplate()
     const second = fixture.store.write((database) =>
       database.updateTable('network_channels').set({ channel_id: FIRST }).where('id', '=', 2).execute(),
@@ -113,7 +113,7 @@ describe('contract, section 4.2 rule 3: only approved merchants', () => {
 })
 
 describe('contract, section 2: affiliate_url', () => {
-  it("link - made from the template - each channel's own reference, percent-encoded", async () => {
+  it("link - from the template - has each channel's own reference, percent-encoded", async () => {
     const fixture = await startWithTemplate()
     await approve(fixture, 1)
     await approve(fixture, 2)
@@ -139,7 +139,7 @@ describe('contract, section 2: affiliate_url', () => {
     expect((await fixture.get(`/v0/channels/${FIRST}/products/${GTIN}`)).status).toBe(404)
   })
 
-  it("link - the feed's own - serves only the network channel that it was imported for", async () => {
+  it('link - from the feed - used only for the network channel of the import', async () => {
     const fixture = await startWithTemplate()
     await importRows(fixture, [createProduct('24')], { channelId: FIRST })
     const rows = await fixture.store.reader.selectFrom('offers').select('merchant_id').execute()
@@ -156,7 +156,7 @@ describe('contract, section 2: affiliate_url', () => {
     expect((await fixture.get(`/v0/channels/${SECOND}/products/24`)).status).toBe(404)
   })
 
-  it('template - lone surrogate and repeated names - stays an address', () => {
+  it('template - lone surrogate and repeated placeholders - gives a valid address', () => {
     const parts = { merchantUrl: 'https://a.example/', merchant: '\ud800', publisher: '{url}' }
     expect(createAffiliateLink({ ...parts, template: '{merchant}/{publisher}/{publisher}' })).toBe(
       '%EF%BF%BD/%7Burl%7D/%7Burl%7D',

@@ -1,12 +1,11 @@
 import type { SourceRow } from './feed-row.ts'
 
-/** What the contract calls the states of an offer's stock. */
 type Availability = 'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'unknown'
 
 const YES_VALUES: ReadonlySet<string> = new Set(['1', 'yes', 'y', 'true'])
 const NO_VALUES: ReadonlySet<string> = new Set(['0', 'no', 'n', 'false'])
 
-/** Words of Google, Awin, Impact and schema.org, in lower case, letters only. */
+/** Terms of Google, Awin, Impact and schema.org, in lower case, letters only. */
 const AVAILABILITY_BY_PHRASE: ReadonlyMap<string, Availability> = new Map(
   Object.entries({
     in_stock: 'instock available availablefororder limitedavailability limitedstock lowstock onlineonly',
@@ -22,13 +21,10 @@ const AVAILABILITY_BY_PHRASE: ReadonlyMap<string, Availability> = new Map(
 
 const MAX_CHARACTERS = 100
 
-/** A whole number; a minus before it says something else. */
+/** A whole number without a minus sign. */
 const QUANTITY_PATTERN = /(?<![\d.,-])\d+(?:[.,]0+)?(?![\d.,]*\d)/g
 
-/**
- * `In Stock`, `in_stock` and `https://schema.org/InStock` alike; a number is how many there are (`0 in stock`), and 1 and 0
- * are yes and no as well. `unknown` for words that say nothing of stock, and next to words that are not known.
- */
+/** Convert `In Stock`, `in_stock`, `https://schema.org/InStock` or a quantity (`0 in stock`); unknown terms give `unknown`. */
 export function toAvailability(text: string): Availability {
   if (text.length > MAX_CHARACTERS) return 'unknown'
   const quantities: string[] = []
@@ -44,7 +40,7 @@ export function toAvailability(text: string): Availability {
   const stated = findAvailability(phrase)
   const [quantity, ...others] = quantities
   if (quantity === undefined) return stated ?? 'unknown'
-  // How many there are says more than that there are some, and nothing beside "out of stock".
+  // A quantity overrides "in stock" but no other statement.
   if (others.length > 0 || (phrase !== '' && stated !== 'in_stock')) return stated ?? 'unknown'
   return /[1-9]/.test(quantity) ? 'in_stock' : 'out_of_stock'
 }
@@ -55,20 +51,20 @@ function findAvailability(phrase: string): Availability | undefined {
   return isInStock ? 'in_stock' : 'out_of_stock'
 }
 
-/** `1`, `yes` and `true` alike; `undefined` for anything but a yes or a no. */
+/** Parse a boolean such as `1`, `yes` or `false`; `undefined` for anything else. */
 export function toYesOrNo(text: string): boolean | undefined {
   const word = text.trim().toLowerCase()
   return YES_VALUES.has(word) ? true : NO_VALUES.has(word) ? false : undefined
 }
 
-/** The columns of Awin: a yes or a no before words, and words before how many there are. */
+/** Read the columns of Awin. Booleans take precedence over terms, and terms over quantities. */
 export function toAwinAvailability(row: SourceRow): Availability {
   if (toYesOrNo(row.read('pre_order')) === true) return 'preorder'
   const inStock = row.read('in_stock')
   const isInStock = toYesOrNo(inStock)
   if (isInStock !== undefined) return isInStock ? 'in_stock' : 'out_of_stock'
-  for (const words of [inStock, row.read('stock_status')]) {
-    const availability = toAvailability(words)
+  for (const text of [inStock, row.read('stock_status')]) {
+    const availability = toAvailability(text)
     if (availability !== 'unknown') return availability
   }
   const quantity = row.read('stock_quantity')

@@ -1,11 +1,10 @@
 import { isPrice } from '../../offers/money.ts'
 
-/** A price as the catalog keeps it: decimal text and a code of three upper-case letters. */
+/** A price as the catalog stores it: decimal text and a code of three upper-case letters. */
 export type FeedPrice = Readonly<{ amount: string; currency: string }>
 
 const INVALID_PRICE = 'not a price: one to twelve digits, up to four decimals, above zero'
 
-/** A code before or behind the number, which ends in a digit. */
 const PRICE_PATTERN = /^(?:([a-z]{3}) ?)?(\d(?:[\d., '’]*\d)?)(?: ?([a-z]{3}))?$/i
 
 const EMPTY_PRICE_PATTERN = /^(?:[a-z]{3})?[0., ]*(?:[a-z]{3})?$/i
@@ -14,7 +13,7 @@ const MAX_CHARACTERS = 100
 
 const INVALID_CURRENCY = 'not a currency code of three letters'
 
-/** Whole part and decimals, in the ways that numbers are grouped. The last one has no groups. */
+/** Whole part and decimals, one pattern for each way to group digits. The last one has no groups. */
 const NUMBER_PATTERNS = [
   /^([1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d{1,4}))?$/,
   /^([1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d{1,4}))?$/,
@@ -24,10 +23,10 @@ const NUMBER_PATTERNS = [
   /^(\d+)(?:[.,](\d{1,4}))?$/,
 ] as const
 
-/** Currencies with three decimals (ISO 4217): `1.144` of them is no thousand. */
+/** Currencies with three decimals (ISO 4217): in them the dot of `1.144` is a decimal point. */
 const THREE_DECIMALS: ReadonlySet<string> = new Set(['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND'])
 
-/** Does the cell name no price? Feeds write zero as often as nothing. */
+/** `true` when the cell has no price. Feeds write zero as often as nothing. */
 export function isPriceMissing(text: string): boolean {
   return text.length <= MAX_CHARACTERS && EMPTY_PRICE_PATTERN.test(text.replace(/\s+/g, ' ').trim())
 }
@@ -36,28 +35,25 @@ export function describeMissingPrice(text: string): string {
   return text.trim() === '' ? 'there is no price' : 'the price is zero'
 }
 
-/**
- * Reads `15.00 USD`, `USD 15.00`, or a number whose currency has a column of its own (`''` when it has none). Digits
- * stay text: nothing is rounded. Gives the reason, in words, when it is no price.
- */
+/** Parse `15.00 USD`, `USD 15.00` or a number with `columnCurrency`, without rounding. Return the reason when invalid. */
 export function parseFeedPrice(text: string, columnCurrency: string): FeedPrice | string {
   if (text.length > MAX_CHARACTERS) return INVALID_PRICE
   const column = columnCurrency.trim()
-  // Before anything is told of it: a cell of the feed may hold anything.
+  // Check it first, because a reason below may quote it: a cell may contain anything.
   if (!/^(?:[a-z]{3})?$/i.test(column)) return INVALID_CURRENCY
   const plain = text.replace(/\s+/g, ' ').trim()
-  if (/\p{Sc}/u.test(plain)) return 'the currency is a sign, not a code of three letters'
+  if (/\p{Sc}/u.test(plain)) return 'the currency is a symbol, not a code of three letters'
   const [, before, number, after] = PRICE_PATTERN.exec(plain) ?? []
   if (number === undefined) return INVALID_PRICE
   const codes = new Set([before, after, column].filter(Boolean).map((code) => (code ?? '').toUpperCase()))
   const [currency] = codes
   if (currency === undefined) return 'there is no currency'
   if (codes.size > 1) return `names two currencies, ${[...codes].join(' and ')}`
-  if (isAmbiguous(number, currency)) return `${number} may be a thousand or a decimal number`
+  if (isAmbiguous(number, currency)) return `${number} is ambiguous: thousands or decimals`
   return toPrice(number, currency)
 }
 
-/** Three digits behind a dot are decimals in one country and thousands in the next. A comma is taken for thousands. */
+/** Three digits after a dot are decimals in some countries and thousands in others. After a comma they are thousands. */
 function isAmbiguous(number: string, currency: string): boolean {
   const pattern = THREE_DECIMALS.has(currency) ? /^[1-9]\d{0,2},\d{3}$/ : /^[1-9]\d{0,2}\.\d{3}$/
   return pattern.test(number)

@@ -1,31 +1,29 @@
 import { hash } from 'node:crypto'
 
 /**
- * What the link of an offer is:
- * - `tracked`: the publisher's own tracking link, which serves only the network channel that the feed was imported for
- * - `page`: the shop's own page. A network with a link template makes tracking links of it, for every channel; without
- *   one it is all that the feed has, and is taken like a tracked link
+ * - `tracked`: the publisher's tracking link, valid only for the network channel of the import
+ * - `page`: the shop's own page. A link template turns it into tracking links for every channel; without a template it is
+ *   stored like a tracked link
  */
 export type LinkKind = 'tracked' | 'page'
 
 export type FeedOffer = Readonly<{
   merchant: string
-  /** What the network calls the shop: `{merchant}` of its link template; `null` when the feed does not say. */
+  /** The network's id of the shop, `{merchant}` of its link template; `null` when the feed has none. */
   merchantReference: string | null
   network: string
   /** Decimal text, one to twelve digits, up to four decimals, above zero. */
   price: string
   oldPrice: string | null
-  /** Three letters, upper case. */
   currency: string
   availability: string
   url: string
   link: LinkKind
-  /** The feed names no shop: `merchant` is the host of `url`. */
+  /** Set when the feed has no shop name and `merchant` is the host of `url`. */
   isNamedByHost?: true
 }>
 
-/** A product as the feed has it, with its usable offers: at least one. The GTIN is padded to 14 digits. */
+/** A product of a feed with at least one usable offer. The GTIN is padded to 14 digits. */
 export type FeedProduct = Readonly<{
   gtin: string
   title: string
@@ -42,15 +40,15 @@ export type Reject = Readonly<{ row: number; field: string; reason: string; raw:
 
 export type ParsedRow = Readonly<{ product: FeedProduct | undefined; rejects: readonly Reject[] }>
 
-/** A row of a feed. It is only read into a product when it is not known. */
+/** A row of a feed. `parse` is expensive and is called only for new or changed rows. */
 export type FeedRow = Readonly<{
   row: number
   bytes: number
-  /** Return the GTIN of its product, as far as can be told before it is parsed. */
+  /** Return the probable GTIN without parsing the row. */
   guessGtin(): string | undefined
-  /** Return a digest of the row and of all that it is read with; `undefined` when it gives something else on another day. */
+  /** Return a digest of everything that determines the product; `undefined` when the result depends on the date. */
   computeDigest(): string | undefined
-  /** Never throws: what cannot be used is a reject. Blank rows give nothing. */
+  /** Never throws: unusable data becomes a reject. Blank rows give nothing. */
   parse(): ParsedRow
 }>
 
@@ -58,29 +56,27 @@ export type NameOverrides = Readonly<{ network?: string | undefined; merchant?: 
 
 export const DEFAULT_NETWORK = 'feed'
 
-/** Longest line, record or item: a line above it is rejected, and of others the file, whose next row nobody can find. */
+/** Limit of a line, record or item. A longer JSON line is rejected; in other formats the import fails. */
 export const MAX_ROW_BYTES: number = 8 * 1024 * 1024
 
-/** Characters of a rejected row or offer that are written down. */
 export const MAX_RAW_CHARACTERS = 2_000
 
 export const INVALID_PICTURE_URL = 'not an absolute http or https address; the picture is left out'
 
-/** A record of a table or an item of an XML feed. Names are those of `toColumnName`. */
+/** A record of a table or an item of an XML feed. Field names are normalized by `toColumnName`. */
 export type SourceRow = Readonly<{
   /** From 1; the header of a table is 1. */
   row: number
   bytes: number
   problem: Readonly<{ field: string; reason: string }> | undefined
-  /** May one value be a list of addresses with commas between them? Elements of XML repeat instead. */
+  /** Whether one value may be a comma-separated list of addresses. In XML, elements repeat instead. */
   hasLists: boolean
-  /** The first value under the name that is not empty, without white space around; `''` when there is none. */
+  /** Return the first non-empty value of the field, trimmed; `''` without one. */
   read(name: string): string
-  /** Every value under the name that is not empty, without white space around. */
   readAll(name: string): readonly string[]
-  /** The row as it came, for the rejects file: at most `MAX_RAW_CHARACTERS`. */
+  /** Return the unchanged row for the rejects file, at most `MAX_RAW_CHARACTERS`. */
   toRawText(): string
-  /** All that the row says, and the names of its columns. */
+  /** Return the whole content of the row with its column names, for the digest. */
   getContent(): string
 }>
 
@@ -88,18 +84,16 @@ export type RowTask = Readonly<{
   row: SourceRow
   names: NameOverrides
   nowMs: number
-  /** Write a reject down and return `undefined`. */
   reject(field: string, reason: string): undefined
 }>
 
-/** Characters of a digest: 132 bits of it. */
 const DIGEST_CHARACTERS = 22
 
 export function computeDigest(salt: string, content: string | Buffer): string {
   return salt + hash('sha256', content, 'base64url').slice(0, DIGEST_CHARACTERS)
 }
 
-/** `image_link` from `g:image link`, `Image_Link` and ` IMAGE LINK `: the names of columns and elements are written freely. */
+/** Normalize the name of a column or element: `g:image link`, `Image_Link` and ` IMAGE LINK ` give `image_link`. */
 export function toColumnName(text: string): string {
   return text
     .trim()
@@ -109,14 +103,14 @@ export function toColumnName(text: string): string {
     .replace(/[\s_]+/g, '_')
 }
 
-/** Faults of one row that get a line each: a row of eight megabytes must not become a file of gigabytes. */
+/** Limits the rejects file: a row of 8 MB can have a great many faulty offers. */
 const MAX_REJECTS_PER_ROW = 20
 
 export function createRowRejects(row: number) {
   const rejects: Reject[] = []
   let omittedCount = 0
   return {
-    /** Add a reject, or only count it when there are twenty. `describe` is called for those that are written. */
+    /** Add a reject; beyond the limit only count it. `describe` is called only for those that are written. */
     add(field: string, reason: string, describe: () => string): undefined {
       if (rejects.length < MAX_REJECTS_PER_ROW) rejects.push({ row, field, reason, raw: describe() })
       else omittedCount += 1
@@ -131,7 +125,7 @@ export function createRowRejects(row: number) {
   }
 }
 
-/** Cut a text to what a reject shows. It is a copy: a piece of a long text would keep all of that in memory. */
+/** Cut a text for a reject. It copies, because a substring would keep the whole text in memory. */
 export function truncateRaw(text: string): string {
   return Buffer.from(text.slice(0, MAX_RAW_CHARACTERS), 'utf16le').toString('utf16le')
 }

@@ -1,19 +1,17 @@
 import { decodeHTMLStrict } from 'entities'
 import { cleanText } from '../../offers/text.ts'
 
-/** Characters of a title, a brand or a shop's name that are kept; longer ones end in an ellipsis. */
+/** Longer titles, brands and shop names are cut and end in an ellipsis. */
 const MAX_TEXT_CHARACTERS = 1_000
 
-/** Characters that are looked at, markup and all. */
 const MAX_MARKUP_CHARACTERS: number = 16 * 1024
 
-/** Longest tag that is known as one; so none is searched for to the end of the text, again and again. */
+/** Bounds the search for the end of a tag, which would otherwise be quadratic. */
 const MAX_TAG_CHARACTERS = 1_000
 
-/** A tag, whose attributes may hold `>` in quotes. */
 const TAG_PATTERN = /^<\/?([a-z][a-z\d]*)(?:\s(?:[^<>"']|"[^"]*"|'[^']*')*)?\/?>/i
 
-/** Names of HTML only, so that `<Pro>` and `5 < 10` stay. */
+/** Only HTML elements, so that `<Pro>` and `5 < 10` stay. */
 const BLOCK_TAGS: ReadonlySet<string> = new Set(
   'br div h1 h2 h3 h4 h5 h6 hr li ol p table tbody td th tr ul'.split(' '),
 )
@@ -21,21 +19,15 @@ const INLINE_TAGS: ReadonlySet<string> = new Set(
   'a abbr b big center em font i img mark s small span strike strong sub sup u'.split(' '),
 )
 
-/** Characters that tell hidden markup from other text. */
 const MAX_HIDDEN_START_CHARACTERS = 10
 
-/** What is no text, with all that is in it, and its end. */
 const HIDDEN_MARKUP: readonly (readonly [begin: RegExp, end: string])[] = [
   [/^<!--/, '-->'],
   [/^<script[\s>]/i, '</script>'],
   [/^<style[\s>]/i, '</style>'],
 ]
 
-/**
- * Text of a table or an XML feed as a reader should see it: entities decoded once, tags of HTML, scripts, styles and
- * comments gone, runs of white space as one space, invisible characters gone. Letters that were decoded wrongly long ago (`StyloÂ®`)
- * stay as they came.
- */
+/** Convert markup to plain text: decode entities once, remove tags, scripts and invisible characters, collapse white space. */
 export function toFeedText(text: string): string {
   const head = text.length > MAX_MARKUP_CHARACTERS ? text.slice(0, MAX_MARKUP_CHARACTERS) : text
   return cleanText(stripTags(decodeEntities(head)), MAX_TEXT_CHARACTERS)
@@ -74,7 +66,7 @@ function findMarkup(text: string, at: number): Markup | undefined {
   return INLINE_TAGS.has(name.toLowerCase()) ? { end: at + tag.length, replacement: '' } : undefined
 }
 
-/** What never ends is hidden to the end of the text, as browsers do. */
+/** Unclosed markup hides the rest of the text, as in browsers. */
 function findHidden(text: string, lowerCase: string, at: number): Markup | undefined {
   const head = text.slice(at, at + MAX_HIDDEN_START_CHARACTERS)
   const endTag = HIDDEN_MARKUP.find(([begin]) => begin.test(head))?.[1]
@@ -83,10 +75,10 @@ function findHidden(text: string, lowerCase: string, at: number): Markup | undef
   return { end: end === -1 ? text.length : end + endTag.length, replacement: ' ' }
 }
 
-/** What may be an entity; the longest name of HTML has 31 letters. */
+/** A possible entity; the longest HTML name has 31 letters. */
 const ENTITY_PATTERN = /&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,30});/gi
 
-/** Decodes what ends in a semicolon and names a character, once: `&amp;lt;` becomes `&lt;`. The rest stays as it is. */
+/** Decode valid entities once: `&amp;lt;` becomes `&lt;`. Others stay unchanged. */
 function decodeEntities(text: string): string {
   return text.includes('&') ? text.replace(ENTITY_PATTERN, decodeEntity) : text
 }
@@ -100,7 +92,7 @@ export function findNamedCharacter(name: string): string | undefined {
 function decodeEntity(entity: string): string {
   const name = entity.slice(1, -1)
   if (!name.startsWith('#')) return findNamedCharacter(name) ?? entity
-  // `0x201C` and `039` are numbers, as the digits of an entity are behind its sign.
+  // `#x201C` and `#39` become `0x201C` and `039`, which `Number` parses.
   const code = Number(`0${name.slice(1)}`)
   const character = code > 0x10ffff ? '' : String.fromCodePoint(code)
   return /^[\t\n\r]$|^[^\p{Cc}\p{Cs}]$/u.test(character) ? character : entity

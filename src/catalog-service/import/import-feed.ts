@@ -10,30 +10,29 @@ import { type RejectsFile, createRejectsFile } from './rejects-file.ts'
 import { type ShopReport, prepareTarget } from './target.ts'
 import { type FeedWriter, type RowProduct, createFeedWriter } from './writer.ts'
 
-/** Rows, or bytes of them, that are written at once; more of them are no faster, and double the memory. */
+/** Larger batches are not faster and need more memory. */
 const BATCH_ROWS = 200
 const BATCH_BYTES: number = 2 * 1024 * 1024
 
-/** How far an import is. `readBytes` and `totalBytes` are of the file as it lies there. */
+/** `readBytes` and `totalBytes` refer to the file on disk, before decompression. */
 export type ImportProgress = Readonly<{
   readBytes: number
   totalBytes: number
-  /** Rows of the file that were read, usable or not. */
   rows: number
   products: number
   rejected: number
 }>
 
-/** `network` and `merchant` stand in for those of every offer; without `format` the first bytes of the file tell it. */
+/** `network` and `merchant` replace those of every offer; without `format` it is detected. */
 export type ImportFeedOptions = Readonly<{
   store: CatalogStore
   file: string
   format?: FeedFormat | undefined
-  /** Id of the channel; see `prepareTarget` for what happens without. */
+  /** Id of the channel; `prepareTarget` chooses one when it is absent. */
   channelId?: string | undefined
   network?: string | undefined
   merchant?: string | undefined
-  /** Where the rejects go when the feed's folder is not writable; default: the process's current folder. */
+  /** Folder for the rejects when the feed's folder is not writable; default: the current folder. */
   currentFolder?: string | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: ImportProgress) => void) | undefined
@@ -44,7 +43,7 @@ export type ImportSummary = ShopReport &
     format: FeedFormat
     products: number
     offers: number
-    /** Offers of the file's merchants that the file no longer has. */
+    /** Removed offers: the file has their merchants but no longer has them. */
     removedOffers: number
     rejected: number
     channelId: string
@@ -53,10 +52,9 @@ export type ImportSummary = ShopReport &
   }>
 
 /**
- * Import a feed in one transaction: readers see all of it or nothing. It replaces the offers that the file's
- * merchants had in the channel's network channels; others stay.
- * @throws ImportError when the file is unreadable, truncated, empty, or has no usable product, or `signal` aborts;
- * UsageError when the channel is unknown; StoreError when the catalog cannot be written. Nothing is changed then; the rejects file stays, as it tells why.
+ * Import a feed in one transaction. It replaces the offers of the file's merchants in the channel's network channels.
+ * @throws ImportError when the file is unreadable or has no usable product, or `signal` aborts; UsageError for an unknown
+ * channel; StoreError when the catalog cannot be written. Nothing is changed then; the rejects file stays to explain why.
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
   const { store, file, format, network, merchant, currentFolder = process.cwd() } = options
@@ -68,7 +66,7 @@ export async function importFeed(options: ImportFeedOptions): Promise<ImportSumm
     const source = await readFeed({ file, chunks: feed.chunks, format, names, nowMs: store.clock.nowMs() })
     rejects = createRejectsFile(file, currentFolder)
     const run = { options, feed, source, rejects }
-    // The feed is read once, as it goes.
+    // The feed is a stream that is read once, so a transaction cannot be repeated.
     return await store.write((transaction) => runImport(transaction, run), { isOneShot: true })
   } catch (error) {
     throw toImportError(error)
@@ -78,7 +76,6 @@ export async function importFeed(options: ImportFeedOptions): Promise<ImportSumm
   }
 }
 
-/** Whatever is wrong with a file, it changes nothing, and the message says so. */
 function toImportError(error: unknown): unknown {
   if (error instanceof ImportError)
     return new ImportError(`${error.message}; nothing was changed`, { cause: error.cause })
@@ -123,10 +120,7 @@ async function runImport(
   }
 }
 
-/**
- * Group rows as they are written; memory holds one batch and one piece of the file. The last batch may be empty.
- * @yields the batches
- */
+/** @yields batches of bounded size; the last one may be empty */
 async function* toBatches(
   rowBatches: FeedRows['batches'],
   signal: AbortSignal | undefined,
@@ -157,7 +151,7 @@ async function writeBatch(
   for (const row of changedRows) {
     const { product, rejects: rowRejects } = row.parse()
     rejects.add(rowRejects)
-    // What has a line among the rejects is to have it again.
+    // A row with rejects gets no digest, so that the next import reports them again.
     const digest = rowRejects.length === 0 ? row.computeDigest() : undefined
     if (product !== undefined) products.push({ row: row.row, product, digest })
   }

@@ -4,9 +4,9 @@ import { isPostgres } from '../../database/is-postgres.ts'
 import { recordTouchedGtins, removeTouchedProducts } from '../store/removal.ts'
 import type { Catalog } from '../store/schema.ts'
 
-// The statements of an import. Many values go to either database as JSON: one parameter, whatever the size of a batch.
+// The SQL of an import. Batches are passed as JSON: one parameter, whatever their size.
 
-/** An offer as it is written, without the number of the import. The first six values tell offers apart. */
+/** Columns of an offer in the order of `OFFERS_TABLE`, without the import id. The first six are the key. */
 export type OfferRow = readonly [
   gtin: string,
   networkId: number,
@@ -28,13 +28,13 @@ export type ProductRow = readonly [
   source: string | null,
 ]
 
-/** From so many offers on, the table is read from end to end instead of shop by shop, which reads its pages again for each. */
+/** From this number of offers on, one full scan is faster than index look-ups shop by shop. */
 const FULL_SCAN_OFFERS = 200_000
 
-/** A table that an import writes. `types`: of a row's values, by which PostgreSQL reads them from JSON. */
+/** `types`: PostgreSQL types of a row's values, which it reads from JSON. */
 type TargetTable<Row> = Readonly<{ into: string; types: { [N in keyof Row]: string }; onConflict: string }>
 
-/** A product that is there already is merged: the title that is given, and brand and images where they are given. */
+/** An existing product gets the new title; its brand and images stay when the new ones are empty. */
 export const PRODUCTS_TABLE: TargetTable<ProductRow> = {
   into: 'products (gtin, title, brand, images, source, import_id)',
   types: ['text', 'text', 'text', 'text', 'text'],
@@ -52,7 +52,7 @@ export const OFFERS_TABLE: TargetTable<OfferRow> = {
     import_id = excluded.import_id`,
 }
 
-/** Write each product or offer once. SQLite takes a statement for each: it parses the JSON of a row again for each column. */
+/** Upsert rows. SQLite gets a statement per row, because it would parse the JSON again for each column. */
 export async function upsertRows<Row extends readonly unknown[]>(
   database: Catalog,
   { into, types, onConflict }: TargetTable<Row>,
@@ -70,7 +70,7 @@ export async function upsertRows<Row extends readonly unknown[]>(
   await executeEach(database, statement, isPostgresDialect ? [[JSON.stringify(values)]] : values)
 }
 
-/** Remove what PostgreSQL cannot keep: U+0000 and halves of surrogate pairs. */
+/** Remove what PostgreSQL cannot store: U+0000 and lone surrogates. */
 function toStorable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value
 }
@@ -80,7 +80,7 @@ function joinProducts(database: Catalog, gtins: readonly string[]): RawBuilder<u
   return sql`${expand}(${JSON.stringify(gtins)}) as r join products p on p.gtin = r.value`
 }
 
-/** `offers`: how many offers the product has of the import that wrote it. */
+/** `offers`: the product's offers from the import that wrote the product. */
 export type StoredSource = Readonly<{ gtin: string; source: string; offers: number }>
 
 export async function fetchStoredSources(
@@ -104,7 +104,7 @@ export async function recordUnchanged(database: Catalog, gtins: readonly string[
     select p.gtin, p.import_id from ${joinProducts(database, gtins)}`.execute(database)
 }
 
-/** Find those of these products that the import has met before. Unchanged ones become its own, with their offers. */
+/** Return the GTINs that this import has already seen. Skipped ones are marked as written by it, with their offers. */
 export async function adoptImported(
   database: Catalog,
   importId: number,
@@ -127,28 +127,22 @@ export async function adoptImported(
   return rows.map(({ gtin }) => gtin)
 }
 
-/**
- * Remove what the shops of `import_shops` had before and the import did not bring again, and products that nobody offers any
- * more. `offers`: how many these shops have by the import. Costs as much as those shops have offers, however large the
- * catalog is. Return how many offers went.
- */
+/** Remove and count the stale offers of `import_shops`, and products left without any. `offers`: current offers of the shops. */
 export async function removeStaleOffers(
   database: Catalog,
   importId: number,
   offers: number,
   fullScanOffers: number = FULL_SCAN_OFFERS,
 ): Promise<number> {
-  // SQLite takes the tables in this order then: its planner would begin with the offers of everybody.
+  // In SQLite, `cross join` fixes the join order: its planner would start with all offers.
   const offersOfImportedShops = sql`import_shops s ${isPostgres(database) ? sql`join` : sql`cross join`} offers
     on offers.merchant_id = s.merchant_id and offers.network_id = s.network_id
     and offers.network_channel_id = s.network_channel_id`
-  // From the index alone.
   const counted = await sql<{
     count: number
   }>`select count(*) as count from ${offersOfImportedShops}`.execute(database)
   const total = counted.rows[0]?.count ?? 0
   if (total === offers) return 0
-  // The import neither wrote the offer nor leaves it as it was.
   const isStale = sql`offers.import_id is distinct from ${importId} and not exists (
     select 1 from unchanged_products u where u.gtin = offers.gtin and u.import_id = offers.import_id)`
   const isOfImportedShops = sql`exists (select 1 from import_shops s where s.merchant_id = offers.merchant_id

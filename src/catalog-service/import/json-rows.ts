@@ -24,18 +24,15 @@ import {
   truncateRaw,
 } from './feed-row.ts'
 
-/** Bytes of a line that is too long which are kept, to show where it begins. */
+/** Bytes of an overlong line that are kept for the reject. */
 const HEAD_BYTES = 2_000
 
 const LINE_FEED = 0x0a
 
-/** A line of a feed without its end. `row` counts from 1. Of a line that is too long only the head is there. */
+/** A line without its line end. `row` counts from 1. An overlong line has only its first bytes. */
 export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean }>
 
-/**
- * The rows of a feed in UTF-8 that has a product a line.
- * @yields the rows of each piece of the file, which may be none
- */
+/** @yields the rows of each chunk of UTF-8 with one JSON product per line */
 export async function* readJsonRows(
   chunks: AsyncIterable<Buffer>,
   names: NameOverrides,
@@ -51,7 +48,7 @@ export async function* readJsonRows(
     }))
 }
 
-/** The GTIN that a line seems to have. A wrong guess costs time only: digests are kept by the right one. */
+/** Guess the GTIN of a line. A wrong guess costs only time: digests are stored under the parsed GTIN. */
 function guessGtin(bytes: Buffer): string | undefined {
   const at = bytes.indexOf('"gtin"')
   if (at === -1) return undefined
@@ -59,16 +56,12 @@ function guessGtin(bytes: Buffer): string | undefined {
   return code === undefined ? undefined : normalizeGtin(code)
 }
 
-/**
- * Split a stream of bytes into lines; memory is bounded by the longest line and one chunk.
- * @yields the lines that end in each chunk, blank ones too
- */
+/** @yields the lines that end in each chunk, including blank ones */
 async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FeedLine[]> {
   let pieces: Buffer[] = []
   let sizeBytes = 0
   let row = 0
   const add = (piece: Buffer): void => {
-    // Once over the limit nothing more is kept; the count goes on, so that the line is known to be too long.
     if (sizeBytes <= MAX_ROW_BYTES) pieces.push(piece)
     sizeBytes += piece.length
   }
@@ -94,7 +87,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FeedLin
   if (sizeBytes > 0) yield [takeLine()]
 }
 
-/** Where a picture is; whether boxes may show it is asked when they do, for this is read a thousand times more often. */
+/** A quick check of picture addresses. The full check is done when a box is rendered, which is much rarer. */
 const WEB_ADDRESS = /^https?:\/\/[^/\s]/i
 
 const OFFER_PROBLEMS: Readonly<
@@ -108,14 +101,14 @@ const OFFER_PROBLEMS: Readonly<
   too_many: ['', 'too many offers'],
 }
 
-/** The escape of U+0000, not after an escaped backslash: SQLite would cut the text there, and so merge names. */
+/** An escaped U+0000 (not an escaped backslash): SQLite would cut the text there and so merge names. */
 const NUL_ESCAPE = /(?<!\\)(?:\\\\)*\\u0000/
 
 type Problem = readonly [field: string, reason: string]
 
 type WireRow = Output<typeof wireProductSchema>
 
-/** Reads one line in the Product shape. Never throws: what cannot be used is a reject. Blank lines give nothing. */
+/** Parse one line as a product of the contract. Never throws: unusable data becomes a reject. Blank lines give nothing. */
 export function parseRow(line: FeedLine, names: NameOverrides): ParsedRow {
   const text = tryOrUndefined(() => decoder.decode(line.bytes))
   if (!line.isTooLong && text?.trim() === '') return { product: undefined, rejects: [] }
@@ -136,7 +129,7 @@ export function parseRow(line: FeedLine, names: NameOverrides): ParsedRow {
 function findLineProblem(line: FeedLine, text: string | undefined, json: unknown): Problem | undefined {
   if (line.isTooLong) return ['row', 'the line is too long']
   if (text === undefined || json === undefined) return ['row', 'not JSON in UTF-8']
-  return NUL_ESCAPE.test(text) ? ['row', 'holds the character U+0000'] : undefined
+  return NUL_ESCAPE.test(text) ? ['row', 'contains the character U+0000'] : undefined
 }
 
 function findRowProblem(wire: WireRow | undefined, json: unknown): Problem | undefined {
@@ -146,13 +139,12 @@ function findRowProblem(wire: WireRow | undefined, json: unknown): Problem | und
   if (!isCheckDigitValid(gtin)) return ['gtin', 'the check digit is wrong']
   if (cleanText(wire.title, MAX_RAW_CHARACTERS) === '') return ['title', 'the title is empty']
   if (wire.offers.length === 0) return ['offers', 'the product has no offer']
-  // The shape of the contract is tolerant here; a feed's images are not dropped without a word.
-  return Array.isArray(readField(json, 'images') ?? []) ? undefined : ['images', 'not a list']
+  // The schema ignores malformed images; report them instead of dropping them silently.
+  return Array.isArray(readField(json, 'images') ?? []) ? undefined : ['images', 'not an array']
 }
 
 type RejectItem = (field: string, reason: string, value: unknown) => undefined
 
-/** `undefined` when no offer is usable: each of them is a reject then. */
 function toFeedProduct(wire: WireRow, names: NameOverrides, reject: RejectItem): FeedProduct | undefined {
   const images = collectImages(wire.images ?? [], reject)
   const offers: FeedOffer[] = []
@@ -174,7 +166,7 @@ function collectImages(items: readonly unknown[], reject: RejectItem): string[] 
   })
 }
 
-/** Names stay as the feed has them: `parseOffer` cleans them for readers. */
+/** Keep names as in the feed, not as cleaned by `parseOffer`. */
 function findOffer(
   item: unknown,
   names: NameOverrides,
@@ -210,7 +202,7 @@ function describeOfferProblem(reason: DropReason, json: unknown): Problem {
   return [field === 'row' ? '' : `.${field}`, shape]
 }
 
-/** The former price; `null` when none is given (feeds also write zero or nothing), `undefined` when it is malformed. */
+/** Read the former price: `null` when it is absent, empty or zero; `undefined` when it is malformed. */
 function readOldPrice(value: unknown): string | null | undefined {
   if (value === null || value === undefined) return null
   const text = typeof value === 'number' ? String(value) : value
@@ -222,9 +214,9 @@ function readOldPrice(value: unknown): string | null | undefined {
 type Issue = core.$ZodIssue
 
 const EXPECTED_TYPES: Readonly<Record<string, string>> = {
-  string: 'a text in quotes',
+  string: 'a string',
   object: 'an object',
-  array: 'a list',
+  array: 'an array',
 }
 
 function describeIssue(issue: Issue | undefined, json: unknown): Problem {
@@ -246,7 +238,7 @@ function readField(json: unknown, name: string): unknown {
     : undefined
 }
 
-/** Fatal, so that a broken line is refused and not mended; a byte order mark is removed. */
+/** Fatal, so that invalid UTF-8 is rejected instead of replaced. Removes a byte order mark. */
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 function tryOrUndefined<T>(compute: () => T): T | undefined {
@@ -258,7 +250,5 @@ function tryOrUndefined<T>(compute: () => T): T | undefined {
 }
 
 function describeValue(value: unknown): string {
-  return (
-    tryOrUndefined(() => truncateRaw(JSON.stringify(value) ?? '')) ?? 'nested too deeply to be written down'
-  )
+  return tryOrUndefined(() => truncateRaw(JSON.stringify(value) ?? '')) ?? 'nested too deeply to show'
 }

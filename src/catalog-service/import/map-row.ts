@@ -19,18 +19,17 @@ import {
 import { toFeedText } from './feed-text.ts'
 import { type Prices, SALE_DATES_COLUMN, findAwinPrices, findGooglePrices } from './row-prices.ts'
 
-/** Where a kind of feed has what, as columns or elements; of several the first that is filled counts. */
+/** Columns or elements of a feed format by meaning; of several, the first non-empty one is used. */
 type ColumnMap = Readonly<{
   gtins: readonly string[]
   title: string
   brands: readonly string[]
-  /** The publisher's own tracking link; `null`: this kind has none. */
+  /** The publisher's tracking link; `null`: the format has none. */
   trackedLink: string | null
   pageLinks: readonly string[]
-  /** What the network calls the shop, and whether it sells the product at all. */
   merchantReference: string | null
   isForSale: string | null
-  /** Pictures: of `image` the first that is usable, of `moreImages` all, each of which may be a list with commas. */
+  /** Pictures: the first usable one of `image`, and all of `moreImages`. */
   image: readonly string[]
   moreImages: readonly string[]
   network: string
@@ -38,7 +37,7 @@ type ColumnMap = Readonly<{
   readAvailability(row: SourceRow): string
 }>
 
-/** Product data specification of Google Merchant Center, whatever it is written in. */
+/** Product data specification of Google Merchant Center, in XML or as a table. */
 const GOOGLE_COLUMNS: ColumnMap = {
   gtins: ['gtin'],
   title: 'title',
@@ -54,7 +53,7 @@ const GOOGLE_COLUMNS: ColumnMap = {
   readAvailability: (row) => toAvailability(row.read('availability')),
 }
 
-/** An Awin CSV: a publisher's export, or what an advertiser uploads. */
+/** An Awin CSV: a publisher's export or an advertiser's upload. */
 const AWIN_COLUMNS: ColumnMap = {
   gtins: ['product_gtin', 'gtin', 'ean', 'upc', 'isbn'],
   title: 'product_name',
@@ -74,7 +73,6 @@ export type RowContext = Readonly<{ isAwin: boolean; names: NameOverrides; nowMs
 
 type MapTask = RowTask & Readonly<{ columns: ColumnMap }>
 
-/** Return the row as one that is read only when it is not known. */
 export function toFeedRow(row: SourceRow, context: RowContext): FeedRow {
   const columns = context.isAwin ? AWIN_COLUMNS : GOOGLE_COLUMNS
   return {
@@ -133,12 +131,11 @@ function findOffer(task: MapTask): FeedOffer | undefined {
   }
 }
 
-/** Longest name of a shop or a brand, and longest word of a network for a shop. */
 const MAX_NAME_CHARACTERS = 100
 
 const MAX_CODES = 20
 
-/** The first GTIN that is right; those before it that are wrong get a line each. */
+/** Return the first valid GTIN. Invalid ones before it become rejects. */
 function findValidGtin(task: MapTask): string | undefined {
   const problems: [field: string, reason: string][] = []
   for (const field of task.columns.gtins) {
@@ -155,7 +152,6 @@ function findValidGtin(task: MapTask): string | undefined {
   return task.reject(...(problems[0] ?? ['gtin', 'there is no gtin']))
 }
 
-/** Google lets a product have several, in a list with commas. */
 function readCodes({ row }: MapTask, field: string): string[] {
   return row
     .readAll(field)
@@ -170,17 +166,17 @@ function readFirst(row: SourceRow, fields: readonly string[]): string {
   return fields.map((field) => row.read(field)).find((text) => text !== '') ?? ''
 }
 
-/** The first of these columns that is filled, as text for readers; `undefined` when all are empty. */
+/** Return the plain text of the first non-empty column; `undefined` when all are empty. */
 function findText(row: SourceRow, fields: readonly string[]): string | undefined {
   return fields.map((field) => toFeedText(row.read(field))).find((text) => text !== '')
 }
 
-/** Conditions of new things that have a word of the others in them. */
+/** Conditions that mean new although they contain one of `USED_CONDITION_WORDS`. */
 const NEW_CONDITIONS: ReadonlySet<string> = new Set(
   'new brandnew unused newunused newandunused newneverused'.split(' '),
 )
 
-/** Words in conditions that the contract cannot tell readers of, in lower case, letters only. */
+/** The contract has no field for used products, so they are rejected. Lower case, letters only. */
 const USED_CONDITION_WORDS = 'used refurb renew recondition openbox preowned secondhand likenew'.split(' ')
 
 function isNewCondition({ row, reject }: MapTask): boolean {
@@ -193,7 +189,7 @@ function isNewCondition({ row, reject }: MapTask): boolean {
   const usedWord = NEW_CONDITIONS.has(condition)
     ? undefined
     : USED_CONDITION_WORDS.find((part) => condition.includes(part))
-  if (usedWord !== undefined) reject('condition', `not new: the condition has "${usedWord}" in it`)
+  if (usedWord !== undefined) reject('condition', `not new: the condition contains "${usedWord}"`)
   return usedWord === undefined
 }
 
@@ -203,7 +199,7 @@ function isForSale({ row, columns, reject }: MapTask): boolean {
   return false
 }
 
-/** One that is too long for a name costs only itself, and has a line. */
+/** Reject only the brand, not the product, when it is too long. */
 function findBrand({ row, columns, reject }: MapTask): string | null {
   const brand = findText(row, columns.brands) ?? null
   if (brand === null || brand.length <= MAX_NAME_CHARACTERS) return brand
@@ -220,7 +216,7 @@ function findMerchantReference({ row, columns, reject }: MapTask): string | null
   return null
 }
 
-/** The first of these columns that is filled, unchanged; a reject when it is no address for readers. */
+/** Return the first non-empty column unchanged; reject it when it is not a usable link. */
 function findLink({ row, reject }: MapTask, fields: readonly string[]): string | undefined {
   const field = fields.find((name) => row.read(name) !== '')
   if (field === undefined) return reject(fields[0] ?? 'link', 'there is no link')
@@ -229,10 +225,7 @@ function findLink({ row, reject }: MapTask, fields: readonly string[]): string |
   return reject(field, 'not an absolute http or https address without credentials')
 }
 
-/**
- * Find the shop: as the command names it, else as the row does, else the host of its own page without `www.` (`pageUrl`,
- * `''` when the row has only a network's link).
- */
+/** Name the shop by the command, the row, or the host of `pageUrl` (`''` when the row has only a tracking link). */
 function findMerchant(
   { row, names, reject }: MapTask,
   pageUrl: string,
@@ -243,22 +236,22 @@ function findMerchant(
     return merchant.length <= MAX_NAME_CHARACTERS
       ? { merchant }
       : reject('merchant_name', `longer than ${MAX_NAME_CHARACTERS} characters`)
-  if (!isUsableLink(pageUrl)) return reject('merchant_name', 'no shop is named; --merchant NAME names one')
+  if (!isUsableLink(pageUrl))
+    return reject('merchant_name', 'the feed names no shop; set one with --merchant NAME')
   const host = new URL(pageUrl).hostname.replace(/^www\./, '')
   if (host.length > MAX_NAME_CHARACTERS)
-    return reject('merchant_name', 'no shop is named, and the host of its page is too long for a name')
+    return reject('merchant_name', 'the feed names no shop, and the host of its page is too long for a name')
   return { merchant: host, isNamedByHost: true }
 }
 
-/** Pictures of a product that are kept; boxes show one. */
 const MAX_IMAGES = 20
 
 const MAX_ADDRESSES = 100
 
-/** Where one address ends and the next begins: commas stand in addresses, too. It begins with the comma, to be fast. */
+/** Commas also occur inside addresses. The pattern starts with the comma for speed. */
 const ADDRESS_SEPARATOR = /,(?=\s*https?:\/\/)/i
 
-/** The pictures of a row, each once. One that is no address costs only itself, and has a line. */
+/** Return the distinct pictures of a row. Reject malformed addresses, but not the product. */
 function collectImages({ row, columns, reject }: MapTask): string[] {
   const images = new Set<string>()
   const add = (field: string, texts: readonly string[]): void => {
@@ -279,7 +272,6 @@ function collectImages({ row, columns, reject }: MapTask): string[] {
   return [...images].slice(0, MAX_IMAGES)
 }
 
-/** A list may end in a comma. */
 function splitAddresses(text: string): string[] {
   return text
     .split(ADDRESS_SEPARATOR, MAX_ADDRESSES + 1)
@@ -287,7 +279,7 @@ function splitAddresses(text: string): string[] {
     .filter((address) => address !== '')
 }
 
-/** Without the commas and white space at its end. By hand, as a pattern would begin anew at each comma. */
+/** Remove trailing commas and white space. A loop, because a regular expression would be quadratic. */
 function trimAddress(text: string): string {
   let end = text.length
   while (end > 0 && /[\s,]/.test(text.charAt(end - 1))) end -= 1

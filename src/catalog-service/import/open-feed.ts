@@ -8,19 +8,14 @@ import { ImportError } from '../../errors.ts'
 const GZIP_MAGIC: Buffer = Buffer.from([0x1f, 0x8b])
 
 export type OpenFeed = Readonly<{
-  /** The unpacked bytes. @throws ImportError while reading, when the file is truncated or unreadable. */
+  /** The decompressed bytes. @throws ImportError while reading, when the file is truncated or unreadable. */
   chunks: AsyncIterable<Buffer>
-  /** Size of the file as it lies there, packed or not. */
   totalBytes: number
   getReadBytes(): number
-  /** Close the file, read to its end or not. Closing twice does nothing. */
   close(): Promise<void>
 }>
 
-/**
- * Open a feed, plain or gzip: told by its first bytes, because names lie.
- * @throws ImportError when there is no such file, or it is no file, or it is empty.
- */
+/** Detect gzip by the first bytes, because file names are unreliable. @throws ImportError when it is not a file or empty. */
 export async function openFeed(file: string): Promise<OpenFeed> {
   const handle = await open(file, 'r').catch((cause: unknown) => {
     throw new ImportError(`${file} cannot be opened (${describeReadError(cause)})`, { cause })
@@ -31,7 +26,7 @@ export async function openFeed(file: string): Promise<OpenFeed> {
     if (stat.size === 0) throw new ImportError(`${file} is empty`)
     const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0)
     const source = handle.createReadStream({ start: 0 })
-    // The pipeline hands a failure of the source to the reader of what it unpacks.
+    // `pipeline` passes a read error of the file on to the decompressed stream.
     const decompressed = buffer.equals(GZIP_MAGIC) ? pipeline(source, createGunzip(), () => {}) : source
     return {
       chunks: readChunks(decompressed, file),
@@ -45,7 +40,7 @@ export async function openFeed(file: string): Promise<OpenFeed> {
   }
 }
 
-/** A reader that stops in the middle leaves a stream that fails with an `AbortError`, which is no failure here. */
+/** Ignore the `AbortError` of a stream that was not read to its end. */
 async function closeStream(stream: Readable): Promise<void> {
   if (stream.closed) return
   const closed = new Promise((resolve) => stream.on('error', () => {}).once('close', resolve))
@@ -61,16 +56,15 @@ async function* readChunks(stream: Readable, file: string): AsyncGenerator<Buffe
   }
 }
 
-/** What the codes of zlib and of the file system mean. */
 const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
-  ['Z_BUF_ERROR', 'it is cut off'],
-  ['Z_DATA_ERROR', 'the packed data are damaged'],
+  ['Z_BUF_ERROR', 'it is truncated'],
+  ['Z_DATA_ERROR', 'the compressed data is damaged'],
   ['ENOENT', 'there is no such file'],
   ['ENOTDIR', 'there is no such file'],
-  ['EACCES', 'this account may not read it'],
-  ['EPERM', 'this account may not read it'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
   ['EISDIR', 'it is a folder'],
-  ['EIO', 'the disk cannot read it'],
+  ['EIO', 'disk read error'],
 ])
 
 function describeReadError(error: unknown): string {
@@ -78,7 +72,7 @@ function describeReadError(error: unknown): string {
   return REASONS_BY_CODE.get(code) ?? code
 }
 
-/** A stream whose first bytes have been looked at; `chunks` has them as well. */
+/** A stream and its first bytes, which `chunks` includes. */
 export type FeedHead = Readonly<{ head: Buffer; chunks: AsyncIterable<Buffer> }>
 
 export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number): Promise<FeedHead> {
@@ -101,12 +95,12 @@ async function* concatChunks(pieces: readonly Buffer[], rest: AsyncIterable<Buff
   yield* rest
 }
 
-/** Names of windows-1252 and of what it contains: every file means it by ISO-8859-1, too (WHATWG Encoding). */
+/** Labels that mean windows-1252 in practice, ISO-8859-1 too (WHATWG Encoding). */
 const WINDOWS_1252_LABELS = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
 
 const DECLARATION_BYTES = 200
 
-/** `utf-16le` or `utf-16be` by the byte order mark, or by an XML declaration without one. */
+/** Detect UTF-16 by its byte order mark or by the first `<` of an XML file. */
 export function findUtf16Encoding(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
   const firstBytes = head.subarray(0, 2).toString('hex')
   if (firstBytes === 'fffe' || firstBytes === '3c00') return 'utf-16le'
@@ -114,10 +108,9 @@ export function findUtf16Encoding(head: Buffer): 'utf-16le' | 'utf-16be' | undef
 }
 
 /**
- * A feed of lines or a table as UTF-8 without a byte order mark. Bytes that are no UTF-8 go through: a row is told of
- * its own.
- * @yields the pieces of the file
- * @throws ImportError while reading, when a file that says that it is UTF-16 is not.
+ * Convert a feed to UTF-8 without a byte order mark. Invalid UTF-8 is passed on, so that each bad row can be rejected alone.
+ * @yields the chunks of the file
+ * @throws ImportError while reading, when a file with a UTF-16 mark is not valid UTF-16.
  */
 export async function* toUtf8(feed: FeedHead, file: string): AsyncGenerator<Buffer> {
   const encoding = findUtf16Encoding(feed.head)
@@ -133,15 +126,12 @@ export async function* toUtf8(feed: FeedHead, file: string): AsyncGenerator<Buff
   }
 }
 
-/**
- * An XML feed as text: by its byte order mark, else by its declaration, else UTF-8 (XML 1.0, appendix F).
- * @throws ImportError while reading, when the encoding is unknown or the bytes are not of it.
- */
+/** Decode XML (XML 1.0, appendix F). The iterable throws ImportError for an unknown encoding or invalid bytes. */
 export function decodeXml(feed: FeedHead, file: string): AsyncIterable<string> {
   const declaration = feed.head.subarray(0, DECLARATION_BYTES).toString('latin1')
   const declared = /^[^<]{0,3}<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(declaration)?.[1]
   const hasBom = declaration.startsWith('\u00ef\u00bb\u00bf')
-  // A declaration that can be read byte by byte is not UTF-16, whatever it says.
+  // If the declaration is readable as single bytes, the file cannot be UTF-16.
   const isUtf16Declared = /^utf-?16/i.test(declared ?? '')
   const singleByteEncoding =
     declared === undefined || hasBom || isUtf16Declared ? 'utf-8' : declared.toLowerCase()
@@ -162,21 +152,21 @@ async function* decodeChunks(feed: FeedHead, file: string, encoding: string): As
     yield decode(undefined)
   } catch (error) {
     if (error instanceof ImportError) throw error
-    throw new ImportError(`${file} is not ${encoding.toUpperCase()} throughout: see ${location}`, {
+    throw new ImportError(`${file} is not valid ${encoding.toUpperCase()}: see ${location}`, {
       cause: error,
     })
   }
 }
 
-/** Turns pieces of a stream into text; `undefined` ends it. It throws where the bytes are no such text. */
+/** Create a streaming decoder; `undefined` ends the stream. It throws on invalid bytes. */
 function createDecoder(file: string, encoding: string): (bytes: Buffer | undefined) => string {
-  // Some releases of Node take windows-1252 for ISO-8859-1.
+  // Some Node releases decode windows-1252 as ISO-8859-1.
   if (WINDOWS_1252_LABELS.test(encoding))
     return (bytes) => (bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252'))
   try {
     const decoder = new TextDecoder(encoding, { fatal: true })
     return (bytes) => (bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true }))
   } catch (error) {
-    throw new ImportError(`${file} is written in ${encoding}, which cannot be read`, { cause: error })
+    throw new ImportError(`${file} has the unsupported encoding ${encoding}`, { cause: error })
   }
 }

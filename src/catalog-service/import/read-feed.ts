@@ -15,7 +15,7 @@ import { type FeedHead, decodeXml, readHead, toUtf8 } from './open-feed.ts'
 import { readTable } from './table.ts'
 import { readXmlItems } from './xml-items.ts'
 
-/** `format`: told by the first bytes when `undefined`. */
+/** `format`: detected by the first bytes when `undefined`. */
 export type ReadFeedOptions = Readonly<{
   file: string
   chunks: AsyncIterable<Buffer>
@@ -26,20 +26,17 @@ export type ReadFeedOptions = Readonly<{
 
 export type FeedRows = Readonly<{
   format: FeedFormat
-  /** The rows of each piece of the file, which may be none: a promise a row would cost as much as reading it. */
+  /** The rows of each chunk of the file, which may be none. One promise per row would double the cost of reading. */
   batches: AsyncIterable<readonly FeedRow[]>
 }>
 
-/**
- * Look at the first bytes of a feed and read it by its format.
- * @throws ImportError when the format is not known; and while reading, when the file as a whole cannot be used.
- */
+/** Detect the format and read the rows. @throws ImportError when it is unknown or, while reading, when the file is unusable. */
 export async function readFeed(options: ReadFeedOptions): Promise<FeedRows> {
   const { file, names, nowMs } = options
   const feed = await readHead(options.chunks, HEAD_BYTES)
   rejectArchive(feed.head, file)
   const format = options.format ?? detectFormat(feed.head, file)
-  // Another version may read the same bytes differently.
+  // Another version of Vitrine may parse the same bytes differently.
   const salt = hash('sha256', JSON.stringify([VERSION, format, names]), 'base64url').slice(0, 6)
   if (format === 'ndjson') return { format, batches: readJsonRows(toUtf8(feed, file), names, salt) }
   const rows = readSourceRows(feed, format, file)

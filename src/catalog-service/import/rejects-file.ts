@@ -6,26 +6,22 @@ import type { Reject } from './feed-row.ts'
 
 const BUFFER_CHARACTERS = 65_536
 
-/** Different reasons that are counted; those that come later only have their lines. */
+/** Distinct reasons that are counted for the summary; further ones are only written to the file. */
 const MAX_REASONS = 100
 
-/** Characters of a field and of a reason: neither is a place for the feed's own words. */
+/** Both may quote the feed, so they are limited. */
 const MAX_FIELD_CHARACTERS = 100
 const MAX_REASON_CHARACTERS = 300
 
 const TOP_REASONS = 3
 
-/** The `.rejects` file of an import. It exists only when something was rejected. */
 export type RejectsFile = ReturnType<typeof createRejectsFile>
 
-/**
- * Remove the file of an earlier import and start anew: beside the feed, or in `currentFolder` when the feed's
- * folder is not writable.
- */
+/** Write beside the feed, else in `currentFolder`. An old file is removed; a new one is created with the first reject. */
 export function createRejectsFile(file: string, currentFolder: string) {
   const name = `${basename(file)}.rejects`
   const candidates = [join(dirname(file), name), join(currentFolder, name)]
-  // The current folder may hold the file of another feed with this name: it is touched only when it is needed.
+  // Touch the current folder only when needed: it may contain the rejects of another feed with this name.
   candidates.some(removeIfWritable)
   let opened: ReturnType<typeof openFirstWritable> | undefined
   let writeError: ImportError | undefined
@@ -56,7 +52,7 @@ export function createRejectsFile(file: string, currentFolder: string) {
       }
       if (buffer.length > BUFFER_CHARACTERS) flush()
     },
-    /** Write what is left and close the file. Closing twice does nothing. It never throws: `getPath` does. */
+    /** Flush and close the file. Closing twice does nothing. Never throws: `getPath` reports the error. */
     close(): void {
       if (isClosed) return
       isClosed = true
@@ -69,10 +65,7 @@ export function createRejectsFile(file: string, currentFolder: string) {
     },
     getCount: () => count,
     getTopReasons: () => [...reasons].sort(([, a], [, b]) => b - a).slice(0, TOP_REASONS),
-    /**
-     * Return where the file is; `null` when nothing was rejected.
-     * @throws ImportError when not all of it could be written: nothing is left out without a word.
-     */
+    /** Return the path; `null` when nothing was rejected. @throws ImportError when the file is incomplete. */
     getPath(): string | null {
       if (writeError !== undefined) throw writeError
       return opened?.path ?? null
@@ -90,7 +83,7 @@ function openFirstWritable(candidates: readonly string[]): Readonly<{ path: stri
   let cause: unknown
   for (const path of candidates) {
     try {
-      // What stands there by now is not ours, and a link is not followed: `wx` only ever makes a new file.
+      // `wx` creates a new file: it never overwrites a file or follows a link that appeared meanwhile.
       rmSync(path, { force: true })
       return { path, descriptor: openSync(path, 'wx') }
     } catch (error) {
@@ -100,7 +93,7 @@ function openFirstWritable(candidates: readonly string[]): Readonly<{ path: stri
   throw new ImportError(`rejected rows cannot be written to ${candidates.join(' or ')}`, { cause })
 }
 
-/** Remove the file of an earlier import. Return `false` when the path cannot be used: it is not writable, or a folder. */
+/** Remove an existing file. Return `false` when the path is not writable or is a folder. */
 function removeIfWritable(path: string): boolean {
   try {
     accessSync(dirname(path), constants.W_OK)

@@ -5,12 +5,12 @@ import type { RowTask } from './feed-row.ts'
 
 export type Prices = Readonly<{ price: string; oldPrice: string | null; currency: string }>
 
-/** The dates of a sale: a row that has them gives another price on another day. */
+/** Dates of a sale. The price of a row with such dates depends on the current day. */
 export const SALE_DATES_COLUMN = 'sale_price_effective_date'
 
 const AWIN_PRICE_COLUMNS = ['search_price', 'price', 'store_price'] as const
 
-/** A sale price that is on now is the price, and the price is the former one then. */
+/** During a sale, `sale_price` is the price and `price` the former price. */
 export function findGooglePrices(task: RowTask): Prices | undefined {
   const { row } = task
   const text = row.read('price')
@@ -25,18 +25,17 @@ export function findGooglePrices(task: RowTask): Prices | undefined {
   return isSaleActive(task) === true ? { price: sale.amount, oldPrice: amount, currency } : regular
 }
 
-/** A row with a sale price only has that price, and no former one. */
 function findSaleOnlyPrice(task: RowTask, missingPriceReason: string): Prices | undefined {
   const { row, reject } = task
   if (isPriceMissing(row.read('sale_price'))) return reject('price', missingPriceReason)
   const sale = findPrice(task, 'sale_price', row.read('currency'))
   if (sale === undefined) return undefined
   const isActive = isSaleActive(task)
-  if (isActive === false) return reject('price', `${missingPriceReason}, and the sale is not on now`)
+  if (isActive === false) return reject('price', `${missingPriceReason}, and the sale is not active now`)
   return isActive && { price: sale.amount, oldPrice: null, currency: sale.currency }
 }
 
-/** A recommended price (`rrp_price`) is no former one, and `base_price` is that of a unit. */
+/** Ignores `rrp_price` (a recommended, not a former price) and `base_price` (a price per unit). */
 export function findAwinPrices(task: RowTask): Prices | undefined {
   const { row, reject } = task
   const field = AWIN_PRICE_COLUMNS.find((name) => !isPriceMissing(row.read(name)))
@@ -53,7 +52,7 @@ export function findAwinPrices(task: RowTask): Prices | undefined {
   return { price: amount, oldPrice: hasFormer ? former.amount : null, currency }
 }
 
-/** `note`: what becomes of the row without the price. */
+/** `consequence`: text for the reject about what happens to the row without this price. */
 function findPrice(
   { row, reject }: RowTask,
   field: string,
@@ -66,7 +65,7 @@ function findPrice(
   return typeof price === 'string' ? reject(field, price + consequence) : price
 }
 
-/** An equal former price is no fault. One below the price has a line, for it may be the price that readers were to see. */
+/** An equal former price is ignored. A lower one is rejected, because it may be the price that the shop intended. */
 function isFormerPrice(
   { reject }: RowTask,
   former: string,
@@ -78,21 +77,18 @@ function isFormerPrice(
   return difference > 0
 }
 
-/** `undefined` when nobody can know, which a reject says. */
+/** Return `undefined`, after a reject, when the dates are malformed. */
 function isSaleActive({ row, nowMs, reject }: RowTask): boolean | undefined {
   const dates = row.read(SALE_DATES_COLUMN)
   const isActive = dates === '' || isWithinSale(dates, nowMs)
-  return isActive ?? reject(SALE_DATES_COLUMN, 'not two dates with a / between; the sale price is left out')
+  return isActive ?? reject(SALE_DATES_COLUMN, 'not two dates separated by "/"; the sale price is left out')
 }
 
-/** A day of ISO 8601, perhaps with a time, perhaps with its distance from UTC (`-0800`, `+01:00`, `+01`, `Z`). */
+/** An ISO 8601 date with an optional time and an optional offset from UTC (`-0800`, `+01:00`, `+01`, `Z`). */
 const DATE_TIME_PATTERN =
   /^(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?) ?(?:Z|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)?)?$/i
 
-/**
- * Is a moment within `start/end`? A time without a zone is taken for UTC, a last day without a time lasts to its end, and
- * without a last day the sale goes on. `undefined` when the text is not such a span.
- */
+/** Compare with `start/end`: UTC by default, an end date includes its day, no end is open-ended; `undefined` when malformed. */
 function isWithinSale(text: string, nowMs: number): boolean | undefined {
   const [start, end, ...more] = text.split('/', 3)
   const startMs = findTimeMs(start ?? '', '00:00')
@@ -109,7 +105,7 @@ function findTimeMs(text: string, defaultTime: string): number | undefined {
   return sign === '-' ? utcMs + zoneOffsetMs : utcMs - zoneOffsetMs
 }
 
-/** Some readers of dates take 30 February for 2 March. */
+/** `Date.parse` may accept 30 February as 2 March. */
 function isCalendarDay(day: string): boolean {
   const dateMs = Date.parse(`${day}T00:00Z`)
   return !Number.isNaN(dateMs) && new Date(dateMs).toISOString().startsWith(day)

@@ -3,7 +3,6 @@ import { ImportError } from '../../errors.ts'
 import type { Delimiter } from './formats.ts'
 import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
 
-/** Most columns of a table; an Awin export with everything has about a hundred. */
 const MAX_COLUMNS = 1_000
 
 const SEPARATOR_LINE = /^"?sep=.?"?\s*$/i
@@ -11,14 +10,14 @@ const SEPARATOR_LINE = /^"?sep=.?"?\s*$/i
 export type TableOptions = Readonly<{
   file: string
   delimiter: Delimiter
-  /** Are carriage returns alone line ends, too, as on old Macintoshes? */
+  /** Whether a carriage return alone ends a line, as on classic Mac OS. */
   hasBareCarriageReturns: boolean
 }>
 
-/** A record as it came, byte by byte: one character a byte. */
+/** A record in Latin-1, so that each character is one byte of the file. */
 type TableRecord = Readonly<{ record: readonly string[]; raw: string }>
 
-/** Columns by name; a name may stand above several. `header`: as it came. */
+/** Columns by name; several columns may have the same name. `header`: the unchanged line. */
 type TableColumns = Readonly<{
   count: number
   byName: ReadonlyMap<string, readonly number[]>
@@ -27,8 +26,8 @@ type TableColumns = Readonly<{
 }>
 
 /**
- * The rows of a table in UTF-8, with memory for one piece of it and one record.
- * @yields the rows of each piece of the file, which may be none
+ * Read a table in UTF-8. Memory is bounded by one chunk and one record.
+ * @yields the rows of each chunk of the file, which may be none
  * @throws ImportError when a quoted cell does not end, a record is too long, or there are too many columns.
  */
 export async function* readTable(
@@ -40,7 +39,6 @@ export async function* readTable(
   for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
     for (const { record, raw } of records) {
-      // Without quotes a record is one line.
       const lines = raw.includes('"') ? splitLines(raw).length : 1
       const location = { row: (row += 1), firstLine, lines }
       firstLine += lines
@@ -52,10 +50,7 @@ export async function* readTable(
   }
 }
 
-/**
- * Records of a stream of bytes. Cells stay bytes, so that a row that is no UTF-8 is known.
- * @yields the records of each piece
- */
+/** @yields the records of each chunk, as undecoded bytes, so that invalid UTF-8 can be detected per row */
 async function* splitRecords(
   chunks: AsyncIterable<Buffer>,
   { file, delimiter, hasBareCarriageReturns }: TableOptions,
@@ -65,26 +60,25 @@ async function* splitRecords(
   const parser = parse({
     delimiter,
     encoding: 'latin1',
-    // Between tabs a line break always ends a row: a quote that nobody closed cannot take in the next one.
+    // In a tab-separated table a line break always ends a row, so an open quote cannot absorb the next row.
     quote: delimiter === '\t' ? null : '"',
     raw: true,
     record_delimiter: hasBareCarriageReturns ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
     relax_column_count: true,
     relax_quotes: true,
     on_record: (row) => {
-      // With `raw` a record comes in an object, which the types of csv-parse do not say.
+      // With `raw`, csv-parse passes an object; its types do not declare that.
       rows.push(row as unknown as TableRecord)
       pendingBytes = 0
       return null
     },
   })
   parser.resume()
-  // Every failure is also handed to the one who wrote.
+  // Errors are also passed to the callback of `write`.
   parser.on('error', () => {})
   const parseChunk = async (chunk: Buffer | undefined): Promise<readonly TableRecord[]> => {
     pendingBytes += chunk?.length ?? 0
     await writeChunk(parser, chunk, file)
-    // A quote that nobody closed takes in all that follows.
     if (pendingBytes > MAX_ROW_BYTES)
       throw new ImportError(`${file}: a row is longer than ${MAX_ROW_BYTES} bytes; is a quote not closed?`)
     const records = rows
@@ -95,16 +89,16 @@ async function* splitRecords(
   yield await parseChunk(undefined)
 }
 
-/** Resolve when the parser has read the bytes, or all of them (`undefined`). @throws ImportError when it fails. */
+/** Resolve when the parser has processed the chunk, or has ended (`undefined`). @throws ImportError when it fails. */
 function writeChunk(parser: Parser, chunk: Buffer | undefined, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (error?: Error | null): void => {
       if (!error) return resolve()
       const isUnclosed = 'code' in error && error.code === 'CSV_QUOTE_NOT_CLOSED'
       const reason = isUnclosed
-        ? 'a quoted cell is not closed; its row reaches to the end of the file'
+        ? 'a quoted cell is not closed; its row extends to the end of the file'
         : error
-      reject(new ImportError(`${file} is no whole table: ${String(reason)}`, { cause: error }))
+      reject(new ImportError(`${file} is not a valid table: ${String(reason)}`, { cause: error }))
     }
     if (chunk === undefined) parser.end(settle)
     else parser.write(chunk, settle)
@@ -113,9 +107,10 @@ function writeChunk(parser: Parser, chunk: Buffer | undefined, file: string): Pr
 
 function readColumns({ record, raw }: TableRecord, { file, delimiter }: TableOptions): TableColumns {
   const problem = findQuoteProblem(raw, delimiter, Infinity)
-  if (problem !== undefined) throw new ImportError(`${file} is no whole table: in its first line ${problem}`)
+  if (problem !== undefined)
+    throw new ImportError(`${file} is not a valid table: in its first line ${problem}`)
   if (record.length > MAX_COLUMNS)
-    throw new ImportError(`${file} has ${record.length} columns; at most ${MAX_COLUMNS} are read`)
+    throw new ImportError(`${file} has ${record.length} columns; at most ${MAX_COLUMNS} are supported`)
   const byName = new Map<string, number[]>()
   for (const [index, cell] of record.entries()) {
     const name = toColumnName(readCell(cell, delimiter) ?? cell)
@@ -140,7 +135,7 @@ function toSourceRow({ record, raw }: TableRecord, location: RowLocation, column
     hasLists: true,
     read: (name) => readAll(name)[0] ?? '',
     readAll,
-    // Four bytes are a character at most, so that these are enough.
+    // A character has at most four bytes in UTF-8.
     toRawText: () =>
       truncateRaw(
         Buffer.from(raw.slice(0, MAX_RAW_CHARACTERS * 4), 'latin1')
@@ -158,18 +153,18 @@ function findRowProblem(
   { delimiter, count }: TableColumns,
 ): string | undefined {
   const problem = findQuoteProblem(raw, delimiter, count)
-  // Each of the lines may be a row that is lost.
+  // Each of these lines may be a lost row, so name them.
   if (problem !== undefined && lines > 1)
     return `${problem}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
   if (problem !== undefined) return problem
   if (cells.length !== count) return `has ${cells.length} cells, the header has ${count}`
   if (cells.includes(undefined)) return 'not UTF-8'
-  return cells.some((cell) => cell?.includes('\u0000')) ? 'holds the character U+0000' : undefined
+  return cells.some((cell) => cell?.includes('\u0000')) ? 'contains the character U+0000' : undefined
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The bytes of a cell as text; `undefined` when they are no UTF-8. */
+/** Decode the bytes of a cell; `undefined` for invalid UTF-8. */
 function readCell(bytes: string, delimiter: Delimiter): string | undefined {
   const cell = delimiter === '\t' ? unquoteCell(bytes) : bytes
   // oxlint-disable-next-line no-control-regex -- all of ASCII
@@ -181,7 +176,7 @@ function readCell(bytes: string, delimiter: Delimiter): string | undefined {
   }
 }
 
-/** A cell of a table with tabs, where quotes stand around whole cells or mean nothing. */
+/** Unquote a cell of a tab-separated table. Quotes count only when they enclose the whole cell. */
 function unquoteCell(cell: string): string {
   if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
   const inside = cell.slice(1, -1)
@@ -190,16 +185,14 @@ function unquoteCell(cell: string): string {
 
 const LAST_LINE_END = /(?:\r\n|\n|\r)$/
 
-/** The lines that a record takes in the file. */
 function splitLines(raw: string): string[] {
   return raw.replace(LAST_LINE_END, '').split(/\r\n|\n|\r/)
 }
 
 /**
- * Why a record may be more than one row of the file; `undefined` when it is surely one. A quote too many takes in whatever
- * comes up to the next quote, so that a product gets the price and the link of another row:
- * - a cell that begins with a quote must end with one, in front of a delimiter or the end of the line (RFC 4180)
- * - when each of its lines has delimiters enough for a row of its own, two inch marks look like a cell with line breaks
+ * Return why a record may be several rows, of which a stray quote made one: it would mix the price and link of two products.
+ * - a cell begins with a quote but does not end with one before a delimiter or line end (RFC 4180)
+ * - each of the record's lines has enough delimiters for a separate row: two inch marks look like a quoted cell
  */
 function findQuoteProblem(raw: string, delimiter: Delimiter, columns: number): string | undefined {
   if (delimiter === '\t' || !raw.includes('"')) return undefined
@@ -207,7 +200,7 @@ function findQuoteProblem(raw: string, delimiter: Delimiter, columns: number): s
     return 'a cell begins with a quote that is not closed'
   const lines = splitLines(raw).filter((line) => line.trim() !== '')
   const isSuspicious = lines.length > 1 && lines.every((line) => line.split(delimiter).length >= columns)
-  return isSuspicious ? 'a cell in quotes reaches over lines that look like rows of their own' : undefined
+  return isSuspicious ? 'a quoted cell spans lines that look like separate rows' : undefined
 }
 
 function isQuotedCorrectly(text: string, delimiter: Delimiter): boolean {
@@ -221,7 +214,7 @@ function isQuotedCorrectly(text: string, delimiter: Delimiter): boolean {
   return true
 }
 
-/** Where a cell in quotes ends, behind its last quote; -1: nowhere. Two quotes are a quote in it. */
+/** Return the index after the closing quote of a cell; -1 when it is not closed. Two quotes are an escaped quote. */
 function findQuoteEnd(text: string, start: number): number {
   for (let at = text.indexOf('"', start); at !== -1; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] !== '"') return at + 1

@@ -17,10 +17,9 @@ export type ImportTarget = Readonly<{
 }>
 
 /**
- * Find the channel of an import: the one of the given id, else the catalog's only one. A catalog without any, or one that
- * holds only sample data (which goes), gets a website channel, under the given id if there is one; its organization stays,
- * because the key of a running server stands for it.
- * @throws UsageError when the channel is unknown, or not named though there are several.
+ * Find the channel of an import: by id, or else the catalog's only one. Remove sample data first, but keep its organization,
+ * which a running server's internal key uses. A catalog without channels gets a website channel.
+ * @throws UsageError when the channel is unknown, or when there are several and no id is given.
  */
 export async function prepareTarget(
   database: Catalog,
@@ -56,7 +55,6 @@ function parseChannelId(text: string | undefined): string | undefined {
   return id.data.toLowerCase()
 }
 
-/** Shops whose ids are kept at hand; a feed of marketplace sellers has many. */
 const MAX_CACHED_SHOPS = 50_000
 
 const MAX_REPORTED_NETWORKS = 5
@@ -64,28 +62,26 @@ const MAX_REPORTED_NETWORKS = 5
 export type Shop = Readonly<{
   networkId: number
   merchantId: number
-  /** Under which network channel offers are written; `PAGE_OF_SHOP`: every network channel makes its link of them. */
+  /** Value of `offers.network_channel_id`; `NO_NETWORK_CHANNEL`: links come from the template. */
   offerNetworkChannelId: number
-  /** What the network makes a tracking link of a shop's page with; `null`: it cannot. */
   linkTemplate: string | null
-  /** Stands for the numbers above, and for the kind of link. */
+  /** Identifies the ids above and the kind of link. */
   key: string
 }>
 
-/** What tells shops apart. `isNamedByLink`: the shop is named after the host of a link. */
 type ShopOffer = Pick<FeedOffer, 'network' | 'merchant' | 'merchantReference' | 'link'> &
   Readonly<{ isNamedByHost?: boolean | undefined }>
 
-/** What an import tells of its shops. Of networks a few are named, if there are many. */
+/** Facts about the shops for the summary of an import. At most `MAX_REPORTED_NETWORKS` networks are named. */
 export type ShopReport = Readonly<{
-  /** Networks by what becomes of links to the pages of shops: nothing, without a template, or tracking links. */
+  /** Networks with links to shop pages: without a link template (`untracked`) or with one (`byTemplate`). */
   pageNetworks: Readonly<{ untracked: readonly string[]; byTemplate: readonly string[] }>
-  /** Networks whose offers nobody sees until the channel has their network channel again. */
+  /** Networks whose offers stay hidden until the channel is assigned to their network channel. */
   unassignedNetworks: readonly string[]
   hasLinkMerchants: boolean
 }>
 
-/** The shops of a feed; those that were met stand in `import_shops`, with what the import replaces of theirs. */
+/** The shops of a feed. `import_shops` records those seen, with the network channels in which offers are replaced. */
 export type ShopRegistry = Awaited<ReturnType<typeof createShopRegistry>>
 
 export async function createShopRegistry(database: Catalog, target: ImportTarget) {
@@ -112,7 +108,7 @@ export async function createShopRegistry(database: Catalog, target: ImportTarget
     return shop
   }
   return {
-    /** Return the shop: network, network channel, merchant and approval are made where they are missing. */
+    /** Return the shop. Create network, network channel, merchant and approval when they are missing. */
     get: (offer: ShopOffer): Shop | Promise<Shop> => shopsByName.get(toShopName(offer)) ?? resolveShop(offer),
     hasShop: (key: string): boolean => shopKeys.has(key),
     report: (): ShopReport => ({
@@ -123,7 +119,7 @@ export async function createShopRegistry(database: Catalog, target: ImportTarget
   }
 }
 
-/** `t`: tracking links; `p`: pages of the shop; `h`: pages of a shop that is named after their host. */
+/** `t`: tracking links; `p`: shop pages; `h`: pages of a shop that is named after their host. */
 function toShopKind({ link, isNamedByHost }: ShopOffer): string {
   return isNamedByHost === true ? 'h' : link === 'page' ? 'p' : 't'
 }
@@ -141,13 +137,13 @@ async function findOrCreateShop(database: Catalog, target: ImportTarget, offer: 
   const merchantId = merchant?.id ?? (await insertMerchant(database, offer.merchant))
   if (offer.merchantReference !== null)
     await setMerchantReference(database, { networkId, merchantId }, offer.merchantReference)
-  // A revoked approval has a row: it stays revoked.
+  // A revoked approval has a row, so it stays revoked.
   await sql`
     insert into approvals (network_channel_id, merchant_id) values (${networkChannelId}, ${merchantId})
     on conflict do nothing`.execute(database)
   const offerNetworkChannelId =
     offer.link === 'page' && linkTemplate !== null ? NO_NETWORK_CHANNEL : networkChannelId
-  // A shop's pages stand for the links that the feed had of it before: the network may have got its template since.
+  // Pages also replace earlier tracking links of the shop: the network may have received its template since.
   await sql`
     insert into import_shops (network_id, merchant_id, network_channel_id)
     values (${networkId}, ${merchantId}, ${networkChannelId}), (${networkId}, ${merchantId}, ${offerNetworkChannelId})
@@ -157,10 +153,7 @@ async function findOrCreateShop(database: Catalog, target: ImportTarget, offer: 
   return { shop, isAssigned }
 }
 
-/**
- * The channel's own; else one of the organization that serves no channel, which stays so: somebody has taken it away; else a
- * new one. An import cannot know the publisher's reference: the new one has none.
- */
+/** Find the channel's, else an unassigned one (it stays unassigned: that may be deliberate), else create one. */
 async function findOrCreateNetworkChannel(
   database: Catalog,
   target: ImportTarget,

@@ -20,17 +20,16 @@ import {
 import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
 import { type ImportTarget, type Shop, type ShopRegistry, createShopRegistry } from './target.ts'
 
-/** Hex digits of an address's hash that tell offers of one shop apart: as many as a number holds exactly. */
+/** Hex digits of the URL's hash in `variant`: 48 bits, which a number represents exactly. */
 const VARIANT_DIGITS = 12
 
-/** A product and the row that it came from. `digest`: of the row, when nothing but the row decides what it gives. */
+/** A product and its row number. `digest`: of the row; `undefined` when the row must not be skipped next time. */
 export type RowProduct = Readonly<{ row: number; product: FeedProduct; digest?: string | undefined }>
 
 export type FeedWriter = Awaited<ReturnType<typeof createFeedWriter>>
 
 export async function createFeedWriter(database: Catalog, target: ImportTarget, importId: number) {
-  // A statement that was planned while the tables were empty would read all of them from end to end for each batch, as long as
-  // the import lasts. A server that does not know the setting plans otherwise.
+  // A plan cached for empty tables would scan them for each batch. Some compatible servers lack this setting.
   if (isPostgres(database))
     await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
       where name = 'plan_cache_mode'`.execute(database)
@@ -40,7 +39,7 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
     (await database.selectFrom('products').select('gtin').limit(1).executeTakeFirst()) === undefined
   let [productCount, offerCount] = [0, 0]
   return {
-    /** Leave out the rows whose products the catalog has as they would be written, and return the others. */
+    /** Skip rows whose products are already stored with the same content; return the others. */
     async skipUnchanged(rows: readonly FeedRow[]): Promise<readonly FeedRow[]> {
       if (isEmpty) return rows
       const candidates = indexSingleRows(rows)
@@ -55,7 +54,7 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
       productCount += skipped.size
       return rows.filter((row) => !skipped.has(row))
     },
-    /** Add products. Rows of one GTIN are merged, see `mergeHeads`. Return what was too much of them. */
+    /** Write products. Rows with the same GTIN are merged. Return rejects for offers above the limit. */
     async write(batch: readonly RowProduct[]): Promise<readonly Reject[]> {
       if (batch.length === 0) return []
       const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
@@ -70,7 +69,7 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
       for (const rowProduct of batch) rejects.push(...(await mergeProduct(mergedProducts, rowProduct, shops)))
       const productRows: ProductRow[] = []
       const offerRows: OfferRow[] = []
-      // Products that lie side by side in the file on disk are written one after the other.
+      // Write in key order, so that neighbouring pages of the table are written together.
       const sorted = [...mergedProducts].toSorted(([one], [other]) => compareTexts(one, other))
       for (const [gtin, { candidates, digest, shopKeys }] of sorted) {
         const { title, brand, images } = mergeDetails([...candidates.values()])
@@ -83,7 +82,6 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
       await upsertRows(database, OFFERS_TABLE, importId, offerRows)
       return rejects
     },
-    /** Remove what the imported shops no longer offer, and count. */
     async finish() {
       const removedOffers = await removeStaleOffers(database, importId, offerCount)
       for (const table of ['unchanged_products', 'import_shops'] as const)
@@ -93,7 +91,7 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
   }
 }
 
-/** The rows by GTIN, where only one of them has it: rows of one product are merged, and have to be read. */
+/** Index rows by GTIN. Rows with the same GTIN are left out: they must be parsed and merged. */
 function indexSingleRows(rows: readonly FeedRow[]): ReadonlyMap<string, FeedRow> {
   const byGtin = new Map<string, FeedRow>()
   const repeatedGtins = new Set<string>()
@@ -107,10 +105,10 @@ function indexSingleRows(rows: readonly FeedRow[]): ReadonlyMap<string, FeedRow>
   return byGtin
 }
 
-/** Would the row give what its product has? Each of its shops was met: what is to be made of it is made. */
+/** Whether the row would write what is stored. All its shops must be known to this import, so that they exist already. */
 function isUnchanged(row: FeedRow, stored: StoredSource, shops: ShopRegistry): boolean {
   const [digest, offers, ...keys] = stored.source.split(' ')
-  // Offers may have been removed since, by a command or by another feed of their shop.
+  // The offer counts differ when a command or another feed of the shop has removed offers.
   return (
     Number(offers) === stored.offers &&
     keys.every((key) => shops.hasShop(key)) &&
@@ -120,7 +118,7 @@ function isUnchanged(row: FeedRow, stored: StoredSource, shops: ShopRegistry): b
 
 type ProductDetails = Pick<FeedProduct, 'title' | 'brand' | 'images'>
 
-/** An offer with the head of its row. `template`: what its link is made with; `row`: as it is to be written, unless it is. */
+/** An offer with its product details. `template`: its link template; `row`: absent when it is already written. */
 type Candidate = Readonly<{
   offer: Omit<RankableOffer, 'affiliateUrl'> & Readonly<{ url: string }>
   template: string | null
@@ -128,14 +126,14 @@ type Candidate = Readonly<{
   row?: OfferRow
 }>
 
-/** One product of an import. `digest`: of the one row that made it; `undefined` when there were several. */
+/** One product of an import. `digest`: of its only row; `undefined` when there were several. */
 type MergedProduct = {
   candidates: Map<string, Candidate>
   shopKeys: Set<string>
   digest: string | undefined
 }
 
-/** Add a row to its product; of two offers with one key the later replaces the earlier. Return what is beyond the most offers. */
+/** Add a row to its product. A later offer replaces an earlier one with the same key. Return a reject above `MAX_OFFERS`. */
 async function mergeProduct(
   mergedProducts: Map<string, MergedProduct>,
   { row, product, digest }: RowProduct,
@@ -148,24 +146,24 @@ async function mergeProduct(
     shopKeys: new Set(),
     digest,
   }
-  let leftOut = 0
+  let omittedCount = 0
   for (const offer of offers) {
     if (candidates.size >= MAX_OFFERS) {
-      leftOut += 1
+      omittedCount += 1
       continue
     }
     const shopOrPromise = shops.get(offer)
-    // Only a shop that is met for the first time has to be waited for.
+    // Known shops are returned synchronously; `await` for each offer would be slow.
     const shop = shopOrPromise instanceof Promise ? await shopOrPromise : shopOrPromise
     const offerRow = toOfferRow(gtin, offer, shop)
     const template = offer.link === 'page' ? shop.linkTemplate : null
     candidates.set(toOfferRowKey(offerRow), { offer, template, details: product, row: offerRow })
     shopKeys.add(shop.key)
   }
-  const isOnlyRow = earlier === undefined && leftOut === 0
+  const isOnlyRow = earlier === undefined && omittedCount === 0
   mergedProducts.set(gtin, { candidates, shopKeys, digest: isOnlyRow ? digest : undefined })
-  if (leftOut === 0) return []
-  const reason = `more than ${MAX_OFFERS} offers of one product; ${leftOut} left out`
+  if (omittedCount === 0) return []
+  const reason = `more than ${MAX_OFFERS} offers of one product; ${omittedCount} left out`
   return [{ row, field: 'offers', reason, raw: gtin }]
 }
 
@@ -187,30 +185,26 @@ function toOfferRow(gtin: string, offer: FeedOffer, shop: Shop): OfferRow {
   ]
 }
 
-/** Return what tells the offers of a product apart: the values after the GTIN and before the price. */
 function toOfferRowKey([, network, shop, channel, currency, variant]: readonly (
   string | number | null
 )[]): string {
   return `${network} ${shop} ${channel} ${currency} ${variant}`
 }
 
-/**
- * Pick the head of the row whose offer a box shows first. So title, pictures and link come from one row, whatever the order of
- * the rows. A brand or pictures that this row lacks are taken from another one.
- */
+/** Use the row whose offer a box shows first, so that title, pictures and link agree. Others fill in missing fields. */
 function mergeDetails(candidates: readonly Candidate[]): ProductDetails {
   const [first] = candidates as [Candidate]
   if (candidates.every(({ details }) => details === first.details)) return first.details
   const detailsByRank = candidates
     .map(({ offer, template, details }) => {
       const merchantUrl = offer.url
-      // The link that readers get but for names, which offers that are compared by it have in common.
+      // Approximates the final link for sorting: offers that tie up to here have the same merchant and publisher.
       const parts = { merchantUrl, merchant: '', publisher: '' }
       const affiliateUrl = template === null ? merchantUrl : createAffiliateLink({ ...parts, template })
-      return { ...offer, affiliateUrl, head: details }
+      return { ...offer, affiliateUrl, details }
     })
     .toSorted(compareForBox)
-    .map(({ head }) => head)
+    .map((ranked) => ranked.details)
   const [best] = detailsByRank as [ProductDetails]
   return {
     ...best,
@@ -219,7 +213,6 @@ function mergeDetails(candidates: readonly Candidate[]): ProductDetails {
   }
 }
 
-/** What the import has written of these products so far. */
 async function fetchMergedProducts(
   database: Catalog,
   importId: number,

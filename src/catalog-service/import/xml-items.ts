@@ -3,36 +3,34 @@ import { ImportError } from '../../errors.ts'
 import { MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
 import { findNamedCharacter, isBlockTag } from './feed-text.ts'
 
-/** Deepest nesting that is followed; a feed has about six levels. */
 const MAX_DEPTH = 100
 
-/** Characters before the first element: a document type that never ends is not collected. */
+/** Characters before the first element; bounds memory for an endless document type. */
 const MAX_PROLOG_CHARACTERS: number = 64 * 1024
 
 const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/
 const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'
 
-/** Characters of a field that are kept: more than any title with its markup. */
+/** Characters kept of a field; more than any title with its markup. */
 const MAX_FIELD_CHARACTERS: number = 16 * 1024
 
-/** Fields of one name that are kept: more than there are pictures of a product. */
+/** Values kept per field name; more than the pictures of a product. */
 const MAX_VALUES = 200
 
-/** Fields whose text must stand alone: `100<i/>5.00 EUR` is no price. */
+/** Fields that must not contain elements: `100<i/>5.00 EUR` is not a price. */
 const TEXT_ONLY_FIELDS = ['gtin', 'link', 'price', 'sale_price', 'availability', 'currency'] as const
 
-/** Where links of an Atom entry are kept that lead to something else than a page, such as a PDF. */
+/** Field for links of an Atom entry to something other than a page, such as a PDF. */
 const OTHER_LINK_FIELD = 'link of another type'
 
-/** Values by name; `isNested`: one of them held elements. */
+/** Values by name; `isNested`: one of them contained elements. */
 type Fields = Map<string, { values: string[]; isNested: boolean }>
 
 type Item = Readonly<{ google: Fields; plain: Fields }>
 
 /**
- * The items of an RSS feed and the entries of an Atom feed, with memory for one piece of the file and one item.
- * @yields the items of each piece, which may be none
- * @throws ImportError when it is not well-formed to its end, holds a document type with declarations, or an item is too long.
+ * @yields the RSS items or Atom entries of each chunk; memory is bounded by one chunk and one item
+ * @throws ImportError when it is not well-formed, declares a document type, or an item is too long.
  */
 export async function* readXmlItems(texts: AsyncIterable<string>, file: string): AsyncGenerator<SourceRow[]> {
   const itemParser = createItemParser(file)
@@ -44,11 +42,10 @@ function createItemParser(file: string) {
   const parser = createSaxParser(file)
   let items: SourceRow[] = []
   let item: Item | undefined
-  // `position`: where the last item began or ended.
   let [row, depth, itemDepth, position] = [0, 0, 0, 0]
   let text = ''
   let isNested = false
-  /** The text of a field is that of the elements in it as well. */
+  /** Also collects the text of elements inside a field. */
   const append = (piece: string): void => {
     if (item !== undefined && depth > itemDepth) text += piece.slice(0, MAX_FIELD_CHARACTERS - text.length)
   }
@@ -58,7 +55,7 @@ function createItemParser(file: string) {
     depth += 1
     if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
     if (item !== undefined) {
-      // The direct children of an item are its fields: the price of `g:shipping` is not its own.
+      // Only direct children of an item are fields: the price in `g:shipping` is not the item's price.
       isNested = depth > itemDepth + 1
       if (!isNested) text = ''
       else if (isBlockTag(tag.local)) append(' ')
@@ -84,10 +81,9 @@ function createItemParser(file: string) {
     position = parser.position
   })
   return {
-    /** Return the items that end in this piece of the file. */
     parse(piece: string): SourceRow[] {
       if (piece.includes('\u0000'))
-        throw new ImportError(`${file} holds the character U+0000, which XML has not`)
+        throw new ImportError(`${file} contains the character U+0000, which XML does not allow`)
       parser.write(piece)
       const sinceItem = parser.position - position
       if (sinceItem > (depth > 0 || row > 0 ? MAX_ROW_BYTES : MAX_PROLOG_CHARACTERS))
@@ -103,10 +99,7 @@ function createItemParser(file: string) {
   }
 }
 
-/**
- * Not even well-formed text is forgiven, but for two things that real feeds have and every reader knows: prefixes that are
- * never declared, and the named characters of HTML.
- */
+/** Create a strict parser that tolerates two common errors of real feeds: undeclared prefixes and HTML entities. */
 function createSaxParser(file: string) {
   const parser = new SaxesParser({ xmlns: true, resolvePrefix } as const)
   parser.ENTITIES = new Proxy(parser.ENTITIES, {
@@ -115,11 +108,13 @@ function createSaxParser(file: string) {
   parser.on('doctype', (text) => {
     if (text.includes('['))
       throw new ImportError(
-        `${file} declares a document type of its own (<!DOCTYPE … [), which no feed needs`,
+        `${file} has a document type with declarations (<!DOCTYPE … [), which is not supported`,
       )
   })
   parser.on('error', (error) => {
-    throw new ImportError(`${file} is no whole XML: ${formatParserError(error.message)}`, { cause: error })
+    throw new ImportError(`${file} is not well-formed XML: ${formatParserError(error.message)}`, {
+      cause: error,
+    })
   })
   return parser
 }
@@ -128,7 +123,7 @@ function resolvePrefix(prefix: string): string {
   return prefix === 'g' ? 'http://base.google.com/ns/1.0' : `undeclared:${prefix}`
 }
 
-/** `12:34: unclosed tag: item` in words. */
+/** Convert `12:34: unclosed tag: item` to `line 12, column 34: unclosed tag: item`. */
 function formatParserError(message: string): string {
   const [, line, column, detail] = /^(\d+):(\d+): (.*)$/s.exec(message) ?? []
   return detail === undefined ? message : `line ${line}, column ${column}: ${detail.replace(/\.$/, '')}`
@@ -154,10 +149,7 @@ function addField(
   fields.set(name, field)
 }
 
-/**
- * The page of an entry (RFC 4287, section 4.2.7): `alternate`, which is also what a link without `rel` is. One that says
- * it leads to something else than a page counts only where there is no other.
- */
+/** Find an entry's page (RFC 4287, 4.2.7): `rel` is `alternate` or absent. Other types, such as PDF, are the second choice. */
 function findAtomLink(tag: SaxesTagNS): { name: string; value: string } | undefined {
   if (tag.uri !== ATOM_NAMESPACE || tag.local !== 'link') return undefined
   const { rel, type, href } = tag.attributes
@@ -178,7 +170,7 @@ function toSourceRow({ google, plain }: Item, row: number, bytes: number): Sourc
     problem:
       nestedField === undefined
         ? undefined
-        : { field: nestedField, reason: 'holds other elements, where only text may be' },
+        : { field: nestedField, reason: 'contains elements where only text is allowed' },
     hasLists: false,
     read: (name) => findField(name)?.values[0] ?? '',
     readAll: (name) => findField(name)?.values ?? [],

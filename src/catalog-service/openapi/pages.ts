@@ -4,16 +4,15 @@ import { basename, join } from 'node:path'
 import { Eta } from 'eta'
 import { CATALOG_STYLE_FILE, VIEWS_FOLDER } from '../../lib/paths.ts'
 
-/** The file that describes the interface; tests hold every answer of the service to it. */
+/** Tests validate every response of the service against this document. */
 const DOCUMENT_FILE = new URL('openapi.json', import.meta.url)
 
-/** Comes before the decisions in the description, which are a list. */
+/** Separates the introduction from the list of decisions in `info.description`. */
 const DECISIONS_HEADING = '\n\nWhat this service decides:\n\n- '
 
 type JsonSchema = Readonly<Record<string, unknown>>
 type Reference = Readonly<{ $ref: string }>
 
-/** What the page shows of an OpenAPI 3.1 document. */
 export type OpenApiDocument = Readonly<{
   info: Readonly<{ title: string; version: string; description: string }>
   paths: Readonly<Record<string, Readonly<{ get: OperationObject }>>>
@@ -50,10 +49,9 @@ type ParameterObject = Readonly<{
 
 export type OpenApiPages = Readonly<{ document: string; page: string; style: string }>
 
-/** The page, and the parts that it includes. */
 const TEMPLATES = ['catalog', 'partials/catalog-text', 'partials/catalog-rows']
 
-/** Read the document and make the page of it. Throws when a template or the style sheet is missing. */
+/** Read the document and render the page. Throw when a template or the style sheet is missing. */
 export function createOpenApiPages(): OpenApiPages {
   const text = readFileSync(DOCUMENT_FILE, 'utf8')
   const eta = new Eta({ autoEscape: true, rmWhitespace: true, useWith: false })
@@ -71,8 +69,8 @@ export function createOpenApiPages(): OpenApiPages {
 
 type TextSegments = readonly Readonly<{ text: string; isCode: boolean }>[]
 
-/** A row of a table: a name with what stands small below it, and what it means. */
-type Row = Readonly<{ name: string; note: string; words: TextSegments; more: TextSegments }>
+/** A row of a table. `details` is the small text below the name, such as its type. */
+type Row = Readonly<{ name: string; details: string; segments: TextSegments; constraints: TextSegments }>
 
 function toPageView(document: OpenApiDocument) {
   const { title, version, description } = document.info
@@ -85,13 +83,13 @@ function toPageView(document: OpenApiDocument) {
     schemas: Object.entries(document.components.schemas).map(([title, schema]) => ({
       id: `schema-${title.toLowerCase()}`,
       title,
-      words: toTextSegments(String(schema['description'])),
+      segments: toTextSegments(String(schema['description'])),
       rows: toFieldRows(schema),
     })),
     statuses: toStatusRows(document),
     decisions: decisions.split('\n- ').map((decision) => {
       const [, about = '', text = ''] = /^\*\*(.+?)\.\*\* (.*)$/.exec(decision) ?? []
-      return { about, words: toTextSegments(text) }
+      return { about, segments: toTextSegments(text) }
     }),
   }
 }
@@ -103,7 +101,7 @@ function toOperationView(document: OpenApiDocument, path: string, operation: Ope
     method: 'GET',
     path,
     title: operation.summary,
-    words: toTextSegments(operation.description),
+    segments: toTextSegments(operation.description),
     parameters: operation.parameters.map(({ $ref }) =>
       toParameterRow(document.components.parameters[toReferenceName($ref)] as ParameterObject),
     ),
@@ -114,25 +112,24 @@ function toOperationView(document: OpenApiDocument, path: string, operation: Ope
 }
 
 function toParameterRow({ name, in: location, required, description, schema }: ParameterObject): Row {
-  const notes = [describeType(schema), location, ...(required ? [] : ['may be left out'])]
+  const details = [describeType(schema), location, ...(required ? [] : ['optional'])]
   return {
     name,
-    note: notes.join(', '),
-    words: toTextSegments(description),
-    more: toTextSegments(describeBounds(schema)),
+    details: details.join(', '),
+    segments: toTextSegments(description),
+    constraints: toTextSegments(describeConstraints(schema)),
   }
 }
 
 function toFieldRows({ required, properties }: JsonSchema): Row[] {
   return Object.entries(properties as Readonly<Record<string, JsonSchema>>).map(([name, field]) => ({
     name,
-    note: describeType(field) + ((required as readonly string[]).includes(name) ? '' : ', may be missing'),
-    words: toTextSegments((field['description'] as string | undefined) ?? ''),
-    more: toTextSegments(describeBounds(field)),
+    details: describeType(field) + ((required as readonly string[]).includes(name) ? '' : ', optional'),
+    segments: toTextSegments((field['description'] as string | undefined) ?? ''),
+    constraints: toTextSegments(describeConstraints(field)),
   }))
 }
 
-/** A row for each answer of all operations; 404 means different things. */
 function toStatusRows(document: OpenApiDocument): Row[] {
   const rows = new Map<string, Row>()
   for (const { get } of Object.values(document.paths)) {
@@ -140,9 +137,9 @@ function toStatusRows(document: OpenApiDocument): Row[] {
       const shared = '$ref' in entry ? document.components.responses[toReferenceName(entry.$ref)] : undefined
       const response = shared ?? (entry as ResponseObject)
       const key = '$ref' in entry ? `${status} ${entry.$ref}` : status
-      const words = toTextSegments(shared?.description ?? 'What was asked for.')
-      const more = toTextSegments(formatHeaders(document, response))
-      rows.set(key, { name: status, note: STATUS_CODES[status] ?? '', words, more })
+      const segments = toTextSegments(shared?.description ?? 'The requested data.')
+      const constraints = toTextSegments(formatHeaders(document, response))
+      rows.set(key, { name: status, details: STATUS_CODES[status] ?? '', segments, constraints })
     }
   }
   return [...rows].sort(([a], [b]) => a.localeCompare(b, 'en')).map(([, row]) => row)
@@ -157,12 +154,12 @@ function formatHeaders(document: OpenApiDocument, { headers }: ResponseObject): 
     .join(' ')
 }
 
-/** `#/components/schemas/Offer` as `Offer`. */
+/** Return `Offer` for `#/components/schemas/Offer`. */
 function toReferenceName(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }
 
-/** `string (uuid)`, `string or null`, `list of Offer`. */
+/** Return for example `string (uuid)`, `string or null` or `list of Offer`. */
 function describeType(schema: JsonSchema): string {
   if (typeof schema['$ref'] === 'string') return toReferenceName(schema['$ref'])
   const { type, format, items, anyOf } = schema
@@ -172,17 +169,17 @@ function describeType(schema: JsonSchema): string {
   return typeof format === 'string' ? `${name} (${format})` : name
 }
 
-/** What is not said by the description: values of an enumeration, bounds and default of a number. */
-function describeBounds(schema: JsonSchema): string {
+/** Describe the values of an enumeration, or the range and default of a number. */
+function describeConstraints(schema: JsonSchema): string {
   if (Array.isArray(schema['enum']))
     return `One of ${schema['enum'].map((value) => `\`${value}\``).join(', ')}.`
   if (schema['type'] !== 'integer') return ''
-  return `From ${String(schema['minimum'])} to ${String(schema['maximum'])}; ${String(schema['default'])} when left out.`
+  return `From ${String(schema['minimum'])} to ${String(schema['maximum'])}; default ${String(schema['default'])}.`
 }
 
 function toTextSegments(text: string): TextSegments {
   return text
     .split('`')
-    .map((piece, index) => ({ text: piece, isCode: index % 2 === 1 }))
-    .filter((piece) => piece.text !== '')
+    .map((segment, index) => ({ text: segment, isCode: index % 2 === 1 }))
+    .filter((segment) => segment.text !== '')
 }

@@ -11,11 +11,7 @@ const RESPONSE_HEADERS = {
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
 
-/**
- * What needs no key and counts as no request: `/openapi.json`, the same as a page at `/docs` with `/docs.css`, and `/`, which
- * leads there. It tells nothing of what is in the catalog. All other addresses pass through. Nothing is made before
- * somebody asks: most services are never asked.
- */
+/** Serve the API document and its page without a key, uncounted. The pages are rendered at the first request. */
 export function createOpenApiRouter(): Router {
   const router = Router({ strict: true, caseSensitive: true })
   let pages: OpenApiPages | undefined
@@ -29,7 +25,7 @@ export function createOpenApiRouter(): Router {
   router.get('/docs', serve('page', 'text/html'))
   router.get('/docs.css', serve('style', 'text/css'))
   router.get('/', (_request, response) => {
-    // Relative: the service may stand below a path of a proxy.
+    // Relative, because a proxy may serve the catalog below a path.
     response.set(RESPONSE_HEADERS).redirect('docs')
   })
   router.all(['/openapi.json', '/docs', '/docs.css', '/'], rejectMethod)

@@ -13,7 +13,7 @@ type SampleOffer = Readonly<{
   availability?: string
 }>
 
-/** The GTINs begin with 952, which GS1 sets aside for demonstrations. `picture`: the name of its picture, if any. */
+/** GTINs begin with 952, which GS1 reserves for demonstrations. `picture`: file name as in `findSamplePicture`. */
 type SampleProduct = Readonly<{
   gtin: string
   title: string
@@ -23,9 +23,9 @@ type SampleProduct = Readonly<{
 }>
 
 type SampleData = Readonly<{
-  /** `query`: the parameters by which the network names merchant and publisher. */
+  /** `query`: the parameters for merchant and publisher in the network's links. */
   networks: readonly Readonly<{ name: string; query: string }>[]
-  /** `currency` is the one that the shop's pages show unless their address names another. */
+  /** `currency`: what the shop's pages show, unless their address has another one. */
   shops: readonly Readonly<{ name: string; host: string; currency: string }>[]
   channels: readonly [SampleChannel, SampleChannel, SampleChannel]
   products: readonly SampleProduct[]
@@ -35,7 +35,7 @@ export function createDemo<ReadContent>(publicUrl: string, readContent: ReadCont
   return {
     findPicture: findSamplePicture,
     findListing: (pageUrl: string) => findSampleListing(pageUrl, publicUrl),
-    /** The box that the studio shows first: the channel that has every offer, a product with a picture and eight shops. */
+    /** The first box in the studio: the channel with every offer, a product with a picture and eight shops. */
     showcase: { channelId: '952a0000-0000-4000-8000-000000000001', gtin: '09520001001024' },
     readContent,
   }
@@ -68,7 +68,6 @@ export function toPictureUrl(base: string, picture: string): string {
 
 let pages: ReadonlyMap<string, Readonly<{ product: SampleProduct; offer: SampleOffer }>> | undefined
 
-/** Find what a fictional shop shows at `pageUrl`, the address that the sample's links carry. */
 function findSampleListing(pageUrl: string, base: string) {
   pages ??= new Map(
     getSampleData().products.flatMap((product) =>
@@ -90,12 +89,11 @@ function findSampleListing(pageUrl: string, base: string) {
 
 const PICTURES_FOLDER = new URL('pictures/', import.meta.url)
 
-/** Colours of a variant by what they are for, such as `background`. */
 type Tone = Readonly<Record<string, string>>
 
 let pictures: ReturnType<typeof readPictures> | undefined
 
-/** Find the SVG document of a name such as `headphones-3.svg`: the drawing of headphones in the third tone. */
+/** Find an SVG by a name such as `headphones-3.svg`: headphones in the third tone. */
 function findSamplePicture(name: string): string | undefined {
   pictures ??= readPictures()
   const { drawings, tones } = pictures

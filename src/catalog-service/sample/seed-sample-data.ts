@@ -8,11 +8,7 @@ import { getOrCreateOrganizationId } from '../store/organizations.ts'
 import { type Catalog, NO_NETWORK_CHANNEL } from '../store/schema.ts'
 import { getSampleData, toPageUrl, toPictureUrl } from './sample-data.ts'
 
-/**
- * Put sample data into a catalog that is empty, or that holds only sample data made for another address: the catalog then has a
- * new id. Pictures and links lead to `base`, the public address of the widget server, without a slash at its end. Return
- * `false`, and change nothing, for any other catalog.
- */
+/** Write sample data linking to `base`. Return `false` unless the catalog is empty or has sample data for another address. */
 export async function seedSampleData(store: CatalogStore, base: string): Promise<boolean> {
   // Reading first needs no write lock: a server may start while an import runs.
   if (!(await shouldSeed(store.reader, base))) return false
@@ -40,7 +36,7 @@ async function writeSampleData(database: Catalog, base: string, nowMs: number): 
   const merchantIds = new Map<string, number>()
   for (const { name } of shops) merchantIds.set(name, await insertMerchant(database, name))
   for (const [index, channel] of channels.entries()) {
-    // A millisecond apart: channels are listed in this order.
+    // One millisecond apart, because channels are listed by creation time.
     await insertChannel(database, { ...channel, organizationId, createdAtMs: nowMs + index })
     const approved = [...merchantIds].filter(([shop]) => includesName(channel.shops, shop))
     for (const [network, networkId] of networkIds) {

@@ -4,74 +4,60 @@ import type { Clock } from '../../clock.ts'
 import type { VitrineError } from '../../errors.ts'
 import type { CatalogTables, UsageTables } from './schema.ts'
 
-/** Whose key it is, and how many requests a UTC day its plan allows (`null`: no limit). */
+/** `dailyLimit`: requests per UTC day; `null`: no limit. */
 export type Organization = Readonly<{ id: string; dailyLimit: number | null }>
 
-/** The sender of a request. `keyId` is `null` for the key of this process, which is in no table. */
+/** The sender of a request. `keyId` is `null` for the internal key, which is not stored. */
 export type Caller = Readonly<{ organization: Organization; keyId: string | null }>
 
-/** A channel as a request names it; `channelId` is in lower case, and may be any text. */
+/** A channel as a request names it; `channelId` is in lower case and not validated. */
 export type ChannelQuery = Readonly<{ organizationId: string; channelId: string }>
 
 export type PageQuery = ChannelQuery & Readonly<{ afterGtin: string; limit: number }>
 
-/** `lastGtin` is where the next page starts after; `null` on the last page. */
 export type ProductPage = Readonly<{ items: readonly WireProduct[]; lastGtin: string | null }>
 
 /**
- * Who opens the catalog. `command`: it does one thing, which may take long, and fails at once when the database is
- * unavailable. `embedded`: a service beside others in one process. `standalone`: a service that has its process to itself, and
- * goes on when the database is unavailable.
+ * What opens the catalog. `command`: may run long statements, fails at once when the database is unavailable. `embedded`: a
+ * service that shares its process. `standalone`: a service with its own process, which keeps running without its database.
  */
 export type CatalogRole = 'command' | 'embedded' | 'standalone'
 
-/** Why a command cannot write the catalog while another process does. */
 export const CATALOG_LOCKED =
-  'another import is running, or another command: only one can write the catalog at a time. Nothing was changed; try again when it has ended'
+  'another import is running, or another command that writes the catalog. Nothing was changed; try again when it has finished'
 
-/** `isOnce`: `work` cannot be repeated, and may write much of the catalog, as an import does. */
+/** `isOneShot`: `work` cannot be repeated and may write most of the catalog, as an import does. */
 export type WriteOptions = Readonly<{ isOneShot?: boolean }>
 
-/** The connections to one catalog, with what differs between SQLite and PostgreSQL. */
 export type CatalogDatabase = Readonly<{
-  /** Sees the last committed state, also while an import runs. */
+  /** Reads the last committed state, also while an import runs. */
   reader: Kysely<CatalogTables>
-  /** Requests and uses of keys: beside the catalog, because an import locks that for minutes. */
+  /** Request counts and key uses. Separate from the catalog, which an import locks for minutes. */
   usage: Kysely<UsageTables>
-  /**
-   * Change the catalog in one transaction, one at a time over all processes. `work` may be called again after a conflict.
-   * @throws StoreError when another process writes for longer than a few seconds.
-   */
+  /** Run `work` as the only writer; retry it after a conflict. @throws StoreError when another process writes for some seconds. */
   write<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>, options?: WriteOptions): Promise<T>
-  /** Run statements that a request waits for. @throws StoreError when the database is unavailable. */
+  /** Run statements for a request, with a timeout. @throws StoreError when the database is unavailable. */
   run<T>(work: () => Promise<T>): Promise<T>
-  /** The same in a transaction, whose statements all see one state of the catalog. */
+  /** Like `run`, in a transaction whose statements all see the same state of the catalog. */
   runInSnapshot<T>(work: (transaction: Transaction<CatalogTables>) => Promise<T>): Promise<T>
-  /** Why the database could not be opened; it is opened as soon as it is available. */
+  /** Why the database could not be opened at the start; opening is retried on later requests. */
   openError?: VitrineError
   close(): Promise<void>
 }>
 
-/**
- * The catalog's data (ADR 0023). Nothing that a request needs is kept between requests: what one process has committed
- * holds for the next request to any other.
- */
+/** The catalog's data (ADR 0023). Nothing is cached between requests: a commit is visible to the next request anywhere. */
 export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 'openError' | 'close'> &
   Readonly<{
     clock: Clock
     findCaller(key: string): Promise<Caller | undefined>
     findDefaultCaller(): Promise<Caller | undefined>
     fetchChannels(organizationId: string): Promise<readonly WireChannel[]>
-    /** Find a product of 14 digits: `null` where the channel shows none, `undefined` for an unknown channel. */
+    /** Find a product by its 14 digits: `null` when the channel does not show it, `undefined` for an unknown channel. */
     findProduct(channel: ChannelQuery, gtin: string): Promise<WireProduct | null | undefined>
-    /** Return a page of what the channel shows, ordered by GTIN; `undefined` for an unknown channel. */
+    /** Return a page of the channel's products, ordered by GTIN; `undefined` for an unknown channel. */
     fetchPage(query: PageQuery): Promise<ProductPage | undefined>
-    /**
-     * Count one request on the current UTC day. Return `false` when the daily limit is reached: processes that share the
-     * database never let one too many through.
-     * @throws StoreError when the database cannot be written.
-     */
+    /** Count one request today (UTC); `false` when the limit is reached. @throws StoreError when it cannot write. */
     countRequest(organization: Organization): Promise<boolean>
-    /** Note that a key was used, to the minute. A note that cannot be written is tried again a minute later. */
+    /** Record the last use of a key, to the minute. A failed write is ignored: a use at least a minute later retries. */
     recordKeyUse(keyId: string): void
   }>

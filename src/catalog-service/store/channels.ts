@@ -27,7 +27,6 @@ export async function fetchOwnedChannels(database: Catalog): Promise<OwnedChanne
   return rows
 }
 
-/** `id` must be in lower case. */
 export async function insertChannel(
   database: Catalog,
   channel: WireChannel & Readonly<{ organizationId: string; createdAtMs: number }>,

@@ -66,7 +66,6 @@ export async function fetchApiKeys({ reader }: Pick<CatalogStore, 'reader'>): Pr
     .execute()
 }
 
-/** Revoke a key. Return whether a valid key with this id existed. */
 export async function revokeApiKey(store: CatalogStore, id: string): Promise<boolean> {
   const revoke = sql`
     update api_keys set revoked_at_ms = ${store.clock.nowMs()} where id = ${id} and revoked_at_ms is null`

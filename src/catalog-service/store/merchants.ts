@@ -120,10 +120,7 @@ export async function getApprovalState(
   return row.isApproved ? 'approved' : 'revoked'
 }
 
-/**
- * A change for one merchant of a network channel. `merchantId: null`: every merchant with offers in the network and, when
- * revoking, every approved merchant. `revokedAtMs: null` approves.
- */
+/** `merchantId: null` means all merchants with offers or a revocable approval. `revokedAtMs: null` approves. */
 export type ApprovalChange = Readonly<{
   networkChannelId: number
   networkId: number

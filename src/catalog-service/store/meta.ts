@@ -10,10 +10,7 @@ import type { Catalog } from './schema.ts'
  */
 type MetaKey = 'catalog_id' | 'sample_base' | 'import_id'
 
-/**
- * Return the uuid of the catalog's content. Creating sample data changes it. An import keeps it, so that a running widget
- * server can continue to use its stored copy.
- */
+/** Return the uuid of the content. Sample data renews it; an import keeps it, so that a server's stored copy stays valid. */
 export async function getOrCreateCatalogId(store: Pick<CatalogStore, 'reader' | 'write'>): Promise<string> {
   const existing = await findMeta(store.reader, 'catalog_id')
   if (existing !== undefined) return existing
@@ -50,7 +47,6 @@ const CONTENT_TABLES = [
   'channels',
 ] as const
 
-/** `true` when there are no channels, networks, merchants or products. Organizations and keys do not count. */
 export async function isCatalogEmpty(database: Catalog): Promise<boolean> {
   const found = await sql<{ found: number | boolean }>`
     select exists (select 1 from channels) or exists (select 1 from networks)

@@ -96,10 +96,7 @@ export async function setPublisherReference(database: Catalog, id: number, refer
   await database.updateTable('network_channels').set({ reference }).where('id', '=', id).execute()
 }
 
-/**
- * Assign a network channel to a channel, or unassign it with `null`. Unassign the channel's previous network channel of this
- * network first: the contract allows one.
- */
+/** Assign or (`null`) unassign. A channel may have one per network, so unassign its previous one first. */
 export async function assignChannel(database: Catalog, id: number, channelId: string | null): Promise<void> {
   await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
 }

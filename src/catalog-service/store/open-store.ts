@@ -10,10 +10,7 @@ import { fetchVisiblePage, findVisibleProduct } from './visible-products.ts'
 
 type CatalogStoreOptions = Readonly<{ database: DatabaseAddress; clock: Clock; role?: CatalogRole }>
 
-/**
- * Open the catalog's database and migrate it to this version.
- * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
- */
+/** Open and migrate the database. @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it. */
 export async function openCatalogStore(options: CatalogStoreOptions): Promise<CatalogStore> {
   const { clock } = options
   const { run, runInSnapshot, ...connections } = await openDatabase(options)
@@ -43,7 +40,6 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
 
 async function openDatabase({ database, role = 'command' }: CatalogStoreOptions): Promise<CatalogDatabase> {
   if (database.kind === 'sqlite') return openSqliteCatalog(database.path, role === 'standalone')
-  // Load the PostgreSQL client only when it is needed.
   const { openPostgresCatalog } = await import('./postgres.ts')
   return openPostgresCatalog(database, role)
 }

@@ -152,10 +152,7 @@ async function writeWithLock<T>(
   }
 }
 
-/**
- * After an import, update the planner's statistics; until then it would scan whole tables that were empty before. The server
- * does so by itself about a minute later, so a failure is ignored.
- */
+/** Until the server analyzes the tables (a minute later), queries planned for empty tables would scan them fully. */
 async function analyze(database: Catalog): Promise<void> {
   for (const table of ['products', 'offers'])
     await sql`analyze ${sql.table(table)}`.execute(database).catch(() => {})

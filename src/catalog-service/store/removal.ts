@@ -3,27 +3,21 @@ import type { Catalog } from './schema.ts'
 
 // Ids of removed networks, merchants and network channels are reused: no offers may remain under them.
 
-/** Removed offers, and removed products that had no other offer. */
 type RemovedCounts = Readonly<{ offers: number; products: number }>
 
-/** Remove a network with its network channels, their approvals, and its merchant references. */
 export async function removeNetwork(database: Catalog, id: number): Promise<RemovedCounts> {
   const removed = await removeOffers(database, toNetworkCondition(id))
   await database.deleteFrom('networks').where('id', '=', id).execute()
   return removed
 }
 
-/** Remove a shop with all its approvals and its references in networks. */
 export async function removeMerchant(database: Catalog, id: number): Promise<RemovedCounts> {
   const removed = await removeOffers(database, sql`merchant_id = ${id}`)
   await database.deleteFrom('merchants').where('id', '=', id).execute()
   return removed
 }
 
-/**
- * Remove an organization with its keys, channels, network channels, their approvals, and the offers with tracking links of
- * these network channels. The approvals lead to them: an import approves each merchant of the offers that it writes.
- */
+/** Remove an organization with all it owns. Offers with its tracking links are found by approvals, which every import writes. */
 export async function removeOrganization(database: Catalog, id: string): Promise<RemovedCounts> {
   const removed = await removeOffers(
     database,

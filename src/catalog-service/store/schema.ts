@@ -52,7 +52,6 @@ export type CatalogTables = {
     /** Digest of the only feed row of the product; an import skips an equal row (ADR 0024). `null`: several rows, or none. */
     source: string | null
   }
-  /** Prices are text and stay exactly as in the feed. */
   offers: {
     gtin: string
     network_id: number
@@ -75,7 +74,6 @@ export type CatalogTables = {
   unchanged_products: { gtin: string; import_id: number }
   /** Products from which the current transaction removes offers. Empty between transactions. */
   touched_gtins: { gtin: string }
-  /** Metadata of the catalog; meta.ts lists the keys. */
   meta: { key: string; value: string }
 }
 

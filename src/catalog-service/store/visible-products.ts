@@ -32,7 +32,6 @@ function readJson(value: unknown): unknown {
   return typeof value === 'string' ? JSON.parse(value) : value
 }
 
-/** A product with the offers that the channel may show; `images` is JSON. */
 type ProductRow = Readonly<{
   gtin: string
   title: string
@@ -70,10 +69,7 @@ function selectOwnedChannelId({ organizationId, channelId }: ChannelQuery): Sql 
   return sql`(select c.id from channels c where c.id = ${channelId} and c.organization_id = ${organizationId})`
 }
 
-/**
- * The visibility rule (contract, sections 1 and 4.2): the network channel is assigned to the channel and approved for the
- * merchant, and there is a link. `cross join` fixes the join order in SQLite, which would otherwise start with all approvals.
- */
+/** The visibility rule (contract, sections 1 and 4.2). `cross join` fixes SQLite's join order; it would read all approvals. */
 function selectProducts(database: Catalog, channel: ChannelQuery): Sql {
   const { jsonGroupArray, jsonObject } = getSqlDialect(database)
   return sql`select p.gtin, p.title, p.brand, p.images, (
@@ -158,10 +154,7 @@ async function countMerchantNetworks(database: Catalog, channel: ChannelQuery): 
 
 type NextGtinsQuery = PageQuery & Readonly<{ merchantIds: readonly number[] | null }>
 
-/**
- * Find the next `limit` GTINs shop by shop; an index has each shop's offers in GTIN order. The result is complete up to the
- * smallest last GTIN of the shops that have more. Only those shops are read again, after that GTIN.
- */
+/** Query shop by shop. The result is complete up to the smallest last GTIN of shops that have more; only those are read again. */
 async function findVisibleGtins(
   database: Catalog,
   query: PageQuery,

@@ -90,7 +90,7 @@ describe('awin row that is good', () => {
     expect(products[0]?.offers[0]).toMatchObject({ merchant: 'shop.example', url: TRACKED, link: 'tracked' })
     const { rejects } = await read({ merchant_name: '' })
     expect(rejects).toMatchObject([
-      { field: 'merchant_name', reason: 'no shop is named; --merchant NAME names one' },
+      { field: 'merchant_name', reason: 'the feed names no shop; set one with --merchant NAME' },
     ])
   })
 
@@ -177,7 +177,7 @@ describe('awin row that cannot be used', () => {
     [{ product_GTIN: '', ean: 'LNG11ENCH' }, 'ean', 'not 8, 12, 13 or 14 digits'],
     [{ product_name: '' }, 'product_name', 'the title is empty'],
     [{ is_for_sale: '0' }, 'is_for_sale', 'not for sale'],
-    [{ condition: 'used' }, 'condition', 'not new: the condition has "used" in it'],
+    [{ condition: 'used' }, 'condition', 'not new: the condition contains "used"'],
     [
       { aw_deep_link: 'awin1.com/x' },
       'aw_deep_link',
@@ -186,7 +186,7 @@ describe('awin row that cannot be used', () => {
     [{ aw_deep_link: '' }, 'merchant_deep_link', 'there is no link'],
     [{ search_price: '' }, 'price', 'there is no price'],
     [{ search_price: '0.00' }, 'price', 'the price is zero'],
-    [{ search_price: '98.000' }, 'search_price', '98.000 may be a thousand or a decimal number'],
+    [{ search_price: '98.000' }, 'search_price', '98.000 is ambiguous: thousands or decimals'],
     [{ search_price: '98.0', currency: '' }, 'search_price', 'there is no currency'],
   ])('%j - %s: %s', async (changes, field, reason) => {
     const { products, rejects } = await read(changes)

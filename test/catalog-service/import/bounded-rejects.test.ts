@@ -89,7 +89,7 @@ describe('file that cannot be read', () => {
       damaged,
       Buffer.concat([gzipSync(`${HEAD}\n`), Buffer.from([0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9])]),
     )
-    await expect(importFile(damaged)).rejects.toThrow('(the packed data are damaged); nothing was changed')
+    await expect(importFile(damaged)).rejects.toThrow('(the compressed data is damaged); nothing was changed')
     const empty = join(fixture.folder, 'empty')
     writeFileSync(empty, '')
     await expect(importFile(empty)).rejects.toThrow('is empty; nothing was changed')

@@ -52,7 +52,7 @@ describe('format', () => {
     (text) => {
       const detect = (): string => detectFormat(Buffer.from(text), 'a/feed')
       expect(detect).toThrow(
-        /^a\/feed is no feed that is known: .*gtin, title.*aw_deep_link.*--format names one of ndjson/,
+        /^the format of a\/feed is not recognised: .*gtin, title.*aw_deep_link.*set --format to one of ndjson/,
       )
     },
   )
@@ -70,7 +70,7 @@ describe('format', () => {
   })
 
   it('one JSON list - ImportError that says how it should be', () => {
-    expect(() => detectFormat(Buffer.from(' [{"gtin":"17"}]'), 'feed')).toThrow('one a line')
+    expect(() => detectFormat(Buffer.from(' [{"gtin":"17"}]'), 'feed')).toThrow('one product per line')
   })
 
   it('name - unknown - UsageError that lists all', () => {

@@ -39,10 +39,10 @@ describe('price of a feed', () => {
   })
 
   it.each([
-    ['1.144 SEK', '', '1.144 may be a thousand or a decimal number'],
-    ['1,144 KWD', '', '1,144 may be a thousand or a decimal number'],
-    ['$100', '', 'the currency is a sign, not a code of three letters'],
-    ['100€', 'EUR', 'the currency is a sign, not a code of three letters'],
+    ['1.144 SEK', '', '1.144 is ambiguous: thousands or decimals'],
+    ['1,144 KWD', '', '1,144 is ambiguous: thousands or decimals'],
+    ['$100', '', 'the currency is a symbol, not a code of three letters'],
+    ['100€', 'EUR', 'the currency is a symbol, not a code of three letters'],
     ['15.00', '', 'there is no currency'],
     ['15.00', 'euro', 'not a currency code of three letters'],
     ['15.00 USD', '\u001b[31m'.repeat(1_000), 'not a currency code of three letters'],

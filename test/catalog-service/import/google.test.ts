@@ -94,7 +94,7 @@ describe('google row that is good', () => {
     const { products, rejects } = await read({ ...only, sale_price_effective_date: '2026-04-01/2026-04-30' })
     expect(products).toEqual([])
     expect(rejects).toMatchObject([
-      { field: 'price', reason: 'there is no price, and the sale is not on now' },
+      { field: 'price', reason: 'there is no price, and the sale is not active now' },
     ])
   })
 
@@ -164,27 +164,27 @@ describe('google row that cannot be used', () => {
     [{ gtin: '1.23E+11' }, 'gtin', 'rounded by a spreadsheet: its last digits are lost'],
     [{ gtin: '2001234567893' }, 'gtin', 'a number for one shop only, or a coupon'],
     [{ title: ' <b></b> ' }, 'title', 'the title is empty'],
-    [{ condition: 'Refurbished' }, 'condition', 'not new: the condition has "refurb" in it'],
+    [{ condition: 'Refurbished' }, 'condition', 'not new: the condition contains "refurb"'],
     ...['https://schema.org/UsedCondition', 'schema:UsedCondition', 'USED - very good', 'slightly used'].map(
       (condition): [Record<string, string>, string, string] => [
         { condition },
         'condition',
-        'not new: the condition has "used" in it',
+        'not new: the condition contains "used"',
       ],
     ),
-    [{ condition: 'Renewed' }, 'condition', 'not new: the condition has "renew" in it'],
-    [{ condition: 'open-box' }, 'condition', 'not new: the condition has "openbox" in it'],
-    [{ condition: 'like new' }, 'condition', 'not new: the condition has "likenew" in it'],
+    [{ condition: 'Renewed' }, 'condition', 'not new: the condition contains "renew"'],
+    [{ condition: 'open-box' }, 'condition', 'not new: the condition contains "openbox"'],
+    [{ condition: 'like new' }, 'condition', 'not new: the condition contains "likenew"'],
     [{ merchant_name: 'x'.repeat(101) }, 'merchant_name', 'longer than 100 characters'],
     [{ currency: 'EUR\u001b[31m' }, 'price', 'not a currency code of three letters'],
-    [{ condition: 'used' }, 'condition', 'not new: the condition has "used" in it'],
+    [{ condition: 'used' }, 'condition', 'not new: the condition contains "used"'],
     [{ link: '' }, 'link', 'there is no link'],
     [{ link: '/p/1' }, 'link', 'not an absolute http or https address without credentials'],
     [{ link: 'javascript:alert(1)' }, 'link', 'not an absolute http or https address without credentials'],
     [{ price: '' }, 'price', 'there is no price'],
     [{ price: '0.00 EUR' }, 'price', 'the price is zero'],
     [{ price: '15.00' }, 'price', 'there is no currency'],
-    [{ price: '$15' }, 'price', 'the currency is a sign, not a code of three letters'],
+    [{ price: '$15' }, 'price', 'the currency is a symbol, not a code of three letters'],
   ])('%j - %s: %s', async (changes, field, reason) => {
     const { products, rejects } = await read(changes)
     expect(products).toEqual([])

@@ -31,7 +31,9 @@ describe('import of other formats', () => {
 
   it('format - named - is used', async () => {
     const fixture = await openTestStore()
-    await expect(importText(fixture, TABLE, { format: 'google-xml' })).rejects.toThrow('is no whole XML')
+    await expect(importText(fixture, TABLE, { format: 'google-xml' })).rejects.toThrow(
+      'is not well-formed XML',
+    )
     expect((await importText(fixture, TABLE, { format: 'google-tsv' })).format).toBe('google-tsv')
   })
 

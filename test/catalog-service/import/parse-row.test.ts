@@ -89,7 +89,7 @@ describe('row that is refused', () => {
   const CASES: readonly (readonly [name: string, line: string | Buffer, field: string, reason: string])[] = [
     ['no JSON', '{"gtin":', 'row', 'not JSON in UTF-8'],
     ['broken UTF-8', Buffer.from([0x22, 0xc3, 0x28, 0x22]), 'row', 'not JSON in UTF-8'],
-    ['U+0000', String.raw`{"any":"\\\u0000"}`, 'row', 'holds the character U+0000'],
+    ['U+0000', String.raw`{"any":"\\\u0000"}`, 'row', 'contains the character U+0000'],
     ['null', 'null', 'row', 'missing, or not an object'],
     ['a list', '[]', 'row', 'missing, or not an object'],
     ['a text', '"x"', 'row', 'missing, or not an object'],
@@ -105,21 +105,21 @@ describe('row that is refused', () => {
     [{ gtin: undefined }, 'gtin', 'there is no gtin'],
     [{ gtin: null }, 'gtin', 'there is no gtin'],
     [{ gtin: '' }, 'gtin', 'there is no gtin'],
-    [{ gtin: 17 }, 'gtin', 'missing, or not a text in quotes'],
+    [{ gtin: 17 }, 'gtin', 'missing, or not a string'],
     [{ gtin: ' 17' }, 'gtin', 'not 1 to 14 digits'],
     [{ gtin: '000000000000017' }, 'gtin', 'not 1 to 14 digits'],
     [{ gtin: '18' }, 'gtin', 'the check digit is wrong'],
     [{ gtin: '0' }, 'gtin', 'only zeros'],
     [{ gtin: '00000000000000' }, 'gtin', 'only zeros'],
-    [{ title: undefined }, 'title', 'missing, or not a text in quotes'],
-    [{ title: ['x'] }, 'title', 'missing, or not a text in quotes'],
+    [{ title: undefined }, 'title', 'missing, or not a string'],
+    [{ title: ['x'] }, 'title', 'missing, or not a string'],
     [{ title: '' }, 'title', 'is empty'],
     [{ title: ' \u200b\u202e' }, 'title', 'the title is empty'],
-    [{ offers: undefined }, 'offers', 'missing, or not a list'],
-    [{ offers: {} }, 'offers', 'missing, or not a list'],
+    [{ offers: undefined }, 'offers', 'missing, or not an array'],
+    [{ offers: {} }, 'offers', 'missing, or not an array'],
     [{ offers: [] }, 'offers', 'the product has no offer'],
-    [{ images: 'x' }, 'images', 'not a list'],
-    [{ images: { url: 'x' } }, 'images', 'not a list'],
+    [{ images: 'x' }, 'images', 'not an array'],
+    [{ images: { url: 'x' } }, 'images', 'not an array'],
     // Several faults: the first one is told.
     [{ gtin: '18', title: ' ', offers: [], images: 5 }, 'gtin', 'the check digit is wrong'],
   ])('%j - %s: %s', (changes, field, reason) => {
@@ -163,7 +163,7 @@ describe('offer that is refused', () => {
     ['x', '', 'missing, or not an object'],
     [null, '', 'missing, or not an object'],
     [createOffer({ merchant: undefined }), '.merchant', 'missing, or not an object'],
-    [createOffer({ merchant: { name: 5 } }), '.merchant.name', 'missing, or not a text in quotes'],
+    [createOffer({ merchant: { name: 5 } }), '.merchant.name', 'missing, or not a string'],
     [createOffer({ merchant: { name: ' ' } }), '.merchant.name', 'the merchant has no name'],
     [createOffer({ price: undefined }), '.price', 'missing or malformed'],
     [createOffer({ price: true }), '.price', 'missing or malformed'],
@@ -172,9 +172,9 @@ describe('offer that is refused', () => {
       '.price',
       'not a price: one to twelve digits, up to four decimals, above zero',
     ],
-    [createOffer({ currency: 978 }), '.currency', 'missing, or not a text in quotes'],
+    [createOffer({ currency: 978 }), '.currency', 'missing, or not a string'],
     [createOffer({ currency: '€' }), '.currency', 'not a currency code of three letters'],
-    [createOffer({ affiliate_url: null }), '.affiliate_url', 'missing, or not a text in quotes'],
+    [createOffer({ affiliate_url: null }), '.affiliate_url', 'missing, or not a string'],
     [
       createOffer({ affiliate_url: '/p/1' }),
       '.affiliate_url',
@@ -195,7 +195,7 @@ describe('offer that is refused', () => {
   test('nested a hundred thousand deep - a reason in the place of what cannot be written down', () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000)
     const { rejects } = read(`{"gtin":"17","title":"T","offers":[${deep}]}`)
-    expect(rejects).toMatchObject([{ field: 'offers[0]', raw: 'nested too deeply to be written down' }])
+    expect(rejects).toMatchObject([{ field: 'offers[0]', raw: 'nested too deeply to show' }])
   })
 
   test('image - no http or https address - a line, the offers stay', () => {
@@ -273,7 +273,7 @@ describe('row, whatever it holds', () => {
         const { product, rejects } = readChanged({ title })
         const hasNul = title.includes('\u0000')
         expect([product?.title, ...rejects.map(({ reason }) => reason)]).toEqual(
-          hasNul ? [undefined, 'holds the character U+0000'] : [title],
+          hasNul ? [undefined, 'contains the character U+0000'] : [title],
         )
       }),
     )

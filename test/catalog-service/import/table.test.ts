@@ -83,7 +83,7 @@ describe('table', () => {
     expect(products).toMatchObject([{ title: 'Größe' }])
     expect(rejects.map(({ row, reason }) => [row, reason])).toEqual([
       [2, 'not UTF-8'],
-      [3, 'holds the character U+0000'],
+      [3, 'contains the character U+0000'],
     ])
   })
 

@@ -23,7 +23,7 @@ const SAMPLE = getSampleData()
 const DEMO = createDemo(BASE, null)
 const OFFERS = SAMPLE.products.flatMap(({ gtin, offers }) => offers.map((offer) => ({ gtin, ...offer })))
 
-/** The product that all ten shops sell, each three times. */
+/** The product that all ten shops sell, with three offers each. */
 const EVERYWHERE_GTIN = '09520003001015'
 
 async function openWithSample(): Promise<StoreUnderTest> {
@@ -39,8 +39,8 @@ async function fetchChannelProducts(
   return fetchProducts(fixture, SAMPLE.channels[index].id)
 }
 
-describe('sample data, as the catalog gives it', () => {
-  it('products - of the first channel - all of them, all offers usable', async () => {
+describe('sample data, as served by the catalog', () => {
+  it('products - first channel - all products, and every offer is usable', async () => {
     const products = await fetchChannelProducts(await openWithSample(), 0)
     expect(products.length).toBe(SAMPLE.products.length)
     expect(products.length).toBeGreaterThanOrEqual(120)
@@ -77,7 +77,7 @@ describe('sample data, as the catalog gives it', () => {
     expect(euros.filter((offer) => offer.old_price !== undefined)).toHaveLength(4)
   })
 
-  it("link - each network - leads to the demonstration shop with the shop's own page", async () => {
+  it("link - each network - leads to the demonstration shop with the address of the shop's page", async () => {
     const fixture = await openWithSample()
     const products = await fetchChannelProducts(fixture, 0)
     const links = products.flatMap((product) => product.offers.map((offer) => new URL(offer.affiliate_url)))
@@ -96,7 +96,7 @@ describe('sample data, its variety', () => {
     isOnSale({ price, oldPrice }) ? [{ gtin, percent: computeDiscountPercent(price, String(oldPrice)) }] : [],
   )
 
-  it('gtins - of the demonstration prefix - unique, check digits right', () => {
+  it('gtins - demonstration prefix - unique, with valid check digits', () => {
     const gtins = SAMPLE.products.map((product) => product.gtin)
     expect(new Set(gtins).size).toBe(gtins.length)
     expect(gtins.every((gtin) => /^0952\d{10}$/.test(gtin) && isCheckDigitValid(gtin))).toBe(true)
@@ -110,7 +110,7 @@ describe('sample data, its variety', () => {
     expect(SAMPLE.shops.every((shop) => shop.host.endsWith('.example'))).toBe(true)
   })
 
-  it('discounts - 3 to 60 percent - several products share one', () => {
+  it('discounts - 3 to 60 percent - several products have the same', () => {
     const percents = onSale.map(({ percent }) => percent)
     expect(Math.min(...percents)).toBe(3)
     expect(Math.max(...percents)).toBe(60)
@@ -119,7 +119,7 @@ describe('sample data, its variety', () => {
     expect(onSale.length).toBeLessThan(OFFERS.length / 2)
   })
 
-  it('offers - from one to thirty a product', () => {
+  it('offers - one to thirty per product', () => {
     const counts = SAMPLE.products.map(({ offers }) => offers.length)
     const everywhere = SAMPLE.products.find(({ gtin }) => gtin === EVERYWHERE_GTIN)
     expect(counts.filter((number) => number === 1).length).toBeGreaterThan(5)
@@ -127,10 +127,10 @@ describe('sample data, its variety', () => {
     expect(Math.min(...counts)).toBe(1)
   })
 
-  it('currencies and availability - three, and unknown words', () => {
+  it('currencies and availability - three currencies, and unknown availabilities', () => {
     expect(new Set(OFFERS.map((offer) => offer.currency))).toEqual(new Set(['EUR', 'USD', 'GBP']))
-    const words = new Set(OFFERS.map((offer) => offer.availability ?? 'in_stock'))
-    expect([...words].sort()).toEqual([
+    const availabilities = new Set(OFFERS.map((offer) => offer.availability ?? 'in_stock'))
+    expect([...availabilities].sort()).toEqual([
       'backorder',
       'in_stock',
       'out_of_stock',
@@ -163,7 +163,7 @@ const PICTURE_NAMES = readdirSync('src/catalog-service/sample/pictures')
   .flatMap((file) => [1, 2, 3, 4, 5, 6].map((tone) => file.replace('.svg', `-${tone}.svg`)))
 
 describe('sample pictures', () => {
-  it('products - with a picture - all drawn; some have none', () => {
+  it('products - every picture exists; some products have none', () => {
     const names = SAMPLE.products.map((product) => product.picture)
     expect(names.filter((name) => name === undefined).length).toBeGreaterThan(3)
     expect(names.every((name) => name === undefined || DEMO.findPicture(name) !== undefined)).toBe(true)
@@ -208,8 +208,8 @@ describe('sample listing', () => {
   )
 })
 
-describe('putSampleData', () => {
-  it('catalog of its owner - changes nothing', async () => {
+describe('seedSampleData', () => {
+  it('catalog with imported products - changes nothing', async () => {
     const fixture = await openTestStore()
     await importRows(fixture, [createProduct('17')])
     const catalogId = await getOrCreateCatalogId(fixture.store)
@@ -232,7 +232,7 @@ describe('putSampleData', () => {
   })
 })
 
-/** The first tag that is not closed or was not open; attributes must all be quoted. */
+/** Find the first unbalanced tag; all attributes must be quoted. */
 function findImbalance(xml: string): string | undefined {
   const open: string[] = []
   for (const [tag, close, name, attributes, selfClosing] of xml.matchAll(

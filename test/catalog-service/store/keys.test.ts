@@ -5,8 +5,8 @@ import { findDefaultOrganization } from '../../../src/catalog-service/store/orga
 import { MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore, addApiKey } from '../harness.ts'
 
-describe('API keys, making', () => {
-  test('new key - its form - 32 random bytes behind a mark, never the same', async () => {
+describe('API keys, create', () => {
+  test('new key - format - a prefix and 32 random bytes, always different', async () => {
     const { store } = await openTestStore()
     const keys = []
     for (let index = 0; index < 20; index += 1) keys.push(await addApiKey(store, 'same name'))
@@ -15,16 +15,16 @@ describe('API keys, making', () => {
     expect(new Set(keys.map(({ id }) => id)).size).toBe(20)
   })
 
-  test('first key of an empty catalog - makes the organization; the second one does not', async () => {
+  test('first key of an empty catalog - creates the organization; the second one does not', async () => {
     const { store, clock } = await openTestStore()
     expect(await findDefaultOrganization(store.reader)).toBeUndefined()
-    const madeAtMs = clock.nowMs()
+    const createdAtMs = clock.nowMs()
     await addApiKey(store, 'first')
     clock.advance(MINUTE_MS)
     await addApiKey(store, 'second')
     const organizations = await store.reader.selectFrom('organizations').selectAll().execute()
     expect(organizations).toEqual([
-      { id: expect.any(String), name: 'My organization', daily_limit: null, created_at_ms: madeAtMs },
+      { id: expect.any(String), name: 'My organization', daily_limit: null, created_at_ms: createdAtMs },
     ])
   })
 
@@ -42,7 +42,7 @@ describe('API keys, list', () => {
     expect(await fetchApiKeys(store)).toEqual([])
   })
 
-  test('valid and revoked - oldest first, with times and beginnings, without the keys', async () => {
+  test('valid and revoked - oldest first, with times and prefixes, without the keys', async () => {
     const { store, clock } = await openTestStore()
     const startMs = clock.nowMs()
     const first = await addApiKey(store, 'first')
@@ -64,7 +64,7 @@ describe('API keys, list', () => {
     ])
   })
 
-  test('keys of the same millisecond - in the order of their ids', async () => {
+  test('keys of the same millisecond - ordered by id', async () => {
     const { store } = await openTestStore()
     const ids: string[] = []
     for (let index = 0; index < 12; index += 1) ids.push((await addApiKey(store, `${index}`)).id)
@@ -72,8 +72,8 @@ describe('API keys, list', () => {
   })
 })
 
-describe('API keys, revoking', () => {
-  test('again - answers no, and the first time stays', async () => {
+describe('API keys, revoke', () => {
+  test('revoked again - false, and the first time stays', async () => {
     const { store, clock } = await openTestStore()
     const { id } = await addApiKey(store, 'one')
     const revokedAtMs = clock.nowMs()
@@ -83,7 +83,7 @@ describe('API keys, revoking', () => {
     expect(await fetchApiKeys(store)).toMatchObject([{ id, revokedAtMs }])
   })
 
-  test.each(['', 'unknown', '%', "' or 1=1 --"])('id "%s" - answers no, and revokes nothing', async (id) => {
+  test.each(['', 'unknown', '%', "' or 1=1 --"])('id "%s" - false, and revokes nothing', async (id) => {
     const { store } = await openTestStore()
     await addApiKey(store, 'one')
     expect(await revokeApiKey(store, id)).toBe(false)
@@ -91,7 +91,7 @@ describe('API keys, revoking', () => {
   })
 })
 
-describe('API keys, finding', () => {
+describe('API keys, find', () => {
   test('valid key - its id and the organization with its limit', async () => {
     const { store } = await openTestStore()
     const { id, key } = await addApiKey(store, 'one')
@@ -103,7 +103,7 @@ describe('API keys, finding', () => {
     expect(changed?.organization.dailyLimit).toBe(9)
   })
 
-  test('hash of a key, unknown key, same beginning, revoked key - nobody', async () => {
+  test('hash of a key, unknown key, same prefix, revoked key - undefined', async () => {
     const { store } = await openTestStore()
     const { id, key } = await addApiKey(store, 'one')
     for (const other of [hashApiKey(key), 'other', '', `${key.slice(0, -1)}-`])

@@ -8,7 +8,7 @@ import { openSqlite } from '../../../src/database/sqlite.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { fetchProducts, importRows, createFolder, createOffer, createProduct } from '../harness.ts'
 
-/** A catalog as it was before offers lay by GTIN: an own link, a page of a shop, and an offer without any link. */
+/** A catalog before the migration to offers by GTIN: a tracking link, a shop page, and an offer without a link. */
 const FORMER_ROWS = [
   `insert into organizations values ('o', 'O', null, 0)`,
   `insert into channels values ('c', 'o', 'C', 'website', null, 0)`,
@@ -16,7 +16,7 @@ const FORMER_ROWS = [
   `insert into network_channels values (5, 'o', 1, 'pub', 'c')`,
   `insert into merchants values (1, 'A'), (2, 'B')`,
   `insert into approvals values (5, 1, null), (5, 2, null)`,
-  `insert into products values ('00000000000017', 'T', null, '[]'), ('00000000000024', 'offered by nobody', null, '[]')`,
+  `insert into products values ('00000000000017', 'T', null, '[]'), ('00000000000024', 'no offers', null, '[]')`,
   `insert into offers values
     (1, '00000000000017', 1, 1, 5, '10', '12', 'EUR', 'in_stock', null, 'https://track.example/1', 3),
     (2, '00000000000017', 1, 1, 5, '11', null, 'EUR', 'in_stock', null, 'https://track.example/2', 3),
@@ -25,7 +25,7 @@ const FORMER_ROWS = [
 ] as const
 
 describe('migrations of the catalog', () => {
-  test('catalog of the former layout - opened - gives the same offers, and the next import of their shop replaces them', async () => {
+  test('catalog in the former layout - opened - has the same offers, and the next import of their shop replaces them', async () => {
     const folder = createFolder()
     const path = join(folder, 'catalog.db')
     const sqlite = openSqlite({ path, role: 'writer' })
@@ -52,8 +52,10 @@ describe('migrations of the catalog', () => {
     const orphans = await store.reader.selectFrom('products').select('gtin').execute()
     expect(orphans).toEqual([{ gtin: '00000000000017' }])
     const fixture = { store, folder, database: { kind: 'sqlite', path }, clock } as const
-    const own = { network: 'Net', merchant: { name: 'A' }, affiliate_url: 'https://track.example/1' }
-    const { removedOffers } = await importRows(fixture, [createProduct('17', { offers: [createOffer(own)] })])
+    const tracked = { network: 'Net', merchant: { name: 'A' }, affiliate_url: 'https://track.example/1' }
+    const { removedOffers } = await importRows(fixture, [
+      createProduct('17', { offers: [createOffer(tracked)] }),
+    ])
     expect(removedOffers).toBe(2)
     const prices = (await fetchProducts(fixture, 'c')).flatMap(({ offers }) =>
       offers.map(({ price }) => price),

@@ -10,7 +10,7 @@ const PARTS = {
 }
 
 describe('affiliate link', () => {
-  test('template with all three - each part in its place, percent-encoded', () => {
+  test('template with all three placeholders - filled in, percent-encoded', () => {
     expect(createAffiliateLink(PARTS)).toBe(
       'https://track.example/c?to=https%3A%2F%2Fshop.example%2Fp%3Fa%3D1%26b%3D2&shop=Shop%20%26%20Sons&site=pub-1',
     )
@@ -26,25 +26,25 @@ describe('affiliate link', () => {
   })
 
   test.each(['{URL}', '{ url }', '{}', '{price}', '{toString}', '{url', 'url}', '%7Burl%7D', '$&', '$1'])(
-    'template with %s - no name of a part - stays as it is',
+    'template with %s - not a placeholder - stays unchanged',
     (text) => {
       const template = `https://track.example/${text}`
       expect(createAffiliateLink({ ...PARTS, template })).toBe(template)
     },
   )
 
-  test('part that looks like a template or a replacement - is text', () => {
+  test('value that looks like a placeholder or a replacement pattern - is plain text', () => {
     const parts = { ...PARTS, merchant: '{publisher}', publisher: "$& $1 $' {url}" }
     expect(createAffiliateLink({ ...parts, template: '{merchant}/{publisher}' })).toBe(
       "%7Bpublisher%7D/%24%26%20%241%20%24'%20%7Burl%7D",
     )
   })
 
-  test('half of a character - becomes the replacement character, no exception', () => {
+  test('lone surrogate - becomes the replacement character, no exception', () => {
     expect(createAffiliateLink({ ...PARTS, template: '{merchant}', merchant: 'a\ud83d' })).toBe('a%EF%BF%BD')
   })
 
-  test('any parts - come out of the query of the link as they were, and nothing beside them', () => {
+  test('any values - the query of the link has exactly these values', () => {
     const text = fc.string({ unit: 'grapheme' })
     fc.assert(
       fc.property(text, text, text, (merchantUrl, merchant, publisher) => {

@@ -7,7 +7,7 @@ export const CHANNEL = '952a0000-0000-4000-8000-0000000000c1'
 export const OTHER_CHANNEL = '952a0000-0000-4000-8000-0000000000c2'
 const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 
-/** An offer by its numbers; `via` is the network channel of its link, or `PAGE_OF_SHOP`. */
+/** An offer by ids; `networkChannel`: of its link, or `NO_NETWORK_CHANNEL`. */
 export type OfferSpec = Readonly<{
   gtin: number
   network: number
@@ -16,12 +16,12 @@ export type OfferSpec = Readonly<{
   currency?: string
 }>
 
-/** A GTIN of a number, whose check digit nobody looks at. */
+/** Pad a number to a GTIN; its check digit is not validated. */
 export const toGtin = (number: number): string => String(number).padStart(14, '0')
 
 /**
  * Two channels of one organization. Network 1 has a template, network 2 none; the first channel has network channel n in
- * network n, the second one n + 10. Merchants 1 to 4; the first channel is approved for 1 and 2 alone, the second for all.
+ * network n, the second one n + 10. Merchants 1 to 4; the first channel is approved for 1 and 2 only, the second for all.
  */
 export async function insertAccounts(writer: Kysely<CatalogTables>): Promise<void> {
   await writer
@@ -46,10 +46,10 @@ export async function insertAccounts(writer: Kysely<CatalogTables>): Promise<voi
       .values({ id, name: `N${id}`, link_template })
       .execute()
     for (const [index, channel_id] of [CHANNEL, OTHER_CHANNEL].entries()) {
-      const own = { id: id + 10 * index, organization_id: 'o', network_id: id, channel_id }
+      const networkChannel = { id: id + 10 * index, organization_id: 'o', network_id: id, channel_id }
       await writer
         .insertInto('network_channels')
-        .values({ ...own, reference: `pub-${own.id}` })
+        .values({ ...networkChannel, reference: `pub-${networkChannel.id}` })
         .execute()
     }
   }
@@ -66,7 +66,7 @@ export async function insertAccounts(writer: Kysely<CatalogTables>): Promise<voi
   }
 }
 
-/** Puts these offers, and their products, in the place of all others. */
+/** Replace all offers and products. */
 export async function replaceOffers(
   writer: Kysely<CatalogTables>,
   offers: readonly OfferSpec[],

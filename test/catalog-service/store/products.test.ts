@@ -23,14 +23,13 @@ async function replaceStoreOffers({ store }: StoreUnderTest, offers: readonly Of
   await store.write((database) => replaceOffers(database, offers))
 }
 
-/** The rule of visibility once more, as plainly as it can be said, for the first channel. */
+/** A simple reference implementation of the visibility rule for the first channel. */
 function isVisible({ network, merchant, networkChannel }: OfferSpec): boolean {
   const isApproved = merchant <= 2
   const hasLink = networkChannel === network || (networkChannel === NO_NETWORK_CHANNEL && network === 1)
   return isApproved && hasLink
 }
 
-/** Every page of a channel, one after the other. */
 async function walk({ store }: StoreUnderTest, limit: number): Promise<string[]> {
   const gtins: string[] = []
   let afterGtin: string | null = ''
@@ -63,7 +62,7 @@ describe('pages of any catalog', () => {
         fc.array(anyOffer, { maxLength: 60 }),
         fc.integer({ min: 1, max: 9 }),
         async (offers, limit) => {
-          // A network channel is of one network.
+          // A network channel belongs to one network.
           const consistentOffers = offers.filter(
             ({ network, networkChannel }) =>
               networkChannel === NO_NETWORK_CHANNEL || networkChannel % 10 === network,
@@ -88,7 +87,7 @@ const filled = (publisher: string, merchant: string): string =>
   `https://net.example/c?m=${merchant}&p=${publisher}&u=https%3A%2F%2Fshop.example%2F1`
 
 describe('links', () => {
-  test('shop with a page and with own links for one channel - own links there, the template elsewhere', async () => {
+  test('shop with a page, and tracking links for one channel - tracking links there, the template elsewhere', async () => {
     const fixture = await openWithAccounts()
     const offer = { gtin: 1, network: 1, merchant: 1 }
     await replaceStoreOffers(fixture, [
@@ -99,7 +98,7 @@ describe('links', () => {
     expect(await findLinks(fixture, OTHER_CHANNEL)).toEqual([filled('pub-11', 'M1')])
   })
 
-  test('shop with own links in one currency alone - its pages stand for the other', async () => {
+  test('shop with tracking links in one currency only - the template for the other currency', async () => {
     const fixture = await openWithAccounts()
     const offer = { gtin: 1, network: 1, merchant: 1 }
     await replaceStoreOffers(fixture, [
@@ -112,7 +111,7 @@ describe('links', () => {
     ])
   })
 
-  test('merchant - with a name of its own in the network - the link has that one', async () => {
+  test('merchant - with a reference in the network - the link has the reference', async () => {
     const fixture = await openWithAccounts()
     await replaceStoreOffers(fixture, [
       { gtin: 1, network: 1, merchant: 1, networkChannel: NO_NETWORK_CHANNEL },

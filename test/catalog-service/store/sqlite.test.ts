@@ -5,13 +5,13 @@ import { findProduct, importRows, createProduct, openSqliteTestStore } from '../
 
 const GTIN = '00000000000017'
 
-describe('file of the catalog', () => {
+describe('catalog on SQLite', () => {
   test.each([
     ['standalone', true],
     ['embedded', false],
     ['command', false],
   ] as const)(
-    'role %s - mapped for reading %s: elsewhere a disk that fails must not end the process',
+    'role %s - memory-mapped: %s, because a disk failure would end a shared process',
     async (role, isMapped) => {
       const { database, clock } = await openSqliteTestStore()
       const store = await openCatalogStore({ database, clock, role })
@@ -21,7 +21,7 @@ describe('file of the catalog', () => {
     },
   )
 
-  test('approval revoked through another store of the same file - the next request knows', async () => {
+  test('approval revoked through another store of the same file - takes effect on the next request', async () => {
     const fixture = await openSqliteTestStore()
     const { channelId } = await importRows(fixture, [createProduct('17')])
     const other = await openCatalogStore({ database: fixture.database, clock: fixture.clock })
@@ -31,7 +31,7 @@ describe('file of the catalog', () => {
     expect(await findProduct(fixture, channelId, GTIN)).toBeNull()
   })
 
-  test('channel of another organization, unknown channel - none', async () => {
+  test('channel of another organization, unknown channel - undefined', async () => {
     const { store, ...fixture } = await openSqliteTestStore()
     const { channelId } = await importRows({ store, ...fixture }, [createProduct('17')])
     const { id } = await store.reader.selectFrom('organizations').select('id').executeTakeFirstOrThrow()

@@ -5,13 +5,13 @@ import { DAY_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { openTestStore } from '../harness.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
 
-/** Everything that is counted, as `organization day requests`. */
+/** Read all counts as `organization day requests`. */
 async function readUsage(store: CatalogStore): Promise<string[]> {
   const rows = await store.usage.selectFrom('usage').selectAll().orderBy('day').execute()
   return rows.map((row) => `${row.organization_id} ${row.day} ${row.requests}`).sort()
 }
 
-/** The answers to several requests, one after the other. */
+/** Count several requests, one after the other. */
 async function countAll(
   store: CatalogStore,
   id: string,
@@ -35,7 +35,7 @@ describe('usage, limit', () => {
     expect(await readUsage(store)).toEqual(usage)
   })
 
-  test('limit that changes on the way - the new one holds for what was counted before', async () => {
+  test('limit that changes - applies also to requests counted before', async () => {
     const { store } = await openTestStore()
     expect(await countAll(store, 'a', [null, null, 2, 3, 3, 0, null])).toEqual([
       true,
@@ -49,7 +49,7 @@ describe('usage, limit', () => {
     expect(await readUsage(store)).toEqual(['a 2026-05-01 4'])
   })
 
-  test('any limit and any number of requests at once - as many pass as are allowed', async () => {
+  test('any limit and any number of concurrent requests - exactly the allowed number passes', async () => {
     const { store } = await openTestStore()
     let run = 0
     await fc.assert(
@@ -65,7 +65,7 @@ describe('usage, limit', () => {
   })
 })
 
-describe('usage, whose and when', () => {
+describe('usage, by organization and day', () => {
   test('two organizations - each has its own count', async () => {
     const { store } = await openTestStore()
     expect(await countAll(store, 'a', [1, 1])).toEqual([true, false])
@@ -73,7 +73,7 @@ describe('usage, whose and when', () => {
     expect(await readUsage(store)).toEqual(['a 2026-05-01 1', 'b 2026-05-01 1'])
   })
 
-  test('last millisecond of a UTC day - still that day; the next one - a new count', async () => {
+  test('last millisecond of a UTC day - still that day; the next millisecond - a new count', async () => {
     const { store, clock } = await openTestStore()
     expect(await countAll(store, 'a', [1])).toEqual([true])
     clock.advance(30 * MINUTE_MS - 1)
@@ -85,7 +85,7 @@ describe('usage, whose and when', () => {
     expect(await readUsage(store)).toEqual(['a 2026-05-01 1', 'a 2026-05-02 1', 'a 2026-05-03 1'])
   })
 
-  test('clock set back to a day that was used up - that day stays used up', async () => {
+  test('clock set back to a day at its limit - that day stays at its limit', async () => {
     const { store, clock } = await openTestStore()
     await countAll(store, 'a', [1])
     clock.advance(DAY_MS)

@@ -16,7 +16,7 @@ async function openWith(offers: readonly OfferSpec[]): Promise<StoreUnderTest> {
   return fixture
 }
 
-/** A page, and the rows of each statement that it took. */
+/** Read a page, and the rows of each of its statements. */
 async function readPage(
   { store }: StoreUnderTest,
   limit: number,
@@ -37,7 +37,7 @@ async function readPage(
 const listNumbers = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index)
 
-/** Merchant 4, whom the channel may not show. */
+/** An offer of merchant 4, which the channel may not show. */
 const hidden = (gtin: number): OfferSpec => ({
   gtin,
   network: 1,
@@ -51,8 +51,8 @@ const visible = (gtin: number, merchant: number): OfferSpec => ({
   networkChannel: NO_NETWORK_CHANNEL,
 })
 
-describe('pages, by what is read for them', () => {
-  test('sparse channel - three of 3,000 products - finds them without reading the others', async () => {
+describe('pages, rows read', () => {
+  test('sparse channel - three of 3,000 products - found without reading the others', async () => {
     const numbers = listNumbers(1, 3_000)
     const fixture = await openWith(
       numbers.map((gtin) => (gtin % 1_000 === 7 ? visible(gtin, 1) : hidden(gtin))),
@@ -62,7 +62,7 @@ describe('pages, by what is read for them', () => {
     expect(read.flat().filter((row) => 'title' in row).length).toBeLessThan(60)
   })
 
-  test('two shops, one of them dense - only the one that has more is read again', async () => {
+  test('two shops, one with many products - only the one that has more is read again', async () => {
     const dense = listNumbers(2_001, 300)
     const offers = [
       ...listNumbers(1, 1_000).map(hidden),
@@ -77,7 +77,7 @@ describe('pages, by what is read for them', () => {
     expect(new Set(later.flat().map((row) => row['merchantId']))).toEqual(new Set([1]))
   })
 
-  test('channel without approvals - is empty after a look at one page of products', async () => {
+  test('channel without approvals - empty after reading one page of products', async () => {
     const fixture = await openWith(listNumbers(1, 500).map(hidden))
     await fixture.store.write((database) => database.deleteFrom('approvals').execute())
     const { gtins, read } = await readPage(fixture, 5)
@@ -87,7 +87,7 @@ describe('pages, by what is read for them', () => {
 })
 
 describe('page of several statements', () => {
-  test('approvals that change all the time - each page is of one state', async () => {
+  test('approvals that change continuously - each page shows one state', async () => {
     const visibleGtins = [7, 1_007, 2_007]
     const fixture = await openWith([
       ...listNumbers(1, 2_500).map(hidden),

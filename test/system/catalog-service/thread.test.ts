@@ -48,7 +48,9 @@ describe('embedded catalog in a thread of its own', () => {
       const box = `${fleet.publicUrl}/fragments/952a0000-0000-4000-8000-000000000001/where-to-buy/09520001001024`
       expect(await askFleet(box)).toBe('200 shown')
       writeFileSync(triggerFile, '')
-      await vi.waitFor(() => expect(fleet.findLogLines('the embedded catalog ended')).toHaveLength(1))
+      await vi.waitFor(() =>
+        expect(fleet.findLogLines('embedded catalog exited unexpectedly')).toHaveLength(1),
+      )
       const lives = (): string[][] =>
         readFileSync(reportFile, 'utf8')
           .trim()
