@@ -7,19 +7,19 @@ import { runCommandLine } from './cli/program.ts'
 import { createShutdown } from './lib/shutdown.ts'
 import { createLogger } from './observability/logger.ts'
 
-/** A second Ctrl-C does not wait for anything. */
+/** Exit code after a second Ctrl-C, which ends the process at once. */
 const EXIT_INTERRUPTED = 130
 
-/** How much lower than others the priority of a walk is. */
+/** The `nice` value of a walk. */
 const NICENESS = 10
 
-/** How often a process that npm started looks whether npm's shell is still there. */
+/** How often a process that npm started checks that npm still runs. */
 const PARENT_POLL_MS = 250
 
-// What serves until it is told to stop is done then, also where a slow reader has to be cut off.
+// A stopped server has succeeded, even when it had to close connections.
 if (process.argv.slice(2, 4).includes('serve')) process.exitCode = 0
 
-// A walk beside a server gives way to it, as the server's own walks do.
+// Like a server's own walks, `sync` has a lower priority than the server beside it.
 if (process.argv.slice(2).includes('sync')) setPriority(NICENESS)
 
 const shutdown = createShutdown((fields, message) => createLogger({ level: 'fatal' }).fatal(fields, message))
@@ -31,7 +31,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-// npm runs a script through a shell that hands no signal on: when that shell has gone, npm was told to stop.
+// npm runs scripts through a shell that forwards no signals: when that shell has exited, npm was stopped.
 if (isRunByNpm()) {
   const shell = process.ppid
   setInterval(
@@ -40,7 +40,7 @@ if (isRunByNpm()) {
   ).unref()
 }
 
-// Whoever reads the output may stop reading (`vitrine check | head -1`): the command then ends without a word.
+// Ignore EPIPE: the reader of the output may close it (`vitrine check | head -1`).
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
@@ -55,7 +55,7 @@ const io = createCommandIo({
   signal: shutdown.signal,
 })
 
-// No wait of the clock keeps a process alive: without this, Node would end it in the middle of a command.
+// The clock's timers do not keep the process alive: without this one, Node would exit in the middle of a command.
 const keepAliveTimer = setInterval(() => {}, HOUR_MS)
 const code = await runCommandLine(process.argv.slice(2), readEnvironment, io)
 clearInterval(keepAliveTimer)

@@ -10,17 +10,17 @@ import { type CommandContext, print } from './command.ts'
 
 const BYTES_PER_MB = 1_000_000
 
-/** Only the owner may read a copy while it is written; then it gets the mode of its source. */
+/** Mode of a copy while it is written; a complete copy gets the mode of its source. */
 const OWNER_ONLY = 0o600
 
-/** A SQLite database, the file that its copy becomes, and the one that it is written to until all copies are complete. */
+/** A SQLite database, the file of its copy, and the temporary file that is renamed to it. */
 type BackupCopy = Readonly<{ database: string; source: string; file: string; partialFile: string }>
 type SkippedDatabase = Readonly<{ database: string; reason: string }>
 
 /**
  * `vitrine backup FILE`: copy each SQLite database while the server runs. The stored copy becomes FILE, the catalog's
- * databases FILE with a suffix; all of them appear under these names once all are complete.
- * @throws BackupError when a file exists already, or a copy cannot be made. Nothing is written then.
+ * databases FILE with a suffix. The files appear only when all copies are complete.
+ * @throws BackupError when a file exists already or a copy fails; nothing is written then.
  */
 export async function runBackup(context: CommandContext, file: string): Promise<void> {
   const { config, io, isJson } = context
@@ -37,9 +37,9 @@ export async function runBackup(context: CommandContext, file: string): Promise<
       createdFiles.push(copy.partialFile)
       copySqlite(copy.source, copy.partialFile)
       chmodSync(copy.partialFile, statSync(copy.source).mode)
-      // A copy takes the thread: signals that came meanwhile are heard now.
+      // A copy blocks the thread: handle the signals that arrived in the meantime.
       await setImmediate()
-      if (io.signal.aborted) throw new BackupError('it was stopped; nothing was written')
+      if (io.signal.aborted) throw new BackupError('the backup was stopped; nothing was written')
     }
     assertNoFileExists(copies)
     for (const copy of copies) renameSync(copy.partialFile, copy.file)

@@ -12,13 +12,13 @@ import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
 import { type CommandContext, type ExitCode, print } from './command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
 
-/** A check waits for a database server for a shorter time than a walk does. */
+/** A check waits for a database server for a shorter time than a walk. */
 const STORE_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
 /**
- * `vitrine check`: tries settings, database, catalog, key and channels, and prints what is wrong and how to mend it.
- * Exit code 1 if anything is.
- * @throws ConfigError when the key file is not usable: wrong settings stop every command with exit code 78.
+ * `vitrine check`: check settings, database, catalog, key and channels, and print what is wrong and how to fix it. Return
+ * exit code 1 when anything is wrong.
+ * @throws ConfigError when the key file is unusable: invalid settings end every command with exit code 78.
  */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
   const { config } = command
@@ -44,7 +44,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   return report.findings.every(({ isGood }) => isGood) ? 0 : 1
 }
 
-/** Check the stored copy, the calls of the catalog, and the channels that both know. */
+/** Check the stored copy, the catalog with its key and request limit, and the channels. */
 async function checkCatalog(
   command: CommandContext,
   report: CheckReport,
@@ -57,10 +57,10 @@ async function checkCatalog(
   if (store !== undefined) await report.attempt('stored copy', () => checkStoredCopy(report, store))
   const onStoreFailure = (error: unknown): void => {
     if (report.findings.some(({ subject, isGood }) => subject === 'stored copy' && !isGood)) return
-    const message = `it cannot be written: ${describeStoreFailure(error)}`
+    const message = `the database cannot be written: ${describeStoreFailure(error)}`
     report.addProblem('stored copy', message, findCodeRemedy(StoreError.code, config) ?? '')
   }
-  // The pause and the counts are those of the server beside it: a check calls nothing that the server may not.
+  // Share the limits and the pause of a running server: a check must not make a call that the server could not make.
   const callPolicy = createCallPolicy({
     clock,
     unknownLookupsPerHour: 0,
@@ -73,7 +73,7 @@ async function checkCatalog(
   try {
     const catalogChannels = await report.attempt('catalog and key', () => client.fetchChannels())
     if (catalogChannels !== undefined)
-      report.addOk('catalog and key', 'the catalog answers and takes the key')
+      report.addOk('catalog and key', 'the catalog responds and accepts the key')
     await checkClocks(report, { clock, store, catalogSkewMs })
     checkQuota(report, await callPolicy.readState(), clock.nowMs())
     const storedList = await report.attempt('stored copy', async () => store?.findChannelList())

@@ -19,7 +19,7 @@ import { findErrorRemedy, findCodeRemedy } from './checks/report.ts'
 import { type CommandContext, type ExitCode, print } from './command.ts'
 import { type ContextWithCatalog, createCommandClient, openContext } from './open-catalog.ts'
 
-/** Options of the box are arguments such as `stock=in`, or the query of its address; `call`: may the catalog be asked? */
+/** `options`: arguments such as `stock=in`, or the query of the box's address. `call`: whether to call the catalog. */
 export type ExplainArguments = [
   channel: string,
   gtin: string,
@@ -28,8 +28,8 @@ export type ExplainArguments = [
 ]
 
 /**
- * `vitrine explain`: why a box shows what it shows, or nothing. Exit code 0 when a box is shown, 1 when not.
- * @throws UsageError when the GTIN is none or an option has a wrong value.
+ * `vitrine explain`: explain what a box shows and why. Return exit code 0 when a box is shown, otherwise 1.
+ * @throws UsageError when the GTIN or the value of an option is invalid.
  */
 export async function runExplain(
   command: CommandContext,
@@ -49,7 +49,7 @@ export async function runExplain(
     const { config, clock } = command
     const view = explainBox(inputs, { options, defaults, ignored, config, nowMs: clock.nowMs() })
     command.io.err(
-      `A running server may answer from its memory for up to ${config.freshness.freshSeconds} more seconds.`,
+      `A running server may show a cached response for up to ${config.freshness.freshSeconds} more seconds.`,
     )
     print(command, { ...request, ...view }, formatExplanation(view))
     return view.isShown ? 0 : 1
@@ -58,14 +58,14 @@ export async function runExplain(
   }
 }
 
-/** An argument with `?` or `&` is a query as in an address; any other is one option as it is typed. */
+/** Parse an argument with `?` or `&` as the query of an address, and any other as one NAME=VALUE pair. */
 function parseOptionArguments(args: readonly string[]): URLSearchParams {
   const query = new URLSearchParams()
   for (const argument of args) {
     const isQuery = argument.startsWith('?') || /&[a-z_]+=/.test(argument)
     const equals = argument.indexOf('=')
     if (equals < 1 && argument !== '?')
-      throw new UsageError(`"${argument}" is no option: write NAME=VALUE, as in stock=in`)
+      throw new UsageError(`"${argument}" is not an option: write NAME=VALUE, for example stock=in`)
     const pairs = isQuery
       ? parseQueryString(argument.replace(/^\?/, ''))
       : [[argument.slice(0, equals), argument.slice(equals + 1)] as const]
@@ -85,7 +85,7 @@ function parseOptionQuery(query: URLSearchParams, defaults: OptionDefaults): Box
 
 type ExplainRequest = Readonly<{ channelId: string; gtin: string; mayCall: boolean }>
 
-/** As a visit does: the list of channels where none or another one is known, then the product, with one call. */
+/** Gather what a visit would use: the list of channels, the stored product, and one catalog call. */
 async function gatherInputs(
   command: CommandContext,
   context: ContextWithCatalog,
@@ -108,9 +108,15 @@ async function gatherInputs(
   const client = await createCommandClient(command, context.catalog, { callPolicy: context.callPolicy })
   try {
     if (!isListed) {
-      // There is no list of channels: the visit before has not waited long for it.
+      // The request above waited only briefly for the list of channels: fetch it now.
       await client.fetchChannels()
-      return { ...stored, catalog: { kind: 'skipped', reason: 'its channels came only now: try again' } }
+      return {
+        ...stored,
+        catalog: {
+          kind: 'skipped',
+          reason: 'the list of channels was fetched only now; run the command again',
+        },
+      }
     }
     const purpose = stored.entry?.product ? 'refresh' : 'lookup'
     const { value: product } = await client.fetchProduct({ channelId, gtin, purpose })
@@ -133,22 +139,22 @@ async function describeCallFailure(
 ): Promise<CatalogLookupResult> {
   if (!(error instanceof CatalogCallBlockedError)) {
     const remedy = findErrorRemedy(error, config) ?? null
-    return { kind: 'failed', text: `gave no usable answer: ${error.message} (${error.code})`, remedy }
+    return { kind: 'failed', text: `gave no usable response: ${error.message} (${error.code})`, remedy }
   }
   const { quota, keyRefusedUntilMs, breaker } = await callPolicy.readState()
   const nowMs = clock.nowMs()
   const toPaused = (reason: string, { code }: Readonly<{ code: string }>): CatalogLookupResult => ({
     kind: 'failed',
-    text: `not asked: ${reason}`,
+    text: `not called: ${reason}`,
     remedy: findCodeRemedy(code, config) ?? null,
   })
-  if (keyRefusedUntilMs > nowMs) return toPaused('it refused the key a moment ago', CatalogKeyRefusedError)
+  if (keyRefusedUntilMs > nowMs) return toPaused('it refused the key recently', CatalogKeyRefusedError)
   if (quota.limitedUntilMs > nowMs) {
     const until = formatTime(quota.limitedUntilMs, 'en')
     return toPaused(`the request limit is reached until ${until}`, CatalogRateLimitedError)
   }
-  if (breaker !== 'closed') return toPaused('it did not answer a moment ago', CatalogUnreachableError)
-  return toPaused("the hour's first look-ups, or the day's, are used up", CatalogCallBlockedError)
+  if (breaker !== 'closed') return toPaused('recent calls failed', CatalogUnreachableError)
+  return toPaused('the hourly or daily limit of first look-ups is reached', CatalogCallBlockedError)
 }
 
 function formatExplanation({ verdict, remedy, facts, offers }: ExplanationView): readonly string[] {

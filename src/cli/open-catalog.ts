@@ -9,26 +9,26 @@ import { findEmbeddedCatalog, toEmbeddedIdentity } from '../storage/embedded-cat
 import { describeStoreFailure } from '../storage/store-failures.ts'
 import type { CommandContext } from './command.ts'
 
-/** Bytes of the embedded catalog's key, which lives as long as the process and is stored nowhere. */
+/** Length of the embedded catalog's key, which is created at each start and never stored. */
 const EMBEDDED_KEY_BYTES = 32
 
-/** Sample data in the place of a real catalog would be worse than none. */
+/** Logged because sample data must not replace a real catalog that was lost. */
 const UNREADABLE_COPY_MESSAGE =
-  'The embedded catalog is empty, and the stored copy cannot be read, so that it is not known whether there was a catalog. No sample data was put in; it is at the next start that can read the stored copy.'
+  'The embedded catalog is empty, and the stored copy cannot be read, so the server cannot tell whether a real catalog was lost. No sample data was added; the next start that can read the stored copy decides again.'
 
-/** What an empty catalog is called whose copy is not. */
+/** Shown when the embedded catalog is empty but the stored copy was made from a real one. */
 export const LOST_CATALOG_MESSAGE =
-  'The embedded catalog is empty, but the stored copy has channels of a real one. Boxes are shown from the stored copy, and "vitrine serve" puts no sample data in.'
+  'The embedded catalog is empty, but the stored copy has channels of a real catalog. Boxes are shown from the stored copy, and "vitrine serve" adds no sample data.'
 
-/** How this machine reaches a listener: one on every address by its name, one of IPv6 in brackets. */
+/** Return the address at which this machine reaches a listener; the host of an IPv6 address gets brackets. */
 export function toLocalUrl(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /**
- * The catalog that a command calls: a remote one, or the embedded service, which is closed with it. `publicUrl` is where
- * the widget server's own pictures are: those of the sample data lie at the address that it was made for.
+ * A remote catalog, or the embedded service, which `close` stops. `publicUrl`: address of the widget server; with sample
+ * data, the address that its pictures were created for.
  */
 type OpenedCatalog = Readonly<{
   catalog: CatalogConnection
@@ -37,13 +37,12 @@ type OpenedCatalog = Readonly<{
   close(): Promise<void>
 }>
 
-/** At the start of `serve` an empty catalog gets sample data, whose pictures and shop are served at `port`. */
+/** `shouldAddSample`: add sample data, whose pictures and shop are served at `port`, to an empty catalog. */
 type OpenCatalogOptions = Readonly<{ port: number; shouldAddSample: boolean }>
 
 /**
- * Opens what `VITRINE_CATALOG_URL` says, or starts the embedded catalog service on loopback at a port of its choice.
- * @throws ConfigError when the key file is not usable.
- * @throws StoreError when the embedded catalog's database cannot be opened.
+ * Connect to the catalog of `VITRINE_CATALOG_URL`, or start the embedded catalog service on a free loopback port.
+ * @throws ConfigError when the key file is unusable; StoreError when the embedded database cannot be opened.
  */
 export async function openCatalog(
   command: CommandContext,
@@ -97,19 +96,18 @@ async function openEmbeddedCatalog(
   }
 }
 
-/** Find the id of the catalog, other than sample data, that the stored copy was made of. */
+/** Return the id of the catalog, other than sample data, that the stored copy was made from. */
 export async function findCopiedCatalogId(database: DatabaseAddress): Promise<string | undefined> {
   const { getSampleData } = await import('../catalog-service/sample/sample-data.ts')
   const sampleIds = getSampleData().channels.map(({ id }) => id)
   return findEmbeddedCatalog(database, sampleIds)
 }
 
-/** Return what to do about a catalog that was lost. */
 export function describeLostCatalogRemedy({ catalogDatabase, database }: Config): string {
-  return `Stop the server, restore the database ${describeDatabase(catalogDatabase)} (VITRINE_CATALOG_DATABASE_URL) from its backup, and start again; or import the feeds again with "vitrine catalog import FILE --channel ID", where ID is the channel's old id. To begin anew with sample data, remove the stored copy ${describeDatabase(database)} (VITRINE_DATABASE_URL), too.`
+  return `Stop the server, restore the database ${describeDatabase(catalogDatabase)} (VITRINE_CATALOG_DATABASE_URL) from its backup, and start again; or import the feeds again with "vitrine catalog import FILE --channel ID", where ID is the channel's old id. To start again with sample data, also remove the stored copy ${describeDatabase(database)} (VITRINE_DATABASE_URL).`
 }
 
-/** A client for a command, which asks the catalog something and shows no pictures. */
+/** Return a catalog client. Commands show no pictures, so `ownOrigin` does not matter. */
 export async function createCommandClient(
   { config, clock }: CommandContext,
   { baseUrl, key }: CatalogConnection,
@@ -121,16 +119,16 @@ export async function createCommandClient(
   return createCatalogClient({ baseUrl, key, timeoutMs, maxBytes, ownOrigin, clock, ...callOptions })
 }
 
-/** The long-lived parts of a command with the catalog that they call; `dispose` closes it, too. */
+/** `dispose` also closes the catalog. */
 export type ContextWithCatalog = Context & Readonly<{ catalog: CatalogConnection }>
 
-/** @throws ConfigError, StoreError as `openCatalog`; StoreNewerError when a newer version made the stored copy. */
+/** @throws ConfigError or StoreError as `openCatalog`; StoreNewerError when a newer version wrote the stored copy. */
 export async function openContext(
   command: CommandContext,
   options: Pick<ContextOptions, 'walkRunner' | 'openLongReads'>,
   catalogOptions?: OpenCatalogOptions,
 ): Promise<ContextWithCatalog> {
-  // The rest of the program is loaded while the embedded catalog starts in its thread.
+  // Load the rest of the program while the embedded catalog starts in its thread.
   const [{ close, ...opened }, { createContext }] = await Promise.all([
     openCatalog(command, catalogOptions),
     import('../context.ts'),

@@ -7,15 +7,12 @@ import { createLogger } from '../observability/logger.ts'
 import { type CommandIo, type ExitCode, type Runner, addExamples } from './command.ts'
 import type { ExplainArguments } from './explain.ts'
 
-/** Exit codes of sysexits.h: wrong usage, wrong settings; 1 for everything else that went wrong. */
+/** Exit codes of sysexits.h for wrong usage and invalid settings, and 1 for every other failure. */
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 const EXIT_FAILED = 1
 
-/**
- * Reads a command line and runs its one command. Never throws for what a user or a machine did wrong: that is said on
- * standard error, and by the exit code.
- */
+/** Run a command line. Print user errors and failures to standard error and return an exit code; throw only for bugs. */
 export async function runCommandLine(
   args: readonly string[],
   readEnvironment: () => Environment,
@@ -33,8 +30,8 @@ export async function runCommandLine(
     }
   try {
     const program = createProgram(run, io)
-    const catalog = program.command('catalog').description('the embedded catalog service')
-    // Starting the server loads nothing of the catalog's commands.
+    const catalog = program.command('catalog').description('run and manage the catalog service')
+    // Load the catalog commands only when they are used, so that the server starts faster.
     if (args.includes('catalog')) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
     addHelpPointer(program, program.name(), io)
     await program.parseAsync(insertListSubcommand(program, args), { from: 'user' })
@@ -47,8 +44,8 @@ export async function runCommandLine(
 function createProgram(run: Runner, io: CommandIo): Command {
   const program = new Command('vitrine')
     .description('Where-to-buy boxes and deal grids for publishers, rendered on the server.')
-    .version(VERSION, '--version', 'prints the version')
-    .option('--json', 'results as JSON')
+    .version(VERSION, '--version', 'print the version')
+    .option('--json', 'print results as JSON')
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -57,15 +54,15 @@ function createProgram(run: Runner, io: CommandIo): Command {
     })
   program
     .command('serve')
-    .description('runs the server')
+    .description('run the widget server')
     .action(run(async (context) => (await import('./serve.ts')).runServe(context)))
   program
     .command('sync')
-    .description('walks the catalog now')
-    .option('--channel <id>', 'only this channel', (id) => id.toLowerCase())
+    .description('walk the catalog now')
+    .option('--channel <id>', 'walk only this channel', (id) => id.toLowerCase())
     .option(
       '--accept',
-      'accept what the walk finds, even if it leaves few products or no channels; waits for a walk under way',
+      'accept the result even if it has few products or no channels; wait for a walk in progress',
     )
     .action(
       run(async (context, flags: Readonly<{ channel?: string; accept?: boolean }>) =>
@@ -74,15 +71,15 @@ function createProgram(run: Runner, io: CommandIo): Command {
     )
   program
     .command('check')
-    .description('tries settings, database, catalog, key and channels')
+    .description('check settings, database, catalog, key and channels')
     .action(run(async (context) => (await import('./check.ts')).runCheck(context)))
   program
     .command('explain')
-    .description('says why a box shows what it shows, or nothing')
+    .description('explain what a box shows and why')
     .argument('<channel>', 'id of the channel')
     .argument('<gtin>', 'GTIN of the product')
-    .argument('[options...]', 'options of the box as in its address: stock=in merchant=NAME')
-    .option('--no-call', 'asks the catalog nothing')
+    .argument('[options...]', 'options of the box as in its address, for example stock=in merchant=NAME')
+    .option('--no-call', 'do not call the catalog')
     .action(
       run(async (context, ...args: ExplainArguments) =>
         (await import('./explain.ts')).runExplain(context, ...args),
@@ -90,8 +87,8 @@ function createProgram(run: Runner, io: CommandIo): Command {
     )
   program
     .command('backup')
-    .description('copies the SQLite databases while the server runs')
-    .argument('<file>', 'where the stored copy goes; the catalog goes beside it, with a suffix')
+    .description('copy the SQLite databases while the server runs')
+    .argument('<file>', 'file for the stored copy; the catalog is copied beside it, with a suffix')
     .action(run(async (context, file: string) => (await import('./backup.ts')).runBackup(context, file)))
   addExamples(program, 'vitrine', [
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024',
@@ -102,7 +99,7 @@ function createProgram(run: Runner, io: CommandIo): Command {
   return program
 }
 
-/** `vitrine catalog keys` alone, or with options, is `vitrine catalog keys list`. */
+/** Treat `vitrine catalog keys`, also with options, as `vitrine catalog keys list`. */
 function insertListSubcommand(program: Command, args: readonly string[]): readonly string[] {
   const [catalog, name, next] = args
   const subcommands =
@@ -118,7 +115,7 @@ function printLines(text: string, print: (line: string) => void): void {
   for (const line of text.trimEnd().split('\n')) print(line)
 }
 
-/** Errors have one form, and point to the help that is nearest: of the command that could not go on. */
+/** Print commander's errors in one form, with a pointer to the help of the command that failed. */
 function addHelpPointer(command: Command, path: string, io: CommandIo): void {
   command.configureOutput({
     outputError(text) {
@@ -135,13 +132,13 @@ function addHelpPointer(command: Command, path: string, io: CommandIo): void {
   for (const child of command.commands) addHelpPointer(child, `${path} ${child.name()}`, io)
 }
 
-/** Say what went wrong, where commander has not, and return the exit code. */
+/** Print an error that commander has not printed, and return the exit code. */
 function reportError(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error
   const remedy = error instanceof StoreError && error.remedy !== null ? `. ${error.remedy}` : ''
   const message = `vitrine: ${error.message}${remedy} (${error.code})`
-  // Settings are told line by line; what is in any other message may be of a feed.
+  // Only messages about settings may have several lines: others may contain text of a feed.
   if (error instanceof ConfigError) {
     printLines(message, io.err)
     return EXIT_CONFIG

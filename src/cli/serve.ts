@@ -12,35 +12,32 @@ import { TRUST_ALL_WARNING } from './checks/listener.ts'
 import { type CommandContext, print } from './command.ts'
 import { type ContextWithCatalog, openContext, toLocalUrl } from './open-catalog.ts'
 
-/** Compiled: a process needs JavaScript. */
+/** A worker process runs the compiled JavaScript. */
 const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.meta.url))
 
-/**
- * How long a server that was told to end by SIGTERM, as balancers and orchestrators do, says so at `/readyz` before it
- * takes no more connections. A person at a keyboard (Ctrl-C) does not wait for it.
- */
+/** After SIGTERM, `/readyz` reports the stop for this long before the port closes. Ctrl-C skips the wait. */
 const SIGTERM_DRAIN_MS: number = 0.75 * SECOND_MS
 
-/** What answers requests: this process, or workers. */
+/** What serves requests: this process, or its workers. */
 type Listener = Readonly<{
   port: number
-  /** Answer; without workers also when the server was told to stop, for visitors who came before. */
+  /** Start to serve. Without workers, also after a stop signal: visitors who connected during the start get a response. */
   start(context: ContextWithCatalog): Promise<void>
-  /** What SIGHUP does. */
+  /** Handle SIGHUP. */
   reload(context: Context): Promise<void>
-  /** Go on answering for `drainMs`, then stop. Called more than once. */
+  /** Continue to serve for `drainMs`, then stop. May be called more than once. */
   stop(drainMs?: number): Promise<void>
 }>
 
 /**
- * `vitrine serve`: runs the widget server, and with it the embedded catalog service when no other is set, until it is
- * told to stop. Prints addresses that really open once the first walk has ended.
- * @throws UsageError when the address cannot be listened on; WorkerError when a worker does not come up.
+ * `vitrine serve`: run the widget server, with the embedded catalog service unless another catalog is set. Print addresses
+ * to open after the first walk.
+ * @throws UsageError when the server cannot listen on the address; WorkerError when a worker does not start.
  */
 export async function runServe(command: CommandContext): Promise<void> {
   const { config, io, logger } = command
   if (config.trustProxy === true) logger.warn(TRUST_ALL_WARNING)
-  // SIGHUP never ends the process: one that comes during the start waits for its end.
+  // SIGHUP never ends the process: a signal that arrives during the start is handled after it.
   let isReloadPending = false
   let reload = (): void => void (isReloadPending = true)
   io.onHangUp(() => reload())
@@ -93,10 +90,10 @@ async function listenInProcess({ config, clock }: CommandContext): Promise<Liste
   }
 }
 
-/** With `VITRINE_WORKERS` of more than one, this process has the catalog and the walks, and keeps the workers running. */
+/** With several workers, this process runs the catalog and the walks, and supervises the workers. */
 async function listenWithWorkers({ config, clock, io }: CommandContext): Promise<Listener> {
   const { Primary: WorkerPrimary } = await import('../cluster/primary.ts')
-  // A port that is taken ends the start here, and a free one that was asked for stays the same for all workers.
+  // Fail here when the port is in use. When any free port was requested, all workers use the one found here.
   const probe = await listenHttp(config.host, config.port, clock)
   await probe.stop()
   let primary: Primary | undefined
@@ -129,21 +126,22 @@ async function waitForStop(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** Read the key again: a new one ends the pause that the old one brought about. */
+/** Read the key again; a new key ends the pause that the old one caused. */
 async function refreshKey({ key, callPolicy, logger }: Context): Promise<void> {
   const isNew = await key.refresh()
   if (isNew) callPolicy.endKeyPause()
-  const unchangedMessage = 'told to read the key again: it is the one used so far, or its file holds none'
-  logger.info(isNew ? 'told to read the key again: it is another one now' : unchangedMessage)
+  logger.info(
+    isNew ? 'read the key again: it changed' : 'read the key again: unchanged, or its file has no key',
+  )
 }
 
-/** Print what a newcomer opens next, on standard output. */
+/** Print the addresses to open next. */
 async function printAddresses(command: CommandContext, context: Context, localUrl: string): Promise<void> {
   const { publicUrl } = context
-  // Without a password the studio opens to this machine alone, whatever the outside calls the server.
+  // Without a password only this machine may open the studio, whatever the public address is.
   const studioBase = command.secrets.adminPassword === null ? localUrl : publicUrl
   const studio = isStudioReachable(context) ? `${studioBase}/studio` : null
-  // Without a stored copy there is nothing to choose an address from; the log says why.
+  // Without a stored copy there is no product to choose; the log says why.
   const { box, grid } = await findAddresses(context).catch(() => NO_ADDRESSES)
   print(command, { studio, publicUrl, box, grid }, [
     '',
@@ -151,7 +149,7 @@ async function printAddresses(command: CommandContext, context: Context, localUr
     ...(studio === null ? [] : [`  studio       ${studio}`]),
     box === null ? `  ${explainMissingBox(context)}` : `  a box        ${box}`,
     ...(grid === null ? [] : [`  a deal grid  ${grid}`]),
-    '  Ctrl-C ends it.',
+    '  Press Ctrl-C to stop.',
     '',
   ])
 }
@@ -161,18 +159,18 @@ function explainMissingBox({ config, findStoreFailure }: Context): string {
   if (reason !== undefined) {
     const meanwhile =
       config.database.kind === 'postgres'
-        ? 'Until it can, only what is in memory is shown.'
-        : 'Boxes come from the catalog meanwhile.'
-    return `The stored copy cannot be used: ${reason.replace(/\.?$/, '.')} "vitrine check" says more. ${meanwhile}`
+        ? 'Until then only cached responses are shown.'
+        : 'Until then boxes come from the catalog.'
+    return `The stored copy cannot be used: ${reason.replace(/\.?$/, '.')} Run "vitrine check" for details. ${meanwhile}`
   }
   return config.syncCron === null
-    ? 'Walks are switched off: "vitrine sync" walks the catalog, and boxes look products up meanwhile.'
-    : 'The catalog could not be walked yet; "vitrine check" says why. It is tried again.'
+    ? 'Walks are off. Run "vitrine sync" to walk the catalog; until then each box looks up its product.'
+    : 'The catalog could not be walked yet; the server tries again. Run "vitrine check" to see why.'
 }
 
 const NO_ADDRESSES = { box: null, grid: null } as const
 
-/** Find addresses that really open: of a product that the demonstration shows first, else of the first one in the copy. */
+/** Return addresses to open: of the sample data's showcase product, otherwise of the first product in the copy. */
 async function findAddresses({ channels, store, demo, publicUrl }: Context) {
   const showcase = demo?.showcase
   const isShowcase = (id: string): boolean => id === showcase?.channelId

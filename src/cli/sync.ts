@@ -18,13 +18,13 @@ import { openContext } from './open-catalog.ts'
 const EMPTY_LIST_ACCEPTED_MESSAGE =
   'The catalog lists no channels, and that is accepted. Boxes of the channels that it listed before stay until VITRINE_RESCUE_SECONDS have passed.'
 
-/** How often a walk of another process is looked at. */
+/** How often the walk of another process is checked. */
 const POLL_INTERVAL_MS: number = 5 * SECOND_MS
 
 /**
- * `vitrine sync`: walks the catalog now. Progress goes to standard error, a line a channel to standard output. Exit
- * code 1 when a channel could not be walked.
- * @throws UsageError when the channel is none of those that are served.
+ * `vitrine sync`: walk the catalog now. Progress goes to standard error, one line per channel to standard output. Return
+ * exit code 1 when a channel could not be walked.
+ * @throws UsageError when the server does not serve the channel.
  */
 export async function runSync(
   command: CommandContext,
@@ -54,19 +54,19 @@ export async function runSync(
   }
 }
 
-/** A signal may have been aborted before, such as while a context was opened. */
+/** The signal may have aborted before, for example while the context was opened. */
 function runOnAbort(signal: AbortSignal, run: () => void): void {
   if (signal.aborted) run()
   else signal.addEventListener('abort', run)
 }
 
-/** Does the catalog list none, where it listed some that are still shown? */
+/** Whether the catalog lists no channels, although it listed some that are still shown. */
 async function hasLostChannels({ store, clock, config }: Context): Promise<boolean> {
   const list = await store.findChannelList()
   return list?.channels.length === 0 && listVisibleChannels(list, clock.nowMs(), config.freshness).length > 0
 }
 
-/** Refuse to walk into a database that only reads or is away: a walk would wait for it. */
+/** Fail when the database is read-only or unavailable: a walk would wait for it. */
 async function assertWritable(store: CopyStore): Promise<void> {
   try {
     await store.checkWritable()
@@ -74,7 +74,7 @@ async function assertWritable(store: CopyStore): Promise<void> {
     const reason = describeStoreFailure(error)
     throw new StoreError(`nothing was walked, because the stored copy cannot be written: ${reason}`, {
       cause: error,
-      remedy: '"vitrine check" says what to do.',
+      remedy: 'Run "vitrine check" to see what to do.',
     })
   }
 }
@@ -82,12 +82,12 @@ async function assertWritable(store: CopyStore): Promise<void> {
 function printReport(command: CommandContext, { walks, failure, reason }: WalkReport): ExitCode {
   const { config, io } = command
   if (failure !== null) {
-    const advice = failure === WalkHeldError.code ? HOLD_REMEDY : '"vitrine check" says more.'
+    const advice = failure === WalkHeldError.code ? HOLD_REMEDY : 'Run "vitrine check" for details.'
     io.err(`The catalog could not be walked (${failure})${reason === null ? '' : `: ${reason}`}. ${advice}`)
   }
   if (walks.some(({ outcome }) => outcome === 'complete')) {
     const { freshSeconds } = config.freshness
-    io.err(`A running server may show boxes from its memory for up to ${freshSeconds} more seconds.`)
+    io.err(`A running server may show cached boxes for up to ${freshSeconds} more seconds.`)
   }
   print(command, walks, walks.map(describeWalk))
   return failure === null && walks.every(({ outcome }) => outcome === 'complete') ? 0 : 1
@@ -98,8 +98,8 @@ function describeWalk(walk: ChannelWalkResult): string {
   if (walk.outcome === 'complete') return `${name}: ${describeCompleteWalk(walk)}`
   if (walk.outcome === 'busy') return `${name}: another process is walking it`
   if (walk.outcome === 'failed')
-    return `${name}: failed with ${walk.failure ?? 'no code'}; the old copy stays`
-  return `${name}: held, because ${walk.reason ?? 'it is suspicious'}; the copy before stays. ${HOLD_REMEDY}`
+    return `${name}: failed with ${walk.failure ?? 'no code'}; the stored copy is unchanged`
+  return `${name}: held, because ${walk.reason ?? 'its result is implausible'}; the stored copy is unchanged. ${HOLD_REMEDY}`
 }
 
 function describeCompleteWalk({ durationMs, productCount, replaced, drops }: ChannelWalkResult): string {
@@ -111,20 +111,20 @@ function describeCompleteWalk({ durationMs, productCount, replaced, drops }: Cha
   return dropTexts.length === 0 ? text : `${text}; left out: ${dropTexts.join(', ')}`
 }
 
-/** Walk the catalog now; with `isAccepted` also the channels that another process is walking, as soon as it has ended. */
+/** Walk the catalog now. With `isAccepted`, wait for the walks of other processes to end and then walk their channels, too. */
 async function walkNow(context: Context, io: CommandIo, options: WalkNowOptions): Promise<WalkReport> {
   const { walks } = context
-  // A terminal gets one line that is drawn over; a log gets one line a channel at its end.
+  // A terminal gets one line that is redrawn, because the results follow; a log gets one line per channel.
   const onProgress: WalkNowOptions['onProgress'] = ({ channel, productCount, isDone }) => {
     const text = `${channel.name}: ${pluralize(productCount, 'product')}`
     io.drawProgress(isDone ? '' : `${text} …`)
-    if (isDone) io.err(text)
+    if (isDone && !io.isTerminal) io.err(text)
   }
   let report = await walks.runNow({ ...options, onProgress })
   let busyWalks = options.isAccepted ? listBusyWalks(report) : []
   if (busyWalks.length > 0) {
     const names = busyWalks.map(({ channelName }) => channelName).join(', ')
-    io.err(`Another process is walking ${names}; waiting until it has ended, to walk then.`)
+    io.err(`Another process is walking ${names}; waiting for it to end before walking again.`)
   }
   while (busyWalks.length > 0) {
     const channelIds = busyWalks.map(({ channelId }) => channelId)
@@ -142,7 +142,7 @@ function listBusyWalks({ walks }: WalkReport): readonly ChannelWalkResult[] {
   return walks.filter(({ outcome }) => outcome === 'busy')
 }
 
-/** Wait until no other process goes on with a walk of the channels. */
+/** Wait until no other process is walking the channels. */
 async function waitForOtherWalks(
   { store, clock }: Context,
   channelIds: readonly string[],

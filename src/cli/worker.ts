@@ -1,6 +1,6 @@
 import { runWorker } from '../cluster/worker.ts'
 
-/** The program of a worker process. Only a server with sample data loads that. */
+/** The program of a worker process. Load sample data only when the server has it. */
 await runWorker(async (publicUrl, readContent) => {
   const { createDemo } = await import('../catalog-service/sample/sample-data.ts')
   return createDemo(publicUrl, readContent)

@@ -8,16 +8,15 @@ const PER_PROCESS_METRIC = /^(?:process|nodejs)_|^vitrine_clock_difference_secon
 
 export type MetricsPage = Awaited<ReturnType<Context['metrics']['render']>>
 
-/** A worker, as far as its metrics go. */
 type MeasuredWorker = Readonly<{
   workerNumber: number
-  /** As it sent them last. */
+  /** The values that the worker sent last. */
   values: MetricValues
-  /** Ask the worker for its metrics; `false` when it did not answer in time. */
+  /** Request the metrics of the worker. Resolves with `false` when it misses the deadline. */
   refreshValues(): Promise<boolean>
 }>
 
-/** What the primary counts, and the page of all processes. */
+/** The counters of the primary, and the metrics page of all processes. */
 export class ClusterMetrics {
   readonly restarts: Counter
   readonly reloads: Counter<'outcome'>
@@ -25,10 +24,10 @@ export class ClusterMetrics {
   readonly #workerCount: Gauge
   readonly #context: Context
   readonly #workers: ReadonlySet<MeasuredWorker>
-  /** Counters and histograms of the workers that have ended. */
+  /** Counters and histograms of workers that have ended. */
   #folded: MetricValues = []
 
-  /** `workers` are those that have not ended. */
+  /** `workers`: those that have not ended. */
   constructor(context: Context, workers: ReadonlySet<MeasuredWorker>) {
     this.#context = context
     this.#workers = workers
@@ -39,7 +38,7 @@ export class ClusterMetrics {
       labelNames: ['outcome'],
       registers,
     })
-    // Start at zero: Prometheus sees no increase in a series that appears with the value 1.
+    // Start at zero: Prometheus sees no increase when a series begins with 1.
     for (const outcome of ['done', 'failed']) this.reloads.inc({ outcome }, 0)
     this.restarts = new Counter({
       name: 'vitrine_worker_restarts_total',
@@ -54,7 +53,7 @@ export class ClusterMetrics {
     this.#workerCount = new Gauge({ name: 'vitrine_workers', help: 'Worker processes that run', registers })
   }
 
-  /** Keep the counters and histograms of a worker that has ended, so that the sums never fall. */
+  /** Add the counters and histograms of a worker that has ended, so that the sums never fall. */
   fold(values: MetricValues): void {
     const counters = values.filter(
       ({ name, type }) => ['counter', 'histogram'].includes(String(type)) && !PER_PROCESS_METRIC.test(name),
@@ -63,13 +62,13 @@ export class ClusterMetrics {
     this.#folded = sum.getMetricsAsArray() as unknown as MetricValues
   }
 
-  /** Counters and histograms are summed, gauges as their own `aggregator` says. */
+  /** Render the page: counters and histograms are summed, gauges combined by their own `aggregator`. */
   async render(): Promise<MetricsPage> {
     const results = await Promise.all([...this.#workers].map((worker) => worker.refreshValues()))
     this.#timeouts.inc(results.filter((isInTime) => !isInTime).length)
     this.#workerCount.set(this.#workers.size)
     const primary = addProcessLabel(await collectMetricValues(this.#context), 'primary')
-    // No await from here on: a worker that ends is either among those that run or folded.
+    // No await from here on: each worker must be counted exactly once, as running or as folded.
     const parts = [...this.#workers].map(({ values, workerNumber }) =>
       addProcessLabel(values, `worker-${workerNumber}`),
     )
@@ -78,7 +77,7 @@ export class ClusterMetrics {
   }
 }
 
-/** The metrics of this process, with its own view of the shared state. */
+/** Return the metrics of this process. */
 export async function collectMetricValues(context: Context): Promise<MetricValues> {
   await updateStateGauges(context)
   return context.metrics.registry.getMetricsAsJSON()

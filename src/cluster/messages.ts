@@ -2,43 +2,42 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { Environment } from '../config/config.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 
-/** The metrics of one process, as prom-client exports them. */
 export type MetricValues = readonly MetricObjectWithValues<MetricValue<string>>[]
 
-/** What a worker is started with. It goes over the channel to the primary and nowhere else: secrets are in it. */
+/** Start parameters of a worker. They contain secrets and are sent only over the channel of the primary. */
 export type WorkerParameters = Readonly<{
-  /** The settings of the primary, also after a reload. */
+  /** Settings of the primary; a reload does not read them again. */
   environment: Environment
-  /** From 1; a worker that replaces another one has the same number. */
+  /** Starts at 1; a replacement keeps the number of the worker that it replaces. */
   workerNumber: number
-  /** The port that is listened on, whatever the settings ask for. */
+  /** The port of the server; overrides the settings. */
   port: number
   publicUrl: string
-  /** Address of the catalog, and the name under which its copy is stored. */
+  /** Address of the catalog, and the name of its stored copy. */
   baseUrl: string
   identity: string
-  /** The key of the embedded catalog in this run; `null`: a remote catalog. */
+  /** Key of the embedded catalog in this run; `null` with a remote catalog. */
   embeddedKey: string | null
 }>
 
-/** What a worker asks its primary; `content` is what the embedded catalog holds, an attempt whether its address is locked. */
+/** Calls from a worker. `content`: what the embedded catalog contains. An attempt returns how long its address is locked. */
 export type WorkerCall = 'parameters' | 'metrics-page' | 'content' | AdminAttempt
 
 type Reply = Readonly<{ type: 'reply'; id: number; value: unknown }>
 
 export type ToWorker =
-  /** Go on serving for `drainMs`, then end. `isServerStop`: all workers stop, and `/readyz` says so. */
+  /** Continue to serve for `drainMs`, then end. `isServerStop`: all workers stop, and `/readyz` reports it. */
   | Readonly<{ type: 'stop'; drainMs: number; isServerStop: boolean }>
   | Readonly<{ type: 'refresh-key' }>
-  /** Send the metrics of this worker. */
+  /** Request the metrics of the worker. */
   | Readonly<{ type: 'call'; id: number }>
   | Reply
 
 export type ToPrimary =
   | Readonly<{ type: 'ready' }>
-  /** Sent every `HEARTBEAT_MS` while the event loop turns. */
+  /** Sent every `HEARTBEAT_MS` while the event loop runs. */
   | Readonly<{ type: 'heartbeat' }>
-  /** The last message: the metrics of the whole run. */
+  /** The last message, with the final metrics. */
   | Readonly<{ type: 'ended'; values: MetricValues }>
   | Readonly<{ type: 'call'; id: number; call: WorkerCall }>
   | Reply

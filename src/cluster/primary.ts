@@ -16,23 +16,23 @@ type PrimaryOptions = Readonly<{
   readContent: Demo['readContent']
 }>
 
-/** How long a replaced worker goes on serving: a client that asks without pause sees `Connection: close` meanwhile. */
+/** Drain of a replaced worker, in which its responses carry `Connection: close`. */
 const REPLACED_DRAIN_MS: number = SECOND_MS
 
-/** A replaced worker has its drain, 8 s for responses under way, and the rest to send its metrics. */
+/** The drain, 8 s for responses in progress, and time to send the metrics. */
 const REPLACED_TIMEOUT_MS: number = 9.75 * SECOND_MS
 
-/** When the server stops, a worker that hangs is killed before the primary ends itself after 9.5 s. */
+/** When the server stops, kill a hung worker before the primary ends itself after 9.5 s. */
 const STOP_TIMEOUT_MS: number = 9.25 * SECOND_MS
 
-/** A place for one worker after the other. */
+/** A worker number and the process that has it now. */
 type Slot = { readonly workerNumber: number; worker: WorkerProcess; readonly backoff: RestartBackoff }
 
-/** Starts the workers, replaces those that end, reloads them on demand, and sums their metrics. */
+/** Starts the workers, replaces those that end, reloads them on demand, and aggregates their metrics. */
 export class Primary {
   readonly #options: PrimaryOptions
   readonly #slots: Slot[] = []
-  /** Every worker that has not ended, also those that are being replaced. */
+  /** All workers that have not ended, including those that are being replaced. */
   readonly #running = new Set<WorkerProcess>()
   readonly #stopping = new AbortController()
   readonly #metrics: ClusterMetrics
@@ -47,7 +47,7 @@ export class Primary {
     cluster.setupPrimary({ exec: options.workerFile, args: [], serialization: 'advanced' })
   }
 
-  /** Start all workers. Rejects with WorkerError when one does not come up. */
+  /** Start all workers. @throws WorkerError when one does not start. */
   async start(): Promise<void> {
     for (let workerNumber = 1; workerNumber <= this.#options.workerCount; workerNumber += 1) {
       const backoff = createRestartBackoff(this.#options.context.clock)
@@ -55,7 +55,7 @@ export class Primary {
     }
     await Promise.all(this.#slots.map(({ worker }) => worker.ready))
     this.#isStarted = true
-    // A worker may have ended after it was ready, while others were still starting.
+    // A worker may have ended while others were still starting.
     for (const slot of this.#slots) if (slot.worker.hasExited) void this.#replaceEnded(slot)
   }
 
@@ -63,7 +63,7 @@ export class Primary {
     for (const worker of this.#running) if (worker.isReady) worker.send({ type: 'refresh-key' })
   }
 
-  /** Replace one worker after the other without losing a request; stops at the first that does not come up. */
+  /** Replace the workers one by one without losing a request. Stop at the first replacement that does not start. */
   reload(): Promise<void> {
     return this.#reloads.run(() => this.#replaceAll())
   }
@@ -100,7 +100,7 @@ export class Primary {
     if (slot === undefined || this.#stopping.signal.aborted || !this.#isStarted) return
     this.#options.context.logger.error(
       { worker: slot.workerNumber, pid: worker.pid, ...exit },
-      `a worker ended (${describeExit(exit)}); it is replaced`,
+      `a worker ended (${describeExit(exit)}) and will be replaced`,
     )
     await this.#replaceEnded(slot)
   }
@@ -108,7 +108,7 @@ export class Primary {
   async #replaceEnded(slot: Slot): Promise<void> {
     const endedWorker = slot.worker
     await this.#options.context.clock.wait(slot.backoff.nextMs(), this.#stopping.signal)
-    // A reload may have filled the slot meanwhile.
+    // A reload may have replaced the worker in the meantime.
     if (this.#stopping.signal.aborted || slot.worker !== endedWorker) return
     this.#metrics.restarts.inc()
     slot.backoff.recordStart()
@@ -127,7 +127,7 @@ export class Primary {
         if (this.#stopping.signal.aborted) return
         this.#metrics.reloads.inc({ outcome: 'failed' })
         const fields = { err: error, worker: slot.workerNumber }
-        logger.error(fields, 'the reload stops: a new worker did not come up; the old ones stay')
+        logger.error(fields, 'reload stopped: a new worker did not start; the old workers continue')
         return
       }
       const oldWorker = slot.worker
@@ -137,6 +137,6 @@ export class Primary {
       await oldWorker.stop(message, REPLACED_TIMEOUT_MS)
     }
     this.#metrics.reloads.inc({ outcome: 'done' })
-    logger.info({ workers: this.#slots.length }, 'every worker was replaced')
+    logger.info({ workers: this.#slots.length }, 'reload done: all workers were replaced')
   }
 }

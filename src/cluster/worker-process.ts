@@ -10,10 +10,10 @@ import {
   type WorkerCall,
 } from './messages.ts'
 
-/** A worker that misses this many heartbeats in a row hangs. */
+/** A worker that misses more heartbeats in a row is hung. */
 const MAX_MISSED_HEARTBEATS = 10
 
-/** A worker that is not ready by then never will be. */
+/** A worker that is not ready by then is killed. */
 const READY_TIMEOUT_MS: number = 30 * SECOND_MS
 
 /** If a worker misses this deadline, its previous values are reused: Prometheus treats a falling counter as a restart. */
@@ -22,20 +22,19 @@ const METRICS_TIMEOUT_MS: number = SECOND_MS
 type WorkerProcessOptions = Readonly<{
   workerNumber: number
   clock: Clock
-  /** Replies to a call of the worker. */
   handleCall(call: WorkerCall): Promise<unknown>
 }>
 
 /** How a worker ended: its exit code, or the signal that killed it. */
 export type WorkerExit = Readonly<{ code: number | null; signal: string | null; isHung: boolean }>
 
-/** One worker, as its primary sees it. A worker that hangs is killed. */
+/** A worker as its primary sees it. A hung worker is killed. */
 export class WorkerProcess {
   readonly workerNumber: number
-  /** Rejects with WorkerError when the worker ends before. */
+  /** Rejects with WorkerError when the worker ends before it is ready. */
   readonly ready: Promise<void>
   readonly exit: Promise<WorkerExit>
-  /** Its metrics, as it sent them last. */
+  /** The metrics that the worker sent last. */
   values: MetricValues = []
   isReady = false
   readonly #worker: Worker
@@ -50,7 +49,7 @@ export class WorkerProcess {
     this.#worker = cluster.fork()
     const endSignal = this.#exited.signal
     this.#calls = createRpcChannel({ clock: options.clock, timeoutMs: METRICS_TIMEOUT_MS, endSignal })
-    // An error of the channel precedes the exit; without a listener it would be an uncaught exception.
+    // A channel error precedes the exit; without a listener it would be an uncaught exception.
     this.#worker.on('error', () => {})
     this.exit = this.#supervise()
     this.ready = new Promise((resolve, reject) => {
@@ -59,7 +58,7 @@ export class WorkerProcess {
         if (this.isReady) resolve()
       })
       void this.exit.then((exit) =>
-        reject(new WorkerError(`worker ${this.workerNumber} ended at its start: ${describeExit(exit)}`)),
+        reject(new WorkerError(`worker ${this.workerNumber} ended during its start: ${describeExit(exit)}`)),
       )
     })
     this.ready.catch(() => {})
@@ -81,7 +80,7 @@ export class WorkerProcess {
     this.#worker.process.kill('SIGKILL')
   }
 
-  /** Ask the worker for its metrics; `false` when it did not answer in time. */
+  /** Request the metrics of the worker. Return `false` when it misses the deadline. */
   async refreshValues(): Promise<boolean> {
     if (!this.isReady) return true
     const values = await this.#calls.call((id) => this.send({ type: 'call', id }))
@@ -90,10 +89,10 @@ export class WorkerProcess {
     return true
   }
 
-  /** Resolves when the worker has ended. One that takes longer than `timeoutMs` is killed. */
+  /** Stop the worker and wait until it has ended. Kill it after `timeoutMs`. */
   async stop(message: Extract<ToWorker, { type: 'stop' }>, timeoutMs: number): Promise<void> {
     if (this.isReady) this.send(message)
-    // It may not listen to messages yet; Node ends a worker whose channel closes.
+    // It may not listen to messages yet; Node ends a worker when its channel closes.
     else if (this.#worker.isConnected()) this.#worker.process.disconnect()
     await this.#options.clock.wait(timeoutMs, this.#exited.signal)
     if (!this.hasExited) this.kill()
@@ -113,7 +112,7 @@ export class WorkerProcess {
     this.send({ type: 'reply', id, value })
   }
 
-  /** Count heartbeats, not time: neither a clock that was set nor a machine that slept makes a worker look hung. */
+  /** Count heartbeats, not time: a clock change or a suspended machine must not make a worker look hung. */
   #supervise(): Promise<WorkerExit> {
     const heartbeatTimer = setInterval(() => {
       this.#missedHeartbeats += 1
@@ -136,6 +135,6 @@ export class WorkerProcess {
 }
 
 export function describeExit({ code, signal, isHung }: WorkerExit): string {
-  if (isHung) return 'its event loop stood still'
+  if (isHung) return 'its event loop was blocked'
   return signal === null ? `exit code ${code}` : `killed by ${signal}`
 }

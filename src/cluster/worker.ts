@@ -20,10 +20,10 @@ import {
   type WorkerParameters,
 } from './messages.ts'
 
-/** The primary asks every other worker before it answers, each for less. */
+/** The primary requests the metrics of each worker with a shorter timeout before it replies. */
 const REPLY_TIMEOUT_MS: number = 3 * SECOND_MS
 
-/** The reason of a stop that the primary asked for. */
+/** Reason of a stop that the primary requested. */
 const PRIMARY_STOP_REASON = 'stop'
 
 let logger = createLogger({ level: 'fatal' })
@@ -33,7 +33,7 @@ let active: Readonly<{ context: Context; server: HttpServer }> | undefined
 let isServerStopping = false
 
 function send(message: ToPrimary, onSent: () => void = () => {}): void {
-  // The primary may have gone in the same moment.
+  // The primary may have exited in the meantime.
   if (process.connected) process.send?.(message, undefined, undefined, onSent)
   else onSent()
 }
@@ -41,13 +41,13 @@ function send(message: ToPrimary, onSent: () => void = () => {}): void {
 const callPrimary = (call: WorkerCall): Promise<unknown> =>
   calls.call((id) => send({ type: 'call', id, call }))
 
-/** Load what the sample data shows; `readContent` asks the embedded catalog, `publicUrl` is where its pictures are. */
+/** Load the demo of the sample data. `readContent` queries the embedded catalog; `publicUrl` is the address of its pictures. */
 type DemoLoader = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
 
-/** Build everything, then listen: every connection is served at once. */
+/** Create the app before listening, so that every connection is served at once. */
 async function start(loadDemo: DemoLoader): Promise<void> {
   const parameters = (await callPrimary('parameters')) as WorkerParameters | undefined
-  if (parameters === undefined) throw new WorkerError('the primary did not say what to serve')
+  if (parameters === undefined) throw new WorkerError('the primary did not send the start parameters')
   const { environment, publicUrl, baseUrl, identity, embeddedKey } = parameters
   const { config, secrets } = parseConfig(environment)
   logger = createLogger({ level: config.logLevel }).child({ worker: parameters.workerNumber })
@@ -80,7 +80,7 @@ async function readContent(): ReturnType<Demo['readContent']> {
   return (content as Awaited<ReturnType<Demo['readContent']>> | undefined) ?? 'own'
 }
 
-/** `/metrics` of any worker is the page of all processes. */
+/** `/metrics` of any worker returns the page of all processes. */
 async function readMetricsPage(): Promise<MetricsPage> {
   const page = await callPrimary('metrics-page')
   if (page === undefined) throw new Error('the primary did not send the metrics of all processes')
@@ -91,7 +91,7 @@ async function readMetricsPage(): Promise<MetricsPage> {
 async function admit(attempt: AdminAttempt): Promise<number> {
   const lockedMs = await callPrimary(attempt)
   if (typeof lockedMs === 'number') return lockedMs
-  throw new UnavailableError('the primary process did not say whether the address is locked')
+  throw new UnavailableError('the primary process did not reply whether the address is locked')
 }
 
 async function refreshKey(): Promise<void> {
@@ -105,7 +105,7 @@ async function replyWithMetrics(id: number): Promise<void> {
 
 const exitProcess = (): never => process.exit(shutdown.toExitCode(0))
 
-/** Let responses under way end, then send what was counted. */
+/** Wait for responses in progress, then send the final metrics. */
 async function shutDown(drainMs: number): Promise<void> {
   if (active === undefined) return exitProcess()
   const { context, server } = active
@@ -115,12 +115,12 @@ async function shutDown(drainMs: number): Promise<void> {
   send({ type: 'ended', values }, exitProcess)
 }
 
-/** Serve HTTP until the primary says to stop or has gone: the whole life of this process. */
+/** Serve HTTP until the primary stops this worker or exits. */
 export async function runWorker(loadDemo: DemoLoader): Promise<void> {
-  // Terminals and service managers signal the whole process group; the primary decides what follows.
+  // Terminals and service managers signal the whole process group; only the primary acts on signals.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('message', onMessage)
-  // An uncaught error ends the worker without a word of the primary.
+  // After an uncaught error the worker ends without a message from the primary.
   shutdown.signal.addEventListener('abort', () => {
     if (shutdown.signal.reason !== PRIMARY_STOP_REASON) void shutDown(0)
   })
@@ -129,7 +129,7 @@ export async function runWorker(loadDemo: DemoLoader): Promise<void> {
     await start(loadDemo)
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
-    logger.fatal({ code: error.code, reason: error.message }, 'a worker cannot start')
+    logger.fatal({ code: error.code, reason: error.message }, 'worker cannot start')
     process.exit(1)
   }
 }

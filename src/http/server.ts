@@ -80,7 +80,9 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
     const reason =
-      code === 'EADDRINUSE' ? 'another program listens there; set VITRINE_PORT to a free port' : code
+      code === 'EADDRINUSE'
+        ? 'the port is in use; stop the program that uses it, or set VITRINE_PORT to a free port'
+        : code
     throw new UsageError(`cannot listen on ${host}, port ${port}: ${reason}`)
   }
 }

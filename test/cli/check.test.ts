@@ -136,8 +136,8 @@ describe('check', () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(503).end() }
     const { out } = await runInProcess(['check'], settings)
-    expect(out).toContain('The catalog answers with an error of its own')
-    expect(out).toMatch(/good {3}stored copy: .* opens; it has nothing of this catalog yet/)
+    expect(out).toContain('The catalog reports a server error')
+    expect(out).toMatch(/good {3}stored copy: .* opens; it has no data of this catalog yet/)
     // An error that no walk tries again.
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(400).end() }
     await runInProcess(['sync'], settings)
@@ -213,7 +213,7 @@ describe('check', () => {
     const { code, bad } = await check(settings)
     expect(code).toBe(1)
     expect(bad).toMatchObject([
-      { subject: 'clock', message: expect.stringContaining('ahead of that of this machine') },
+      { subject: 'clock', message: expect.stringContaining('ahead of the clock of this machine') },
       { message: expect.stringContaining('time unknown: the clock was wrong') },
     ])
   })
@@ -332,7 +332,7 @@ describe('check, the request limit', () => {
     const { code, isGood, message, remedy } = await readLimit(remote)
     expect([code, isGood]).toEqual([1, false])
     expect(message).toContain(
-      `reached: no call leaves until ${formatTime(untilMs, 'en')}; calls today: walks 0`,
+      `reached: no catalog calls until ${formatTime(untilMs, 'en')}; calls today: walks 0`,
     )
     expect(remedy).toContain('VITRINE_CATALOG_DAILY_LIMIT')
     expect(remote.catalog.calls).toEqual([])
@@ -356,7 +356,7 @@ describe('check, the request limit', () => {
     await storeQuota(remote, (state) => ({ ...state, calls: { walk: 0, refresh: 0, lookup: 10 } }))
     const { code, message, remedy } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '100' })
     expect(code).toBe(1)
-    expect(remedy).toBe('Spent until 00:00 UTC: what first look-ups may use.')
+    expect(remedy).toBe('No calls are left for first look-ups until 00:00 UTC.')
     expect(message).toContain('first look-ups 10 of 10')
     expect(remote.catalog.calls).toEqual([])
   })

@@ -142,7 +142,7 @@ describe('explain', () => {
       'left out: the same shop has a better offer',
       'left out: the box shows the offers in EUR',
     ])
-    expect(err).toContain('from its memory for up to 300 more seconds')
+    expect(err).toContain('a cached response for up to 300 more seconds')
     expect(catalog.calls.map(({ path }) => path)).toEqual([`/v0/channels/${CHANNEL_ID}/products/${GTIN}`])
     expect(getFact((await explain('--no-call')).view, 'Catalog now')).toBe('not asked: --no-call')
     expect(catalog.calls).toHaveLength(1)
@@ -182,8 +182,8 @@ describe('explain', () => {
 
   it.each([
     ['401', 'VITRINE_CATALOG_KEY_REFUSED', 'VITRINE_CATALOG_KEY.'],
-    ['429', 'VITRINE_CATALOG_RATE_LIMITED', 'until when nothing is called'],
-    ['500', 'VITRINE_CATALOG_STATUS', 'an error of its own'],
+    ['429', 'VITRINE_CATALOG_RATE_LIMITED', 'says until when'],
+    ['500', 'VITRINE_CATALOG_STATUS', 'a server error'],
   ])('catalog that answers %s - nothing is known, and why, with its remedy', async (status, code, remedy) => {
     const { catalog, explain } = await createExplainFixture()
     await explain()
@@ -203,7 +203,7 @@ describe('explain', () => {
   it.each([
     ['abc', [], 'a GTIN is 1 to 14 digits'],
     [GTIN, ['theme=blue'], 'The parameter "theme" accepts'],
-    [GTIN, ['stock'], '"stock" is no option: write NAME=VALUE'],
+    [GTIN, ['stock'], '"stock" is not an option: write NAME=VALUE'],
     [GTIN, ['stock=in', 'stock=any'], 'The parameter "stock" accepts one value'],
   ])('%s %j - wrong usage, 64', async (gtin, words, said) => {
     const { settings } = await startRemoteCatalog(makeFolder())

@@ -92,7 +92,7 @@ test('accepted, another process walks one channel - it is waited for, and only t
     [CHANNEL_ID, { reason: 'few_products', productCount: 120 }],
   ])
   expect(err.filter((line) => line.includes('waiting'))).toEqual([
-    'Another process is walking Test magazine; waiting until it has ended, to walk then.\n',
+    'Another process is walking Test magazine; waiting for it to end before walking again.\n',
   ])
   expect([OTHER_ID, CHANNEL_ID].map((id) => countWalks(harness, id))).toEqual([
     callCounts[0],

@@ -24,7 +24,7 @@ describe('sync', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/^Test magazine \([0-9a-f-]{36}\): 3 products in \d+\.\d s$/)
     expect(err).toContain('Test magazine: 3 products')
-    expect(err).toContain('A running server may show boxes from its memory for up to 300 more seconds.\n')
+    expect(err).toContain('A running server may show cached boxes for up to 300 more seconds.\n')
     expect(out + err).not.toContain(FAKE_KEY)
   })
 

@@ -38,21 +38,21 @@ import {
 export function addApprovals(catalog: Command, run: Runner): void {
   const group = catalog
     .command('approvals')
-    .description('which merchants a channel may show, network by network')
+    .description('manage which merchants a channel may show in each network')
   group
     .command('list')
-    .description('lists what was approved or revoked')
-    .option('--channel <id>', 'only for this channel')
-    .option('--network <name>', 'only in this network')
+    .description('list approved and revoked merchants')
+    .option('--channel <id>', 'only this channel')
+    .option('--network <name>', 'only this network')
     .action(run(createListAction('approvals', listApprovals)))
   addApproval(group.command('add [merchant]'), run, true)
     .alias('approve')
-    .description('the channel may show the offers of a merchant')
-    .option('--all', 'every merchant that has offers in the network')
+    .description('allow a channel to show the offers of a merchant')
+    .option('--all', 'all merchants that have offers in the network')
   addApproval(group.command('remove [merchant]'), run, false)
     .alias('revoke')
-    .description('the channel may not, from the next request on, whatever is imported')
-    .option('--all', 'every merchant that has offers in the network')
+    .description('stop a channel from showing a merchant, also after later imports')
+    .option('--all', 'all merchants that have offers in the network')
   addExamples(group, 'vitrine catalog approvals', [
     `vitrine catalog approvals list --channel ${EXAMPLE_CHANNEL}`,
     `vitrine catalog approvals add Kopje --channel ${EXAMPLE_CHANNEL} --network awin`,
@@ -82,11 +82,11 @@ async function listApprovals(
     entries: toEntries(approvals),
     emptyMessage:
       unassignedHint ??
-      'No approval: vitrine catalog approvals add MERCHANT --channel ID gives one, and so does an import.',
+      'There are no approvals. Import a feed, or run: vitrine catalog approvals add MERCHANT --channel ID',
   }
 }
 
-/** A line for each network channel, and its merchants below it. */
+/** Return a heading for each network channel, followed by its merchants. */
 function toEntries(approvals: readonly Approval[]): Listing['entries'] {
   const entries = new Map<string, string[]>()
   for (const { networkChannelId, channelId, channel, network, merchant, revokedAtMs } of approvals) {
@@ -102,14 +102,14 @@ function toEntries(approvals: readonly Approval[]): Listing['entries'] {
   return [...entries.values()]
 }
 
-/** For one merchant, or with `all` every one that has offers; in each network that the channel has, or in one. */
+/** `all`: every merchant that has offers. Without `network`: every network of the channel. */
 type ApprovalOptions = Readonly<{ channel: string; network?: string; all?: boolean }>
 
-/** Declare the command that allows a channel to show a merchant, or forbids it, whatever is imported later. */
+/** Declare the command that approves or revokes a merchant for a channel; the decision outlasts later imports. */
 export function addApproval(command: Command, run: Runner, isApproved: boolean): Command {
   return command
-    .requiredOption('--channel <id>', 'the channel')
-    .option('--network <name>', 'only this network; else each that the channel has')
+    .requiredOption('--channel <id>', 'id of the channel')
+    .option('--network <name>', 'only this network; default: all networks of the channel')
     .hook('preAction', checkMerchant)
     .action(
       run(
@@ -123,10 +123,10 @@ export function addApproval(command: Command, run: Runner, isApproved: boolean):
 function checkMerchant(command: Command): void {
   const { all = false } = command.opts<ApprovalOptions>()
   if ((command.args.length === 0) !== all)
-    throw new UsageError('name one merchant, or all that have offers with --all')
+    throw new UsageError('name one merchant, or use --all for all merchants that have offers')
 }
 
-/** @throws UsageError for something unknown, and a channel without the network */
+/** @throws UsageError for an unknown name, and for a channel without the network. */
 async function setApproval(
   { database, nowMs }: ChangeTransaction,
   merchantName: string | undefined,
@@ -148,7 +148,7 @@ async function setApproval(
   }
 }
 
-/** Approve or revoke in one network channel; `merchant`: `null` is all that have offers there. */
+/** `merchant`: `null` for all merchants that have offers in the network. */
 async function setApprovalInNetwork(
   database: Catalog,
   networkChannel: NetworkChannel,
@@ -166,7 +166,7 @@ async function setApprovalInNetwork(
   return { network, networkChannelId, changes, notes }
 }
 
-/** Say where nothing changed, or something that was not there did: perhaps another one was meant. */
+/** Explain why nothing changed, or that the merchant was unknown: the user may have meant another one. */
 function listChangeNotes(
   network: string,
   isApproved: boolean,
@@ -174,10 +174,11 @@ function listChangeNotes(
   previousState: ApprovalState | null,
 ): string[] {
   if (changes === 0 && previousState === null)
-    return [`${quote(network)}: nothing to change among the merchants that have offers there.`]
-  if (changes === 0) return [`${quote(network)}: it was ${isApproved ? 'approved' : 'revoked'} before.`]
+    return [`${quote(network)}: nothing to change for the merchants that have offers there.`]
+  if (changes === 0)
+    return [`${quote(network)}: the merchant is already ${isApproved ? 'approved' : 'revoked'}.`]
   return !isApproved && previousState === 'unknown'
-    ? [`${quote(network)}: it was never approved there; now no import will approve it.`]
+    ? [`${quote(network)}: the merchant was never approved there; from now on no import approves it.`]
     : []
 }
 
@@ -194,11 +195,11 @@ async function getNetworkChannels(
   if (networkChannels.length > 0) return networkChannels
   const missing = network === undefined ? 'no network' : `not the network ${quote(network.name)}`
   throw new UsageError(
-    `the channel ${channel.id} has ${missing}; "vitrine catalog networks assign NETWORK --channel ${channel.id}" gives it one`,
+    `the channel ${channel.id} has ${missing}; assign one with "vitrine catalog networks assign NETWORK --channel ${channel.id}"`,
   )
 }
 
-/** Say why a channel has no approvals: no network channel serves it (in this network). `undefined`: one does. */
+/** Explain why a channel has no approvals: it has no network channel (in this network). `undefined` when it has one. */
 async function findUnassignedHint(
   database: Catalog,
   channel: OwnedChannel,
@@ -215,11 +216,12 @@ async function findUnassignedHint(
     .filter(({ id, channelId }) => channelId === null && approvedIds.has(id))
     .map(({ id, network }) => `network channel ${id} (${quote(network)})`)
   const scope = networkFilter.networkId === undefined ? '' : ' there'
-  const keptText = names.length === 0 ? '' : `; approvals of ${names.join(', ')} are kept, without effect`
-  return `The channel has no network channel${scope} now${keptText}: vitrine catalog networks assign NETWORK --channel ${channel.id}`
+  const keptText =
+    names.length === 0 ? '' : `; the approvals of ${names.join(', ')} are kept but have no effect`
+  return `The channel has no network channel${scope}${keptText}. Assign one: vitrine catalog networks assign NETWORK --channel ${channel.id}`
 }
 
-/** Say why an approval shows nothing yet; empty where it shows something. */
+/** Explain why an approval shows nothing yet; empty when it shows offers. */
 async function listHiddenReasons(
   database: Catalog,
   networkChannel: NetworkChannel,
@@ -229,14 +231,14 @@ async function listHiddenReasons(
   const links = await readMerchantLinks(database, { networkChannelId, networkId, merchantId: merchant.id })
   if (links.own) return []
   const hiddenText = `${quote(networkChannel.network)}: nothing of ${quote(merchant.name)} is shown yet`
-  if (!links.any) return [`${hiddenText}: it has no offers there; an import brings them.`]
+  if (!links.any) return [`${hiddenText}: it has no offers there; import its feed.`]
   if (!links.pages)
     return [
-      `${hiddenText}: its offers there have links that a feed brought for other network channels; import its feed for this channel, or one with links to the shop's own pages.`,
+      `${hiddenText}: its offers have tracking links of other network channels; import its feed for this channel, or a feed with links to the shop's own pages.`,
     ]
   const network = await getNetwork(database, networkChannel.network)
   if (network.linkTemplate !== null) return listMissingReferenceWarnings(network, [networkChannel])
   return [
-    `${hiddenText}: its offers lead to its own pages, and the network has no link template: vitrine catalog networks set ${toShellWord(network.name)} --template TEMPLATE`,
+    `${hiddenText}: its offers lead to its own pages, and the network has no link template. Set one: vitrine catalog networks set ${toShellWord(network.name)} --template TEMPLATE`,
   ]
 }

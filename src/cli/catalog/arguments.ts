@@ -5,28 +5,27 @@ import { wholeNumber } from '../../config/parsers.ts'
 import { UsageError } from '../../errors.ts'
 import { MAX_LINK_CHARACTERS, isUsableLink } from '../../offers/links.ts'
 
-// Parsers of arguments and options, as commander calls them. All throw UsageError for a text that they do not accept.
+// Parsers that commander calls for arguments and options. All throw UsageError for an invalid value.
 
-/** What stands for a channel's id in examples. */
+/** The channel id in examples. */
 export const EXAMPLE_CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
 
-/** Largest daily limit that makes sense; more is no limit. */
+/** For a larger daily limit, use no limit. */
 const MAX_DAILY_LIMIT = 1_000_000_000
 
-/** Most rows that `--limit` may ask for. */
 const MAX_ROWS = 10_000_000
 
-/** The word that takes something away; commander takes `null` for an empty text. */
+/** The value that clears a setting; commander reads an empty text as `null`. */
 const NONE = 'none'
 
-/** `--yes`: also what takes more with it. */
+/** `--yes`: also remove what depends on it. */
 export type Confirmation = Readonly<{ yes?: boolean }>
 
 export function noneToNull<Value>(value: Value | typeof NONE): Value | null {
   return value === NONE ? null : value
 }
 
-/** Return a parser of names and references. `subject` begins its message: "a channel needs a name of". */
+/** Return a parser of names and references. `subject` begins the error message, for example "a channel needs a name of". */
 export function createLineParser(subject: string): (text: string) => string {
   return (argument) => {
     const text = argument.trim()
@@ -46,16 +45,16 @@ export function parseChannelUrl(text: string): string {
   throw new UsageError(`--url accepts an address ${describeAddressProblem(text)}, or none`)
 }
 
-/** What an address must be that this one is not. */
+/** Describe a requirement that the address does not meet. */
 function describeAddressProblem(address: string): string {
   if (!/^https?:\/\//i.test(address)) return 'that begins with https:// or http://'
-  if (/\s/.test(address)) return 'without blanks'
+  if (/\s/.test(address)) return 'without spaces'
   if (/^https?:\/\/[^/?#]*@/i.test(address)) return 'without a user name or password'
   if (address.length > MAX_LINK_CHARACTERS) return `of at most ${MAX_LINK_CHARACTERS} characters`
-  // oxlint-disable-next-line no-control-regex -- these are what no address has
+  // oxlint-disable-next-line no-control-regex -- an address must not contain them
   if (/[\u0000-\u001f\u007f-\u009f"<>`\\]/.test(address))
     return 'without quotes, angle brackets, back-ticks, backslashes and control characters'
-  return 'with a host that there may be, after https:// or http://'
+  return 'with a valid host after https:// or http://'
 }
 
 export function parseNewChannelId(text: string): string {
@@ -79,23 +78,25 @@ export function parseLimit(text: string): number {
   return value
 }
 
-/** What a template is filled with to see whether an address comes out. */
+/** Values that fill a template to check that the result is a usable address. */
 const SAMPLE_LINK_PARTS = {
   merchantUrl: 'https://shop.example/p?a=1&b=2',
   merchant: '12345',
   publisher: '67890',
 } as const
 
-/** Return a link template, and what to say about it though it can be used. */
+/** Return a link template, with notes about unknown placeholders. */
 export function parseTemplate(text: string) {
   if (text === NONE) return { template: null, notes: [] }
   const template = text.trim()
   if (!template.includes('{url}'))
-    throw new UsageError("--template needs {url} in it: that is where the merchant's page goes, encoded")
+    throw new UsageError(
+      "--template needs {url}, which is replaced by the encoded address of the merchant's page",
+    )
   const link = createAffiliateLink({ ...SAMPLE_LINK_PARTS, template })
   if (!isUsableLink(link))
     throw new UsageError(
-      `--template accepts an address ${describeAddressProblem(link)}, with {url}, {merchant} and {publisher} in it`,
+      `--template accepts an address ${describeAddressProblem(link)}, with {url}, {merchant} and {publisher}`,
     )
   const placeholders = new Set(template.match(/\{[^{}]*\}/g))
   for (const supported of ['{url}', '{merchant}', '{publisher}']) placeholders.delete(supported)
@@ -103,8 +104,6 @@ export function parseTemplate(text: string) {
   const unknownPlaceholders = [...placeholders].join(', ')
   return {
     template,
-    notes: [
-      `${unknownPlaceholders} stays in every link as it is: only {url}, {merchant} and {publisher} are filled in.`,
-    ],
+    notes: [`${unknownPlaceholders} is not replaced in links: only {url}, {merchant} and {publisher} are.`],
   }
 }

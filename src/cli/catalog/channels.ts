@@ -33,38 +33,38 @@ import {
   removeSampleBeforeFirstAdd,
 } from './store.ts'
 
-/** Characters of the longest kind, "newsletter". */
+/** Length of "newsletter", the longest kind. */
 const KIND_CHARACTERS = 10
 
 export function addChannels(catalog: Command, run: Runner): void {
   const group = catalog
     .command('channels')
-    .description('where an organization publishes: sites, accounts, apps')
+    .description('manage channels: the sites, accounts and apps where an organization publishes')
   group
     .command('list')
-    .description('lists the channels, with their networks')
-    .option('--organization <org>', 'only those of this one: an id or a name')
+    .description('list the channels with their networks')
+    .option('--organization <org>', 'only channels of this organization (id or name)')
     .action(run(createListAction('channels', listChannels)))
   group
     .command('add')
-    .description('makes a channel and prints its id')
-    .argument('<name>', 'its name', createLineParser('a channel needs a name of'))
+    .description('create a channel and print its id')
+    .argument('<name>', 'name of the channel', createLineParser('a channel needs a name of'))
     .option('--kind <kind>', CHANNEL_KINDS.join(', '), parseChannelKind)
-    .option('--url <url>', 'its address, or none', parseChannelUrl)
-    .option('--organization <org>', 'whose: an id or a name; needed when there are several')
-    .option('--id <uuid>', 'the id that it gets', parseNewChannelId)
+    .option('--url <url>', 'address of the channel, or none', parseChannelUrl)
+    .option('--organization <org>', 'its organization (id or name); required when there are several')
+    .option('--id <uuid>', 'id of the new channel; default: a random one', parseNewChannelId)
     .action(run(createChangeAction(add)))
   group
     .command('set <channel>')
-    .description('changes a channel, by its id')
-    .option('--name <name>', 'its new name', createLineParser('a channel needs a name of'))
+    .description('change the channel with this id')
+    .option('--name <name>', 'new name', createLineParser('a channel needs a name of'))
     .option('--kind <kind>', CHANNEL_KINDS.join(', '), parseChannelKind)
-    .option('--url <url>', 'its address, or none', parseChannelUrl)
+    .option('--url <url>', 'address of the channel, or none', parseChannelUrl)
     .hook('preAction', requireOption('--name NAME, --kind KIND, --url URL, or several'))
     .action(run(createChangeAction(set)))
   group
     .command('remove <channel>')
-    .description('removes a channel; its network channels keep their approvals and serve none')
+    .description('remove a channel; its network channels and their approvals are kept, unassigned')
     .action(run(createChangeAction(remove)))
   addExamples(group, 'vitrine catalog channels', [
     'vitrine catalog channels list',
@@ -100,7 +100,7 @@ async function listChannels(
       `${organization}; ${networks.length === 0 ? 'no network' : networks.join(', ')}`,
     ]),
     emptyMessage:
-      'There is no channel yet: vitrine catalog channels add NAME makes one, and so does vitrine catalog import FILE.',
+      'There are no channels yet. Create one with "vitrine catalog channels add NAME", or run "vitrine catalog import FILE".',
   }
 }
 
@@ -113,14 +113,17 @@ async function add(
   const { removedSample, notes } = await removeSampleBeforeFirstAdd(database)
   const organizationId = await getOwnerId({ database, nowMs }, options.organization)
   const all = await fetchOwnedChannels(database)
-  if (all.some((other) => other.id === id)) throw new UsageError(`there is a channel of the id ${id} already`)
+  if (all.some((other) => other.id === id)) throw new UsageError(`a channel with the id ${id} already exists`)
   await assertNameIsFree(database, organizationId, name)
   const channel = { id, name, kind, url: noneToNull(url) }
   await insertChannel(database, { ...channel, organizationId, createdAtMs: nowMs })
   return {
     json: { ...channel, organizationId, removedSample },
     line: id,
-    notes: [...notes, `It shows nothing yet: vitrine catalog networks assign NETWORK --channel ${id}`],
+    notes: [
+      ...notes,
+      `The channel shows nothing until it has a network: vitrine catalog networks assign NETWORK --channel ${id}`,
+    ],
   }
 }
 
@@ -129,7 +132,7 @@ async function assertNameIsFree(database: Catalog, organizationId: string, name:
   const existing = channels.find((other) => other.organizationId === organizationId && other.name === name)
   if (existing !== undefined)
     throw new UsageError(
-      `${quote(existing.organization)} has a channel ${quote(name)} already: ${existing.id}`,
+      `${quote(existing.organization)} already has a channel ${quote(name)}: ${existing.id}`,
     )
 }
 
@@ -156,8 +159,8 @@ async function remove({ database }: ChangeTransaction, idText: string): Promise<
   const unassignedCount = (await fetchNetworkChannels(database, { channelId: id })).length
   await removeChannel(database, id)
   const notes = [
-    `${pluralize(unassignedCount, 'network channel')} of it kept, with approvals and with the offers that a feed brought links for.`,
-    'Nobody sees those until they are assigned to a channel again: vitrine catalog networks assign',
+    `${pluralize(unassignedCount, 'network channel')} of it kept, with the approvals and the offers that have tracking links for it.`,
+    'These offers are not shown until you assign the network channel again: vitrine catalog networks assign',
   ]
   return {
     json: { id, name, removed: true, unassignedNetworkChannels: unassignedCount },

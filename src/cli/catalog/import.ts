@@ -16,24 +16,20 @@ import { listMissingReferenceWarnings } from './networks.ts'
 import { quote, toShellWord } from './output.ts'
 import { toStoreError, withCatalog } from './store.ts'
 
-/** How often progress is told: redrawn on a terminal, as a new line elsewhere. */
+/** Interval of progress output: redrawn on a terminal, a new line elsewhere. */
 const PROGRESS_REDRAW_MS: number = SECOND_MS / 10
 const PROGRESS_LINE_MS: number = 3 * SECOND_MS
 
 export function addImport(catalog: Command, run: Runner): void {
   const command = catalog
     .command('import <file>')
-    .description('imports a feed into the catalog')
-    .option('--channel <id>', 'the channel that the feed is for')
-    .option('--network <name>', 'the network of every offer', createLineParser('--network needs a name of'))
-    .option(
-      '--merchant <name>',
-      'the merchant of every offer',
-      createLineParser('--merchant needs a name of'),
-    )
+    .description('import a feed into the catalog')
+    .option('--channel <id>', 'id of the channel that the feed is for')
+    .option('--network <name>', 'network of all offers', createLineParser('--network needs a name of'))
+    .option('--merchant <name>', 'merchant of all offers', createLineParser('--merchant needs a name of'))
     .option(
       '--format <name>',
-      'ndjson, google-xml, google-tsv, google-csv or awin-csv; default: as the file looks',
+      'ndjson, google-xml, google-tsv, google-csv or awin-csv; default: detected from the file',
       parseFeedFormat,
     )
     .action(run(runCatalogImport))
@@ -44,7 +40,7 @@ export function addImport(catalog: Command, run: Runner): void {
   ])
 }
 
-/** `network` and `merchant` hold for every offer, whatever the file says; the first bytes of the file tell its format. */
+/** `network` and `merchant` override the file. Without `format`, the first bytes of the file decide. */
 type ImportOptions = Readonly<{ channel?: string; network?: string; merchant?: string; format?: FeedFormat }>
 
 /**
@@ -70,7 +66,7 @@ async function runCatalogImport(
   })
 }
 
-/** An import wraps whatever failed: what the database, or a disk, said of it is the reason. */
+/** Report the reason that the database or disk gave, not the wrapper of the import. */
 function rethrowImportFailure(error: unknown): never {
   const isWrapped = error instanceof StoreError && error.cause !== undefined
   const reason = toStoreError(isWrapped ? error.cause : error)
@@ -81,7 +77,7 @@ function rethrowImportFailure(error: unknown): never {
   })
 }
 
-/** Links that name no publisher earn nothing, and a channel without an address cannot be framed. */
+/** Warn about links without a publisher reference, which earn nothing, and a channel without an address. */
 async function findHints(
   { config }: CommandContext,
   reader: CatalogStore['reader'],
@@ -109,32 +105,30 @@ function printSummary(context: CommandContext, summary: ImportSummary): void {
   ])
 }
 
-/** What the owner may want to know, or to change. */
 function describeSummary(summary: ImportSummary): readonly string[] {
   const { format, hasLinkMerchants, replacedSample, removedOffers, pageNetworks, channelId } = summary
   const lines = [`Read as ${format}.`]
   if (hasLinkMerchants)
     lines.push(
-      'The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.',
+      'The feed names no shops, so they are named after the hosts of their links. Set a name with --merchant NAME.',
     )
   if (replacedSample) lines.push('The sample data was replaced.')
   if (removedOffers > 0)
     lines.push(
-      `${pluralize(removedOffers, 'older offer')} of the same shops removed: the file has them no more, or with other links, or they were rejected.`,
+      `${pluralize(removedOffers, 'older offer')} of the same shops removed: the file no longer has them, has them with other links, or they were rejected.`,
     )
   for (const network of pageNetworks.untracked)
     lines.push(
-      `Links of ${quote(network)} lead to the shops' own pages, without tracking: it has no link template. Give it one, and import again:`,
+      `Links of ${quote(network)} lead to the shops' own pages, without tracking: the network has no link template. Set one and import again:`,
       `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
     )
   for (const network of summary.unassignedNetworks)
     lines.push(
-      `The channel has no network channel of ${quote(network)} now: its offers are stored, and shown when it is assigned again: vitrine catalog networks assign ${toShellWord(network)} --channel ${channelId}`,
+      `The channel has no network channel of ${quote(network)} and does not show its offers, which are stored. Assign it again: vitrine catalog networks assign ${toShellWord(network)} --channel ${channelId}`,
     )
   return lines
 }
 
-/** On a terminal one line drawn over itself; elsewhere a plain line now and then. */
 function createProgressPrinter({ clock, io }: CommandContext): (progress: ImportProgress) => void {
   const intervalMs = io.isTerminal ? PROGRESS_REDRAW_MS : PROGRESS_LINE_MS
   const startedAtMs = clock.nowMs()
@@ -149,7 +143,7 @@ function createProgressPrinter({ clock, io }: CommandContext): (progress: Import
   }
 }
 
-/** The time left is that of the bytes left, at the speed so far: how many rows they hold is not known. */
+/** Estimate the time left from the bytes left, because the number of rows is unknown. */
 function describeProgress(progress: ImportProgress, elapsedMs: number): string {
   const { readBytes, totalBytes, rows, products, rejected } = progress
   const share = Math.min(1, readBytes / totalBytes)

@@ -25,25 +25,29 @@ import {
 } from './store.ts'
 
 export function addKeys(catalog: Command, run: Runner): void {
-  const group = catalog.command('keys').description('API keys of the catalog service')
+  const group = catalog.command('keys').description('manage API keys of the catalog service')
   group
     .command('list')
-    .description('lists the keys, never the secret part')
-    .option('--organization <org>', 'only those of this one: an id or a name')
+    .description('list the keys without their secret part')
+    .option('--organization <org>', 'only keys of this organization (id or name)')
     .action(run(createListAction('keys', listKeys)))
   group
     .command('add')
-    .description('makes a key and prints it once')
-    .argument('<name>', 'who or what uses it', createLineParser('a key needs a name of'))
-    .option('--organization <org>', 'whose: an id or a name; needed when there are several')
+    .description('create a key and print it once')
+    .argument(
+      '<name>',
+      'name of the person or program that uses the key',
+      createLineParser('a key needs a name of'),
+    )
+    .option('--organization <org>', 'its organization (id or name); required when there are several')
     .action(run(createChangeAction(add)))
   group
     .command('revoke <id>')
-    .description('ends a key at once, for good')
+    .description('revoke a key at once and permanently')
     .action(run(createAction(revoke)))
   group
     .command('remove <id>')
-    .description('takes a revoked key off the list')
+    .description('remove a revoked key from the list')
     .action(run(createAction(remove)))
   addExamples(group, 'vitrine catalog keys', [
     'vitrine catalog keys list',
@@ -84,10 +88,10 @@ async function listKeys(
       return [
         `${id}  ${name}`,
         `${prefix}…  ${organization ?? ''}`,
-        `made ${formatDay(createdAt)}, ${use}, ${state}`,
+        `created ${formatDay(createdAt)}, ${use}, ${state}`,
       ]
     }),
-    emptyMessage: 'There is no API key yet. Make one with: vitrine catalog keys add NAME',
+    emptyMessage: 'There are no API keys yet. Create one: vitrine catalog keys add NAME',
   }
 }
 
@@ -101,16 +105,16 @@ async function add(
     (other) => other.organizationId === organizationId && other.revokedAtMs === null && other.name === name,
   )
   if (existing !== undefined)
-    throw new UsageError(`there is a valid key ${quote(name)} already: ${existing.id}`)
+    throw new UsageError(`a valid key ${quote(name)} already exists: ${existing.id}`)
   const { id, key } = await insertApiKey(database, { organizationId, name, nowMs })
-  const hint = `This key is shown once. Its id, to revoke it: ${id}`
+  const hint = `This key is shown only once. Its id, which you need to revoke it: ${id}`
   return { json: { id, name, organizationId, key }, line: key, hint }
 }
 
 async function revoke(store: CatalogStore, idText: string): Promise<CommandResult> {
   const id = idText.trim().toLowerCase()
   if (!(await revokeApiKey(store, id)))
-    throw new UsageError('there is no valid key of this id; see: vitrine catalog keys list')
+    throw new UsageError('there is no valid key with this id; see: vitrine catalog keys list')
   return { json: { id, revoked: true }, line: `revoked ${id}` }
 }
 
@@ -118,9 +122,12 @@ async function remove(store: CatalogStore, idText: string): Promise<CommandResul
   const id = idText.trim().toLowerCase()
   await store.write(async (database) => {
     const key = (await fetchApiKeys({ reader: database })).find((other) => other.id === id)
-    if (key === undefined) throw new UsageError('there is no key of this id; see: vitrine catalog keys list')
+    if (key === undefined)
+      throw new UsageError('there is no key with this id; see: vitrine catalog keys list')
     if (key.revokedAtMs === null)
-      throw new UsageError(`the key ${quote(key.name)} is valid: first vitrine catalog keys revoke ${id}`)
+      throw new UsageError(
+        `the key ${quote(key.name)} is still valid; revoke it first: vitrine catalog keys revoke ${id}`,
+      )
     await removeApiKey(database, id)
   })
   await removeKeyUses(store, [id])

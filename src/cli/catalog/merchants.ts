@@ -24,47 +24,43 @@ import {
 } from './store.ts'
 
 export function addMerchants(catalog: Command, run: Runner): void {
-  const group = catalog.command('merchants').description('shops, and what networks call them')
+  const group = catalog.command('merchants').description('manage merchants and their references in networks')
   group
     .command('list')
-    .description('lists the merchants, with the networks where they have offers')
-    .option('--network <name>', 'only those of this network')
-    .option('--limit <n>', 'at most as many', parseLimit)
-    .option('--counts', 'counts the offers, which takes a while in a large catalog')
+    .description('list the merchants with the networks where they have offers')
+    .option('--network <name>', 'only merchants of this network')
+    .option('--limit <n>', 'maximum number of merchants', parseLimit)
+    .option('--counts', 'count the offers; slow in a large catalog')
     .action(run(createListAction('merchants', listMerchants)))
   group
     .command('add')
-    .description('makes a merchant, before its first feed does')
-    .argument('<name>', 'its name', createLineParser('a merchant needs a name of'))
-    .option('--network <name>', 'a network that calls it differently')
+    .description('create a merchant before its first import')
+    .argument('<name>', 'name of the merchant', createLineParser('a merchant needs a name of'))
+    .option('--network <name>', 'network of the reference')
     .option(
       '--reference <reference>',
-      'what that network calls it: {merchant} of the link template',
+      'name or number of the merchant in the network: {merchant} of the link template',
       createLineParser('--reference accepts'),
     )
     .hook('preAction', checkReference)
     .action(run(createChangeAction(add)))
   group
     .command('set <merchant>')
-    .description('says what a network calls a merchant')
-    .requiredOption('--network <name>', 'the network')
+    .description('set the reference of a merchant in a network')
+    .requiredOption('--network <name>', 'network of the reference')
     .requiredOption(
       '--reference <reference>',
-      'what it calls it, or none: its name',
+      'name or number of the merchant in the network, or none to use its name',
       createLineParser('--reference accepts'),
     )
     .action(run(createChangeAction(set)))
   group
     .command('remove <merchant>')
-    .description('removes a merchant, with its offers and approvals')
-    .option('--yes', 'also when it has offers')
+    .description('remove a merchant with its offers and approvals')
+    .option('--yes', 'remove it even if it has offers')
     .action(run(createChangeAction(remove)))
-  addApproval(group.command('approve <merchant>'), run, true).description(
-    'the channel may show its offers; as "approvals add"',
-  )
-  addApproval(group.command('revoke <merchant>'), run, false).description(
-    'the channel may not, whatever is imported; as "approvals remove"',
-  )
+  addApproval(group.command('approve <merchant>'), run, true).description('same as "approvals add"')
+  addApproval(group.command('revoke <merchant>'), run, false).description('same as "approvals remove"')
   addExamples(group, 'vitrine catalog merchants', [
     'vitrine catalog merchants list',
     'vitrine catalog merchants list --network awin --counts',
@@ -93,14 +89,14 @@ async function listMerchants(
     ]),
     emptyMessage:
       network === undefined
-        ? 'There is no merchant yet: vitrine catalog merchants add NAME makes one, and so does an import.'
+        ? 'There are no merchants yet. Import a feed, or run: vitrine catalog merchants add NAME'
         : 'No merchant has offers or a reference in this network.',
-    truncationNote: rows.length < merchants.length ? `There are more than ${limit}.` : undefined,
+    truncationNote: rows.length < merchants.length ? `There are more than ${limit} merchants.` : undefined,
   }
 }
 
 function describeNetwork({ name, reference, offers }: MerchantNetwork): string {
-  const referenceText = reference === null ? [] : [`called ${reference} there`]
+  const referenceText = reference === null ? [] : [`reference ${reference}`]
   return [name, ...referenceText, ...(offers === null ? [] : [pluralize(offers, 'offer')])].join(', ')
 }
 
@@ -109,7 +105,9 @@ type Reference = Readonly<{ network?: string; reference?: string }>
 function checkReference(command: Command): void {
   const { network, reference } = command.opts<Reference>()
   if ((network === undefined) !== (reference === undefined))
-    throw new UsageError('--network and --reference go together: what that network calls the merchant')
+    throw new UsageError(
+      'use --network and --reference together: the reference is that of the merchant in the network',
+    )
 }
 
 async function add(
@@ -120,14 +118,14 @@ async function add(
   const { removedSample, notes } = await removeSampleBeforeFirstAdd(database)
   const networkId = network === undefined ? undefined : (await getNetwork(database, network)).id
   if ((await findMerchant(database, name)) !== undefined)
-    throw new UsageError(`there is a merchant ${quote(name)} already`)
+    throw new UsageError(`a merchant ${quote(name)} already exists`)
   const merchantId = await insertMerchant(database, name)
   if (networkId !== undefined)
     await setMerchantReference(database, { networkId, merchantId }, reference ?? null)
   const hint = `No channel shows it yet: vitrine catalog merchants approve ${toShellWord(name)} --channel ID`
   return {
     json: { name, network: network ?? null, reference: reference ?? null, removedSample },
-    line: `made the merchant ${quote(name)}`,
+    line: `created the merchant ${quote(name)}`,
     notes: [...notes, hint],
   }
 }
@@ -143,7 +141,7 @@ async function set(
   await setMerchantReference(database, { networkId, merchantId }, reference)
   return {
     json: { name, network, reference },
-    line: `${quote(network)} calls it ${quote(reference ?? name)}`,
+    line: `the reference of ${quote(name)} in ${quote(network)} is ${quote(reference ?? name)}`,
   }
 }
 
@@ -154,9 +152,7 @@ async function remove(
 ): Promise<CommandResult> {
   const { id, name } = await getMerchant(database, merchantName)
   if (!yes && (await hasMerchantOffers(database, id)))
-    throw new UsageError(
-      `${quote(name)} has offers; they would go with it, and so would its approvals: add --yes`,
-    )
+    throw new UsageError(`${quote(name)} has offers; add --yes to remove it with its offers and approvals`)
   const { offers, products } = await removeMerchant(database, id)
   return {
     json: { name, removed: true, offers, products },

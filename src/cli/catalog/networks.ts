@@ -33,52 +33,52 @@ import {
 export function addNetworks(catalog: Command, run: Runner): void {
   const group = catalog
     .command('networks')
-    .description('affiliate networks, their link templates, and which channel has which')
+    .description('manage affiliate networks, their link templates and their channels')
   group
     .command('list')
-    .description('lists the networks, with their network channels')
+    .description('list the networks with their network channels')
     .action(run(createListAction('networks', listNetworks)))
   group
     .command('add')
-    .description('makes a network')
-    .argument('<name>', 'its name', createLineParser('a network needs a name of'))
+    .description('create a network')
+    .argument('<name>', 'name of the network', createLineParser('a network needs a name of'))
     .option(
       '--template <template>',
-      'how links are made, with {url}, {merchant} and {publisher}',
+      'template of affiliate links, with {url}, {merchant} and {publisher}',
       parseTemplate,
     )
     .action(run(createChangeAction(add)))
   group
     .command('set <network>')
-    .description('changes template or name of a network')
-    .option('--template <template>', 'how links are made, or none', parseTemplate)
+    .description('change the link template or name of a network')
+    .option('--template <template>', 'template of affiliate links, or none', parseTemplate)
     .option(
       '--name <name>',
-      'its new name; feeds that name the old one make it anew',
+      'new name; feeds with the old name create a new network',
       createLineParser('a network needs a name of'),
     )
     .hook('preAction', requireOption('--template TEMPLATE, --name NEW, or both'))
     .action(run(createChangeAction(set)))
   group
     .command('remove <network>')
-    .description('removes a network, with its network channels, approvals and offers')
-    .option('--yes', 'also when it has offers or network channels')
+    .description('remove a network with its network channels, approvals and offers')
+    .option('--yes', 'remove it even if it has offers or network channels')
     .action(run(createChangeAction(remove)))
   group
     .command('assign <network>')
-    .description('gives a channel a network channel of its organization; one a network')
-    .requiredOption('--channel <id>', 'the channel')
+    .description('assign a network channel to a channel of the same organization; one per network')
+    .requiredOption('--channel <id>', 'id of the channel')
     .option(
       '--publisher <reference>',
-      'what the network calls the publisher; made when it is new',
+      'name or number of the publisher in the network; a new one creates a network channel',
       createLineParser('--publisher accepts'),
     )
-    .option('--network-channel <number>', 'one that there is; with --publisher it gets that reference')
+    .option('--network-channel <number>', 'an existing network channel; --publisher sets its reference')
     .action(run(createChangeAction(assign)))
   group
     .command('unassign <network>')
-    .description('the channel shows nothing of the network any more; approvals stay')
-    .requiredOption('--channel <id>', 'the channel')
+    .description('stop a channel from showing offers of the network; approvals are kept')
+    .requiredOption('--channel <id>', 'id of the channel')
     .action(run(createChangeAction(unassign)))
   addExamples(group, 'vitrine catalog networks', [
     'vitrine catalog networks list',
@@ -103,11 +103,10 @@ async function listNetworks({ reader }: CatalogStore): Promise<Listing> {
     })),
     entries: networks.map(({ name, linkTemplate, ownChannels }) => [
       name,
-      linkTemplate ?? '(no link template: only offers with links of their own are shown)',
+      linkTemplate ?? '(no link template: only offers with tracking links are shown)',
       ...ownChannels.flatMap(describeNetworkChannel),
     ]),
-    emptyMessage:
-      'There is no network yet: vitrine catalog networks add NAME makes one, and so does an import.',
+    emptyMessage: 'There are no networks yet. Import a feed, or run: vitrine catalog networks add NAME',
   }
 }
 
@@ -116,7 +115,7 @@ function describeNetworkChannel(networkChannel: NetworkChannel): string[] {
   const publisher = isReferenceMissing(networkChannel) ? '(no publisher reference)' : `publisher ${reference}`
   return [
     `network channel ${id}: ${organization}, ${publisher}`,
-    channelId === null ? '  assigned to no channel' : `  channel ${channelId}  ${channel ?? ''}`,
+    channelId === null ? '  not assigned to a channel' : `  channel ${channelId}  ${channel ?? ''}`,
   ]
 }
 
@@ -134,7 +133,7 @@ async function add(
   await insertNetwork(database, { name, linkTemplate })
   return {
     json: { name, linkTemplate, removedSample },
-    line: `made the network ${quote(name)}`,
+    line: `created the network ${quote(name)}`,
     notes: [...notes, ...(parsedTemplate?.notes ?? [])],
   }
 }
@@ -142,7 +141,7 @@ async function add(
 async function assertNameIsFree(database: Catalog, name: string): Promise<void> {
   const all = await fetchNetworks(database)
   if (all.some((other) => other.name === name))
-    throw new UsageError(`there is a network ${quote(name)} already`)
+    throw new UsageError(`a network ${quote(name)} already exists`)
 }
 
 async function set(
@@ -175,13 +174,13 @@ async function remove(
   const belongings = [pluralize(ownChannels.length, 'network channel'), pluralize(approvals, 'approval')]
   if (!yes && (await hasNetworkOffers(database, networkId)))
     throw new UsageError(
-      `${quote(name)} has offers; they would go with it, and with them ${belongings.join(' and ')}: add --yes`,
+      `${quote(name)} has offers; add --yes to remove it with its offers, ${belongings.join(' and ')}`,
     )
   if (
     !yes &&
     (ownChannels.length > 1 || ownChannels.some((networkChannel) => !isReferenceMissing(networkChannel)))
   )
-    throw new UsageError(`${quote(name)} would take ${belongings.join(' and ')} with it: add --yes`)
+    throw new UsageError(`${quote(name)} has ${belongings.join(' and ')}; add --yes to remove them all`)
   const { offers, products } = await removeNetwork(database, networkId)
   const removedParts = [...belongings, pluralize(offers, 'offer'), pluralize(products, 'product')]
   return {
@@ -190,7 +189,7 @@ async function remove(
   }
 }
 
-/** `publisher`: what the network calls the publisher; `networkChannel`: the number of one that there is. */
+/** `publisher`: reference of the publisher in the network. `networkChannel`: number of an existing network channel. */
 type AssignOptions = Readonly<{ channel: string; publisher?: string; networkChannel?: string }>
 
 async function assign(
@@ -223,13 +222,15 @@ async function assign(
     },
     line: `assigned network channel ${id} of ${quote(network.name)} to ${channel.id}`,
     notes: [
-      ...(replaced ? [`Network channel ${replaced.id} served it before, and now serves none.`] : []),
-      ...(movedFrom ? [`Before, it served the channel ${movedFrom}, which has none of it now.`] : []),
+      ...(replaced ? [`Network channel ${replaced.id} is no longer assigned to a channel.`] : []),
+      ...(movedFrom
+        ? [`It was assigned to the channel ${movedFrom}, which now has no network channel of this network.`]
+        : []),
       ...(network.linkTemplate === null
-        ? [`${quote(network.name)} has no link template: only offers with links of their own are shown.`]
+        ? [`${quote(network.name)} has no link template: only offers with tracking links are shown.`]
         : []),
       ...listMissingReferenceWarnings(network, networkChannels),
-      `What it shows: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
+      `To see its approvals: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
     ],
   }
 }
@@ -248,13 +249,13 @@ async function unassign(
   await assignChannel(database, current.id, null)
   return {
     json: { network: network.name, networkChannelId: current.id, channelId: channel.id, assigned: false },
-    line: `took network channel ${current.id} of ${name} from ${channel.id}; its approvals stay`,
+    line: `unassigned network channel ${current.id} of ${name} from ${channel.id}; its approvals are kept`,
   }
 }
 
 type Assignment = Awaited<ReturnType<typeof findAssignment>>
 
-/** `own`: what the channel's organization has there; `current`: the only one of them that serves the channel. */
+/** `ownChannels`: network channels of the channel's organization in the network. `current`: the one assigned to the channel. */
 async function findAssignment(database: Catalog, networkName: string, channelId: string) {
   const channel = await getChannel(database, channelId)
   const network = await getNetwork(database, networkName)
@@ -269,7 +270,7 @@ async function findAssignment(database: Catalog, networkName: string, channelId:
   }
 }
 
-/** Return the number of the network channel that is meant; it is made, or its reference set, where that was asked. */
+/** Return the id of the network channel to assign. Create it, or set its reference, when the options say so. */
 async function getOrCreateNetworkChannelId(
   database: Catalog,
   assignment: Assignment,
@@ -283,13 +284,13 @@ async function getOrCreateNetworkChannelId(
   const existing = assignment.ownChannels.find(({ reference }) => reference === publisher)
   if (existing !== undefined)
     throw new UsageError(
-      `network channel ${existing.id} has the publisher reference ${quote(publisher)} already`,
+      `network channel ${existing.id} already has the publisher reference ${quote(publisher)}`,
     )
   await setPublisherReference(database, networkChannel.id, publisher)
   return networkChannel.id
 }
 
-/** Find the network channel that is meant; `undefined`: a new one. @throws UsageError when it has to be said which. */
+/** Find the network channel that the options select; `undefined`: create one. @throws UsageError when they are ambiguous. */
 function findNetworkChannel(assignment: Assignment, options: AssignOptions): NetworkChannel | undefined {
   const { ownChannels, current } = assignment
   const { publisher, networkChannel } = options
@@ -297,7 +298,7 @@ function findNetworkChannel(assignment: Assignment, options: AssignOptions): Net
   if (publisher === undefined) return current ?? findOnlyNetworkChannel(assignment)
   const match = ownChannels.find(({ reference }) => reference === publisher)
   if (match !== undefined || current === undefined) return match
-  // What an import made for this channel knows no reference yet: it is this one, and keeps approvals and links.
+  // A network channel that an import created has no reference yet: use it, so that its approvals and links are kept.
   return isReferenceMissing(current) ? current : undefined
 }
 
@@ -314,12 +315,12 @@ function findOnlyNetworkChannel({ network, ownChannels }: Assignment): NetworkCh
   if (only === undefined && !network.linkTemplate?.includes('{publisher}')) return undefined
   if (only?.channelId === null && others.length === 0) return only
   throw new UsageError(
-    `say what ${quote(network.name)} calls the publisher with --publisher REF, or which network channel with --network-channel; ${describeOwnChannels(ownChannels)}`,
+    `give the publisher reference in ${quote(network.name)} with --publisher REF, or a network channel with --network-channel; ${describeOwnChannels(ownChannels)}`,
   )
 }
 
 function describeOwnChannels(ownChannels: readonly NetworkChannel[]): string {
-  if (ownChannels.length === 0) return 'it has none there yet'
+  if (ownChannels.length === 0) return 'it has none in this network yet'
   const descriptions = ownChannels.map((networkChannel) => {
     const publisher = isReferenceMissing(networkChannel)
       ? 'no publisher reference'
@@ -329,10 +330,7 @@ function describeOwnChannels(ownChannels: readonly NetworkChannel[]): string {
   return `there are ${descriptions.join(', ')}`
 }
 
-/**
- * Warn of network channels of the network that an import made: they do not know their publisher's reference, and no link can
- * be made for them.
- */
+/** Warn about network channels that an import created without a publisher reference: no link can be built for them. */
 export function listMissingReferenceWarnings(
   network: Network,
   networkChannels: readonly NetworkChannel[],
@@ -343,6 +341,6 @@ export function listMissingReferenceWarnings(
   )
   return incomplete.map(({ id, channelId }) => {
     const options = channelId === null ? `--channel ID --network-channel ${id}` : `--channel ${channelId}`
-    return `Network channel ${id} has no publisher reference yet; its offers are not shown until it has one: vitrine catalog networks assign ${toShellWord(network.name)} ${options} --publisher REF`
+    return `Network channel ${id} has no publisher reference yet, so its offers are not shown. Set one: vitrine catalog networks assign ${toShellWord(network.name)} ${options} --publisher REF`
   })
 }

@@ -31,28 +31,28 @@ import {
 export function addOrganizations(catalog: Command, run: Runner): void {
   const group = catalog
     .command('organizations')
-    .description('those whose keys, channels and daily limits these are')
+    .description('manage organizations, which own keys, channels and daily limits')
   group
     .command('list')
-    .description('lists them, with the requests of today')
+    .description('list the organizations with their requests of today')
     .action(run(createListAction('organizations', listOrganizations)))
   group
     .command('add')
-    .description('makes one and prints its id')
-    .argument('<name>', 'its name', createLineParser('an organization needs a name of'))
-    .option('--daily-limit <n>', 'requests a UTC day, or none', parseDailyLimit)
+    .description('create an organization and print its id')
+    .argument('<name>', 'name of the organization', createLineParser('an organization needs a name of'))
+    .option('--daily-limit <n>', 'maximum requests per UTC day, or none', parseDailyLimit)
     .action(run(createChangeAction(add)))
   group
     .command('set <organization>')
-    .description('changes name or daily limit of one, by its id or name')
-    .option('--name <name>', 'its new name', createLineParser('an organization needs a name of'))
-    .option('--daily-limit <n>', 'requests a UTC day, or none', parseDailyLimit)
+    .description('change the name or daily limit of an organization (id or name)')
+    .option('--name <name>', 'new name', createLineParser('an organization needs a name of'))
+    .option('--daily-limit <n>', 'maximum requests per UTC day, or none', parseDailyLimit)
     .hook('preAction', requireOption('--name NAME, --daily-limit N, or both'))
     .action(run(createChangeAction(set)))
   group
     .command('remove <organization>')
-    .description('removes one, with its keys, channels and network channels')
-    .option('--yes', 'also when it has channels')
+    .description('remove an organization with its keys, channels and network channels')
+    .option('--yes', 'remove it even if it has channels')
     .action(run(createAction(remove)))
   addExamples(group, 'vitrine catalog organizations', [
     'vitrine catalog organizations list',
@@ -62,7 +62,6 @@ export function addOrganizations(catalog: Command, run: Runner): void {
   ])
 }
 
-/** Requests a UTC day, or no limit. */
 type DailyLimitOption = Readonly<{ dailyLimit?: number | 'none' }>
 type OrganizationChange = DailyLimitOption & Readonly<{ name?: string }>
 
@@ -75,10 +74,10 @@ async function listOrganizations(store: CatalogStore): Promise<Listing> {
     rows,
     entries: rows.map(({ id, name, requestsToday, dailyLimit, createdAt }) => {
       const today = `${pluralize(requestsToday, 'request')} today`
-      const limit = dailyLimit === null ? 'no limit' : `of ${dailyLimit.toLocaleString('en-US')} a day`
-      return [`${id}  ${name}`, `${today}, ${limit}; made ${formatDay(createdAt)}`]
+      const limit = dailyLimit === null ? 'no limit' : `of ${dailyLimit.toLocaleString('en-US')} per day`
+      return [`${id}  ${name}`, `${today}, ${limit}; created ${formatDay(createdAt)}`]
     }),
-    emptyMessage: 'There is no organization yet: vitrine catalog organizations add NAME makes one.',
+    emptyMessage: 'There are no organizations yet. Create one: vitrine catalog organizations add NAME',
   }
 }
 
@@ -93,7 +92,7 @@ async function add(
   return {
     json: { id, name, dailyLimit },
     line: id,
-    notes: [`Its first key: vitrine catalog keys add NAME --organization ${id}`],
+    notes: [`Create its first key: vitrine catalog keys add NAME --organization ${id}`],
   }
 }
 
@@ -107,14 +106,14 @@ async function set(
   const dailyLimit = noneToNull(options.dailyLimit ?? before.dailyLimit)
   if (name !== before.name) await assertNameIsFree(database, name)
   await updateOrganization(database, before.id, { name, dailyLimit })
-  const limit = dailyLimit === null ? 'no daily limit' : `${pluralize(dailyLimit, 'request')} a day`
+  const limit = dailyLimit === null ? 'no daily limit' : `${pluralize(dailyLimit, 'request')} per day`
   return { json: { id: before.id, name, dailyLimit }, line: `${quote(name)}: ${limit}` }
 }
 
 async function assertNameIsFree(database: Catalog, name: string): Promise<void> {
   const existing = (await fetchOrganizations(database)).find((other) => other.name === name)
   if (existing !== undefined)
-    throw new UsageError(`there is an organization ${quote(name)} already: ${existing.id}`)
+    throw new UsageError(`an organization ${quote(name)} already exists: ${existing.id}`)
 }
 
 async function remove(
@@ -142,7 +141,7 @@ async function removeOrganizationWithBelongings(
   const belongings = await countOrganizationRecords(database, id)
   const described = `${pluralize(belongings.keys, 'key')}, ${pluralize(belongings.channels, 'channel')}, ${pluralize(belongings.networkChannels, 'network channel')}`
   if (belongings.channels > 0 && !isConfirmed)
-    throw new UsageError(`${quote(name)} would take ${described} with it; add --yes to remove them all`)
+    throw new UsageError(`${quote(name)} has ${described}; add --yes to remove them all`)
   const keys = await fetchApiKeys({ reader: database })
   const { offers, products } = await removeOrganization(database, id)
   const result = {
@@ -151,7 +150,7 @@ async function removeOrganizationWithBelongings(
     notes:
       oldest?.id === id
         ? [
-            `It was the oldest: a server that runs the catalog inside itself now shows ${quote(nextOldest.name)}.`,
+            `It was the oldest organization: a server with the embedded catalog now shows ${quote(nextOldest.name)}.`,
           ]
         : [],
   }

@@ -9,7 +9,7 @@ import { addNetworks } from './networks.ts'
 import { addOrganizations } from './organizations.ts'
 import { addServe } from './serve.ts'
 
-/** Declare `vitrine catalog …`: the service, its feeds, and everything that its owner lists and changes. */
+/** Declare `vitrine catalog …`. */
 export function addCatalogCommands(catalog: Command, run: Runner): void {
   addServe(catalog, run)
   addImport(catalog, run)
@@ -21,6 +21,6 @@ export function addCatalogCommands(catalog: Command, run: Runner): void {
   addApprovals(catalog, run)
   for (const group of catalog.commands) {
     if (group.commands.length === 0) continue
-    group.addHelpText('after', `\n"${group.name()}" alone is "${group.name()} list".`)
+    group.addHelpText('after', `\n"${group.name()}" without a command is "${group.name()} list".`)
   }
 }

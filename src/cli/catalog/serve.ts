@@ -12,7 +12,7 @@ import { toStoreError } from './store.ts'
 export function addServe(catalog: Command, run: Runner): void {
   const command = catalog
     .command('serve')
-    .description('runs the catalog service alone')
+    .description('run the catalog service without the widget server')
     .action(run(runCatalogServe))
   addExamples(command, 'vitrine catalog serve', [
     'VITRINE_HOST=0.0.0.0 VITRINE_PORT=8080 vitrine catalog serve',
@@ -20,8 +20,8 @@ export function addServe(catalog: Command, run: Runner): void {
 }
 
 /**
- * `vitrine catalog serve`: the catalog service alone, on the host and port of the settings, until the process is told to stop.
- * @throws UsageError when the address cannot be listened on.
+ * `vitrine catalog serve`: run the catalog service alone until the process is stopped.
+ * @throws UsageError when the server cannot listen on the address.
  */
 async function runCatalogServe(context: CommandContext): Promise<void> {
   const { clock, config, io, logger } = context
@@ -42,13 +42,13 @@ async function runCatalogServe(context: CommandContext): Promise<void> {
   }
 }
 
-/** What its owner may want to do first. A server that is away is no reason to stop: the service answers when it is back. */
+/** Return what to do first. An unavailable database server is not fatal: the service uses it as soon as it is back. */
 async function findStartHint(store: CatalogStore, { kind }: DatabaseAddress): Promise<string | undefined> {
   if (store.openError !== undefined) return describeUnavailable(store.openError)
   try {
     const keys = await fetchApiKeys(store)
     if (keys.some((key) => key.revokedAtMs === null)) return undefined
-    return 'There is no API key yet. Make one with: vitrine catalog keys add NAME'
+    return 'There are no API keys yet. Create one: vitrine catalog keys add NAME'
   } catch (error) {
     const failure = toStoreError(error)
     if (kind === 'sqlite' || !(failure instanceof StoreError)) throw error
@@ -57,5 +57,5 @@ async function findStartHint(store: CatalogStore, { kind }: DatabaseAddress): Pr
 }
 
 function describeUnavailable({ message }: Error): string {
-  return `Until this is mended, every request is answered with 503: ${message}`
+  return `Every request gets a 503 until this is fixed: ${message}`
 }

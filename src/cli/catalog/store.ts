@@ -20,8 +20,8 @@ import type { CommandContext } from '../command.ts'
 import { type Listing, type CommandResult, printList, printResult, quote } from './output.ts'
 
 /**
- * Open the catalog for one command, and close it whatever happens.
- * @throws StoreError when it cannot be opened, read or written, for example while an import runs.
+ * Open the catalog for one command, and close it in any case.
+ * @throws StoreError when it cannot be opened, read or written, for example during an import.
  */
 export async function withCatalog<T>(
   { clock, config }: CommandContext,
@@ -41,7 +41,7 @@ export async function withCatalog<T>(
 
 type Action<Given extends unknown[]> = (context: CommandContext, ...args: Given) => Promise<void>
 
-/** Make a command of `work`: open the catalog for it, and print what it did. */
+/** Return an action that opens the catalog, runs `work` and prints its result. */
 export function createAction<Given extends unknown[]>(
   work: (store: CatalogStore, ...args: Given) => Promise<CommandResult>,
 ): Action<Given> {
@@ -49,10 +49,10 @@ export function createAction<Given extends unknown[]>(
     printResult(context, await withCatalog(context, (store) => work(store, ...args)))
 }
 
-/** What a change works with: a transaction, and its time in Unix milliseconds. */
+/** A transaction and its time in Unix milliseconds. */
 export type ChangeTransaction = Readonly<{ database: Catalog; nowMs: number }>
 
-/** Make a command of `work`, which runs in one transaction. */
+/** Return an action that runs `work` in one transaction. */
 export function createChangeAction<Given extends unknown[]>(
   work: (transaction: ChangeTransaction, ...args: Given) => Promise<CommandResult>,
 ): Action<Given> {
@@ -61,14 +61,14 @@ export function createChangeAction<Given extends unknown[]>(
   )
 }
 
-/** Return a hook of commander that refuses a `set` without an option before the catalog is opened. */
+/** Return a hook that rejects a `set` without options before the catalog is opened. */
 export function requireOption(expected: string): (command: Command) => void {
   return (command) => {
-    if (Object.keys(command.opts()).length === 0) throw new UsageError(`nothing to set: name ${expected}`)
+    if (Object.keys(command.opts()).length === 0) throw new UsageError(`nothing to set: use ${expected}`)
   }
 }
 
-/** Make a command that lists. It creates no catalog: where the path is mistyped, an empty one would hide that. */
+/** Return an action that lists. It never creates a catalog: an empty one would hide a mistyped path. */
 export function createListAction<Options extends object>(
   group: string,
   read: (store: CatalogStore, options: Options) => Promise<Listing>,
@@ -78,22 +78,22 @@ export function createListAction<Options extends object>(
     if (database.kind === 'postgres' || existsSync(database.path))
       return printList(context, await withCatalog(context, (store) => read(store, options)))
     const addCommandGroup = group === 'approvals' ? 'channels' : group
-    const missingMessage = `there is no catalog at ${database.path} yet; "vitrine catalog ${addCommandGroup} add NAME" makes one, and so does an import; VITRINE_CATALOG_DATABASE_URL names another`
-    // An option that is a text names something of the catalog.
+    const missingMessage = `there is no catalog at ${database.path} yet; import a feed or run "vitrine catalog ${addCommandGroup} add NAME", or set VITRINE_CATALOG_DATABASE_URL to another catalog`
+    // A text option names a record of the catalog.
     if (Object.values(options).some((value) => typeof value === 'string'))
       throw new UsageError(missingMessage)
     printList(context, { rows: [], entries: [], emptyMessage: missingMessage })
   }
 }
 
-/** Remove sample data before the first thing of the owner's own, as an import does. Tells whether there were any. */
+/** Remove sample data before the first record of the user, as an import does. */
 export async function removeSampleBeforeFirstAdd(database: Catalog) {
   if (!(await isSampleOnly(database))) return { removedSample: false, notes: [] }
   await removeSampleData(database)
   return { removedSample: true, notes: ['The sample data was removed.'] }
 }
 
-/** Say in plain words why a catalog cannot be used: that another process holds it, or what its database said. */
+/** Convert an error to a StoreError that says why the catalog cannot be used. */
 export function toStoreError(error: unknown): unknown {
   const code = findErrorCode(error)
   // SQLITE_BUSY and SQLITE_LOCKED.
@@ -101,14 +101,14 @@ export function toStoreError(error: unknown): unknown {
   if (error instanceof VitrineError) return error
   if (typeof code === 'number')
     return new StoreError(`${UNUSABLE_MESSAGE}: ${describeStoreFailure(error)}`, { cause: error })
-  // The cause of a server's failure may hold its address.
+  // The cause may contain the address of the database server.
   const failure = findPostgresFailure(error)
   return failure === undefined ? error : new StoreError(`${UNUSABLE_MESSAGE}: ${failure.message}`)
 }
 
 const UNUSABLE_MESSAGE = 'the catalog cannot be read or written'
 
-/** By id or exact name. @throws UsageError when there is none, or several have the name. */
+/** Get an organization by id or exact name. @throws UsageError when there is none, or several have the name. */
 export async function getOrganization(
   database: Catalog,
   organizationRef: string,
@@ -120,18 +120,18 @@ export async function getOrganization(
     ({ name }) => name === organizationRef || name === organizationRef.trim(),
   )
   if (only === undefined) {
-    const existingText = all.length === 0 ? 'there is none yet' : `there are ${describeOrganizations(all)}`
+    const existingText = all.length === 0 ? 'there are none yet' : `there are ${describeOrganizations(all)}`
     throw new UsageError(`there is no organization ${quote(organizationRef)}; ${existingText}`)
   }
   if (others.length === 0) return only
   const ids = [only, ...others].map(({ id }) => id).join(', ')
   throw new UsageError(
-    `several organizations have the name ${quote(organizationRef)}; say which by its id: ${ids}`,
+    `several organizations have the name ${quote(organizationRef)}; use one of the ids: ${ids}`,
   )
 }
 
 /**
- * The owner of something new: that of `--organization`, else the only one, which is made in a catalog without any.
+ * Return the owner of a new record: `--organization`, or the only organization, which is created in an empty catalog.
  * @throws UsageError when there are several and none is named.
  */
 export async function getOwnerId(
@@ -141,7 +141,7 @@ export async function getOwnerId(
   if (organizationRef !== undefined) return (await getOrganization(database, organizationRef)).id
   const all = await fetchOrganizations(database)
   if (all.length > 1)
-    throw new UsageError(`say whose it is with --organization; there are ${describeOrganizations(all)}`)
+    throw new UsageError(`choose the owner with --organization; there are ${describeOrganizations(all)}`)
   return getOrCreateOrganizationId(database, nowMs)
 }
 
@@ -149,34 +149,34 @@ function describeOrganizations(organizations: readonly NamedOrganization[]): str
   return organizations.map(({ id, name }) => `${quote(name)} (${id})`).join(', ')
 }
 
-/** By id, in any case of its letters. @throws UsageError when there is none. */
+/** Get a channel by id, in upper or lower case. @throws UsageError when there is none. */
 export async function getChannel(database: Catalog, idText: string): Promise<OwnedChannel> {
   const id = idText.trim().toLowerCase()
   const found = (await fetchOwnedChannels(database)).find((channel) => channel.id === id)
   if (found !== undefined) return found
   throw new UsageError(
-    `there is no channel of the id ${quote(idText)}; "vitrine catalog channels" lists the channels`,
+    `there is no channel with the id ${quote(idText)}; "vitrine catalog channels" lists the channels`,
   )
 }
 
-/** By exact name. @throws UsageError that names those that there are. */
+/** Get a network by exact name. @throws UsageError that lists the existing names. */
 export async function getNetwork(database: Catalog, name: string): Promise<Network> {
   const all = await fetchNetworks(database)
   const found = all.find((network) => network.name === name) ?? all.find((one) => one.name === name.trim())
   if (found !== undefined) return found
   const existingText =
     all.length === 0
-      ? 'there is none yet: "vitrine catalog networks add NAME" makes one'
+      ? 'there are none yet: run "vitrine catalog networks add NAME"'
       : `there are ${all.map((network) => quote(network.name)).join(', ')}`
   throw new UsageError(`there is no network ${quote(name)}; ${existingText}`)
 }
 
-/** By exact name. @throws UsageError that names one whose letters differ in case, if there is. */
+/** Get a merchant by exact name. @throws UsageError, which suggests a name that differs only in case. */
 export async function getMerchant(database: Catalog, name: string): Promise<Merchant> {
   const found = (await findMerchant(database, name)) ?? (await findMerchant(database, name.trim()))
   if (found !== undefined) return found
   const similar = await findSimilarMerchant(database, name.trim())
-  const hint = similar === undefined ? '' : `; is it ${quote(similar.name)}?`
+  const hint = similar === undefined ? '' : `; did you mean ${quote(similar.name)}?`
   throw new UsageError(
     `there is no merchant ${quote(name)}${hint}; "vitrine catalog merchants" lists the merchants`,
   )

@@ -13,14 +13,14 @@ import type { CommandContext } from '../command.ts'
 import { LOST_CATALOG_MESSAGE, findCopiedCatalogId, describeLostCatalogRemedy } from '../open-catalog.ts'
 import type { CheckReport } from './report.ts'
 
-/** What is compared. `catalogAheadMs`: by how much the catalog's clock is ahead of this machine's; `undefined`: it did not say. */
+/** `catalogSkewMs`: how far the catalog's clock is ahead of this machine's; `undefined` when unknown. */
 type ClockCheckOptions = Readonly<{
   clock: Clock
   store: Pick<CopyStore, 'readDatabaseTime'> | undefined
   catalogSkewMs: number | undefined
 }>
 
-/** Compare the clocks of this machine, the catalog and a database server. No finding where none tells its time. */
+/** Compare the clocks of this machine, the catalog and the database server. Add no finding when only this machine's is known. */
 export async function checkClocks(
   report: CheckReport,
   { clock, store, catalogSkewMs }: ClockCheckOptions,
@@ -33,18 +33,18 @@ export async function checkClocks(
   const skewedClocks = otherClocks.filter(({ skewMs }) => isClockSkewed(skewMs))
   if (skewedClocks.length === 0) {
     const names = otherClocks.map(({ name }) => name).join(' and ')
-    return report.addOk('clock', `it agrees with that of ${names} within a minute`)
+    return report.addOk('clock', `this machine and ${names} agree within a minute`)
   }
   const messages = skewedClocks.map(({ name, skewMs }) => {
     const seconds = Math.round(Math.abs(skewMs) / SECOND_MS).toLocaleString('en')
-    return `that of ${name} is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of this machine`
+    return `the clock of ${name} is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the clock of this machine`
   })
   report.addProblem('clock', messages.join(', '), toClockRemedy(otherClocks, skewedClocks))
 }
 
 type OtherClock = Readonly<{ name: string; skewMs: number }>
 
-/** Where two others agree with each other and not with this machine, its clock is the wrong one. */
+/** When both other clocks agree with each other but not with this machine, this machine is wrong. */
 function toClockRemedy([first, second]: readonly OtherClock[], skewedClocks: readonly OtherClock[]): string {
   if (first !== undefined && second !== undefined) {
     if (!isClockSkewed(first.skewMs - second.skewMs))
@@ -52,12 +52,11 @@ function toClockRemedy([first, second]: readonly OtherClock[], skewedClocks: rea
     if (skewedClocks.length === 1 && skewedClocks[0] === second)
       return 'The clock of the database is wrong: set it by NTP on its machine.'
   }
-  return 'Compare "date -u" on each of them, and set the wrong one by NTP. A cache before the catalog that sends no Age makes its clock look late, too.'
+  return 'Compare "date -u" on each machine, and set the wrong clock by NTP. A cache before the catalog that sends no Age header also makes the catalog\'s clock look late.'
 }
 
 const SHARE_NAMES = { walk: 'walks', refresh: 'refreshes', lookup: 'first look-ups' } as const
 
-/** How much of the catalog's request limit is used, and whether it is reached. */
 export function checkQuota(
   report: CheckReport,
   { quota, limit, remaining }: CallPolicyState,
@@ -71,8 +70,8 @@ export function checkQuota(
   if (nowMs < quota.limitedUntilMs)
     return report.addProblem(
       'request limit',
-      `reached: no call leaves until ${formatTime(quota.limitedUntilMs, 'en')}; calls today: ${usage}`,
-      'Readers see the stored copy meanwhile. A larger plan, or a rarer walk (VITRINE_SYNC_CRON), prevents it; VITRINE_CATALOG_DAILY_LIMIT lets the server divide the day.',
+      `reached: no catalog calls until ${formatTime(quota.limitedUntilMs, 'en')}; calls today: ${usage}`,
+      'Until then the stored copy is shown. To prevent this, use a larger plan or walk less often (VITRINE_SYNC_CRON). VITRINE_CATALOG_DAILY_LIMIT lets the server divide the calls of a day.',
     )
   const exhaustedShares = QUOTA_SHARES.filter((share) => remaining?.[share] === 0).map(
     (share) => SHARE_NAMES[share],
@@ -80,7 +79,7 @@ export function checkQuota(
   const remedy =
     exhaustedShares.length === 0
       ? null
-      : `Spent until 00:00 UTC: what ${exhaustedShares.join(' and ')} may use.`
+      : `No calls are left for ${exhaustedShares.join(' and ')} until 00:00 UTC.`
   report.addOk('request limit', `${describeLimit(limit)}; calls today: ${usage}`, remedy)
 }
 
@@ -91,8 +90,8 @@ function describeLimit(limit: CallPolicyState['limit']): string {
 }
 
 /**
- * Check the data of the embedded catalog: channels without a network show nothing, and links that name no publisher earn
- * nothing. Neither is a failure: a catalog is built step by step.
+ * Check the data of the embedded catalog: channels without a network show nothing, and links without a publisher
+ * reference earn nothing. Neither is a failure, because a catalog is built step by step.
  * @throws StoreError when the catalog cannot be read.
  */
 export async function checkEmbeddedCatalog(context: CommandContext, report: CheckReport): Promise<void> {
@@ -103,15 +102,15 @@ export async function checkEmbeddedCatalog(context: CommandContext, report: Chec
     for (const { id, name } of await fetchOwnedChannels(reader)) {
       const remedy = `vitrine catalog networks assign NETWORK --channel ${id}`
       if (!assigned.has(id))
-        report.addOk(`channel ${name} (${id})`, 'it has no network, and shows nothing', remedy)
+        report.addOk(`channel ${name} (${id})`, 'it has no network and shows nothing', remedy)
     }
     for (const network of await fetchNetworks(reader))
       for (const remedy of listMissingReferenceWarnings(network, networkChannels))
-        report.addOk(`network ${network.name}`, 'its links lack the publisher', remedy)
+        report.addOk(`network ${network.name}`, 'its links have no publisher reference', remedy)
   })
 }
 
-/** An empty catalog was lost where the stored copy knows one. A copy that cannot be read is a finding of its own. */
+/** Report an empty catalog as lost when the stored copy was made from one. An unreadable copy is a finding of its own. */
 async function checkLostCatalog(report: CheckReport): Promise<void> {
   const copiedCatalogId = await findCopiedCatalogId(report.config.database).catch(() => undefined)
   if (copiedCatalogId !== undefined)

@@ -3,13 +3,12 @@ import type { Config } from '../../config/config.ts'
 import { CatalogStatusError, ConfigError, StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
 import { describeStoreFailure } from '../../storage/store-failures.ts'
 
-/** One thing that `vitrine check` tried. `cure` says what to do when it is wrong, or may be unexpected. */
+/** One result of `vitrine check`. `remedy`: what to do when something is wrong or unexpected. */
 export type Finding = Readonly<{ subject: string; isGood: boolean; message: string; remedy: string | null }>
 
-/** Status of the embedded catalog while it has no data. */
+/** Status of the embedded catalog while it is empty. */
 const EMPTY_CATALOG_STATUS = 503
 
-/** What was found so far, with these settings. */
 export class CheckReport {
   readonly findings: Finding[] = []
   readonly config: Config
@@ -18,12 +17,11 @@ export class CheckReport {
     this.config = config
   }
 
-  /** Note what works; with a `cure` where it may be unexpected. */
+  /** Add a good result, with a `remedy` where it may be unexpected. */
   addOk(subject: string, message: string, remedy: string | null = null): void {
     this.findings.push({ subject, isGood: true, message, remedy })
   }
 
-  /** Note what is wrong, and what to do about it. */
   addProblem(subject: string, message: string, remedy: string): void {
     this.findings.push({ subject, isGood: false, message, remedy })
   }
@@ -38,7 +36,7 @@ export class CheckReport {
         this.config.catalog.kind === 'embedded' &&
         error instanceof CatalogStatusError &&
         error.upstreamStatus === EMPTY_CATALOG_STATUS
-      const message = isEmpty ? 'it is empty' : `${describeError(error)} (${error.code})`
+      const message = isEmpty ? 'the catalog is empty' : `${describeError(error)} (${error.code})`
       const setting = subject.startsWith('catalog') ? 'VITRINE_CATALOG_DATABASE_URL' : 'VITRINE_DATABASE_URL'
       this.addProblem(
         subject,
@@ -50,43 +48,43 @@ export class CheckReport {
   }
 }
 
-/** A failure of the store, and what its database said; of the catalog's only our own words are told. */
+/** Describe a failure. For the stored copy, include the message of the database; never quote the catalog. */
 function describeError(error: VitrineError): string {
   if (!(error instanceof StoreError) || error.remedy !== null) return error.message
   const reason = describeStoreFailure(error)
   return error.message.endsWith(reason) ? error.message : `${error.message}: ${reason}`
 }
 
-/** What to do about each failure of a catalog call, by code; the rest is in docs/operate/errors.md. */
+/** What to do about failed catalog calls, by error code; docs/operate/errors.md has the other codes. */
 const CALL_REMEDIES: Readonly<Record<string, string>> = {
-  VITRINE_CATALOG_UNREACHABLE: 'Is VITRINE_CATALOG_URL right, and does this machine reach it?',
-  VITRINE_CATALOG_DEADLINE: 'The catalog is slow; VITRINE_CATALOG_TIMEOUT_MS is how long one call may take.',
+  VITRINE_CATALOG_UNREACHABLE: 'Check VITRINE_CATALOG_URL, and that this machine can reach it.',
+  VITRINE_CATALOG_DEADLINE:
+    'The catalog is slow. VITRINE_CATALOG_TIMEOUT_MS limits how long one call may take.',
   VITRINE_CATALOG_KEY_REFUSED:
-    'Make a new key where the catalog makes them (Settings, Team, API keys; "vitrine catalog keys add NAME" in a catalog of your own), and set VITRINE_CATALOG_KEY.',
+    'Create a new key in the catalog (Settings, Team, API keys; "vitrine catalog keys add NAME" in your own catalog), and set VITRINE_CATALOG_KEY.',
   VITRINE_CATALOG_RATE_LIMITED:
-    'The daily limit of the plan is reached; the line about the request limit says until when nothing is called.',
+    'The daily limit of the plan is reached. The line "request limit" of "vitrine check" says until when.',
   VITRINE_CATALOG_CALL_BLOCKED:
-    'Nothing was called; the line about the request limit says until when, and why.',
+    'The catalog was not called. The line "request limit" of "vitrine check" says why and until when.',
   VITRINE_CATALOG_REDIRECT:
-    'Set VITRINE_CATALOG_URL to the address that the redirect leads to; redirects are not followed.',
-  VITRINE_CATALOG_STATUS: 'VITRINE_CATALOG_URL is the part of the address before /v0.',
+    'Set VITRINE_CATALOG_URL to the target of the redirect; the server does not follow redirects.',
+  VITRINE_CATALOG_STATUS: 'Check VITRINE_CATALOG_URL: it is the part of the address before /v0.',
   VITRINE_CATALOG_INVALID:
-    'What answers there is no product catalog; VITRINE_CATALOG_URL is the part before /v0.',
+    'The server at this address is not a product catalog. VITRINE_CATALOG_URL is the part of the address before /v0.',
 }
 
-/** The embedded catalog refuses calls only while there is nothing in it. */
 const EMPTY_REMEDY =
-  'The embedded catalog is empty: "vitrine serve" puts sample data into it, "vitrine catalog import FILE" a feed.'
+  'The embedded catalog is empty: "vitrine serve" adds sample data, and "vitrine catalog import FILE" imports a feed.'
 
 const CATALOG_SERVER_ERROR_REMEDY =
-  'The catalog answers with an error of its own, which its operator has to correct, unless VITRINE_CATALOG_URL is wrong. What is stored is shown meanwhile.'
+  'The catalog reports a server error, which its operator has to fix unless VITRINE_CATALOG_URL is wrong. Until then the stored copy is shown.'
 
-/** Failures of a server, or of a gateway before it. */
+/** Lowest status of a failure of the catalog or its gateway. */
 const SERVER_ERROR_STATUS = 500
 
 type DatabaseSetting = 'VITRINE_DATABASE_URL' | 'VITRINE_CATALOG_DATABASE_URL'
 
-/** Return what to do about a failure; `setting` names the database that was used. */
+/** `setting` names the database that was used. */
 export function findErrorRemedy(
   error: VitrineError,
   config: Config,
@@ -97,13 +95,13 @@ export function findErrorRemedy(
   if (error instanceof StoreError)
     return error.remedy === null
       ? getDatabaseRemedy(setting, config)
-      : `${error.remedy} The path is that of ${setting}.`
+      : `${error.remedy} The path is set by ${setting}.`
   const isServerError = error instanceof CatalogStatusError && error.upstreamStatus >= SERVER_ERROR_STATUS
   if (isServerError && config.catalog.kind === 'remote') return CATALOG_SERVER_ERROR_REMEDY
   return findCodeRemedy(error.code, config)
 }
 
-/** Return what to do about a failure of which only the code was kept. */
+/** Return the remedy when only the error code was stored. */
 export function findCodeRemedy(code: string, config: Config): string | undefined {
   if (code === StoreError.code) return getDatabaseRemedy('VITRINE_DATABASE_URL', config)
   const isEmpty = code === CatalogStatusError.code && config.catalog.kind === 'embedded'
@@ -113,12 +111,12 @@ export function findCodeRemedy(code: string, config: Config): string | undefined
 function getDatabaseRemedy(setting: DatabaseSetting, { database, catalogDatabase }: Config): string {
   const isCopy = setting === 'VITRINE_DATABASE_URL'
   if ((isCopy ? database : catalogDatabase).kind === 'postgres')
-    return `Is the server of ${setting} running, and does this machine reach it? Are user, password, database and sslmode right, and may the user make a schema there?`
-  const damageAdvice = isCopy ? ' A damaged file may be moved away: the next walk makes a new one.' : ''
-  return `Can this user write the folder of ${setting}, and is there space on the disk?${damageAdvice}`
+    return `Check that the server of ${setting} runs and that this machine can reach it. Check user, password, database and sslmode, and that the user may create a schema.`
+  const damageAdvice = isCopy ? ' You can move a damaged file away: the next walk creates a new one.' : ''
+  return `Check that this user can write to the folder of ${setting} and that the disk has space.${damageAdvice}`
 }
 
-/** What to do for a channel whose boxes only this server's own pages may frame; `null` when other sites may. */
+/** Return what to do for a channel that only this server's own pages may frame; `null` when other sites may. */
 export function findFrameOriginHint(config: Config, channel: Pick<Channel, 'id' | 'url'>): string | null {
   if (channel.url !== null || config.frameAncestors.length > 0) return null
   const isEmbedded = config.catalog.kind === 'embedded'

@@ -15,15 +15,15 @@ import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalkTime } from '../../widgets/format.ts'
 import { type CheckReport, findCodeRemedy, findFrameOriginHint } from './report.ts'
 
-/** A larger share of malformed products or offers is a broken feed, and not a few bad rows. */
+/** A larger share of malformed products or offers means a broken feed, not a few bad rows. */
 const MAX_MALFORMED_SHARE = 0.2
 
 const MALFORMED_REMEDY =
-  'Have the catalog or the feed behind it corrected. The log line of the walk names GTINs; "vitrine explain CHANNEL GTIN" says what is wrong with one.'
+  'Correct the catalog or its feed. The log line of the walk lists GTINs; "vitrine explain CHANNEL GTIN" says what is wrong with one.'
 
-const UNLISTED_REMEDY = 'Take it out of VITRINE_CHANNELS, or correct the id.'
+const UNLISTED_REMEDY = 'Remove it from VITRINE_CHANNELS, or correct the id.'
 
-/** What the catalog lists now, `undefined` when it did not answer, and what the copy knows. */
+/** `catalogChannels` is `undefined` when the catalog did not respond. */
 type ChannelLists = Readonly<{
   catalogChannels: readonly Channel[] | undefined
   storedList: ChannelList | undefined
@@ -31,7 +31,7 @@ type ChannelLists = Readonly<{
   nowMs: number
 }>
 
-/** Check the served channels and their copies. Without a list of the catalog, those of the copy. */
+/** Check the served channels and their copies. Without a list from the catalog, use the channels of the copy. */
 export async function checkChannels(report: CheckReport, lists: ChannelLists): Promise<void> {
   const { config } = report
   const channels = selectChannels(report, lists)
@@ -44,7 +44,7 @@ export async function checkChannels(report: CheckReport, lists: ChannelLists): P
   for (const channel of channels) if (isServed(config, channel.id)) await checkChannel(report, lists, channel)
 }
 
-/** The channels of the catalog, else those of the copy, also where the catalog lists none any more. */
+/** Return the channels of the catalog, or those of the copy when the catalog did not respond or lists none. */
 function selectChannels(
   report: CheckReport,
   { catalogChannels, storedList }: ChannelLists,
@@ -73,7 +73,6 @@ function reportNoChannels(report: CheckReport, { storedList, nowMs }: ChannelLis
   )
 }
 
-/** No finding where nothing is worth a line. */
 async function checkChannel(
   report: CheckReport,
   { catalogChannels, store, nowMs }: ChannelLists,
@@ -88,7 +87,7 @@ async function checkChannel(
   }
   await report.attempt(subject, async () => {
     const copy = await store.getCopyState(channel.id)
-    // Where the catalog did not answer, only a channel that was walked is worth a line.
+    // When the catalog did not respond, report only channels that were walked.
     if (catalogChannels === undefined && copy.completedAtMs === null && copy.failure === null) return
     const offerCount = countMalformedOffers(copy.drops) > 0 ? await store.countOffers(channel.id) : 0
     const problem = findCopyProblem(config, copy, offerCount, nowMs)
@@ -105,7 +104,6 @@ function describeCopy({ completedAtMs, productCount, dealCount }: CopyState, now
   return `${content}, ${formatWalkTime(completedAtMs, nowMs)}`
 }
 
-/** What is wrong with a copy, and what to do about it. */
 type CopyProblem = Readonly<{ message: string; remedy: string }>
 
 function findCopyProblem(
@@ -128,10 +126,10 @@ function findCopyProblem(
       remedy: findCodeRemedy(failure, config) ?? 'See docs/operate/errors.md.',
     }
   if (!isFuture(copy.completedAtMs ?? 0, nowMs)) return null
-  return { message: '', remedy: 'A running server walks it again by itself; else run "vitrine sync".' }
+  return { message: '', remedy: 'A running server walks it again by itself; otherwise run "vitrine sync".' }
 }
 
-/** What is wrong when too much of a channel was malformed at the last walk; `null`: nothing. */
+/** Return `null` when the last walk found few malformed products and offers. */
 function describeMalformed({ productCount, drops }: CopyState, offerCount: number): string | null {
   const products = computeShare(drops.product ?? 0, productCount)
   const share = Math.max(products, computeShare(countMalformedOffers(drops), offerCount))
@@ -146,9 +144,9 @@ function computeShare(malformed: number, usable: number): number {
 const STORED_COPY_SUBJECT = 'stored copy'
 
 const READ_ONLY_REMEDY =
-  'Fail over, or point VITRINE_DATABASE_URL to the primary. What is stored is shown meanwhile; nothing is refreshed or walked.'
+  'Fail over, or point VITRINE_DATABASE_URL to the primary. Until then the stored copy is shown; nothing is refreshed or walked.'
 
-/** Look for damage, and whether the database takes writes. @throws StoreError when it cannot be read. */
+/** Check for damage, and whether the database accepts writes. @throws StoreError when it cannot be read. */
 export async function checkStoredCopy(report: CheckReport, store: SqlStore): Promise<void> {
   const { database } = report.config
   const label = describeDatabase(database)
@@ -158,7 +156,7 @@ export async function checkStoredCopy(report: CheckReport, store: SqlStore): Pro
   if (await isStoreReadOnly(store))
     return report.addProblem(
       STORED_COPY_SUBJECT,
-      `${label} opens, but it only reads, as a standby does`,
+      `${label} opens, but it is read-only, like a standby`,
       READ_ONLY_REMEDY,
     )
   const hasContent = (await store.findChannelList()) !== undefined
@@ -166,10 +164,8 @@ export async function checkStoredCopy(report: CheckReport, store: SqlStore): Pro
     database.kind === 'postgres' && database.tls === 'disable' && !isLocalHost(database.host)
   report.addOk(
     STORED_COPY_SUBJECT,
-    `${label} opens${hasContent ? '' : '; it has nothing of this catalog yet'}`,
-    isUnencrypted
-      ? 'Nothing is encrypted on the way there; sslmode=verify-full in its address changes that.'
-      : null,
+    `${label} opens${hasContent ? '' : '; it has no data of this catalog yet'}`,
+    isUnencrypted ? 'The connection is not encrypted. Set sslmode=verify-full in its address.' : null,
   )
 }
 

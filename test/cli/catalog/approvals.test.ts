@@ -66,19 +66,21 @@ describe('catalog approvals, list', () => {
     const one = await owner.run('approvals', '--channel', ID, '--network', 'Net')
     expect([one.code, one.out]).toEqual([0, ''])
     expect(one.err).toContain(
-      'The channel has no network channel there now; approvals of network channel 1 ("Net") are kept, without effect',
+      'The channel has no network channel there; the approvals of network channel 1 ("Net") are kept but have no effect',
     )
     expect(await list(owner, '--channel', ID)).toEqual(['Other Anna approved'])
     await owner.runJson('channels', 'add', 'B', '--id', OTHER, '--organization', 'My organization')
     await owner.runJson('networks', 'unassign', 'Other', '--channel', ID)
     const { err } = await owner.run('approvals', '--channel', OTHER)
-    expect(err).toContain('network channel 1 ("Net"), network channel 2 ("Other") are kept, without effect')
+    expect(err).toContain(
+      'network channel 1 ("Net"), network channel 2 ("Other") are kept but have no effect',
+    )
     expect(err).toContain(`networks assign NETWORK --channel ${OTHER}`)
   })
 
   it('unknown channel or network - refused', async () => {
     const owner = await makeFilled()
-    expect(await owner.runRefused('approvals', '--channel', 'x')).toContain('no channel of the id "x"')
+    expect(await owner.runRefused('approvals', '--channel', 'x')).toContain('no channel with the id "x"')
     expect(await owner.runRefused('approvals', '--network', 'x')).toContain('there are "Net", "Other"')
   })
 })
@@ -110,19 +112,19 @@ describe('catalog approvals, remove and add', () => {
   it('again - says that it was so before, and keeps the first time', async () => {
     const owner = await makeFilled()
     expect((await owner.run('merchants', 'approve', 'Bo', '--channel', ID, '--network', 'Net')).err).toBe(
-      '"Net": it was approved before.\n',
+      '"Net": the merchant is already approved.\n',
     )
     await owner.runJson('merchants', 'revoke', 'Bo', '--channel', ID, '--network', 'Net')
     const before = await owner.runJson('approvals')
     const { err } = await owner.run('merchants', 'revoke', 'Bo', '--channel', ID, '--network', 'Net')
-    expect(err).toBe('"Net": it was revoked before.\n')
+    expect(err).toBe('"Net": the merchant is already revoked.\n')
     expect(await owner.runJson('approvals')).toEqual(before)
   })
 
   it('revoke of one that was never approved - blocks what a later import would approve, and says so', async () => {
     const owner = await makeFilled()
     const { err } = await owner.run('approvals', 'remove', 'Bo', '--channel', ID, '--network', 'Other')
-    expect(err).toBe('"Other": it was never approved there; now no import will approve it.\n')
+    expect(err).toBe('"Other": the merchant was never approved there; from now on no import approves it.\n')
     await importFeedFor(owner, ID, [makeFeedRow('24', ['Bo'], ['Other'])])
     expect(await list(owner, '--network', 'Other')).toEqual(['Other Anna approved', 'Other Bo revoked'])
   })
@@ -131,9 +133,7 @@ describe('catalog approvals, remove and add', () => {
     const owner = await makeFilled()
     await owner.runJson('merchants', 'add', 'Cleo')
     const { err } = await owner.run('merchants', 'approve', 'Cleo', '--channel', ID, '--network', 'Other')
-    expect(err).toBe(
-      '"Other": nothing of "Cleo" is shown yet: it has no offers there; an import brings them.\n',
-    )
+    expect(err).toBe('"Other": nothing of "Cleo" is shown yet: it has no offers there; import its feed.\n')
     expect(await list(owner, '--network', 'Other')).toEqual(['Other Anna approved', 'Other Cleo approved'])
   })
 
@@ -143,10 +143,10 @@ describe('catalog approvals, remove and add', () => {
     await owner.runJson('networks', 'assign', 'Net', '--channel', OTHER, '--publisher', 'p2')
     const { out, err } = await owner.run('approvals', 'add', 'Anna', '--channel', OTHER)
     expect(out).toBe('approved "Anna" for "B" in "Net"')
-    expect(err).toContain('"Net": nothing of "Anna" is shown yet: its offers there have links that a feed')
+    expect(err).toContain('"Net": nothing of "Anna" is shown yet: its offers have tracking links of other')
     await importFeedFor(owner, OTHER, [makeFeedRow('17', ['Anna'], ['Net'])])
     expect((await owner.run('approvals', 'add', 'Anna', '--channel', OTHER)).err).toBe(
-      '"Net": it was approved before.\n',
+      '"Net": the merchant is already approved.\n',
     )
   })
 
@@ -159,11 +159,13 @@ describe('catalog approvals, remove and add', () => {
     await owner.runJson('import', file, '--network', 'Net', '--merchant', 'Shop')
     const approve = async (): Promise<string> =>
       (await owner.run('approvals', 'add', 'Shop', '--channel', ID)).err
-    expect(await approve()).toBe('"Net": it was approved before.\n')
+    expect(await approve()).toBe('"Net": the merchant is already approved.\n')
     await owner.runJson('networks', 'set', 'Net', '--template', 'https://a.example/?p={publisher}&u={url}')
-    expect(await approve()).toContain('its offers are not shown until it has one: vitrine catalog networks')
+    expect(await approve()).toContain('so its offers are not shown. Set one: vitrine catalog networks')
     await owner.runJson('networks', 'set', 'Net', '--template', 'none')
-    expect(await approve()).toContain('no link template: vitrine catalog networks set "Net" --template')
+    expect(await approve()).toContain(
+      'no link template. Set one: vitrine catalog networks set "Net" --template',
+    )
   })
 })
 
@@ -205,11 +207,14 @@ describe('catalog approvals, refused', () => {
     [['--channel', ID], '--all'],
     [['Anna', '--all', '--channel', ID], '--all'],
     [['Anna'], '--channel'],
-    [['Anna', '--channel', 'x'], 'no channel of the id "x"'],
+    [['Anna', '--channel', 'x'], 'no channel with the id "x"'],
     [['Eve', '--channel', ID], 'no merchant "Eve"'],
     [['Anna', '--channel', ID, '--network', 'x'], 'no network "x"'],
     [['Anna', '--channel', ID, '--network', 'Third'], 'not the network "Third"'],
-    [['Anna', '--channel', OTHER], 'has no network; "vitrine catalog networks assign NETWORK --channel'],
+    [
+      ['Anna', '--channel', OTHER],
+      'has no network; assign one with "vitrine catalog networks assign NETWORK --channel',
+    ],
   ])('%j - and nothing is changed', async (words, said) => {
     const owner = await makeFilled()
     await owner.runJson('networks', 'add', 'Third')

@@ -97,13 +97,13 @@ describe('catalog channels, set and remove', () => {
     await importFeedFor(owner, ID, [makeFeedRow('17', ['Shop'], ['Net'])])
     const { out, err } = await owner.run('channels', 'remove', ID.toUpperCase())
     expect(out).toBe(`removed ${ID}`)
-    expect(err).toContain('1 network channel of it kept, with approvals and with the offers')
+    expect(err).toContain('1 network channel of it kept, with the approvals and the offers')
     expect(await owner.runJson('networks')).toMatchObject([{ networkChannels: [{ channelId: null }] }])
     expect(await owner.runJson('approvals')).toMatchObject([
       { merchant: 'Shop', channelId: null, approved: true },
     ])
     expect((await owner.run('approvals')).out).toContain('no channel)  Net\n    Shop')
-    expect(await owner.runRefused('channels', 'remove', ID)).toContain('no channel of the id')
+    expect(await owner.runRefused('channels', 'remove', ID)).toContain('no channel with the id')
   })
 
   it('remove - of a channel without networks - says nothing more', async () => {

@@ -42,7 +42,7 @@ describe('catalog import', () => {
     const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
-    expect(under.err.join('')).toContain('shops are named after the hosts of their links')
+    expect(under.err.join('')).toContain('they are named after the hosts of their links')
     expect(under.err.join('')).toContain('Links of "feed" lead to the shops\' own pages, without tracking')
     expect(under.err.join('')).toContain('vitrine catalog networks set "feed" --template')
     expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; /)
@@ -73,7 +73,7 @@ describe('catalog import', () => {
     await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
     await run(under, ROW)
     expect(under.err).toContain(
-      '2 older offers of the same shops removed: the file has them no more, or with other links, or they were rejected.\n',
+      '2 older offers of the same shops removed: the file no longer has them, has them with other links, or they were rejected.\n',
     )
     expect(under.out[1]).toMatch(/^1 product, 2 offers, /)
   })
@@ -228,7 +228,7 @@ describe('catalog import', () => {
     expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; channel /)
     expect(under.err.slice(0, 2)).toEqual([
       'Read as google-csv.\n',
-      'The feed names no shop: shops are named after the hosts of their links; --merchant NAME names one.\n',
+      'The feed names no shops, so they are named after the hosts of their links. Set a name with --merchant NAME.\n',
     ])
   })
 

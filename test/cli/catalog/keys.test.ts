@@ -64,6 +64,6 @@ describe('catalog keys, list and remove', () => {
     expect((await owner.run('keys', 'remove', id.toUpperCase())).out).toBe(`removed ${id}`)
     expect(await owner.runJson('keys')).toEqual([])
     expect(await usage.selectFrom('key_uses').selectAll().execute()).toEqual([])
-    expect(await owner.runRefused('keys', 'remove', id)).toContain('no key of this id')
+    expect(await owner.runRefused('keys', 'remove', id)).toContain('no key with this id')
   })
 })

@@ -43,7 +43,7 @@ describe('catalog merchants, list', () => {
       'Bo',
       '    Net, 1 offer',
       'Cleo',
-      '    Net, called 77 there, 0 offers',
+      '    Net, reference 77, 0 offers',
       'Dan',
       '    in no network',
     ])
@@ -55,7 +55,7 @@ describe('catalog merchants, list', () => {
       { name: 'Anna', networks: [{ name: 'Other', reference: null, offers: null }] },
     ])
     const { out, err } = await owner.run('merchants', '--limit', '1')
-    expect([out.split('\n')[0], err]).toEqual(['Anna', 'There are more than 1.\n'])
+    expect([out.split('\n')[0], err]).toEqual(['Anna', 'There are more than 1 merchants.\n'])
     expect((await owner.run('merchants', '--limit', '2')).err).toBe('')
     await owner.runJson('networks', 'add', 'Empty')
     expect((await owner.run('merchants', '--network', 'Empty')).err).toContain('No merchant has offers')
@@ -79,8 +79,12 @@ describe('catalog merchants, add and set', () => {
     const owner = await makeFilled()
     expect(await owner.runRefused('merchants', 'add', 'Anna')).toContain('already')
     expect(await owner.runRefused('merchants', 'add', ' ')).toContain('a merchant needs a name')
-    expect(await owner.runRefused('merchants', 'add', 'X', '--network', 'Net')).toContain('go together')
-    expect(await owner.runRefused('merchants', 'add', 'X', '--reference', '1')).toContain('go together')
+    expect(await owner.runRefused('merchants', 'add', 'X', '--network', 'Net')).toContain(
+      'use --network and --reference together',
+    )
+    expect(await owner.runRefused('merchants', 'add', 'X', '--reference', '1')).toContain(
+      'use --network and --reference together',
+    )
     expect(await owner.runRefused('merchants', 'add', 'X', '--network', 'No', '--reference', '1')).toContain(
       'there are "Net", "Other"',
     )
@@ -94,17 +98,17 @@ describe('catalog merchants, add and set', () => {
     const owner = await makeFilled()
     const set = (reference: string): Promise<{ out: string }> =>
       owner.run('merchants', 'set', 'Bo', '--network', 'Net', '--reference', reference)
-    expect((await set('12')).out).toBe('"Net" calls it "12"')
-    expect((await set(' 13 ')).out).toBe('"Net" calls it "13"')
+    expect((await set('12')).out).toBe('the reference of "Bo" in "Net" is "12"')
+    expect((await set(' 13 ')).out).toBe('the reference of "Bo" in "Net" is "13"')
     expect(await owner.runJson('merchants')).toMatchObject([{}, { networks: [{ reference: '13' }] }])
-    expect((await set('none')).out).toBe('"Net" calls it "Bo"')
+    expect((await set('none')).out).toBe('the reference of "Bo" in "Net" is "Bo"')
     expect(await owner.runJson('merchants')).toMatchObject([{}, { networks: [{ reference: null }] }])
   })
 
   it('unknown merchant - refused; one that differs in case is named', async () => {
     const owner = await makeFilled()
     const words = ['--network', 'Net', '--reference', '1']
-    expect(await owner.runRefused('merchants', 'set', 'ANNA', ...words)).toContain('is it "Anna"?')
+    expect(await owner.runRefused('merchants', 'set', 'ANNA', ...words)).toContain('did you mean "Anna"?')
     expect(await owner.runRefused('merchants', 'set', 'Eve', ...words)).toContain('vitrine catalog merchants')
     expect(await owner.runRefused('merchants', 'set', 'Bo', '--network', 'x', '--reference', '1')).toContain(
       '"x"',

@@ -49,7 +49,7 @@ describe('catalog networks assign', () => {
     const owner = await makePrepared()
     await assign(owner, A, '--publisher', 'p1')
     const { err } = await owner.run('networks', 'assign', 'Net', '--channel', A, '--publisher', 'p2')
-    expect(err).toContain('Network channel 1 served it before, and now serves none.')
+    expect(err).toContain('Network channel 1 is no longer assigned to a channel.')
     expect(await list(owner)).toEqual([
       { id: 1, reference: 'p1', channelId: null },
       { id: 2, reference: 'p2', channelId: A },
@@ -62,7 +62,7 @@ describe('catalog networks assign', () => {
     const owner = await makePrepared()
     await assign(owner, A, '--publisher', 'p1')
     const { err } = await owner.run('networks', 'assign', 'Net', '--channel', B, '--publisher', 'p1')
-    expect(err).toContain(`Before, it served the channel ${A}`)
+    expect(err).toContain(`It was assigned to the channel ${A}`)
     expect(await list(owner)).toEqual([{ id: 1, reference: 'p1', channelId: B }])
   })
 
@@ -95,7 +95,7 @@ describe('catalog networks assign', () => {
     expect(await list(owner)).toEqual([{ id: 1, reference: '', channelId: A }])
     const { err } = await owner.run('networks', 'assign', 'Net', '--channel', A)
     expect(err).toContain(
-      `Network channel 1 has no publisher reference yet; its offers are not shown until it has one: vitrine catalog networks assign "Net" --channel ${A} --publisher REF`,
+      `Network channel 1 has no publisher reference yet, so its offers are not shown. Set one: vitrine catalog networks assign "Net" --channel ${A} --publisher REF`,
     )
     expect(await assign(owner, A, '--publisher', 'p1')).toMatchObject({ networkChannelId: 1 })
     expect(await list(owner)).toEqual([{ id: 1, reference: 'p1', channelId: A }])
@@ -111,11 +111,11 @@ describe('catalog networks assign', () => {
     await assign(owner, B, '--publisher', 'p2')
     const refuse = (...words: string[]): Promise<string> => owner.runRefused('networks', 'assign', ...words)
     expect(await refuse('Net')).toContain('--channel')
-    expect(await refuse('Net', '--channel', 'x')).toContain('no channel of the id "x"')
+    expect(await refuse('Net', '--channel', 'x')).toContain('no channel with the id "x"')
     expect(await refuse('Nat', '--channel', A)).toContain('there are "Net"')
     expect(await refuse('Net', '--channel', A, '--network-channel', '9')).toContain('2 (publisher "p2")')
     expect(await refuse('Net', '--channel', A, '--network-channel', '1', '--publisher', 'p2')).toContain(
-      'network channel 2 has the publisher reference "p2" already',
+      'network channel 2 already has the publisher reference "p2"',
     )
     expect(await refuse('Net', '--channel', A, '--publisher', ' ')).toContain('--publisher accepts')
   })
@@ -127,7 +127,7 @@ describe('catalog networks assign', () => {
     await assign(owner, A, '--publisher', 'p1')
     expect(
       await owner.runRefused('networks', 'assign', 'Net', '--channel', id, '--network-channel', '1'),
-    ).toContain('it has none there yet')
+    ).toContain('it has none in this network yet')
     expect(await assign(owner, id, '--publisher', 'p1')).toMatchObject({ networkChannelId: 2 })
   })
 })
@@ -137,9 +137,9 @@ describe('catalog networks unassign', () => {
     const owner = await makePrepared()
     await assign(owner, A, '--publisher', 'p1')
     expect((await owner.run('networks', 'unassign', 'Net', '--channel', A)).out).toBe(
-      `took network channel 1 of "Net" from ${A}; its approvals stay`,
+      `unassigned network channel 1 of "Net" from ${A}; its approvals are kept`,
     )
-    expect((await owner.run('networks')).out).toContain('assigned to no channel')
+    expect((await owner.run('networks')).out).toContain('not assigned to a channel')
     expect(await owner.runRefused('networks', 'unassign', 'Net', '--channel', A)).toContain(
       'no network channel',
     )

@@ -18,9 +18,9 @@ describe('catalog networks, add and list', () => {
       linkTemplate: AWIN,
       removedSample: false,
     })
-    expect((await owner.run('networks', 'add', 'plain')).out).toBe('made the network "plain"')
+    expect((await owner.run('networks', 'add', 'plain')).out).toBe('created the network "plain"')
     expect((await owner.run('networks')).out).toBe(
-      `awin\n    ${AWIN}\nplain\n    (no link template: only offers with links of their own are shown)`,
+      `awin\n    ${AWIN}\nplain\n    (no link template: only offers with tracking links are shown)`,
     )
     expect(await owner.runJson('networks')).toEqual([
       { name: 'awin', linkTemplate: AWIN, networkChannels: [] },
@@ -35,9 +35,9 @@ describe('catalog networks, add and list', () => {
     ['https://{url}', 'https://'],
     ['javascript:alert({url})', 'https://'],
     ['https://user:pass@a.example/?u={url}', 'without a user name or password'],
-    ['https://a.example/ ?u={url}', 'without blanks'],
+    ['https://a.example/ ?u={url}', 'without spaces'],
     ['https://a.example/<x>?u={url}', 'without quotes, angle brackets'],
-    ['https://a..example:99999/?u={url}', 'a host that there may be'],
+    ['https://a..example:99999/?u={url}', 'a valid host'],
     [`https://a.example/${'x'.repeat(4_096)}?u={url}`, 'of at most 4096 characters'],
     ['', '{url}'],
   ])('template %j - refused', async (template, said) => {
@@ -50,7 +50,7 @@ describe('catalog networks, add and list', () => {
     const owner = createCatalogCli()
     const template = 'https://a.example/{x}?u={url}&c={clickref}&c={clickref}'
     const { code, err } = await owner.run('networks', 'add', 'a', '--template', template)
-    expect([code, err]).toEqual([0, expect.stringContaining('{x}, {clickref} stays in every link as it is')])
+    expect([code, err]).toEqual([0, expect.stringContaining('{x}, {clickref} is not replaced in links')])
     expect(await owner.runJson('networks')).toMatchObject([{ linkTemplate: template }])
   })
 
@@ -125,7 +125,7 @@ describe('catalog networks, remove', () => {
     await owner.runJson('networks', 'add', 'a')
     await owner.runJson('networks', 'assign', 'a', '--channel', ID, '--publisher', 'p1')
     expect(await owner.runRefused('networks', 'remove', 'a')).toContain(
-      '"a" would take 1 network channel and 0 approvals with it: add --yes',
+      '"a" has 1 network channel and 0 approvals; add --yes',
     )
     expect(await owner.runJson('networks', 'remove', 'a', '--yes')).toMatchObject({ networkChannels: 1 })
   })
@@ -148,7 +148,7 @@ describe('catalog networks, remove', () => {
     ]
     await importFeedFor(owner, ID, rows)
     expect(await owner.runRefused('networks', 'remove', 'Net')).toContain(
-      '1 network channel and 2 approvals: add --yes',
+      'has offers; add --yes to remove it with its offers, 1 network channel and 2 approvals',
     )
     expect(await owner.runJson('networks', 'remove', 'Net', '--yes')).toEqual({
       name: 'Net',

@@ -30,7 +30,7 @@ describe('catalog organizations, list and add', () => {
       { id, name: 'Team A', requestsToday: 1, dailyLimit: 1500, createdAt: expect.stringMatching(/Z$/) },
     ])
     expect((await owner.run('organizations')).out).toMatch(
-      new RegExp(`^${id}  Team A\\n {4}1 request today, of 1,500 a day; made \\d{4}-\\d{2}-\\d{2}$`),
+      new RegExp(`^${id}  Team A\\n {4}1 request today, of 1,500 per day; created \\d{4}-\\d{2}-\\d{2}$`),
     )
   })
 
@@ -70,7 +70,7 @@ describe('catalog organizations, set', () => {
       dailyLimit: null,
     })
     expect((await owner.run('organizations', 'set', 'B', '--daily-limit', '0')).out).toBe(
-      '"B": 0 requests a day',
+      '"B": 0 requests per day',
     )
     expect((await owner.run('organizations', 'set', 'B', '--daily-limit', 'none')).out).toContain(
       'no daily limit',
@@ -79,7 +79,7 @@ describe('catalog organizations, set', () => {
 
   it('nothing to set, unknown, taken name - refused', async () => {
     const owner = createCatalogCli()
-    expect(await owner.runRefused('organizations', 'set', 'A', '--name', 'B')).toContain('there is none yet')
+    expect(await owner.runRefused('organizations', 'set', 'A', '--name', 'B')).toContain('there are none yet')
     await owner.runJson('organizations', 'add', 'A')
     await owner.runJson('organizations', 'add', 'B')
     expect(await owner.runRefused('organizations', 'set', 'A')).toContain('--daily-limit N')
@@ -150,7 +150,7 @@ describe('catalog organizations, remove', () => {
       makeFeedRow('24', ['Shop'], ['Net']),
     ])
     expect(await owner.runRefused('organizations', 'remove', 'B')).toContain(
-      '0 keys, 1 channel, 1 network channel with it; add --yes',
+      '0 keys, 1 channel, 1 network channel; add --yes',
     )
     expect((await owner.run('organizations', 'remove', 'B', '--yes')).out).toBe(
       'removed "B", with 0 keys, 1 channel, 1 network channel, 2 offers and 1 product',

@@ -235,7 +235,13 @@ describe('catalog, help of every noun', () => {
         VITRINE_PORT: 'not read for help',
       })
       expect([code, err]).toEqual([0, ''])
-      for (const words of ['list', 'add', 'remove', `"${noun}" alone is`, `\n  vitrine catalog ${noun} `])
+      for (const words of [
+        'list',
+        'add',
+        'remove',
+        `"${noun}" without a command is`,
+        `\n  vitrine catalog ${noun} `,
+      ])
         expect(out).toContain(words)
     },
   )

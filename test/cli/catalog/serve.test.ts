@@ -70,7 +70,7 @@ describe('catalog keys', () => {
     expect(under.out.slice(1)).toEqual([
       `${id}  web`,
       `    ${key.slice(0, 8)}…  My organization`,
-      '    made 2026-05-01, never used, valid',
+      '    created 2026-05-01, never used, valid',
     ])
     await runCatalogCommand(under, 'keys', 'revoke', id)
     expect(under.out[4]).toBe(`revoked ${id}`)

@@ -27,19 +27,19 @@ const runClockCheck = async (
 describe('clocks', () => {
   test.each([
     ['nothing tells a time', undefined, null, []],
-    ['catalog agrees', 500, null, ['good: it agrees with that of the catalog within a minute: undefined']],
+    ['catalog agrees', 500, null, ['good: this machine and the catalog agree within a minute: undefined']],
     [
       'both agree',
       -MINUTE_MS,
       3,
-      ['good: it agrees with that of the catalog and the database within a minute: undefined'],
+      ['good: this machine and the catalog and the database agree within a minute: undefined'],
     ],
     [
       'this machine a day ahead of both',
       -DAY_MS,
       -DAY_MS + 400,
       [
-        'WRONG: that of the catalog is 86,400 s behind that of this machine, that of the database is 86,400 s behind that of this machine: The clock of this machine is wro',
+        'WRONG: the clock of the catalog is 86,400 s behind the clock of this machine, the clock of the database is 86,400 s behind the clock of this machine: The clock of this machine is wro',
       ],
     ],
     [
@@ -47,7 +47,7 @@ describe('clocks', () => {
       400,
       HOUR_MS,
       [
-        'WRONG: that of the database is 3,600 s ahead of that of this machine: The clock of the database is wro',
+        'WRONG: the clock of the database is 3,600 s ahead of the clock of this machine: The clock of the database is wro',
       ],
     ],
     [
@@ -55,7 +55,7 @@ describe('clocks', () => {
       HOUR_MS,
       null,
       [
-        'WRONG: that of the catalog is 3,600 s ahead of that of this machine: Compare "date -u" on each of the',
+        'WRONG: the clock of the catalog is 3,600 s ahead of the clock of this machine: Compare "date -u" on each machin',
       ],
     ],
   ])('%s', async (...[, catalogAheadMs, databaseAheadMs, expected]) => {

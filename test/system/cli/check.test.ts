@@ -39,7 +39,7 @@ describe('check', () => {
         {
           subject: 'catalog service',
           message: expect.stringMatching(/: it is a folder \(VITRINE_STORE_FAILED\)$/),
-          remedy: 'Choose the path of a file. The path is that of VITRINE_CATALOG_DATABASE_URL.',
+          remedy: 'Choose the path of a file. The path is set by VITRINE_CATALOG_DATABASE_URL.',
         },
       ],
     })

@@ -24,7 +24,7 @@ describe('sync as a process', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/^Test magazine \([0-9a-f-]{36}\): 3 products in \d+\.\d s\n$/)
     expect(err).toContain('Test magazine: 3 products')
-    expect(err).toContain('A running server may show boxes from its memory for up to 300 more seconds.\n')
+    expect(err).toContain('A running server may show cached boxes for up to 300 more seconds.\n')
     expect(out + err).not.toContain(FAKE_KEY)
   })
 
@@ -53,7 +53,7 @@ describe('sync as a process', () => {
     const { child, firstLine, output } = startBuilt(['sync', '--accept'], settings)
     const ended = once(child, 'exit')
     await vi.waitFor(() =>
-      expect(output()).toContain('Another process is walking Test magazine; waiting until it has ended'),
+      expect(output()).toContain('Another process is walking Test magazine; waiting for it to end'),
     )
     await other.failWalk(CHANNEL_ID, 'VITRINE_WALK_FAILED', Date.now())
     await other.releaseWalkLease(CHANNEL_ID, 'server')

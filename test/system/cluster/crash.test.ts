@@ -183,6 +183,6 @@ test('worker that does not come up at the start - ends the whole with 1, and say
     ['serve'],
     makeSettings(folder, { NODE_OPTIONS, VITRINE_WORKERS: '2' }),
   )
-  expect(err).toMatch(/worker \d ended at its start: exit code 9 \(VITRINE_WORKER_FAILED\)/)
+  expect(err).toMatch(/worker \d ended during its start: exit code 9 \(VITRINE_WORKER_FAILED\)/)
   expect(code).toBe(1)
 })

@@ -50,7 +50,7 @@ describe('sample data', () => {
     const before = await readShownCount()
     await visitBox(20)
     server.running.child.kill('SIGHUP')
-    await vi.waitFor(() => expect(server.findLogLines('every worker was replaced')).toHaveLength(1))
+    await vi.waitFor(() => expect(server.findLogLines('all workers were replaced')).toHaveLength(1))
     // Who is asked for counts and is late is told with what it said before.
     const page = await vi.waitFor(async () => {
       const text = await fetchText(`${server.publicUrl}/metrics`)

@@ -15,9 +15,9 @@ import {
   waitForResponses,
 } from './cluster-server.ts'
 
-const REPLACED_MESSAGE = 'every worker was replaced'
+const REPLACED_MESSAGE = 'all workers were replaced'
 
-/** Waits until this fleet has said so often more that every worker was replaced; `beside` is done at each look. */
+/** Waits until this fleet has said so often more that all workers were replaced; `beside` is done at each look. */
 async function waitForReloads(
   server: ClusterServer,
   expectedCount: number,
@@ -81,7 +81,7 @@ describe('SIGHUP', () => {
     writeFileSync(fuse, '')
     const visitors = startVisitors(server.box ?? '')
     server.running.child.kill('SIGHUP')
-    await vi.waitFor(() => expect(server.findLogLines('the reload stops')).toHaveLength(1))
+    await vi.waitFor(() => expect(server.findLogLines('reload stopped')).toHaveLength(1))
     await visitors.stop()
     expect([...visitors.outcomes.keys()]).toEqual(['200 shown'])
     expect(server.workerPids()).toEqual(oldPids)
@@ -124,7 +124,7 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
   expect(catalog.calls.at(-1)?.headers.authorization).toBe('Bearer old-key-of-the-file')
   writeFileSync(file, 'new-key-of-the-file')
   server.running.child.kill('SIGHUP')
-  await vi.waitFor(() => expect(server.findLogLines('it is another one now')).toHaveLength(1))
+  await vi.waitFor(() => expect(server.findLogLines('read the key again: it changed')).toHaveLength(1))
   // The workers have it a moment later.
   await vi.waitFor(async () => {
     await lookUp()

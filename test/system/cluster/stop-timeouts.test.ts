@@ -36,7 +36,7 @@ async function reloadWithEndlessResponse(): Promise<
   for (let visit = 0; visit < 20; visit += 1) outcomes.push(await requestOutcome(server.box ?? '', agent))
   const endlessOutcome = requestOutcome(`${server.publicUrl}/healthz?endless`, agent)
   server.running.child.kill('SIGHUP')
-  await vi.waitFor(() => expect(server.findLogLines('every worker was replaced')).toHaveLength(1))
+  await vi.waitFor(() => expect(server.findLogLines('all workers were replaced')).toHaveLength(1))
   outcomes.push(await endlessOutcome)
   const page = await fetchText(`${server.publicUrl}/metrics`)
   return { outcomes, shown: sumSeries(page, 'vitrine_http_responses_total', 'state="shown"') }

@@ -152,7 +152,7 @@ describe('429 that one of two servers meets', () => {
       runBuilt(['sync'], toSettings()),
     ])
     expect([check.code, sync.code]).toEqual([1, 1])
-    expect(check.out).toContain('no call leaves until')
+    expect(check.out).toContain('no catalog calls until')
     expect(sync.err).toContain('VITRINE_CATALOG_CALL_BLOCKED')
     expect(catalog.calls).toEqual([])
 

@@ -260,7 +260,7 @@ describe('database that several machines share', () => {
     }
     const checked = await runBuilt(['check'], settings)
     expect(checked.code).toBe(1)
-    expect(checked.out).toMatch(/^WRONG {2}stored copy: .* opens, but it only reads/m)
+    expect(checked.out).toMatch(/^WRONG {2}stored copy: .* opens, but it is read-only/m)
     expect(checked.out).toContain('point VITRINE_DATABASE_URL to the primary')
     const synced = await runBuilt(['sync'], settings)
     expect(synced.code).toBe(1)
@@ -294,7 +294,7 @@ describe('database that several machines share', () => {
     expect(code).toBe(1)
     const said = out + err
     expect(said).toContain('it has no such database')
-    expect(said).toContain('Are user, password, database and sslmode right')
+    expect(said).toContain('Check user, password, database and sslmode')
     expect(said).not.toContain('secret-pass')
     expect(harness.logs()).not.toContain('secret-pass')
   })

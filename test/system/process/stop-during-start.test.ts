@@ -77,8 +77,8 @@ test.each([
 )
 
 test.each([
-  ['1', 'told to read the key again'],
-  ['2', 'every worker was replaced'],
+  ['1', 'read the key again'],
+  ['2', 'all workers were replaced'],
 ] as const)(
   'SIGHUP during the start, VITRINE_WORKERS=%s - the server comes up, and heeds it then',
   async (workers, heeded) => {

@@ -32,11 +32,11 @@ describe('check, the address to listen on', () => {
     server.close()
     await once(server, 'close')
     const { code, listener } = await checkAt(port)
-    expect([code, listener?.message]).toEqual([0, `would listen on 127.0.0.1:${port}`])
+    expect([code, listener?.message]).toEqual([0, `can listen on 127.0.0.1:${port}`])
   })
 
   it('VITRINE_PORT=0 - says that any free port would do', async () => {
-    expect((await checkAt(0)).listener?.message).toBe('would listen on a free port of 127.0.0.1')
+    expect((await checkAt(0)).listener?.message).toBe('can listen on a free port of 127.0.0.1')
   })
 
   it('running Vitrine - says so, and it is good', async () => {
@@ -61,9 +61,7 @@ describe('check, the address to listen on', () => {
     expect(code).toBe(1)
     expect(listener).toMatchObject({
       isGood: false,
-      message: expect.stringContaining(
-        `cannot listen on 127.0.0.1, port ${port}: another program listens there`,
-      ),
+      message: expect.stringContaining(`cannot listen on 127.0.0.1, port ${port}: the port is in use`),
       remedy: expect.stringContaining('VITRINE_PORT'),
     })
   })
