@@ -7,7 +7,6 @@ import type { Logger } from '../observability/logger.ts'
 /** Terminal codes that move to the start of the line and clear it. */
 const CLEAR_LINE = '\r\u001b[2K'
 
-/** Output of a command: results on standard output, progress and logs on standard error. */
 export type CommandIo = ReturnType<typeof createCommandIo>
 
 export function createCommandIo(
@@ -67,7 +66,6 @@ export function addExamples(command: Command, path: string, lines: readonly stri
   }
 }
 
-/** Print a result: `value` as JSON for scripts, or `lines` for people. */
 export function print({ io, isJson }: CommandContext, value: unknown, lines: readonly string[]): void {
   if (isJson) io.out(toTerminalSafeJson(value))
   else for (const line of lines) io.out(line)

@@ -10,7 +10,6 @@ export type MetricsPage = Awaited<ReturnType<Context['metrics']['render']>>
 
 type MeasuredWorker = Readonly<{
   workerNumber: number
-  /** The values that the worker sent last. */
   values: MetricValues
   /** Request the metrics of the worker. Resolves with `false` when it misses the deadline. */
   refreshValues(): Promise<boolean>
@@ -77,7 +76,6 @@ export class ClusterMetrics {
   }
 }
 
-/** Return the metrics of this process. */
 export async function collectMetricValues(context: Context): Promise<MetricValues> {
   await updateStateGauges(context)
   return context.metrics.registry.getMetricsAsJSON()

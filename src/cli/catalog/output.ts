@@ -41,7 +41,6 @@ export function toShellWord(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** Length of `2026-05-01` and of `2026-05-01T10:30` in an ISO time. */
 const DAY_CHARACTERS = 10
 const MINUTE_CHARACTERS = 16
 
@@ -53,12 +52,10 @@ export function toIsoOrNull(timeMs: number | null): string | null {
   return timeMs === null ? null : toIso(timeMs)
 }
 
-/** Return the UTC day of an ISO time. */
 export function formatDay(iso: string): string {
   return iso.slice(0, DAY_CHARACTERS)
 }
 
-/** Return an ISO time to the minute. */
 export function formatMinute(iso: string): string {
   return `${iso.slice(0, MINUTE_CHARACTERS).replace('T', ' ')} UTC`
 }
