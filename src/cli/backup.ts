@@ -18,8 +18,7 @@ type BackupCopy = Readonly<{ database: string; source: string; file: string; par
 type SkippedDatabase = Readonly<{ database: string; reason: string }>
 
 /**
- * `vitrine backup FILE`: copy each SQLite database while the server runs. The stored copy becomes FILE, the catalog's
- * databases FILE with a suffix. The files appear only when all copies are complete.
+ * Copy each SQLite database to FILE, or to FILE with a suffix. The files appear only when all copies are complete.
  * @throws BackupError when a file exists already or a copy fails; nothing is written then.
  */
 export async function runBackup(context: CommandContext, file: string): Promise<void> {

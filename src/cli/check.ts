@@ -15,11 +15,7 @@ import { createCommandClient, openCatalog } from './open-catalog.ts'
 /** A check waits for a database server for a shorter time than a walk. */
 const STORE_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
-/**
- * `vitrine check`: check settings, database, catalog, key and channels, and print what is wrong and how to fix it. Return
- * exit code 1 when anything is wrong.
- * @throws ConfigError when the key file is unusable: invalid settings end every command with exit code 78.
- */
+/** Return exit code 1 when anything is wrong. @throws ConfigError when the key file is unusable (exit code 78). */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
   const { config } = command
   const { catalog: address } = config
@@ -44,7 +40,6 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   return report.findings.every(({ isGood }) => isGood) ? 0 : 1
 }
 
-/** Check the stored copy, the catalog with its key and request limit, and the channels. */
 async function checkCatalog(
   command: CommandContext,
   report: CheckReport,

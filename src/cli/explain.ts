@@ -27,10 +27,7 @@ export type ExplainArguments = [
   flags: Readonly<{ call: boolean }>,
 ]
 
-/**
- * `vitrine explain`: explain what a box shows and why. Return exit code 0 when a box is shown, otherwise 1.
- * @throws UsageError when the GTIN or the value of an option is invalid.
- */
+/** Return exit code 0 when a box is shown, otherwise 1. @throws UsageError for an invalid GTIN or option. */
 export async function runExplain(
   command: CommandContext,
   ...[channel, gtinText, args, { call: mayCall }]: ExplainArguments

@@ -26,10 +26,7 @@ export function toLocalUrl(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/**
- * A remote catalog, or the embedded service, which `close` stops. `publicUrl`: address of the widget server; with sample
- * data, the address that its pictures were created for.
- */
+/** `publicUrl`: address of the widget server; with sample data, the address that its pictures were created for. */
 type OpenedCatalog = Readonly<{
   catalog: CatalogConnection
   demo: Demo | null
@@ -40,10 +37,7 @@ type OpenedCatalog = Readonly<{
 /** `shouldAddSample`: add sample data, whose pictures and shop are served at `port`, to an empty catalog. */
 type OpenCatalogOptions = Readonly<{ port: number; shouldAddSample: boolean }>
 
-/**
- * Connect to the catalog of `VITRINE_CATALOG_URL`, or start the embedded catalog service on a free loopback port.
- * @throws ConfigError when the key file is unusable; StoreError when the embedded database cannot be opened.
- */
+/** @throws ConfigError when the key file is unusable; StoreError when the embedded database cannot be opened. */
 export async function openCatalog(
   command: CommandContext,
   { port, shouldAddSample }: OpenCatalogOptions = { port: command.config.port, shouldAddSample: false },

@@ -132,7 +132,6 @@ function addHelpPointer(command: Command, path: string, io: CommandIo): void {
   for (const child of command.commands) addHelpPointer(child, `${path} ${child.name()}`, io)
 }
 
-/** Print an error that commander has not printed, and return the exit code. */
 function reportError(error: unknown, io: CommandIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   if (!(error instanceof VitrineError)) throw error

@@ -18,22 +18,16 @@ const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.met
 /** After SIGTERM, `/readyz` reports the stop for this long before the port closes. Ctrl-C skips the wait. */
 const SIGTERM_DRAIN_MS: number = 0.75 * SECOND_MS
 
-/** What serves requests: this process, or its workers. */
 type Listener = Readonly<{
   port: number
   /** Start to serve. Without workers, also after a stop signal: visitors who connected during the start get a response. */
   start(context: ContextWithCatalog): Promise<void>
-  /** Handle SIGHUP. */
   reload(context: Context): Promise<void>
   /** Continue to serve for `drainMs`, then stop. May be called more than once. */
   stop(drainMs?: number): Promise<void>
 }>
 
-/**
- * `vitrine serve`: run the widget server, with the embedded catalog service unless another catalog is set. Print addresses
- * to open after the first walk.
- * @throws UsageError when the server cannot listen on the address; WorkerError when a worker does not start.
- */
+/** @throws UsageError when the server cannot listen on the address; WorkerError when a worker does not start. */
 export async function runServe(command: CommandContext): Promise<void> {
   const { config, io, logger } = command
   if (config.trustProxy === true) logger.warn(TRUST_ALL_WARNING)
@@ -135,7 +129,6 @@ async function refreshKey({ key, callPolicy, logger }: Context): Promise<void> {
   )
 }
 
-/** Print the addresses to open next. */
 async function printAddresses(command: CommandContext, context: Context, localUrl: string): Promise<void> {
   const { publicUrl } = context
   // Without a password only this machine may open the studio, whatever the public address is.

@@ -21,11 +21,7 @@ const EMPTY_LIST_ACCEPTED_MESSAGE =
 /** How often the walk of another process is checked. */
 const POLL_INTERVAL_MS: number = 5 * SECOND_MS
 
-/**
- * `vitrine sync`: walk the catalog now. Progress goes to standard error, one line per channel to standard output. Return
- * exit code 1 when a channel could not be walked.
- * @throws UsageError when the server does not serve the channel.
- */
+/** Return exit code 1 when a channel could not be walked. @throws UsageError when the server does not serve the channel. */
 export async function runSync(
   command: CommandContext,
   { channel, accept: isAccepted = false }: Readonly<{ channel?: string; accept?: boolean }>,
@@ -142,7 +138,6 @@ function listBusyWalks({ walks }: WalkReport): readonly ChannelWalkResult[] {
   return walks.filter(({ outcome }) => outcome === 'busy')
 }
 
-/** Wait until no other process is walking the channels. */
 async function waitForOtherWalks(
   { store, clock }: Context,
   channelIds: readonly string[],

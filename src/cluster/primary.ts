@@ -10,7 +10,6 @@ import { type WorkerExit, WorkerProcess, describeExit } from './worker-process.t
 type PrimaryOptions = Readonly<{
   context: Context
   workerCount: number
-  /** The compiled program of a worker. */
   workerFile: string
   parameters: Omit<WorkerParameters, 'workerNumber'>
   readContent: Demo['readContent']
@@ -28,7 +27,6 @@ const STOP_TIMEOUT_MS: number = 9.25 * SECOND_MS
 /** A worker number and the process that has it now. */
 type Slot = { readonly workerNumber: number; worker: WorkerProcess; readonly backoff: RestartBackoff }
 
-/** Starts the workers, replaces those that end, reloads them on demand, and aggregates their metrics. */
 export class Primary {
   readonly #options: PrimaryOptions
   readonly #slots: Slot[] = []

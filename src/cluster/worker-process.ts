@@ -25,7 +25,6 @@ type WorkerProcessOptions = Readonly<{
   handleCall(call: WorkerCall): Promise<unknown>
 }>
 
-/** How a worker ended: its exit code, or the signal that killed it. */
 export type WorkerExit = Readonly<{ code: number | null; signal: string | null; isHung: boolean }>
 
 /** A worker as its primary sees it. A hung worker is killed. */
@@ -34,7 +33,6 @@ export class WorkerProcess {
   /** Rejects with WorkerError when the worker ends before it is ready. */
   readonly ready: Promise<void>
   readonly exit: Promise<WorkerExit>
-  /** The metrics that the worker sent last. */
   values: MetricValues = []
   isReady = false
   readonly #worker: Worker

@@ -23,7 +23,6 @@ import {
 /** The primary requests the metrics of each worker with a shorter timeout before it replies. */
 const REPLY_TIMEOUT_MS: number = 3 * SECOND_MS
 
-/** Reason of a stop that the primary requested. */
 const PRIMARY_STOP_REASON = 'stop'
 
 let logger = createLogger({ level: 'fatal' })
@@ -115,7 +114,6 @@ async function shutDown(drainMs: number): Promise<void> {
   send({ type: 'ended', values }, exitProcess)
 }
 
-/** Serve HTTP until the primary stops this worker or exits. */
 export async function runWorker(loadDemo: DemoLoader): Promise<void> {
   // Terminals and service managers signal the whole process group; only the primary acts on signals.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})

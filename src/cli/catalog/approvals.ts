@@ -86,7 +86,6 @@ async function listApprovals(
   }
 }
 
-/** Return a heading for each network channel, followed by its merchants. */
 function toEntries(approvals: readonly Approval[]): Listing['entries'] {
   const entries = new Map<string, string[]>()
   for (const { networkChannelId, channelId, channel, network, merchant, revokedAtMs } of approvals) {
@@ -126,7 +125,6 @@ function checkMerchant(command: Command): void {
     throw new UsageError('name one merchant, or use --all for all merchants that have offers')
 }
 
-/** @throws UsageError for an unknown name, and for a channel without the network. */
 async function setApproval(
   { database, nowMs }: ChangeTransaction,
   merchantName: string | undefined,

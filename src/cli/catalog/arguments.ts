@@ -7,10 +7,8 @@ import { MAX_LINK_CHARACTERS, isUsableLink } from '../../offers/links.ts'
 
 // Parsers that commander calls for arguments and options. All throw UsageError for an invalid value.
 
-/** The channel id in examples. */
 export const EXAMPLE_CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
 
-/** For a larger daily limit, use no limit. */
 const MAX_DAILY_LIMIT = 1_000_000_000
 
 const MAX_ROWS = 10_000_000
@@ -45,7 +43,6 @@ export function parseChannelUrl(text: string): string {
   throw new UsageError(`--url accepts an address ${describeAddressProblem(text)}, or none`)
 }
 
-/** Describe a requirement that the address does not meet. */
 function describeAddressProblem(address: string): string {
   if (!/^https?:\/\//i.test(address)) return 'that begins with https:// or http://'
   if (/\s/.test(address)) return 'without spaces'

@@ -43,11 +43,7 @@ export function addImport(catalog: Command, run: Runner): void {
 /** `network` and `merchant` override the file. Without `format`, the first bytes of the file decide. */
 type ImportOptions = Readonly<{ channel?: string; network?: string; merchant?: string; format?: FeedFormat }>
 
-/**
- * `vitrine catalog import FILE`.
- * @throws ImportError when the file cannot be imported; StoreError when the catalog cannot be written, for example
- * while another import runs; UsageError for an unknown channel.
- */
+/** @throws ImportError for an unusable file; StoreError for an unusable or locked catalog; UsageError for an unknown channel. */
 async function runCatalogImport(
   context: CommandContext,
   file: string,

@@ -270,7 +270,6 @@ async function findAssignment(database: Catalog, networkName: string, channelId:
   }
 }
 
-/** Return the id of the network channel to assign. Create it, or set its reference, when the options say so. */
 async function getOrCreateNetworkChannelId(
   database: Catalog,
   assignment: Assignment,

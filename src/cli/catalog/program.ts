@@ -9,7 +9,6 @@ import { addNetworks } from './networks.ts'
 import { addOrganizations } from './organizations.ts'
 import { addServe } from './serve.ts'
 
-/** Declare `vitrine catalog …`. */
 export function addCatalogCommands(catalog: Command, run: Runner): void {
   addServe(catalog, run)
   addImport(catalog, run)

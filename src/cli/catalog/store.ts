@@ -19,10 +19,7 @@ import { describeStoreFailure } from '../../storage/store-failures.ts'
 import type { CommandContext } from '../command.ts'
 import { type Listing, type CommandResult, printList, printResult, quote } from './output.ts'
 
-/**
- * Open the catalog for one command, and close it in any case.
- * @throws StoreError when it cannot be opened, read or written, for example during an import.
- */
+/** @throws StoreError when the catalog cannot be opened, read or written, for example during an import. */
 export async function withCatalog<T>(
   { clock, config }: CommandContext,
   work: (store: CatalogStore) => Promise<T>,
@@ -41,7 +38,6 @@ export async function withCatalog<T>(
 
 type Action<Given extends unknown[]> = (context: CommandContext, ...args: Given) => Promise<void>
 
-/** Return an action that opens the catalog, runs `work` and prints its result. */
 export function createAction<Given extends unknown[]>(
   work: (store: CatalogStore, ...args: Given) => Promise<CommandResult>,
 ): Action<Given> {
@@ -49,10 +45,8 @@ export function createAction<Given extends unknown[]>(
     printResult(context, await withCatalog(context, (store) => work(store, ...args)))
 }
 
-/** A transaction and its time in Unix milliseconds. */
 export type ChangeTransaction = Readonly<{ database: Catalog; nowMs: number }>
 
-/** Return an action that runs `work` in one transaction. */
 export function createChangeAction<Given extends unknown[]>(
   work: (transaction: ChangeTransaction, ...args: Given) => Promise<CommandResult>,
 ): Action<Given> {
@@ -130,10 +124,7 @@ export async function getOrganization(
   )
 }
 
-/**
- * Return the owner of a new record: `--organization`, or the only organization, which is created in an empty catalog.
- * @throws UsageError when there are several and none is named.
- */
+/** Return `--organization`, or the only organization. @throws UsageError when there are several and none is named. */
 export async function getOwnerId(
   { database, nowMs }: ChangeTransaction,
   organizationRef?: string,
@@ -149,7 +140,6 @@ function describeOrganizations(organizations: readonly NamedOrganization[]): str
   return organizations.map(({ id, name }) => `${quote(name)} (${id})`).join(', ')
 }
 
-/** Get a channel by id, in upper or lower case. @throws UsageError when there is none. */
 export async function getChannel(database: Catalog, idText: string): Promise<OwnedChannel> {
   const id = idText.trim().toLowerCase()
   const found = (await fetchOwnedChannels(database)).find((channel) => channel.id === id)
@@ -159,7 +149,6 @@ export async function getChannel(database: Catalog, idText: string): Promise<Own
   )
 }
 
-/** Get a network by exact name. @throws UsageError that lists the existing names. */
 export async function getNetwork(database: Catalog, name: string): Promise<Network> {
   const all = await fetchNetworks(database)
   const found = all.find((network) => network.name === name) ?? all.find((one) => one.name === name.trim())
@@ -171,7 +160,7 @@ export async function getNetwork(database: Catalog, name: string): Promise<Netwo
   throw new UsageError(`there is no network ${quote(name)}; ${existingText}`)
 }
 
-/** Get a merchant by exact name. @throws UsageError, which suggests a name that differs only in case. */
+/** @throws UsageError, which suggests a name that differs only in case. */
 export async function getMerchant(database: Catalog, name: string): Promise<Merchant> {
   const found = (await findMerchant(database, name)) ?? (await findMerchant(database, name.trim()))
   if (found !== undefined) return found

@@ -89,11 +89,7 @@ function describeLimit(limit: CallPolicyState['limit']): string {
   return limit.isLearned ? `about ${calls} a day, learned from a 429` : `${calls} a day`
 }
 
-/**
- * Check the data of the embedded catalog: channels without a network show nothing, and links without a publisher
- * reference earn nothing. Neither is a failure, because a catalog is built step by step.
- * @throws StoreError when the catalog cannot be read.
- */
+/** Report what shows or earns nothing. It is no failure, because a catalog is built step by step. */
 export async function checkEmbeddedCatalog(context: CommandContext, report: CheckReport): Promise<void> {
   await withCatalog(context, async ({ reader }) => {
     if (await isCatalogEmpty(reader)) return checkLostCatalog(report)

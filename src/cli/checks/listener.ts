@@ -11,14 +11,12 @@ import type { CheckReport } from './report.ts'
 const LOCAL_TIMEOUT_MS: number = SECOND_MS
 const PUBLIC_TIMEOUT_MS: number = 2 * SECOND_MS
 
-/** Logged at the start of `serve` and shown by `check`. */
 export const TRUST_ALL_WARNING =
   'VITRINE_TRUST_PROXY=true accepts any address that a visitor puts into X-Forwarded-For. The limit on wrong admin passwords therefore uses the address of the connection, which is the same for all visitors behind a proxy. Set the number of proxies or their addresses instead.'
 
 const PROXY_REMEDY =
   'Set VITRINE_TRUST_PROXY to the number of proxies in front of the server, or to their addresses, and restart it.'
 
-/** Check whether `serve` can listen on its address or already runs there. */
 export async function checkListener({ config, clock }: CommandContext, report: CheckReport): Promise<void> {
   const { host, port } = config
   const address = `${host}:${port}`
@@ -47,10 +45,7 @@ function isVitrineRunningAt(url: string): Promise<boolean> {
   })
 }
 
-/**
- * Warn when the server trusts every proxy, or ignores the headers of an unknown one; neither is a failure. The 401 of
- * `/metrics` at the public address says whether a header was ignored.
- */
+/** Warn when the server trusts every proxy, or ignores the headers of one, which the 401 of its public `/metrics` reports. */
 export async function checkProxy({ config, secrets }: CommandContext, report: CheckReport): Promise<void> {
   if (config.trustProxy === true) return report.addOk('proxy', TRUST_ALL_WARNING, PROXY_REMEDY)
   // Only the limit on wrong passwords uses the addresses of visitors.

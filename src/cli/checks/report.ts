@@ -17,7 +17,6 @@ export class CheckReport {
     this.config = config
   }
 
-  /** Add a good result, with a `remedy` where it may be unexpected. */
   addOk(subject: string, message: string, remedy: string | null = null): void {
     this.findings.push({ subject, isGood: true, message, remedy })
   }
@@ -79,7 +78,6 @@ const EMPTY_REMEDY =
 const CATALOG_SERVER_ERROR_REMEDY =
   'The catalog reports a server error, which its operator has to fix unless VITRINE_CATALOG_URL is wrong. Until then the stored copy is shown.'
 
-/** Lowest status of a failure of the catalog or its gateway. */
 const SERVER_ERROR_STATUS = 500
 
 type DatabaseSetting = 'VITRINE_DATABASE_URL' | 'VITRINE_CATALOG_DATABASE_URL'
