@@ -4,28 +4,27 @@ import type { Context } from '../context.ts'
 import { findCompleteWalkTime } from '../freshness/products.ts'
 import type { ChannelList, CopyEntry, CopyState } from '../storage/store.ts'
 
-/** What the catalog says of the product now, or why it was not asked. */
+/** The catalog's current response for the product, or why the catalog was not called. */
 export type CatalogLookupResult =
   | Readonly<{ kind: 'product'; product: Product }>
   | Readonly<{ kind: 'not-found' }>
   | Readonly<{ kind: 'failed'; text: string; remedy: string | null }>
   | Readonly<{ kind: 'skipped'; reason: string }>
 
-/** Everything that a box depends on beside its options. */
 export type BoxInputs = Readonly<{
   channelId: string
   /** 14 digits. */
   gtin: string
-  /** `undefined`: no list was ever fetched. */
+  /** `undefined` if no list was ever fetched. */
   list: ChannelList | undefined
   state: CopyState
   entry: CopyEntry | undefined
-  /** Is the last complete walk recent enough to believe that the copy knows every product? */
+  /** `true` when the last complete walk is recent: a product that the copy lacks is then not sold. */
   isCopyComplete: boolean
   catalog: CatalogLookupResult
 }>
 
-/** Read what a visit of a box would find in memory and in the stored copy. Nothing is called. */
+/** Read what a request for the box would find in memory and in the stored copy, without calling the catalog. */
 export async function readBoxInputs(
   { store, caches, clock, config }: Context,
   { channelId, gtin }: Readonly<{ channelId: string; gtin: string }>,

@@ -13,23 +13,18 @@ import { type ExplanationView, explainBox } from './explain.ts'
 import { readHealth } from './health.ts'
 import { readBoxInputs } from './box-inputs.ts'
 
-/** Products that a search of the studio shows. */
 const MAX_MATCHES = 8
 
-/** What the widget of a choice shows now, as far as its height depends on it; or why it is hidden. */
 export type WidgetStatus =
   Readonly<{ kind: 'shown'; size: WidgetSize }> | Readonly<{ kind: 'hidden'; reason: string }>
 
-/** What the studio shows of a channel. */
 type ChannelData = Readonly<{
   matches: readonly Product[]
-  /** The product of a box. */
   product: Product | null
   state: CopyState | null
-  /** `null`: nothing was asked for, as there is no channel or no product. */
+  /** `null` without a channel or a product. */
   widgetStatus: WidgetStatus | null
   counts: DealCounts | null
-  /** Of the product of a box, or of the GTIN that was typed. */
   explanation: ExplanationView | null
 }>
 
@@ -42,13 +37,9 @@ const NO_CHANNEL_DATA: ChannelData = {
   explanation: null,
 }
 
-/** What the studio shows, as data. */
 export type StudioData = Awaited<ReturnType<typeof readStudioData>>
 
-/**
- * Read everything that the studio shows for a query. Nothing is called that a visit of the widget would not call. `studioUrl`: the
- * address at which the studio was opened, without a query.
- */
+/** Read the data of the page. Makes only the catalog calls that a request for the widget makes. `studioUrl` has no query. */
 export async function readStudioData(context: Context, query: URLSearchParams, studioUrl: string) {
   const { assets, publicUrl, demo } = context
   const { defaults } = context.widgets
@@ -116,12 +107,12 @@ async function readBox(
   const gtin =
     product?.gtin ??
     normalizeGtin(selection.searchText === '' ? (selection.gtin ?? '') : selection.searchText.trim())
-  // After the preview, which has made the calls that a visit makes.
+  // After the preview, whose calls may have filled the caches.
   const explanation = gtin === undefined ? null : await readExplanation(context, { channelId, gtin, query })
   return { matches, product, widgetStatus, explanation }
 }
 
-/** What was searched for, the chosen match of it first; else the chosen product, or what the demonstration puts first. */
+/** Return the selected or first match of a search; without a search, the selected product or that of the demo. */
 async function findProduct(
   { store, demo }: Context,
   channelId: string,
@@ -141,7 +132,7 @@ async function readExplanation(
   const { config, clock } = context
   const { defaults } = context.widgets
   const options = parseBoxOptions(query, defaults, 'fragment')
-  const skipReason = 'this page makes no call but those of its preview; "vitrine explain" makes one'
+  const skipReason = 'this page makes only the calls of its preview; "vitrine explain" calls the catalog'
   const inputs = await readBoxInputs(context, product, { kind: 'skipped', reason: skipReason })
   return explainBox(inputs, { options, defaults, ignored: [], config, nowMs: clock.nowMs() })
 }
@@ -162,7 +153,7 @@ async function readGrid(
   return { widgetStatus, counts }
 }
 
-/** A widget that cannot be made now is hidden, in the words of its error. */
+/** A widget that cannot be built now counts as hidden, with the message of its error as the reason. */
 async function readWidgetStatus(getWidget: () => Promise<Widget<BoxView | GridView>>): Promise<WidgetStatus> {
   try {
     const widget = await getWidget()
@@ -172,7 +163,7 @@ async function readWidgetStatus(getWidget: () => Promise<Widget<BoxView | GridVi
       : { kind: 'shown', size: toWidgetSize(view) }
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
-    const reason = error instanceof UnavailableError ? 'Nothing is known of it yet.' : error.publicMessage
+    const reason = error instanceof UnavailableError ? 'There is no data for it yet.' : error.publicMessage
     return { kind: 'hidden', reason }
   }
 }

@@ -32,23 +32,20 @@ import { isPriceShown } from '../widgets/view-parts.ts'
 import { formatAge } from './health.ts'
 import type { CatalogLookupResult, BoxInputs } from './box-inputs.ts'
 
-/** By what rules a box is made. */
 export type ExplainRules = Readonly<{
   options: CommonOptions
   defaults: OptionDefaults
-  /** Names in the address that are no option of a box. */
+  /** Parameters of the address that are not options of a box. */
   ignored: readonly string[]
   config: Config
   nowMs: number
 }>
 
-/** Why nothing is shown, and what to do about it. */
 type Problem = Readonly<{ reason: string; remedy: string }>
 
-/** Why a box shows what it shows, or nothing. */
 export type ExplanationView = ReturnType<typeof explainBox>
 
-/** Explain by the rules of a visit why a box shows what it shows, or nothing. `remedy` is `null` when a box is shown. */
+/** Explain why a box shows its offers or nothing, by the rules of a request. `remedy` is `null` when a box is shown. */
 export function explainBox(inputs: BoxInputs, rules: ExplainRules) {
   const product = findShownProduct(inputs, rules)
   const problem = findChannelProblem(inputs, rules) ?? findProductProblem(inputs, rules, product)
@@ -66,10 +63,7 @@ export function explainBox(inputs: BoxInputs, rules: ExplainRules) {
   }
 }
 
-/**
- * Find the product that a visit would be answered from (product.md, section 2: "When the catalog is called"). `null`: it is known
- * that no shop sells it; `undefined`: nothing is known.
- */
+/** Find the product that a response would be built from. `null`: no shop sells it; `undefined`: nothing is known. */
 function findShownProduct(
   { entry, catalog, isCopyComplete, gtin }: BoxInputs,
   { config: { freshness }, nowMs }: ExplainRules,
@@ -91,13 +85,13 @@ function findShownProduct(
   }
 }
 
-/** The product, `null` after a 404, `undefined` where the catalog gave no answer. */
+/** Return the product, `null` after a 404, `undefined` without a catalog response. */
 function findCatalogProduct(catalog: CatalogLookupResult): Product | null | undefined {
   if (catalog.kind === 'product') return catalog.product
   return catalog.kind === 'not-found' ? null : undefined
 }
 
-/** A reply whose offers are all malformed never replaces usable ones. */
+/** A catalog response whose offers are all malformed never replaces usable offers. */
 function isReplacementUsable(
   catalogProduct: Product | null | undefined,
   current: Product,
@@ -118,12 +112,12 @@ function findChannelProblem(
   if (!isServed(config, channelId))
     return {
       reason: 'VITRINE_CHANNELS does not name this channel.',
-      remedy: `Add its id to VITRINE_CHANNELS, or use one that is named: ${config.channels?.join(', ')}.`,
+      remedy: `Add its id to VITRINE_CHANNELS, or use a channel that it names: ${config.channels?.join(', ')}.`,
     }
   if (list === undefined)
     return {
       reason:
-        'The stored copy has nothing of this catalog, and the catalog has not said yet which channels there are.',
+        'The stored copy has no data of this catalog, and the catalog has not sent its list of channels yet.',
       remedy: getFailureRemedy(catalog),
     }
   if (listVisibleChannels(list, nowMs, config.freshness).some(({ id }) => id === channelId)) return undefined
@@ -132,16 +126,15 @@ function findChannelProblem(
   return {
     reason: list.gone.some(({ channel }) => channel.id === channelId)
       ? CHANNEL_GONE_REASON
-      : 'The catalog lists no channel of this id.',
-    remedy: `Use a channel that it lists: ${list.channels.map(({ name, id }) => `${name} (${id})`).join(', ')}.`,
+      : 'The catalog lists no channel with this id.',
+    remedy: `Use a listed channel: ${list.channels.map(({ name, id }) => `${name} (${id})`).join(', ')}.`,
   }
 }
 
-/** What to do about a key that has no channels. */
 export function getNoChannelsRemedy({ catalog }: Config): string {
   return catalog.kind === 'embedded'
-    ? 'Make a channel in the catalog, or import a feed: vitrine catalog import FILE'
-    : 'Check that VITRINE_CATALOG_KEY belongs to the organization that has the channel, and that the channel still exists.'
+    ? 'Create a channel in the catalog, or import a feed: vitrine catalog import FILE'
+    : 'Check that VITRINE_CATALOG_KEY belongs to the organization of the channel, and that the channel still exists.'
 }
 
 function findProductProblem(
@@ -152,30 +145,29 @@ function findProductProblem(
   const { catalog, gtin } = inputs
   if (product === undefined)
     return {
-      reason: 'Nothing is known of this product, and the catalog gave no answer.',
+      reason: 'Nothing is known about this product, and the catalog did not respond.',
       remedy: getFailureRemedy(catalog),
     }
   if (product === null) return explainMissingProduct(inputs, rules)
   if (selectOffers(product.offers, rules.options).length > 0) return undefined
   const reason = explainHiddenBox(gtin, product, rules)
   if (product.offers.length > 0)
-    return { reason, remedy: 'Take what hides them out of the address or the settings, or change it.' }
+    return { reason, remedy: 'Remove or change the option or the setting that hides them.' }
   return {
     reason,
     remedy:
       product.drops === undefined
         ? 'Approve a shop that sells it for this channel, or import its feed; then run "vitrine sync".'
-        : 'Have the catalog or the feed behind it corrected (a price is written 12.50, a link begins with https://); then run "vitrine sync".',
+        : 'Correct the catalog or its feed (a price has the form 12.50, a link begins with https://); then run "vitrine sync".',
   }
 }
 
-/** Nobody sells it, or so it seems: the most likely cause first. */
 function explainMissingProduct({ gtin, state, entry, catalog }: BoxInputs, { nowMs }: ExplainRules): Problem {
   const corrected = findCorrectedGtin(gtin)
   if (corrected !== undefined)
     return {
       reason: `The last digit of the GTIN ${gtin} is wrong: is it mistyped?`,
-      remedy: `With the check digit ${corrected.slice(-1)} it is ${corrected}.`,
+      remedy: `With the check digit ${corrected.slice(-1)}, the GTIN is ${corrected}.`,
     }
   const lastWalk = formatLastWalk(state, nowMs)
   const isInCatalog = catalog.kind === 'product'
@@ -191,7 +183,7 @@ function explainMissingProduct({ gtin, state, entry, catalog }: BoxInputs, { now
   return {
     reason:
       catalog.kind === 'not-found' || entry !== undefined
-        ? 'The catalog says that no shop of this channel sells this product (404).'
+        ? 'The catalog responded that no shop of this channel sells this product (404).'
         : `No shop of this channel sells this product: ${lastWalk} did not find it.`,
     remedy: 'Approve a shop that sells it for this channel, or import its feed; then run "vitrine sync".',
   }
@@ -204,10 +196,10 @@ function formatLastWalk({ completedAtMs }: CopyState, nowMs: number): string {
 
 function getFailureRemedy(catalog: CatalogLookupResult): string {
   const remedy = catalog.kind === 'failed' ? catalog.remedy : null
-  return remedy ?? '"vitrine check" says what is wrong with catalog and key.'
+  return remedy ?? 'Run "vitrine check" to find out what is wrong with the catalog or the key.'
 }
 
-/** What is known, from when, in the order in which a visit asks for it. The labels are always the same. */
+/** List what is known and how old it is, in the order in which a request reads it. The labels are always the same. */
 function listFacts(inputs: BoxInputs, rules: ExplainRules) {
   return [
     { label: 'Channel', value: describeChannel(inputs, rules) },
@@ -223,16 +215,16 @@ function describeChannel({ channelId, list }: BoxInputs, { nowMs }: ExplainRules
   const listed = list?.channels.find(({ id }) => id === channelId)
   const gone = list?.gone.find(({ channel }) => channel.id === channelId)
   if (listed !== undefined && list !== undefined && list.heldSinceMs !== null)
-    return `${listed.name} (${channelId}), still shown; the catalog lists no channels ${formatSince(list.heldSinceMs, nowMs)}`
+    return `${listed.name} (${channelId}), still shown; the catalog has listed no channels ${formatSince(list.heldSinceMs, nowMs)}`
   if (listed !== undefined) return `${listed.name} (${channelId}), listed`
   if (gone !== undefined)
-    return `${gone.channel.name} (${channelId}), not listed any more ${formatSince(gone.goneAtMs, nowMs)}`
+    return `${gone.channel.name} (${channelId}), not listed ${formatSince(gone.goneAtMs, nowMs)}`
   return `${channelId}, not listed`
 }
 
 function describeGtin(gtin: string): string {
   const corrected = findCorrectedGtin(gtin)
-  return corrected === undefined ? gtin : `${gtin}, with a wrong check digit: ${corrected} would be right`
+  return corrected === undefined ? gtin : `${gtin}, wrong check digit: the correct GTIN would be ${corrected}`
 }
 
 function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
@@ -243,12 +235,12 @@ function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
     completedAtMs === null
       ? 'not walked yet'
       : `${pluralize(state.productCount, 'product')}, ${formatCount(state.dealCount, 'en')} with a deal, ${formatWalkTime(completedAtMs, nowMs)}`,
-    ...(drops.length === 0 ? [] : [`left out of it: ${drops.join(', ')}`]),
+    ...(drops.length === 0 ? [] : [`dropped: ${drops.join(', ')}`]),
     ...(held === null
       ? []
       : [
           `a walk is held ${formatSince(held.sinceMs, nowMs)}, because ${describeHold(held, state.productCount)}`,
-          '"vitrine sync --accept" takes it',
+          '"vitrine sync --accept" makes it current',
         ]),
     ...(failure === null ? [] : [`the last walk failed with ${failure}${failedAt}`]),
   ].join('; ')
@@ -256,10 +248,10 @@ function describeCopy(state: CopyState, { nowMs }: ExplainRules): string {
 
 const AGE_DESCRIPTIONS = {
   fresh: 'fresh',
-  stale: 'shown at once and refreshed behind',
-  rescue: 'shown when the catalog gives no better answer',
-  gone: 'too old to be shown',
-  unknown: 'refreshed at once, and shown without prices until then',
+  stale: 'shown at once and refreshed in the background',
+  rescue: 'shown if the catalog call fails or is late',
+  gone: 'too old to show',
+  unknown: 'of unknown age: refreshed at once, shown without prices until then',
 } as const
 
 function arePricesTooOld(
@@ -272,17 +264,19 @@ function arePricesTooOld(
 function describeEntry({ entry, isCopyComplete }: BoxInputs, rules: ExplainRules): string {
   const { config, nowMs } = rules
   if (entry === undefined)
-    return isCopyComplete ? 'not in it, and the copy is complete: a visit makes no call' : 'not in it'
+    return isCopyComplete
+      ? 'not in the copy, which is complete: a request makes no catalog call'
+      : 'not in the copy'
   const seen = isFuture(entry.asOfMs, nowMs)
     ? TIME_UNKNOWN
     : `${formatTime(entry.asOfMs, 'en')}, ${formatAge(Math.max(0, nowMs - entry.asOfMs))} ago`
-  if (entry.product === null) return `remembered as sold by no shop since ${seen}`
+  if (entry.product === null) return `known as sold by no shop (404), seen ${seen}`
   const { title, offers, drops } = entry.product
   return [
     `${title}: ${pluralize(offers.length, 'offer')}, seen ${seen} (${AGE_DESCRIPTIONS[classifyAge(entry.asOfMs, nowMs, config.freshness)]})`,
     ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
     ...(arePricesTooOld(entry, rules)
-      ? ['its prices are too old to be shown (VITRINE_PRICE_MAX_AGE_SECONDS), or of unknown age']
+      ? ['its prices are too old to show (VITRINE_PRICE_MAX_AGE_SECONDS) or of unknown age']
       : []),
   ].join('; ')
 }
@@ -295,21 +289,20 @@ function describeCatalog({ catalog }: BoxInputs): string {
       return `has the product, ${pluralize(offers.length, 'offer')}${malformed}`
     }
     case 'not-found':
-      return 'says that no shop of this channel sells the product (404)'
+      return 'responded that no shop of this channel sells the product (404)'
     case 'failed':
       return catalog.text
     default:
-      return `not asked: ${catalog.reason}`
+      return `not called: ${catalog.reason}`
   }
 }
 
 function describeOptions({ options, defaults, ignored }: ExplainRules): string {
   const activeFilters = listFilters(options).map((filter) => formatFilter(filter, options, defaults))
-  const unknown = ignored.length === 0 ? '' : `; ignored, as it is no option of a box: ${ignored.join(', ')}`
+  const unknown = ignored.length === 0 ? '' : `; ignored (not an option of a box): ${ignored.join(', ')}`
   return `${activeFilters.length === 0 ? 'none' : activeFilters.join(', ')}${unknown}`
 }
 
-/** Every offer of a product with what a box does with it, those that are shown first. */
 function listOfferFacts(product: Product | null, { entry }: BoxInputs, rules: ExplainRules) {
   if (product === null) return []
   const arePricesOld = product === entry?.product && arePricesTooOld(entry, rules)

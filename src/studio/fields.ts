@@ -9,31 +9,26 @@ import {
 } from '../widgets/options.ts'
 import { type WidgetKind, listOptions } from './selection.ts'
 
-/** What fields are made of: the widget, what was typed, and what its data offer to choose from. */
 export type FieldDetails = Readonly<{
   kind: WidgetKind
   rawOptions: URLSearchParams
-  /** What is wrong, by the name of the option. */
   errors: ReadonlyMap<string, string>
   defaults: OptionDefaults
-  /** Shops that can be chosen, in the order of the list, with the number of deals where that is known. */
   shops: readonly CountedShop[]
   currencies: readonly string[]
   brands: readonly string[]
 }>
 
-/** Something to choose, and how many deals it has; `null`: not counted. */
+/** A shop and its number of deals; `null` if not counted. */
 type CountedShop = Readonly<{ name: string; count: string | null }>
 
-/** Fields of one heading, by the names of their options. */
 const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] = [
-  { title: 'Look', names: ['layout', 'theme', 'accent', 'locale', 'limit'] },
-  { title: 'Which deals', names: ['sort', 'min_discount', 'max_price', 'brand', 'q', 'page'] },
-  { title: 'Which offers', names: ['stock', 'currency', 'merchant', 'exclude'] },
-  { title: 'Only in includes', names: ['isolate', 'css', 'markup'] },
+  { title: 'Appearance', names: ['layout', 'theme', 'accent', 'locale', 'limit'] },
+  { title: 'Deals', names: ['sort', 'min_discount', 'max_price', 'brand', 'q', 'page'] },
+  { title: 'Offers', names: ['stock', 'currency', 'merchant', 'exclude'] },
+  { title: 'Includes only', names: ['isolate', 'css', 'markup'] },
 ]
 
-/** Every option of a widget as a field, under its heading. */
 export function listFields(details: FieldDetails) {
   const rows = new Map(listOptions(details.kind).map((row) => [row.name, row]))
   return GROUPS.map(({ title, names }) => ({
@@ -45,7 +40,6 @@ export function listFields(details: FieldDetails) {
   })).filter(({ fields }) => fields.length > 0)
 }
 
-/** An option as a field of the form. */
 export type FieldView = ReturnType<typeof toField>
 
 function toField(row: OptionDefinition, details: FieldDetails) {
@@ -54,7 +48,6 @@ function toField(row: OptionDefinition, details: FieldDetails) {
     name: row.name,
     label: row.label,
     hint: toSentence(row.meaning.replaceAll('`', '')),
-    /** What is wrong with its value; `null`: nothing. */
     error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
     control: toControl(row, values, details),
   }
@@ -87,24 +80,23 @@ function toControl(row: OptionDefinition, values: readonly string[], details: Fi
       suggestions: [],
     } as const
   }
-  // An invalid word stays visible, beside what is wrong with it.
+  // An invalid value stays visible beside its error message.
   const optionValues = value === '' || control.includes(value) ? control : [...control, value]
   return {
     kind: 'select' as const,
     options: optionValues.map((optionValue) => ({
       value: optionValue,
-      text: optionValue === defaultValue ? `${optionValue} (by default)` : optionValue,
+      text: optionValue === defaultValue ? `${optionValue} (default)` : optionValue,
       isSelected: optionValue === (value === '' ? defaultValue : value),
     })),
   }
 }
 
-/** Shown in an empty field where nothing stands by default. */
 const PLACEHOLDERS = {
   text: 'any',
   color: 'ff6600',
   language: '',
-  currency: 'that of most offers',
+  currency: 'most common',
   price: 'any',
 } as const
 
@@ -132,7 +124,7 @@ function listSuggestions(control: string, name: string, details: FieldDetails): 
   return name === 'brand' ? details.brands : []
 }
 
-/** What an option is where nothing is named, as it would be written; `null` where that is nothing. */
+/** Return the default of an option as an address would write it, or `null`. */
 function findDefault(row: OptionDefinition, { kind, defaults }: FieldDetails): string | null {
   const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
   const options = new Map<string, unknown>(Object.entries(parse(new URLSearchParams(), defaults, 'fragment')))
@@ -140,27 +132,22 @@ function findDefault(row: OptionDefinition, { kind, defaults }: FieldDetails): s
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null
 }
 
-function toSentence(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+function toSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** Entries of one filter that the page prints. */
 const MAX_FACET_ENTRIES = 12
 
-/** The key under which the page has the count of a filter's value. */
 function toCountKey(name: string, value: string): string {
   return `count ${name} ${value}`
 }
 
-/** A count in words: "at least" where not everything was counted. */
+/** Format a count, with "+" if counting stopped at its bound. */
 export function formatDealCount(count: number, { isBounded }: Pick<DealCounts, 'isBounded'>): string {
   return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
 }
 
-/**
- * Build counts as filters: how many deals there are under the chosen filters and would be under others. Each entry leads to
- * the choice that has it, a chosen one to the choice without.
- */
+/** Build the counts of deals per filter value. The link of an entry adds its filter, or removes a selected one. */
 export function toDealsPanel(
   counts: DealCounts,
   rawOptions: URLSearchParams,
@@ -198,14 +185,14 @@ export function toDealsPanel(
   }
 }
 
-/** The choice with this value of a filter instead of others. Another filter means another first page. */
+/** Replace the values of a filter by this one and go back to the first page. */
 function withValue(rawOptions: URLSearchParams, name: string, value: string): URLSearchParams {
   return new URLSearchParams(
     [...rawOptions].filter(([other]) => other !== name && other !== 'page').concat([[name, value]]),
   )
 }
 
-/** The choice without this value of a filter; others of the same filter stay. */
+/** Remove one value of a filter and go back to the first page. */
 function withoutValue(rawOptions: URLSearchParams, name: string, value: string): URLSearchParams {
   const isMatch = (other: string, text: string): boolean =>
     other === name && text.toLowerCase() === value.toLowerCase()

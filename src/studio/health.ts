@@ -7,13 +7,12 @@ import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatPastTime } from '../widgets/format.ts'
 
-/** Channels that the table has; each is one read of the copy. */
+/** Each channel of the table costs one read of the stored copy. */
 const MAX_CHANNELS = 50
 
-/** What the health tab is made of. */
 export type HealthData = Awaited<ReturnType<typeof readHealth>>
 
-/** Read what the health tab shows of these channels; nothing is called. */
+/** Read the data of the health tab without calling the catalog. */
 export async function readHealth(context: Context, channels: readonly Channel[]) {
   const { store, clock, config } = context
   const { callPolicy, isStoreUp, isStoreWritable, channelsHeldSinceMs } = await readServerState(context)
@@ -22,9 +21,9 @@ export async function readHealth(context: Context, channels: readonly Channel[])
     nowMs: clock.nowMs(),
     callPolicy,
     isCatalogEmpty: (await context.demo?.readContent()) === 'empty',
-    /** What the database of the stored copy says; `null`: it works. */
-    storeFailure: isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'it cannot be read'),
-    /** Does the database answer reads and refuse writes, as a standby does? */
+    /** Error message of the stored copy's database; `null` if it works. */
+    storeFailure: isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'the database cannot be read'),
+    /** `true` when the database accepts reads but not writes, such as a PostgreSQL standby. */
     isStoreReadOnly: isStoreUp && !isStoreWritable,
     channels: await Promise.all(
       listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),
@@ -35,13 +34,12 @@ export async function readHealth(context: Context, channels: readonly Channel[])
   }
 }
 
-/** A fact for the operator, and what to do about one that is not good. */
+/** `remedy` is `null` when nothing needs to be done. */
 type CheckResult = Readonly<{ value: string; remedy: string | null }>
 
-/** The health tab; `moreChannels`: those beyond the table. */
 export type HealthView = ReturnType<typeof toHealthView>
 
-/** Build what an operator asks first: is the copy young, does the catalog answer, is anything left of the day’s calls? */
+/** Build the view of the health tab. `moreChannels` counts the channels that the table omits. */
 export function toHealthView(data: HealthData) {
   return {
     lines: [
@@ -64,19 +62,20 @@ function checkCatalog({ callPolicy, isCatalogEmpty, nowMs }: HealthData): CheckR
     return {
       value: 'is empty',
       remedy:
-        'Readers get the copy, where there is one. Restore the catalog’s database from its backup, or import your feeds: "vitrine check" says how.',
+        'Readers get the stored copy, if there is one. Restore the catalog’s database from a backup, or import your feeds: run "vitrine check" for the steps.',
     }
   if (callPolicy.keyRefusedUntilMs > nowMs)
     return {
       value: 'refused the key',
-      remedy: 'Give this server a key that is valid: VITRINE_CATALOG_KEY or its file.',
+      remedy: 'Set a valid key: VITRINE_CATALOG_KEY or VITRINE_CATALOG_KEY_FILE.',
     }
   if (callPolicy.breaker !== 'closed')
     return {
-      value: 'does not answer',
-      remedy: 'Readers get the copy. "vitrine check" says what is wrong with the connection.',
+      value: 'does not respond',
+      remedy:
+        'Readers get the stored copy. Run "vitrine check" to find out what is wrong with the connection.',
     }
-  return { value: 'answers', remedy: null }
+  return { value: 'responds', remedy: null }
 }
 
 function checkQuota({ callPolicy: { quota, limit }, nowMs }: HealthData): CheckResult {
@@ -85,7 +84,7 @@ function checkQuota({ callPolicy: { quota, limit }, nowMs }: HealthData): CheckR
   if (quota.limitedUntilMs > nowMs)
     return {
       value: `${callsText}, none left until ${formatTime(quota.limitedUntilMs, 'en')}`,
-      remedy: 'Readers get the copy until then.',
+      remedy: 'Readers get the stored copy until then.',
     }
   if (limit === undefined) return { value: `${callsText}; no daily limit is known`, remedy: null }
   const left = formatCount(Math.max(0, limit.calls - calls), 'en')
@@ -96,26 +95,26 @@ function checkQuota({ callPolicy: { quota, limit }, nowMs }: HealthData): CheckR
 function checkStore({ storeFailure, isStoreReadOnly }: HealthData): CheckResult {
   if (isStoreReadOnly)
     return {
-      value: 'can be read and not written',
-      remedy: 'Readers get what is stored. Point VITRINE_DATABASE_URL to the database that takes writes.',
+      value: 'is read-only',
+      remedy: 'Readers get the stored data. Set VITRINE_DATABASE_URL to a database that accepts writes.',
     }
   if (storeFailure !== null)
     return {
       value: `failed: ${storeFailure}`,
-      remedy: 'Boxes go on from memory and catalog. "vitrine check" says why.',
+      remedy: 'Boxes come from memory and from the catalog. Run "vitrine check" to find the cause.',
     }
-  return { value: 'can be read and written', remedy: null }
+  return { value: 'is readable and writable', remedy: null }
 }
 
 function checkChannels({ channelCount, channelsHeldSinceMs, nowMs }: HealthData): CheckResult {
   if (channelsHeldSinceMs !== null) {
     const since = formatSince(channelsHeldSinceMs, nowMs)
-    return { value: `the catalog lists none ${since}; the copies stay`, remedy: HOLD_REMEDY }
+    return { value: `the catalog lists none ${since}; the stored copies are kept`, remedy: HOLD_REMEDY }
   }
   if (channelCount > 0) return { value: formatCount(channelCount, 'en'), remedy: null }
   return {
     value: 'none',
-    remedy: 'The catalog lists no channel for this key, or has not answered yet.',
+    remedy: 'The catalog lists no channel for this key, or has not responded yet.',
   }
 }
 
@@ -147,15 +146,15 @@ function describeWalk(state: CopyState, nowMs: number): string {
     const since = formatSince(state.held.sinceMs, nowMs)
     return `held ${since}: ${describeHold(state.held, state.productCount)}. ${HOLD_REMEDY}`
   }
-  if (state.isRunning) return 'under way'
+  if (state.isRunning) return 'running'
   if (state.completedAtMs === null) return 'none yet'
-  // The age beside it says that the time is unknown.
+  // The column with the age says that the time is unknown.
   return isFuture(state.completedAtMs, nowMs)
     ? 'complete'
     : `complete, ${formatTime(state.completedAtMs, 'en')}`
 }
 
-/** An age in its two largest units: `3 h 20 min`. */
+/** Format an age in its two largest units: `3 h 20 min`. */
 export function formatAge(ageMs: number): string {
   const days = Math.floor(ageMs / DAY_MS)
   const hours = Math.floor((ageMs % DAY_MS) / HOUR_MS)

@@ -9,26 +9,23 @@ import {
 } from '../widgets/options.ts'
 import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../widgets/parameters.ts'
 
-/** The pages of the studio. */
 export const STUDIO_TABS = ['where-to-buy', 'deals', 'health'] as const
 
 export type StudioTab = (typeof STUDIO_TABS)[number]
 
-/** What a tab embeds. */
 export type WidgetKind = Exclude<StudioTab, 'health'>
 
-/** What the studio's address says; everything is optional there, and what cannot be read counts as not given. */
+/** The parsed query of the studio's address. Invalid parameters count as absent. */
 export type StudioSelection = Readonly<{
   tab: StudioTab
   channelId: string | null
   gtin: string | null
-  /** Words or digits of the product search; empty at first. */
   searchText: string
-  /** Options of the tab's widget as they were typed, right or wrong; other parameters are dropped. */
+  /** Options of the tab's widget as typed, valid or not; other parameters are dropped. */
   rawOptions: URLSearchParams
 }>
 
-/** Reads the studio's query. A form sends empty fields: they count as not given. */
+/** Parse the studio's query. Empty fields, which a form sends too, count as absent. */
 export function parseStudioSelection(query: URLSearchParams): StudioSelection {
   const fields = withoutEmptyFields(query)
   const reader = createParameterReader(fields)
@@ -42,7 +39,7 @@ export function parseStudioSelection(query: URLSearchParams): StudioSelection {
     rawOptions: new URLSearchParams(
       [...fields]
         .filter(([name]) => names.has(name))
-        // Colours are copied with their sign, which no address has.
+        // Copied colours often begin with "#", which the option does not accept.
         .map(([name, value]): [string, string] => [
           name,
           name === 'accent' ? value.replace(/^#/, '') : value,
@@ -51,15 +48,12 @@ export function parseStudioSelection(query: URLSearchParams): StudioSelection {
   }
 }
 
-/** The options that a tab's widget has, in the order of the documentation. */
+/** List the options of a tab's widget in the order of the documentation. */
 export function listOptions(tab: StudioTab): readonly OptionDefinition[] {
   return tab === 'health' ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
 }
 
-/**
- * Try each option by itself with the widget's own parser; the health tab has none. `query`: what is right and not as by default, in
- * the order of the list. `errors`: what is wrong, by name, in the words of the response that its address would get.
- */
+/** Check each option by itself with the widget's parser. `query`: valid options without defaults; `errors`: messages by name. */
 export function validateOptions(kind: StudioTab, rawOptions: URLSearchParams, defaults: OptionDefaults) {
   const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
   const query = new URLSearchParams()
@@ -72,7 +66,7 @@ export function validateOptions(kind: StudioTab, rawOptions: URLSearchParams, de
       const normalized = new URLSearchParams(
         toQuery(parse(singleOption, defaults, 'fragment'), defaults, 'fragment'),
       )
-      // Names of shops stay as they are read best.
+      // Normalized shop names are in lower case; keep the readable form.
       const values = name === 'merchant' || name === 'exclude' ? singleOption : normalized
       for (const value of values.getAll(name)) query.append(name, value)
     } catch (error) {
@@ -83,7 +77,7 @@ export function validateOptions(kind: StudioTab, rawOptions: URLSearchParams, de
   return { query, errors }
 }
 
-/** A query without the options that only fragments have. */
+/** Remove the options that only fragments have. */
 export function toFrameQuery(query: URLSearchParams): URLSearchParams {
   const fragmentOnlyNames = new Set(OPTION_LIST.filter((row) => row.isFragmentOnly).map(({ name }) => name))
   return new URLSearchParams([...query].filter(([name]) => !fragmentOnlyNames.has(name)))

@@ -8,20 +8,16 @@ import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
 import { toHealthView } from './health.ts'
 import { type StudioWidgetView, toStudioWidget } from './widget.ts'
 
-/** Longest address of a channel that the studio prints; it comes as the catalog has it. */
 const MAX_SHOWN_URL_CHARACTERS = 100
 
-/** Names of the tabs. */
 const TAB_TEXTS: Readonly<Record<StudioTab, string>> = {
   'where-to-buy': 'Where to buy',
   deals: 'Deals',
   health: 'Health',
 }
 
-/** What the template of the studio takes. */
 export type StudioView = ReturnType<typeof toStudioView>
 
-/** Build the view of the studio. */
 export function toStudioView(data: StudioData) {
   const {
     selection,
@@ -66,22 +62,21 @@ export function toStudioView(data: StudioData) {
       isSelected: product.gtin === data.product?.gtin,
     })),
     fields: listStudioFields(data),
-    /** `null` while there is nothing to embed, with `notice` saying why. */
+    /** `null` while there is nothing to embed; `notice` gives the reason. */
     widget: toStudioWidgetView(data),
     notice: findNotice(data),
-    /** This choice without what is as by default: an address to share. */
+    /** An address to share, without options that equal their defaults. */
     address: withQuery(data.studioUrl, toSelectionQuery(data, { ...selected, rawOptions: validated.query })),
     deals: data.counts === null ? null : toDealsPanel(data.counts, selection.rawOptions, toHref),
     health: data.health === null ? null : toHealthView(data.health),
   }
 }
 
-/** The way to a choice from the page itself, wherever it was opened. */
+/** Return a relative link, because the page may be opened at another address than the public one. */
 function toStudioHref(data: StudioData, selection: StudioSelection): string {
   return withQuery('studio', toSelectionQuery(data, selection))
 }
 
-/** The query of a choice, without what is as by default. */
 function toSelectionQuery({ channel }: StudioData, selection: StudioSelection): URLSearchParams {
   const query = new URLSearchParams()
   if (selection.tab !== 'where-to-buy') query.set('tab', selection.tab)
@@ -92,7 +87,7 @@ function toSelectionQuery({ channel }: StudioData, selection: StudioSelection): 
   return query
 }
 
-/** Looks that both widgets have go along to the other tab. */
+/** Return the options that the link to another tab keeps: those of the appearance of both widgets. */
 function toSharedOptions(selection: StudioSelection, tab: StudioTab): URLSearchParams {
   if (tab === selection.tab) return selection.rawOptions
   const names = tab === 'health' ? [] : ['theme', 'accent', 'locale', 'currency']
@@ -118,14 +113,14 @@ function listStudioFields({ selection, validated, defaults, product, counts }: S
   })
 }
 
-/** A hidden widget can be embedded as well: it may have something to show tomorrow. */
+/** A hidden widget can be embedded too, because it may have offers later. */
 function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
   const { channel, selection, product, widgetStatus } = data
   const { query } = data.validated
   if (channel === null || widgetStatus === null) return null
   const common = { channelId: channel.id, query }
   const size = widgetStatus.kind === 'shown' ? widgetStatus.size : null
-  // Frames are named in the language of what they show.
+  // The title of a frame is in the language of its content.
   const { messages, texts } = getLocalization(query.get('locale') ?? data.defaults.locale)
   if (selection.tab === 'deals') {
     const grid = { kind: selection.tab, gtin: null, title: texts.gridHeading, size: size ?? EMPTY_GRID_SIZE }
@@ -148,19 +143,19 @@ const EMPTY_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 0, saleCount: 0
 function findNotice(data: StudioData): string | null {
   const { channel, selection } = data
   if (channel === null)
-    return 'No channel is known: the catalog lists none for this key, or has not answered yet. "vitrine check" says why.'
+    return 'No channel is known: the catalog lists none for this key, or has not responded yet. Run "vitrine check" to find the cause.'
   if (selection.tab === 'health') return null
   if (selection.channelId !== null && selection.channelId !== channel.id)
-    return 'This server serves no channel of the id in this address. Choose one of its channels.'
+    return 'This server has no channel with the id in this address. Choose one of its channels.'
   return findWidgetNotice(data)
 }
 
 function findWidgetNotice({ state, product, selection, widgetStatus }: StudioData): string | null {
   if (state === null || state.currentWalk === 0)
-    return 'The catalog has not been walked yet. This page shows products and deals as soon as it has.'
+    return 'The catalog has not been walked yet. This page shows products and deals after the first walk.'
   if (selection.tab === 'where-to-buy' && product === null) return describeNoProduct(selection)
   return widgetStatus?.kind === 'hidden'
-    ? `Nothing is shown now, and it takes no room in a page. ${widgetStatus.reason}`
+    ? `Nothing is shown now, and the widget takes no space in a page. ${widgetStatus.reason}`
     : null
 }
 

@@ -4,10 +4,9 @@ import type { StudioView } from './studio.ts'
 
 type Entry = readonly [key: string, text: string]
 
-/** What the page's script puts in place after a change: texts and links by their key, and attributes of the previews. */
 export type StudioUpdate = ReturnType<typeof toStudioUpdate>
 
-/** Build what of a view changes with an option (ADR 0015). */
+/** Build the parts of a view that depend on the options (ADR 0015). */
 export function toStudioUpdate(view: StudioView) {
   const { widget } = view
   const facetEntries = view.deals?.facets.flatMap(({ entries }) => entries) ?? []
@@ -17,7 +16,6 @@ export function toStudioUpdate(view: StudioView) {
       ...facetEntries.map(({ key, count }): Entry => [key, count]),
     ]),
     links: Object.fromEntries<string>([
-      // Links to other choices take the options along.
       ...view.tabs.map(({ text, href }): Entry => [`tab ${text}`, href]),
       ...view.matches.map(({ gtin, href }): Entry => [`match ${gtin}`, href]),
       ...facetEntries.map(({ key, href }): Entry => [key, href]),
@@ -29,7 +27,6 @@ export function toStudioUpdate(view: StudioView) {
             ['oembed', widget.oembedUrl],
           ] as const)),
     ]),
-    /** Keys of the entries of filters that are chosen. */
     selected: facetEntries.filter(({ isSelected }) => isSelected).map(({ key }) => key),
     previews: widget === null ? [] : widget.previews.map(({ attributes }) => attributes),
   }
@@ -46,7 +43,7 @@ function listTexts({ address, notice, fields, deals, widget, explanation }: Stud
   ]
 }
 
-/** What is wrong with a field. Shops to tick have the counts of their filter, those that its list has no room for, too. */
+/** Return the error of a field, and the counts of all its shops, including those that the deals panel omits. */
 function listFieldTexts({ name, error, control }: FieldView): readonly Entry[] {
   const options = control.kind === 'checks' ? control.options : []
   const counts = options.flatMap(({ countKey, count }): Entry[] =>
@@ -55,7 +52,7 @@ function listFieldTexts({ name, error, control }: FieldView): readonly Entry[] {
   return [[`error ${name}`, error ?? ''], ...counts]
 }
 
-/** The offers stay the same when an option changes; which of them are shown does not. */
+/** An option changes which offers are shown, but not their number. */
 function listExplanationTexts({ verdict, remedy, facts, offers }: ExplanationView): readonly Entry[] {
   return [
     ['why verdict', verdict],

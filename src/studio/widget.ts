@@ -3,11 +3,10 @@ import { withQuery } from '../widgets/options.ts'
 import { type WidgetKind, toFrameQuery } from './selection.ts'
 import { type FrameAttribute, listSnippets } from './snippets.ts'
 
-/** Width of a phone's and of an article's column, in pixels. */
 const PHONE_PX = 360
 const ARTICLE_PX = 680
 
-/** What is embedded, with the options that are right and not as by default. `gtin` is `null` for a grid. */
+/** `gtin` is `null` for a grid. `query` has the valid options that differ from their defaults. */
 export type EmbeddedWidget = Readonly<{
   kind: WidgetKind
   channelId: string
@@ -17,16 +16,14 @@ export type EmbeddedWidget = Readonly<{
   size: WidgetSize
 }>
 
-/** Where the server is, and the loader under its hashed name. */
 type LoaderDetails = Readonly<{
   publicUrl: string
   pinnedScript: Readonly<{ url: string; integrity: string }>
 }>
 
-/** The widget of a tab: its addresses, its previews, the ground that they begin with, and how to embed it. */
 export type StudioWidgetView = ReturnType<typeof toStudioWidget>
 
-/** Build addresses, previews and snippets of a widget. */
+/** Build addresses, previews and snippets. `background`: the page background that is previewed first. */
 export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript }: LoaderDetails) {
   const { kind, channelId, gtin, query, title, size } = widget
   const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
@@ -66,7 +63,7 @@ function toWidgetAttributes({ kind, channelId, gtin }: EmbeddedWidget): readonly
   ]
 }
 
-/** Options as attributes: those that are repeated in an address are split by a bar. */
+/** Convert options to attributes. Values of a repeated option are joined by "|". */
 function toOptionAttributes(query: URLSearchParams, prefix: string): readonly FrameAttribute[] {
   return [...new Set(query.keys())].map((name) => ({
     name: `${prefix}${name}`,
@@ -81,7 +78,7 @@ function toShortcode({ channelId, gtin, query }: EmbeddedWidget) {
     : { name: 'vitrine', attributes: [{ name: 'gtin', value: gtin }, ...attributes] }
 }
 
-/** Both widths on both grounds. A theme that follows the reader is shown as the reader of that ground sees it. */
+/** Build previews in both widths on both backgrounds. The theme "auto" follows the background. */
 function listPreviews(
   attributes: readonly FrameAttribute[],
   { theme, title }: Readonly<{ theme: string | null; title: string }>,
@@ -90,7 +87,7 @@ function listPreviews(
   return (['light', 'dark'] as const).flatMap((background) =>
     (['phone', 'article'] as const).map((size) => ({
       size,
-      ground: background,
+      background,
       label: `${size === 'phone' ? 'Phone' : 'Article'}, on a ${background} page`,
       attributes: [
         ...others,

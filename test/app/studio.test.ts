@@ -127,7 +127,7 @@ describe('finding a product', () => {
     expect(getHref(other.text, 'embed')).toBe(`/embeds/${OTHER_ID}/where-to-buy/${toGtin(9)}`)
     const unknown = await see(harness, '/studio?channel=00000000-0000-4000-8000-00000000dead')
     expect(getHref(unknown.text, 'embed')).toContain(CHANNEL_ID)
-    expect(readNotice(unknown.text)).toMatch(/^This server serves no channel of the id/)
+    expect(readNotice(unknown.text)).toMatch(/^This server has no channel with the id/)
   })
 
   test('options that leave nothing - hidden, with the reason that the answer gives', async () => {
@@ -136,7 +136,7 @@ describe('finding a product', () => {
     const hidden = await see(harness, getHref(text, 'fragment'))
     expect(hidden.headers['vitrine-state']).toBe('hidden')
     expect(readNotice(text)).toBe(
-      `Nothing is shown now, and it takes no room in a page. ${hidden.headers['vitrine-reason']}`,
+      `Nothing is shown now, and the widget takes no space in a page. ${hidden.headers['vitrine-reason']}`,
     )
   })
 
@@ -192,7 +192,7 @@ describe('deals', () => {
 
   test('channel without deals - hidden, and why', async () => {
     const { text } = await see(await startStudio(), `/studio?tab=deals&channel=${OTHER_ID}`)
-    expect(readNotice(text)).toMatch(/^Nothing is shown now, and it takes no room in a page\. \w/)
+    expect(readNotice(text)).toMatch(/^Nothing is shown now, and the widget takes no space in a page\. \w/)
   })
 })
 
@@ -206,7 +206,7 @@ const readRow = (html: string, name: string): string[] => {
 describe('health', () => {
   test('after a walk - lines and copies are good', async () => {
     const { text } = await see(await startStudio(), '/studio?tab=health')
-    expect(readVisibleText(text)).toContain('Catalog answers')
+    expect(readVisibleText(text)).toContain('Catalog responds')
     expect(readVisibleText(text)).not.toContain('Needs attention')
     expect(readRow(text, 'Test magazine').slice(1, 4)).toEqual(['less than a minute', '5', '4'])
     expect(readRow(text, 'Other magazine').slice(1, 4)).toEqual(['less than a minute', '1', '0'])

@@ -84,9 +84,7 @@ describe('explain, the five empty boxes', () => {
       'Nothing is shown. The catalog sent 2 offers of this product, all of them malformed: 2 offers without a usable price.',
     ])
     expect(view.remedy).toContain('vitrine sync')
-    expect(getFact(view, 'Stored copy of the channel')).toContain(
-      'left out of it: 2 offers without a usable price',
-    )
+    expect(getFact(view, 'Stored copy of the channel')).toContain('dropped: 2 offers without a usable price')
   })
 
   it('no channels - says that the key has none', async () => {
@@ -111,7 +109,7 @@ describe('explain, the five empty boxes', () => {
       'left out by stock=in and merchant=kopje',
     ])
     expect(getFact(view, 'Options that filter')).toBe(
-      'stock=in, merchant=kopje; ignored, as it is no option of a box: stok',
+      'stock=in, merchant=kopje; ignored (not an option of a box): stok',
     )
   })
 
@@ -144,7 +142,7 @@ describe('explain', () => {
     ])
     expect(err).toContain('from its memory for up to 300 more seconds')
     expect(catalog.calls.map(({ path }) => path)).toEqual([`/v0/channels/${CHANNEL_ID}/products/${GTIN}`])
-    expect(getFact((await explain('--no-call')).view, 'Catalog now')).toBe('not asked: --no-call')
+    expect(getFact((await explain('--no-call')).view, 'Catalog now')).toBe('not called: --no-call')
     expect(catalog.calls).toHaveLength(1)
   })
 
@@ -163,7 +161,7 @@ describe('explain', () => {
       'Nothing is shown. The option stock=in and the option currency=SEK each hide the only offer of this product. Its prices are in EUR.',
     )
     expect([remedy, channel]).toEqual([
-      expect.stringMatching(/^ {7}Take what hides them/),
+      expect.stringMatching(/^ {7}Remove or change the option/),
       `Channel: Test magazine (${CHANNEL_ID}), listed`,
     ])
     expect(out).not.toMatch(/(?!\n)\p{Cc}/u)
@@ -173,7 +171,7 @@ describe('explain', () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, out } = await runInProcess(['explain', FOREIGN, GTIN], settings)
     expect(code).toBe(1)
-    expect(out).toContain(`Use a channel that it lists: Test magazine (${CHANNEL_ID}).`)
+    expect(out).toContain(`Use a listed channel: Test magazine (${CHANNEL_ID}).`)
     const served = { ...settings, VITRINE_CHANNELS: FOREIGN }
     expect((await runInProcess(['explain', CHANNEL_ID, GTIN], served)).out).toContain(
       'VITRINE_CHANNELS does not name this channel.',
@@ -194,7 +192,7 @@ describe('explain', () => {
     const { code: exit, view } = await explain()
     expect([exit, view.verdict]).toEqual([
       1,
-      'Nothing is shown. Nothing is known of this product, and the catalog gave no answer.',
+      'Nothing is shown. Nothing is known about this product, and the catalog did not respond.',
     ])
     expect(getFact(view, 'Catalog now')).toContain(code)
     expect(view.remedy).toContain(remedy)

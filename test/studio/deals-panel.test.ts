@@ -8,7 +8,7 @@ type DealsPanelView = ReturnType<typeof toDealsPanel>
 const toPanel = (rawOptions = '', over: Partial<DealCounts> = {}): DealsPanelView =>
   toDealsPanel({ ...COUNTS, ...over }, new URLSearchParams(rawOptions), (query) => `?${query.toString()}`)
 
-/** Entries of a filter as `text count`, `*text count` when chosen. */
+/** Entries of a filter as `text count`, `*text count` when selected. */
 const listEntries = ({ facets }: DealsPanelView, title: string): string[] | undefined =>
   facets
     .find((facet) => facet.title === title)
@@ -18,7 +18,7 @@ const listHrefs = ({ facets }: DealsPanelView, title: string): string[] | undefi
   facets.find((facet) => facet.title === title)?.entries.map(({ href }) => href)
 
 describe('deals panel', () => {
-  test('counts - are those of the copy, in its order, under their filters', () => {
+  test('counts - come from the copy, in its order, grouped by filter', () => {
     const panel = toPanel()
     expect(panel.total).toBe('7')
     expect(panel.facets.map(({ title }) => title)).toEqual(['Discount', 'Brand', 'Shop'])
@@ -27,13 +27,13 @@ describe('deals panel', () => {
     expect(listEntries(panel, 'Shop')).toEqual(['Kopje 5', 'Quillhaven 2'])
   })
 
-  test('more deals than are counted - every number says "at least"', () => {
+  test('more deals than are counted - every count ends with "+"', () => {
     const panel = toPanel('', { total: 20_000, isBounded: true })
     expect(panel.total).toBe('20,000+')
     expect(listEntries(panel, 'Shop')).toEqual(['Kopje 5+', 'Quillhaven 2+'])
   })
 
-  test('entries that are not chosen - lead to the choice that has them, on its first page', () => {
+  test('unselected entries - link to the selection with them, on its first page', () => {
     const panel = toPanel('brand=Lumen&page=3&sort=price')
     expect(listHrefs(panel, 'Discount')).toEqual([
       '?brand=Lumen&sort=price&min_discount=10',
@@ -43,7 +43,7 @@ describe('deals panel', () => {
     expect(listHrefs(panel, 'Shop')?.[0]).toBe('?brand=Lumen&sort=price&merchant=Kopje')
   })
 
-  test('chosen entries - are marked without case, and lead to the choice without them', () => {
+  test('selected entries - are marked regardless of case, and link to the selection without them', () => {
     const panel = toPanel('brand=LUMEN&min_discount=50')
     expect(listEntries(panel, 'Brand')).toEqual(['*Lumen 4', 'Nordhem 3'])
     expect(listEntries(panel, 'Discount')).toEqual(['10 % or more 6', '*50 % or more 1'])
@@ -51,7 +51,7 @@ describe('deals panel', () => {
     expect(listHrefs(panel, 'Discount')).toEqual(['?brand=LUMEN&min_discount=10', '?brand=LUMEN'])
   })
 
-  test('one of several chosen shops - is given up alone, the others stay', () => {
+  test('one of several selected shops - its link removes only that shop', () => {
     const panel = toPanel('merchant=quillhaven&merchant=Kopje&merchant=Elsewhere')
     expect(listEntries(panel, 'Shop')).toEqual(['*Kopje 5', '*Quillhaven 2'])
     expect(listHrefs(panel, 'Shop')).toEqual([
@@ -60,7 +60,7 @@ describe('deals panel', () => {
     ])
   })
 
-  test('long lists - are cut at twelve entries, products without a brand are no entry', () => {
+  test('long lists - are cut at twelve entries, products without a brand are omitted', () => {
     const many = Array.from({ length: 30 }, (_, index) => ({ name: `N${index}`, count: 30 - index }))
     const panel = toPanel('', { brands: [{ name: '', count: 99 }, ...many], merchants: many })
     expect(listEntries(panel, 'Brand')).toHaveLength(12)
@@ -74,7 +74,7 @@ describe('deals panel', () => {
     ).toEqual(['Shop'])
   })
 
-  test('keys - differ within the panel, whatever the names are', () => {
+  test('keys - are unique within the panel for any names', () => {
     const brands = ['merchant A', 'A', '', 'b'].map((name) => ({ name, count: 1 }))
     const keys = toPanel('', { brands, merchants: brands }).facets.flatMap(({ entries }) =>
       entries.map(({ key }) => key),
@@ -82,7 +82,7 @@ describe('deals panel', () => {
     expect(new Set(keys).size).toBe(keys.length)
   })
 
-  test('names with signs of addresses - come back as they are', () => {
+  test('names with URL delimiters - are encoded and decode to the same name', () => {
     const name = 'A & B=C+"<ß'
     const [href = ''] = listHrefs(toPanel('', { merchants: [{ name, count: 1 }] }), 'Shop') ?? []
     expect(new URLSearchParams(href).get('merchant')).toBe(name)

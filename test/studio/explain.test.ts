@@ -46,28 +46,36 @@ const MALFORMED = { kind: 'product', product: makeProduct({ offers: [], drops: {
 const explainAtAge = (ageMs: number, catalog: BoxInputs['catalog']): string =>
   explain({ entry: entryOfAge(ageMs, makeProduct()), catalog }).verdict
 
-describe('what a visit is answered from', () => {
+describe('the source of a response', () => {
   test.each([
-    ['fresh copy, catalog says 404 - the copy', explainAtAge(MINUTE_MS, ABSENT), 'shown: 1 offer.'],
+    ['fresh copy, catalog responds 404 - the copy', explainAtAge(MINUTE_MS, ABSENT), 'shown: 1 offer.'],
     ['stale copy - the copy', explainAtAge(10 * MINUTE_MS, BETTER), 'shown: 1 offer.'],
-    ['copy for rescue, catalog answers - the answer', explainAtAge(2 * HOUR_MS, BETTER), 'shown: 2 offers.'],
     [
-      'copy for rescue, catalog says 404 - the answer',
+      'copy for rescue, catalog responds - its response',
+      explainAtAge(2 * HOUR_MS, BETTER),
+      'shown: 2 offers.',
+    ],
+    [
+      'copy for rescue, catalog responds 404 - hidden',
       explainAtAge(2 * HOUR_MS, ABSENT),
       'Nothing is shown.',
     ],
     ['copy for rescue, all malformed - the copy', explainAtAge(2 * HOUR_MS, MALFORMED), 'shown: 1 offer.'],
     [
-      'copy too old, all malformed - the answer',
+      'copy too old, all malformed - the catalog response',
       explainAtAge(200 * HOUR_MS, MALFORMED),
       'The catalog sent 2',
     ],
-    ['copy too old, catalog answers - the answer', explainAtAge(200 * HOUR_MS, BETTER), 'shown: 2 offers.'],
-  ])('%s', (_case, verdict, words) => {
-    expect(verdict).toContain(words)
+    [
+      'copy too old, catalog responds - its response',
+      explainAtAge(200 * HOUR_MS, BETTER),
+      'shown: 2 offers.',
+    ],
+  ])('%s', (_case, verdict, expected) => {
+    expect(verdict).toContain(expected)
   })
 
-  test('404 remembered, then forgotten - hidden, then as the catalog says', () => {
+  test('404 remembered, then expired - hidden, then the current catalog response', () => {
     const { notFoundSeconds } = config.freshness
     expect(explain({ entry: entryOfAge(0, null), catalog: BETTER })).toMatchObject({
       isShown: false,
@@ -78,14 +86,14 @@ describe('what a visit is answered from', () => {
     )
   })
 
-  test('complete copy that lacks the product - no call of a visit would change it', () => {
+  test('complete copy that lacks the product - hidden, although the catalog has it', () => {
     const { verdict, isShown } = explain({ isCopyComplete: true, catalog: BETTER })
     expect([isShown, verdict]).toEqual([false, expect.stringContaining('The stored copy lacks this product')])
   })
 
-  test('prices that are too old - are said with the product and with each offer', () => {
+  test('prices that are too old - are reported for the product and for each offer', () => {
     const view = explain({ entry: entryOfAge(30 * HOUR_MS, makeProduct()) })
-    expect(readEntry(view)).toContain('its prices are too old to be shown')
+    expect(readEntry(view)).toContain('its prices are too old to show')
     expect(view.offers[0]?.outcome).toBe('shown, without its price')
   })
 })
@@ -98,18 +106,18 @@ const gone = (hours: number): BoxInputs['list'] => ({
 })
 
 describe('channel', () => {
-  test('gone a while ago - the copy is shown until rescue ends, then the other channels are named', () => {
+  test('no longer listed - the copy is shown until rescue ends, then the remedy names the listed channels', () => {
     const entry = entryOfAge(MINUTE_MS, makeProduct())
     expect(explain({ entry, list: gone(100) }).isShown).toBe(true)
     expect(explain({ entry, list: gone(169) })).toMatchObject({
       verdict: 'Nothing is shown. The catalog no longer lists this channel.',
-      remedy: 'Use a channel that it lists: Other (other).',
+      remedy: 'Use a listed channel: Other (other).',
     })
   })
 
-  test('no list yet - the remedy is that of the call that failed', () => {
-    const catalog = { kind: 'failed', text: 'gave no usable answer', remedy: 'Mend it.' } as const
-    expect(explain({ list: undefined, catalog })).toMatchObject({ isShown: false, remedy: 'Mend it.' })
+  test('no list yet - the remedy is that of the failed call', () => {
+    const catalog = { kind: 'failed', text: 'sent no usable response', remedy: 'Repair it.' } as const
+    expect(explain({ list: undefined, catalog })).toMatchObject({ isShown: false, remedy: 'Repair it.' })
     expect(explain({ list: undefined }).remedy).toContain('vitrine check')
   })
 
@@ -118,7 +126,7 @@ describe('channel', () => {
     expect(explain({ list }).remedy).toContain('vitrine catalog import')
   })
 
-  test('times of the future - are not told', () => {
+  test('times in the future - are not shown', () => {
     const futureMs = NOON_MS + HOUR_MS
     const held = {
       reason: 'few_products',
@@ -141,11 +149,11 @@ describe('channel', () => {
     }
   })
 
-  test('walk that is held - is told beside the copy', () => {
+  test('held walk - is reported with the copy', () => {
     const held = { reason: 'few_products', startedAtMs: NOON_MS, sinceMs: NOON_MS, productCount: 0 } as const
     const { facts } = explain({ state: { ...WALKED_COPY, held } })
     expect(facts.find(({ label }) => label === 'Stored copy of the channel')?.value).toContain(
-      'because it found 0 products where the copy has 1,236; "vitrine sync --accept" takes it',
+      'because it found 0 products where the copy has 1,236; "vitrine sync --accept" makes it current',
     )
   })
 })

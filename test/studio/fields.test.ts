@@ -5,7 +5,7 @@ import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
 
 const KINDS = ['where-to-buy', 'deals'] as const
 
-/** Fields of a widget for what was typed, with the errors of its parser. */
+/** List the fields of a widget for typed options, with the errors of its parser. */
 function list(kind: WidgetKind, rawOptions = '', over: Partial<FieldDetails> = {}): FieldView[] {
   const query = new URLSearchParams(rawOptions)
   const defaults = over.defaults ?? { locale: 'en', currency: null }
@@ -31,7 +31,6 @@ function find(fields: readonly FieldView[], name: string): FieldView {
   return field
 }
 
-/** The control of one field, with what was typed. */
 const getControl = (kind: WidgetKind, name: string, rawOptions = ''): FieldView['control'] =>
   find(list(kind, rawOptions), name).control
 
@@ -40,7 +39,7 @@ const listSuggestions = (name: string): unknown => {
   return control.kind === 'input' ? control.suggestions : undefined
 }
 
-/** Options of a select or of checks as `text`, `*text` when chosen. */
+/** Options of a select or of checkboxes as `text`, `*text` when selected. */
 function listMarks(control: FieldView['control']): string[] {
   return control.kind === 'input'
     ? []
@@ -48,20 +47,23 @@ function listMarks(control: FieldView['control']): string[] {
 }
 
 describe('fields', () => {
-  test.each(KINDS)('%s - every option is a field of exactly one group, and there is no other', (kind) => {
-    const names = list(kind).map(({ name }) => name)
-    expect(names.toSorted()).toEqual(
-      listOptions(kind)
-        .map(({ name }) => name)
-        .toSorted(),
-    )
-    expect(new Set(names).size).toBe(names.length)
-  })
+  test.each(KINDS)(
+    '%s - every option is a field of exactly one group, and there are no other fields',
+    (kind) => {
+      const names = list(kind).map(({ name }) => name)
+      expect(names.toSorted()).toEqual(
+        listOptions(kind)
+          .map(({ name }) => name)
+          .toSorted(),
+      )
+      expect(new Set(names).size).toBe(names.length)
+    },
+  )
 
   test.each([
-    ['where-to-buy', ['Look', 'Which offers', 'Only in includes']],
-    ['deals', ['Look', 'Which deals', 'Which offers', 'Only in includes']],
-  ] as const)('%s - groups with something in them', (kind, titles) => {
+    ['where-to-buy', ['Appearance', 'Offers', 'Includes only']],
+    ['deals', ['Appearance', 'Deals', 'Offers', 'Includes only']],
+  ] as const)('%s - empty groups are omitted', (kind, titles) => {
     const groups = listFields({
       kind,
       rawOptions: new URLSearchParams(),
@@ -80,7 +82,7 @@ describe('fields', () => {
     )
   })
 
-  test('label and hint - are those of the list, a sentence without code marks', () => {
+  test('label and hint - come from the list; a hint is a sentence without backticks', () => {
     const field = find(list('where-to-buy'), 'theme')
     expect(field.label).toBe('Theme')
     expect(field.hint).toBe('The colours; auto follows what the reader’s system prefers.')
@@ -90,7 +92,7 @@ describe('fields', () => {
 })
 
 describe('controls', () => {
-  test('of each kind - are what the list says', () => {
+  test('of each kind - follow the list of options', () => {
     const kinds = list('deals').map(({ name, control }) => [
       name,
       control.kind === 'input' ? `${control.type} ${control.inputMode ?? ''}`.trim() : control.kind,
@@ -116,51 +118,51 @@ describe('controls', () => {
     })
   })
 
-  test('number - has its bounds, what was typed, and the default in its empty place', () => {
+  test('number - has its bounds, the typed value, and the default as its placeholder', () => {
     const control = getControl('where-to-buy', 'limit', 'limit=99')
     expect(control).toMatchObject({ kind: 'input', min: 1, max: 50, value: '99', placeholder: '5' })
     expect(getControl('deals', 'limit')).toMatchObject({ max: 60, value: '', placeholder: '12' })
     expect(getControl('deals', 'min_discount')).toMatchObject({ placeholder: '1' })
   })
 
-  test('words - nothing typed: the default is chosen and marked', () => {
-    expect(listMarks(getControl('where-to-buy', 'theme'))).toEqual(['*auto (by default)', 'light', 'dark'])
-    expect(listMarks(getControl('where-to-buy', 'stock'))).toEqual(['in', '*any (by default)'])
-    expect(listMarks(getControl('deals', 'stock'))).toEqual(['*in (by default)', 'any'])
+  test('select - nothing typed: the default is selected and marked', () => {
+    expect(listMarks(getControl('where-to-buy', 'theme'))).toEqual(['*auto (default)', 'light', 'dark'])
+    expect(listMarks(getControl('where-to-buy', 'stock'))).toEqual(['in', '*any (default)'])
+    expect(listMarks(getControl('deals', 'stock'))).toEqual(['*in (default)', 'any'])
   })
 
-  test('words - what was typed is chosen, the default stays marked', () => {
+  test('select - the typed value is selected, the default stays marked', () => {
     expect(listMarks(getControl('deals', 'sort', 'sort=price'))).toEqual([
-      'discount (by default)',
+      'discount (default)',
       'saving',
       '*price',
       'newest',
     ])
   })
 
-  test('word that is none - stays to be seen and chosen, with what is wrong beside it', () => {
+  test('invalid value of a select - stays selected, with its error', () => {
     const field = find(list('where-to-buy', 'theme=blue'), 'theme')
-    expect(listMarks(field.control)).toEqual(['auto (by default)', 'light', 'dark', '*blue'])
+    expect(listMarks(field.control)).toEqual(['auto (default)', 'light', 'dark', '*blue'])
     expect(field.error).toBe('“Theme” accepts auto or light or dark.')
     expect(find(list('where-to-buy', 'theme=blue'), 'layout').error).toBeNull()
   })
 
-  test('wrong text - stays in its field', () => {
+  test('invalid text - stays in its field', () => {
     const field = find(list('deals', 'accent=%23ff6600&accent=x'), 'accent')
     expect(field.control).toMatchObject({ value: '#ff6600', placeholder: 'ff6600' })
     expect(field.error).toMatch(/one value, six hex digits/)
   })
 
-  test("the server's own defaults - stand in the empty fields", () => {
+  test("the server's own defaults - are the placeholders of empty fields", () => {
     const over = { defaults: { locale: 'de-AT', currency: 'CHF' } }
     const fields = list('deals', '', over)
     expect(find(fields, 'locale').control).toMatchObject({ placeholder: 'de-AT' })
     expect(find(fields, 'currency').control).toMatchObject({ placeholder: 'CHF' })
-    expect(getControl('deals', 'currency')).toMatchObject({ placeholder: 'that of most offers' })
+    expect(getControl('deals', 'currency')).toMatchObject({ placeholder: 'most common' })
     expect(getControl('deals', 'max_price')).toMatchObject({ placeholder: 'any' })
   })
 
-  test('suggestions - languages, currencies and brands, none for words', () => {
+  test('suggestions - languages, currencies and brands, none for search words', () => {
     expect(['locale', 'currency', 'brand', 'q', 'accent', 'limit'].map(listSuggestions)).toEqual([
       LANGUAGE_TAGS,
       ['EUR', 'GBP'],
@@ -173,7 +175,7 @@ describe('controls', () => {
 })
 
 describe('shops', () => {
-  test('known ones - in their order with their counts, chosen without case', () => {
+  test('known shops - in their order with their counts, selected regardless of case', () => {
     const control = getControl('deals', 'merchant', 'merchant=KOPJE')
     expect(control).toMatchObject({
       kind: 'checks',
@@ -185,16 +187,16 @@ describe('shops', () => {
     expect(listMarks(getControl('deals', 'exclude', 'merchant=KOPJE'))).toEqual(['Kopje', 'Quillhaven'])
   })
 
-  test('given ones that are not known - stay, chosen, after the others', () => {
+  test('unknown shops of the query - are selected after the known ones', () => {
     const marks = listMarks(getControl('where-to-buy', 'exclude', 'exclude=Elsewhere&exclude=kopje'))
     expect(marks).toEqual(['*Kopje', 'Quillhaven', '*Elsewhere'])
   })
 
-  test('none known, none given - an empty list', () => {
+  test('no known shops, none in the query - an empty list', () => {
     expect(listMarks(find(list('deals', '', { shops: [] }), 'merchant').control)).toEqual([])
   })
 
-  test('too many - the error is at their field', () => {
+  test('too many shops - the error is at their field', () => {
     const rawOptions = Array.from({ length: 21 }, (_, index) => `merchant=m${index}`).join('&')
     const field = find(list('deals', rawOptions), 'merchant')
     expect(field.error).toMatch(/up to 20 merchants' names/)

@@ -7,10 +7,10 @@ import { type HealthData, type HealthView, formatAge, toHealthView } from '../..
 import { NOON_MS } from '../helpers/harness.ts'
 import { CHANNEL, WALKED_COPY, makeHealthData } from '../helpers/studio-view.ts'
 
-/** Spaces of Intl are of many kinds. */
+/** Replace the various spaces of Intl by plain ones. */
 const plain = (text: string): string => text.replace(/\s/g, ' ')
 
-/** A line as `good: value` or `bad: value | advice`. */
+/** Return a line as `good: value` or `bad: value | remedy`. */
 function readLine(label: string, over: Partial<HealthData> = {}): string | undefined {
   const line = toHealthView(makeHealthData(over)).lines.find((one) => one.label === label)
   if (line === undefined) return undefined
@@ -19,72 +19,80 @@ function readLine(label: string, over: Partial<HealthData> = {}): string | undef
   )
 }
 
-const makeGate = (over: Partial<CallPolicyState>): Partial<HealthData> => ({
+const withCallPolicy = (over: Partial<CallPolicyState>): Partial<HealthData> => ({
   callPolicy: { ...makeHealthData().callPolicy, ...over },
 })
 
 const CALLS = { walk: 1_000, refresh: 200, lookup: 34 }
 
 describe('lines', () => {
-  test('all is well - every line is good and advises nothing', () => {
+  test('healthy - every line is good and has no remedy', () => {
     const { lines } = toHealthView(makeHealthData())
     expect(lines.map(({ label }) => label)).toEqual(['Catalog', 'Calls today', 'Stored copy', 'Channels'])
-    expect(lines.every(({ isHealthy, remedy: advice }) => isHealthy && advice === null)).toBe(true)
+    expect(lines.every(({ isHealthy, remedy }) => isHealthy && remedy === null)).toBe(true)
   })
 
-  test('catalog - answers, does not answer, or has refused the key, which is said first', () => {
-    expect(readLine('Catalog')).toBe('good: answers')
+  test('catalog - responds, does not respond, or refused the key, which has priority', () => {
+    expect(readLine('Catalog')).toBe('good: responds')
     for (const breaker of ['open', 'probing'] as const)
-      expect(readLine('Catalog', makeGate({ breaker }))).toMatch(/^bad: does not answer \| .*"vitrine check"/)
+      expect(readLine('Catalog', withCallPolicy({ breaker }))).toMatch(
+        /^bad: does not respond \| .*"vitrine check"/,
+      )
     expect(readLine('Catalog', { isCatalogEmpty: true })).toMatch(
       /^bad: is empty \| .*backup.*"vitrine check"/,
     )
     const refused = { breaker: 'open', keyRefusedUntilMs: NOON_MS + 1 } as const
-    expect(readLine('Catalog', makeGate(refused))).toMatch(/^bad: refused the key \| .*VITRINE_CATALOG_KEY/)
-    expect(readLine('Catalog', makeGate({ keyRefusedUntilMs: NOON_MS }))).toBe('good: answers')
+    expect(readLine('Catalog', withCallPolicy(refused))).toMatch(
+      /^bad: refused the key \| .*VITRINE_CATALOG_KEY/,
+    )
+    expect(readLine('Catalog', withCallPolicy({ keyRefusedUntilMs: NOON_MS }))).toBe('good: responds')
   })
 
-  test('calls - of all shares, with what is left where a limit is known', () => {
+  test('calls - the sum of all purposes, and the calls left of a known limit', () => {
     const quota = { ...createQuotaState(NOON_MS), calls: CALLS }
-    expect(readLine('Calls today', makeGate({ quota }))).toBe('good: 1,234 made; no daily limit is known')
+    expect(readLine('Calls today', withCallPolicy({ quota }))).toBe(
+      'good: 1,234 made; no daily limit is known',
+    )
     const limit = { calls: 5_000, isLearned: false }
-    expect(readLine('Calls today', makeGate({ quota, limit }))).toBe('good: 1,234 made, 3,766 left of 5,000')
+    expect(readLine('Calls today', withCallPolicy({ quota, limit }))).toBe(
+      'good: 1,234 made, 3,766 left of 5,000',
+    )
     const learned = { calls: 1_000, isLearned: true }
-    expect(readLine('Calls today', makeGate({ quota, limit: learned }))).toBe(
+    expect(readLine('Calls today', withCallPolicy({ quota, limit: learned }))).toBe(
       'good: 1,234 made, 0 left of 1,000 (learned)',
     )
   })
 
-  test('calls - paused by the catalog: until when', () => {
+  test('calls - paused by the catalog: shows the end of the pause', () => {
     const quota = { ...createQuotaState(NOON_MS), calls: CALLS, limitedUntilMs: NOON_MS + HOUR_MS }
-    expect(readLine('Calls today', makeGate({ quota }))).toBe(
-      'bad: 1,234 made, none left until Nov 21, 2026, 1:00 PM UTC | Readers get the copy until then.',
+    expect(readLine('Calls today', withCallPolicy({ quota }))).toBe(
+      'bad: 1,234 made, none left until Nov 21, 2026, 1:00 PM UTC | Readers get the stored copy until then.',
     )
-    expect(readLine('Calls today', makeGate({ quota: { ...quota, limitedUntilMs: NOON_MS } }))).toMatch(
+    expect(readLine('Calls today', withCallPolicy({ quota: { ...quota, limitedUntilMs: NOON_MS } }))).toMatch(
       /^good/,
     )
   })
 
-  test('stored copy - only read: says where readers get their boxes from, and what to do', () => {
+  test('stored copy - read-only: says what readers get, and what to do', () => {
     expect(readLine('Stored copy', { isStoreReadOnly: true })).toBe(
-      'bad: can be read and not written | Readers get what is stored. Point VITRINE_DATABASE_URL to the database that takes writes.',
+      'bad: is read-only | Readers get the stored data. Set VITRINE_DATABASE_URL to a database that accepts writes.',
     )
   })
 
-  test('stored copy - works, or why it does not', () => {
-    expect(readLine('Stored copy')).toBe('good: can be read and written')
+  test('stored copy - works, or shows the error', () => {
+    expect(readLine('Stored copy')).toBe('good: is readable and writable')
     expect(readLine('Stored copy', { storeFailure: 'disk full' })).toMatch(
       /^bad: failed: disk full \| .*check/,
     )
   })
 
-  test('channels - none any more, which is not believed: since when, and what to do', () => {
+  test('channels - held empty list: shows since when, and what to do', () => {
     expect(readLine('Channels', { channelsHeldSinceMs: NOON_MS })).toMatch(
-      /^bad: the catalog lists none since Nov 21, 2026, 12:00 PM UTC; the copies stay \| .*vitrine sync --accept/,
+      /^bad: the catalog lists none since Nov 21, 2026, 12:00 PM UTC; the stored copies are kept \| .*vitrine sync --accept/,
     )
   })
 
-  test('channels - how many there are, or that there is none', () => {
+  test('channels - their number, or "none"', () => {
     expect(readLine('Channels', { channelCount: 1_234 })).toBe('good: 1,234')
     expect(readLine('Channels', { channels: [], channelCount: 0 })).toMatch(/^bad: none \| /)
   })
@@ -100,8 +108,8 @@ function readRow(state: Partial<CopyState>, over: Partial<HealthData> = {}): Hea
 
 const at = (ageMs: number): Partial<CopyState> => ({ completedAtMs: NOON_MS - ageMs })
 
-describe('copies', () => {
-  test('young and whole - is good', () => {
+describe('stored copies', () => {
+  test('recent and complete - is good', () => {
     expect(readRow({ dealCount: 1_007 })).toEqual({
       name: 'Magazine',
       products: '1,236',
@@ -113,13 +121,13 @@ describe('copies', () => {
     })
   })
 
-  test('none yet - is not good, under way or not', () => {
+  test('no copy yet - is not good, whether a walk is running or not', () => {
     const none = { currentWalk: 0, completedAtMs: null, completedStartedAtMs: null }
     expect(readRow(none)).toMatchObject({ age: 'no copy yet', walk: 'none yet', isHealthy: false })
-    expect(readRow({ ...none, isRunning: true })).toMatchObject({ walk: 'under way', isHealthy: false })
+    expect(readRow({ ...none, isRunning: true })).toMatchObject({ walk: 'running', isHealthy: false })
   })
 
-  test('old - is good up to two walks, and for ever where none runs by itself', () => {
+  test('old - is good for two walk periods, or indefinitely without a schedule', () => {
     expect(readRow(at(2 * HOUR_MS))).toMatchObject({ age: '2 h 0 min', isHealthy: true })
     expect(readRow(at(2 * HOUR_MS + 1))).toMatchObject({ isHealthy: false })
     expect(readRow(at(90 * DAY_MS), { findWalkPeriodMs: () => Infinity })).toMatchObject({
@@ -129,7 +137,7 @@ describe('copies', () => {
     expect(readRow(at(-MINUTE_MS))).toMatchObject({ age: 'less than a minute', isHealthy: true })
   })
 
-  test('of the future - has no age and no time, and is not good', () => {
+  test('dated in the future - has no age and no time, and is not good', () => {
     expect(readRow(at(-HOUR_MS))).toMatchObject({
       age: 'time unknown: the clock was wrong',
       walk: 'complete',
@@ -137,7 +145,7 @@ describe('copies', () => {
     })
   })
 
-  test('walk that is held - says since when, why and what to do, and is not good', () => {
+  test('held walk - shows since when, why and what to do, and is not good', () => {
     const held = { reason: 'few_products', sinceMs: NOON_MS, startedAtMs: NOON_MS, productCount: 3 } as const
     expect(readRow({ held })).toMatchObject({
       isHealthy: false,
@@ -147,7 +155,7 @@ describe('copies', () => {
     })
   })
 
-  test('hold and failure of the future - have no time', () => {
+  test('hold and failure dated in the future - have no time', () => {
     const sinceMs = NOON_MS + HOUR_MS
     const held = { reason: 'few_products', sinceMs, startedAtMs: sinceMs, productCount: 3 } as const
     expect(readRow({ held }).walk).toMatch(/^held since an unknown time: it found 3/)
@@ -155,11 +163,11 @@ describe('copies', () => {
       'failed with VITRINE_STORE_FAILED, time unknown: the clock was wrong',
     )
     expect(readLine('Channels', { channelsHeldSinceMs: sinceMs })).toContain(
-      'lists none since an unknown time; the copies stay',
+      'lists none since an unknown time; the stored copies are kept',
     )
   })
 
-  test('walk that failed - says with what and when, and is not good though the copy is young', () => {
+  test('failed walk - shows the error and its time, and is not good although the copy is recent', () => {
     const failure = 'VITRINE_CATALOG_STATUS'
     expect(readRow({ failure, failedAtMs: NOON_MS - HOUR_MS, isRunning: true })).toMatchObject({
       walk: 'failed with VITRINE_CATALOG_STATUS, Nov 21, 2026, 11:00 AM UTC',
@@ -168,7 +176,7 @@ describe('copies', () => {
     expect(readRow({ failure }).walk).toBe('failed with VITRINE_CATALOG_STATUS')
   })
 
-  test('what was left out - is said in words, each reason, and one of a later version by its name', () => {
+  test('dropped items - one text for each reason; an unknown reason keeps its name', () => {
     const drops = {
       product: 1,
       merchant: 2,
@@ -191,7 +199,7 @@ describe('copies', () => {
     ])
   })
 
-  test('more channels than are listed - are counted', () => {
+  test('channels beyond the table - are counted', () => {
     const channels = Array.from({ length: 50 }, () => ({ channel: CHANNEL, state: WALKED_COPY }))
     const health = toHealthView(makeHealthData({ channels, channelCount: 1_000 }))
     expect([health.channels.length, health.moreChannels]).toEqual([50, 950])

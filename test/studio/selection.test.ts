@@ -18,15 +18,15 @@ const KINDS = ['where-to-buy', 'deals'] as const
 
 const NOTHING = { tab: 'where-to-buy', channelId: null, gtin: null, searchText: '' }
 
-/** A choice with its options as a query string. */
+/** Return a selection with its options as a query string. */
 const read = (query: string): object => {
   const { rawOptions, ...rest } = makeSelection(query)
   return { ...rest, rawOptions: rawOptions.toString() }
 }
 
-describe('choice', () => {
+describe('selection', () => {
   test.each(['', 'tab=&channel=&gtin=&find=&theme=&limit=', 'utm_source=x&isolated=1'])(
-    '%j - nothing is chosen',
+    '%j - nothing is selected',
     (query) => {
       expect(read(query)).toEqual({ ...NOTHING, rawOptions: '' })
     },
@@ -50,11 +50,11 @@ describe('choice', () => {
     ['gtin=1&gtin=2', NOTHING],
     ['gtin=&gtin=2', { ...NOTHING, gtin: '2' }],
     ['find=+', NOTHING],
-  ])('%s - what cannot be read counts as not given, the rest stays', (query, choice) => {
-    expect(read(query)).toEqual({ ...choice, rawOptions: '' })
+  ])('%s - invalid parameters count as absent, the others stay', (query, selection) => {
+    expect(read(query)).toEqual({ ...selection, rawOptions: '' })
   })
 
-  test('options - are kept as they were typed, wrong ones and repeated ones too, empty ones not', () => {
+  test('options - stay as typed, including invalid and repeated ones, without empty ones', () => {
     expect(makeSelection('theme=blue&merchant=A&limit=&merchant=+b+').rawOptions.toString()).toBe(
       'theme=blue&merchant=A&merchant=+b+',
     )
@@ -81,7 +81,7 @@ describe('choice', () => {
   })
 })
 
-/** Judged options of a query string: the query, and what is wrong in words. */
+/** Validate the options of a query string: the query, and the messages. */
 const validate = (
   kind: WidgetKind,
   rawOptions: string,
@@ -91,8 +91,8 @@ const validate = (
   return [query.toString(), Object.fromEntries(errors)]
 }
 
-describe('judged options', () => {
-  test('right and not as by default - are kept as every address writes them, in the order of the list', () => {
+describe('validated options', () => {
+  test('valid options that differ from their defaults - are normalized, in the order of the list', () => {
     expect(
       validate(
         'where-to-buy',
@@ -101,7 +101,7 @@ describe('judged options', () => {
     ).toEqual(['theme=dark&accent=ff6600&locale=de-AT&currency=EUR&merchant=B&merchant=a&limit=3', {}])
   })
 
-  test('as by default - are dropped, however they are written', () => {
+  test('options that equal their defaults - are dropped in every notation', () => {
     expect(validate('where-to-buy', 'theme=auto&locale=EN&stock=any&limit=05&css=link&brand=x')).toEqual([
       '',
       {},
@@ -109,13 +109,13 @@ describe('judged options', () => {
     expect(validate('deals', 'stock=in&page=1&min_discount=1&layout=grid&q=+')).toEqual(['', {}])
   })
 
-  test("the server's own defaults - are dropped, those of others are kept", () => {
+  test("options that equal the server's defaults - are dropped; common defaults are kept", () => {
     const defaults = { locale: 'de', currency: 'EUR' }
     expect(validate('deals', 'locale=de&currency=eur', defaults)).toEqual(['', {}])
     expect(validate('deals', 'locale=en&currency=GBP', defaults)).toEqual(['locale=en&currency=GBP', {}])
   })
 
-  test("wrong ones - are named in the parser's words, the others stay", () => {
+  test("invalid options - have the parser's messages, the others stay", () => {
     expect(validate('where-to-buy', 'theme=blue&limit=51&accent=ff6600&stock=in&stock=any')).toEqual([
       'accent=ff6600',
       {
@@ -126,12 +126,12 @@ describe('judged options', () => {
     ])
   })
 
-  test('same name in both widgets - is judged by the parser of the tab', () => {
+  test('same name in both widgets - is validated by the parser of the tab', () => {
     expect(validate('deals', 'limit=60&layout=carousel')).toEqual(['layout=carousel&limit=60', {}])
     expect(Object.keys(validate('where-to-buy', 'limit=60&layout=carousel')[1])).toEqual(['layout', 'limit'])
   })
 
-  test('something that is no wrong option - is thrown on', () => {
+  test('error other than an invalid option - is rethrown', () => {
     class BrokenQuery extends URLSearchParams {
       override getAll(): string[] {
         throw new RangeError('broken')
@@ -156,17 +156,17 @@ const manyMerchants = fc
   .array(fc.string({ minLength: 1 }), { minLength: 19, maxLength: 22 })
   .map((names) => new URLSearchParams(names.map((name): [string, string] => ['merchant', name])))
 
-describe('judged options of any query', () => {
-  test.each(KINDS)('%s - are accepted by the parser, and are what the right ones alone give', (kind) => {
+describe('validated options of any query', () => {
+  test.each(KINDS)('%s - are accepted by the parser, and equal the valid options alone', (kind) => {
     const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
     fc.assert(
       fc.property(fc.oneof(typedQueries, manyMerchants), (query) => {
         const { rawOptions } = parseStudioSelection(new URLSearchParams([['tab', kind], ...query]))
         const validated = validateOptions(kind, rawOptions, DEFAULTS)
-        const right = new URLSearchParams([...rawOptions].filter(([name]) => !validated.errors.has(name)))
+        const valid = new URLSearchParams([...rawOptions].filter(([name]) => !validated.errors.has(name)))
         const key = toQuery(parse(validated.query, DEFAULTS, 'fragment'), DEFAULTS, 'fragment')
-        expect(key).toBe(toQuery(parse(right, DEFAULTS, 'fragment'), DEFAULTS, 'fragment'))
-        // Judging again finds nothing to drop and nothing wrong.
+        expect(key).toBe(toQuery(parse(valid, DEFAULTS, 'fragment'), DEFAULTS, 'fragment'))
+        // Validating again changes nothing and finds no errors.
         const again = validateOptions(kind, validated.query, DEFAULTS)
         expect([again.query.toString(), again.errors.size]).toEqual([validated.query.toString(), 0])
       }),
@@ -176,7 +176,7 @@ describe('judged options of any query', () => {
 })
 
 describe('query of a frame', () => {
-  test('options that only fragments have - are left out, the rest stays in order', () => {
+  test('options that only fragments have - are removed, the others stay in order', () => {
     const query = new URLSearchParams(
       'theme=dark&isolate=shadow&css=none&merchant=a&merchant=b&markup=schema',
     )

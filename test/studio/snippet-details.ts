@@ -1,12 +1,11 @@
 import { type SnippetDetails, listSnippets } from '../../src/studio/snippets.ts'
 
-/** Breaks out of whatever does not escape it. */
+/** Breaks out of every context that does not escape it. */
 export const HOSTILE = '"><script>alert(1)</script>&amp; \\ [/vitrine] \' <?php ?> --> #'
 
-/** Options of an address with that text. */
 const QUERY = new URLSearchParams({ theme: 'dark', q: HOSTILE }).toString()
 
-/** A widget whose every value is hostile. */
+/** A widget whose values all contain the hostile text. */
 export const DETAILS: SnippetDetails = {
   publicUrl: 'https://widgets.example',
   fragmentUrl: `https://widgets.example/fragments/c/deals?${QUERY}`,
@@ -29,7 +28,6 @@ export const DETAILS: SnippetDetails = {
   pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-a+b/c=' },
 }
 
-/** The code of one snippet. */
 export function findCode(id: string, over: Partial<SnippetDetails> = {}): string {
   return listSnippets({ ...DETAILS, ...over }).find((snippet) => snippet.id === id)?.code ?? 'no such snippet'
 }

@@ -15,7 +15,7 @@ import { findHtmlErrors } from '../helpers/html-errors.ts'
 
 const run = promisify(execFile)
 
-/** A folder that is removed after the test. */
+/** Make a folder that is removed after the test. */
 async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-snippet-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -46,14 +46,14 @@ describe('frames', () => {
     expect(find(id)).toMatch(/<\/div>\n<script async src=/)
   })
 
-  test('loader - the script under the name that gets mends', () => {
+  test('loader - the script at the address that receives fixes', () => {
     expect(toRecord(listElements(find('loader'))[1])).toEqual({
       async: '',
       src: 'https://widgets.example/embed.js',
     })
   })
 
-  test('pinned - the script under its own name, with its digest, in the mode that digests need', () => {
+  test('pinned - the script at its versioned address, with integrity and the CORS mode that it requires', () => {
     expect(toRecord(listElements(find('pinned'))[1])).toEqual({
       async: '',
       src: DETAILS.pinnedScript.url,
@@ -62,7 +62,7 @@ describe('frames', () => {
     })
   })
 
-  test('iframe - its address, title and fixed height read back as they are', () => {
+  test('iframe - address, title and fixed height parse back unchanged', () => {
     const elements = listElements(find('iframe'))
     expect(elements).toHaveLength(1)
     expect(toRecord(elements[0])).toEqual({
@@ -75,11 +75,11 @@ describe('frames', () => {
     })
   })
 
-  test.each(['loader', 'pinned', 'iframe'])('%s - is HTML without faults', async (id) => {
-    const faults = await findHtmlErrors(find(id))
-    // Editors that strip styles keep a width in per cent, which every browser knows.
+  test.each(['loader', 'pinned', 'iframe'])('%s - is valid HTML', async (id) => {
+    const errors = await findHtmlErrors(find(id))
+    // Editors that strip styles keep the width attribute, and every browser accepts a percentage in it.
     expect(
-      faults.filter((fault) => !/^no-inline-style|"width" has invalid value "100%"/.test(fault)),
+      errors.filter((error) => !/^no-inline-style|"width" has invalid value "100%"/.test(error)),
     ).toEqual([])
   })
 
@@ -91,21 +91,21 @@ describe('frames', () => {
 describe('includes', () => {
   const path = DETAILS.fragmentUrl.slice(DETAILS.publicUrl.length)
 
-  test('SSI - one comment with the path below /vitrine as it is', () => {
+  test('SSI - one comment with the unchanged path below /vitrine', () => {
     const code = find('ssi')
     expect(/^<!--# include virtual="([^"]*)" -->$/.exec(code)?.[1]).toBe(`/vitrine${path}`)
     const nodes = parseFragment(code).childNodes
     expect(nodes.map(({ nodeName }) => nodeName)).toEqual(['#comment'])
   })
 
-  test('ESI - one element whose address reads back as it is', () => {
+  test('ESI - one element whose address parses back unchanged', () => {
     const elements = listElements(find('esi'))
     expect(elements.map(({ tagName }) => tagName)).toEqual(['esi:include'])
     expect(elements[0] && getAttribute(elements[0], 'src')).toBe(`/vitrine${path}`)
     expect(find('esi')).toMatch(/"\/>$/)
   })
 
-  test('public address with a path - is left out of the includes, kept elsewhere', () => {
+  test('public address with a path - the includes omit the path, the others keep it', () => {
     const over = {
       publicUrl: 'https://widgets.example/sub',
       fragmentUrl: 'https://widgets.example/sub/fragments/c/deals',
@@ -117,21 +117,21 @@ describe('includes', () => {
   })
 })
 
-/** Answers of a server, by the path that is asked for. */
-const ANSWERS: Readonly<Record<string, RequestListener>> = {
+/** Responses of a test server by path. */
+const RESPONSES: Readonly<Record<string, RequestListener>> = {
   '/good': (_request, response) =>
     void response.setHeader('cache-control', 'public, max-age=300').end('<p>new'),
   '/hidden': (_request, response) => void response.setHeader('cache-control', 'public, max-age=300').end(),
   '/no-store': (_request, response) => void response.setHeader('cache-control', 'no-store').end(),
   '/500': (_request, response) => void response.writeHead(500).end('<h1>broken'),
-  '/404': (_request, response) => void response.writeHead(404).end('<!-- mistake -->'),
+  '/404': (_request, response) => void response.writeHead(404).end('<!-- error -->'),
   '/reset': (request) => void request.socket.destroy(),
   '/hanging': () => undefined,
   '/half': (_request, response) => void response.writeHead(200, { 'content-length': 99 }).write('<p>half'),
 }
 
-async function startAnswers(): Promise<string> {
-  const server = createServer((request, response) => ANSWERS[request.url ?? '']?.(request, response))
+async function startServer(): Promise<string> {
+  const server = createServer((request, response) => RESPONSES[request.url ?? '']?.(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
@@ -151,15 +151,15 @@ describe('own code', () => {
     ['/reset', '<p>kept'],
     ['/hanging', '<p>kept'],
     ['/half', '<p>kept'],
-  ])('fetch, server answers %s - the box is %j, and nothing is thrown', async (path, box) => {
-    const origin = await startAnswers()
+  ])('fetch, server responds with %s - the box is %j, and nothing is thrown', async (path, box) => {
+    const origin = await startServer()
     const file = join(await makeFolder(), 'page.mjs')
     const code = find('fetch', { publicUrl: origin, fragmentUrl: `${origin}${path}` })
-    // A second is short on a busy machine: whoever answers is given more of it.
-    const patient = ['/hanging', '/half'].includes(path)
+    // One second is short on a busy machine: responses that do come get more time.
+    const codeToRun = ['/hanging', '/half'].includes(path)
       ? code
       : code.replace('timeout(1000)', 'timeout(20000)')
-    await writeFile(file, `let box = '<p>kept'\n${patient}\nprocess.stdout.write(box)\n`)
+    await writeFile(file, `let box = '<p>kept'\n${codeToRun}\nprocess.stdout.write(box)\n`)
     const { stdout, stderr } = await run(process.execPath, [file], { timeout: 120_000 })
     expect([stdout, stderr]).toEqual([box, ''])
   })
@@ -171,10 +171,8 @@ describe('own code', () => {
   })
 })
 
-/** A page with the snippet beside a helper that says which address it was given. */
-
 describe('shortcode', () => {
-  test('values - cannot end it, nor the attribute', () => {
+  test('values - cannot end the shortcode or the attribute', () => {
     const code = find('wordpress')
     expect(code).toMatch(/^\[vitrine_deals channel="c" q="[^"[\]<]*"\]$/)
   })

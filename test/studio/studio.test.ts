@@ -13,18 +13,17 @@ const BASE = 'https://widgets.example/studio'
 const GTIN = toGtin(1)
 const WHERE = `channel=${CHANNEL_ID}&gtin=${GTIN}`
 
-/** Addresses of the tabs by their names. */
 const listTabs = (query: string): Record<string, string> =>
   Object.fromEntries(makeStudio(query).tabs.map(({ text, href }) => [text, href]))
 
 const findField = ({ fields }: StudioView, name: string): FieldView | undefined =>
   fields.flatMap((group) => group.fields).find((field) => field.name === name)
 
-describe('name of a frame', () => {
+describe('title of a frame', () => {
   test.each([
     ['locale=de', 'Preise im Vergleich', 'Angebote'],
     ['locale=xx', 'Where to buy', 'Deals'],
-  ])('%j - is in the language of what it shows', (locale, box, deals) => {
+  ])('%j - is in the language of the content', (locale, box, deals) => {
     expect(makeStudio(locale).widget?.title).toContain(box.split(' ')[0])
     expect(makeStudio(`tab=deals&${locale}`).widget?.title).toBe(deals)
   })
@@ -35,23 +34,23 @@ describe('tabs', () => {
     ['', 'Where to buy'],
     ['tab=deals', 'Deals'],
     ['tab=health', 'Health'],
-  ])('%j - one is chosen', (query, chosen) => {
+  ])('%j - one tab is selected', (query, selected) => {
     const { tabs } = makeStudio(query)
     expect(tabs.map(({ text }) => text)).toEqual(['Where to buy', 'Deals', 'Health'])
-    expect(tabs.filter(({ isSelected }) => isSelected).map(({ text }) => text)).toEqual([chosen])
+    expect(tabs.filter(({ isSelected }) => isSelected).map(({ text }) => text)).toEqual([selected])
   })
 
-  test('other tabs - keep the channel, the product and what both widgets look like', () => {
+  test('other tabs - keep the channel, the product and the shared appearance options', () => {
     const query = 'find=lamp&theme=dark&accent=ff6600&locale=de&currency=EUR&layout=card&limit=3&stock=in'
-    const look = 'theme=dark&accent=ff6600&locale=de&currency=EUR'
+    const appearance = 'theme=dark&accent=ff6600&locale=de&currency=EUR'
     expect(listTabs(query)).toEqual({
       'Where to buy': `studio?${WHERE}&${query}`,
-      Deals: `studio?tab=deals&${WHERE}&${look}`,
+      Deals: `studio?tab=deals&${WHERE}&${appearance}`,
       Health: `studio?tab=health&${WHERE}`,
     })
   })
 
-  test('from deals and from health - the product comes back', () => {
+  test('from deals and from health - the product is kept', () => {
     expect(listTabs(`tab=deals&gtin=${GTIN}&sort=price&theme=dark`)['Where to buy']).toBe(
       `studio?${WHERE}&theme=dark`,
     )
@@ -60,7 +59,7 @@ describe('tabs', () => {
 })
 
 describe('channels and matches', () => {
-  test('channels - the chosen one is marked, addresses are cut at 100 characters', () => {
+  test('channels - the selected one is marked, addresses are cut at 100 characters', () => {
     const long = { ...CHANNEL, id: 'x', url: `https://a.example/${'b'.repeat(100)}` }
     const { channels } = makeStudio('', { channels: [CHANNEL, long, { ...CHANNEL, id: 'y', url: null }] })
     expect(channels.map(({ id, isSelected }) => [id, isSelected])).toEqual([
@@ -72,7 +71,7 @@ describe('channels and matches', () => {
     expect(channels[1]?.url?.endsWith('…')).toBe(true)
   })
 
-  test('matches - links that keep the search and every option, wrong ones too', () => {
+  test('matches - links keep the search and every option, including invalid ones', () => {
     const matches = [makeProduct(), makeProduct({ gtin: toGtin(2), images: [], brand: null })]
     const query = 'find=a+%26+b&theme=blue&merchant=A&merchant=B'
     const views = makeStudio(query, { matches }).matches
@@ -91,7 +90,7 @@ describe('channels and matches', () => {
 })
 
 describe('widget', () => {
-  test('box - that of the product, with the options that are right', () => {
+  test('box - of the product, with the valid options', () => {
     const { widget } = makeStudio('theme=dark&layout=nothing&sort=price')
     expect(widget).toMatchObject({
       kind: 'where-to-buy',
@@ -100,7 +99,7 @@ describe('widget', () => {
     })
   })
 
-  test('grid - that of the channel', () => {
+  test('grid - of the channel', () => {
     const { widget } = makeStudio('tab=deals&sort=price&markup=schema')
     expect(widget).toMatchObject({
       kind: 'deals',
@@ -112,13 +111,13 @@ describe('widget', () => {
   test.each([
     ['no channel', '', { channel: null }],
     ['no product', '', { product: null }],
-    ['nothing was asked for', 'tab=deals', { widgetStatus: null }],
+    ['no status', 'tab=deals', { widgetStatus: null }],
     ['health', 'tab=health', {}],
-  ] as const)('%s - none', (_case, query, over) => {
+  ] as const)('%s - no widget', (_case, query, over) => {
     expect(makeStudio(query, over).widget).toBeNull()
   })
 
-  test.each(['', 'tab=deals'])('%j, hidden - can be embedded all the same', (query) => {
+  test.each(['', 'tab=deals'])('%j, hidden - can still be embedded', (query) => {
     const { widget } = makeStudio(query, { widgetStatus: { kind: 'hidden', reason: 'No.' } })
     expect(widget?.snippets.length).toBeGreaterThan(5)
   })
@@ -145,7 +144,7 @@ describe('fields of a tab', () => {
     expect(currency?.kind === 'input' && currency.suggestions).toEqual(['CHF', 'EUR'])
   })
 
-  test('grid - shops and brands of the counts', () => {
+  test('grid - shops and brands from the counts', () => {
     const view = makeStudio('tab=deals')
     const merchant = findField(view, 'merchant')?.control
     expect(merchant?.kind === 'checks' && merchant.options.map(({ value, count }) => [value, count])).toEqual(
@@ -158,14 +157,14 @@ describe('fields of a tab', () => {
     expect(brand?.kind === 'input' && brand.suggestions).toEqual(['Lumen', 'Nordhem'])
   })
 
-  test('counts that are not known - no shops, no panel', () => {
+  test('unknown counts - no shops, no panel', () => {
     const view = makeStudio('tab=deals', { counts: null })
     const merchant = findField(view, 'merchant')?.control
     expect(merchant?.kind === 'checks' && merchant.options).toEqual([])
     expect(view.deals).toBeNull()
   })
 
-  test('health - none', () => {
+  test('health - no fields', () => {
     expect(makeStudio('tab=health')).toMatchObject({ fields: [], deals: null, notice: null })
     expect(makeStudio('tab=health').health?.lines).toHaveLength(4)
   })
@@ -177,11 +176,11 @@ const notice = (query: string, over: Partial<StudioData> = {}): string | null =>
 describe('notice', () => {
   const unwalked = { ...WALKED_COPY, currentWalk: 0 }
 
-  test.each(['', 'tab=deals', 'tab=health'])('%j, everything there - none', (query) => {
+  test.each(['', 'tab=deals', 'tab=health'])('%j, nothing missing - no notice', (query) => {
     expect(notice(query)).toBeNull()
   })
 
-  test('what is missing - is said, the first cause alone', () => {
+  test('several things missing - only the first cause is shown', () => {
     const hidden = { kind: 'hidden', reason: 'No.' } as const
     for (const query of ['', 'tab=deals', 'tab=health'])
       expect(notice(query, { channel: null, product: null, state: null })).toMatch(
@@ -196,7 +195,7 @@ describe('notice', () => {
     expect(notice('tab=health', { state: unwalked })).toBeNull()
   })
 
-  test('no match - repeats the search, or the GTIN where nothing was searched', () => {
+  test('no match - repeats the search, or the GTIN without a search', () => {
     const over = { product: null, matches: [] }
     expect(notice('find=lamp&gtin=123', over)).toBe('No product of this channel matches "lamp".')
     expect(notice('gtin=123', over)).toContain('123')
@@ -204,35 +203,35 @@ describe('notice', () => {
     expect(notice('tab=deals', over)).toBeNull()
   })
 
-  test.each(['', 'tab=deals'])('%j, hidden - says that, and why', (query) => {
+  test.each(['', 'tab=deals'])('%j, hidden - gives the reason', (query) => {
     const reason = 'No shop that has it is left after the options.'
     expect(notice(query, { widgetStatus: { kind: 'hidden', reason } })).toBe(
-      `Nothing is shown now, and it takes no room in a page. ${reason}`,
+      `Nothing is shown now, and the widget takes no space in a page. ${reason}`,
     )
   })
 })
 
-describe('address of the choice', () => {
-  test('as by default - channel and product alone', () => {
+describe('address of the selection', () => {
+  test('all defaults - channel and product only', () => {
     expect(makeStudio('theme=auto&limit=5&stock=any&utm_source=x').address).toBe(`${BASE}?${WHERE}`)
     expect(makeStudio('tab=deals').address).toBe(`${BASE}?tab=deals&channel=${CHANNEL_ID}`)
     expect(makeStudio('', { channel: null, product: null }).address).toBe(BASE)
   })
 
-  test('options - those that are right and not as by default; wrong ones are no part of it', () => {
+  test('options - only valid ones that differ from their defaults', () => {
     expect(makeStudio('find=lamp&theme=dark&limit=99&locale=de').address).toBe(
       `${BASE}?${WHERE}&find=lamp&theme=dark&locale=de`,
     )
   })
 
-  test('opened below a path, or at another address than the public one - the address is the opened one', () => {
+  test('opened at another address than the public one - uses the opened address', () => {
     const { address, tabs } = makeStudio('', { studioUrl: 'http://localhost:3000/studio' })
     expect(address).toBe(`http://localhost:3000/studio?${WHERE}`)
     for (const { href } of tabs) expect(href).toMatch(/^studio\?/)
   })
 
   const names = ['tab', 'channel', 'gtin', 'find', ...new Set(OPTION_LIST.map(({ name }) => name))]
-  const words = [
+  const values = [
     'deals',
     'health',
     'dark',
@@ -249,12 +248,12 @@ describe('address of the choice', () => {
     '',
   ]
   const queries = fc
-    .array(fc.tuple(fc.constantFrom(...names), fc.oneof(fc.constantFrom(...words), fc.string())), {
+    .array(fc.tuple(fc.constantFrom(...names), fc.oneof(fc.constantFrom(...values), fc.string())), {
       maxLength: 10,
     })
     .map((pairs) => new URLSearchParams(pairs).toString())
 
-  test('of any query - opening it gives the same address, widget and no error', () => {
+  test('address of any query - opens the same address and widget, without errors', () => {
     fc.assert(
       fc.property(queries, (query) => {
         const first = makeStudio(query)

@@ -6,17 +6,17 @@ import { makeStudio } from '../helpers/studio-view.ts'
 
 const renderer = createRenderer()
 
-/** Texts of the page by the keys that the script finds them with. */
+/** Read texts and links of the page by their keys. */
 function readPage(html: string): Readonly<{ texts: Map<string, string>; links: Map<string, string> }> {
   const elements = listElements(html)
-  const having = (name: string): typeof elements =>
+  const findWith = (name: string): typeof elements =>
     elements.filter((element) => element.attrs.some((attribute) => attribute.name === name))
   return {
     texts: new Map(
-      having('data-text').map((element) => [getAttribute(element, 'data-text'), getText(element)]),
+      findWith('data-text').map((element) => [getAttribute(element, 'data-text'), getText(element)]),
     ),
     links: new Map(
-      having('data-leads').map((element) => [
+      findWith('data-leads').map((element) => [
         getAttribute(element, 'data-leads'),
         getAttribute(element, 'href'),
       ]),
@@ -24,33 +24,33 @@ function readPage(html: string): Readonly<{ texts: Map<string, string>; links: M
   }
 }
 
-const squeeze = (text: string): string => text.replace(/\s+/g, ' ').trim()
+const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-describe('answer for the script', () => {
+describe('update for the script', () => {
   test.each([
     '',
     'find=lamp&theme=dark&limit=99&merchant=Kopje',
     'tab=deals',
     'tab=deals&brand=Lumen&min_discount=x&sort=price',
-  ])('%j - has what a page of the same choice prints, under the same keys', (query) => {
+  ])('%j - has the texts of the page for the same selection, under the same keys', (query) => {
     const view = makeStudio(query)
     const live = toStudioUpdate(view)
     const page = readPage(renderer.renderStudio(view))
     expect(Object.fromEntries(page.texts)).toEqual(
-      Object.fromEntries(Object.entries(live.texts).map(([key, text]) => [key, squeeze(text)])),
+      Object.fromEntries(Object.entries(live.texts).map(([key, text]) => [key, collapseSpaces(text)])),
     )
     expect(Object.fromEntries(page.links)).toEqual(live.links)
     expect(live.previews).toEqual(view.widget?.previews.map(({ attributes }) => attributes))
     expect(live.previews).toHaveLength(4)
   })
 
-  test('wrong values - are named under their option, right ones have an empty text', () => {
+  test('invalid values - have messages under their option, valid ones an empty text', () => {
     const { texts } = toStudioUpdate(makeStudio('theme=blue&limit=3'))
     expect(texts['error theme']).toBe('“Theme” accepts auto or light or dark.')
     expect(texts['error limit']).toBe('')
   })
 
-  test('links to other choices - take the options along', () => {
+  test('links to other selections - keep the options', () => {
     const { links } = toStudioUpdate(makeStudio('theme=dark&layout=card'))
     expect(links['tab Deals']).toMatch(/tab=deals&.*theme=dark$/)
     expect(Object.entries(links).find(([key]) => key.startsWith('match '))?.[1]).toMatch(
@@ -60,16 +60,16 @@ describe('answer for the script', () => {
     expect(deals['count brand Lumen']).toMatch(/sort=price&brand=Lumen$/)
   })
 
-  test('hidden - says so; nothing to embed - no previews, no addresses of a widget', () => {
+  test('hidden - has a notice; nothing to embed - no previews, no addresses of a widget', () => {
     const hidden = toStudioUpdate(makeStudio('', { widgetStatus: { kind: 'hidden', reason: 'No.' } }))
-    expect(hidden.texts['notice']).toBe('Nothing is shown now, and it takes no room in a page. No.')
+    expect(hidden.texts['notice']).toBe('Nothing is shown now, and the widget takes no space in a page. No.')
     const nothing = toStudioUpdate(makeStudio('', { channel: null, product: null, matches: [] }))
     expect(nothing.previews).toEqual([])
     expect(Object.keys(nothing.links).filter((key) => !key.startsWith('tab '))).toEqual([])
     expect(Object.keys(nothing.texts).filter((key) => key.startsWith('snippet'))).toEqual([])
   })
 
-  test('names of shops and brands - are keys of their own, whatever they are', () => {
+  test('names of shops and brands - are safe as keys', () => {
     const counts = {
       total: 1,
       isBounded: false,

@@ -44,7 +44,7 @@ const toRecord = ({ attributes }: StudioWidgetView['previews'][number]): Record<
   Object.fromEntries(attributes.map(({ name, value }) => [name, value]))
 
 describe('addresses', () => {
-  test('box - fragment, document and oEmbed answer', () => {
+  test('box - fragment, document and oEmbed response', () => {
     const path = `${CHANNEL_ID}/where-to-buy/${GTIN}`
     expect(toView(makeBox())).toMatchObject({
       kind: 'where-to-buy',
@@ -61,7 +61,7 @@ describe('addresses', () => {
     expect(fragmentUrl).toBe(`https://widgets.example/fragments/${CHANNEL_ID}/deals?sort=price`)
   })
 
-  test('every option - is in the fragment; a frame has none of those for fragments', () => {
+  test('every option - is in the fragment; a frame omits the fragment-only options', () => {
     const { fragmentUrl, embedUrl, oembedUrl } = toView(makeBox(ALL_BOX))
     expect(new URL(fragmentUrl).search).toBe(`?${ALL_BOX}`)
     expect(new URL(embedUrl).search).toBe(`?${ALL_BOX.replace(/&(?:isolate|css|markup)=\w+/g, '')}`)
@@ -69,7 +69,7 @@ describe('addresses', () => {
     expect(new URL(oembedUrl).searchParams.get('format')).toBe('json')
   })
 
-  test('public address with a path - is in every address and snippet that names this server', () => {
+  test('public address with a path - is in every address and snippet with this server', () => {
     const publicUrl = 'https://example.org/widgets'
     const view = toView(makeBox('theme=dark'), publicUrl)
     for (const url of [view.fragmentUrl, view.embedUrl, view.oembedUrl])
@@ -85,29 +85,29 @@ describe('addresses', () => {
 })
 
 describe('previews', () => {
-  test('both widths on both grounds - named, with what says which widget it is', () => {
+  test('both widths on both backgrounds - have a label and the attributes of the widget', () => {
     const { previews } = toView(makeBox())
-    expect(previews.map(({ size, ground: background, label }) => [size, background, label])).toEqual([
+    expect(previews.map(({ size, background, label }) => [size, background, label])).toEqual([
       ['phone', 'light', 'Phone, on a light page'],
       ['article', 'light', 'Article, on a light page'],
       ['phone', 'dark', 'Phone, on a dark page'],
       ['article', 'dark', 'Article, on a dark page'],
     ])
-    for (const stage of previews)
-      expect(toRecord(stage)).toMatchObject({
+    for (const preview of previews)
+      expect(toRecord(preview)).toMatchObject({
         'data-vitrine': 'where-to-buy',
         'data-channel': CHANNEL_ID,
         'data-gtin': GTIN,
       })
-    const titles = previews.map((stage) => toRecord(stage)['data-title'])
+    const titles = previews.map((preview) => toRecord(preview)['data-title'])
     expect(new Set(titles).size).toBe(4)
     expect(titles[0]).toBe('Where to buy Lumen Arc (phone, light page)')
   })
 
-  test('theme that follows the reader - is shown as the reader of each ground sees it', () => {
+  test('theme auto - each preview has the theme of its background', () => {
     for (const rawOptions of ['', 'theme=auto']) {
       const view = toView(makeGrid(rawOptions))
-      expect(view.previews.map((stage) => toRecord(stage)['data-theme'])).toEqual([
+      expect(view.previews.map((preview) => toRecord(preview)['data-theme'])).toEqual([
         'light',
         'light',
         'dark',
@@ -119,17 +119,17 @@ describe('previews', () => {
   })
 
   test.each(['light', 'dark'] as const)(
-    'theme %s - is the same on both grounds, and the preview begins on its own',
+    'theme %s - is the same on both backgrounds, and the preview begins with its own',
     (theme) => {
       const { previews, background } = toView(makeGrid(`theme=${theme}`))
-      expect(previews.map((stage) => toRecord(stage)['data-theme'])).toEqual([theme, theme, theme, theme])
+      expect(previews.map((preview) => toRecord(preview)['data-theme'])).toEqual([theme, theme, theme, theme])
       expect(background).toBe(theme)
     },
   )
 
-  test('options of a frame - are attributes, shops split by a bar; those of fragments are none', () => {
-    const [stage] = toView(makeBox(ALL_BOX)).previews
-    const { 'data-title': _title, ...attributes } = stage === undefined ? {} : toRecord(stage)
+  test('options of a frame - are attributes, shops joined by "|", without fragment-only options', () => {
+    const [preview] = toView(makeBox(ALL_BOX)).previews
+    const { 'data-title': _title, ...attributes } = preview === undefined ? {} : toRecord(preview)
     expect(attributes).toEqual({
       'data-vitrine': 'where-to-buy',
       'data-channel': CHANNEL_ID,
@@ -146,7 +146,7 @@ describe('previews', () => {
     })
   })
 
-  test('attributes - no name twice, in any preview', () => {
+  test('attributes - are unique in each preview', () => {
     for (const { attributes } of toView(makeGrid('theme=dark&q=a&min_discount=5')).previews) {
       const names = attributes.map(({ name }) => name)
       expect(new Set(names).size).toBe(names.length)
@@ -155,7 +155,7 @@ describe('previews', () => {
 })
 
 describe('heights and shortcode', () => {
-  test('heights - a frame fits a phone, the place that is reserved an article', () => {
+  test('heights - of an iframe for a phone, of the reserved space for an article', () => {
     const box = toView(makeBox())
     expect(getCode(box, 'iframe')).toContain(`height="${estimateHeightPx(BOX_SIZE, 360)}"`)
     expect(getCode(box, 'loader')).toContain(`data-height="${estimateHeightPx(BOX_SIZE, 680)}"`)
@@ -165,7 +165,7 @@ describe('heights and shortcode', () => {
     expect(estimateHeightPx(GRID_SIZE, 360)).not.toBe(estimateHeightPx(GRID_SIZE, 680))
   })
 
-  test('shortcode - has every option, those of fragments too, and the name of its widget', () => {
+  test('shortcode - has every option, including fragment-only ones, and the name of its widget', () => {
     expect(getCode(toView(makeBox('isolate=shadow&merchant=A&merchant=B')), 'wordpress')).toBe(
       `[vitrine gtin="${GTIN}" channel="${CHANNEL_ID}" merchant="A|B" isolate="shadow"]`,
     )

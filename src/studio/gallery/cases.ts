@@ -1,30 +1,28 @@
 import { readFileSync } from 'node:fs'
 import type { Offer, Product } from '../../catalog/contract.ts'
 
-/** One hard case: what it is called, what it tries, and the options and data that make it. */
 export type GalleryCase = Readonly<{
   id: string
   title: string
   note: string
-  /** Options as a publisher would write them. */
   query: Readonly<{ box: string; grid: string }>
   product: Product
   dealProducts: readonly Product[]
-  /** Shown in a column of 280 px, whatever column was chosen. */
+  /** Shown in a column of 280 px, regardless of the selected width. */
   isNarrow: boolean
-  /** Are the prices older than they may be shown? */
+  /** Whether the prices are too old to show. */
   isOld: boolean
-  /** Frames have links to other pages, fragments have none; a case about them shows what a frame shows. */
+  /** Whether to show the page links that only frames have. */
   isPaged: boolean
 }>
 
-/** When the gallery's prices were checked: fixed, so that a screenshot of it is the same tomorrow. */
+/** When the gallery's prices were checked: fixed, so that screenshots do not change. */
 export const PRICES_CHECKED_AT_MS: number = Date.UTC(2026, 10, 21, 5, 12)
 
-/** The accent that a case has; the page links its rules. */
+/** The accent colour of one case; the page links its style sheet. */
 export const GALLERY_ACCENT = 'ffd400'
 
-/** A shop's offer in short: price, former price and what differs from an offer in stock for euros. */
+/** An offer in short. Defaults: in stock, EUR. */
 type CaseOffer = Readonly<{
   shop: string
   price: string
@@ -35,14 +33,14 @@ type CaseOffer = Readonly<{
 
 type ProductFields = Omit<Product, 'offers'>
 
-/** `cases.json`: the cases, and by name the data of those that have their own; the others have the usual data. */
+/** The shape of `cases.json`. A case without `data` uses the data named `usual`. */
 type GalleryData = Readonly<{
   cases: readonly (Partial<GalleryCase> &
     Pick<GalleryCase, 'id' | 'title' | 'note'> &
     Readonly<{ data?: string }>)[]
-  /** The product of every box, but for the fields that its data name. */
+  /** The product of every box; the data of a case override its fields. */
   product: ProductFields
-  /** What is on sale, one card each; a longer grid repeats them. */
+  /** One product per card; a longer grid repeats them. */
   deals: readonly (Omit<ProductFields, 'gtin'> & Readonly<{ offer: CaseOffer }>)[]
   data: Readonly<
     Record<'usual', CaseData & Required<Pick<CaseData, 'offers'>>> & Partial<Record<string, CaseData>>
@@ -52,7 +50,7 @@ type GalleryData = Readonly<{
 type CaseData = Partial<ProductFields> &
   Readonly<{ offers?: readonly CaseOffer[]; deals: readonly DealRange[] }>
 
-/** Cards of a grid from number `from` on, with what differs from the list of deals. */
+/** `count` cards of a grid, beginning at index `from`, with overrides. */
 type DealRange = Readonly<{
   from?: number
   count: number
@@ -62,7 +60,6 @@ type DealRange = Readonly<{
 
 const DATA = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as GalleryData
 
-/** Every case, the usual one first. */
 export const GALLERY_CASES: readonly GalleryCase[] = DATA.cases.map(({ data = 'usual', ...fields }) => {
   const { offers = DATA.data.usual.offers, deals, ...product } = DATA.data[data] ?? DATA.data.usual
   return {
@@ -104,7 +101,7 @@ function toDeals({ from = 0, count, product, offer }: DealRange): readonly Produ
 
 const PICTURES: ReadonlySet<string> = new Set(['square.svg', 'tall.svg', 'wide.svg', 'broken.svg'])
 
-/** Find the SVG document of an invented product. `broken.svg` is empty: its shop has taken the file away. */
+/** Find the SVG document of an invented product. `broken.svg` is empty, like a file that the shop removed. */
 export function findGalleryPicture(name: string): string | undefined {
   if (!PICTURES.has(name)) return undefined
   return readFileSync(new URL(`pictures/${name}`, import.meta.url), 'utf8')

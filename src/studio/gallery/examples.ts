@@ -17,36 +17,32 @@ import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
 import { PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
 
-/** Every layout of both widgets. */
 export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
   ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
 ]
 
-/** A layout of either widget. */
 export type Layout = (typeof LAYOUTS)[number]
 
-/** `where-to-buy-list`: both widgets have a list. */
+/** Return an id such as `where-to-buy-list`; both widgets have a layout "list". */
 export function toLayoutId({ widget, name }: Layout): string {
   return `${widget}-${name}`
 }
 
-/** What a specimen is made with, beside its case; `locale` is for cases that name no language of their own. */
+/** `locale` applies to cases without a locale of their own. */
 type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: Theme; locale: string }>
 
-/** A widget as the gallery shows it, ready for its template. */
 export type GalleryExample =
   Readonly<{ widget: 'where-to-buy'; view: BoxView }> | Readonly<{ widget: 'deals'; view: GridView }>
 
-/** A day and a bit: the prices of a case about old ones were checked that long ago. */
+/** More than the maximum age of a price in the gallery, one day. */
 const OLD_PRICES_AGE_MS: number = 36 * HOUR_MS
 
-/** A case in a layout, made by the widgets' own functions from the options that the case names. */
 export function createExample(layout: Layout, entry: GalleryCase, details: ExampleDetails): GalleryExample {
   const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
   query.set('layout', layout.name)
   query.set('theme', details.theme)
-  // The page brings the style sheet itself, once.
+  // The page links the style sheet once for all widgets.
   query.set('css', 'none')
   const defaults = { locale: details.locale, currency: null }
   const viewContext: ViewContext = {
@@ -83,7 +79,7 @@ function createGridView(
   return toGridView(data, options, details) ?? throwEmptyCase('a grid')
 }
 
-/** A product's best deal in the currency that the case names, euros without one. */
+/** Return the best deal of a product in the currency of the case (default EUR), in a list of at most one. */
 function findDeal(
   product: Product,
   options: GridOptions,
@@ -110,5 +106,5 @@ function withPictureUrls(product: Product, publicUrl: string): Product {
 }
 
 function throwEmptyCase(widgetName: string): never {
-  throw new TypeError(`a case of the gallery leaves ${widgetName} with nothing to show`)
+  throw new TypeError(`a case of the gallery gives ${widgetName} nothing to show`)
 }

@@ -5,22 +5,18 @@ import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../..
 import { GALLERY_ACCENT, GALLERY_CASES, type GalleryCase } from './cases.ts'
 import { LAYOUTS, type Layout, type GalleryExample, createExample, toLayoutId } from './examples.ts'
 
-/** Columns that a specimen can stand in. */
 const COLUMN_WIDTHS = ['phone', 'article', 'page'] as const
 
-/** What the gallery is made with. */
 export type GalleryDetails = Readonly<{
   publicUrl: string
-  /** Paths of the style sheets of widgets and page, and of the page's script. */
   stylePath: string
   pageStylePath: string
   scriptPath: string
   selection: ReturnType<typeof parseGallerySelection>
-  /** A specimen as a fragment. */
   render(example: GalleryExample): string
 }>
 
-/** Parse what of the gallery is shown; `null`: all of it. What cannot be read counts as not given. */
+/** Parse the filters of the gallery; `null` means all. Invalid values count as absent. */
 export function parseGallerySelection(query: URLSearchParams) {
   const reader = createParameterReader(withoutEmptyFields(query))
   const parseWord = <T extends string>(name: string, options: readonly T[]): T | null =>
@@ -37,10 +33,8 @@ export function parseGallerySelection(query: URLSearchParams) {
   }
 }
 
-/** What the template of the gallery takes. */
 export type GalleryView = Awaited<ReturnType<typeof toGalleryView>>
 
-/** Build the view of the gallery: for each chosen layout and case one specimen for each theme. */
 export async function toGalleryView(details: GalleryDetails) {
   const { publicUrl, stylePath, pageStylePath, selection } = details
   const groups = []
@@ -70,7 +64,7 @@ async function createCases(layout: Layout, details: GalleryDetails) {
   const { selection } = details
   const cases = []
   for (const entry of GALLERY_CASES.filter(({ id }) => isSelected(selection.caseId, id))) {
-    // All specimens take a second: other requests have a turn between two cases.
+    // All examples take a second, so yield to other requests between two cases.
     await setImmediate()
     cases.push({
       id: `${toLayoutId(layout)}-${entry.id}`,

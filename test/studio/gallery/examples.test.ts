@@ -30,9 +30,9 @@ const GRID: Layout = { widget: 'deals', name: 'grid' }
 const countLinks = (layout: Layout, caseId: string): number =>
   render(make(layout, caseId)).split('rel="sponsored').length - 1
 
-describe('specimens', () => {
+describe('examples', () => {
   test.each(LAYOUTS.flatMap((layout) => GALLERY_CASES.map(({ id }) => [layout, id] as const)))(
-    '%j, %s - carries its layout and every honest word',
+    '%j, %s - has its layout and all notices',
     (layout, id) => {
       const example = make(layout, id)
       const html = render(example)
@@ -41,9 +41,9 @@ describe('specimens', () => {
       expect(html.match(/class="vitrine-note"/g)).toHaveLength(1)
       expect(html.match(/class="vitrine-terms"/g)).toHaveLength(1)
       const { order, shipping, coverage, disclosure } = example.view.notices
-      for (const words of [order, shipping, coverage, disclosure]) {
-        expect(words).toMatch(/\S{2}/)
-        expect(html).toContain(`>${words}</`)
+      for (const notice of [order, shipping, coverage, disclosure]) {
+        expect(notice).toMatch(/\S{2}/)
+        expect(html).toContain(`>${notice}</`)
       }
       expect(html.indexOf('vitrine-note')).toBeLessThan(html.indexOf('rel="sponsored'))
       expect(html.indexOf('vitrine-terms')).toBeLessThan(html.indexOf('rel="sponsored'))
@@ -62,7 +62,7 @@ describe('specimens', () => {
     expect(countLinks(layout, caseId)).toBe(count)
   })
 
-  test('cases are what they are called', () => {
+  test('cases match their titles', () => {
     const long = make(BOX, 'long')
     expect(long.view).toMatchObject({ title: expect.stringMatching(/^.{200}$/) })
     expect(render(make(BOX, 'sold-out'))).not.toContain('In stock<')
@@ -75,7 +75,7 @@ describe('specimens', () => {
     expect(render(make(GRID, 'paged'))).toMatch(/rel="prev"[^]*rel="next"/)
   })
 
-  test('prices too old - no number that could be a price, and nothing called the best', () => {
+  test('prices too old - no price and no "best" mark', () => {
     for (const layout of LAYOUTS) {
       const html = render(make(layout, 'old-prices'))
       expect(html).toContain('See price at shop')

@@ -10,13 +10,13 @@ const listIds = ({ groups }: GalleryView): string[] =>
   groups.flatMap(({ cases }) => cases.flatMap(({ examples }) => examples.map(({ id }) => id)))
 
 describe('gallery', () => {
-  test('without a choice - every layout in every theme and case, each once', async () => {
+  test('no filter - every layout in every theme and case, each once', async () => {
     const ids = listIds(await toView(''))
     expect(ids).toHaveLength(7 * 3 * GALLERY_CASES.length)
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('a choice - narrows to it, and is kept in the links of the specimens', async () => {
+  test('filters - limit the examples, and the links of the examples keep them', async () => {
     const view = await toView('layout=deals-list&theme=dark&case=long&locale=de&width=article')
     expect(listIds(view)).toEqual(['deals-list-long-dark'])
     const [example] = view.groups[0]?.cases[0]?.examples ?? []
@@ -29,7 +29,7 @@ describe('gallery', () => {
   })
 
   test.each(['layout=x', 'theme=x&theme=y', 'case=', 'locale=%%', 'width=1'])(
-    '%s - what cannot be read counts as not given',
+    '%s - invalid values count as absent',
     async (query) => {
       expect(listIds(await toView(query))).toHaveLength(7 * 3 * GALLERY_CASES.length)
     },

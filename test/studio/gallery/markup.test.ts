@@ -15,16 +15,16 @@ const examples = view.groups.flatMap(({ cases }) =>
   cases.flatMap(({ examples }) => examples.map(({ id, html }) => [id, html] as const)),
 )
 
-describe('two validators', () => {
-  test.each(examples)('%s - find nothing in the fragment', async (_id, html) => {
+describe('HTML validation', () => {
+  test.each(examples)('%s - the fragment is valid', async (_id, html) => {
     expect(await findHtmlErrors(html)).toEqual([])
   })
 
-  test('find nothing in the gallery itself', async () => {
-    const whole = await makeGalleryView('theme=auto&locale=ar', IS_FULL ? render : () => '<p>a specimen</p>')
-    const faults = await findHtmlErrors(renderer.renderGallery(whole))
-    // One product, many times: its boxes have one name.
-    expect(faults.filter((fault) => !fault.startsWith('unique-landmark'))).toEqual([])
+  test('the gallery page is valid', async () => {
+    const whole = await makeGalleryView('theme=auto&locale=ar', IS_FULL ? render : () => '<p>an example</p>')
+    const errors = await findHtmlErrors(renderer.renderGallery(whole))
+    // The gallery shows one product many times, so its boxes share a name.
+    expect(errors.filter((error) => !error.startsWith('unique-landmark'))).toEqual([])
   })
 
   test.each([
@@ -33,7 +33,7 @@ describe('two validators', () => {
     ['<p>&nosuch;</p>', 'unrecognized-char-ref'],
     ['<p>a</p></section>', 'close-order'],
     ['<table><div></div></table>', 'element-permitted-content'],
-  ])('%s - is found out', async (html, fault) => {
-    expect((await findHtmlErrors(html)).join('\n')).toContain(fault)
+  ])('%s - is reported', async (html, error) => {
+    expect((await findHtmlErrors(html)).join('\n')).toContain(error)
   })
 })
