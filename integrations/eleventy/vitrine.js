@@ -1,8 +1,9 @@
 /**
- * Boxes and grids of a Vitrine server in an Eleventy site: one file, Node 20 or later, nothing to install.
+ * Boxes and grids of a Vitrine server in an Eleventy site. One file for Node 20 or later, without dependencies.
  *
- * What is certain: a build never fails for a box; a second at most for each, and after a server failed nothing more of it
- * in this build; the last good box, from a folder that outlives the build, while the server fails.
+ * - A box never fails the build.
+ * - A request takes one second at most. After a failure, the build sends no further requests to that server.
+ * - While the server fails, the build uses the last good box from the cache folder.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -11,36 +12,36 @@ import { join } from 'node:path'
 /** One deadline over connection, headers and body. */
 const TIMEOUT_MS = 1000
 
-/** Adds the shortcode `vitrine`. `folder` is where boxes are kept from build to build. */
+/** Add the shortcode `vitrine`. `folder` caches boxes between builds. */
 export function vitrinePlugin(eleventyConfig, { folder = '.cache/vitrine' } = {}) {
-  let answers = new Map()
-  let failed = new Set()
+  let boxes = new Map()
+  let failedOrigins = new Set()
   eleventyConfig.on('eleventy.before', () => {
-    answers = new Map()
-    failed = new Set()
+    boxes = new Map()
+    failedOrigins = new Set()
   })
   eleventyConfig.addAsyncShortcode('vitrine', (url) => {
-    const answer = answers.get(url) ?? getBox(url, { folder, failed })
-    answers.set(url, answer)
-    return answer
+    const box = boxes.get(url) ?? getBox(url, { folder, failedOrigins })
+    boxes.set(url, box)
+    return box
   })
 }
 
-/** HTML of a box or grid, or an empty string. */
-async function getBox(url, { folder, failed }) {
+/** Return the HTML of a box or grid, or an empty string. */
+async function getBox(url, { folder, failedOrigins }) {
   const file = join(folder, `${createHash('sha256').update(String(url)).digest('hex')}.json`)
-  const kept = await readBox(file)
-  if (Date.now() < kept.freshUntilMs) return kept.html
-  const box = await fetchBox(url, failed)
-  if (box === undefined) return Date.now() < kept.keepUntilMs ? kept.html : ''
+  const cached = await readBox(file)
+  if (Date.now() < cached.freshUntilMs) return cached.html
+  const box = await fetchBox(url, failedOrigins)
+  if (box === undefined) return Date.now() < cached.keepUntilMs ? cached.html : ''
   await writeBox({ folder, file, box })
   return box.html
 }
 
-/** Nothing when there is no answer, or one that is no box: what is kept stays. */
-async function fetchBox(url, failed) {
+/** Return `undefined` without a valid response; the cached box then stays. */
+async function fetchBox(url, failedOrigins) {
   const origin = readOrigin(url)
-  if (origin === undefined || failed.has(origin)) return undefined
+  if (origin === undefined || failedOrigins.has(origin)) return undefined
   try {
     const response = await globalThis.fetch(url, {
       redirect: 'manual',
@@ -49,13 +50,15 @@ async function fetchBox(url, failed) {
     if (response.status >= 500) throw new Error(`status ${response.status}`)
     return toBox(response, await response.text())
   } catch (error) {
-    failed.add(origin)
-    console.warn(`vitrine: ${url}: ${error.message}; its boxes are as they were at the last build`)
+    failedOrigins.add(origin)
+    console.warn(
+      `vitrine: cannot fetch ${url}: ${error.message}. Boxes of this server stay as in the last build.`,
+    )
     return undefined
   }
 }
 
-// Not by URL.canParse, which in Node 20 and 22 refuses hosts such as "preise.münchen.example" once it is compiled.
+// Not URL.canParse: once compiled, in Node 20 and 22 it rejects hosts such as "preise.münchen.example".
 function readOrigin(url) {
   try {
     return new URL(url).origin
@@ -76,8 +79,8 @@ function toBox({ status, headers }, html) {
   }
 }
 
-function readSeconds(control, name, otherwise) {
-  return Number(new RegExp(`${name}=(\\d+)`).exec(control)?.[1] ?? otherwise)
+function readSeconds(control, name, defaultSeconds) {
+  return Number(new RegExp(`${name}=(\\d+)`).exec(control)?.[1] ?? defaultSeconds)
 }
 
 async function readBox(file) {
@@ -88,14 +91,14 @@ async function readBox(file) {
   }
 }
 
-/** Two builds at once see the old file or the new one, never a part. A folder that cannot be written keeps nothing. */
+/** Write by renaming, so that concurrent builds never read a partial file. A folder without write access caches nothing. */
 async function writeBox({ folder, file, box }) {
   try {
     await mkdir(folder, { recursive: true })
-    const whole = `${file}.${process.pid}`
-    await writeFile(whole, JSON.stringify(box))
-    await rename(whole, file)
+    const temporary = `${file}.${process.pid}`
+    await writeFile(temporary, JSON.stringify(box))
+    await rename(temporary, file)
   } catch (error) {
-    console.warn(`vitrine: ${error.message}: the box is not kept`)
+    console.warn(`vitrine: cannot store the box: ${error.message}`)
   }
 }

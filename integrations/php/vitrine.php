@@ -1,49 +1,50 @@
 <?php
 
 /**
- * Boxes and grids of a Vitrine server in PHP pages: one file, PHP 7.4 or later, nothing to install.
+ * Boxes and grids of a Vitrine server in PHP pages. One file for PHP 7.4 or later, without dependencies.
  *
  *     require_once __DIR__ . '/vitrine.php';
  *     echo vitrine_box('https://widgets.example/fragments/CHANNEL/where-to-buy/GTIN');
  *
- * What is certain: no warning and no exception; a second at most; the last good box while the server fails; one visitor
- * at a time fetches, the others get what is kept; a server that fails is left alone for a while, whatever box is asked of
- * it, so that an outage costs one visitor a second and not every visitor one for each box.
+ * - It raises no warnings and no exceptions, and a request takes one second at most.
+ * - While the server fails, it returns the last good box.
+ * - One visitor at a time fetches a box; the others get the cached one.
+ * - After a failure it sends no requests to the server for a while, so that an outage does not delay every visitor.
  */
 
 declare(strict_types=1);
 
 if (!function_exists('vitrine_box')) {
-    /** Seconds after which a server that failed is asked again. */
+    /** Pause after a failure of the server. */
     define('VITRINE_PAUSE_SECONDS', 10);
 
-    /** Seconds after which an address that got no box (a mistake in a template, nothing kept at the server) is asked again. */
+    /** Pause for an address without a box, because the address is wrong or the server has no data. */
     define('VITRINE_RETRY_SECONDS', 5);
 
     /** One deadline over connection, headers and body. */
     define('VITRINE_TIMEOUT_SECONDS', 1.0);
 
-    /** More than this is no box. */
+    /** A larger response is not a box. */
     define('VITRINE_MAX_BYTES', 1048576);
 
     /**
-     * HTML of a box or grid, or an empty string when there is nothing to show.
+     * Returns the HTML of a box or grid, or an empty string when there is nothing to show.
      *
-     * Look a GTIN up among your own products before you put it into the address: each new address makes small files.
+     * Check a GTIN against your own products before you put it into the address, because each address creates small files.
      *
      * @param string      $url    address of a fragment
-     * @param string|null $folder where boxes are kept: writable for PHP and for nobody else; by default one below the
-     *                            system's temporary folder
+     * @param string|null $folder cache folder, writable only for PHP; by default one in the system's temporary
+     *                            folder
      */
     function vitrine_box(string $url, ?string $folder = null): string
     {
-        // Also a handler that turns every notice into an exception must not break the page.
+        // A handler that turns notices into exceptions must not break the page.
         set_error_handler(static function (): bool {
             return true;
         });
         try {
             $server = vitrine_server($url);
-            return $server === null ? '' : vitrine_kept_or_fetched($url, $server, vitrine_folder($folder));
+            return $server === null ? '' : vitrine_cached_or_fetched($url, $server, vitrine_folder($folder));
         } catch (\Throwable $failure) {
             return '';
         } finally {
@@ -51,27 +52,27 @@ if (!function_exists('vitrine_box')) {
         }
     }
 
-    /** Scheme, host and port, or null for what is no address of a server. */
+    /** Returns scheme, host and port, or null if the address is invalid. */
     function vitrine_server(string $url): ?string
     {
         return preg_match('~^(https?://[^/?#\s]+)/\S*$~i', $url, $found) === 1 ? strtolower($found[1]) : null;
     }
 
-    /** Where boxes are kept, or null when there is no such place: then every page fetches its own. */
+    /** Returns the cache folder, or null without a usable one; every page then fetches its boxes. */
     function vitrine_folder(?string $folder): ?string
     {
         $user = $folder === null ? vitrine_user() : null;
-        $place = $folder ?? sys_get_temp_dir() . '/vitrine-' . ($user ?? 'php');
-        if (!is_dir($place)) {
-            mkdir($place, 0700, true);
+        $path = $folder ?? sys_get_temp_dir() . '/vitrine-' . ($user ?? 'php');
+        if (!is_dir($path)) {
+            mkdir($path, 0700, true);
             clearstatcache();
         }
-        // In a temporary folder anybody may have made it before us, to put boxes of their own into it.
-        $isTrusted = $folder !== null || ($user !== null && fileowner($place) === $user && !is_link($place));
-        return $isTrusted && is_dir($place) && is_writable($place) ? $place : null;
+        // In a shared temporary folder, another user may have created this folder to inject boxes.
+        $isTrusted = $folder !== null || ($user !== null && fileowner($path) === $user && !is_link($path));
+        return $isTrusted && is_dir($path) && is_writable($path) ? $path : null;
     }
 
-    /** The user of this process; without the posix extension the owner of a file that it makes. Null: that cannot be told. */
+    /** Returns the user of this process; without the posix extension, the owner of a new file. Null if unknown. */
     function vitrine_user(): ?int
     {
         static $user = false;
@@ -92,58 +93,58 @@ if (!function_exists('vitrine_box')) {
         return $owner === false ? null : $owner;
     }
 
-    function vitrine_kept_or_fetched(string $url, string $server, ?string $folder): string
+    function vitrine_cached_or_fetched(string $url, string $server, ?string $folder): string
     {
         if ($folder === null) {
             return (string) vitrine_fetch($url)['html'];
         }
         $file = $folder . '/' . hash('sha256', $url);
         $pause = $folder . '/' . hash('sha256', $server) . '.pause';
-        $kept = vitrine_read($file . '.box');
-        if (time() < max($kept['freshUntil'], vitrine_until($file . '.retry')) || time() < vitrine_until($pause)) {
-            return $kept['html'];
+        $cached = vitrine_read($file . '.box');
+        if (time() < max($cached['freshUntil'], vitrine_until($file . '.retry')) || time() < vitrine_until($pause)) {
+            return $cached['html'];
         }
         $lock = fopen($file . '.lock', 'c');
         if ($lock === false || !flock($lock, LOCK_EX | LOCK_NB)) {
-            return $kept['html'];
+            return $cached['html'];
         }
         try {
-            return vitrine_refresh($url, $file, $pause) ?? $kept['html'];
+            return vitrine_refresh($url, $file, $pause) ?? $cached['html'];
         } finally {
             flock($lock, LOCK_UN);
             fclose($lock);
         }
     }
 
-    /** Asks the server and keeps its answer. Null: it gave none, and whatever is kept stays. */
+    /** Fetches and stores a box. Returns null without a valid response; the cached box then stays. */
     function vitrine_refresh(string $url, string $file, string $pause): ?string
     {
-        // After a pause one visitor tries, and the others go on waiting for what becomes of it.
+        // After a pause, the first visitor tries the server; a new pause applies to the others until it succeeds.
         if (is_file($pause)) {
             vitrine_write($pause, (string) (time() + VITRINE_PAUSE_SECONDS));
         }
-        $answer = vitrine_fetch($url);
-        if (!$answer['isServerWell']) {
+        $response = vitrine_fetch($url);
+        if (!$response['isServerUp']) {
             vitrine_write($pause, (string) (time() + VITRINE_PAUSE_SECONDS));
             return null;
         }
         if (is_file($pause)) {
             unlink($pause);
         }
-        if ($answer['html'] === null) {
+        if ($response['html'] === null) {
             vitrine_write($file . '.retry', (string) (time() + VITRINE_RETRY_SECONDS));
             return null;
         }
-        $freshUntil = time() + $answer['freshSeconds'];
-        $keepUntil = $freshUntil + $answer['keepSeconds'];
-        vitrine_write($file . '.box', $freshUntil . ' ' . $keepUntil . "\n" . $answer['html']);
+        $freshUntil = time() + $response['freshSeconds'];
+        $keepUntil = $freshUntil + $response['keepSeconds'];
+        vitrine_write($file . '.box', $freshUntil . ' ' . $keepUntil . "\n" . $response['html']);
         if (mt_rand(1, 200) === 1) {
             vitrine_sweep(dirname($file));
         }
-        return $answer['html'];
+        return $response['html'];
     }
 
-    /** @return array{html: string, freshUntil: int} a box past its time is none */
+    /** @return array{html: string, freshUntil: int} html is empty for an expired box */
     function vitrine_read(string $file): array
     {
         $parts = is_file($file) ? explode("\n", (string) file_get_contents($file), 2) : [];
@@ -152,13 +153,13 @@ if (!function_exists('vitrine_box')) {
         return ['html' => $isGood ? $parts[1] : '', 'freshUntil' => $isGood ? $times[0] : 0];
     }
 
-    /** Until when a pause lasts; 0 when there is none. */
+    /** Returns the end of a pause; 0 without one. */
     function vitrine_until(string $file): int
     {
         return is_file($file) ? (int) file_get_contents($file) : 0;
     }
 
-    /** Readers see the old file or the new one, never a part. */
+    /** Writes by renaming, so that other processes never read a partial file. */
     function vitrine_write(string $file, string $text): void
     {
         $new = $file . '.' . getmypid() . '-' . mt_rand();
@@ -169,7 +170,7 @@ if (!function_exists('vitrine_box')) {
         }
     }
 
-    /** Removes what nobody asked for in two days; a folder that was named may hold other things, which stay. */
+    /** Removes files that were not written for two days. Other files in a custom folder stay. */
     function vitrine_sweep(string $folder): void
     {
         foreach (scandir($folder) ?: [] as $name) {
@@ -182,25 +183,25 @@ if (!function_exists('vitrine_box')) {
     }
 
     /**
-     * @return array{html: ?string, isServerWell: bool, freshSeconds: int, keepSeconds: int} html is null when the answer
-     *                                                                                       is no box
+     * @return array{html: ?string, isServerUp: bool, freshSeconds: int, keepSeconds: int} html is null when the
+     *                                                                                       response is not a box
      */
     function vitrine_fetch(string $url): array
     {
-        $answer = function_exists('curl_init') ? vitrine_fetch_curl($url) : vitrine_fetch_stream($url);
-        $control = $answer['cacheControl'];
-        $isBox = $answer['status'] === 200
+        $response = function_exists('curl_init') ? vitrine_fetch_curl($url) : vitrine_fetch_stream($url);
+        $control = $response['cacheControl'];
+        $isBox = $response['status'] === 200
             && stripos($control, 'no-store') === false
-            && ($answer['body'] === '' || $answer['body'][0] === '<');
+            && ($response['body'] === '' || $response['body'][0] === '<');
         return [
-            'html' => $isBox ? $answer['body'] : null,
-            'isServerWell' => $answer['status'] > 0 && $answer['status'] < 500,
+            'html' => $isBox ? $response['body'] : null,
+            'isServerUp' => $response['status'] > 0 && $response['status'] < 500,
             'freshSeconds' => preg_match('~max-age=(\d+)~i', $control, $found) === 1 ? (int) $found[1] : 60,
             'keepSeconds' => preg_match('~stale-if-error=(\d+)~i', $control, $found) === 1 ? (int) $found[1] : 86400,
         ];
     }
 
-    /** @return array{status: int, cacheControl: string, body: string} status is 0 when there was no whole answer */
+    /** @return array{status: int, cacheControl: string, body: string} status is 0 without a complete response */
     function vitrine_fetch_curl(string $url): array
     {
         $body = '';
@@ -220,22 +221,22 @@ if (!function_exists('vitrine_box')) {
                 return strlen($body) > VITRINE_MAX_BYTES ? -1 : strlen($part);
             },
         ]);
-        $isWhole = curl_exec($handle) !== false;
-        $status = $isWhole ? (int) curl_getinfo($handle, CURLINFO_RESPONSE_CODE) : 0;
+        $isComplete = curl_exec($handle) !== false;
+        $status = $isComplete ? (int) curl_getinfo($handle, CURLINFO_RESPONSE_CODE) : 0;
         return ['status' => $status, 'cacheControl' => $control, 'body' => $body];
     }
 
-    /** @return array{status: int, cacheControl: string, body: string} status is 0 when there was no whole answer */
+    /** @return array{status: int, cacheControl: string, body: string} status is 0 without a complete response */
     function vitrine_fetch_stream(string $url): array
     {
         $deadline = microtime(true) + VITRINE_TIMEOUT_SECONDS;
-        $none = ['status' => 0, 'cacheControl' => '', 'body' => ''];
+        $failure = ['status' => 0, 'cacheControl' => '', 'body' => ''];
         $options = ['timeout' => VITRINE_TIMEOUT_SECONDS, 'follow_location' => 0, 'ignore_errors' => true];
         $stream = fopen($url, 'rb', false, stream_context_create(['http' => $options]));
         if ($stream === false) {
-            return $none;
+            return $failure;
         }
-        $heads = implode("\n", stream_get_meta_data($stream)['wrapper_data'] ?? []);
+        $headers = implode("\n", stream_get_meta_data($stream)['wrapper_data'] ?? []);
         $body = '';
         stream_set_blocking($stream, false);
         while (!feof($stream) && strlen($body) <= VITRINE_MAX_BYTES && microtime(true) < $deadline) {
@@ -246,11 +247,11 @@ if (!function_exists('vitrine_box')) {
                 $body .= $part;
             }
         }
-        $isWhole = feof($stream);
+        $isComplete = feof($stream);
         fclose($stream);
-        $status = preg_match('~^HTTP/\S+ (\d{3})~', $heads, $found) === 1 ? (int) $found[1] : 0;
-        $control = preg_match('~^cache-control:(.*)$~im', $heads, $found) === 1 ? trim($found[1]) : '';
-        $isWhole = $isWhole && (preg_match('~^content-length:\s*(\d+)~im', $heads, $found) !== 1 || (int) $found[1] === strlen($body));
-        return $isWhole ? ['status' => $status, 'cacheControl' => $control, 'body' => $body] : $none;
+        $status = preg_match('~^HTTP/\S+ (\d{3})~', $headers, $found) === 1 ? (int) $found[1] : 0;
+        $control = preg_match('~^cache-control:(.*)$~im', $headers, $found) === 1 ? trim($found[1]) : '';
+        $isComplete = $isComplete && (preg_match('~^content-length:\s*(\d+)~im', $headers, $found) !== 1 || (int) $found[1] === strlen($body));
+        return $isComplete ? ['status' => $status, 'cacheControl' => $control, 'body' => $body] : $failure;
     }
 }

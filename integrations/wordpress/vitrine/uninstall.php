@@ -8,14 +8,14 @@
 defined( 'WP_UNINSTALL_PLUGIN' ) || exit;
 
 /**
- * Removes settings, boxes, pauses and locks of the current site. Boxes in an object cache end by themselves within a day.
+ * Removes settings, boxes, pauses and locks of the current site. Boxes in an object cache expire within a day.
  */
 function vitrine_uninstall_site() {
 	global $wpdb;
 	delete_option( 'vitrine_settings' );
-	foreach ( array( '_transient_vitrine_', '_transient_timeout_vitrine_', 'vitrine_lock_' ) as $beginning ) {
-		// phpcs:ignore WordPress.DB.DirectDatabaseQuery -- there is no other way to all of a kind.
-		$names = $wpdb->get_col( $wpdb->prepare( "SELECT `option_name` FROM `$wpdb->options` WHERE `option_name` LIKE %s", $wpdb->esc_like( $beginning ) . '%' ) );
+	foreach ( array( '_transient_vitrine_', '_transient_timeout_vitrine_', 'vitrine_lock_' ) as $prefix ) {
+		// phpcs:ignore WordPress.DB.DirectDatabaseQuery -- WordPress has no API to list options by prefix.
+		$names = $wpdb->get_col( $wpdb->prepare( "SELECT `option_name` FROM `$wpdb->options` WHERE `option_name` LIKE %s", $wpdb->esc_like( $prefix ) . '%' ) );
 		array_map( 'delete_option', $names );
 	}
 }

@@ -10,7 +10,7 @@ import { WORDPRESS_FOLDER, isSkipped } from '../wordpress/programs.ts'
 
 const run = promisify(execFile)
 
-/** A folder that is removed after the test. */
+/** Make a folder that is removed after the test. */
 async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-snippet-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -25,26 +25,26 @@ async function writePage(code: string): Promise<string> {
 }
 
 describeWithProgram('php', 'PHP', () => {
-  test('snippet - is PHP, and gives the helper the address as it is', async () => {
+  test('snippet - is valid PHP and passes the unchanged address to the helper', async () => {
     const page = await writePage(find('php'))
     const { stdout } = await run('php', ['-l', page])
     expect(stdout).toContain('No syntax errors')
     expect((await run('php', [page])).stdout).toBe(`<p>[${DETAILS.fragmentUrl}]</p>`)
   })
 
-  test('address with quote and backslash - arrives as it is', async () => {
+  test('address with quote and backslash - is passed unchanged', async () => {
     const fragmentUrl = String.raw`https://widgets.example/fragments/c/deals?q='.system("id").'\\`
     const page = await writePage(find('php', { fragmentUrl }))
     expect((await run('php', [page])).stdout).toBe(`<p>[${fragmentUrl}]</p>`)
   })
 })
 
-/** WordPress's own reader of shortcodes, and what the plugin does with an attribute. */
+/** Parse shortcodes with WordPress and decode attributes like the plugin. */
 const READ_SHORTCODES = `<?php
 define('ABSPATH', '${WORDPRESS_FOLDER}/');
 foreach (['plugin', 'shortcodes', 'formatting'] as $file) require ABSPATH . "wp-includes/$file.php";
 add_shortcode('vitrine_deals', function ($attributes) {
-  // WordPress goes over what a shortcode gives: nothing of it may look like one.
+  // WordPress filters the output of a shortcode, so encode it.
   return base64_encode(json_encode(array_map(fn($text) => wp_specialchars_decode($text, ENT_QUOTES), $attributes)));
 });
 echo do_shortcode(stream_get_contents(STDIN));`
@@ -58,7 +58,7 @@ describe.skipIf(isSkipped)('WordPress', () => {
     '"quoted"',
     "it's",
     '5 < 6 > 4',
-  ])('shortcode with %j - its values read back as they are', async (value) => {
+  ])('shortcode with %j - parses to the same value', async (value) => {
     const attributes = [
       { name: 'channel', value: 'c' },
       { name: 'q', value },

@@ -11,14 +11,14 @@ import {
 import { isSkipped } from './programs.ts'
 import { readContent, signInAs } from './visitor.ts'
 
-/** Publishes the post that is open, and gives its number. */
+/** Publishes the open post and returns its id. */
 const PUBLISH = `(async () => {
   wp.data.dispatch('core/editor').editPost({ title: 'A box', status: 'publish' })
   await wp.data.dispatch('core/editor').savePost()
   return wp.data.select('core/editor').getCurrentPostId()
 })()`
 
-/** What the editor thinks of the blocks of a post that it has read. */
+/** Lists the blocks of the loaded post, and whether the editor accepts them as valid. */
 const BLOCKS = `wp.data.select('core/block-editor').getBlocks().map(
   ({ isValid, attributes }) => ({ isValid, layout: attributes.layout }))`
 
@@ -40,7 +40,7 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
   })
   afterAll(() => fixture.close())
 
-  /** A new post with one block. */
+  /** Open a new post with one block. */
   const openEditor = async (block: string): Promise<void> => {
     await page.goto(`${fixture.site.origin}/wp-admin/post-new.php`)
     await page.locator('.block-editor-block-list__layout').waitFor()
@@ -48,7 +48,7 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
       wp.data.dispatch('core/block-editor').insertBlock(wp.blocks.createBlock('${block}'))`)
   }
 
-  it('a box - its GTIN typed and a layout chosen - is previewed, saved, and shown to readers', async () => {
+  it('a box - GTIN typed and layout selected - is previewed, saved, and shown to readers', async () => {
     await openEditor('vitrine/where-to-buy')
     const canvas = page.locator('.block-editor-block-list__layout')
     await canvas.getByLabel('GTIN').fill(GTIN)
@@ -66,7 +66,7 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     expect(problems).toEqual([])
   })
 
-  it('a box - of a product that no shop sells - says so in its place', async () => {
+  it('a box - of a product that no shop sells - shows a note instead', async () => {
     await openEditor('vitrine/where-to-buy')
     const canvas = page.locator('.block-editor-block-list__layout')
     await canvas.getByLabel('GTIN').fill(UNSOLD_GTIN)
@@ -79,7 +79,7 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     await openEditor('vitrine/deals')
     const canvas = page.locator('.block-editor-block-list__layout')
     await canvas.locator('.vitrine-grid').waitFor()
-    await page.getByRole('region', { name: 'Editor settings' }).getByLabel('How many').fill('2')
+    await page.getByRole('region', { name: 'Editor settings' }).getByLabel('Maximum number').fill('2')
     await page.waitForFunction('document.querySelectorAll(".vitrine-grid li").length === 2')
     expect(problems).toEqual([])
   })
@@ -89,11 +89,11 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     const url = `${fixture.server.addresses.publicUrl}/embeds/${fixture.server.addresses.box.split('/embeds/')[1] ?? ''}`
     await fixture.site.run(`$all = get_option( 'vitrine_settings' );
       return update_option( 'vitrine_settings', array( 'server' => '${fixture.server.addresses.publicUrl}' ) + $all );`)
-    const answer = await author.get(
+    const response = await author.get(
       `/index.php?rest_route=/oembed/1.0/proxy&url=${encodeURIComponent(url)}&_wpnonce=${(await author.get('/wp-admin/admin-ajax.php?action=rest-nonce')).html}`,
     )
-    expect(answer.status).toBe(200)
-    const { html, type } = JSON.parse(answer.html) as Readonly<{ html: string; type: string }>
+    expect(response.status).toBe(200)
+    const { html, type } = JSON.parse(response.html) as Readonly<{ html: string; type: string }>
     expect(type).toBe('rich')
     expect(html).toContain(`<iframe`)
     expect(html).toContain('/embeds/')

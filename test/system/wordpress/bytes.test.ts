@@ -10,7 +10,7 @@ import {
 import { isSkipped } from './programs.ts'
 import { type VisitedPage, type Visitor, readContent, readVisibleText, signInAs } from './visitor.ts'
 
-/** Everything that WordPress mends in a text, and what a replacement would take for its own signs. */
+/** Everything that WordPress reformats in a text, and special characters of replacement functions. */
 const AWKWARD = `<section class="odd">
 <p>"Quoted" and 'quoted' -- 10x20 ... (c) Wordpress :) 8-) ;-)</p>
 
@@ -29,7 +29,7 @@ const SHORTCODE = `[vitrine gtin="${GTIN}"]`
 const BLOCK = `<!-- wp:vitrine/where-to-buy {"gtin":"${GTIN}"} /-->`
 const PARAGRAPH = '<!-- wp:paragraph --><p>before</p><!-- /wp:paragraph -->'
 
-describe.skipIf(isSkipped)('a box on its way through WordPress', () => {
+describe.skipIf(isSkipped)('a box in the filters of WordPress', () => {
   let fixture: WordPressFixture
   let reader: Visitor
 
@@ -50,7 +50,7 @@ describe.skipIf(isSkipped)('a box on its way through WordPress', () => {
   const toLink = (gtin = GTIN): string =>
     `${fixture.faultProxy.origin}/embeds/${CHANNEL}/where-to-buy/${gtin}`
 
-  /** How the same box can stand in a post, with what is around it in the page. */
+  /** Every way to put the box into a post, with the expected HTML around it in the page. */
   const ways = (): Readonly<Record<string, readonly [content: string, page: string]>> => ({
     shortcode: [`before\n\n${SHORTCODE}\n\nafter`, `<p>before</p>\n${AWKWARD}\n<p>after</p>\n`],
     'shortcode in a sentence': [`before ${SHORTCODE} after`, `<p>before ${AWKWARD} after</p>\n`],
@@ -74,7 +74,7 @@ ${toLink()}
   })
 
   it.each(['classic', 'blocks'])(
-    'theme "%s" - any way into a post - every byte comes through',
+    'theme "%s" - every way into a post - the bytes are unchanged',
     async (theme) => {
       await fixture.site.run(`switch_theme( '${theme}' ); return 1;`)
       for (const [way, [content, expected]] of Object.entries(ways())) {
@@ -86,21 +86,24 @@ ${toLink()}
     },
   )
 
-  it.each(['classic', 'blocks'])('theme "%s" - boxes of the real server - are its bytes', async (theme) => {
-    await fixture.site.run(`switch_theme( '${theme}' ); return 1;`)
-    fixture.faultProxy.setMode('pass')
-    const path = await fixture.publish(
-      `[vitrine gtin="${GTIN}" locale="de" layout="table" markup="schema"]\n\n[vitrine_deals limit="60" locale="sv" isolate="shadow"]`,
-    )
-    const page = removeTimes(readContent(await reader.get(path)))
-    const box = await fixture.fetchFragment(`where-to-buy/${GTIN}?locale=de&layout=table&markup=schema`)
-    const grid = await fixture.fetchFragment('deals?limit=60&locale=sv&isolate=shadow')
-    expect(box).toMatch(/\d,\d\d\s€/)
-    expect(page).toContain(removeTimes(box))
-    expect(page).toContain(removeTimes(grid))
-  })
+  it.each(['classic', 'blocks'])(
+    'theme "%s" - boxes of the real server - the bytes are unchanged',
+    async (theme) => {
+      await fixture.site.run(`switch_theme( '${theme}' ); return 1;`)
+      fixture.faultProxy.setMode('pass')
+      const path = await fixture.publish(
+        `[vitrine gtin="${GTIN}" locale="de" layout="table" markup="schema"]\n\n[vitrine_deals limit="60" locale="sv" isolate="shadow"]`,
+      )
+      const page = removeTimes(readContent(await reader.get(path)))
+      const box = await fixture.fetchFragment(`where-to-buy/${GTIN}?locale=de&layout=table&markup=schema`)
+      const grid = await fixture.fetchFragment('deals?limit=60&locale=sv&isolate=shadow')
+      expect(box).toMatch(/\d,\d\d\s€/)
+      expect(page).toContain(removeTimes(box))
+      expect(page).toContain(removeTimes(grid))
+    },
+  )
 
-  it('a kept box - the tables of an old site - keep every letter', async () => {
+  it('a cached box - database tables in latin1 - all letters are kept', async () => {
     await fixture.site.run(
       `global $wpdb; return $wpdb->query( 'ALTER TABLE wp_options CONVERT TO CHARACTER SET latin1' );`,
     )
@@ -111,7 +114,7 @@ ${toLink()}
     expect(fixture.faultProxy.takeCalls()).toEqual([])
   })
 
-  it('a box inside a page inside a page - a post shown by another - is filtered by neither', async () => {
+  it('a box in a post that another post shows - is not filtered', async () => {
     const inner = await fixture.publish(`innermost\n\n${BLOCK}`)
     await fixture.site.run(`stick_post( ${inner.slice('/?p='.length)} ); return 1;`)
     const query = `<!-- wp:query {"query":{"postType":"post","perPage":1,"sticky":"only"}} --><div class="wp-block-query"><!-- wp:post-template --><!-- wp:post-content /--><!-- /wp:post-template --></div><!-- /wp:query -->`
@@ -121,7 +124,7 @@ ${toLink()}
     expect(page.split('<section class="odd">')).toHaveLength(2)
   })
 
-  it('a widget with a block - in a sidebar - comes through as it is', async () => {
+  it('a block widget - in a sidebar - is unchanged', async () => {
     const html = await fixture.site
       .run(`return apply_filters( 'widget_block_content', '${BLOCK} ' . "\\n\\n" . '"a"',
       array(), new WP_Widget_Block() );`)

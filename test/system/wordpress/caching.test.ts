@@ -6,15 +6,15 @@ import { type Visitor, readContent, readVisibleText, signInAs } from './visitor.
 
 const BOX_PATH = `/fragments/${CHANNEL}/where-to-buy/${GTIN}`
 
-const toBox = (words: string, caching = 'public, max-age=300'): FaultMode => ({
-  body: `<p>${words}</p>`,
+const toBox = (text: string, caching = 'public, max-age=300'): FaultMode => ({
+  body: `<p>${text}</p>`,
   caching,
 })
 
 describe.skipIf(isSkipped).each([
   ['the database', false],
   ['an object cache', true],
-])('boxes kept in %s', (_name, objectCache) => {
+])('boxes cached in %s', (_name, objectCache) => {
   let fixture: WordPressFixture
   let reader: Visitor
   let count = 0
@@ -29,15 +29,15 @@ describe.skipIf(isSkipped).each([
     await fixture.site.advanceClock(31)
   })
 
-  /** A post with a box of an address that no other test has. */
+  /** Publish a post with a box whose address no other test uses. */
   const publishBox = (): Promise<string> =>
     fixture.publish(`[vitrine gtin="${GTIN}" limit="${(count += 1)}"]`)
 
-  it('the cache - of this WordPress - is the one that the test names', async () => {
+  it('the site - uses the cache of this test', async () => {
     expect(await fixture.site.run('return (bool) wp_using_ext_object_cache();')).toBe(objectCache)
   })
 
-  it('one box - visited again and again - costs one call as long as it is fresh', async () => {
+  it('one box - several visits - one request while it is fresh', async () => {
     const path = await publishBox()
     fixture.faultProxy.takeCalls()
     for (let visit = 0; visit < 4; visit += 1)
@@ -49,7 +49,7 @@ describe.skipIf(isSkipped).each([
     expect(fixture.faultProxy.takeCalls()).toHaveLength(1)
   })
 
-  it('the same box - twice on a page, in other words - is asked for once', async () => {
+  it('the same box - twice on a page, with attributes in another order - one request', async () => {
     const path = await fixture.publish(
       `[vitrine limit="40" theme="dark" gtin="${GTIN}"] [vitrine gtin="${GTIN}" theme="dark" limit="40" locale=""]`,
     )
@@ -62,7 +62,7 @@ describe.skipIf(isSkipped).each([
     ['public, max-age=120', 90, 121],
     ['public, max-age=99999', 270, 301],
     ['private', 30, 61],
-  ])('an answer with "%s" - is fresh for %i seconds and not for %i', async (caching, fresh, old) => {
+  ])('a response with "%s" - is fresh for %i seconds and not for %i', async (caching, fresh, old) => {
     const path = await publishBox()
     fixture.faultProxy.setMode(toBox('first', caching))
     await reader.get(path)
@@ -73,7 +73,7 @@ describe.skipIf(isSkipped).each([
     expect(readVisibleText(await reader.get(path))).toBe('second')
   })
 
-  it('an answer that a cache gave - with its age - is fresh for the rest', async () => {
+  it('a response from a cache, with Age - is fresh for the remaining time', async () => {
     const path = await publishBox()
     fixture.faultProxy.setMode({
       body: '<p>first</p>',
@@ -86,7 +86,7 @@ describe.skipIf(isSkipped).each([
     expect(readVisibleText(await reader.get(path))).toBe('second')
   })
 
-  it('a refresh - while it lasts - shows all others the old box, without a second call', async () => {
+  it('a running refresh - other visitors see the old box, without a second request', async () => {
     const path = await publishBox()
     fixture.faultProxy.setMode(toBox('old'))
     await reader.get(path)
@@ -104,7 +104,7 @@ describe.skipIf(isSkipped).each([
     expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
   })
 
-  it('a first visit - while it lasts - shows all others the page without the box', async () => {
+  it('a running first request - other visitors see the page without the box', async () => {
     const path = await publishBox()
     fixture.faultProxy.setMode('hanging')
     fixture.faultProxy.takeCalls()
@@ -116,7 +116,7 @@ describe.skipIf(isSkipped).each([
     expect(fixture.faultProxy.takeCalls()).toHaveLength(1)
   })
 
-  it('a pause that is over - many come at once - is ended by one of them', async () => {
+  it('after a pause - many visitors at once - one request', async () => {
     const paths = [await publishBox(), await publishBox(), await publishBox()]
     fixture.faultProxy.setMode('failing')
     await reader.get(paths[0] ?? '')
@@ -131,19 +131,19 @@ describe.skipIf(isSkipped).each([
     expect(readContent(await reader.get(paths[2] ?? ''))).toContain('class="vitrine vitrine-box"')
   })
 
-  it('a lock - its owner died - is free again after ten seconds', async () => {
+  it('a lock of a crashed request - is free after ten seconds', async () => {
     const path = await publishBox()
     const name = `'vitrine_lock_' . md5( '${fixture.faultProxy.origin}${BOX_PATH}?limit=${count}' )`
-    expect(await fixture.site.run(`return vitrine_take_lock( ${name} );`)).toBe(true)
-    expect(await fixture.site.run(`return vitrine_take_lock( ${name} );`)).toBe(false)
+    expect(await fixture.site.run(`return vitrine_acquire_lock( ${name} );`)).toBe(true)
+    expect(await fixture.site.run(`return vitrine_acquire_lock( ${name} );`)).toBe(false)
     expect(readVisibleText(await reader.get(path))).toBe('')
-    if (objectCache) return // Such caches count seconds themselves.
+    if (objectCache) return // The expiry of an object cache does not follow the test clock.
     await fixture.site.advanceClock(11)
     expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
-    expect(await fixture.site.run(`return vitrine_take_lock( ${name} );`)).toBe(true)
+    expect(await fixture.site.run(`return vitrine_acquire_lock( ${name} );`)).toBe(true)
   })
 
-  it('another server in the settings - shows no box of the one before', async () => {
+  it('another server in the settings - shows no box of the previous one', async () => {
     const path = await fixture.publish(`[vitrine gtin="${GTIN}" theme="light"]`)
     expect(readContent(await reader.get(path))).toContain('class="vitrine vitrine-box"')
     const save = (server: string): Promise<unknown> =>
@@ -157,7 +157,7 @@ describe.skipIf(isSkipped).each([
   })
 })
 
-describe.skipIf(isSkipped)('pages that show no box', () => {
+describe.skipIf(isSkipped)('pages without boxes', () => {
   let fixture: WordPressFixture
 
   beforeAll(async () => {
@@ -165,7 +165,7 @@ describe.skipIf(isSkipped)('pages that show no box', () => {
   })
   afterAll(() => fixture.close())
 
-  it('lists, feeds, searches and excerpts - of posts with boxes and links - call nobody and show nothing', async () => {
+  it('lists, feeds, searches and excerpts - of posts with boxes and links - send no request and show no box', async () => {
     const link = `${fixture.faultProxy.origin}/embeds/${CHANNEL}/where-to-buy/${GTIN}`
     const block = `<!-- wp:vitrine/deals {"limit":"3"} /-->`
     await fixture.publish(`words\n\n[vitrine gtin="${GTIN}"]\n\n${link}`)

@@ -8,13 +8,12 @@ import { findProgram } from './programs.ts'
 
 const run = promisify(execFile)
 
-/** A MariaDB that only a socket reaches. */
+/** A MariaDB server that listens only on a socket. */
 export type Database = Readonly<{ socket: string; stop(): Promise<void> }>
 
-/** A database of a server. */
 export type DatabaseReference = Readonly<{ socket: string; name: string }>
 
-/** Nothing of this machine's own settings, and no waiting for a disk that nobody needs. */
+/** Speed up the server: the tests need no durability. */
 const FAST_FLAGS = [
   '--innodb-flush-log-at-trx-commit=0',
   '--innodb-buffer-pool-size=24M',
@@ -22,7 +21,7 @@ const FAST_FLAGS = [
   '--skip-innodb-doublewrite',
 ]
 
-/** Makes a new MariaDB in a folder. */
+/** Start a new MariaDB in a folder. */
 export async function startDatabase(folder: string): Promise<Database> {
   const data = join(folder, 'data')
   const socket = join(folder, 'db.sock')
@@ -62,19 +61,17 @@ export async function startDatabase(folder: string): Promise<Database> {
   }
 }
 
-/** Executes statements, and gives the lines of what they say. */
+/** Execute statements and return the lines of their output. */
 async function execute(socket: string, statements: string): Promise<readonly string[]> {
   const flags = ['--no-defaults', `--socket=${socket}`, '--user=root', '--batch', '--skip-column-names']
   const { stdout } = await run(findProgram('mariadb'), [...flags, `--execute=${statements}`])
   return stdout.split('\n').filter((line) => line !== '')
 }
 
-/** Makes an empty database. */
 export async function createDatabase({ socket, name }: DatabaseReference): Promise<void> {
   await execute(socket, `CREATE DATABASE ${name} CHARACTER SET utf8mb4`)
 }
 
-/** Makes a database with the tables and rows of another one. */
 export async function copyDatabase(template: DatabaseReference, name: string): Promise<DatabaseReference> {
   const tables = await execute(template.socket, `SHOW TABLES FROM ${template.name}`)
   await createDatabase({ ...template, name })
@@ -86,12 +83,11 @@ export async function copyDatabase(template: DatabaseReference, name: string): P
   return { ...template, name }
 }
 
-/** Removes a database. */
 export async function dropDatabase({ socket, name }: DatabaseReference): Promise<void> {
   await execute(socket, `DROP DATABASE ${name}`)
 }
 
-/** Reads until a line says it. What comes after is read too, so that nobody waits for a full pipe. */
+/** Wait for a line with a text. Reading continues after it, so that the pipe never fills up. */
 export async function waitForLine(stream: NodeJS.ReadableStream, text: string): Promise<string> {
   const lines: string[] = []
   const reader = createInterface({ input: stream })
@@ -100,7 +96,7 @@ export async function waitForLine(stream: NodeJS.ReadableStream, text: string): 
       lines.push(line)
       if (line.includes(text)) resolve(line)
     })
-    reader.on('close', () => reject(new Error(`never said "${text}":\n${lines.join('\n')}`)))
+    reader.on('close', () => reject(new Error(`no line has "${text}":\n${lines.join('\n')}`)))
   })
   return found
 }

@@ -13,7 +13,7 @@ import { type Visitor, readContent, readVisibleText, signInAs } from './visitor.
 
 const BOX = 'class="vitrine vitrine-box"'
 
-/** Asks for the preview of a block, as its ServerSideRender does. */
+/** Request the preview of a block as ServerSideRender does. */
 async function preview(
   visitor: Visitor,
   attributes: Readonly<Record<string, string>>,
@@ -42,7 +42,7 @@ describe.skipIf(isSkipped)('the editor', () => {
     await fixture.site.advanceClock(31)
   })
 
-  it('a block - in the preview of an administrator and of an author - is the box of the server', async () => {
+  it('a block - previewed by an administrator or an author - is the box of the server', async () => {
     const fragment = await fixture.fetchFragment(`where-to-buy/${GTIN}?layout=card`)
     for (const visitor of [admin, author])
       expect(await preview(visitor, { gtin: GTIN, layout: 'card' })).toEqual({
@@ -55,7 +55,7 @@ describe.skipIf(isSkipped)('the editor', () => {
     })
   })
 
-  it('a preview - asked for by a visitor or a subscriber - is refused', async () => {
+  it('a preview - requested by a visitor or a subscriber - is refused', async () => {
     const subscriber = await signInAs(fixture.site, 'subscriber')
     expect((await preview(reader, { gtin: GTIN })).status).toBe(401)
     expect((await preview(subscriber, { gtin: GTIN })).status).toBe(403)
@@ -63,29 +63,29 @@ describe.skipIf(isSkipped)('the editor', () => {
 
   it.each([
     ['no product', {}, 'Enter the GTIN of a product'],
-    ['a GTIN that is none', { gtin: '12-34' }, 'A GTIN is 1 to 14 digits'],
+    ['an invalid GTIN', { gtin: '12-34' }, 'A GTIN is 1 to 14 digits'],
     ['a product that no shop sells', { gtin: UNSOLD_GTIN }, 'No shop of this channel sells it'],
     ['a bad option', { gtin: GTIN, layout: 'sideways' }, '&quot;layout&quot; accepts list or table'],
-    ['a channel that is none', { gtin: GTIN, channel: 'mine' }, 'not an id of 36 characters'],
+    ['an invalid channel', { gtin: GTIN, channel: 'mine' }, 'not an id of 36 characters'],
     ['another channel', { gtin: GTIN, channel: CHANNEL.replace('1', '9') }, 'no channel of that id'],
-  ])('a preview - %s - says so to the editor', async (_case, attributes, words) => {
+  ])('a preview - %s - shows the reason to the editor', async (_case, attributes, reason) => {
     const { status, rendered } = await preview(author, attributes)
     expect(status).toBe(200)
-    expect(rendered).toContain(words)
+    expect(rendered).toContain(reason)
     expect(rendered).toMatch(
       /^<p class="vitrine-editor-note [a-z -]+">Vitrine: .* Readers see nothing here\.<\/p>$/,
     )
   })
 
-  it('a preview - the server fails, or has nothing - says which', async () => {
+  it('a preview - the server fails or has no data - shows which', async () => {
     fixture.faultProxy.setMode(UNAVAILABLE)
-    expect((await preview(admin, { gtin: GTIN, limit: '9' })).rendered).toContain('no prices of this box')
+    expect((await preview(admin, { gtin: GTIN, limit: '9' })).rendered).toContain('no prices for this box')
     fixture.faultProxy.setMode('failing')
-    expect((await preview(admin, { gtin: GTIN, limit: '8' })).rendered).toContain('with the status 500')
-    expect((await preview(admin, { gtin: GTIN, limit: '7' })).rendered).toContain('with the status 500')
+    expect((await preview(admin, { gtin: GTIN, limit: '8' })).rendered).toContain('with status 500')
+    expect((await preview(admin, { gtin: GTIN, limit: '7' })).rendered).toContain('with status 500')
   })
 
-  it('what the server says - markup in it - is printed as text', async () => {
+  it('a message of the server - with markup - is printed as text', async () => {
     fixture.faultProxy.setMode({
       status: 400,
       body: '<!-- Vitrine: <script>alert(1)</script> & "x" -->',
@@ -96,17 +96,17 @@ describe.skipIf(isSkipped)('the editor', () => {
     expect(rendered).not.toContain('<script')
   })
 
-  it('a post that says nothing to readers - previewed by its author - says why', async () => {
-    const words = `before [vitrine gtin="${GTIN}" layout="sideways"] after`
-    const path = await fixture.publish(words)
+  it('a post without a visible box - previewed by its author - shows the reason', async () => {
+    const content = `before [vitrine gtin="${GTIN}" layout="sideways"] after`
+    const path = await fixture.publish(content)
     expect(readVisibleText(await reader.get(path))).toBe('before after')
     expect(readVisibleText(await admin.get(path))).toBe('before after')
-    const draft = await fixture.publish(words, 'draft')
+    const draft = await fixture.publish(content, 'draft')
     expect((await reader.get(`${draft}&preview=true`)).html).not.toContain('accepts list')
     expect(readVisibleText(await admin.get(`${draft}&preview=true`))).toContain('accepts list or table')
   })
 
-  it('the REST interface - a post for readers - has the box and no note', async () => {
+  it('the REST API - a post for readers - has the box and no note', async () => {
     const path = await fixture.publish(`before [vitrine gtin="${GTIN}"] [vitrine] after`)
     const route = `/wp/v2/posts/${path.slice('/?p='.length)}`
     for (const visitor of [reader, admin]) {
@@ -144,7 +144,7 @@ describe.skipIf(isSkipped)('the editor', () => {
     ])
   })
 
-  it('options - every one of both widgets - arrive, and nothing else does', async () => {
+  it('options - all of both widgets - are sent, and no other attributes', async () => {
     const common =
       'theme="dark" accent="ff6600" locale="de" currency="EUR" stock="in" merchant="A| B |" exclude="C"'
     const rest = 'isolate="none" css="none" layout="list" limit="4" utm_source="x" channel="" gtin2="5" q=""'
@@ -161,7 +161,7 @@ describe.skipIf(isSkipped)('the editor', () => {
     ])
   })
 
-  it('the editor page - with both blocks - loads their script; the front end loads none', async () => {
+  it('the editor page - loads the script of the blocks; the front end loads no script', async () => {
     const { html } = await admin.get('/wp-admin/post-new.php')
     expect(html).toContain('/plugins/vitrine/assets/blocks.js')
     expect(html).toContain('"vitrine\\/where-to-buy"')

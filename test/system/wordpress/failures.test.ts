@@ -10,24 +10,24 @@ import { type FaultMode, UNAVAILABLE } from './fault-proxy.ts'
 import { isSkipped } from './programs.ts'
 import { type VisitedPage, type Visitor, readContent, readVisibleText, signInAs } from './visitor.ts'
 
-/** Longer than any box is fresh, and longer than a failing server is left alone. */
+/** Longer than the freshness of a box, and longer than the pause after a failure. */
 const FRESH_SECONDS = 301
 const PAUSE_SECONDS = 31
 
 const FAILURES: Readonly<Record<string, FaultMode>> = {
   'an error page': 'failing',
   'too many requests': 'limited',
-  'a connection that is reset': 'reset',
-  'an answer that is cut': 'cut',
-  'an answer that stalls': 'stalled',
+  'a connection reset': 'reset',
+  'a truncated response': 'cut',
+  'a stalled response': 'stalled',
   'a redirect': 'redirect',
-  'a mistake in words': { body: '<!-- Vitrine: what? -->', status: 400, caching: 'no-store' },
+  'a message with status 400': { body: '<!-- Vitrine: what? -->', status: 400, caching: 'no-store' },
   'an unknown channel': { body: '<!-- Vitrine: who? -->', status: 404 },
-  'an answer larger than any box': 'huge',
-  'a text that is no box': 'text',
-  'bytes that are no text': { body: Buffer.from([0x3c, 0xff]) },
-  'nothing, not to be stored': UNAVAILABLE,
-  'a box, not to be stored': { body: '<p>unsaid</p>', caching: 'private, no-store' },
+  'a response larger than any box': 'huge',
+  'a text instead of a box': 'text',
+  'invalid UTF-8': { body: Buffer.from([0x3c, 0xff]) },
+  'an empty no-store response': UNAVAILABLE,
+  'a box with no-store': { body: '<p>unsaid</p>', caching: 'private, no-store' },
 }
 
 const isBox = (page: VisitedPage): boolean => readContent(page).includes('class="vitrine vitrine-box"')
@@ -49,14 +49,14 @@ describe.skipIf(isSkipped)('a failing server', () => {
   const publishBox = (options = ''): Promise<string> =>
     fixture.publish(`before\n\n[vitrine gtin="${GTIN}" ${options}]\n\nafter`)
 
-  it('a shortcode - the server answers - shows its box between the words around it', async () => {
+  it('a shortcode - the server responds - shows its box between the text around it', async () => {
     const page = await reader.get(await publishBox())
     expect(page.status).toBe(200)
     expect(readVisibleText(page)).toMatch(/^before Where to buy .* after$/)
     expect(page.headers.getSetCookie()).toEqual([])
   })
 
-  it('a shortcode - a product that no shop sells - shows nothing, and that is remembered like a box', async () => {
+  it('a shortcode - a product that no shop sells - shows nothing, and the empty result is cached', async () => {
     const path = await fixture.publish(`before\n\n[vitrine gtin="${UNSOLD_GTIN}"]\n\nafter`)
     fixture.faultProxy.takeCalls()
     expect(readContent(await reader.get(path))).toBe('<p>before</p>\n\n<p>after</p>\n')
@@ -83,9 +83,9 @@ describe.skipIf(isSkipped)('a failing server', () => {
 
       fixture.faultProxy.setMode(mode)
       await fixture.site.advanceClock(FRESH_SECONDS)
-      const kept = await reader.get(path)
+      const cached = await reader.get(path)
       expect(fixture.faultProxy.takeCalls()).toHaveLength(2)
-      expect(readContent(kept)).toBe(readContent(good))
+      expect(readContent(cached)).toBe(readContent(good))
       expect(readContent(await reader.get(path))).toBe(readContent(good))
       expect(fixture.faultProxy.takeCalls()).toEqual([])
 
@@ -95,7 +95,7 @@ describe.skipIf(isSkipped)('a failing server', () => {
     },
   )
 
-  it('a shortcode - the server is down - hides, or shows the last good box for a day and no longer', async () => {
+  it('a shortcode - the server is down - hides, or shows the last good box for at most a day', async () => {
     const path = await publishBox('theme="dark"')
     await fixture.faultProxy.down()
     expect(readVisibleText(await reader.get(path))).toBe('before after')
@@ -113,7 +113,7 @@ describe.skipIf(isSkipped)('a failing server', () => {
     await fixture.faultProxy.up()
   })
 
-  it('a kept box - its prices may be shown for a minute only - hides after it while the server fails', async () => {
+  it('a cached box - stale-if-error of a minute - hides after it while the server fails', async () => {
     const path = await publishBox('theme="light"')
     fixture.faultProxy.setMode({ body: '<p>soon old</p>', caching: 'public, max-age=60, stale-if-error=60' })
     expect(readVisibleText(await reader.get(path))).toBe('before soon old after')
@@ -124,7 +124,7 @@ describe.skipIf(isSkipped)('a failing server', () => {
     expect(readVisibleText(await reader.get(path))).toBe('before after')
   })
 
-  it('a kept box - the product is sold out - goes with the next answer', async () => {
+  it('a cached box - the product is sold out - disappears with the next response', async () => {
     const path = await publishBox('stock="in"')
     expect(isBox(await reader.get(path))).toBe(true)
     fixture.faultProxy.setMode({ body: '', headers: { 'vitrine-reason': 'No shop sells it.' } })
@@ -135,7 +135,7 @@ describe.skipIf(isSkipped)('a failing server', () => {
     expect(readVisibleText(await reader.get(path))).toBe('before after')
   })
 
-  it('a mistake in a template - 400 and 404 - shows no word of it, and does not stop the other boxes', async () => {
+  it('an error in a template - 400 and 404 - shows no message, and other boxes still appear', async () => {
     const broken = `[vitrine gtin="${GTIN}" layout="sideways"] [vitrine_deals channel="${CHANNEL.replace('1', '9')}"]`
     const page = await reader.get(await fixture.publish(`before ${broken} [vitrine_deals limit="2"] after`))
     expect(readContent(page)).not.toContain('<!--')
@@ -143,7 +143,7 @@ describe.skipIf(isSkipped)('a failing server', () => {
     expect(readVisibleText(page)).toMatch(/^before Deals .* after$/)
   })
 
-  it('ten boxes - the server hangs - cost the visitor little more than a second, and the next one nothing', async () => {
+  it('ten boxes - the server hangs - delay one visitor by about a second, and the next one not at all', async () => {
     const boxes = Array.from({ length: 10 }, (_, index) => `[vitrine gtin="${GTIN}" limit="${30 + index}"]`)
     const path = await fixture.publish(`before ${boxes.join(' ')} after`)
     const quick = await reader.get('/?p=1')
@@ -152,7 +152,7 @@ describe.skipIf(isSkipped)('a failing server', () => {
     const slow = await reader.get(path)
     expect(readVisibleText(slow)).toBe('before after')
     expect(slow.seconds).toBeGreaterThan(0.9)
-    // One after the other they would take ten seconds.
+    // Ten requests in sequence would take ten seconds.
     expect(slow.seconds).toBeLessThan(8 + quick.seconds)
     expect(fixture.faultProxy.takeCalls()).toHaveLength(1)
     await reader.get(path)
@@ -165,7 +165,7 @@ describe.skipIf(isSkipped)('a failing server', () => {
     expect(readContent(await reader.get(path)).split('class="vitrine vitrine-box"')).toHaveLength(11)
   })
 
-  it('many boxes - each is slow, none fails - are asked for until the page has waited a second', async () => {
+  it('many slow boxes - are requested until the page has waited a second', async () => {
     const boxes = Array.from({ length: 8 }, (_, index) => `[vitrine_deals limit="${30 + index}"]`)
     const path = await fixture.publish(boxes.join(' '))
     fixture.faultProxy.setMode({ body: '<p>slow</p>', afterMs: 400 })
@@ -176,7 +176,7 @@ describe.skipIf(isSkipped)('a failing server', () => {
     expect(readVisibleText(await reader.get(path)).split(' ').length).toBeGreaterThan(shown)
   })
 
-  it('an answer - packed, though nobody asked for it - is shown with its price', async () => {
+  it('an unrequested gzip response - is shown with its price', async () => {
     fixture.faultProxy.setMode('gzip')
     expect(readVisibleText(await reader.get(await publishBox('limit="50"')))).toBe(
       'before Packed – 9,99 € after',

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 
-/** How the gate answers: as the server behind it, broken in one way, or with a body of the test's own. */
+/** How the proxy responds: like the server behind it, with a fault, or with a given body. */
 export type FaultMode =
   | 'pass'
   | 'failing'
@@ -22,30 +22,29 @@ export type FaultMode =
       status?: number
       caching?: string
       headers?: Readonly<Record<string, string>>
-      /** How long it thinks before it answers. */
+      /** Delay before the response. */
       afterMs?: number
     }>
 
-/** Stands between WordPress and a real server, and counts. */
+/** A proxy between WordPress and a real server that injects faults and records requests. */
 export type FaultProxy = Readonly<{
   origin: string
   setMode(mode: FaultMode): void
-  /** Paths that were asked for since the last time, with their queries. */
+  /** Return and clear the requested paths, with their queries. */
   takeCalls(): string[]
-  /** Requests that hang now. */
   countHanging(): number
-  /** Answers those that hang. */
+  /** Respond to the hanging requests. */
   releaseHanging(): void
-  /** Refuses connections, until `up`. */
+  /** Refuse connections until `up`. */
   down(): Promise<void>
   up(): Promise<void>
   close(): Promise<void>
 }>
 
-/** What the server says when the catalog fails and it has no copy. */
+/** The server's response when the catalog fails and it has no copy. */
 export const UNAVAILABLE: FaultMode = { body: '', caching: 'no-store' }
 
-/** Opens a gate; `prefix` is a path that it takes off, as a proxy in front of a server does. */
+/** Start the proxy; it removes the path `prefix`, like a reverse proxy. */
 export async function startFaultProxy(target: string, prefix = ''): Promise<FaultProxy> {
   let mode: FaultMode = 'pass'
   let calls: string[] = []
@@ -128,7 +127,7 @@ function respondFaulty(
     void respondWith(mode, response)
     return
   }
-  const answers: Record<typeof mode, () => void> = {
+  const responses: Record<typeof mode, () => void> = {
     failing: () => void response.writeHead(500, HTML).end(ERROR_PAGE),
     limited: () => void response.writeHead(429, HTML).end(ERROR_PAGE),
     reset: () => void request.socket.resetAndDestroy(),
@@ -145,5 +144,5 @@ function respondFaulty(
     huge: () => void response.writeHead(200, HTML).end(`<p>${'large '.repeat(100_000)}</p>`),
     text: () => void response.writeHead(200, HTML).end('It works!'),
   }
-  answers[mode]()
+  responses[mode]()
 }

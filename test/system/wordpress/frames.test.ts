@@ -14,7 +14,7 @@ import { readContent, signInAs } from './visitor.ts'
 
 const FRAME_HEIGHT = 'document.querySelector("iframe").getBoundingClientRect().height'
 const FRAME_CLIP = 'getComputedStyle(document.querySelector("iframe")).clip'
-/** Where the paragraph after the embed begins. */
+/** Top of the paragraph after the embed. */
 const LAST_TOP = '[...document.querySelectorAll("main p")].at(-1).getBoundingClientRect().top'
 
 describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () => {
@@ -32,22 +32,22 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
 
   const toLink = (path: string): string => `${fixture.server.addresses.publicUrl}/embeds/${CHANNEL}/${path}`
 
-  /** Opens a post with a link between two paragraphs. */
+  /** Open a post with a link between two paragraphs. */
   const openPost = async (link: string): Promise<void> => {
     const path = await fixture.publish(`before\n\n${link}\n\nafter`)
     await page.goto(fixture.site.origin + path)
   }
 
-  /** The document in the post's frame, once it has been loaded. */
+  /** Return the frame of the post after it has loaded. */
   const findFrame = async (): Promise<Frame> => {
     const element = await page.waitForSelector('iframe.wp-embedded-content', { state: 'attached' })
     const frame = await element.contentFrame()
-    if (frame === null) throw new Error('the element is no frame')
+    if (frame === null) throw new Error('the element is not a frame')
     await frame.waitForLoadState('load')
     return frame
   }
 
-  it('the post - as the server sends it - has the sandboxed frame of discovery, with no price in it', async () => {
+  it('the HTML of the post - has the sandboxed frame of oEmbed discovery, without prices', async () => {
     const reader = await signInAs(fixture.site)
     const link = toLink(`where-to-buy/${GTIN}?theme=dark&limit=3`)
     const html = readContent(await reader.get(await fixture.publish(`before\n\n${link}\n\nafter`)))
@@ -57,7 +57,7 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
     expect(html).not.toMatch(/€|vitrine-box/)
   })
 
-  it('a box - in Chromium - opens to the height of its content, without a bar to scroll', async () => {
+  it('a box - in Chromium - has the height of its content, without a scroll bar', async () => {
     await openPost(toLink(`where-to-buy/${GTIN}`))
     const frame = await findFrame()
     const contentPx = await frame.evaluate<number>(
@@ -71,7 +71,7 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
     expect(await frame.evaluate<boolean>('document.documentElement.scrollHeight <= innerHeight')).toBe(true)
   })
 
-  it('a product that no shop sells - in Chromium - leaves nothing to see and no hole', async () => {
+  it('a product that no shop sells - in Chromium - shows nothing and takes no space', async () => {
     await openPost('nothing')
     const plainPx = await page.evaluate<number>(LAST_TOP)
     await openPost(toLink(`where-to-buy/${UNSOLD_GTIN}`))
@@ -81,24 +81,24 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
     expect(await page.locator('main').innerText()).toMatch(/^BOX\(\s*before\s*after\s*\)BOX$/)
   })
 
-  it('a shop of the box - clicked - opens in the window, over the address of this server', async () => {
+  it('a shop link - clicked - opens in the window through an address of this server', async () => {
     await openPost(toLink(`where-to-buy/${GTIN}`))
     const frame = await findFrame()
-    const asked: string[] = []
+    const visited: string[] = []
     page.on('request', (request) => {
-      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) asked.push(request.url())
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) visited.push(request.url())
     })
     const shop = frame.locator('a[data-go]').first()
     const address = await shop.getAttribute('href')
     await shop.click()
     await page.waitForURL((url) => url.href === address)
-    expect(asked[0]).toMatch(
+    expect(visited[0]).toMatch(
       new RegExp(`^${fixture.server.addresses.publicUrl}/go/${CHANNEL}/${GTIN}/[0-9a-f]{16}$`),
     )
-    expect(asked[1]).toBe(address)
+    expect(visited[1]).toBe(address)
   })
 
-  it('a grid of deals - in Chromium - opens to at most the height that WordPress allows', async () => {
+  it('a grid of deals - in Chromium - has at most the height that WordPress allows', async () => {
     await openPost(toLink('deals?limit=2'))
     await findFrame()
     await page.waitForFunction(`${FRAME_CLIP} === 'auto'`)
@@ -106,7 +106,7 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
     expect(await page.evaluate<number>(FRAME_HEIGHT)).toBeLessThanOrEqual(1000)
   })
 
-  it('the plugin - activated later, and taken away again - makes a box of the same link, and a frame again', async () => {
+  it('the plugin - activated later and deactivated - turns the same link into a box, then into a frame again', async () => {
     const reader = await signInAs(fixture.site)
     const path = await fixture.publish(toLink(`where-to-buy/${GTIN}?limit=2`))
     const readPost = async (): Promise<string> => readContent(await reader.get(path))

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Where Debian puts WordPress. */
+/** Folder of WordPress on Debian. */
 export const WORDPRESS_FOLDER = '/usr/share/wordpress'
 
 /* oxlint-disable node/no-process-env -- what the machine has, not a setting */
@@ -9,21 +9,19 @@ const PATH = `${process.env['PATH'] ?? ''}${delimiter}/usr/sbin`
 const isRequired = process.env['REQUIRE_PROGRAMS'] === '1'
 /* oxlint-enable node/no-process-env */
 
-/** Path of a program, if it is installed. */
 function findInstalled(name: string): string | undefined {
   return PATH.split(delimiter)
     .map((folder) => join(folder, name))
     .find((path) => existsSync(path))
 }
 
-/** Path of a program that has to be there. */
+/** Return the path of an installed program. */
 export function findProgram(name: string): string {
   const path = findInstalled(name)
   if (path === undefined) throw new Error(`not installed: ${name}`)
   return path
 }
 
-/** Programs of these tests that this machine lacks. */
 function listMissingPrograms(): string[] {
   const missing = ['php', 'mariadb', 'mariadbd', 'mariadb-install-db'].filter(
     (name) => findInstalled(name) === undefined,
@@ -31,11 +29,11 @@ function listMissingPrograms(): string[] {
   return existsSync(join(WORDPRESS_FOLDER, 'wp-load.php')) ? missing : [...missing, 'wordpress']
 }
 
-/** @throws Error that names programs of these tests that this machine lacks. */
+/** @throws Error that names the missing programs */
 export function assertPrograms(): void {
   const missing = listMissingPrograms()
   if (missing.length > 0) throw new Error(`not installed: ${missing.join(', ')}`)
 }
 
-/** Whether to skip: something is missing, and nobody said that it has to be there. */
+/** `true` when a program is missing, unless REQUIRE_PROGRAMS=1. */
 export const isSkipped: boolean = listMissingPrograms().length > 0 && !isRequired

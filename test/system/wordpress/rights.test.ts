@@ -7,28 +7,28 @@ import { SETTINGS_PAGE, readNonce, readConnectionResult, sendSettings } from './
 import { type Visitor, readContent, signInAs } from './visitor.ts'
 
 const OTHER_CHANNEL = CHANNEL.replace('1', '9')
-const REFUSAL = 'Only somebody who may post any HTML can change the server address'
-const IN_CONFIG = 'The server address is set in wp-config.php, as VITRINE_SERVER'
+const REFUSAL = 'To change the server address, you need the capability unfiltered_html.'
+const IN_CONFIG = 'The server address is set by VITRINE_SERVER in wp-config.php'
 
-/** The field of the server's address, as the page has it. */
+/** Return the HTML of the field for the server address. */
 const readField = (html: string): string => /<input[^>]*id="vitrine_server"[^>]*>/.exec(html)?.[0] ?? ''
 
-describe.skipIf(isSkipped)('who may choose the server', () => {
+describe.skipIf(isSkipped)('permission to change the server', () => {
   let fixture: WordPressFixture
   let admin: Visitor
   let reader: Visitor
-  /** A server of somebody who would like to have scripts in the pages. */
-  let evil: FaultProxy
+  /** A malicious server that sends scripts. */
+  let attacker: FaultProxy
 
   beforeAll(async () => {
     fixture = await createWordPressFixture()
-    evil = await startFaultProxy(fixture.server.addresses.publicUrl)
-    evil.setMode({ body: '<script>alert(1)</script>' })
+    attacker = await startFaultProxy(fixture.server.addresses.publicUrl)
+    attacker.setMode({ body: '<script>alert(1)</script>' })
     admin = await signInAs(fixture.site, 'administrator')
     reader = await signInAs(fixture.site)
   })
   afterAll(async () => {
-    await evil.close()
+    await attacker.close()
     await fixture.close()
   })
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
       `update_option( 'vitrine_settings', array( 'server' => ${toPhp(fixture.faultProxy.origin)}, 'channel' => '${CHANNEL}' ) ); return 1;`,
     )
     fixture.faultProxy.takeCalls()
-    evil.takeCalls()
+    attacker.takeCalls()
   })
   afterEach(() => rm(fixture.site.toPath('config.php'), { force: true }))
 
@@ -46,31 +46,31 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
     configure(`define( 'VITRINE_SERVER', ${toPhp(address)} );`)
   const readSettings = (): Promise<unknown> => fixture.site.run(`return get_option( 'vitrine_settings' );`)
 
-  it('an administrator with unfiltered_html - sends another server - has changed it', async () => {
-    const html = await sendSettings(admin, { server: evil.origin, channel: CHANNEL })
-    expect(await readSettings()).toEqual({ server: evil.origin, channel: CHANNEL })
+  it('an administrator with unfiltered_html - sends another server - it is saved', async () => {
+    const html = await sendSettings(admin, { server: attacker.origin, channel: CHANNEL })
+    expect(await readSettings()).toEqual({ server: attacker.origin, channel: CHANNEL })
     expect(readField(html)).not.toContain('disabled')
-    expect(evil.takeCalls()).toContain('/healthz')
+    expect(attacker.takeCalls()).toContain('/healthz')
   })
 
-  describe('DISALLOW_UNFILTERED_HTML, as for the administrators of the sites of a network', () => {
+  describe('DISALLOW_UNFILTERED_HTML, as for site administrators on a multisite network', () => {
     beforeEach(() => configure(`define( 'DISALLOW_UNFILTERED_HTML', true );`))
 
     it.each([
-      ['another server', () => evil.origin],
+      ['another server', () => attacker.origin],
       ['no server', () => ''],
-      ['what is no address', () => '"><script>alert(1)</script>'],
-    ])('%s - sent - is refused in words, and the one before stays', async (_name, toServer) => {
+      ['an invalid address', () => '"><script>alert(1)</script>'],
+    ])('%s - sent - is refused with a message, and the stored one stays', async (_name, toServer) => {
       const html = await sendSettings(admin, { server: toServer(), channel: CHANNEL })
       expect(html).toContain(REFUSAL)
       expect(html).not.toContain('Settings saved.')
       expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
       const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}"]`))
       expect(readContent(page)).toContain('class="vitrine vitrine-box"')
-      expect(evil.takeCalls()).toEqual([])
+      expect(attacker.takeCalls()).toEqual([])
     })
 
-    it('the form as a browser sends it, without the field - saved - changes the channel only', async () => {
+    it('the form without the disabled field - saved - changes only the channel', async () => {
       const html = await sendSettings(admin, { channel: OTHER_CHANNEL })
       expect(html).toContain('Settings saved.')
       expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: OTHER_CHANNEL })
@@ -83,13 +83,13 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
         option_page: 'options',
         page_options: 'vitrine_settings',
         _wpnonce: /name="_wpnonce" value="(\w+)"/.exec(all.html)?.[1] ?? '',
-        'vitrine_settings[server]': evil.origin,
+        'vitrine_settings[server]': attacker.origin,
         'vitrine_settings[channel]': OTHER_CHANNEL,
       })
       expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: OTHER_CHANNEL })
     })
 
-    it('the page - opened - shows the address, disabled, says why, and calls nobody', async () => {
+    it('the page - shows the disabled address and the reason, and sends no request', async () => {
       const { html } = await admin.get(SETTINGS_PAGE)
       expect(readField(html)).toContain(`value="${fixture.faultProxy.origin}"`)
       expect(readField(html)).toContain('disabled')
@@ -98,44 +98,44 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
       expect(fixture.faultProxy.takeCalls()).toEqual([])
     })
 
-    it('a site without a server - an administrator - cannot give it one', async () => {
+    it('a site without a server - an administrator - cannot set one', async () => {
       await fixture.site.run(`delete_option( 'vitrine_settings' ); return 1;`)
-      expect(await sendSettings(admin, { server: evil.origin, channel: CHANNEL })).toContain(REFUSAL)
+      expect(await sendSettings(admin, { server: attacker.origin, channel: CHANNEL })).toContain(REFUSAL)
       expect(await readSettings()).toEqual({ server: '', channel: CHANNEL })
     })
   })
 
   describe('VITRINE_SERVER in wp-config.php', () => {
-    it('a post with a box - asked for - has it from there, whatever is stored', async () => {
-      await sendSettings(admin, { server: evil.origin, channel: CHANNEL })
-      for (const faultProxy of [fixture.faultProxy, evil]) faultProxy.takeCalls()
+    it('a post with a box - uses this server instead of the stored one', async () => {
+      await sendSettings(admin, { server: attacker.origin, channel: CHANNEL })
+      for (const faultProxy of [fixture.faultProxy, attacker]) faultProxy.takeCalls()
       await configureServer(`${fixture.faultProxy.origin}/`)
       const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}" limit="2"]`))
       expect(readContent(page)).toContain('class="vitrine vitrine-box"')
       expect(fixture.faultProxy.takeCalls()).toEqual([`/fragments/${CHANNEL}/where-to-buy/${GTIN}?limit=2`])
-      expect(evil.takeCalls()).toEqual([])
+      expect(attacker.takeCalls()).toEqual([])
     })
 
-    it('the page - opened - shows it disabled, says where it is set, and tries it', async () => {
+    it('the page - shows the disabled address and where it is set, and checks the server', async () => {
       await configureServer(fixture.faultProxy.origin)
       const { html } = await admin.get(SETTINGS_PAGE)
       expect(readField(html)).toContain(`value="${fixture.faultProxy.origin}"`)
       expect(readField(html)).toContain('disabled')
       expect(html).toContain(IN_CONFIG)
-      expect(readConnectionResult(html)).toBe('The server answers, and it serves the default channel.')
+      expect(readConnectionResult(html)).toBe('The server responds and serves the default channel.')
     })
 
-    it('another server - sent by an administrator with every right - is refused in words', async () => {
+    it('another server - sent by an administrator with all capabilities - is refused with a message', async () => {
       await configureServer(fixture.faultProxy.origin)
-      const html = await sendSettings(admin, { server: evil.origin, channel: OTHER_CHANNEL })
+      const html = await sendSettings(admin, { server: attacker.origin, channel: OTHER_CHANNEL })
       expect(html).toContain(IN_CONFIG)
       expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: OTHER_CHANNEL })
-      expect(evil.takeCalls()).toEqual([])
+      expect(attacker.takeCalls()).toEqual([])
     })
 
-    it('what is no address - the page says so - and posts call nobody', async () => {
+    it('an invalid address - the page reports it, and posts send no request', async () => {
       await configureServer('widgets.example')
-      expect(readConnectionResult((await admin.get(SETTINGS_PAGE)).html)).toContain('is no usable address')
+      expect(readConnectionResult((await admin.get(SETTINGS_PAGE)).html)).toContain('is not a valid address')
       const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}" limit="3"]`))
       expect(
         readContent(page)
@@ -145,20 +145,20 @@ describe.skipIf(isSkipped)('who may choose the server', () => {
       expect(fixture.faultProxy.takeCalls()).toEqual([])
     })
 
-    it('together with DISALLOW_UNFILTERED_HTML - the page - calls nobody', async () => {
+    it('together with DISALLOW_UNFILTERED_HTML - the page - sends no request', async () => {
       await configure(
-        `define( 'DISALLOW_UNFILTERED_HTML', true ); define( 'VITRINE_SERVER', ${toPhp(evil.origin)} );`,
+        `define( 'DISALLOW_UNFILTERED_HTML', true ); define( 'VITRINE_SERVER', ${toPhp(attacker.origin)} );`,
       )
       const { html } = await admin.get(SETTINGS_PAGE)
       expect(html).toContain(IN_CONFIG)
       expect(html).not.toContain('vitrine-try')
-      expect(evil.takeCalls()).toEqual([])
+      expect(attacker.takeCalls()).toEqual([])
     })
   })
 
   it('the form without a nonce - is refused', async () => {
     expect(await readNonce(admin)).not.toBe('')
-    const fields = { option_page: 'vitrine', action: 'update', 'vitrine_settings[server]': evil.origin }
+    const fields = { option_page: 'vitrine', action: 'update', 'vitrine_settings[server]': attacker.origin }
     expect((await admin.post('/wp-admin/options.php', fields)).status).toBe(403)
   })
 })

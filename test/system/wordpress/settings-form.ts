@@ -1,19 +1,18 @@
 import { expect } from 'vitest'
 import type { Visitor } from './visitor.ts'
 
-/** The settings page of the plugin. */
 export const SETTINGS_PAGE = '/wp-admin/options-general.php?page=vitrine'
 
-/** What the page says of the server. */
+/** Return the result of the connection check on the page. */
 export const readConnectionResult = (html: string): string =>
   /id="vitrine-try">\s*<p>([^<]*)/.exec(html)?.[1] ?? ''
 
-/** The nonce of its form. */
+/** Return the nonce of the form. */
 export async function readNonce(visitor: Visitor): Promise<string> {
   return /name="_wpnonce" value="(\w+)"/.exec((await visitor.get(SETTINGS_PAGE)).html)?.[1] ?? ''
 }
 
-/** Sends fields as a browser does, or as somebody who makes up their own; gives the page that follows. */
+/** Send any fields to the form; return the page that follows. */
 export async function sendSettings(
   visitor: Visitor,
   fields: Readonly<{ server?: string; channel?: string }>,

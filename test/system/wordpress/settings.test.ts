@@ -13,7 +13,7 @@ describe.skipIf(isSkipped)('the settings', () => {
   let reader: Visitor
 
   beforeAll(async () => {
-    // Behind a path, as on a site that serves both from one name.
+    // Below a path, as when WordPress and the server share a host.
     fixture = await createWordPressFixture({ prefix: '/widgets' })
     admin = await signInAs(fixture.site, 'administrator')
     reader = await signInAs(fixture.site)
@@ -22,10 +22,10 @@ describe.skipIf(isSkipped)('the settings', () => {
 
   const readSettings = (): Promise<unknown> => fixture.site.run(`return get_option( 'vitrine_settings' );`)
 
-  it('the form - saved by an administrator - is stored, without the last slash, and boxes come from there', async () => {
+  it('the form - saved by an administrator - is stored without the trailing slash, and boxes use it', async () => {
     const html = await save(admin, ` ${fixture.faultProxy.origin}/ `, CHANNEL.toUpperCase())
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
-    expect(readConnectionResult(html)).toBe('The server answers, and it serves the default channel.')
+    expect(readConnectionResult(html)).toBe('The server responds and serves the default channel.')
     expect(html).toContain('Settings saved.')
     fixture.faultProxy.takeCalls()
     const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}"]`))
@@ -41,18 +41,18 @@ describe.skipIf(isSkipped)('the settings', () => {
     'https://widgets.example/#a',
     'javascript:alert(1)',
     'https://',
-  ])('an address that is none - %s - is refused in words, and the one before stays', async (address) => {
+  ])('an invalid address - %s - is refused with a message, and the stored one stays', async (address) => {
     const html = await save(admin, address)
-    expect(html).toContain('The server address is not usable.')
+    expect(html).toContain('The server address is not valid.')
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
-  it('a channel that is none - saved - is refused in words, and the one before stays', async () => {
-    expect(await save(admin, fixture.faultProxy.origin, 'my-channel')).toContain('The channel is not usable.')
+  it('an invalid channel - is refused with a message, and the stored one stays', async () => {
+    expect(await save(admin, fixture.faultProxy.origin, 'my-channel')).toContain('The channel is not valid.')
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
-  it('what is stored - printed by the page - is escaped', async () => {
+  it('stored values - printed by the page - are escaped', async () => {
     await fixture.site.run(`global $wpdb; $wpdb->update( $wpdb->options, array( 'option_value' =>
       serialize( array( 'server' => '"><script>alert(1)</script>', 'channel' => '' ) ) ),
       array( 'option_name' => 'vitrine_settings' ) ); return 1;`)
@@ -61,29 +61,29 @@ describe.skipIf(isSkipped)('the settings', () => {
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
-  it('the page - the server is in trouble - says in plain words what is wrong', async () => {
-    const look = async (): Promise<string> => readConnectionResult((await admin.get(PAGE)).html)
+  it('the page - the server fails - says what is wrong', async () => {
+    const readResult = async (): Promise<string> => readConnectionResult((await admin.get(PAGE)).html)
     fixture.faultProxy.setMode('failing')
-    expect(await look()).toContain('with the status 500')
+    expect(await readResult()).toContain('with status 500')
     fixture.faultProxy.setMode('redirect')
-    expect(await look()).toContain('leads on to')
+    expect(await readResult()).toContain('The address redirects to')
     fixture.faultProxy.setMode('text')
-    expect(await look()).toContain('it is not a Vitrine server')
+    expect(await readResult()).toContain('it is not a Vitrine server')
     fixture.faultProxy.setMode('pass')
     await fixture.faultProxy.down()
-    expect(await look()).toContain('The server does not answer. Is it running')
+    expect(await readResult()).toContain('The server does not respond. Check that it is running')
     await fixture.faultProxy.up()
     await save(admin, fixture.faultProxy.origin, CHANNEL.replace('1', '9'))
-    expect(await look()).toContain('serves no channel of this id')
+    expect(await readResult()).toContain('has no channel with this id')
     await save(admin, fixture.faultProxy.origin, '')
-    expect(await look()).toContain('No default channel is set')
+    expect(await readResult()).toContain('No default channel is set')
     await save(admin, 'http://widgets.example')
-    expect(await look()).toContain('WordPress refuses to call this address')
+    expect(await readResult()).toContain('WordPress does not allow requests to this address')
     await save(admin, '')
-    expect(await look()).toContain('Not set yet')
+    expect(await readResult()).toContain('Not set yet')
   })
 
-  it('a site without settings - a post with boxes and links - shows nothing and calls nobody', async () => {
+  it('a site without settings - a post with boxes and links - shows nothing and sends no request', async () => {
     await save(admin, '', '')
     fixture.faultProxy.takeCalls()
     const path = await fixture.publish(`before [vitrine gtin="${GTIN}"] [vitrine_deals] after`)
@@ -120,7 +120,7 @@ describe.skipIf(isSkipped)('the settings', () => {
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
-  it('uninstalling - after boxes, failures and locks - leaves nothing behind', async () => {
+  it('uninstalling - after boxes, failures and locks - removes everything', async () => {
     const path = await fixture.publish(`[vitrine gtin="${GTIN}" limit="2"] [vitrine_deals]`)
     await reader.get(path)
     fixture.faultProxy.setMode('failing')
@@ -129,7 +129,7 @@ describe.skipIf(isSkipped)('the settings', () => {
     const count = `global $wpdb; return (int) $wpdb->get_var(
       "SELECT COUNT(*) FROM $wpdb->options WHERE option_name LIKE '%vitrine%'" ) +
       (int) $wpdb->get_var( "SELECT COUNT(*) FROM $wpdb->postmeta WHERE meta_key LIKE '%oembed%'" );`
-    await fixture.site.run(`return vitrine_take_lock( 'vitrine_lock_left' );`)
+    await fixture.site.run(`return vitrine_acquire_lock( 'vitrine_lock_left' );`)
     expect(await fixture.site.run(count)).toBeGreaterThan(6)
     await fixture.site.run(
       `deactivate_plugins( 'vitrine/vitrine.php' ); uninstall_plugin( 'vitrine/vitrine.php' ); return 1;`,

@@ -16,24 +16,23 @@ const execute = promisify(execFile)
 
 const SITE_FILES = fileURLToPath(new URL('site-files', import.meta.url))
 
-/** A WordPress of its own: files, web server, and a database on the server that all share. */
+/** A WordPress site with its own files and web server, and its own database on the shared server. */
 export type Site = Readonly<{
   origin: string
-  /** Runs PHP inside WordPress; gives what it returns. */
+  /** Run PHP code inside WordPress and return its result. */
   run(code: string): Promise<unknown>
-  /** Moves the plugin's clock on. */
+  /** Advance the plugin's clock. */
   advanceClock(seconds: number): Promise<void>
-  /** What PHP had to complain of since the start. */
-  readComplaints(): Promise<string[]>
-  /** A file or folder of the place. */
+  /** Return the warnings and errors of PHP since the start. */
+  readPhpErrors(): Promise<string[]>
+  /** Return the path of a file or folder of the site. */
   toPath(name: string): string
   stop(): Promise<void>
 }>
 
-/** What differs between places. */
 export type SiteOptions = Readonly<{ plugin?: boolean; objectCache?: boolean }>
 
-/** Starts a WordPress with a user of each role (password: the role) and, unless told otherwise, the plugin. */
+/** Start a WordPress with a user of each role (password: the role) and, by default, the plugin. */
 export async function startSite(options: SiteOptions = {}): Promise<Site> {
   assertPrograms()
   const template = await getShared('wordpress')
@@ -53,7 +52,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   }
 }
 
-/** Installs WordPress in a database, with everything but the plugin. */
+/** Install WordPress in a database, without the plugin. */
 export async function installSite(database: DatabaseReference): Promise<void> {
   const site = await openSite(database, { isNew: true })
   const users = ROLES.map(
@@ -71,7 +70,7 @@ export async function installSite(database: DatabaseReference): Promise<void> {
 
 const ROLES = ['editor', 'author', 'subscriber']
 
-/** Files and a web server over a database, which has WordPress in it unless the site `isNew`. */
+/** Create files and start a web server. `isNew`: the database is empty, so install WordPress in it. */
 async function openSite(
   database: DatabaseReference,
   options: SiteOptions & Readonly<{ isNew?: true }>,
@@ -121,7 +120,7 @@ async function writeSiteFiles(folder: string, { objectCache = false }: SiteOptio
   await symlink(join(PACKAGE_FOLDER, 'integrations/wordpress/vitrine'), join(content, 'plugins/vitrine'))
 }
 
-/** A file that a test has just written again is read again: on a busy machine the one before may have been cached. */
+/** `opcache.revalidate_freq=0` rereads files that a test has just changed. */
 const PHP_FLAGS = [
   `auto_prepend_file=${join(SITE_FILES, 'prepend.php')}`,
   'display_errors=1',
@@ -132,7 +131,7 @@ function startWebServer(root: string, env: NodeJS.ProcessEnv): ChildProcessByStd
   return spawn(findProgram('php'), [...PHP_FLAGS, '-S', '127.0.0.1:0', '-t', root], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env,
-    // Its workers are a group with it, and end with it.
+    // A process group of its own, so that its workers end with it.
     detached: true,
   })
 }
@@ -159,7 +158,7 @@ function createSite(parts: Parts): Site {
       passed += seconds
       await writeFile(toPath('clock'), String(passed))
     },
-    async readComplaints() {
+    async readPhpErrors() {
       const log = await readFile(toPath('debug.log'), 'utf8').catch(() => '')
       return log.split('\n').filter((line) => line.includes('PHP '))
     },
@@ -167,11 +166,11 @@ function createSite(parts: Parts): Site {
 }
 
 async function runPhp(code: string, { origin, token }: Parts): Promise<unknown> {
-  const answer = await fetch(`${origin}/`, { method: 'POST', headers: { 'x-run': token }, body: code })
-  const text = await answer.text()
+  const response = await fetch(`${origin}/`, { method: 'POST', headers: { 'x-run': token }, body: code })
+  const text = await response.text()
   try {
     return JSON.parse(text.slice(text.lastIndexOf('\n') + 1)) as unknown
   } catch {
-    throw new Error(`PHP said:\n${text}`)
+    throw new Error(`unexpected output of PHP:\n${text}`)
   }
 }

@@ -5,10 +5,10 @@ import { type DatabaseReference, createDatabase, startDatabase } from './databas
 import { assertPrograms } from './programs.ts'
 import { installSite } from './site.ts'
 
-/** A database server, and an installed WordPress on it that is only copied. */
+/** A database server with an installed WordPress that tests copy. */
 export type WordPressTemplate = Readonly<{ template: DatabaseReference; stop(): Promise<void> }>
 
-/** Installs the one WordPress of all tests. */
+/** Install the WordPress that all tests copy. */
 export async function startWordPressTemplate(): Promise<WordPressTemplate> {
   assertPrograms()
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-wp-db-'))

@@ -1,13 +1,12 @@
 import type { Site } from './site.ts'
 
-/** A page as a visitor has it. */
 export type VisitedPage = Readonly<{ status: number; html: string; headers: Headers; seconds: number }>
 
-/** A visitor with cookies of their own. */
+/** A visitor with its own cookies. */
 export type Visitor = Readonly<{
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<VisitedPage>
   post(path: string, fields: Readonly<Record<string, string>>): Promise<VisitedPage>
-  /** Calls the REST interface as the editor's scripts do. */
+  /** Call the REST API as the editor's scripts do. */
   rest(route: string, body?: unknown): Promise<Readonly<{ status: number; json: unknown }>>
 }>
 
@@ -17,12 +16,12 @@ type RequestDetails = Readonly<{
   headers?: Readonly<Record<string, string>>
 }>
 
-/** Comes to a site, and signs in with a role's name if one is given. */
+/** Create a visitor; sign in as the user of `role` if it is given. */
 export async function signInAs(site: Site, role?: string): Promise<Visitor> {
   const cookies = new Map<string, string>()
   const send = async (path: string, request: RequestDetails = {}): Promise<VisitedPage> => {
     const begun = performance.now()
-    const answer = await fetch(site.origin + path, {
+    const response = await fetch(site.origin + path, {
       redirect: 'manual',
       ...request,
       headers: {
@@ -30,15 +29,15 @@ export async function signInAs(site: Site, role?: string): Promise<Visitor> {
         ...request.headers,
       },
     })
-    const html = await answer.text()
-    for (const cookie of answer.headers.getSetCookie()) {
+    const html = await response.text()
+    for (const cookie of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
       cookies.set(name, value)
     }
     return {
-      status: answer.status,
+      status: response.status,
       html,
-      headers: answer.headers,
+      headers: response.headers,
       seconds: (performance.now() - begun) / 1000,
     }
   }
@@ -63,15 +62,15 @@ async function signIn(visitor: Visitor, role: string): Promise<void> {
   if (status !== 302) throw new Error(`${role} cannot sign in: ${status}`)
 }
 
-/** What stands in the place of the content, as the theme frames it. The page around it has to be whole. */
+/** Return the content between the markers of the theme. Throws if the page is incomplete or has PHP errors. */
 export function readContent({ html }: VisitedPage): string {
   const found = /HOST-HEAD[\s\S]*?BOX\(([\s\S]*)\)BOX[\s\S]*HOST-FOOT[\s\S]*<\/html>\s*$/.exec(html)
-  if (found === null) throw new Error(`the page is not whole:\n${html}`)
+  if (found === null) throw new Error(`the page is incomplete:\n${html}`)
   if (/<b>(?:Warning|Notice|Deprecated|Fatal error)<\/b>/.test(html)) throw new Error(html)
   return found[1] ?? ''
 }
 
-/** What a reader sees of it. */
+/** Return the visible text of the content. */
 export function readVisibleText(page: VisitedPage): string {
   return readContent(page)
     .replaceAll(/<[^>]*>/g, ' ')

@@ -6,29 +6,28 @@ import { type Site, type SiteOptions, startSite } from './site.ts'
 /** A channel of the sample data. */
 export const CHANNEL = '952a0000-0000-4000-8000-000000000001'
 
-/** A product of the sample data that shops sell, and one that none sells. */
+/** A product of the sample data, and one that no shop sells. */
 export const GTIN = '09520001001024'
 export const UNSOLD_GTIN = '09521234500005'
 
-/** Leave out when prices were checked: a box that is looked at twice may be refreshed in between. */
+/** Remove the times of price checks, because a box may be refreshed between two reads. */
 export function removeTimes(html: string): string {
   return html.replace(/<time[^>]*>[^<]*<\/time>/g, '<time></time>')
 }
 
-/** A server with sample data, a gate before it, and a WordPress that knows the gate as its server. */
+/** A server with sample data, a fault proxy, and a WordPress that uses the proxy as its server. */
 export type WordPressFixture = Readonly<{
   server: Readonly<{ addresses: ServedAddresses }>
   faultProxy: FaultProxy
   site: Site
-  /** Publishes a post; gives the path of its page. */
+  /** Publish a post and return the path of its page. */
   publish(content: string, status?: 'publish' | 'draft'): Promise<string>
-  /** The bytes of a fragment, as the server sends them now. */
+  /** Fetch a fragment directly from the server. */
   fetchFragment(path: string): Promise<string>
-  /** Ends what is its own; fails when PHP had to complain of anything meanwhile. */
+  /** Stop the site and the proxy. Throws if PHP logged warnings or errors. */
   close(): Promise<void>
 }>
 
-/** Opens all three for a test file. */
 export async function createWordPressFixture(
   options: SiteOptions & Readonly<{ prefix?: string }> = {},
 ): Promise<WordPressFixture> {
@@ -49,18 +48,18 @@ export async function createWordPressFixture(
       return `/?p=${String(id)}`
     },
     async fetchFragment(path) {
-      const answer = await fetch(`${addresses.publicUrl}/fragments/${CHANNEL}/${path}`)
-      return answer.text()
+      const response = await fetch(`${addresses.publicUrl}/fragments/${CHANNEL}/${path}`)
+      return response.text()
     },
     async close() {
-      const complaints = await site.readComplaints()
+      const phpErrors = await site.readPhpErrors()
       await Promise.all([site.stop(), faultProxy.close()])
-      if (complaints.length > 0) throw new Error(complaints.join('\n'))
+      if (phpErrors.length > 0) throw new Error(phpErrors.join('\n'))
     },
   }
 }
 
-/** A text as PHP writes it. */
+/** Convert a text to a PHP string literal. */
 export function toPhp(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }

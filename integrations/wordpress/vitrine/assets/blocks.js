@@ -1,5 +1,5 @@
 /**
- * The two blocks in the editor: a preview made by the server, and their options beside it. Readers never load this file.
+ * The two blocks in the editor: a preview rendered by the server, and the options. Readers never load this file.
  */
 ;(({ blocks, element, blockEditor, components, serverSideRender, i18n }) => {
   const { createElement, Fragment } = element
@@ -14,18 +14,21 @@
     ...Object.entries(labels).map(([value, label]) => ({ value, label })),
   ]
 
-  /** How one option is set: a list of choices, or a text. */
+  /** Controls by option: a select with `choices`, otherwise a text field. */
   const OPTIONS = {
     gtin: {
       label: __('GTIN', 'vitrine'),
       help: __('The digits below the barcode of the product.', 'vitrine'),
     },
-    channel: { label: __('Channel', 'vitrine'), help: __('Empty: the channel of the settings.', 'vitrine') },
-    limit: { label: __('How many', 'vitrine'), type: 'number' },
+    channel: {
+      label: __('Channel', 'vitrine'),
+      help: __('If empty, the default channel of the settings.', 'vitrine'),
+    },
+    limit: { label: __('Maximum number', 'vitrine'), type: 'number' },
     theme: {
       label: __('Theme', 'vitrine'),
       choices: {
-        auto: __('As the reader prefers', 'vitrine'),
+        auto: __('Automatic', 'vitrine'),
         light: __('Light', 'vitrine'),
         dark: __('Dark', 'vitrine'),
       },
@@ -38,17 +41,23 @@
     currency: { label: __('Currency', 'vitrine'), help: __('A code such as EUR.', 'vitrine') },
     stock: {
       label: __('Stock', 'vitrine'),
-      choices: { in: __('Only what is in stock', 'vitrine'), any: __('Everything', 'vitrine') },
+      choices: { in: __('In stock only', 'vitrine'), any: __('All offers', 'vitrine') },
     },
-    merchant: { label: __('Only these shops', 'vitrine'), help: __('Several are split by |.', 'vitrine') },
-    exclude: { label: __('Never these shops', 'vitrine'), help: __('Several are split by |.', 'vitrine') },
+    merchant: {
+      label: __('Only these shops', 'vitrine'),
+      help: __('Separate several names with |.', 'vitrine'),
+    },
+    exclude: {
+      label: __('Exclude these shops', 'vitrine'),
+      help: __('Separate several names with |.', 'vitrine'),
+    },
     isolate: {
-      label: __('Isolation from the styles of the page', 'vitrine'),
+      label: __('Isolation from page styles', 'vitrine'),
       choices: { none: __('None', 'vitrine'), shadow: __('Shadow DOM', 'vitrine') },
     },
     css: {
       label: __('Style sheet', 'vitrine'),
-      choices: { link: __('Brought by the box', 'vitrine'), none: __('The page has its own', 'vitrine') },
+      choices: { link: __('Included with the box', 'vitrine'), none: __('The page has its own', 'vitrine') },
     },
     markup: {
       label: __('Structured data', 'vitrine'),
@@ -64,8 +73,8 @@
         newest: __('Newest', 'vitrine'),
       },
     },
-    min_discount: { label: __('Least discount in per cent', 'vitrine'), type: 'number' },
-    max_price: { label: __('Highest price', 'vitrine') },
+    min_discount: { label: __('Minimum discount in percent', 'vitrine'), type: 'number' },
+    max_price: { label: __('Maximum price', 'vitrine') },
     brand: { label: __('Brand', 'vitrine') },
     q: { label: __('Words in the title', 'vitrine') },
   }
@@ -96,7 +105,7 @@
 
   const RARE_OPTIONS = ['channel', 'isolate', 'css']
 
-  const drawControl = (widget, name, { attributes, setAttributes }) => {
+  const renderControl = (widget, name, { attributes, setAttributes }) => {
     const option =
       name === 'layout' ? { label: __('Layout', 'vitrine'), choices: LAYOUTS[widget] } : OPTIONS[name]
     const common = {
@@ -111,39 +120,39 @@
       : createElement(SelectControl, { ...common, options: toChoices(option.choices) })
   }
 
-  const drawPanel = (widget, { title, names, initialOpen }, props) =>
+  const renderPanel = (widget, { title, names, initialOpen }, props) =>
     createElement(
       PanelBody,
       { title, initialOpen },
-      names.map((name) => drawControl(widget, name, props)),
+      names.map((name) => renderControl(widget, name, props)),
     )
 
-  const drawInspector = (widget, props) =>
+  const renderInspector = (widget, props) =>
     createElement(
       blockEditor.InspectorControls,
       null,
-      drawPanel(
+      renderPanel(
         widget,
         { title: __('Box', 'vitrine'), names: FIRST_OPTIONS[widget], initialOpen: true },
         props,
       ),
-      drawPanel(
+      renderPanel(
         widget,
         { title: __('Shops and language', 'vitrine'), names: MORE_OPTIONS[widget], initialOpen: false },
         props,
       ),
-      drawPanel(
+      renderPanel(
         widget,
         { title: __('Channel and styles', 'vitrine'), names: RARE_OPTIONS, initialOpen: false },
         props,
       ),
     )
 
-  const drawPreview = (widget, { attributes, name }) =>
+  const renderPreview = (widget, { attributes, name }) =>
     createElement(Disabled, null, createElement(ServerSideRender, { block: name, attributes }))
 
-  /** A new box asks for its product in the place where the box will be. */
-  const Question = ({ setAttributes }) => {
+  /** A form for the GTIN, in place of a new box. */
+  const ProductForm = ({ setAttributes }) => {
     const [draft, setDraft] = element.useState('')
     const submit = (event) => {
       event.preventDefault()
@@ -171,11 +180,11 @@
     createElement(
       Fragment,
       null,
-      drawInspector(widget, props),
+      renderInspector(widget, props),
       createElement(
         'div',
         blockEditor.useBlockProps(),
-        props.attributes.gtin === '' ? createElement(Question, props) : drawPreview(widget, props),
+        props.attributes.gtin === '' ? createElement(ProductForm, props) : renderPreview(widget, props),
       ),
     )
 

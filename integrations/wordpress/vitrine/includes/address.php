@@ -1,6 +1,6 @@
 <?php
 /**
- * From the attributes of a shortcode, a block or a link to the address of a fragment.
+ * Builds the address of a fragment from the attributes of a shortcode, a block or a link.
  *
  * @package Vitrine
  */
@@ -10,11 +10,11 @@ defined( 'ABSPATH' ) || exit;
 const VITRINE_WHERE_TO_BUY = 'where-to-buy';
 const VITRINE_DEALS        = 'deals';
 
-/** Options that may be given several times, split by a bar. */
+/** Options that accept several values, separated by "|". */
 const VITRINE_REPEATED_OPTIONS = array( 'merchant', 'exclude' );
 
 /**
- * The options of a widget, in the one order in which they are sent.
+ * Lists the options of a widget in the order in which requests send them.
  *
  * @param string $widget `where-to-buy` or `deals`.
  * @return string[]
@@ -28,10 +28,10 @@ function vitrine_option_names( $widget ) {
 }
 
 /**
- * One attribute as a text. KSES writes entities into the attributes of authors who may not post any HTML.
+ * Returns one attribute as text. For authors without unfiltered_html, KSES encodes attributes as entities.
  *
- * @param array  $attributes What the shortcode or block brought.
- * @param string $name       Which one.
+ * @param array  $attributes Attributes of the shortcode or block.
+ * @param string $name       Name of the attribute.
  * @return string
  */
 function vitrine_attribute( $attributes, $name ) {
@@ -42,11 +42,11 @@ function vitrine_attribute( $attributes, $name ) {
 }
 
 /**
- * The options as a query, always in the same order, so that the same box has the same address.
+ * Builds the query in a fixed order, so that the same box always has the same address.
  *
- * @param string $widget     Which widget.
- * @param array  $attributes What the shortcode or block brought.
- * @return string Empty, or a query that begins with a question mark.
+ * @param string $widget     `where-to-buy` or `deals`.
+ * @param array  $attributes Attributes of the shortcode or block.
+ * @return string Empty, or a query with its leading question mark.
  */
 function vitrine_build_query( $widget, $attributes ) {
 	$pairs = array();
@@ -63,16 +63,16 @@ function vitrine_build_query( $widget, $attributes ) {
 }
 
 /**
- * The address of a fragment.
+ * Builds the address of a fragment.
  *
- * @param string $widget     Which widget.
- * @param array  $attributes What the shortcode or block brought.
- * @return string|WP_Error Why there is none, in words for an editor.
+ * @param string $widget     `where-to-buy` or `deals`.
+ * @param array  $attributes Attributes of the shortcode or block.
+ * @return string|WP_Error The error has a message for editors.
  */
 function vitrine_build_address( $widget, $attributes ) {
 	$server = vitrine_setting( 'server' );
 	if ( '' === $server ) {
-		return new WP_Error( 'vitrine_no_server', __( 'The address of the Vitrine server is not set. An administrator sets it under Settings, Vitrine.', 'vitrine' ) );
+		return new WP_Error( 'vitrine_no_server', __( 'The address of the Vitrine server is not set. An administrator can set it under Settings, Vitrine.', 'vitrine' ) );
 	}
 	$named   = vitrine_attribute( $attributes, 'channel' );
 	$channel = '' === $named ? vitrine_setting( 'channel' ) : vitrine_normalize_channel( $named );
@@ -80,7 +80,7 @@ function vitrine_build_address( $widget, $attributes ) {
 		return new WP_Error(
 			'vitrine_no_channel',
 			'' === $named
-				? __( 'No channel is set. An administrator sets the default one under Settings, Vitrine.', 'vitrine' )
+				? __( 'No channel is set. An administrator can set a default channel under Settings, Vitrine.', 'vitrine' )
 				: __( 'The channel is not an id of 36 characters.', 'vitrine' )
 		);
 	}

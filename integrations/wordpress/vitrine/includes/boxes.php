@@ -1,8 +1,6 @@
 <?php
 /**
- * Boxes and how long they are kept.
- *
- * A box is a transient of its own, named after its whole address: another server or channel is another box.
+ * Cache of boxes: one transient per address, so that another server or channel is another box.
  *
  * @package Vitrine
  */
@@ -10,116 +8,116 @@
 defined( 'ABSPATH' ) || exit;
 
 /**
- * A box: fresh from the transient, asked for, or the last good one.
+ * Returns a box: fresh from the cache, from the server, or the last good one.
  *
  * @param string $address Address of the fragment.
  * @return array {
- *     @type string $html The fragment as it came, or empty.
- *     @type string $note Why it is empty, in words for an editor.
+ *     @type string $html The unchanged fragment, or empty.
+ *     @type string $note Message for editors: why it is empty.
  * }
  */
 function vitrine_get_box( $address ) {
-	$name = 'vitrine_box_' . md5( $address );
-	$kept = vitrine_parse_kept( get_transient( $name ) );
-	if ( vitrine_now() < $kept['ask_at'] ) {
-		return $kept;
+	$name   = 'vitrine_box_' . md5( $address );
+	$cached = vitrine_parse_box( get_transient( $name ) );
+	if ( vitrine_now() < $cached['ask_at'] ) {
+		return $cached;
 	}
-	$why = vitrine_reason_to_wait();
-	if ( '' !== $why ) {
-		return vitrine_explain( $kept, $why );
+	$reason = vitrine_wait_reason();
+	if ( '' !== $reason ) {
+		return vitrine_add_note( $cached, $reason );
 	}
 	$lock = 'vitrine_lock_' . md5( $address );
-	if ( ! vitrine_take_lock( $lock ) ) {
-		return vitrine_explain( $kept, __( 'The box is being asked for at this moment.', 'vitrine' ) );
+	if ( ! vitrine_acquire_lock( $lock ) ) {
+		return vitrine_add_note( $cached, __( 'Another request is fetching this box. Reload the page in a moment.', 'vitrine' ) );
 	}
 	try {
-		$kept = vitrine_parse_kept( vitrine_read_again( $name ) );
-		if ( vitrine_now() < $kept['ask_at'] ) {
-			return $kept;
+		$cached = vitrine_parse_box( vitrine_read_uncached( $name ) );
+		if ( vitrine_now() < $cached['ask_at'] ) {
+			return $cached;
 		}
-		if ( ! vitrine_may_ask() ) {
-			return vitrine_explain( $kept, vitrine_reason_to_wait() );
+		if ( ! vitrine_may_request() ) {
+			return vitrine_add_note( $cached, vitrine_wait_reason() );
 		}
-		return vitrine_take_answer( $name, $kept, vitrine_fetch( $address ) );
+		return vitrine_store_result( $name, $cached, vitrine_fetch( $address ) );
 	} finally {
 		vitrine_release_lock( $lock );
 	}
 }
 
 /**
- * Stores what an answer means, and gives what is to be shown after it.
+ * Stores the result of a response and returns the box to show.
  *
  * @param string $name   Name of the transient.
- * @param array  $kept   The last good box.
- * @param array  $answer See vitrine_judge().
+ * @param array  $cached The last good box.
+ * @param array  $result See vitrine_classify_response().
  * @return array The box.
  */
-function vitrine_take_answer( $name, $kept, $answer ) {
-	if ( 'down' === $answer['outcome'] ) {
-		vitrine_begin_pause( $answer['note'] );
-		return vitrine_explain( $kept, $answer['note'] );
+function vitrine_store_result( $name, $cached, $result ) {
+	if ( 'down' === $result['outcome'] ) {
+		vitrine_start_pause( $result['note'] );
+		return vitrine_add_note( $cached, $result['note'] );
 	}
 	vitrine_end_pause();
 	$now = vitrine_now();
-	if ( 'failed' === $answer['outcome'] ) {
-		$kept           = vitrine_explain( $kept, $answer['note'] );
-		$kept['ask_at'] = $now + $answer['fresh_seconds'];
+	if ( 'failed' === $result['outcome'] ) {
+		$cached           = vitrine_add_note( $cached, $result['note'] );
+		$cached['ask_at'] = $now + $result['fresh_seconds'];
 	} else {
-		$kept = array(
-			'html'       => $answer['html'],
-			'note'       => $answer['note'],
-			'ask_at'     => $now + $answer['fresh_seconds'],
-			'keep_until' => $now + $answer['fresh_seconds'] + $answer['keep_seconds'],
+		$cached = array(
+			'html'       => $result['html'],
+			'note'       => $result['note'],
+			'ask_at'     => $now + $result['fresh_seconds'],
+			'keep_until' => $now + $result['fresh_seconds'] + $result['keep_seconds'],
 		);
 	}
-	vitrine_store_kept( $name, $kept );
-	return $kept;
+	vitrine_store_box( $name, $cached );
+	return $cached;
 }
 
 /**
- * Stores a box. JSON keeps it in ASCII: tables in an old character set would refuse some letters.
+ * Stores a box as ASCII JSON, because tables in an old character set cannot store all letters.
  *
  * @param string $name Name of the transient.
- * @param array  $kept The box.
+ * @param array  $cached The box.
  */
-function vitrine_store_kept( $name, $kept ) {
-	$seconds = max( $kept['ask_at'], $kept['keep_until'] ) - vitrine_now();
-	set_transient( $name, wp_json_encode( $kept, JSON_UNESCAPED_SLASHES ), max( 1, $seconds ) );
+function vitrine_store_box( $name, $cached ) {
+	$seconds = max( $cached['ask_at'], $cached['keep_until'] ) - vitrine_now();
+	set_transient( $name, wp_json_encode( $cached, JSON_UNESCAPED_SLASHES ), max( 1, $seconds ) );
 }
 
 /**
- * A stored box. One that is too old to be shown is empty.
+ * Parses a stored box. A box that is too old to show gets empty HTML.
  *
- * @param mixed $stored What the transient holds.
- * @return array The box, with the times at which to ask again and until which to show it.
+ * @param mixed $stored Value of the transient.
+ * @return array The box; `ask_at` is the time of the next request, `keep_until` the end of its use.
  */
-function vitrine_parse_kept( $stored ) {
+function vitrine_parse_box( $stored ) {
 	$empty = array(
 		'html'       => '',
 		'note'       => '',
 		'ask_at'     => 0,
 		'keep_until' => 0,
 	);
-	$kept  = is_string( $stored ) ? json_decode( $stored, true ) : null;
-	if ( ! is_array( $kept ) || array_diff_key( $empty, $kept ) ) {
+	$cached = is_string( $stored ) ? json_decode( $stored, true ) : null;
+	if ( ! is_array( $cached ) || array_diff_key( $empty, $cached ) ) {
 		return $empty;
 	}
-	if ( vitrine_now() >= $kept['keep_until'] ) {
-		$kept['html'] = '';
+	if ( vitrine_now() >= $cached['keep_until'] ) {
+		$cached['html'] = '';
 	}
-	return $kept;
+	return $cached;
 }
 
 /**
- * A box with the reason why it is not a newer one.
+ * Adds the reason why a box could not be refreshed.
  *
- * @param array  $kept The last good box.
- * @param string $note Why, in words for an editor.
+ * @param array  $cached The last good box.
+ * @param string $note   Message for editors.
  * @return array
  */
-function vitrine_explain( $kept, $note ) {
+function vitrine_add_note( $cached, $note ) {
 	if ( '' !== $note ) {
-		$kept['note'] = $note;
+		$cached['note'] = $note;
 	}
-	return $kept;
+	return $cached;
 }

@@ -1,39 +1,39 @@
 <?php
 /**
- * Time, and how long things last.
+ * Time and durations.
  *
  * @package Vitrine
  */
 
 defined( 'ABSPATH' ) || exit;
 
-/** Longest wait for one answer. cURL in WordPress knows no shorter one. */
+/** Timeout of one request: with cURL, WordPress raises shorter timeouts to one second. */
 const VITRINE_DEADLINE_SECONDS = 1;
 
-/** A page view that has waited this long in all asks nothing more. */
+/** A page view that has waited this long in total sends no further requests. */
 const VITRINE_PAGE_SECONDS = 1;
 
-/** After a failure nobody tries again for so long. */
+/** Pause after a failure. */
 const VITRINE_RETRY_SECONDS = 30;
 
-/** Bounds of how long one answer is fresh. */
+/** Bounds for the freshness of a response. */
 const VITRINE_FRESH_MIN_SECONDS = 60;
 const VITRINE_FRESH_MAX_SECONDS = 300;
 
-/** How long the last good box is shown at most while the server fails. */
+/** Longest time for which the last good box is shown while the server fails. */
 const VITRINE_KEEP_SECONDS = DAY_IN_SECONDS;
 
-/** A lock whose owner died is free again after so long. */
+/** Lifetime of a lock: after it, the lock of a crashed request is free again. */
 const VITRINE_LOCK_SECONDS = 10;
 
 /**
- * The only source of time.
+ * Returns the current time; all code uses this function.
  *
  * @return int Seconds since 1970.
  */
 function vitrine_now() {
 	/**
-	 * Filters the time that the plugin goes by.
+	 * Filters the current time of the plugin.
 	 *
 	 * @param int $now Seconds since 1970.
 	 */

@@ -1,20 +1,20 @@
 <?php
 /**
- * One request to the server, and what its answer means.
+ * Requests a fragment and classifies the response.
  *
  * @package Vitrine
  */
 
 defined( 'ABSPATH' ) || exit;
 
-/** A box is at most this large: several times the largest grid. */
+/** Limit for the size of a box: several times the largest grid. */
 const VITRINE_MAX_BYTES = 524288;
 
-/** What is read beyond it, to see that it is larger. Without cURL WordPress counts the headers too. */
+/** Read beyond the limit, to detect a larger response. Without cURL, WordPress counts the headers too. */
 const VITRINE_HEADERS_MAX_BYTES = 65536;
 
 /**
- * How long this page view has waited for the server so far.
+ * Returns how long this page view has waited for the server.
  *
  * @param float $more Seconds to add.
  * @return float
@@ -26,10 +26,10 @@ function vitrine_waited_seconds( $more = 0.0 ) {
 }
 
 /**
- * Asks for a fragment.
+ * Requests a fragment.
  *
  * @param string $address Address of the fragment.
- * @return array See vitrine_judge().
+ * @return array See vitrine_classify_response().
  */
 function vitrine_fetch( $address ) {
 	$begun    = microtime( true );
@@ -44,74 +44,74 @@ function vitrine_fetch( $address ) {
 		)
 	);
 	vitrine_waited_seconds( microtime( true ) - $begun );
-	return vitrine_judge( $response );
+	return vitrine_classify_response( $response );
 }
 
 /**
- * What an answer means.
+ * Classifies a response.
  *
- * `outcome` is `box` (html may be empty: nothing to show), `failed` (this box only), or `down` (the server as a whole).
+ * `outcome` is `box` (empty HTML: nothing to show), `failed` (this box only) or `down` (the whole server).
  *
- * @param array|WP_Error $response Answer of the HTTP API.
+ * @param array|WP_Error $response Response of the HTTP API.
  * @return array {
  *     @type string $outcome       `box`, `failed` or `down`.
- *     @type string $html          The fragment as it came.
- *     @type string $note          Why there is nothing to show, in words for an editor.
- *     @type int    $fresh_seconds How long nobody needs to ask again.
+ *     @type string $html          The unchanged fragment.
+ *     @type string $note          Message for editors: why there is nothing to show.
+ *     @type int    $fresh_seconds Time until the next request.
  *     @type int    $keep_seconds  How long after that the box may be shown while the server fails.
  * }
  */
-function vitrine_judge( $response ) {
+function vitrine_classify_response( $response ) {
 	if ( is_wp_error( $response ) ) {
 		/* translators: %s: message of the HTTP library. */
-		return vitrine_failed( 'down', sprintf( __( 'The Vitrine server did not answer: %s', 'vitrine' ), $response->get_error_message() ) );
+		return vitrine_failure( 'down', sprintf( __( 'The Vitrine server did not respond: %s', 'vitrine' ), $response->get_error_message() ) );
 	}
 	$code = (int) wp_remote_retrieve_response_code( $response );
 	$body = (string) wp_remote_retrieve_body( $response );
 	if ( 200 !== $code ) {
-		return vitrine_failed( $code >= 500 || 429 === $code ? 'down' : 'failed', vitrine_note_of_status( $code, $response ) );
+		return vitrine_failure( $code >= 500 || 429 === $code ? 'down' : 'failed', vitrine_status_message( $code, $response ) );
 	}
 	$caching = strtolower( vitrine_header( $response, 'cache-control' ) );
 	if ( preg_match( '/(?:^|,)\s*no-store\s*(?:,|$)/', $caching ) ) {
-		return vitrine_failed( 'failed', __( 'The Vitrine server has no prices of this box at the moment.', 'vitrine' ) );
+		return vitrine_failure( 'failed', __( 'The Vitrine server has no prices for this box at the moment.', 'vitrine' ) );
 	}
 	if ( strlen( $body ) > VITRINE_MAX_BYTES ) {
-		return vitrine_failed( 'failed', __( 'The answer is larger than a box can be. Is this the address of a Vitrine server?', 'vitrine' ) );
+		return vitrine_failure( 'failed', __( 'The response is too large for a box. Check that the address is that of a Vitrine server.', 'vitrine' ) );
 	}
-	if ( vitrine_is_cut( $response, $body ) ) {
-		return vitrine_failed( 'failed', __( 'The answer of the Vitrine server broke off.', 'vitrine' ) );
+	if ( vitrine_is_truncated( $response, $body ) ) {
+		return vitrine_failure( 'failed', __( 'The response of the Vitrine server was cut off.', 'vitrine' ) );
 	}
 	if ( '' !== $body && ( '<' !== $body[0] || ! preg_match( '//u', $body ) ) ) {
-		return vitrine_failed( 'failed', __( 'The answer is not a box. Is this the address of a Vitrine server?', 'vitrine' ) );
+		return vitrine_failure( 'failed', __( 'The response is not a box. Check that the address is that of a Vitrine server.', 'vitrine' ) );
 	}
 	return array(
 		'outcome'       => 'box',
 		'html'          => $body,
-		'note'          => '' === $body ? vitrine_words_of( $response ) : '',
+		'note'          => '' === $body ? vitrine_response_message( $response ) : '',
 		'fresh_seconds' => vitrine_fresh_seconds( $response, $caching ),
 		'keep_seconds'  => vitrine_directive( $caching, 'stale-if-error', VITRINE_KEEP_SECONDS, array( 0, VITRINE_KEEP_SECONDS ) ),
 	);
 }
 
 /**
- * Whether an answer is shorter than it says. cURL finds that itself; what WordPress uses in its absence does not.
+ * Whether a response is shorter than its Content-Length. cURL checks this itself; the fallback of WordPress does not.
  *
- * @param array  $response Answer of the HTTP API.
- * @param string $body     Its body, unpacked.
+ * @param array  $response Response of the HTTP API.
+ * @param string $body     Its decompressed body.
  * @return bool
  */
-function vitrine_is_cut( $response, $body ) {
+function vitrine_is_truncated( $response, $body ) {
 	return '' === vitrine_header( $response, 'content-encoding' ) && strlen( $body ) < absint( vitrine_header( $response, 'content-length' ) );
 }
 
 /**
- * A failure in the form of an answer.
+ * Builds the result for a failure.
  *
- * @param string $outcome Which kind: `failed` or `down`.
- * @param string $note    Why, in words for an editor.
+ * @param string $outcome `failed` or `down`.
+ * @param string $note    Message for editors.
  * @return array
  */
-function vitrine_failed( $outcome, $note ) {
+function vitrine_failure( $outcome, $note ) {
 	return array(
 		'outcome'       => $outcome,
 		'html'          => '',
@@ -122,9 +122,9 @@ function vitrine_failed( $outcome, $note ) {
 }
 
 /**
- * A header as one text, also when it was sent twice.
+ * Returns a header; joins the values of a repeated one.
  *
- * @param array  $response Answer of the HTTP API.
+ * @param array  $response Response of the HTTP API.
  * @param string $name     Name in lower case.
  * @return string
  */
@@ -133,16 +133,16 @@ function vitrine_header( $response, $name ) {
 }
 
 /**
- * What the server says of the answer: a mistake, or why there is nothing to show.
+ * Returns the server's message: an error, or why there is nothing to show.
  *
- * @param array $response Answer of the HTTP API.
+ * @param array $response Response of the HTTP API.
  * @return string
  */
-function vitrine_words_of( $response ) {
+function vitrine_response_message( $response ) {
 	foreach ( array( 'vitrine-error', 'vitrine-reason' ) as $name ) {
-		$words = vitrine_header( $response, $name );
-		if ( '' !== $words ) {
-			return $words;
+		$message = vitrine_header( $response, $name );
+		if ( '' !== $message ) {
+			return $message;
 		}
 	}
 	$is_comment = preg_match( '/^<!--\s*(?:Vitrine:\s*)?(.{1,1000}?)\s*-->\s*$/s', (string) wp_remote_retrieve_body( $response ), $found );
@@ -150,28 +150,28 @@ function vitrine_words_of( $response ) {
 }
 
 /**
- * Words for an answer other than 200.
+ * Returns a message for a status other than 200.
  *
- * @param int   $code     Its status.
- * @param array $response Answer of the HTTP API.
+ * @param int   $code     HTTP status.
+ * @param array $response Response of the HTTP API.
  * @return string
  */
-function vitrine_note_of_status( $code, $response ) {
-	$words = vitrine_words_of( $response );
-	if ( '' !== $words ) {
-		return $words;
+function vitrine_status_message( $code, $response ) {
+	$message = vitrine_response_message( $response );
+	if ( '' !== $message ) {
+		return $message;
 	}
 	/* translators: %d: HTTP status, such as 500. */
-	return sprintf( __( 'The Vitrine server answered with the status %d.', 'vitrine' ), $code );
+	return sprintf( __( 'The Vitrine server responded with status %d.', 'vitrine' ), $code );
 }
 
 /**
- * A number of a Cache-Control header, within bounds.
+ * Returns a number of a Cache-Control header, limited to bounds.
  *
  * @param string $caching The header in lower case.
  * @param string $name    Name of the directive.
- * @param int    $absent  What holds without it.
- * @param int[]  $bounds  Least and greatest value.
+ * @param int    $absent  Value without the directive.
+ * @param int[]  $bounds  Minimum and maximum.
  * @return int
  */
 function vitrine_directive( $caching, $name, $absent, $bounds ) {
@@ -180,9 +180,9 @@ function vitrine_directive( $caching, $name, $absent, $bounds ) {
 }
 
 /**
- * How long an answer is fresh: its max-age without the age that it brought.
+ * Returns how long a response is fresh: its max-age minus its Age.
  *
- * @param array  $response Answer of the HTTP API.
+ * @param array  $response Response of the HTTP API.
  * @param string $caching  Its Cache-Control in lower case.
  * @return int
  */

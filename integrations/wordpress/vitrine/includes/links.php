@@ -1,9 +1,9 @@
 <?php
 /**
- * A plain link to an embed, on a line of its own, is the box of that address, made on the server like the shortcode's.
+ * Turns the plain link to an embed, on a line of its own, into a box, rendered on the server like a shortcode.
  *
- * A handler comes before every oEmbed provider: WordPress asks the server for no oEmbed answer while a visitor waits, and
- * stores nothing with the post. The provider is for the preview of the editor, which asks for one first.
+ * WordPress runs embed handlers before oEmbed providers, so a visitor never waits for an oEmbed request, and nothing is
+ * stored with the post. The provider is registered for the preview in the editor.
  *
  * @package Vitrine
  */
@@ -11,7 +11,7 @@
 defined( 'ABSPATH' ) || exit;
 
 /**
- * The server's address as part of a pattern, with either scheme.
+ * Returns a pattern for the server's address with either scheme.
  *
  * @return string
  */
@@ -20,7 +20,7 @@ function vitrine_server_pattern() {
 }
 
 /**
- * Pattern of an address of this server's embeds: channel, GTIN, query.
+ * Returns a pattern for embeds of this server. Groups: channel, GTIN, query.
  *
  * @return string
  */
@@ -29,7 +29,7 @@ function vitrine_link_pattern() {
 }
 
 /**
- * Registers handler and provider, once there is a server.
+ * Registers handler and provider if a server is set.
  */
 function vitrine_register_links() {
 	if ( '' !== vitrine_setting( 'server' ) ) {
@@ -40,7 +40,7 @@ function vitrine_register_links() {
 add_action( 'init', 'vitrine_register_links' );
 
 /**
- * Attributes as a shortcode would have them, of the query of an address. Repeated options are joined by a bar.
+ * Converts a query to attributes of a shortcode. Values of repeated options are joined by "|".
  *
  * @param string $query Query without its question mark.
  * @return string[]
@@ -56,10 +56,10 @@ function vitrine_parse_query( $query ) {
 }
 
 /**
- * The box of a plain link.
+ * Renders the box of a plain link.
  *
- * @param string[] $found What the pattern found.
- * @return string An element in its place even when it is empty, so that the paragraph around it goes.
+ * @param string[] $found Matches of the pattern.
+ * @return string A placeholder even for an empty box, so that the paragraph around it is removed.
  */
 function vitrine_render_link( $found ) {
 	$attributes            = vitrine_parse_query( isset( $found[3] ) ? $found[3] : '' );
@@ -72,18 +72,18 @@ function vitrine_render_link( $found ) {
 }
 
 /**
- * Leaves out the figure that the embed block draws around a link whose box is hidden.
+ * Removes the figure of an embed block whose box is hidden.
  *
  * @param string $content HTML of the block.
  * @param array  $block   The block.
  * @return string
  */
-function vitrine_fold_embed_block( $content, $block ) {
+function vitrine_filter_embed_block( $content, $block ) {
 	$url     = isset( $block['attrs']['url'] ) ? str_replace( '&amp;', '&', (string) $block['attrs']['url'] ) : '';
 	$is_ours = '' !== vitrine_setting( 'server' ) && preg_match( vitrine_link_pattern(), $url );
 	if ( ! $is_ours ) {
 		return $content;
 	}
-	return '' === trim( wp_strip_all_tags( vitrine_fill_places( $content ) ) ) ? '' : $content;
+	return '' === trim( wp_strip_all_tags( vitrine_replace_placeholders( $content ) ) ) ? '' : $content;
 }
-add_filter( 'render_block_core/embed', 'vitrine_fold_embed_block', 10, 2 );
+add_filter( 'render_block_core/embed', 'vitrine_filter_embed_block', 10, 2 );

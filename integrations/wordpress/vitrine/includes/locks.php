@@ -1,10 +1,10 @@
 <?php
 /**
- * Locks: while one request refreshes a box, all others show the box that they have.
+ * Locks: while one request refreshes a box, all others show the cached box.
  *
- * With a persistent object cache the lock is `wp_cache_add`, which such caches do as one step on their server. Without
- * one it is a row of the options table whose name is unique: `INSERT IGNORE`, as WordPress locks its own updates.
- * `add_option` is no lock: it writes over a row that another request made a moment ago, and reports success.
+ * With a persistent object cache, the lock is `wp_cache_add`, which is atomic in such caches. Otherwise it is a row in
+ * the options table, inserted with `INSERT IGNORE`, as WordPress locks its own updates. `add_option` does not work as a
+ * lock: it overwrites a row that another request has just inserted, and reports success.
  *
  * @package Vitrine
  */
@@ -12,29 +12,29 @@
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Takes a lock, at once or not at all.
+ * Tries to acquire a lock without waiting.
  *
  * @param string $name Name of the lock, with the plugin's prefix.
- * @return bool Whether this request has it now.
+ * @return bool Whether this request has the lock.
  */
-function vitrine_take_lock( $name ) {
+function vitrine_acquire_lock( $name ) {
 	global $wpdb;
 	if ( wp_using_ext_object_cache() ) {
 		return wp_cache_add( $name, 1, 'vitrine', VITRINE_LOCK_SECONDS );
 	}
 	$now = vitrine_now();
-	// phpcs:disable WordPress.DB.DirectDatabaseQuery -- a lock has to be one step in the database, past every cache.
-	$made = $wpdb->query(
+	// phpcs:disable WordPress.DB.DirectDatabaseQuery -- a lock must be one atomic statement that bypasses all caches.
+	$is_inserted = $wpdb->query(
 		$wpdb->prepare(
 			"INSERT IGNORE INTO `$wpdb->options` ( `option_name`, `option_value`, `autoload` ) VALUES ( %s, %s, 'no' )",
 			$name,
 			(string) ( $now + VITRINE_LOCK_SECONDS )
 		)
 	);
-	if ( $made ) {
+	if ( $is_inserted ) {
 		return true;
 	}
-	$inherited = $wpdb->query(
+	$is_taken_over = $wpdb->query(
 		$wpdb->prepare(
 			"UPDATE `$wpdb->options` SET `option_value` = %s WHERE `option_name` = %s AND CAST( `option_value` AS UNSIGNED ) <= %d",
 			(string) ( $now + VITRINE_LOCK_SECONDS ),
@@ -43,11 +43,11 @@ function vitrine_take_lock( $name ) {
 		)
 	);
 	// phpcs:enable
-	return (bool) $inherited;
+	return (bool) $is_taken_over;
 }
 
 /**
- * Gives a lock back.
+ * Releases a lock.
  *
  * @param string $name Name of the lock.
  */
@@ -57,17 +57,17 @@ function vitrine_release_lock( $name ) {
 		wp_cache_delete( $name, 'vitrine' );
 		return;
 	}
-	// phpcs:ignore WordPress.DB.DirectDatabaseQuery -- it was never in a cache.
+	// phpcs:ignore WordPress.DB.DirectDatabaseQuery -- the row is never cached.
 	$wpdb->delete( $wpdb->options, array( 'option_name' => $name ) );
 }
 
 /**
- * A transient as it is stored now, not as this request read it before it had the lock.
+ * Reads a transient again after acquiring a lock, bypassing the caches of this request.
  *
  * @param string $name Name of the transient.
- * @return mixed False when there is none.
+ * @return mixed False if it does not exist.
  */
-function vitrine_read_again( $name ) {
+function vitrine_read_uncached( $name ) {
 	if ( wp_using_ext_object_cache() ) {
 		return wp_cache_get( $name, 'transient', true );
 	}

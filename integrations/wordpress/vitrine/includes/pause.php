@@ -1,6 +1,6 @@
 <?php
 /**
- * A server that fails is left alone: for all boxes, and for all visitors. When the pause is over, one request tries.
+ * Pause after a failure of the server, for all boxes and visitors. After the pause, one request tries the server.
  *
  * @package Vitrine
  */
@@ -8,7 +8,7 @@
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Name of the transient of this server's pause.
+ * Returns the name of the transient for this server.
  *
  * @return string
  */
@@ -17,11 +17,11 @@ function vitrine_pause_name() {
 }
 
 /**
- * Begins a pause.
+ * Starts a pause.
  *
- * @param string $note Why, in words for an editor.
+ * @param string $note Reason, for editors.
  */
-function vitrine_begin_pause( $note ) {
+function vitrine_start_pause( $note ) {
 	$pause = array(
 		'until' => vitrine_now() + VITRINE_RETRY_SECONDS,
 		'note'  => $note,
@@ -30,7 +30,7 @@ function vitrine_begin_pause( $note ) {
 }
 
 /**
- * Ends the pause: the server answered.
+ * Ends the pause after a response.
  */
 function vitrine_end_pause() {
 	if ( false !== get_transient( vitrine_pause_name() ) ) {
@@ -39,10 +39,10 @@ function vitrine_end_pause() {
 }
 
 /**
- * Why the server is left alone now.
+ * Returns the reason for the current pause.
  *
- * @param mixed $pause What the transient holds.
- * @return string Empty when it is not.
+ * @param mixed $pause Value of the transient.
+ * @return string Empty without a pause.
  */
 function vitrine_pause_note( $pause ) {
 	$is_on = is_array( $pause ) && isset( $pause['until'], $pause['note'] ) && vitrine_now() < $pause['until'];
@@ -50,35 +50,34 @@ function vitrine_pause_note( $pause ) {
 }
 
 /**
- * Why nothing may be asked now.
+ * Returns why this page view must not send a request.
  *
- * @return string Words for an editor; empty when nothing speaks against it.
+ * @return string Message for editors; empty if a request is allowed.
  */
-function vitrine_reason_to_wait() {
+function vitrine_wait_reason() {
 	if ( vitrine_waited_seconds() >= VITRINE_PAGE_SECONDS ) {
-		return __( 'This page has waited for the Vitrine server long enough. The box is asked for on the next visit.', 'vitrine' );
+		return __( 'This page view has used up its waiting time for the Vitrine server. The next visit requests the box.', 'vitrine' );
 	}
 	return vitrine_pause_note( get_transient( vitrine_pause_name() ) );
 }
 
 /**
- * Whether the server may be asked, once nothing speaks against it. After a pause only the first request may, until it
- * knows more.
+ * Whether this request may call the server. After a pause only the first request may; the others wait for its result.
  *
  * @return bool
  */
-function vitrine_may_ask() {
+function vitrine_may_request() {
 	$name  = vitrine_pause_name();
 	$pause = get_transient( $name );
 	if ( ! is_array( $pause ) ) {
 		return true;
 	}
-	if ( ! vitrine_take_lock( 'vitrine_lock_trial' ) ) {
+	if ( ! vitrine_acquire_lock( 'vitrine_lock_trial' ) ) {
 		return false;
 	}
-	$is_first = '' === vitrine_pause_note( vitrine_read_again( $name ) );
+	$is_first = '' === vitrine_pause_note( vitrine_read_uncached( $name ) );
 	if ( $is_first ) {
-		vitrine_begin_pause( isset( $pause['note'] ) ? $pause['note'] : '' );
+		vitrine_start_pause( isset( $pause['note'] ) ? $pause['note'] : '' );
 	}
 	vitrine_release_lock( 'vitrine_lock_trial' );
 	return $is_first;

@@ -1,27 +1,27 @@
 <?php
 /**
- * Keeps boxes as they came.
+ * Protects boxes from content filters.
  *
- * WordPress goes over the whole content after blocks and shortcodes: it curls quotes, runs shortcodes in the output of
- * blocks, turns ":)" into pictures and adds attributes to images. So while such a filter runs, a box is an empty element
- * with a name of its own, and becomes the box behind all filters.
+ * WordPress filters the whole content after blocks and shortcodes: it curls quotes, runs shortcodes in the output of
+ * blocks, turns ":)" into images and adds attributes to images. While such a filter runs, an empty placeholder element
+ * replaces the box. The last filter replaces the placeholder by the box.
  *
  * @package Vitrine
  */
 
 defined( 'ABSPATH' ) || exit;
 
-/** Filters that change what they are given, each with a last step that puts boxes into their places. */
+/** Filters that change their content. Each ends by replacing the placeholders. */
 const VITRINE_CONTENT_FILTERS = array( 'the_content', 'widget_text', 'widget_text_content', 'widget_block_content' );
 
 /**
- * The boxes of this page view, by the element that holds their place.
+ * Returns the boxes of this page view by placeholder.
  *
- * @param string|null $place Element of one more.
+ * @param string|null $place Placeholder to add.
  * @param string      $html  Its box.
  * @return string[]
  */
-function vitrine_places( $place = null, $html = '' ) {
+function vitrine_placeholders( $place = null, $html = '' ) {
 	static $places = array();
 	if ( null !== $place ) {
 		$places[ $place ] = $html;
@@ -30,9 +30,9 @@ function vitrine_places( $place = null, $html = '' ) {
 }
 
 /**
- * Whether the page is made by a block theme, which filters it once more as a whole.
+ * Whether a block theme renders the page, and filters it again as a whole.
  *
- * @param bool|null $is_whole_page Said once, when it is known.
+ * @param bool|null $is_whole_page New value, if not null.
  * @return bool
  */
 function vitrine_is_whole_page_filtered( $is_whole_page = null ) {
@@ -44,7 +44,7 @@ function vitrine_is_whole_page_filtered( $is_whole_page = null ) {
 }
 
 /**
- * How many of the filters run now, one in the other.
+ * Returns the nesting depth of the running filters.
  *
  * @return int
  */
@@ -54,28 +54,28 @@ function vitrine_filter_depth() {
 }
 
 /**
- * Gives the box, or an element in its place where something would still change it.
+ * Returns the box, or a placeholder if a filter would still change it.
  *
  * @param string $html A box.
  * @return string
  */
-function vitrine_hold_place( $html ) {
+function vitrine_insert_placeholder( $html ) {
 	if ( 0 === vitrine_filter_depth() && ! vitrine_is_whole_page_filtered() ) {
 		return $html;
 	}
 	$place = '<div data-vitrine-place="' . wp_generate_password( 20, false ) . '"></div>';
-	vitrine_places( $place, $html );
+	vitrine_placeholders( $place, $html );
 	return $place;
 }
 
 /**
- * Puts boxes into their places. A paragraph that WordPress made around a box goes.
+ * Replaces placeholders by boxes and removes the paragraphs that WordPress put around them.
  *
- * @param string $content Content with elements in the places of boxes.
+ * @param string $content Content with placeholders.
  * @return string
  */
-function vitrine_fill_places( $content ) {
-	$places = vitrine_places();
+function vitrine_replace_placeholders( $content ) {
+	$places = vitrine_placeholders();
 	if ( ! $places || ! is_string( $content ) || false === strpos( $content, '<div data-vitrine-place=' ) ) {
 		return $content;
 	}
@@ -84,30 +84,30 @@ function vitrine_fill_places( $content ) {
 }
 
 /**
- * The last step of each filter, if it is the outermost one.
+ * Replaces placeholders at the end of the outermost filter.
  *
  * @param string $content Filtered content.
  * @return string
  */
-function vitrine_finish_content( $content ) {
-	return vitrine_is_whole_page_filtered() || vitrine_filter_depth() > 1 ? $content : vitrine_fill_places( $content );
+function vitrine_filter_content( $content ) {
+	return vitrine_is_whole_page_filtered() || vitrine_filter_depth() > 1 ? $content : vitrine_replace_placeholders( $content );
 }
 foreach ( VITRINE_CONTENT_FILTERS as $vitrine_filter ) {
-	add_filter( $vitrine_filter, 'vitrine_finish_content', PHP_INT_MAX );
+	add_filter( $vitrine_filter, 'vitrine_filter_content', PHP_INT_MAX );
 }
 unset( $vitrine_filter );
 
 /**
- * Fills the places of a block theme's page when it leaves.
+ * Replaces the placeholders in the page of a block theme when the output buffer is flushed.
  *
- * @param string $template File that makes the page.
+ * @param string $template File that renders the page.
  * @return string The same file.
  */
-function vitrine_watch_template( $template ) {
+function vitrine_buffer_template( $template ) {
 	if ( ABSPATH . WPINC . '/template-canvas.php' === $template ) {
 		vitrine_is_whole_page_filtered( true );
-		ob_start( 'vitrine_fill_places' );
+		ob_start( 'vitrine_replace_placeholders' );
 	}
 	return $template;
 }
-add_filter( 'template_include', 'vitrine_watch_template', PHP_INT_MAX );
+add_filter( 'template_include', 'vitrine_buffer_template', PHP_INT_MAX );

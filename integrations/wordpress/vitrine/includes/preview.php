@@ -1,6 +1,6 @@
 <?php
 /**
- * What editors see where there is nothing to show. Readers see none of it.
+ * Notes for editors in place of an empty box. Readers do not see them.
  *
  * @package Vitrine
  */
@@ -8,57 +8,57 @@
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Whether the editor asks for the preview of one of our blocks.
+ * Whether this request is the editor's preview of one of the plugin's blocks.
  *
- * @param bool|null $is_asked Said by the REST interface.
+ * @param bool|null $new_value New value, if not null.
  * @return bool
  */
-function vitrine_is_block_preview( $is_asked = null ) {
+function vitrine_is_block_preview( $new_value = null ) {
 	static $is_preview = false;
-	if ( null !== $is_asked ) {
-		$is_preview = $is_asked;
+	if ( null !== $new_value ) {
+		$is_preview = $new_value;
 	}
 	return $is_preview;
 }
 
 /**
- * Notes that a REST request is such a preview.
+ * Records whether a REST request is a preview.
  *
- * @param mixed           $response Passed on.
- * @param array           $handler  Not used.
+ * @param mixed           $response Returned unchanged.
+ * @param array           $handler  Unused.
  * @param WP_REST_Request $request  The request.
  * @return mixed
  */
-function vitrine_watch_preview( $response, $handler, $request ) {
+function vitrine_begin_preview( $response, $handler, $request ) {
 	vitrine_is_block_preview( 0 === strpos( $request->get_route(), '/wp/v2/block-renderer/vitrine/' ) );
 	return $response;
 }
-add_filter( 'rest_request_before_callbacks', 'vitrine_watch_preview', 10, 3 );
+add_filter( 'rest_request_before_callbacks', 'vitrine_begin_preview', 10, 3 );
 
 /**
- * Notes that it is over.
+ * Records the end of a preview.
  *
- * @param mixed $response Passed on.
+ * @param mixed $response Returned unchanged.
  * @return mixed
  */
-function vitrine_leave_preview( $response ) {
+function vitrine_end_preview( $response ) {
 	vitrine_is_block_preview( false );
 	return $response;
 }
-add_filter( 'rest_request_after_callbacks', 'vitrine_leave_preview' );
+add_filter( 'rest_request_after_callbacks', 'vitrine_end_preview' );
 
 /**
- * Words for an editor in the preview of a block or of a post.
+ * Renders a note for an editor in the preview of a block or a post.
  *
  * @param string $note Why there is nothing to show.
- * @return string Empty for everybody else.
+ * @return string Empty for other users.
  */
 function vitrine_preview_note( $note ) {
 	if ( ! ( vitrine_is_block_preview() || is_preview() ) || ! current_user_can( 'edit_posts' ) ) {
 		return '';
 	}
-	$words = '' === $note ? __( 'There is nothing to show.', 'vitrine' ) : $note;
+	$reason = '' === $note ? __( 'There is nothing to show.', 'vitrine' ) : $note;
 	/* translators: %s: why there is nothing to show. */
-	$line = sprintf( __( 'Vitrine: %s Readers see nothing here.', 'vitrine' ), $words );
+	$line = sprintf( __( 'Vitrine: %s Readers see nothing here.', 'vitrine' ), $reason );
 	return '<p class="vitrine-editor-note components-notice is-warning">' . esc_html( $line ) . '</p>';
 }

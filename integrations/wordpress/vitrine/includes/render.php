@@ -1,6 +1,6 @@
 <?php
 /**
- * Shortcodes and blocks: two names for the same box.
+ * Shortcodes and blocks.
  *
  * @package Vitrine
  */
@@ -8,13 +8,13 @@
 defined( 'ABSPATH' ) || exit;
 
 /**
- * A widget as HTML.
+ * Renders a widget as HTML.
  *
- * Feeds and excerpts get none: a feed reader keeps an entry for months, with prices of the day on which it came, and
- * without the style sheet; an excerpt would be the words of the box without its links.
+ * Feeds and excerpts contain no boxes: feed readers keep entries, with their prices, for months and without the style
+ * sheet; an excerpt would have the text of the box without its links.
  *
- * @param string $widget     Which widget.
- * @param array  $attributes What the shortcode, block or link brought.
+ * @param string $widget     `where-to-buy` or `deals`.
+ * @param array  $attributes Attributes of the shortcode, block or link.
  * @return string
  */
 function vitrine_render( $widget, $attributes ) {
@@ -32,27 +32,27 @@ function vitrine_render( $widget, $attributes ) {
 }
 
 /**
- * A where-to-buy box: shortcode and block.
+ * Renders a where-to-buy box for the shortcode and the block.
  *
- * @param array|string $attributes Options by their names.
+ * @param array|string $attributes Options by name.
  * @return string
  */
 function vitrine_where_to_buy( $attributes ) {
-	return vitrine_hold_place( vitrine_render( VITRINE_WHERE_TO_BUY, (array) $attributes ) );
+	return vitrine_insert_placeholder( vitrine_render( VITRINE_WHERE_TO_BUY, (array) $attributes ) );
 }
 
 /**
- * A deal grid: shortcode and block.
+ * Renders a deal grid for the shortcode and the block.
  *
- * @param array|string $attributes Options by their names.
+ * @param array|string $attributes Options by name.
  * @return string
  */
 function vitrine_deals( $attributes ) {
-	return vitrine_hold_place( vitrine_render( VITRINE_DEALS, (array) $attributes ) );
+	return vitrine_insert_placeholder( vitrine_render( VITRINE_DEALS, (array) $attributes ) );
 }
 
 /**
- * Registers the shortcodes, and the blocks with their one script for the editor.
+ * Registers the shortcodes, and the blocks with their editor script.
  */
 function vitrine_register() {
 	add_shortcode( 'vitrine', 'vitrine_where_to_buy' );

@@ -1,6 +1,6 @@
 <?php
 /**
- * The page Settings, Vitrine.
+ * The page "Settings, Vitrine".
  *
  * @package Vitrine
  */
@@ -8,7 +8,7 @@
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Puts the page into the menu.
+ * Adds the page to the menu.
  */
 function vitrine_add_settings_page() {
 	add_options_page( __( 'Vitrine', 'vitrine' ), __( 'Vitrine', 'vitrine' ), 'manage_options', 'vitrine', 'vitrine_render_settings_page' );
@@ -16,10 +16,10 @@ function vitrine_add_settings_page() {
 add_action( 'admin_menu', 'vitrine_add_settings_page' );
 
 /**
- * Declares the fields.
+ * Adds the fields.
  */
 function vitrine_add_settings_fields() {
-	$lock = vitrine_server_lock();
+	$lock = vitrine_server_lock_reason();
 	add_settings_section( 'vitrine_main', '', '__return_null', 'vitrine' );
 	add_settings_field(
 		'vitrine_server',
@@ -32,7 +32,7 @@ function vitrine_add_settings_fields() {
 			'type'        => 'url',
 			'label_for'   => 'vitrine_server',
 			'placeholder' => 'https://widgets.example',
-			'description' => '' === $lock ? __( 'Where your Vitrine server is reached, with its path if it has one.', 'vitrine' ) : $lock,
+			'description' => '' === $lock ? __( 'The address of your Vitrine server, with its path if it has one.', 'vitrine' ) : $lock,
 			'is_locked'   => '' !== $lock,
 		)
 	);
@@ -48,7 +48,7 @@ function vitrine_add_settings_fields() {
 			'label_for'   => 'vitrine_channel',
 			'placeholder' => '00000000-0000-4000-8000-000000000000',
 			'is_locked'   => false,
-			'description' => __( 'The id of the channel of boxes that name none. The studio of the server shows it.', 'vitrine' ),
+			'description' => __( 'The channel id for boxes without their own. The studio of the server shows it.', 'vitrine' ),
 		)
 	);
 }
@@ -74,17 +74,17 @@ function vitrine_render_field( $field ) {
 }
 
 /**
- * Prints what a try of the server found, for those who may choose a server. Nobody else makes WordPress call one here.
+ * Checks the server and prints the result, for users who may change the server. Others must not trigger the request.
  */
-function vitrine_render_try() {
+function vitrine_render_check() {
 	if ( ! current_user_can( 'unfiltered_html' ) ) {
 		return;
 	}
-	$finding = vitrine_try_server();
+	$result = vitrine_check_server();
 	printf(
 		'<div class="notice inline %1$s" id="vitrine-try"><p>%2$s</p></div>',
-		esc_attr( $finding['is_good'] ? 'notice-success' : 'notice-warning' ),
-		esc_html( $finding['words'] )
+		esc_attr( $result['is_good'] ? 'notice-success' : 'notice-warning' ),
+		esc_html( $result['message'] )
 	);
 }
 
@@ -98,7 +98,7 @@ function vitrine_render_settings_page() {
 	?>
 	<div class="wrap">
 		<h1><?php echo esc_html( get_admin_page_title() ); ?></h1>
-		<?php vitrine_render_try(); ?>
+		<?php vitrine_render_check(); ?>
 		<form action="options.php" method="post">
 			<?php
 			settings_fields( 'vitrine' );
@@ -111,7 +111,7 @@ function vitrine_render_settings_page() {
 }
 
 /**
- * A link to the page in the list of plugins.
+ * Adds a link to the page in the list of plugins.
  *
  * @param string[] $links Links of the plugin.
  * @return string[]

@@ -1,6 +1,6 @@
 <?php
 /**
- * The two settings: the server's address and the default channel.
+ * The settings: server address and default channel.
  *
  * @package Vitrine
  */
@@ -12,9 +12,9 @@ const VITRINE_SETTINGS = 'vitrine_settings';
 const VITRINE_CHANNEL_PATTERN = '/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/';
 
 /**
- * One setting as it is stored for this site.
+ * Returns a setting as stored for this site.
  *
- * @param string $name Which one: `server` or `channel`.
+ * @param string $name `server` or `channel`.
  * @return string Empty when it is not set.
  */
 function vitrine_stored_setting( $name ) {
@@ -23,9 +23,9 @@ function vitrine_stored_setting( $name ) {
 }
 
 /**
- * One setting. The constant `VITRINE_SERVER` holds for all sites, whatever is stored.
+ * Returns a setting. The constant `VITRINE_SERVER` overrides the stored server on all sites.
  *
- * @param string $name Which one: `server` or `channel`.
+ * @param string $name `server` or `channel`.
  * @return string Empty when it is not set.
  */
 function vitrine_setting( $name ) {
@@ -36,28 +36,28 @@ function vitrine_setting( $name ) {
 }
 
 /**
- * Why the server's address cannot be changed now.
+ * Returns why the server address cannot be changed now.
  *
- * What the server sends is printed as it is, and WordPress calls it from its own machine. So who chooses it has to be somebody
- * who may post any HTML. Code that runs for no user, such as WP-CLI, could write the database as well.
+ * The plugin prints what the server sends, and WordPress calls the server from its own machine. So only users with
+ * unfiltered_html may change it. Code without a user, such as WP-CLI, could write to the database anyway.
  *
- * @return string Words for an administrator; empty when it can be changed.
+ * @return string Message for administrators; empty if it can be changed.
  */
-function vitrine_server_lock() {
+function vitrine_server_lock_reason() {
 	if ( defined( 'VITRINE_SERVER' ) ) {
-		return __( 'The server address is set in wp-config.php, as VITRINE_SERVER, and can only be changed there.', 'vitrine' );
+		return __( 'The server address is set by VITRINE_SERVER in wp-config.php and can only be changed there.', 'vitrine' );
 	}
 	if ( 0 !== get_current_user_id() && ! current_user_can( 'unfiltered_html' ) ) {
-		return __( 'Only somebody who may post any HTML can change the server address: on a network, a super administrator.', 'vitrine' );
+		return __( 'To change the server address, you need the capability unfiltered_html. On a multisite network, only super administrators have it.', 'vitrine' );
 	}
 	return '';
 }
 
 /**
- * The server's address in its one form, without a slash at its end.
+ * Normalizes a server address: lower case, no trailing slash.
  *
- * @param string $text What somebody typed.
- * @return string Empty when it is no address of a server.
+ * @param string $text Typed value.
+ * @return string Empty if it is not a valid address.
  */
 function vitrine_normalize_server( $text ) {
 	$text  = trim( $text );
@@ -80,10 +80,10 @@ function vitrine_normalize_server( $text ) {
 }
 
 /**
- * A channel's id in its one form.
+ * Normalizes a channel id to lower case.
  *
- * @param string $text What somebody typed.
- * @return string Empty when it is no id.
+ * @param string $text Typed value.
+ * @return string Empty if it is not a valid id.
  */
 function vitrine_normalize_channel( $text ) {
 	$channel = strtolower( trim( $text ) );
@@ -91,61 +91,61 @@ function vitrine_normalize_channel( $text ) {
 }
 
 /**
- * Says what was wrong with the form. Outside of the administration there is nobody to say it to.
+ * Adds an error to the form. Outside the administration pages, the function does not exist.
  *
- * @param string $name  Which field.
- * @param string $words What was wrong.
+ * @param string $name    Name of the field.
+ * @param string $message The error.
  */
-function vitrine_refuse_field( $name, $words ) {
+function vitrine_add_field_error( $name, $message ) {
 	if ( function_exists( 'add_settings_error' ) ) {
-		add_settings_error( VITRINE_SETTINGS, 'vitrine_' . $name, $words );
+		add_settings_error( VITRINE_SETTINGS, 'vitrine_' . $name, $message );
 	}
 }
 
 /**
- * Takes one field of the form. A value that is wrong leaves the one before, and says so.
+ * Sanitizes one field of the form. An invalid value keeps the stored one and adds an error.
  *
  * @param array    $input     Fields of the form.
- * @param string   $name      Which one.
- * @param callable $normalize Gives the one form of a value, or an empty text.
- * @param string   $words     Said of a wrong value.
+ * @param string   $name      Name of the field.
+ * @param callable $normalize Returns the normalized value, or an empty string.
+ * @param string   $message   Error for an invalid value.
  * @return string
  */
-function vitrine_take_field( $input, $name, $normalize, $words ) {
+function vitrine_sanitize_field( $input, $name, $normalize, $message ) {
 	$text  = isset( $input[ $name ] ) && is_string( $input[ $name ] ) ? sanitize_text_field( $input[ $name ] ) : '';
 	$value = '' === $text ? '' : call_user_func( $normalize, $text );
 	if ( '' !== $text && '' === $value ) {
-		vitrine_refuse_field( $name, $words );
+		vitrine_add_field_error( $name, $message );
 		return vitrine_stored_setting( $name );
 	}
 	return $value;
 }
 
 /**
- * Takes the server's address. Who may not change it leaves the one before, also without the field, which is disabled then.
+ * Sanitizes the server address. If the user may not change it, the stored one stays, also when the disabled field is absent.
  *
  * @param array $input Fields of the form.
  * @return string
  */
-function vitrine_take_server( $input ) {
-	$lock = vitrine_server_lock();
+function vitrine_sanitize_server( $input ) {
+	$lock = vitrine_server_lock_reason();
 	if ( '' === $lock ) {
-		return vitrine_take_field(
+		return vitrine_sanitize_field(
 			$input,
 			'server',
 			'vitrine_normalize_server',
-			__( 'The server address is not usable. It looks like https://widgets.example, may have a path, and has no user name, password or question mark.', 'vitrine' )
+			__( 'The server address is not valid. Use the form https://widgets.example, with a path if needed, and without user name, password or query.', 'vitrine' )
 		);
 	}
 	$stored = vitrine_stored_setting( 'server' );
 	if ( isset( $input['server'] ) && $stored !== $input['server'] ) {
-		vitrine_refuse_field( 'server', $lock );
+		vitrine_add_field_error( 'server', $lock );
 	}
 	return $stored;
 }
 
 /**
- * Takes what the form of the settings page sent, and whatever else is to be stored.
+ * Sanitizes the settings on every write, from the form or from other code.
  *
  * @param mixed $input Fields of the form.
  * @return array Settings to be stored.
@@ -153,18 +153,18 @@ function vitrine_take_server( $input ) {
 function vitrine_sanitize_settings( $input ) {
 	$input = is_array( $input ) ? $input : array();
 	return array(
-		'server'  => vitrine_take_server( $input ),
-		'channel' => vitrine_take_field(
+		'server'  => vitrine_sanitize_server( $input ),
+		'channel' => vitrine_sanitize_field(
 			$input,
 			'channel',
 			'vitrine_normalize_channel',
-			__( 'The channel is not usable. It is an id of 36 characters, as the studio of your Vitrine server shows it.', 'vitrine' )
+			__( 'The channel is not valid. Enter the id of 36 characters that the studio of your Vitrine server shows.', 'vitrine' )
 		),
 	);
 }
 
 /**
- * Makes the settings known, with what every writer of them has to pass.
+ * Registers the settings with their sanitizer.
  */
 function vitrine_register_settings() {
 	register_setting(

@@ -1,6 +1,6 @@
 <?php
 /**
- * Installs WordPress in the test place.
+ * Installs WordPress on the test site.
  */
 $_SERVER['SERVER_PROTOCOL'] = 'HTTP/1.1';
 $_SERVER['HTTP_HOST']       = '127.0.0.1';
@@ -8,7 +8,7 @@ $_SERVER['REQUEST_URI']     = '/';
 
 define( 'WP_INSTALLING', true );
 
-/** Nobody is written to. */
+/** Send no mail. */
 function wp_mail() {
 	return true;
 }

@@ -1,5 +1,5 @@
 <?php
 /**
- * Tells WordPress that it has a persistent object cache; place.php brings it.
+ * Marks the object cache as persistent; test-site.php installs it.
  */
 require_once ABSPATH . WPINC . '/cache.php';

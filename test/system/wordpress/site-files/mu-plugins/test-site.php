@@ -1,6 +1,6 @@
 <?php
 /**
- * What only the test place has: a clock that can be moved, a loopback that may be called, and a cache in files.
+ * Additions for the test site: an adjustable clock, requests to the loopback address, and a file cache.
  */
 
 add_filter(
@@ -10,7 +10,7 @@ add_filter(
 	}
 );
 
-// WordPress itself calls only public addresses and three ports when it looks for embeds.
+// For embeds, WordPress calls only public addresses and three ports.
 add_filter( 'http_request_host_is_external', '__return_true' );
 add_filter(
 	'http_allowed_safe_ports',
@@ -26,14 +26,14 @@ if ( wp_using_ext_object_cache() ) {
 	$GLOBALS['wp_object_cache'] = new File_Cache();
 }
 
-// Code of the test, run in a process that is warm.
+// Run code of a test inside the running web server.
 add_action(
 	'wp_loaded',
 	function () {
 		if ( isset( $_SERVER['HTTP_X_RUN'] ) && getenv( 'VITRINE_TEST_TOKEN' ) === $_SERVER['HTTP_X_RUN'] ) {
 			require_once ABSPATH . 'wp-admin/includes/admin.php';
-			$answer = eval( file_get_contents( 'php://input' ) );
-			exit( "\n" . wp_json_encode( $answer ) );
+			$result = eval( file_get_contents( 'php://input' ) );
+			exit( "\n" . wp_json_encode( $result ) );
 		}
 	}
 );

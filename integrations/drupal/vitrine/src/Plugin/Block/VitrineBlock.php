@@ -16,7 +16,7 @@ use Symfony\Component\DependencyInjection\ContainerInterface;
 require_once dirname(__DIR__, 3) . '/vitrine.php';
 
 /**
- * A box or a grid; nothing at all when there is nothing to show.
+ * A box or a grid; renders nothing when there is nothing to show.
  *
  * @Block(
  *   id = "vitrine_box",
@@ -26,10 +26,10 @@ require_once dirname(__DIR__, 3) . '/vitrine.php';
  */
 final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInterface
 {
-    /** How long Drupal keeps what this block gave; the helper keeps the box itself for as long as the server allows. */
+    /** Lifetime of the rendered block in Drupal's cache; the helper caches the box for as long as the server allows. */
     private const MAX_AGE_SECONDS = 60;
 
-    /** What settings of a block look like. */
+    /** Valid settings. */
     private const PATTERNS = [
         'channel' => '/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/Di',
         'gtin' => '/^[0-9]{0,14}$/D',
@@ -56,8 +56,8 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         $fields = [
             'channel' => ['Channel', 'The id of the channel, as the studio of the Vitrine server shows it.'],
             'gtin' => ['GTIN', 'Shows where to buy this product.'],
-            'gtin_field' => ['Field with the GTIN', 'Machine name of a field, for example field_gtin. Shows where to buy the product of the content on whose page the block stands. Without a GTIN and a field the block shows the deals of the channel.'],
-            'options' => ['Options', 'As in an address, for example layout=card&theme=dark.'],
+            'gtin_field' => ['GTIN field', 'Machine name of a field, for example field_gtin. Shows where to buy the product whose GTIN is in this field of the current content. Without a GTIN and a field, the block shows the deals of the channel.'],
+            'options' => ['Options', 'Query parameters, for example layout=card&theme=dark.'],
         ];
         foreach ($fields as $name => [$title, $description]) {
             $form[$name] = [
@@ -70,7 +70,7 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
             ];
         }
         if (self::getServer() === null) {
-            $form['channel']['#description'] = $this->t('This site names no Vitrine server yet, so the block stays empty: set $settings[\'vitrine_server\'] in settings.php.');
+            $form['channel']['#description'] = $this->t('No Vitrine server is configured, so the block stays empty. Set $settings[\'vitrine_server\'] in settings.php.');
         }
         return $form;
     }
@@ -78,9 +78,9 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
     public function blockValidate($form, FormStateInterface $form_state): void
     {
         $messages = [
-            'channel' => 'The channel is an id of 36 characters.',
-            'gtin' => 'The GTIN has 1 to 14 digits.',
-            'options' => 'Options are written as name=value, joined by &, with other characters percent-encoded.',
+            'channel' => 'The channel must be an id of 36 characters.',
+            'gtin' => 'The GTIN must have 1 to 14 digits.',
+            'options' => 'Write options as name=value, joined by &, with other characters percent-encoded.',
         ];
         foreach ($messages as $name => $message) {
             if (preg_match(self::PATTERNS[$name], trim((string) $form_state->getValue($name))) !== 1) {
@@ -108,14 +108,14 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         ]];
         $address = $this->toAddress($node);
         $html = $address === null ? '' : vitrine_box($address);
-        // A block without content is not placed, and neither is its title.
+        // Without markup, Drupal omits the block and its title.
         return $html === '' ? $build : $build + ['#markup' => Markup::create($html)];
     }
 
     /**
-     * The server that the site names in settings.php, without a slash at its end; null when it names none.
+     * Returns the server of settings.php, without a trailing slash; null without a valid one.
      *
-     * What the server sends is printed as it is, so a person who may place blocks must not choose the server.
+     * The block prints what the server sends, so users who may place blocks must not choose the server.
      */
     private static function getServer(): ?string
     {
@@ -124,8 +124,8 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
     }
 
     /**
-     * What the block shows. Blocks of earlier versions have a whole address instead: it counts when it begins with the site's
-     * own server.
+     * Returns the settings of the block. Blocks of earlier versions have a whole address instead, which is used if it begins
+     * with the site's server.
      */
     private function toBlockSettings(): array
     {
@@ -148,7 +148,7 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         ];
     }
 
-    /** Null: the block is not usable as it is set, or wants a GTIN that this page does not have. */
+    /** Returns null if the settings are invalid, or if this page has no GTIN in the field. */
     private function toAddress(?NodeInterface $node): ?string
     {
         $server = self::getServer();

@@ -1,7 +1,6 @@
 <?php
 /**
- * A persistent object cache: transients and locks are files. Each of `set` and `add` is one step, as it is in Redis or
- * Memcached: who reads meanwhile gets the old value or the new one.
+ * A persistent object cache: transients and locks are files. `set` and `add` are atomic, as in Redis or Memcached.
  */
 class File_Cache extends WP_Object_Cache {
 
