@@ -31,7 +31,7 @@ test('stop while another process looks a product up - the store is not used afte
   catalog.fault = { pathPattern: /\/products\//, respond: () => {} }
   void fetchPath(asking, BOX)
   await vi.waitFor(isAsked)
-  const catalogConnection = { baseUrl: catalog.url, key: asking.context.key, identity: catalog.url }
+  const catalogConnection = { baseUrl: catalog.url, key: asking.context.key, copyName: catalog.url }
   const waiting = await createHarness({ settings, over: { catalog: catalogConnection } })
   const { store } = waiting.context
   const findProduct = vi.spyOn(store, 'findProduct')

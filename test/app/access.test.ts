@@ -27,7 +27,7 @@ const PAGES = [
 ]
 
 /** The demo as `serve` creates it, without its catalog. */
-const SAMPLE = createDemo(PUBLIC_URL, (): ReturnType<Demo['readContent']> => Promise.resolve('sample'))
+const SAMPLE = createDemo(PUBLIC_URL, (): ReturnType<Demo['readCatalogContent']> => Promise.resolve('sample'))
 const DEMO: Demo = { ...SAMPLE, showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' } }
 
 /** A harness with the settings of the embedded catalog and the address of the fake catalog. */

@@ -45,7 +45,7 @@ async function createClockFixture(): Promise<ClockFixture> {
           catalog: {
             baseUrl: catalog.url,
             key: createFixedKeySource(new Secret(FAKE_KEY)),
-            identity: catalog.url,
+            copyName: catalog.url,
           },
         },
       }),

@@ -18,7 +18,7 @@ export async function startAppProcess(harness: Harness): Promise<AppProcess> {
     clock,
     logger,
     publicUrl,
-    catalog: { baseUrl: url, key, identity: url },
+    catalog: { baseUrl: url, key, copyName: url },
     demo: null,
     walkRunner: (order, watch) => runWalk(order, watch, clock),
   })

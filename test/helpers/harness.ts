@@ -56,7 +56,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     catalog: {
       baseUrl: catalog.url,
       key: createFixedKeySource(new Secret(options.key ?? FAKE_KEY)),
-      identity: catalog.url,
+      copyName: catalog.url,
     },
     demo: null,
     walkRunner: (order, watch) => runWalk(order, watch, clock),

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import {
   toStoredProduct,
-  findDealInRow,
-  findProductInRow,
+  parseDealRow,
+  parseProductRow,
   parseDrops,
   toDealRows,
   toCanonicalProduct,
@@ -184,7 +184,7 @@ describe('stored shape, deals', () => {
         const row = { ...content, brand: content.brand ?? null }
         for (const deal of deals) {
           expect(deal.offer).toBe(JSON.stringify(stored[deal.offer_index]))
-          expect(findDealInRow({ ...row, offer: deal.offer })?.offer).toEqual(stored[deal.offer_index])
+          expect(parseDealRow({ ...row, offer: deal.offer })?.offer).toEqual(stored[deal.offer_index])
         }
       }),
     )
@@ -228,7 +228,7 @@ describe('row that is read', () => {
       fc.property(anyOffers, fc.array(fc.string()), fc.string(), (offers, images, title) => {
         const product = makeProduct({ title, images, offers })
         const { content } = createStoredProduct(product, null)
-        const read = findProductInRow({ ...content, brand: content.brand ?? null })
+        const read = parseProductRow({ ...content, brand: content.brand ?? null })
         expect(read).toEqual({ ...product, offers: JSON.parse(content.offers) as Offer[] })
         expect(read?.offers).toHaveLength(offers.length)
       }),
@@ -237,36 +237,36 @@ describe('row that is read', () => {
 
   test('what was left out of the offers - is read as it was stored, and changes the digest in no order of its own', () => {
     const stored = store({ price: 2, link: 1 })
-    expect(findProductInRow(stored)?.drops).toEqual({ link: 1, price: 2 })
+    expect(parseProductRow(stored)?.drops).toEqual({ link: 1, price: 2 })
     expect(store({ link: 1, price: 2 })).toEqual(stored)
     expect(new Set([stored, store(undefined), store({ price: 3 })].map(({ digest }) => digest)).size).toBe(3)
-    expect(findProductInRow(store(undefined))).not.toHaveProperty('drops')
+    expect(parseProductRow(store(undefined))).not.toHaveProperty('drops')
   })
 
   test('card - several pictures, then none - the first one, then none', () => {
     const card = { gtin: toGtin(1), title: 'Lamp', brand: null, offer: SALE }
-    expect(findDealInRow(ROW)).toEqual({ ...card, imageUrl: 'https://a.example/1.jpg' })
-    expect(findDealInRow({ ...ROW, images: '[]' })).toEqual({ ...card, imageUrl: null })
+    expect(parseDealRow(ROW)).toEqual({ ...card, imageUrl: 'https://a.example/1.jpg' })
+    expect(parseDealRow({ ...ROW, images: '[]' })).toEqual({ ...card, imageUrl: null })
   })
 
   test.each(DAMAGED.map((offer) => [offer]))('offer %j in the file - is no product and no card', (offer) => {
-    expect(findProductInRow({ ...ROW, offers: JSON.stringify([SALE, offer]) })).toBeUndefined()
-    expect(findDealInRow({ ...ROW, offer: JSON.stringify(offer) })).toBeUndefined()
+    expect(parseProductRow({ ...ROW, offers: JSON.stringify([SALE, offer]) })).toBeUndefined()
+    expect(parseDealRow({ ...ROW, offer: JSON.stringify(offer) })).toBeUndefined()
   })
 
   test.each(['', '{', 'null', '{}', '[1]'])(
     'pictures or offers "%s" in the file - nothing, no error',
     (json) => {
-      expect(findProductInRow({ ...ROW, images: json })).toBeUndefined()
-      expect(findDealInRow({ ...ROW, images: json })).toBeUndefined()
-      expect(findProductInRow({ ...ROW, offers: json })).toBeUndefined()
-      expect(findDealInRow({ ...ROW, offer: json })).toBeUndefined()
+      expect(parseProductRow({ ...ROW, images: json })).toBeUndefined()
+      expect(parseDealRow({ ...ROW, images: json })).toBeUndefined()
+      expect(parseProductRow({ ...ROW, offers: json })).toBeUndefined()
+      expect(parseDealRow({ ...ROW, offer: json })).toBeUndefined()
     },
   )
 
   test('field of a later version in the file - is left out', () => {
     const offer = JSON.stringify({ ...SALE, commission: '12 %' })
-    expect(findDealInRow({ ...ROW, offer })?.offer).toEqual(SALE)
+    expect(parseDealRow({ ...ROW, offer })?.offer).toEqual(SALE)
   })
 
   test.each([

@@ -50,7 +50,7 @@ async function open(over: Environment = {}): Promise<Context> {
     clock,
     logger: createLogger({ level: 'silent' }),
     publicUrl: 'https://widgets.example',
-    catalog: { baseUrl: catalog.url, key: createFixedKeySource(new Secret(FAKE_KEY)), identity: catalog.url },
+    catalog: { baseUrl: catalog.url, key: createFixedKeySource(new Secret(FAKE_KEY)), copyName: catalog.url },
     demo: null,
     walkRunner: (job, control) => runWalk(job, control, clock),
   })

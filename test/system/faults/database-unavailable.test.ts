@@ -237,7 +237,7 @@ describe('database that several machines share', () => {
     const late = await createHarness({
       settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
       over: {
-        catalog: { baseUrl: harness.catalog.url, key: harness.context.key, identity: harness.catalog.url },
+        catalog: { baseUrl: harness.catalog.url, key: harness.context.key, copyName: harness.catalog.url },
       },
     })
     try {
