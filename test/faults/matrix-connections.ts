@@ -15,7 +15,7 @@ import {
 const CHUNKED = 'Transfer-Encoding: chunked'
 const LAST_CHUNK = '0\r\n\r\n'
 
-/** Look-ups whose connection breaks, or that are no HTTP; wherever a body is whole, it is a good product. */
+/** Look-ups with a broken connection or invalid HTTP. Each complete body is a valid product. */
 export const CONNECTION_FAULTS: readonly FaultRow[] = [
   fail('reset before any byte', UNREACHABLE, ({ socket }) => void socket.resetAndDestroy()),
   fail('reset in the headers', UNREACHABLE, sendRaw('HTTP/1.1 200 OK\r\nContent-Ty', 'reset')),
