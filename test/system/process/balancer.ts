@@ -3,20 +3,20 @@ import { Agent, type IncomingMessage, type ServerResponse, createServer, get, re
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** How often the balancer asks its servers whether they are ready. */
+/** Interval of the readiness checks. */
 const POLL_INTERVAL_MS = 50
 
 /** A server behind the balancer. */
 type Backend = { readonly port: number; isReady: boolean }
 
-/** A balancer as simple as they come: it asks `/readyz`, keeps connections alive, and tries nothing twice. */
+/** A minimal balancer: checks `/readyz`, keeps connections alive, and never retries. */
 export type Balancer = Readonly<{
   url: string
   isReady(port: number): boolean
   failures(): readonly string[]
 }>
 
-/** Starts a balancer in front of servers on this machine; it ends with the test. */
+/** Start a balancer for servers on this machine; it is closed after the test. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true })
   const backends: Backend[] = ports.map((port) => ({ port, isReady: false }))
