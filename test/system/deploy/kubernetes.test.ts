@@ -148,7 +148,7 @@ describe('the Kubernetes manifests', () => {
     {
       pods: ['ready'],
       code: 0,
-      name: 'pod cut off, the name server does not respond',
+      name: 'pod cut off, name server hangs',
       isNameServerSilent: true,
     },
   ])('the readiness probe - $name - exits with $code', async ({ pods, code, isNameServerSilent }) => {
