@@ -2,8 +2,8 @@ import { describe } from 'vitest'
 import { usePostgresCatalogs } from '../../catalog-service/database-fixture.ts'
 
 /**
- * The same tests once more: each of these files says what the catalog does, whatever its database is. They share databases:
- * each is emptied after its test.
+ * Run the tests that do not depend on the kind of database again, on PostgreSQL. They share databases; each database is
+ * emptied after its test.
  */
 describe('the catalog on PostgreSQL', async () => {
   usePostgresCatalogs()
