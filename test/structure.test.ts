@@ -80,7 +80,7 @@ test('every folder and file of src - is in a layer', () => {
   ).toEqual([])
 })
 
-test('imports, also of types - lead to the same layer or a lower one', () => {
+test('imports, also of types - are from the same layer or a lower one', () => {
   expect(
     imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} -> ${to}`),
   ).toEqual([])
