@@ -16,9 +16,9 @@ const server = useServer()
 const browser = useBrowser()
 let publisher: Server
 let origin = ''
-/** What the publisher's server has at `/`. */
+/** The HTML of the publisher's page. */
 let article = ''
-/** Lets a picture that was asked for arrive. */
+/** Send a requested picture. */
 let deliver: () => void = () => undefined
 let holdPicture: Promise<void>
 
@@ -46,7 +46,7 @@ const getText = async (url: string): Promise<string> => (await fetch(url)).text(
 const toFragmentUrl = (query = ''): string =>
   `${server.addresses.box.replace('/embeds/', '/fragments/')}?${query}`
 
-/** Opens an article that holds the HTML, and counts every shift from its first paint on. */
+/** Open an article with the HTML, and count layout shifts from the first paint. */
 async function openArticle(html: string, onStyle?: (route: Route) => Promise<void>): Promise<Page> {
   article = `<!doctype html><html lang="en"><title>Article</title><link rel="icon" href="data:,"><body><h1>Article</h1><p>Words before it.</p>${html}${LOREM}`
   const page = await browser.newPage({ viewport: { width: 700, height: 1_000 } })
@@ -63,7 +63,7 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
   return page
 }
 
-/** Every shift so far, once two further frames have been painted. */
+/** Return all shifts after two further painted frames. */
 async function listShifts(page: Page): Promise<unknown> {
   await page.waitForLoadState('load')
   await page.evaluate(TWO_FRAMES)
@@ -74,7 +74,7 @@ const LAYOUTS = ['list', 'table', 'card', 'button']
 
 describe('layout shift', () => {
   test.each(LAYOUTS.flatMap((layout) => [`layout=${layout}`, `layout=${layout}&isolate=shadow`]))(
-    'fragment in the page, %s - none',
+    'fragment in the page, %s - no shift',
     async (query) => {
       const page = await openArticle(await getText(toFragmentUrl(query)))
       await page.locator('.vitrine').waitFor()
@@ -83,7 +83,7 @@ describe('layout shift', () => {
     },
   )
 
-  test.each(['none', 'shadow'])('style sheet that arrives late, isolate=%s - none', async (isolate) => {
+  test.each(['none', 'shadow'])('late style sheet, isolate=%s - no shift', async (isolate) => {
     const html = await getText(toFragmentUrl(`isolate=${isolate}`))
     const [asked, released] = [defer<void>(), defer<void>()]
     const page = await openArticle(html, async (route) => {
@@ -97,12 +97,12 @@ describe('layout shift', () => {
     await page.waitForFunction(
       'document.styleSheets.length + document.querySelectorAll(".vitrine-host").length > 0',
     )
-    // The parser goes on when the sheet is there, and may pause within a row: that row may move, an unstyled box would do more.
+    // The parser may pause within a row until the sheet arrives: that row may shift; an unstyled box would shift more.
     const shifts = (await listShifts(page)) as readonly [number][]
     expect(shifts.reduce((sum, [value]) => sum + value, 0)).toBeLessThan(0.005)
   })
 
-  test.each(['list', 'card'])('picture that arrives late, %s - none', async (layout) => {
+  test.each(['list', 'card'])('late picture, %s - no shift', async (layout) => {
     const html = await getText(toFragmentUrl(`layout=${layout}`))
     const page = await openArticle(html.replace(/<img src="[^"]*"/, `<img src="${origin}/late.svg"`))
     await holdPicture
@@ -112,20 +112,20 @@ describe('layout shift', () => {
     expect(await listShifts(page)).toEqual([])
   })
 
-  test('picture that never comes - none', async () => {
+  test('picture that never arrives - no shift', async () => {
     const html = await getText(toFragmentUrl())
     const page = await openArticle(html.replace(/<img src="[^"]*"/, '<img src="http://127.0.0.1:9/none.png"'))
     expect(await listShifts(page)).toEqual([])
   })
 
-  test.each(['grid', 'list', 'carousel'])('deals as a fragment, %s - none', async (layout) => {
+  test.each(['grid', 'list', 'carousel'])('deals as a fragment, %s - no shift', async (layout) => {
     const url = `${server.addresses.grid.replace('/embeds/', '/fragments/')}?limit=4&layout=${layout}`
     const page = await openArticle(await getText(url))
     await page.locator('.vitrine').waitFor()
     expect(await listShifts(page)).toEqual([])
   })
 
-  test('nothing to show, as a fragment and as a frame - none', async () => {
+  test('hidden, as a fragment and as a frame - no shift', async () => {
     const empty = await getText(`${toFragmentUrl()}&merchant=nobody`)
     expect(empty).toBe('')
     const [channel = ''] = /[0-9a-f-]{36}/.exec(server.addresses.box) ?? []
@@ -138,7 +138,7 @@ describe('layout shift', () => {
     expect(await page.evaluate('document.querySelector("[data-vitrine]").offsetHeight')).toBe(0)
   })
 
-  test.each(['list', 'card'])('frame with data-height, %s - none', async (layout) => {
+  test.each(['list', 'card'])('frame with data-height, %s - no shift', async (layout) => {
     const probe = await browser.newPage({ viewport: { width: 684, height: 1_000 } })
     await probe.goto(`${server.addresses.box}?layout=${layout}`)
     const heightPx = await probe.evaluate<number>(
@@ -155,7 +155,7 @@ describe('layout shift', () => {
     expect((await page.locator('iframe').boundingBox())?.height).toBe(heightPx)
   })
 
-  test('a box that comes after the words below it - is found out', async () => {
+  test('box inserted after the text below it - is reported', async () => {
     const page = await openArticle('<div id="late"></div>')
     await page.waitForLoadState('load')
     await page.evaluate(TWO_FRAMES)
@@ -166,7 +166,7 @@ describe('layout shift', () => {
 
 describe('requests', () => {
   test.each(['box', 'grid'] as const)(
-    '%s in a frame - asks for style, script and pictures, and for nothing else',
+    '%s in a frame - requests only style, script and pictures',
     async (kind) => {
       const page = await browser.newPage()
       const asked: string[] = []
@@ -176,7 +176,7 @@ describe('requests', () => {
       await page.goto(server.addresses[kind])
       await loadPictures(page)
       const kinds = asked.map((request) => request.split(' ')[0])
-      // The browser's own request for a sign of the site comes only for a page of its own, not for a frame.
+      // Browsers request a favicon only for a top-level page, not for a frame.
       const known = asked.filter((request) => !request.endsWith('/favicon.ico'))
       expect(known.filter((request) => !/^(?:document|stylesheet|script|image) /.test(request))).toEqual([])
       expect(known.filter((request) => request.startsWith('stylesheet'))).toHaveLength(1)
