@@ -25,13 +25,13 @@ test('stop while another process looks a product up - the store is not used afte
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-context-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`, VITRINE_WORKERS: '2' }
-  const asking = await createHarness({ settings })
-  const { catalog } = asking
+  const first = await createHarness({ settings })
+  const { catalog } = first
   const isAsked = (): void => expect(catalog.countCalls(/\/products\//)).toBe(1)
   catalog.fault = { pathPattern: /\/products\//, respond: () => {} }
-  void fetchPath(asking, BOX)
+  void fetchPath(first, BOX)
   await vi.waitFor(isAsked)
-  const catalogConnection = { baseUrl: catalog.url, key: asking.context.key, copyName: catalog.url }
+  const catalogConnection = { baseUrl: catalog.url, key: first.context.key, copyName: catalog.url }
   const waiting = await createHarness({ settings, over: { catalog: catalogConnection } })
   const { store } = waiting.context
   const findProduct = vi.spyOn(store, 'findProduct')
@@ -40,5 +40,5 @@ test('stop while another process looks a product up - the store is not used afte
   await waiting.dispose()
   await box
   expect(waiting.logs()).not.toContain('"level":50')
-  await asking.dispose()
+  await first.dispose()
 })

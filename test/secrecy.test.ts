@@ -32,7 +32,7 @@ const FAULTS: Readonly<Record<string, readonly [code: string, fault: FaultHandle
   'status 500': ['VITRINE_CATALOG_STATUS', echo(500)],
   'no JSON': ['VITRINE_CATALOG_INVALID', echo(200, {}, `<p>${FAKE_KEY}</p>`)],
   'JSON of another shape': ['VITRINE_CATALOG_INVALID', echo(200)],
-  'encoding that was not asked for': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': FAKE_KEY })],
+  'encoding that was not requested': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': FAKE_KEY })],
   'no gzip': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': 'gzip' })],
   'too large': ['VITRINE_CATALOG_TOO_LARGE', echo(200, {}, FAKE_KEY.repeat(MAX_BYTES))],
   reset: ['VITRINE_CATALOG_UNREACHABLE', (call) => void call.socket.resetAndDestroy()],

@@ -23,7 +23,7 @@ export function showNoResponse(): void {
   const notice = document.querySelector<HTMLElement>('.notice')
   if (notice === null) return
   notice.dataset['away'] = ''
-  notice.textContent = 'This server does not answer now. Preview and snippets are those of before.'
+  notice.textContent = 'The server does not respond. Preview and snippets show the previous selection.'
   notice.hidden = false
 }
 

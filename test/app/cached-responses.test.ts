@@ -15,7 +15,7 @@ import { toRunCount } from '../helpers/property-runs.ts'
 
 /** One event that both servers get. */
 type Step =
-  | Readonly<{ kind: 'ask'; method: string; path: string; encoding: string | undefined; tag: Tag }>
+  | Readonly<{ kind: 'visit'; method: string; path: string; encoding: string | undefined; tag: Tag }>
   | Readonly<{ kind: 'wait'; ms: number }>
   | Readonly<{ kind: 'sell'; price: string; oldPrice: string | null }>
   | Readonly<{ kind: 'withdraw' }>
@@ -75,7 +75,7 @@ const anyPath = fc.tuple(anyLocation, fc.array(anyParameter, { maxLength: 2 })).
 })
 /** Few values, so that they repeat. */
 const anyRequest = fc.record({
-  kind: fc.constant('ask' as const),
+  kind: fc.constant('visit' as const),
   method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'POST'),
   path: anyPath,
   encoding: fc.constantFrom(undefined, 'gzip', 'br, gzip', 'br;q=0, gzip', 'identity'),
@@ -104,11 +104,11 @@ const anySteps = fc
     fc.array(anyChange, { maxLength: 8 }),
     fc.infiniteStream(fc.nat()),
   )
-  .map(([asks, changes, picks]) => {
+  .map(([visits, changes, picks]) => {
     const steps: Step[] = []
     for (const change of [...changes, { kind: 'wait', ms: 1 } as const]) {
       for (let count = 0; count < 5; count += 1)
-        steps.push(asks[(picks.next().value ?? 0) % asks.length] as Step)
+        steps.push(visits[(picks.next().value ?? 0) % visits.length] as Step)
       steps.push(change)
     }
     return steps
@@ -150,7 +150,7 @@ async function startComparedServer(isCached: boolean): Promise<ComparedServer> {
   }
   const listening = await startTestServer(app)
   const tags = new Map<string, string>()
-  const ask = async (step: Step & { kind: 'ask' }): Promise<RecordedResponse> => {
+  const visit = async (step: Step & { kind: 'visit' }): Promise<RecordedResponse> => {
     const headers: OutgoingHttpHeaders = { ...toTagHeader(step.tag, tags.get(step.path)) }
     if (step.encoding !== undefined) headers['accept-encoding'] = step.encoding
     const { method, path } = step
@@ -172,7 +172,7 @@ async function startComparedServer(isCached: boolean): Promise<ComparedServer> {
   return {
     harness,
     countCached: () => cachedCount,
-    run: (step) => (step.kind === 'ask' ? ask(step) : change(harness, step)),
+    run: (step) => (step.kind === 'visit' ? visit(step) : change(harness, step)),
   }
 }
 
@@ -202,7 +202,7 @@ async function settle({ context, clock }: Harness, path: string): Promise<void> 
   await vi.waitFor(() => expect(context.caches.products.get(key)?.asOfMs).toBe(clock.nowMs()))
 }
 
-async function change(harness: Harness, step: Exclude<Step, { kind: 'ask' }>): Promise<undefined> {
+async function change(harness: Harness, step: Exclude<Step, { kind: 'visit' }>): Promise<undefined> {
   const beside = makeWireProduct({ gtin: OTHER_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
   switch (step.kind) {
     case 'wait':

@@ -135,12 +135,12 @@ describe('methods', () => {
     async (path) => {
       const { app } = await startStockedHarness()
       const got = await fetchPath({ app }, path)
-      const asked = await request(app).head(path).set('Accept-Encoding', 'identity')
+      const head = await request(app).head(path).set('Accept-Encoding', 'identity')
       const { date: _, ...gotHeaders } = got.headers
-      const { date: __, ...askedHeaders } = asked.headers as Record<string, string>
-      expect(asked.status).toBe(got.status)
-      expect(askedHeaders).toEqual(gotHeaders)
-      expect(asked.text ?? '').toBe('')
+      const { date: __, ...headHeaders } = head.headers as Record<string, string>
+      expect(head.status).toBe(got.status)
+      expect(headHeaders).toEqual(gotHeaders)
+      expect(head.text ?? '').toBe('')
     },
   )
 

@@ -166,9 +166,9 @@ describe('hostile feed', () => {
     await stockCatalog(harness, [makeWireProduct({ gtin: GTIN })])
     for (const text of TEXTS) {
       const value = encodeURIComponent(text.toWellFormed())
-      const asked = ['find', 'gtin', 'channel', 'tab', 'theme', 'locale', 'limit', 'merchant', 'accent']
+      const parameters = ['find', 'gtin', 'channel', 'tab', 'theme', 'locale', 'limit', 'merchant', 'accent']
       const queries = [
-        ...asked.map((name) => `${name}=${value}`),
+        ...parameters.map((name) => `${name}=${value}`),
         ...['q', 'brand', 'max_price', 'exclude', 'gtin'].map((name) => `tab=deals&${name}=${value}`),
       ]
       for (const query of queries) {

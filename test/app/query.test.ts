@@ -82,11 +82,11 @@ describe('query', () => {
     ['grid', GRID_EMBED],
   ] as const)('%s %s, with unknown parameters and in any order - the same response', async (widget, path) => {
     const harness = await startStockedHarness()
-    const mixed = fc.tuple(makeKnown(widget), unknown).chain(([known, strangers]) =>
+    const mixed = fc.tuple(makeKnown(widget), unknown).chain(([known, unknownPairs]) =>
       fc.record({
         known: fc.constant(known),
-        mixed: fc.shuffledSubarray([...known, ...strangers], {
-          minLength: known.length + strangers.length,
+        mixed: fc.shuffledSubarray([...known, ...unknownPairs], {
+          minLength: known.length + unknownPairs.length,
         }),
       }),
     )

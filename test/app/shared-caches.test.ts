@@ -126,14 +126,14 @@ const disguised = fc
       pair.replace('=', '%3D'),
     )
   })
-const stranger = fc.constantFrom('utm_source=a', 'x', '', '?', 'fbclid=x?y', '_=%20')
+const unknownQuery = fc.constantFrom('utm_source=a', 'x', '', '?', 'fbclid=x?y', '_=%20')
 
 /** A target of a widget, and a variant with parts that some cache ignores. */
 const targets = fc
   .tuple(fc.constantFrom(BOX, BOX_EMBED, GRID, GRID_EMBED), fc.uniqueArray(option, { maxLength: 2 }))
   .chain(([path, options]) => {
     const extra = fc.array(
-      fc.oneof({ arbitrary: disguised, weight: 2 }, { arbitrary: stranger, weight: 1 }),
+      fc.oneof({ arbitrary: disguised, weight: 2 }, { arbitrary: unknownQuery, weight: 1 }),
       {
         minLength: 1,
         maxLength: 2,

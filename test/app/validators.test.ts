@@ -83,9 +83,9 @@ describe('If-None-Match', () => {
       const other = await startStockedHarness()
       const held = defer<null>()
       const { getBox } = other.context.widgets
-      const making = vi.spyOn(other.context.widgets, 'getBox').mockImplementation(async (...asked) => {
+      const making = vi.spyOn(other.context.widgets, 'getBox').mockImplementation(async (...parameters) => {
         await held.promise
-        return getBox(...asked)
+        return getBox(...parameters)
       })
       let arrived = 0
       const app: RequestListener = (request, response) => {

@@ -37,14 +37,14 @@ const BREAKAGES: readonly (readonly [string, (socket: Socket) => void])[] = [
     'chunks that never end, then closed',
     (socket) => socket.end(`${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`),
   ],
-  ['no HTTP at all', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
+  ['not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
   [
     'length and chunks at once',
     (socket) =>
       socket.end(`${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
   ],
   ['two lengths', (socket) => socket.end(`${HEAD}Content-Length: 2\r\nContent-Length: 30\r\n\r\n{}`)],
-  ['a status that is none', (socket) => socket.end('HTTP/1.1 20x OK\r\n\r\n')],
+  ['invalid status', (socket) => socket.end('HTTP/1.1 20x OK\r\n\r\n')],
   ['200 kB of headers', (socket) => socket.end(`${HEAD}X-Much: ${'x'.repeat(200_000)}\r\n\r\n{}`)],
 ]
 

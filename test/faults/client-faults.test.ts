@@ -111,7 +111,7 @@ describe('429', () => {
   it.each([
     ['seconds', { 'retry-after': '120' }, 120 * SECOND_MS],
     ['nine digits', { 'retry-after': '999999999' }, 999_999_999 * SECOND_MS],
-    ["a date, relative to the answer's own", { 'retry-after': inAMinute, date }, MINUTE_MS],
+    ["a date, relative to the response's Date", { 'retry-after': inAMinute, date }, MINUTE_MS],
     [
       'a date without Date, relative to our clock',
       { 'retry-after': inAMinute, date: '' },

@@ -38,7 +38,7 @@ const REDIRECTS: readonly FaultRow[] = [
   fail('301 to a foreign host', REDIRECT, redirect(301, 'localhost')),
   fail('302 to a file', REDIRECT, respond(302, { location: 'file:///etc/passwd' })),
   fail('303 to its own host', REDIRECT, redirect(303, '127.0.0.1')),
-  fail('304 that nobody asked for', REDIRECT, respond(304, { etag: '"x"' })),
+  fail('unrequested 304', REDIRECT, respond(304, { etag: '"x"' })),
   fail('307 to a foreign host', REDIRECT, redirect(307, 'localhost')),
   fail('308 to its own host', REDIRECT, redirect(308, '127.0.0.1')),
   fail('308 to itself', REDIRECT, (request, response) =>
@@ -57,7 +57,7 @@ const LIMITS: readonly FaultRow[] = [
   limit('429, Retry-After of an hour', { 'retry-after': '3600' }, () => HOUR_MS),
   limit('429, Retry-After of nine digits', { 'retry-after': '999999999' }, toLongestPauseMs),
   limit(
-    "429, Retry-After as a date after the answer's own",
+    "429, Retry-After as a date after the response's Date",
     { date: date.toUTCString(), 'retry-after': inTwoMinutes.toUTCString() },
     () => 2 * MINUTE_MS,
   ),

@@ -12,7 +12,7 @@ export type RawServer = Readonly<{
   countClosed(): number
 }>
 
-/** Calls `answer` once a request's head is there; ends with the test. */
+/** Calls `respond` when the head of a request has arrived; closed after the test. */
 export async function startRawServer(respond: (socket: Socket, head: string) => void): Promise<RawServer> {
   const requests: string[] = []
   const sockets = new Set<Socket>()

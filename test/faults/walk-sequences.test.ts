@@ -248,7 +248,7 @@ class RestartableServer {
   async #visit(path: string): Promise<string> {
     const response = await fetchPath({ app: createApp(this.#context) }, path)
     await this.#context.waitForWrites()
-    if (response.status !== 200) throw new Error(`${path} is answered by ${response.status}`)
+    if (response.status !== 200) throw new Error(`${path} responded with ${response.status}`)
     return response.text
   }
 

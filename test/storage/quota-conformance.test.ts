@@ -50,7 +50,7 @@ const lookUp = (copy: Copy, nowMs: number): Promise<QuotaState> =>
 
 type Step = Readonly<{
   waitMs: number
-  event: 'walk' | 'refresh' | 'lookup' | 'channels' | 'limited' | 'answered' | 'paused' | 'read'
+  event: 'walk' | 'refresh' | 'lookup' | 'channels' | 'limited' | 'responded' | 'paused' | 'read'
   spanMs: number | null
   /** Two share the file. */
   who: 0 | 1
@@ -62,7 +62,7 @@ function toChange({ event, spanMs }: Step, nowMs: number): QuotaChange {
   switch (event) {
     case 'limited':
       return (state) => recordRateLimit(state, { retryAfterMs: spanMs, nowMs, calledAtMs: nowMs })
-    case 'answered':
+    case 'responded':
       return (state) => recordSuccess(state, nowMs - (spanMs ?? 0))
     case 'paused':
       return (state) => ({ ...state, limitedUntilMs: Math.max(state.limitedUntilMs, nowMs + (spanMs ?? 0)) })
@@ -107,7 +107,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     'lookup',
     'channels',
     'limited',
-    'answered',
+    'responded',
     'paused',
     'read',
   ),

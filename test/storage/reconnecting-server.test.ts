@@ -34,9 +34,9 @@ test('read-only server without a free connection to check writes - reads work, a
   const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
-    onRecovered: () => events.push('back'),
-    onReadOnly: () => events.push('only reads'),
+    onFailure: () => events.push('unavailable'),
+    onRecovered: () => events.push('recovered'),
+    onReadOnly: () => events.push('read-only'),
     onWritable: () => events.push('writable'),
   })
   onTestFinished(() => store.close())
@@ -45,7 +45,7 @@ test('read-only server without a free connection to check writes - reads work, a
     async () => {
       expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
       expect(checks.at(-1)).toBe('writable')
-      expect(events).toEqual(['only reads', 'writable'])
+      expect(events).toEqual(['read-only', 'writable'])
     },
     { timeout: 30 * SECOND_MS, interval: 50 },
   )
@@ -58,7 +58,7 @@ test('write that waits too long for a lock - fails, and reads work', async () =>
   const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
+    onFailure: () => events.push('unavailable'),
   })
   onTestFinished(() => store.close())
   await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('refused')
@@ -95,11 +95,11 @@ test('read without a response - fails before the visitor timeout; its own later 
   const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
+    onFailure: () => events.push('unavailable'),
   })
   onTestFinished(() => store.close())
   await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('did not respond for 70 ms')
   expect(events).toEqual([])
   ending.reject(new Error('Connection terminated'))
-  await vi.waitFor(() => expect(events).toEqual(['away']))
+  await vi.waitFor(() => expect(events).toEqual(['unavailable']))
 })

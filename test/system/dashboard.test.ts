@@ -30,8 +30,8 @@ async function readPages(): Promise<string> {
   await fetchPath(harness, BOX)
   harness.context.metrics.countDrops({ price: 1 }, CHANNEL_ID)
   const { text } = await fetchPath(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
-  const fleet = await startCluster()
-  return `${text}\n${await fetchText(`${fleet.publicUrl}/metrics`)}`
+  const cluster = await startCluster()
+  return `${text}\n${await fetchText(`${cluster.publicUrl}/metrics`)}`
 }
 
 let knownMetrics: Promise<Map<string, Set<string>>> | undefined

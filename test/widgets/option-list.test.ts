@@ -12,9 +12,9 @@ const DEFAULTS = { locale: 'en', currency: null }
 
 /** Records which parameters a parser reads. */
 class WatchedQuery extends URLSearchParams {
-  readonly asked = new Set<string>()
+  readonly read = new Set<string>()
   override getAll(name: string): string[] {
-    this.asked.add(name)
+    this.read.add(name)
     return super.getAll(name)
   }
 }
@@ -43,7 +43,7 @@ describe('list of options', () => {
       const query = new WatchedQuery()
       parse(widget, query)
       const listed = rows.filter(([listedFor]) => listedFor === widget).map(([, name]) => name)
-      expect(new Set(listed)).toEqual(query.asked)
+      expect(new Set(listed)).toEqual(query.read)
       expect(new Set(listed).size).toBe(listed.length)
     },
   )
@@ -66,9 +66,9 @@ describe('list of options', () => {
 
   test.each(rows)('%s, %s - has no effect in a frame when it is for fragments only', (widget, _name, row) => {
     const plain = JSON.stringify(parse(widget, new URLSearchParams(), 'embed'))
-    const asked = JSON.stringify(parse(widget, new URLSearchParams(row.example), 'embed'))
+    const read = JSON.stringify(parse(widget, new URLSearchParams(row.example), 'embed'))
     const isDefault = widget === 'deals' && row.example === 'stock=in'
-    expect(asked === plain).toBe(row.isFragmentOnly === true || isDefault)
+    expect(read === plain).toBe(row.isFragmentOnly === true || isDefault)
   })
 
   test.each(rows)('%s, %s - the default given explicitly changes nothing', (widget, name, row) => {

@@ -37,9 +37,9 @@ describe('localization', () => {
     ['de-Latn-AT', 'de', 'de-Latn-AT'],
     ['tlh', 'en', 'en'],
     ['und', 'en', 'en'],
-  ])('%s - words of %s, prices and dates of %s', (asked, lang, locale) => {
-    const speech = getLocalization(asked)
-    expect([speech.lang, speech.dir, speech.locale]).toEqual([lang, 'ltr', locale])
+  ])('%s - texts of %s, prices and dates of %s', (tag, lang, locale) => {
+    const localization = getLocalization(tag)
+    expect([localization.lang, localization.dir, localization.locale]).toEqual([lang, 'ltr', locale])
   })
 
   test('same locale again - the same cached object; another one - a different object', () => {
@@ -95,9 +95,14 @@ describe('age of a price', () => {
 
 const viewOffer = (
   over: Parameters<typeof makeParsedOffer>[0] = {},
-  { isPriced = true, speech = english } = {},
+  { isPriced = true, localization = english } = {},
 ): Pick<OfferView, 'price' | 'availability' | 'linkLabel'> =>
-  toOfferView(makeParsedOffer(over), { gtin: toGtin(1), isPriced, localization: speech, surface: 'fragment' })
+  toOfferView(makeParsedOffer(over), {
+    gtin: toGtin(1),
+    isPriced,
+    localization: localization,
+    surface: 'fragment',
+  })
 
 const viewPrice = (price: string, oldPrice: string | null): readonly unknown[] => {
   const view = viewOffer({ price, oldPrice }).price
@@ -128,7 +133,10 @@ describe('price', () => {
   })
 
   test('German - prices in German format', () => {
-    const { price } = viewOffer({ price: '1049.5', oldPrice: '1399' }, { speech: getLocalization('de') })
+    const { price } = viewOffer(
+      { price: '1049.5', oldPrice: '1399' },
+      { localization: getLocalization('de') },
+    )
     expect([price?.price, price?.oldPrice, price?.discount].map((text) => toPlain(text ?? null))).toEqual([
       '1.049,50 €',
       '1.399,00 €',

@@ -21,13 +21,13 @@ const toParts = ({ query = '', surface = 'fragment', channelId = CHANNEL_ID }: A
   ({ channelId, surface, query }) as const
 const getBox = async (
   { context: { widgets } }: Harness,
-  asked: AddressInput = {},
+  input: AddressInput = {},
 ): Promise<Widget<BoxView>> =>
-  widgets.getBox(widgets.parseBoxAddress({ ...toParts(asked), gtin: asked.gtin ?? GTIN }))
+  widgets.getBox(widgets.parseBoxAddress({ ...toParts(input), gtin: input.gtin ?? GTIN }))
 const getGrid = async (
   { context: { widgets } }: Harness,
-  asked: AddressInput = {},
-): Promise<Widget<GridView>> => widgets.getGrid(widgets.parseGridAddress(toParts(asked)), '')
+  input: AddressInput = {},
+): Promise<Widget<GridView>> => widgets.getGrid(widgets.parseGridAddress(toParts(input)), '')
 
 function failCatalog(harness: Harness): void {
   harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
@@ -38,11 +38,11 @@ const toKey = ({ address, computeDigest }: Widget<unknown>): string =>
   `${address.surface} ${address.path} ${computeDigest('')}`
 
 async function listKeys(
-  get: (asked: AddressInput) => Promise<Widget<unknown>>,
-  asked: readonly AddressInput[],
+  get: (input: AddressInput) => Promise<Widget<unknown>>,
+  input: readonly AddressInput[],
 ): Promise<string[]> {
   const keys: string[] = []
-  for (const one of asked) keys.push(toKey(await get(one)))
+  for (const one of input) keys.push(toKey(await get(one)))
   return keys
 }
 
@@ -62,7 +62,7 @@ describe('key of a box', () => {
       { channelId: CHANNEL_ID.toUpperCase() },
       { gtin: GTIN.slice(1) },
     ]
-    const keys = await listKeys((asked) => getBox(harness, asked), same)
+    const keys = await listKeys((input) => getBox(harness, input), same)
     expect(new Set(keys).size).toBe(1)
     harness.clock.advance(60_000)
     expect(toKey(await getBox(harness))).toBe(keys[0])
@@ -76,7 +76,7 @@ describe('key of a box', () => {
       { gtin: OTHER_GTIN },
       ...toAddressInput([...COMMON, 'stock=in', 'markup=schema']),
     ]
-    const keys = await listKeys((asked) => getBox(harness, asked), different)
+    const keys = await listKeys((input) => getBox(harness, input), different)
     expect(new Set(keys).size).toBe(different.length)
   })
 
@@ -113,7 +113,7 @@ describe('key of a grid', () => {
       { query: 'limit=12&stock=in&page=1&q=' },
       { channelId: CHANNEL_ID.toUpperCase() },
     ]
-    const keys = await listKeys((asked) => getGrid(harness, asked), same)
+    const keys = await listKeys((input) => getGrid(harness, input), same)
     expect(new Set(keys).size).toBe(1)
   })
 
@@ -129,7 +129,7 @@ describe('key of a grid', () => {
       'q=arc',
     ]
     const different: AddressInput[] = [{}, { surface: 'embed' }, ...toAddressInput([...COMMON, ...own])]
-    const keys = await listKeys((asked) => getGrid(harness, asked), different)
+    const keys = await listKeys((input) => getGrid(harness, input), different)
     expect(new Set(keys).size).toBe(different.length)
   })
 
@@ -143,8 +143,8 @@ describe('reason of a hidden widget', () => {
   test('unsold, mistyped or filtered product - its own reason, and no view', async () => {
     const harness = await startStockedHarness()
     const reasons: string[] = []
-    for (const asked of [{ gtin: NOT_SOLD }, { gtin: MISTYPED }, { query: 'merchant=nobody' }]) {
-      const widget = await getBox(harness, asked)
+    for (const input of [{ gtin: NOT_SOLD }, { gtin: MISTYPED }, { query: 'merchant=nobody' }]) {
+      const widget = await getBox(harness, input)
       expect(widget.getView()).toBeUndefined()
       reasons.push(widget.hiddenReason)
     }
@@ -237,11 +237,11 @@ describe('pages of a grid', () => {
     const harness = await startStockedHarness(products, {
       over: { publicUrl: 'https://widgets.example/sub' },
     })
-    const asked = { query: 'limit=1' }
-    expect((await getGrid(harness, { ...asked, surface: 'embed' })).getView()?.paging?.next?.href).toBe(
+    const input = { query: 'limit=1' }
+    expect((await getGrid(harness, { ...input, surface: 'embed' })).getView()?.paging?.next?.href).toBe(
       `https://widgets.example/sub/embeds/${CHANNEL_ID}/deals?limit=1&page=2`,
     )
-    expect((await getGrid(harness, asked)).getView()?.paging).toBeNull()
+    expect((await getGrid(harness, input)).getView()?.paging).toBeNull()
   })
 })
 

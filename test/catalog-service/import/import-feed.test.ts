@@ -177,7 +177,7 @@ describe('import, duplicates', () => {
     const second = createOffer({ merchant: { name: 'Shop B' }, price: '9.00' })
     const image = { url: 'https://img.example/1.jpg' }
     const summary = await importRows(fixture, [
-      createProduct('17', { title: 'Dear', images: [image] }),
+      createProduct('17', { title: 'Expensive', images: [image] }),
       createProduct('00000000000017', { title: 'Cheap', brand: null, offers: [second] }),
     ])
     expect(summary).toMatchObject({ products: 1, offers: 2, rejected: 0 })

@@ -184,9 +184,9 @@ describe('unchanged rows', () => {
     async (_what, toParts) => {
       const rows: Row[] = [
         { gtin: 0, shop: 'A', price: 10, title: 'Cheap', twice: false },
-        { gtin: 0, shop: 'C', price: 11, title: 'Dear', twice: false },
+        { gtin: 0, shop: 'C', price: 11, title: 'Expensive', twice: false },
       ]
-      for (const [index, title] of ['Cheap', 'Dear'].entries()) {
+      for (const [index, title] of ['Cheap', 'Expensive'].entries()) {
         const fixture = await openTestStore()
         await importText(fixture, toJsonFeed(...toParts(rows)))
         const left = rows.filter((_, at) => at === index)

@@ -154,7 +154,7 @@ describe('rows of one product', () => {
     const fixture = await openWithChannel()
     const full = {
       ...createFeedProduct(17, { price: '2' }),
-      title: 'Dear',
+      title: 'Expensive',
       brand: 'Brand',
       images: ['https://i.example/1'],
     }

@@ -162,17 +162,13 @@ describe('XML feed, encodings', () => {
   })
 
   it.each([
-    ['bytes that are none', Buffer.from(declared('utf-8'), 'latin1'), 'is not valid UTF-8: see bytes 1 to '],
+    ['invalid bytes', Buffer.from(declared('utf-8'), 'latin1'), 'is not valid UTF-8: see bytes 1 to '],
     [
       'the last character cut off',
       Buffer.concat([Buffer.from(item()), Buffer.from([0xe2])]),
       'see its last bytes',
     ],
-    [
-      'an encoding that nobody knows',
-      Buffer.from(declared('klingon')),
-      'has the unsupported encoding klingon',
-    ],
+    ['unknown encoding', Buffer.from(declared('klingon')), 'has the unsupported encoding klingon'],
   ])('%s - ImportError', async (_, bytes, message) => {
     await expect(readFeedText(bytes)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
@@ -191,7 +187,7 @@ describe('XML feed, malformed', () => {
     ['no item', rss(''), 'has no <item> and no <entry>'],
     ['no element', '<?xml version="1.0"?>', 'root element'],
     ['deep nesting', '<a>'.repeat(101), 'more than 100 deep'],
-    ['an entity that nobody declared', item('<g:brand>&xxe;</g:brand>'), 'undefined entity'],
+    ['undeclared entity', item('<g:brand>&xxe;</g:brand>'), 'undefined entity'],
   ])('%s - ImportError', async (_, text, message) => {
     await expect(readFeedText(text)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',

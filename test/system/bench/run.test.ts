@@ -56,7 +56,7 @@ describe.concurrent('benchmark', () => {
   test.each([
     ['a word that is no scenario', ['warm'], /^Unknown scenario: warm\./],
     ['an option that does not exist', ['hot', '--warm'], /--warm/],
-    ['a number that is none', ['hot', '--rounds', 'many'], /^Numbers must be positive\./],
+    ['an invalid number', ['hot', '--rounds', 'many'], /^Numbers must be positive\./],
   ])('%s - exits with code 2 and prints the possible values', async (_what, words, said) => {
     const { code, out, err } = await runBench(makeTemporaryFolder(), ...words)
     expect({ code, out }).toEqual({ code: 2, out: '' })

@@ -118,7 +118,7 @@ describe('accessibility', () => {
     ['light', 'a sick server', STUDIOS.sick],
     ['dark', 'a sick server', STUDIOS.sick],
     ['light', 'no channel', STUDIOS.empty],
-  ] as const)('studio, %s, %s – no violation', async (colorScheme, _case, view) => {
+  ] as const)('studio, %s, %s - no violation', async (colorScheme, _case, view) => {
     const paths = {
       styles: [assets.get('studio.css').path],
       studioScript: assets.get('studio.js').path,
@@ -129,7 +129,7 @@ describe('accessibility', () => {
   })
 
   test.each(['light', 'dark'] as const)(
-    'demonstration shop and mistake, %s – no violation',
+    'demonstration shop and mistake, %s - no violation',
     async (theme) => {
       const pageStyles = [assets.get('studio.css').path]
       const shop = renderer.renderDemoShop({

@@ -158,8 +158,8 @@ describe('started server in a browser', () => {
 
   test('fragment in a page - is styled and works without a script', async () => {
     const address = addresses.box.replace('/embeds/', '/fragments/')
-    const answer = await context.request.get(`${address}?markup=schema`)
-    const html = `<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${await answer.text()}`
+    const response = await context.request.get(`${address}?markup=schema`)
+    const html = `<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${await response.text()}`
     const csp = `default-src 'none'; style-src ${addresses.publicUrl}; img-src ${addresses.publicUrl} data:`
     publisher.responses.set('/fragment', toHtmlResponse(html, csp))
     await page.goto(`${publisher.origin}/fragment`)

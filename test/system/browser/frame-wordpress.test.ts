@@ -84,8 +84,8 @@ describe('frame of WordPress', () => {
     const go = String(received?.value)
     expect(new URL(go).origin).toBe(new URL(server.addresses.publicUrl).origin)
     expect(received?.secret).toBe('aB3dE6gH9j')
-    const answer = await page.request.get(go, { maxRedirects: 0 })
-    expect([answer.status(), answer.headers()['location']]).toEqual([302, href])
+    const redirect = await page.request.get(go, { maxRedirects: 0 })
+    expect([redirect.status(), redirect.headers()['location']]).toEqual([302, href])
   })
 
   test('other pages of a grid - retain the secret', async () => {

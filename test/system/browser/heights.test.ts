@@ -19,8 +19,8 @@ type Heights = Readonly<{ estimatedPx: number; actualPx: number }>
 /** The estimated height of an embed. */
 async function readEstimate(embed: string, widthPx: number): Promise<number> {
   const query = new URLSearchParams({ url: embed, maxwidth: String(widthPx) })
-  const answer = await fetch(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
-  const { height } = (await answer.json()) as { height: number }
+  const response = await fetch(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
+  const { height } = (await response.json()) as { height: number }
   return height
 }
 

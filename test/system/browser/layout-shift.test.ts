@@ -85,13 +85,13 @@ describe('layout shift', () => {
 
   test.each(['none', 'shadow'])('late style sheet, isolate=%s - no shift', async (isolate) => {
     const html = await getText(toFragmentUrl(`isolate=${isolate}`))
-    const [asked, released] = [defer<void>(), defer<void>()]
+    const [requested, released] = [defer<void>(), defer<void>()]
     const page = await openArticle(html, async (route) => {
-      asked.resolve()
+      requested.resolve()
       await released.promise
       await route.continue()
     })
-    await asked.promise
+    await requested.promise
     await page.evaluate(TWO_FRAMES)
     released.resolve()
     await page.waitForFunction(
@@ -169,15 +169,15 @@ describe('requests', () => {
     '%s in a frame - requests only style, script and pictures',
     async (kind) => {
       const page = await browser.newPage()
-      const asked: string[] = []
+      const requested: string[] = []
       page.on('request', (request) =>
-        asked.push(`${request.resourceType()} ${new URL(request.url()).pathname}`),
+        requested.push(`${request.resourceType()} ${new URL(request.url()).pathname}`),
       )
       await page.goto(server.addresses[kind])
       await loadPictures(page)
-      const kinds = asked.map((request) => request.split(' ')[0])
+      const kinds = requested.map((request) => request.split(' ')[0])
       // Browsers request a favicon only for a top-level page, not for a frame.
-      const known = asked.filter((request) => !request.endsWith('/favicon.ico'))
+      const known = requested.filter((request) => !request.endsWith('/favicon.ico'))
       expect(known.filter((request) => !/^(?:document|stylesheet|script|image) /.test(request))).toEqual([])
       expect(known.filter((request) => request.startsWith('stylesheet'))).toHaveLength(1)
       expect(known.filter((request) => request.startsWith('script'))).toHaveLength(1)

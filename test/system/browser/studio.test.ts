@@ -85,17 +85,17 @@ describe('change of an option', () => {
   test('text - is applied after a pause, not on every key, and the caret stays', async () => {
     await open('?tab=deals')
     await mark()
-    let asked = 0
-    page.on('request', (request) => (asked += /\/studio\/live/.test(request.url()) ? 1 : 0))
+    let requestCount = 0
+    page.on('request', (request) => (requestCount += /\/studio\/live/.test(request.url()) ? 1 : 0))
     await page.clock.install()
     await page.clock.pauseAt(Date.now() + 60_000)
     const text = 'lamp of oak'
     await page.locator('#option-q').pressSequentially(text)
     await page.clock.runFor(299)
-    expect([await readFocus(), asked]).toEqual(['option-q', 0])
+    expect([await readFocus(), requestCount]).toEqual(['option-q', 0])
     await page.clock.runFor(1)
     await waitForQuery('q', text)
-    expect([await isMarked(), await readFocus(), asked]).toEqual([true, 'option-q', 1])
+    expect([await isMarked(), await readFocus(), requestCount]).toEqual([true, 'option-q', 1])
     expect(await page.evaluate<number>('document.activeElement.selectionStart')).toBe(text.length)
   })
 
@@ -164,9 +164,9 @@ describe('change of an option', () => {
     await page.locator('#option-theme').selectOption('dark')
     await page.locator('#option-theme').selectOption('light')
     await waitForQuery('theme', 'light')
-    const answered = page.waitForResponse(/\/studio\/live.*theme=dark/)
+    const responded = page.waitForResponse(/\/studio\/live.*theme=dark/)
     await held[0]?.continue()
-    await (await answered).finished()
+    await (await responded).finished()
     await page.locator('#option-layout').selectOption('card')
     await waitForQuery('layout', 'card')
     const seen = await page.evaluate<string[]>('[location.search, ...window.seen]')
@@ -185,7 +185,7 @@ describe('change of an option', () => {
     await open()
     await page.route(/\/studio\/live/, (route) => route.abort(), { times: 1 })
     await page.locator('#option-theme').selectOption('dark')
-    await until(async () => expect(await page.locator('.notice').textContent()).toContain('does not answer'))
+    await until(async () => expect(await page.locator('.notice').textContent()).toContain('does not respond'))
     await page.locator('#option-layout').selectOption('card')
     await waitForQuery('layout', 'card')
     expect([readQuery().get('theme'), await page.locator('.notice').isVisible()]).toEqual(['dark', false])

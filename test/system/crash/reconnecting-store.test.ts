@@ -203,12 +203,12 @@ describe('close', () => {
       return openFailing(path, busy, closed)
     })
     clock.advance(WAIT_MS)
-    const asked = store.getCopyState(CHANNEL_ID).catch((error: unknown) => error)
+    const read = store.getCopyState(CHANNEL_ID).catch((error: unknown) => error)
     const closing = store.close()
     expect(closed).toEqual([])
     opened.resolve(undefined)
     await closing
-    await asked
+    await read
     expect(closed).toHaveLength(1)
     clock.advance(10 * WAIT_MS)
     await expect(store.ping()).rejects.toMatchObject({ code: FAILED })

@@ -235,7 +235,7 @@ async function openBreakableStore(): Promise<BreakableStore> {
   return { breakable, store, setDown: (down) => void (isDown = down) }
 }
 
-const succeed = (): Promise<string> => Promise.resolve('answer')
+const succeed = (): Promise<string> => Promise.resolve('response')
 
 const failWith429 = (): Promise<never> => Promise.reject(new CatalogRateLimitedError('429', HOUR_MS))
 
@@ -272,7 +272,7 @@ describe('failing store', () => {
     await expect(own.execute('refresh', succeed)).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
     })
-    expect(await other.execute('refresh', succeed)).toBe('answer')
+    expect(await other.execute('refresh', succeed)).toBe('response')
     setDown(false)
     await expect(own.execute('refresh', succeed)).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
@@ -281,6 +281,6 @@ describe('failing store', () => {
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
     })
     clock.advance(HOUR_MS + 1)
-    expect(await other.execute('refresh', succeed)).toBe('answer')
+    expect(await other.execute('refresh', succeed)).toBe('response')
   })
 })

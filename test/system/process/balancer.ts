@@ -25,7 +25,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   const server = createServer((incoming, outgoing) => {
     const ready = backends.filter(({ isReady }) => isReady)
     const backend = ready[nextIndex++ % Math.max(1, ready.length)]
-    if (backend === undefined) return recordFailure(outgoing, failures, 'nobody is ready')
+    if (backend === undefined) return recordFailure(outgoing, failures, 'no backend is ready')
     forward(incoming, { agent, port: backend.port })
       .then(
         (response) => void response.pipe(outgoing.writeHead(response.statusCode ?? 500, response.headers)),

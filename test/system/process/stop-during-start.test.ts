@@ -33,7 +33,7 @@ async function startHeldServer(workers: '1' | '2'): Promise<HeldServer> {
      import { isMainThread } from 'node:worker_threads'
      const cell = new Int32Array(new SharedArrayBuffer(4))
      if (isMainThread && !process.argv[1].endsWith('worker.js'))
-       process.on('SIGTERM', () => writeSync(2, 'told to stop\\n'))
+       process.on('SIGTERM', () => writeSync(2, 'stop requested\\n'))
      else if (existsSync(${JSON.stringify(fuse)})) {
        writeSync(2, 'held\\n')
        if (isMainThread) process.on('exit', () => writeSync(2, 'worker left\\n'))
@@ -66,7 +66,7 @@ test.each([
     // Its output and that of its workers has ended, so it is complete.
     const ended = once(running.child, 'close')
     running.child.kill('SIGTERM')
-    await vi.waitFor(() => expect(running.output()).toContain('told to stop\n'))
+    await vi.waitFor(() => expect(running.output()).toContain('stop requested\n'))
     release()
     expect(await ended).toEqual([0, null])
     // All exited by themselves; none was killed.

@@ -65,7 +65,7 @@ export function startReplicaBalancer(ports: readonly number[]): ReplicaBalancer 
           ready.delete(port)
         }
       }
-      failures.push(`${path}: nobody answers`)
+      failures.push(`${path}: no replica responds`)
     },
     states: () => states,
     failures: () => failures,
