@@ -239,7 +239,7 @@ describe('GTIN', () => {
 describe('reason of an empty response', () => {
   test.each([
     ['a GTIN without offers', '09521234567905', 'No shop of this channel sells'],
-    ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN is wrong'],
+    ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN should be '],
     [
       'options that leave nothing',
       '09521234567899?merchant=Nobody',

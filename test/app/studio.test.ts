@@ -310,7 +310,7 @@ describe('explanation of a box', () => {
     expect(filtered).toContain('left out by exclude=kopje')
     const mistyped = `${toGtin(1).slice(0, -1)}${(Number(toGtin(1).at(-1)) + 1) % 10}`
     expect(await fetchExplanation(harness, `find=${mistyped}`)).toContain(
-      `The last digit of the GTIN ${mistyped} is wrong`,
+      `The check digit (last digit) of the GTIN ${mistyped} is wrong`,
     )
     expect(await fetchExplanation(harness, 'tab=deals')).toBe('')
   })

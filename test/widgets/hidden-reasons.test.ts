@@ -72,17 +72,17 @@ describe('reason of a hidden box', () => {
       'one offer of this product, and it is malformed',
     )
     expect(explain({ offers, drops: { price: 2 } }, 'stock=in')).toBe(
-      'The option stock=in hides all 3 offers of this product. Malformed beside them: 2 offers without a usable price.',
+      'The option stock=in hides all 3 offers of this product. Malformed in addition: 2 offers without a usable price.',
     )
   })
 
   test('product without offers, unsold GTIN, mistyped GTIN - each has its own reason', () => {
     expect(explain({ offers: [] })).toBe(
-      'The catalog lists this product, and no shop of this channel has an offer of it.',
+      'The catalog lists this product, but no shop of this channel has an offer for it.',
     )
-    expect(explain(null)).toBe('No shop of this channel sells the product of this GTIN.')
+    expect(explain(null)).toBe('No shop of this channel sells the product with this GTIN.')
     expect(explain(null, '', { gtin: '09520001001025' })).toBe(
-      'The last digit of this GTIN is wrong: is it mistyped? It would be 4. No shop of this channel sells it.',
+      'The last digit of this GTIN should be 4: check the GTIN for a typing error. No shop of this channel sells it as written.',
     )
   })
 })

@@ -149,10 +149,8 @@ describe('reason of a hidden widget', () => {
       reasons.push(widget.hiddenReason)
     }
     expect(reasons).toEqual([
-      'No shop of this channel sells the product of this GTIN.',
-      expect.stringMatching(
-        /^The last digit of this GTIN is wrong: is it mistyped\? It would be \d\. No shop/,
-      ),
+      'No shop of this channel sells the product with this GTIN.',
+      expect.stringMatching(/^The last digit of this GTIN should be \d: check the GTIN/),
       'The option merchant=nobody hides the only offer of this product. Its shops: Kopje.',
     ])
   })
