@@ -29,7 +29,7 @@ async function copy(text: string): Promise<boolean> {
 function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea')
   area.value = text
-  area.className = 'said'
+  area.className = 'sr-only'
   document.body.append(area)
   area.select()
   try {

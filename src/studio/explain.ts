@@ -53,7 +53,7 @@ export function explainBox(inputs: BoxInputs, rules: ExplainRules) {
   const shownCount = offers.filter(({ isShown }) => isShown).length
   return {
     isShown: problem === undefined,
-    verdict:
+    summary:
       problem === undefined
         ? `A box is shown: ${pluralize(shownCount, 'offer')}.`
         : `Nothing is shown. ${problem.reason}`,

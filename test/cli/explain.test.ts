@@ -62,7 +62,7 @@ describe('explain, reasons of empty boxes', () => {
     }
     await sync()
     const { code, view } = await explain()
-    expect([code, view.verdict]).toEqual([
+    expect([code, view.summary]).toEqual([
       1,
       expect.stringMatching(
         /^Nothing is shown\. The stored copy of this channel is empty: the walk of .+ found no product at all\.$/,
@@ -79,7 +79,7 @@ describe('explain, reasons of empty boxes', () => {
     ])
     await sync()
     const { code, view } = await explain()
-    expect([code, view.verdict]).toEqual([
+    expect([code, view.summary]).toEqual([
       1,
       'Nothing is shown. The catalog sent 2 offers of this product, all of them malformed: 2 offers without a usable price.',
     ])
@@ -91,7 +91,7 @@ describe('explain, reasons of empty boxes', () => {
     const { catalog, explain } = await createExplainFixture()
     catalog.channels = []
     const { code, view } = await explain()
-    expect([code, view.verdict]).toEqual([1, 'Nothing is shown. The catalog lists no channel for this key.'])
+    expect([code, view.summary]).toEqual([1, 'Nothing is shown. The catalog lists no channel for this key.'])
     expect(view.remedy).toContain('VITRINE_CATALOG_KEY')
   })
 
@@ -99,7 +99,7 @@ describe('explain, reasons of empty boxes', () => {
     const { sync, explain } = await createExplainFixture()
     await sync()
     const { code, view } = await explain('stock=in', 'merchant=Kopje', 'stok=in')
-    expect([code, view.verdict]).toEqual([
+    expect([code, view.summary]).toEqual([
       1,
       'Nothing is shown. The option stock=in hides all 3 offers of this product.',
     ])
@@ -132,7 +132,7 @@ describe('explain', () => {
     await sync()
     catalog.calls.length = 0
     const { code, view, err } = await explain()
-    expect([code, view.verdict, view.remedy]).toEqual([0, 'A box is shown: 1 offer.', null])
+    expect([code, view.summary, view.remedy]).toEqual([0, 'A box is shown: 1 offer.', null])
     expect(view.offers.map(({ outcome }) => outcome)).toEqual([
       'shown',
       'left out: the same shop has a better offer',
@@ -153,9 +153,9 @@ describe('explain', () => {
       ['explain', CHANNEL_ID, GTIN, '?stock=in&currency=SEK'],
       settings,
     )
-    const [verdict, remedy, channel] = out.split('\n')
+    const [summary, remedy, channel] = out.split('\n')
     expect(code).toBe(1)
-    expect(verdict).toBe(
+    expect(summary).toBe(
       'Nothing is shown. The option stock=in and the option currency=SEK each hide the only offer of this product. Its prices are in EUR.',
     )
     expect([remedy, channel]).toEqual([
@@ -188,7 +188,7 @@ describe('explain', () => {
       respond: (_request, response) => sendJson(response, Number(status), {}),
     }
     const { code: exit, view } = await explain()
-    expect([exit, view.verdict]).toEqual([
+    expect([exit, view.summary]).toEqual([
       1,
       'Nothing is shown. Nothing is known about this product, and the catalog did not respond.',
     ])

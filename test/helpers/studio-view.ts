@@ -98,7 +98,7 @@ const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7
 /** The explanation of a box that shows one of two offers. */
 const EXPLANATION: ExplanationView = {
   isShown: true,
-  verdict: 'A box is shown: 1 offer.',
+  summary: 'A box is shown: 1 offer.',
   remedy: null,
   facts: [{ label: 'GTIN', value: makeProduct().gtin }],
   offers: [

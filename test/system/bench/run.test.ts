@@ -54,13 +54,13 @@ describe.concurrent('benchmark', () => {
   })
 
   test.each([
-    ['a word that is no scenario', ['warm'], /^Unknown scenario: warm\./],
-    ['an option that does not exist', ['hot', '--warm'], /--warm/],
+    ['an unknown scenario', ['warm'], /^Unknown scenario: warm\./],
+    ['an unknown option', ['hot', '--warm'], /--warm/],
     ['an invalid number', ['hot', '--rounds', 'many'], /^Numbers must be positive\./],
-  ])('%s - exits with code 2 and prints the possible values', async (_what, words, said) => {
-    const { code, out, err } = await runBench(makeTemporaryFolder(), ...words)
+  ])('%s - exits with code 2 and prints the possible values', async (_what, parameters, expected) => {
+    const { code, out, err } = await runBench(makeTemporaryFolder(), ...parameters)
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toMatch(said)
+    expect(err).toMatch(expected)
     expect(err).toContain('npm run bench -- [scenario ...] [options]')
   })
 })

@@ -49,17 +49,17 @@ describe('frame of WordPress', () => {
     await openFrame(server.addresses.box)
     await expect.poll(async () => (await listMessages('height')).length).toBeGreaterThan(1)
     const before = (await listMessages('height')).length
-    const say = "frames[0].postMessage({ message: 'ready', secret: 'aB3dE6gH9j' }, '*')"
+    const sendReady = "frames[0].postMessage({ message: 'ready', secret: 'aB3dE6gH9j' }, '*')"
     publisher.responses.set(
       '/other',
-      toHtmlResponse(`<script>parent.${say}; parent.postMessage('said', '*')</script>`),
+      toHtmlResponse(`<script>parent.${sendReady}; parent.postMessage('sent', '*')</script>`),
     )
     await page.evaluate(
       "document.body.append(Object.assign(document.createElement('iframe'), { src: '/other' }))",
     )
-    await expect.poll(() => page.evaluate("seen.includes('said')")).toBe(true)
+    await expect.poll(() => page.evaluate("seen.includes('sent')")).toBe(true)
     // The message of the page comes after the other one, and only it gets a reply.
-    await page.evaluate(say)
+    await page.evaluate(sendReady)
     await expect.poll(async () => (await listMessages('height')).length).toBe(before + 1)
   })
 
@@ -100,6 +100,6 @@ describe('frame of WordPress', () => {
     await openFrame(server.addresses.box, '')
     await expect.poll(async () => page.evaluate("seen.some(({ type }) => type === 'height')")).toBe(true)
     await frame().getByRole('link').first().click()
-    expect(await page.evaluate("seen.filter((said) => 'message' in said)")).toEqual([])
+    expect(await page.evaluate("seen.filter((message) => 'message' in message)")).toEqual([])
   })
 })

@@ -94,11 +94,11 @@ describe('frame', () => {
     ['hidden', 'debug', 'No shop sells it.'],
     ['mistake', 'warning', 'The parameter "theme" accepts auto, light or dark.'],
   ])('%s - collapses, and logs the reason to the console (%s)', async (state, level, reason) => {
-    const said: string[] = []
-    page.on('console', (message) => said.push(`${message.type()} ${message.text()}`))
+    const messages: string[] = []
+    page.on('console', (message) => messages.push(`${message.type()} ${message.text()}`))
     await openFrame(state, 'width="600" height="50"')
     await waitFor('seen.some(({ type }) => type === "hidden")')
-    expect(said).toEqual([`${level} Vitrine shows nothing here. ${reason} ${widgets.origin}/${state}`])
+    expect(messages).toEqual([`${level} Vitrine shows nothing here. ${reason} ${widgets.origin}/${state}`])
   })
 
   test('frame not rendered at first - sends its height when it is rendered, never 0', async () => {

@@ -13,7 +13,7 @@ const FIND_OVERFLOW = `[...document.querySelectorAll('.ground')].flatMap((ground
   const widget = root.querySelector('.vitrine')
   const sheet = widget.getBoundingClientRect()
   // A carousel scrolls, visually hidden text has no size, and the space at the end of a line hangs over.
-  const clipped = (element) => element.matches('.vitrine-name') || element.closest('[data-layout="carousel"] .vitrine-deals') || element.closest('.vitrine-said, .vitrine-go-text, thead')
+  const clipped = (element) => element.matches('.vitrine-name') || element.closest('[data-layout="carousel"] .vitrine-deals') || element.closest('.vitrine-sr-only, .vitrine-go-text, thead')
   const out = [...widget.querySelectorAll('*')].filter((element) => {
     const { left, right, width } = element.getBoundingClientRect()
     return width > 0 && !clipped(element) && (left < sheet.left - 0.5 || right > sheet.right + 0.5)

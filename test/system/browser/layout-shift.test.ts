@@ -54,7 +54,7 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
   await page.addInitScript(
     `shifts = []; noteShifts = (entries) => { for (const entry of entries) shifts.push([entry.value, entry.sources.map(({ node, previousRect, currentRect }) => [node?.nodeName, node?.className, previousRect.y, currentRect.y, previousRect.height, currentRect.height].join(' '))]) }
     watch = new PerformanceObserver((list) => noteShifts(list.getEntries())); watch.observe({ type: 'layout-shift', buffered: true })
-    said = []; addEventListener('message', ({ data }) => said.push(data?.type))`,
+    messages = []; addEventListener('message', ({ data }) => messages.push(data?.type))`,
   )
   holdPicture = new Promise((resolve) => {
     pictureRequest = resolve
@@ -133,7 +133,7 @@ describe('layout shift', () => {
     const page = await openArticle(
       `${empty}${placeholder}<script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
-    await page.waitForFunction('said.includes("hidden")')
+    await page.waitForFunction('messages.includes("hidden")')
     expect(await listShifts(page)).toEqual([])
     expect(await page.evaluate('document.querySelector("[data-vitrine]").offsetHeight')).toBe(0)
   })
@@ -150,7 +150,7 @@ describe('layout shift', () => {
       `<div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}" data-layout="${layout}" data-height="${heightPx}" style="min-height:${heightPx}px"></div><script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
     await page.waitForFunction('document.querySelector("iframe")?.style.visibility === "visible"')
-    await page.waitForFunction('said.includes("height")')
+    await page.waitForFunction('messages.includes("height")')
     expect(await listShifts(page)).toEqual([])
     expect((await page.locator('iframe').boundingBox())?.height).toBe(heightPx)
   })

@@ -292,10 +292,10 @@ describe('database shared by several machines', () => {
       VITRINE_CATALOG_KEY: 'some-key-1234',
     })
     expect(code).toBe(1)
-    const said = out + err
-    expect(said).toContain('the database does not exist')
-    expect(said).toContain('Check user, password, database and sslmode')
-    expect(said).not.toContain('secret-pass')
+    const output = out + err
+    expect(output).toContain('the database does not exist')
+    expect(output).toContain('Check user, password, database and sslmode')
+    expect(output).not.toContain('secret-pass')
     expect(harness.logs()).not.toContain('secret-pass')
   })
 })
