@@ -28,7 +28,7 @@ const makeSoldOutOffer = (
 ): WireProduct['offers'][number] =>
   makeWireOffer({ merchant: { name: merchant }, availability: 'sold_out', ...over })
 
-/** A catalog with one product, which three shops have, not in stock. */
+/** Start a catalog with one product, by default sold out at three shops. */
 async function createExplainFixture(
   offers = [makeSoldOutOffer('Kopje'), makeSoldOutOffer('Maison'), makeSoldOutOffer('Zwart')],
 ): Promise<ExplainFixture> {
@@ -50,8 +50,8 @@ async function createExplainFixture(
 const getFact = ({ facts }: ExplanationView, label: string): string | undefined =>
   facts.find((fact) => fact.label === label)?.value
 
-describe('explain, the five empty boxes', () => {
-  it('wiped copy - says that the walk found nothing, and that the catalog has the product again', async () => {
+describe('explain, five causes of an empty box', () => {
+  it('copy emptied by a walk - reports that the walk found nothing, and that the catalog has the product again', async () => {
     const { catalog, sync, explain } = await createExplainFixture()
     catalog.fault = {
       pathPattern: /products/,
@@ -72,7 +72,7 @@ describe('explain, the five empty boxes', () => {
     expect((await explain()).view.remedy).toBe('The catalog has this product now: run "vitrine sync".')
   })
 
-  it('malformed prices - says how many offers came, and what is wrong with them', async () => {
+  it('malformed prices - reports the number of offers and their problem', async () => {
     const { sync, explain } = await createExplainFixture([
       makeSoldOutOffer('A', { price: '12,50' }),
       makeSoldOutOffer('B', { price: 'n/a' }),
@@ -87,7 +87,7 @@ describe('explain, the five empty boxes', () => {
     expect(getFact(view, 'Stored copy of the channel')).toContain('dropped: 2 offers without a usable price')
   })
 
-  it('no channels - says that the key has none', async () => {
+  it('no channels - reports that the key has no channels', async () => {
     const { catalog, explain } = await createExplainFixture()
     catalog.channels = []
     const { code, view } = await explain()
@@ -95,7 +95,7 @@ describe('explain, the five empty boxes', () => {
     expect(view.remedy).toContain('VITRINE_CATALOG_KEY')
   })
 
-  it('filtered by an option - names it, and the rule of each offer', async () => {
+  it('offers hidden by options - names the options, for the box and for each offer', async () => {
     const { sync, explain } = await createExplainFixture()
     await sync()
     const { code, view } = await explain('stock=in', 'merchant=Kopje', 'stok=in')
@@ -113,7 +113,7 @@ describe('explain, the five empty boxes', () => {
     )
   })
 
-  it('mistyped GTIN - says so, with the right check digit', async () => {
+  it('mistyped GTIN - reports it, with the correct check digit', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, out } = await runInProcess(['explain', CHANNEL_ID, MISTYPED], settings)
     expect(code).toBe(1)
@@ -125,7 +125,7 @@ describe('explain, the five empty boxes', () => {
 })
 
 describe('explain', () => {
-  it('box that is shown - 0, one call for the product, and none with --no-call', async () => {
+  it('shown box - 0, with one call for the product; no call with --no-call', async () => {
     const { catalog, sync, explain } = await createExplainFixture([
       makeSoldOutOffer('A'),
       makeSoldOutOffer('a', { price: '60.00' }),
@@ -146,7 +146,7 @@ describe('explain', () => {
     expect(catalog.calls).toHaveLength(1)
   })
 
-  it('sentences - the verdict first, then the remedy, and nothing that a terminal obeys', async () => {
+  it('text output - the verdict first, then the remedy, without terminal control characters', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.products.set(CHANNEL_ID, [
       makeWireProduct({ gtin: GTIN, title: 'Lamp\u009b31m', offers: [makeSoldOutOffer('A')] }),
@@ -167,7 +167,7 @@ describe('explain', () => {
     expect(out).not.toMatch(/(?!\n)\p{Cc}/u)
   })
 
-  it('unknown channel - names those that there are', async () => {
+  it('unknown channel - lists the known channels', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, out } = await runInProcess(['explain', FOREIGN, GTIN], settings)
     expect(code).toBe(1)
@@ -182,30 +182,33 @@ describe('explain', () => {
     ['401', 'VITRINE_CATALOG_KEY_REFUSED', 'VITRINE_CATALOG_KEY.'],
     ['429', 'VITRINE_CATALOG_RATE_LIMITED', 'says until when'],
     ['500', 'VITRINE_CATALOG_STATUS', 'a server error'],
-  ])('catalog that answers %s - nothing is known, and why, with its remedy', async (status, code, remedy) => {
-    const { catalog, explain } = await createExplainFixture()
-    await explain()
-    catalog.fault = {
-      pathPattern: /products/,
-      respond: (_request, response) => sendJson(response, Number(status), {}),
-    }
-    const { code: exit, view } = await explain()
-    expect([exit, view.verdict]).toEqual([
-      1,
-      'Nothing is shown. Nothing is known about this product, and the catalog did not respond.',
-    ])
-    expect(getFact(view, 'Catalog now')).toContain(code)
-    expect(view.remedy).toContain(remedy)
-  })
+  ])(
+    'catalog responds with %s - reports that nothing is known, with the cause and a remedy',
+    async (status, code, remedy) => {
+      const { catalog, explain } = await createExplainFixture()
+      await explain()
+      catalog.fault = {
+        pathPattern: /products/,
+        respond: (_request, response) => sendJson(response, Number(status), {}),
+      }
+      const { code: exit, view } = await explain()
+      expect([exit, view.verdict]).toEqual([
+        1,
+        'Nothing is shown. Nothing is known about this product, and the catalog did not respond.',
+      ])
+      expect(getFact(view, 'Catalog now')).toContain(code)
+      expect(view.remedy).toContain(remedy)
+    },
+  )
 
   it.each([
     ['abc', [], 'a GTIN is 1 to 14 digits'],
     [GTIN, ['theme=blue'], 'The parameter "theme" accepts'],
     [GTIN, ['stock'], '"stock" is not an option: write NAME=VALUE'],
     [GTIN, ['stock=in', 'stock=any'], 'The parameter "stock" accepts one value'],
-  ])('%s %j - wrong usage, 64', async (gtin, words, said) => {
+  ])('%s %j - invalid arguments, 64', async (gtin, args, message) => {
     const { settings } = await startRemoteCatalog(makeFolder())
-    const { code, err } = await runInProcess(['explain', CHANNEL_ID, gtin, ...words], settings)
-    expect([code, err]).toEqual([64, expect.stringContaining(said)])
+    const { code, err } = await runInProcess(['explain', CHANNEL_ID, gtin, ...args], settings)
+    expect([code, err]).toEqual([64, expect.stringContaining(message)])
   })
 })

@@ -4,7 +4,7 @@ import type { Test } from 'supertest'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createCatalogService } from '../../../src/catalog-service/service.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
-import { requestValidated as askValid } from '../../catalog-service/openapi-validation.ts'
+import { requestValidated } from '../../catalog-service/openapi-validation.ts'
 import { runInProcess } from '../run-cli.ts'
 import { importFeedFor, createCatalogCli, makeFeedRow, type CatalogCli } from '../catalog-cli.ts'
 
@@ -12,7 +12,7 @@ const A = '952a0000-0000-4000-8000-0000000000a1'
 const B = '952a0000-0000-4000-8000-0000000000b2'
 const GTIN = '00000000000017'
 
-/** Asks a service with somebody's key. */
+/** Request a path of the service with a key. */
 type RequestWithKey = (path: string, key: string) => Test
 
 async function startService(cli: CatalogCli): Promise<RequestWithKey> {
@@ -23,15 +23,15 @@ async function startService(cli: CatalogCli): Promise<RequestWithKey> {
   })
   const { url } = await service.listen('127.0.0.1', 0)
   onTestFinished(() => service.close())
-  return (path, key) => askValid(url).get(path).set('Authorization', `Bearer ${key}`)
+  return (path, key) => requestValidated(url).get(path).set('Authorization', `Bearer ${key}`)
 }
 
 type Key = { id: string; key: string }
 
-/** Two organizations with a key, a channel and offers each, made by commands alone, and a service over them. */
+/** Create two organizations with a key, a channel and offers each, only by commands, and start a service for them. */
 async function createTwoOrganizations(): Promise<{
-  owner: CatalogCli
-  ask: RequestWithKey
+  cli: CatalogCli
+  get: RequestWithKey
   first: Key
   second: Key
 }> {
@@ -53,116 +53,116 @@ async function createTwoOrganizations(): Promise<{
   await importFeedFor(cli, A, [makeFeedRow('17', ['Shop'], ['Net'])])
   await importFeedFor(cli, B, [makeFeedRow('24', ['Shop', 'Other'], ['Net'])])
   const [first, second] = keys as [Key, Key]
-  return { owner: cli, ask: await startService(cli), first, second }
+  return { cli, get: await startService(cli), first, second }
 }
 
 const toProductPath = (channel: string, gtin = GTIN): string => `/v0/channels/${channel}/products/${gtin}`
 
-describe('catalog built by commands alone, asked over HTTP', () => {
-  it('two organizations - each sees its own channel, its own offers, and not those of the other', async () => {
-    const { ask, first, second } = await createTwoOrganizations()
-    expect((await ask('/v0/channels', first.key)).body.items).toEqual([
+describe('catalog created only by commands, requested over HTTP', () => {
+  it('two organizations - each sees only its own channel and offers', async () => {
+    const { get, first, second } = await createTwoOrganizations()
+    expect((await get('/v0/channels', first.key)).body.items).toEqual([
       { id: A, name: 'Site', kind: 'website', url: null },
     ])
-    expect((await ask('/v0/channels', second.key)).body.items).toMatchObject([{ id: B }])
-    expect((await ask(toProductPath(A), first.key)).body).toMatchObject({
+    expect((await get('/v0/channels', second.key)).body.items).toMatchObject([{ id: B }])
+    expect((await get(toProductPath(A), first.key)).body).toMatchObject({
       gtin: GTIN,
       offers: [{ network: 'Net' }],
     })
-    expect((await ask(toProductPath(A, '24'), first.key)).status).toBe(404)
-    expect((await ask(toProductPath(B, '24'), second.key)).body.offers).toHaveLength(2)
-    expect((await ask(toProductPath(A), second.key)).status).toBe(404)
-    expect((await ask(toProductPath(B, '24'), first.key)).status).toBe(404)
+    expect((await get(toProductPath(A, '24'), first.key)).status).toBe(404)
+    expect((await get(toProductPath(B, '24'), second.key)).body.offers).toHaveLength(2)
+    expect((await get(toProductPath(A), second.key)).status).toBe(404)
+    expect((await get(toProductPath(B, '24'), first.key)).status).toBe(404)
   })
 
-  it('approval revoked - gone at once; approved again - back', async () => {
-    const { owner, ask, first } = await createTwoOrganizations()
-    await owner.runJson('approvals', 'revoke', 'Shop', '--channel', A)
-    expect((await ask(toProductPath(A), first.key)).status).toBe(404)
-    expect((await ask(`/v0/channels/${A}/products`, first.key)).body.items).toEqual([])
-    await owner.runJson('merchants', 'approve', 'Shop', '--channel', A)
-    expect((await ask(toProductPath(A), first.key)).status).toBe(200)
+  it('approval revoked - the offers disappear at once; approved again: they return', async () => {
+    const { cli, get, first } = await createTwoOrganizations()
+    await cli.runJson('approvals', 'revoke', 'Shop', '--channel', A)
+    expect((await get(toProductPath(A), first.key)).status).toBe(404)
+    expect((await get(`/v0/channels/${A}/products`, first.key)).body.items).toEqual([])
+    await cli.runJson('merchants', 'approve', 'Shop', '--channel', A)
+    expect((await get(toProductPath(A), first.key)).status).toBe(200)
   })
 
-  it('key revoked - 401 at once, also when it is removed; the other goes on', async () => {
-    const { owner, ask, first, second } = await createTwoOrganizations()
-    await owner.runJson('keys', 'revoke', first.id)
-    expect((await ask('/v0/channels', first.key)).status).toBe(401)
-    await owner.runJson('keys', 'remove', first.id)
-    expect((await ask('/v0/channels', first.key)).status).toBe(401)
-    expect((await ask('/v0/channels', second.key)).status).toBe(200)
+  it('key revoked - 401 at once, also after it is removed; the other key still works', async () => {
+    const { cli, get, first, second } = await createTwoOrganizations()
+    await cli.runJson('keys', 'revoke', first.id)
+    expect((await get('/v0/channels', first.key)).status).toBe(401)
+    await cli.runJson('keys', 'remove', first.id)
+    expect((await get('/v0/channels', first.key)).status).toBe(401)
+    expect((await get('/v0/channels', second.key)).status).toBe(200)
   })
 
-  it('network unassigned - its offers are gone; assigned again - back, with their approvals', async () => {
-    const { owner, ask, first } = await createTwoOrganizations()
-    await owner.runJson('networks', 'unassign', 'Net', '--channel', A)
-    expect((await ask(toProductPath(A), first.key)).status).toBe(404)
-    await owner.runJson('networks', 'assign', 'Net', '--channel', A)
-    expect((await ask(toProductPath(A), first.key)).status).toBe(200)
+  it('network unassigned - its offers disappear; assigned again: they return with their approvals', async () => {
+    const { cli, get, first } = await createTwoOrganizations()
+    await cli.runJson('networks', 'unassign', 'Net', '--channel', A)
+    expect((await get(toProductPath(A), first.key)).status).toBe(404)
+    await cli.runJson('networks', 'assign', 'Net', '--channel', A)
+    expect((await get(toProductPath(A), first.key)).status).toBe(200)
   })
 
-  it('channel removed - 404, and not in the list; a new one gets its network channel', async () => {
-    const { owner, ask, first } = await createTwoOrganizations()
-    await owner.runJson('channels', 'remove', A)
-    expect((await ask(`/v0/channels/${A}/products`, first.key)).status).toBe(404)
-    expect((await ask('/v0/channels', first.key)).body.items).toEqual([])
-    const { id } = await owner.runJson<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
-    await owner.runJson('networks', 'assign', 'Net', '--channel', id)
-    expect((await ask(toProductPath(id), first.key)).body.offers).toHaveLength(1)
+  it('channel removed - 404, and not listed; a new channel can get its network channel', async () => {
+    const { cli, get, first } = await createTwoOrganizations()
+    await cli.runJson('channels', 'remove', A)
+    expect((await get(`/v0/channels/${A}/products`, first.key)).status).toBe(404)
+    expect((await get('/v0/channels', first.key)).body.items).toEqual([])
+    const { id } = await cli.runJson<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
+    await cli.runJson('networks', 'assign', 'Net', '--channel', id)
+    expect((await get(toProductPath(id), first.key)).body.offers).toHaveLength(1)
   })
 
-  it('merchant, network, organization removed - their offers are gone; nothing of them comes back under a new name', async () => {
-    const { owner, ask, first, second } = await createTwoOrganizations()
-    await owner.runJson('merchants', 'remove', 'Other', '--yes')
-    expect((await ask(toProductPath(B, '24'), second.key)).body.offers).toHaveLength(1)
-    await owner.runJson('organizations', 'remove', 'Second', '--yes')
-    expect((await ask('/v0/channels', second.key)).status).toBe(401)
-    const { id } = await owner.runJson<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
-    await owner.runJson('networks', 'assign', 'Net', '--channel', id, '--publisher', 'p3')
-    await owner.runJson('approvals', 'add', '--all', '--channel', id)
-    expect((await ask(toProductPath(id, '24'), first.key)).status).toBe(404)
-    await owner.runJson('networks', 'remove', 'Net', '--yes')
-    expect((await ask(toProductPath(A), first.key)).status).toBe(404)
+  it('merchant, organization or network removed - its offers disappear and do not return for a new channel', async () => {
+    const { cli, get, first, second } = await createTwoOrganizations()
+    await cli.runJson('merchants', 'remove', 'Other', '--yes')
+    expect((await get(toProductPath(B, '24'), second.key)).body.offers).toHaveLength(1)
+    await cli.runJson('organizations', 'remove', 'Second', '--yes')
+    expect((await get('/v0/channels', second.key)).status).toBe(401)
+    const { id } = await cli.runJson<{ id: string }>('channels', 'add', 'New', '--organization', 'First')
+    await cli.runJson('networks', 'assign', 'Net', '--channel', id, '--publisher', 'p3')
+    await cli.runJson('approvals', 'add', '--all', '--channel', id)
+    expect((await get(toProductPath(id, '24'), first.key)).status).toBe(404)
+    await cli.runJson('networks', 'remove', 'Net', '--yes')
+    expect((await get(toProductPath(A), first.key)).status).toBe(404)
   })
 
-  it('daily limit - holds from the next request on, and the list shows what was used', async () => {
-    const { owner, ask, first } = await createTwoOrganizations()
-    expect((await ask('/v0/channels', first.key)).status).toBe(200)
-    await owner.runJson('organizations', 'set', 'First', '--daily-limit', '1')
-    expect((await ask('/v0/channels', first.key)).status).toBe(429)
-    await owner.runJson('organizations', 'set', 'First', '--daily-limit', 'none')
-    expect((await ask('/v0/channels', first.key)).status).toBe(200)
-    expect(await owner.runJson('organizations')).toMatchObject([{ requestsToday: 2 }, { requestsToday: 0 }])
+  it('daily limit - applies from the next request on, and the list shows the requests used', async () => {
+    const { cli, get, first } = await createTwoOrganizations()
+    expect((await get('/v0/channels', first.key)).status).toBe(200)
+    await cli.runJson('organizations', 'set', 'First', '--daily-limit', '1')
+    expect((await get('/v0/channels', first.key)).status).toBe(429)
+    await cli.runJson('organizations', 'set', 'First', '--daily-limit', 'none')
+    expect((await get('/v0/channels', first.key)).status).toBe(200)
+    expect(await cli.runJson('organizations')).toMatchObject([{ requestsToday: 2 }, { requestsToday: 0 }])
   })
 })
 
 describe('docs/operate/catalog-service.md', () => {
-  it('its worked example - every line ends with 0, and both keys see the product, each with links of its own', async () => {
-    const owner = createCatalogCli()
+  it('worked example - every command exits with 0, and each key gets the products with its own links', async () => {
+    const cli = createCatalogCli()
     const [, table = '', example = ''] =
       /## Example: two teams[^]*?```csv\n([^`]*)```[^`]*```sh\n([^`]*)```/.exec(
         readFileSync('docs/operate/catalog-service.md', 'utf8'),
       ) ?? []
-    const feed = join(owner.folder, 'shop.csv')
+    const feed = join(cli.folder, 'shop.csv')
     writeFileSync(feed, table)
-    const said: string[] = []
+    const outputs: string[] = []
     for (const line of example.trim().split('\n')) {
       const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
       const typed = words.slice(2).map((word) => (word === 'shop.csv' ? feed : word))
-      const { code, out, err } = await owner.run(...typed)
+      const { code, out, err } = await cli.run(...typed)
       expect(code, `${line}: ${err}`).toBe(0)
-      said.push(out)
+      outputs.push(out)
     }
-    const [first = '', second = ''] = said.slice(-2)
-    const ask = await startService(owner)
-    expect((await ask('/v0/channels', second)).body.items).toEqual([
+    const [first = '', second = ''] = outputs.slice(-2)
+    const get = await startService(cli)
+    expect((await get('/v0/channels', second)).body.items).toEqual([
       { id: B, name: 'Lenses', kind: 'website', url: 'https://lenses.example/' },
     ])
     for (const [channel, key, publisher] of [
       [A, first, '67890'],
       [B, second, '67891'],
     ] as const) {
-      const { items } = (await ask(`/v0/channels/${channel}/products`, key)).body
+      const { items } = (await get(`/v0/channels/${channel}/products`, key)).body
       expect(items).toHaveLength(2)
       const page = encodeURIComponent('https://kopje.example/arne-2')
       expect(items[0].offers).toMatchObject([
@@ -172,41 +172,41 @@ describe('docs/operate/catalog-service.md', () => {
         },
       ])
     }
-    expect(await owner.runJson('approvals')).toMatchObject([{ channelId: A }, { channelId: B }])
+    expect(await cli.runJson('approvals')).toMatchObject([{ channelId: A }, { channelId: B }])
   })
 
-  it('its templates - can all be used', async () => {
+  it('link templates - are all accepted', async () => {
     const templates = [
       ...readFileSync('docs/operate/catalog-service.md', 'utf8').matchAll(/\| `(https:[^`]*\{url\}[^`]*)`/g),
     ]
     expect(templates.length).toBeGreaterThan(2)
-    const owner = createCatalogCli()
+    const cli = createCatalogCli()
     for (const [index, [, template = '']] of templates.entries())
-      expect(await owner.run('networks', 'add', `n${index}`, '--template', template)).toMatchObject({
+      expect(await cli.run('networks', 'add', `n${index}`, '--template', template)).toMatchObject({
         code: 0,
         err: '',
       })
   })
 })
 
-describe('catalog that an import holds', () => {
-  it('lists - answer at once; changes - end with 1 and say why, and nothing is changed', async () => {
-    const { owner } = await createTwoOrganizations()
-    const store = await owner.openStore()
+describe('catalog locked by an import, or damaged', () => {
+  it('lists - work at once; changes exit with 1 and the reason, and nothing is changed', async () => {
+    const { cli } = await createTwoOrganizations()
+    const store = await cli.openStore()
     await store.write(async (transaction) => {
       await transaction.updateTable('products').set({ title: 'T' }).execute()
-      for (const noun of ['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])
-        expect((await owner.run(noun)).code).toBe(0)
-      const { code, out, err } = await owner.run('networks', 'add', 'Late')
+      for (const command of ['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])
+        expect((await cli.run(command)).code).toBe(0)
+      const { code, out, err } = await cli.run('networks', 'add', 'Late')
       expect([code, out]).toEqual([1, ''])
       expect(err).toMatch(/^vitrine: another import is running.*try again.*\(VITRINE_STORE_FAILED\)\n$/)
     })
-    expect(await owner.runJson('networks')).toHaveLength(1)
+    expect(await cli.runJson('networks')).toHaveLength(1)
   })
 
-  it('folder that cannot be used, file that is none - 1, in the words of the store', async () => {
-    const owner = createCatalogCli()
-    const settings = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${owner.folder}`, VITRINE_LOG_LEVEL: 'silent' }
+  it('folder as database file - 1, with the error of the store', async () => {
+    const cli = createCatalogCli()
+    const settings = { VITRINE_CATALOG_DATABASE_URL: `sqlite:${cli.folder}`, VITRINE_LOG_LEVEL: 'silent' }
     expect(await runInProcess(['catalog', 'networks'], settings)).toMatchObject({
       code: 1,
       out: '',
@@ -214,12 +214,14 @@ describe('catalog that an import holds', () => {
     })
   })
 
-  it('table that is damaged - 1, and what the database said', async () => {
-    const owner = createCatalogCli()
-    await owner.runJson('networks', 'add', 'Net')
-    const store = await owner.openStore()
-    await store.write((database) => database.schema.alterTable('network_channels').renameTo('gone').execute())
-    const { code, err } = await owner.run('networks')
+  it('missing table - 1, with the message of the database', async () => {
+    const cli = createCatalogCli()
+    await cli.runJson('networks', 'add', 'Net')
+    const store = await cli.openStore()
+    await store.write((database) =>
+      database.schema.alterTable('network_channels').renameTo('renamed').execute(),
+    )
+    const { code, err } = await cli.run('networks')
     expect([code, err]).toEqual([
       1,
       expect.stringMatching(/no such table: network_channels|"network_channels" does not exist/),
@@ -227,35 +229,30 @@ describe('catalog that an import holds', () => {
   })
 })
 
-describe('catalog, help of every noun', () => {
+describe('catalog, help of every command', () => {
   it.each(['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])(
-    '%s --help - 0, verbs, what it does alone, and examples',
-    async (noun) => {
-      const { code, out, err } = await runInProcess(['catalog', noun, '--help'], {
+    '%s --help - 0, with subcommands, the default subcommand and examples',
+    async (command) => {
+      const { code, out, err } = await runInProcess(['catalog', command, '--help'], {
         VITRINE_PORT: 'not read for help',
       })
       expect([code, err]).toEqual([0, ''])
-      for (const words of [
+      for (const text of [
         'list',
         'add',
         'remove',
-        `"${noun}" without a command is`,
-        `\n  vitrine catalog ${noun} `,
+        `"${command}" without a command is`,
+        `\n  vitrine catalog ${command} `,
       ])
-        expect(out).toContain(words)
+        expect(out).toContain(text)
     },
   )
 
-  it('help of a verb - its options and its examples', async () => {
+  it('help of a subcommand - has its options and examples', async () => {
     const { code, out } = await runInProcess(['catalog', 'networks', 'assign', '--help'])
     expect(code).toBe(0)
-    for (const words of [
-      '--publisher',
-      '--network-channel',
-      '--json',
-      'vitrine catalog networks assign awin',
-    ])
-      expect(out).toContain(words)
+    for (const text of ['--publisher', '--network-channel', '--json', 'vitrine catalog networks assign awin'])
+      expect(out).toContain(text)
   })
 
   it.each([
@@ -264,7 +261,7 @@ describe('catalog, help of every noun', () => {
     ['merchants', 'approve', 'Shop'],
     ['organizations', '--nonsense'],
     ['approvals', 'list', 'extra'],
-  ])('catalog %s %s - 64, and nothing on output', async (...words) => {
-    expect(await runInProcess(['catalog', ...words])).toMatchObject({ code: 64, out: '' })
+  ])('catalog %s %s - 64, with empty standard output', async (...args) => {
+    expect(await runInProcess(['catalog', ...args])).toMatchObject({ code: 64, out: '' })
   })
 })

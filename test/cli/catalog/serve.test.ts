@@ -5,13 +5,13 @@ import { openCatalogStore } from '../../../src/catalog-service/store/open-store.
 import { requestValidated } from '../../catalog-service/openapi-validation.ts'
 import { type TestCommand, createTestCommand, runCatalogCommand, withJson } from './test-command.ts'
 
-/** A list does not create the catalog itself. */
+/** Create an empty catalog, because a list command does not create one. */
 async function createEmpty({ context }: TestCommand): Promise<void> {
   const { clock, config } = context
   await (await openCatalogStore({ database: config.catalogDatabase, clock })).close()
 }
 
-async function putSample({ context }: TestCommand): Promise<void> {
+async function seedSample({ context }: TestCommand): Promise<void> {
   const store = await openCatalogStore({
     database: context.config.catalogDatabase,
     clock: context.clock,
@@ -21,72 +21,72 @@ async function putSample({ context }: TestCommand): Promise<void> {
 }
 
 describe('catalog serve', () => {
-  it('serve - until the signal - prints its address, says how to make a key, and ends with 0', async () => {
-    const under = createTestCommand()
-    const running = runCatalogCommand(under, 'serve')
-    await vi.waitFor(() => expect(under.err).toHaveLength(1))
-    expect(under.err[0]).toContain('vitrine catalog keys add NAME')
-    const url = under.out[0]?.replace('catalog service: ', '') ?? ''
+  it('serve until the stop signal - prints its address and the command that adds a key, and exits with 0', async () => {
+    const command = createTestCommand()
+    const running = runCatalogCommand(command, 'serve')
+    await vi.waitFor(() => expect(command.err).toHaveLength(1))
+    expect(command.err[0]).toContain('vitrine catalog keys add NAME')
+    const url = command.out[0]?.replace('catalog service: ', '') ?? ''
     expect((await requestValidated(url).get('/v0/channels')).status).toBe(401)
     for (const path of ['/healthz', '/readyz', '/metrics'])
       expect([path, (await request(url).get(path)).status]).toEqual([path, 200])
-    under.stopController.abort()
+    command.stopController.abort()
     expect(await running).toBe(0)
   })
 
-  it('serve - with a key, json - the address as an object, nothing else; the key works', async () => {
-    const under = withJson(createTestCommand())
-    await runCatalogCommand(under, 'keys', 'add', 'shop')
-    const { key } = JSON.parse(under.out[0] ?? '') as { key: string }
-    await putSample(under)
-    const running = runCatalogCommand(under, 'serve')
-    await vi.waitFor(() => expect(under.out).toHaveLength(2))
-    const { url } = JSON.parse(under.out[1] ?? '') as { url: string }
+  it('serve --json with a key - prints only an object with the address; the key works', async () => {
+    const command = withJson(createTestCommand())
+    await runCatalogCommand(command, 'keys', 'add', 'shop')
+    const { key } = JSON.parse(command.out[0] ?? '') as { key: string }
+    await seedSample(command)
+    const running = runCatalogCommand(command, 'serve')
+    await vi.waitFor(() => expect(command.out).toHaveLength(2))
+    const { url } = JSON.parse(command.out[1] ?? '') as { url: string }
     const { body } = await requestValidated(url)
       .get('/v0/channels')
       .set('Authorization', `Bearer ${key}`)
       .expect(200)
     expect(body.items).toHaveLength(3)
-    expect(under.err).toEqual([])
-    under.stopController.abort()
+    expect(command.err).toEqual([])
+    command.stopController.abort()
     expect(await running).toBe(0)
   })
 
-  it('serve - told to stop before - ends at once', async () => {
-    const under = createTestCommand()
-    under.stopController.abort()
-    expect(await runCatalogCommand(under, 'serve')).toBe(0)
+  it('serve, stopped before it starts - ends at once', async () => {
+    const command = createTestCommand()
+    command.stopController.abort()
+    expect(await runCatalogCommand(command, 'serve')).toBe(0)
   })
 })
 
 describe('catalog keys', () => {
-  it('keys - add, list, revoke, list - the key is shown once', async () => {
-    const under = createTestCommand()
-    await runCatalogCommand(under, 'keys', 'add', ' web ')
-    const key = under.out[0] ?? ''
+  it('keys add, list, revoke, list - the key is shown only once', async () => {
+    const command = createTestCommand()
+    await runCatalogCommand(command, 'keys', 'add', ' web ')
+    const key = command.out[0] ?? ''
     expect(key).toMatch(/^vk_[\w-]{43}$/)
-    const id = /[0-9a-f-]{36}/.exec(under.err.join(''))?.[0] ?? ''
-    await runCatalogCommand(under, 'keys', 'list')
-    expect(under.out.slice(1)).toEqual([
+    const id = /[0-9a-f-]{36}/.exec(command.err.join(''))?.[0] ?? ''
+    await runCatalogCommand(command, 'keys', 'list')
+    expect(command.out.slice(1)).toEqual([
       `${id}  web`,
       `    ${key.slice(0, 8)}…  My organization`,
       '    created 2026-05-01, never used, valid',
     ])
-    await runCatalogCommand(under, 'keys', 'revoke', id)
-    expect(under.out[4]).toBe(`revoked ${id}`)
-    await runCatalogCommand(under, 'keys', 'list')
-    expect(under.out[7]).toContain('revoked 2026-05-01')
-    expect([...under.out.slice(1), ...under.err].join('')).not.toContain(key)
+    await runCatalogCommand(command, 'keys', 'revoke', id)
+    expect(command.out[4]).toBe(`revoked ${id}`)
+    await runCatalogCommand(command, 'keys', 'list')
+    expect(command.out[7]).toContain('revoked 2026-05-01')
+    expect([...command.out.slice(1), ...command.err].join('')).not.toContain(key)
   })
 
-  it('keys - json - objects', async () => {
-    const under = withJson(createTestCommand())
-    await runCatalogCommand(under, 'keys', 'add', 'web')
-    const { id } = JSON.parse(under.out[0] ?? '') as { id: string }
-    await runCatalogCommand(under, 'keys', 'revoke', id)
-    expect(JSON.parse(under.out[1] ?? '')).toEqual({ id, revoked: true })
-    await runCatalogCommand(under, 'keys', 'list')
-    expect(JSON.parse(under.out[2] ?? '')).toEqual([
+  it('keys --json - prints objects', async () => {
+    const command = withJson(createTestCommand())
+    await runCatalogCommand(command, 'keys', 'add', 'web')
+    const { id } = JSON.parse(command.out[0] ?? '') as { id: string }
+    await runCatalogCommand(command, 'keys', 'revoke', id)
+    expect(JSON.parse(command.out[1] ?? '')).toEqual({ id, revoked: true })
+    await runCatalogCommand(command, 'keys', 'list')
+    expect(JSON.parse(command.out[2] ?? '')).toEqual([
       {
         id,
         name: 'web',
@@ -100,39 +100,39 @@ describe('catalog keys', () => {
     ])
   })
 
-  it('keys - none yet - says how to make one', async () => {
-    const under = createTestCommand()
-    await createEmpty(under)
-    await runCatalogCommand(under, 'keys', 'list')
-    expect(under.out).toEqual([])
-    expect(under.err.join('')).toContain('keys add')
+  it('no keys - prints the command that adds one', async () => {
+    const command = createTestCommand()
+    await createEmpty(command)
+    await runCatalogCommand(command, 'keys', 'list')
+    expect(command.out).toEqual([])
+    expect(command.err.join('')).toContain('keys add')
   })
 
-  it('keys - empty name, unknown id - UsageError', async () => {
-    const under = createTestCommand()
-    const refused = { code: 'VITRINE_USAGE' }
-    await expect(runCatalogCommand(under, 'keys', 'add', ' ')).rejects.toMatchObject(refused)
-    await expect(runCatalogCommand(under, 'keys', 'revoke', 'x')).rejects.toMatchObject(refused)
+  it('key with an empty name, unknown id - UsageError', async () => {
+    const command = createTestCommand()
+    const usageError = { code: 'VITRINE_USAGE' }
+    await expect(runCatalogCommand(command, 'keys', 'add', ' ')).rejects.toMatchObject(usageError)
+    await expect(runCatalogCommand(command, 'keys', 'revoke', 'x')).rejects.toMatchObject(usageError)
   })
 })
 
 describe('catalog channels', () => {
-  it('channels - none - says what makes one', async () => {
-    const under = createTestCommand()
-    await createEmpty(under)
-    await runCatalogCommand(under, 'channels', 'list')
-    expect(under.err.join('')).toContain('catalog import')
+  it('no channels - prints the command that creates one', async () => {
+    const command = createTestCommand()
+    await createEmpty(command)
+    await runCatalogCommand(command, 'channels', 'list')
+    expect(command.err.join('')).toContain('catalog import')
   })
 
-  it('channels - sample - three lines each, or an array', async () => {
-    const under = createTestCommand()
-    await putSample(under)
-    await runCatalogCommand(under, 'channels', 'list')
-    expect(under.out).toHaveLength(9)
-    expect(under.out[6]).toMatch(/^952a0000-0000-4000-8000-000000000003  youtube +Bench & Bean$/)
-    expect(under.out[7]).toBe('    (no address)')
-    expect(under.out[8]).toMatch(/^ {4}My organization; [A-Z]/)
-    await runCatalogCommand(withJson(under), 'channels', 'list')
-    expect(JSON.parse(under.out[9] ?? '')).toHaveLength(3)
+  it('sample channels - three lines each, or an array with --json', async () => {
+    const command = createTestCommand()
+    await seedSample(command)
+    await runCatalogCommand(command, 'channels', 'list')
+    expect(command.out).toHaveLength(9)
+    expect(command.out[6]).toMatch(/^952a0000-0000-4000-8000-000000000003  youtube +Bench & Bean$/)
+    expect(command.out[7]).toBe('    (no address)')
+    expect(command.out[8]).toMatch(/^ {4}My organization; [A-Z]/)
+    await runCatalogCommand(withJson(command), 'channels', 'list')
+    expect(JSON.parse(command.out[9] ?? '')).toHaveLength(3)
   })
 })

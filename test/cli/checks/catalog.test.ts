@@ -6,7 +6,7 @@ import { parseConfig } from '../../../src/config/config.ts'
 import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 
-/** `null`: a file. */
+/** Run the check of the clocks. `databaseSkewMs` is `null` for an SQLite file, which has no clock. */
 const runClockCheck = async (
   catalogSkewMs: number | undefined,
   databaseSkewMs: number | null,
@@ -26,7 +26,7 @@ const runClockCheck = async (
 
 describe('clocks', () => {
   test.each([
-    ['nothing tells a time', undefined, null, []],
+    ['no other clock is known', undefined, null, []],
     ['catalog agrees', 500, null, ['good: this machine and the catalog agree within a minute: undefined']],
     [
       'both agree',
@@ -43,7 +43,7 @@ describe('clocks', () => {
       ],
     ],
     [
-      'database alone',
+      'only the database is wrong',
       400,
       HOUR_MS,
       [
@@ -51,7 +51,7 @@ describe('clocks', () => {
       ],
     ],
     [
-      'catalog, and a file',
+      'catalog is wrong, SQLite file',
       HOUR_MS,
       null,
       [

@@ -4,7 +4,7 @@ import { checkChannels } from '../../../src/cli/checks/stored-copy.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { WALKED_COPY } from '../../helpers/studio-view.ts'
 
-/** What is wrong with a channel that left out `drops` at its last walk; `null`: nothing. */
+/** Return the problem of a channel whose last walk left out `drops`; `null`: no problem. */
 async function runChannelCheck(
   drops: Record<string, number>,
   offerCount: number,
@@ -30,8 +30,8 @@ test.each([
   ],
   ['all offers', runChannelCheck({ shape: 5 }, 0), '100 %'],
   ['more than a fifth of the products', runChannelCheck({ product: 21 }, 1_000), '21 %'],
-])('%s left out - is said with its share', async (_case, judged, found) => {
-  expect(await judged).toContain(found)
+])('%s left out - is reported with its share', async (_case, problem, expected) => {
+  expect(await problem).toContain(expected)
 })
 
 test.each([
@@ -39,8 +39,8 @@ test.each([
   ['a fifth of the offers', runChannelCheck({ price: 20 }, 80)],
   ['a fifth of the products', runChannelCheck({ product: 20 }, 1_000)],
   ['offers beyond what a product may have', runChannelCheck({ too_many: 900 }, 100)],
-])('%s left out - is good', async (_case, judged) => {
-  expect(await judged).toBeNull()
+])('%s left out - is good', async (_case, problem) => {
+  expect(await problem).toBeNull()
 })
 
 test.each([
@@ -52,7 +52,7 @@ test.each([
   expect(findFrameOriginHint(config, { id: 'a', url }) !== null).toBe(expected)
 })
 
-test('channel of the embedded catalog - the hint names the command that gives it an address', () => {
+test('channel of the embedded catalog - the hint names the command that sets its address', () => {
   const channel = { id: '11111111-2222-4333-8444-555555555555', url: null }
   const remote = { VITRINE_CATALOG_URL: 'https://catalog.example', VITRINE_CATALOG_KEY: 'a-key' }
   const command = `vitrine catalog channels set ${channel.id} --url`
