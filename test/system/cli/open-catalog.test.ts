@@ -31,20 +31,22 @@ function writeFeed(folder: string): string {
 }
 
 async function importFeed(folder: string, settings: Settings): Promise<void> {
-  const words = ['catalog', 'import', writeFeed(folder), '--channel', CHANNEL]
-  expect(await runBuilt(words, settings)).toMatchObject({ code: 0 })
+  const args = ['catalog', 'import', writeFeed(folder), '--channel', CHANNEL]
+  expect(await runBuilt(args, settings)).toMatchObject({ code: 0 })
 }
 
-/** The running server, and how it answers for the box of a channel. */
+/** Start a server. `fetchBoxState` returns the status and state of the box of a channel. */
 async function serve(
   settings: Settings,
-): Promise<Readonly<{ running: RunningCommand; url: string; askBox(channel?: string): Promise<string> }>> {
+): Promise<
+  Readonly<{ running: RunningCommand; url: string; fetchBoxState(channel?: string): Promise<string> }>
+> {
   const running = startBuilt(['serve', '--json'], { ...settings, VITRINE_LOG_LEVEL: 'error' })
   const { publicUrl } = JSON.parse(await running.firstLine) as { publicUrl: string }
   return {
     running,
     url: publicUrl,
-    async askBox(channel = CHANNEL) {
+    async fetchBoxState(channel = CHANNEL) {
       const path = `/fragments/${channel}/where-to-buy/${channel === CHANNEL ? GTIN : '09520001001024'}`
       const { status, headers } = await request(publicUrl).get(path)
       return `${status} ${headers['vitrine-state']}`
@@ -52,22 +54,22 @@ async function serve(
   }
 }
 
-/** A server with a real catalog, walked once and stopped. */
-async function makeServed(folder: string, settings: Settings): Promise<void> {
+/** Run a server with a real catalog until its first walk has ended. */
+async function serveOnce(folder: string, settings: Settings): Promise<void> {
   await importFeed(folder, settings)
-  const { running, askBox } = await serve(settings)
-  await vi.waitFor(async () => expect(await askBox()).toBe('200 shown'))
+  const { running, fetchBoxState } = await serve(settings)
+  await vi.waitFor(async () => expect(await fetchBoxState()).toBe('200 shown'))
   await running.stop('SIGINT')
 }
 
 const getServedFolder = setUpOnce(async () => {
   const folder = makeFolder()
-  await makeServed(folder, makeSettings(folder) as Settings)
+  await serveOnce(folder, makeSettings(folder) as Settings)
   return folder
 })
 
-/** A folder as a server with a real catalog leaves it, walked once and stopped. */
-function copyServed(): string {
+/** Copy the folder that a server with a real catalog left after its first walk. */
+function copyServedFolder(): string {
   const folder = makeFolder()
   cpSync(getServedFolder(), folder, { recursive: true })
   return folder
@@ -82,9 +84,9 @@ function loseCatalog(folder: string): void {
 
 describe('lost catalog.db', () => {
   test.each(['1', '2'])(
-    '%s worker(s) - no sample data, boxes from the stored copy, and the log and check say so, over a restart too',
+    '%s worker(s) - no sample data, boxes from the stored copy; the log and check report it, also after a restart',
     async (workers) => {
-      const folder = copyServed()
+      const folder = copyServedFolder()
       const settings = { ...(makeSettings(folder) as Settings), VITRINE_WORKERS: workers }
       loseCatalog(folder)
       expect(await runBuilt(['check'], settings)).toMatchObject({
@@ -92,9 +94,9 @@ describe('lost catalog.db', () => {
         out: expect.stringContaining(LOST),
       })
       for (const _start of ['first', 'second']) {
-        const { running, url, askBox } = await serve(settings)
-        expect(await askBox()).toBe('200 shown')
-        expect(await askBox(SAMPLE_CHANNEL)).toMatch(/^404/)
+        const { running, url, fetchBoxState } = await serve(settings)
+        expect(await fetchBoxState()).toBe('200 shown')
+        expect(await fetchBoxState(SAMPLE_CHANNEL)).toMatch(/^404/)
         expect((await request(url).get('/readyz')).status).toBe(200)
         expect((await request(url).get('/studio?tab=health')).text).toMatch(/is empty[^]*backup/)
         await running.stop('SIGINT')
@@ -112,8 +114,8 @@ describe('lost catalog.db', () => {
     },
   )
 
-  test('restored from a backup - everything is as before', async () => {
-    const folder = copyServed()
+  test('restored from a backup - works as before', async () => {
+    const folder = copyServedFolder()
     const settings = makeSettings(folder) as Settings
     const backup = makeFolder()
     for (const name of listFiles(folder)) copyFileSync(join(folder, name), join(backup, name))
@@ -121,47 +123,47 @@ describe('lost catalog.db', () => {
     await (await serve(settings)).running.stop('SIGINT')
     loseCatalog(folder)
     for (const name of listFiles(backup)) copyFileSync(join(backup, name), join(folder, name))
-    const { running, askBox } = await serve(settings)
-    expect(await askBox()).toBe('200 shown')
+    const { running, fetchBoxState } = await serve(settings)
+    expect(await fetchBoxState()).toBe('200 shown')
     await running.stop('SIGINT')
     expect(running.output()).not.toContain(LOST)
     expect(await runBuilt(['check'], settings)).toMatchObject({ code: 0 })
   })
 
-  test('imported anew under the old id while the server runs - the same copy goes on, over a restart too', async () => {
-    const folder = copyServed()
+  test('imported again under the old id while the server runs - the same copy is used, also after a restart', async () => {
+    const folder = copyServedFolder()
     const settings = makeSettings(folder) as Settings
     loseCatalog(folder)
     const first = await serve(settings)
     await importFeed(folder, settings)
     expect(await runBuilt(['sync'], settings)).toMatchObject({ code: 0 })
-    expect(await first.askBox()).toBe('200 shown')
+    expect(await first.fetchBoxState()).toBe('200 shown')
     await first.running.stop('SIGINT')
-    const { running, askBox } = await serve(settings)
-    expect(await askBox()).toBe('200 shown')
+    const { running, fetchBoxState } = await serve(settings)
+    expect(await fetchBoxState()).toBe('200 shown')
     await running.stop('SIGINT')
     expect(running.output()).not.toContain(LOST)
   })
 
-  test('catalog that held only sample data - sample data again', async () => {
+  test('catalog with only sample data - sample data again', async () => {
     const folder = makeFolder()
     const settings = makeSettings(folder) as Settings
     const first = await serve(settings)
-    expect(await first.askBox(SAMPLE_CHANNEL)).toBe('200 shown')
+    expect(await first.fetchBoxState(SAMPLE_CHANNEL)).toBe('200 shown')
     await first.running.stop('SIGINT')
     loseCatalog(folder)
-    const { running, askBox } = await serve(settings)
-    expect(await askBox(SAMPLE_CHANNEL)).toBe('200 shown')
+    const { running, fetchBoxState } = await serve(settings)
+    expect(await fetchBoxState(SAMPLE_CHANNEL)).toBe('200 shown')
     await running.stop('SIGINT')
     expect(running.output()).not.toContain(LOST)
   })
 
-  test('stored copy that cannot be read - no sample data, and the log says why', async () => {
+  test('stored copy that cannot be read - no sample data, and the log has the reason', async () => {
     const folder = makeFolder()
     const settings = makeSettings(folder) as Settings
     writeFileSync(join(folder, 'copy.db'), 'no database at all, but long enough to look like one'.repeat(40))
-    const { running, askBox } = await serve(settings)
-    expect(await askBox(SAMPLE_CHANNEL)).not.toBe('200 shown')
+    const { running, fetchBoxState } = await serve(settings)
+    expect(await fetchBoxState(SAMPLE_CHANNEL)).not.toBe('200 shown')
     await vi.waitFor(() => expect(running.output()).toContain('the stored copy cannot be read'))
     expect(readFileSync(join(folder, 'copy.db'), 'utf8')).toContain('no database at all')
   })
@@ -170,7 +172,7 @@ describe('lost catalog.db', () => {
 describe('lost catalog on PostgreSQL', () => {
   const server = usePostgres()
 
-  test('copy and catalog there, the catalog dropped - no sample data, boxes from the stored copy', async () => {
+  test('empty catalog database, copy of the old one - no sample data, boxes from the stored copy', async () => {
     const database = await server.makeDatabase()
     onTestFinished(() => database.drop())
     const catalog = await server.makeDatabase()
@@ -181,12 +183,12 @@ describe('lost catalog on PostgreSQL', () => {
       VITRINE_DATABASE_URL: database.url,
       VITRINE_CATALOG_DATABASE_URL: catalog.url,
     }
-    await makeServed(folder, settings)
+    await serveOnce(folder, settings)
     const other = await server.makeDatabase()
     onTestFinished(() => other.drop())
-    const { running, askBox } = await serve({ ...settings, VITRINE_CATALOG_DATABASE_URL: other.url })
-    expect(await askBox()).toBe('200 shown')
-    expect(await askBox(SAMPLE_CHANNEL)).toMatch(/^404/)
+    const { running, fetchBoxState } = await serve({ ...settings, VITRINE_CATALOG_DATABASE_URL: other.url })
+    expect(await fetchBoxState()).toBe('200 shown')
+    expect(await fetchBoxState(SAMPLE_CHANNEL)).toMatch(/^404/)
     await running.stop('SIGINT')
     await vi.waitFor(() => expect(running.output()).toContain(LOST))
   })
