@@ -101,7 +101,7 @@ describe('errors of this server', () => {
     },
   )
 
-  test('bad option - names the parameter and the accepted values, not the given value', () => {
+  test('invalid option - names the parameter and the accepted values, not the given value', () => {
     const error = new BadOptionError('theme', 'light or dark')
     expect([error.statusCode, error.publicMessage, error.message]).toEqual([
       400,

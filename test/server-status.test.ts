@@ -87,7 +87,7 @@ const withCallPolicy = (context: Context, over: Partial<CallPolicyMethods>): Con
   callPolicy: { ...context.callPolicy, readState: () => Promise.resolve({ ...CALL_POLICY, ...over }) },
 })
 
-/** Return the series whose names start with one of `names`, without the common prefix. */
+/** Return the series whose names start with one of `names`, which omit the common prefix. */
 async function readSeries(context: Context, ...names: readonly string[]): Promise<string[]> {
   await updateStateGauges(context)
   const { text } = await context.metrics.render()
