@@ -27,7 +27,7 @@ describe('repository', () => {
         fileName,
         bodies: { identity: body },
       } = loadAssets(BUILT_FOLDER).get(name)
-      expect(released.get(fileName)?.equals(body), `"npm run release:assets" keeps ${fileName}`).toBe(true)
+      expect(released.get(fileName)?.equals(body), `"npm run release:assets" must add ${fileName}`).toBe(true)
     }
     for (const [file, body] of released) {
       const hash = createHash('sha256').update(body).digest('hex').slice(0, 8)
@@ -35,7 +35,7 @@ describe('repository', () => {
     }
   })
 
-  it('docs/operate/errors.md - the headings are the codes of src/errors.ts', () => {
+  it('docs/operate/errors.md - headings - equal the codes of src/errors.ts', () => {
     const codes = [...read('src/errors.ts').matchAll(/readonly code = '(VITRINE_[A-Z_]+)'/g)].map(
       ([, code]) => code,
     )
@@ -54,7 +54,7 @@ describe('repository', () => {
     for (const name of concrete) expect(name).toMatch(/Error$/)
   })
 
-  it('settings - numeric ones name their unit', () => {
+  it('settings - names of numeric settings - end with the unit', () => {
     const settings = Object.entries(SETTINGS) as [string, Setting<unknown>][]
     const numeric = settings.filter(([, { parser }]) => parser.expects.startsWith('a whole number'))
     expect(numeric.length).toBeGreaterThan(8)
@@ -62,7 +62,7 @@ describe('repository', () => {
       expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|DAILY_LIMIT|PORT)$/)
   })
 
-  it('docs - relative links have existing targets', () => {
+  it('docs - relative links - lead to existing files', () => {
     for (const page of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...listFiles('docs', '.md')]) {
       for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
         expect(existsSync(join(PACKAGE_FOLDER, dirname(page), target)), `${page} -> ${target}`).toBe(true)
@@ -79,7 +79,7 @@ describe('repository', () => {
       expect(existsSync(join(PACKAGE_FOLDER, path)), row).toBe(true)
   })
 
-  it('source - documents named in comments exist', () => {
+  it('source - comments that refer to docs - refer to existing files', () => {
     for (const file of listFiles('src', '.ts')) {
       for (const [path] of read(file).matchAll(/docs\/[\w/.-]+\.md/g)) {
         expect(existsSync(join(PACKAGE_FOLDER, path)), `${file} -> ${path}`).toBe(true)

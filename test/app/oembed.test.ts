@@ -93,7 +93,7 @@ describe('oEmbed', () => {
     expect(readFrame(wide.html)).toMatchObject({ width: '1200', height: String(wide.height) })
   })
 
-  test('xml - the same fields, escaped', async () => {
+  test('XML - the same fields, escaped', async () => {
     const title = 'Lamp <b> & "quotes" \'n\' more'
     const harness = await startStockedHarness([makeWireProduct({ title })])
     const seen = await fetchOembed(harness, SERVER + BOX_EMBED, { format: 'xml' })
@@ -109,7 +109,7 @@ describe('oEmbed', () => {
     expect(json.title).toBe(`Where to buy ${title}`)
   })
 
-  test('xml - is well-formed with any title', async () => {
+  test('XML - is well-formed with any title', async () => {
     const harness = await startStockedHarness([
       makeWireProduct({ title: 'Lamp\ufffe\uffffX\u0000\u{1ffff}\ufdd0 Y' }),
     ])
@@ -119,7 +119,7 @@ describe('oEmbed', () => {
     expect(() => new SaxesParser().write(seen.text).close()).not.toThrow()
   })
 
-  test('product without offers - has a frame, because it may be sold later', async () => {
+  test('product without offers - has a frame, because a shop may sell it later', async () => {
     const harness = await startStockedHarness()
     const embed = BOX_EMBED.replace(GTIN, '09521234500005')
     const seen = await fetchOembed(harness, SERVER + embed)
@@ -132,10 +132,10 @@ describe('oEmbed', () => {
     const harness = await startHarness()
     harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
     for (const embed of [BOX_EMBED, GRID_EMBED]) {
-      const shouted = embed.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()).replace(GTIN, '9521234567899')
+      const upperCased = embed.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()).replace(GTIN, '9521234567899')
       const seen = await fetchOembed(
         harness,
-        `${SERVER}${shouted}?utm_source=x&isolate=shadow&locale=de&theme=dark`,
+        `${SERVER}${upperCased}?utm_source=x&isolate=shadow&locale=de&theme=dark`,
       )
       expect([seen.status, seen.headers['cache-control']]).toEqual([200, 'no-store'])
       expect(seen.text).not.toContain('cache_age')
@@ -153,17 +153,17 @@ describe('oEmbed', () => {
   })
 
   test.each([
-    ['no address', '', {}, 400],
-    ['width of nothing', SERVER + BOX_EMBED, { maxwidth: '0' }, 400],
-    ['height in words', SERVER + BOX_EMBED, { maxheight: 'high' }, 400],
+    ['missing address', '', {}, 400],
+    ['zero width', SERVER + BOX_EMBED, { maxwidth: '0' }, 400],
+    ['height that is not a number', SERVER + BOX_EMBED, { maxheight: 'high' }, 400],
     ['another format', SERVER + BOX_EMBED, { format: 'yaml' }, 501],
     ['another host', `https://other.example${BOX_EMBED}`, {}, 404],
-    ['no address at all', 'lamp', {}, 404],
+    ['text that is not an address', 'lamp', {}, 404],
     ['a fragment', `${SERVER}/fragments/${CHANNEL_ID}/deals`, {}, 404],
     ['another scheme', `ftp://widgets.example${BOX_EMBED}`, {}, 404],
     ['unknown channel', `${SERVER}/embeds/00000000-0000-4000-8000-000000000000/deals`, {}, 404],
-    ['no GTIN', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/lamp`, {}, 404],
-    ['a bad option', `${SERVER}${BOX_EMBED}?theme=blue`, {}, 404],
+    ['invalid GTIN', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/lamp`, {}, 404],
+    ['an invalid option', `${SERVER}${BOX_EMBED}?theme=blue`, {}, 404],
     ['broken percent-encoding', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/%ff`, {}, 404],
   ])('%s - error in one line of plain text', async (...[, url, more, status]) => {
     const harness = await startStockedHarness()
@@ -179,7 +179,7 @@ describe('oEmbed', () => {
     expect(seen.text).toMatch(/^[^{<].*\.?\n$/)
   })
 
-  test('url twice - 400', async () => {
+  test('repeated url parameter - 400', async () => {
     const harness = await startStockedHarness()
     const url = encodeURIComponent(SERVER + BOX_EMBED)
     expect((await fetchPath(harness, `/oembed?url=${url}&url=${url}`)).status).toBe(400)

@@ -61,11 +61,11 @@ describe('box', () => {
     expect(readVisibleText(await fetchHtml(''))).toContain('In stock first, then by price')
   })
 
-  test('stock=in - only what is in stock', async () => {
+  test('stock=in - only offers in stock', async () => {
     expect(await listShops('stock=in')).toEqual(['Cheap', 'Middle', 'Costly'])
   })
 
-  test('currency - the offers in it', async () => {
+  test('currency - only offers in this currency', async () => {
     expect(await listShops('currency=usd')).toEqual(['Dollars'])
   })
 
@@ -76,13 +76,13 @@ describe('box', () => {
     expect(listRows((await fetchPath(harness, `${BOX}?currency=EUR`)).text)).toContain('Cheap')
   })
 
-  test('equally frequent currencies - the first by alphabet', async () => {
+  test('equally frequent currencies - the alphabetically first one', async () => {
     const offers = [makeNamedOffer('Dollars', '1.00', { currency: 'USD' }), makeNamedOffer('Euros', '9.00')]
     const harness = await startStockedHarness([makeWireProduct({ offers })])
     expect(listRows((await fetchPath(harness, BOX)).text)).toEqual(['Euros'])
   })
 
-  test('merchant and exclude - by name without case, also repeated', async () => {
+  test('merchant and exclude - filter by name without case, and can be repeated', async () => {
     expect(await listShops('merchant=CHEAP&merchant=gone')).toEqual(['Cheap', 'Gone'])
     expect(await listShops('exclude=cheap&exclude=MIDDLE')).toEqual(['Costly', 'Gone'])
     expect(await listShops('merchant=cheap&merchant=costly&exclude=cheap')).toEqual(['Costly'])
@@ -98,7 +98,7 @@ describe('box', () => {
   })
 
   test.each(['light', 'dark', 'auto'])(
-    'theme=%s - is on the box, and sets the color scheme of the frame',
+    'theme=%s - is set on the box, and sets the color scheme of the frame',
     async (theme) => {
       expect(await fetchHtml(`theme=${theme}`)).toContain(`data-theme="${theme}"`)
       const scheme = theme === 'auto' ? 'light dark' : theme
@@ -134,7 +134,7 @@ describe('box', () => {
     expect(await fetchHtml('css=none', BOX_EMBED)).toContain('<link rel="stylesheet"')
   })
 
-  test('isolate=shadow - a declarative shadow root in a fragment, none in a frame', async () => {
+  test('isolate=shadow - a declarative shadow root in a fragment, but not in a frame', async () => {
     const html = await fetchHtml('isolate=shadow')
     expect(html).toMatch(/^<div class="vitrine-host"[^>]*><template shadowrootmode="open">/)
     expect(listRows(html)).toEqual(await listShops(''))
@@ -228,7 +228,7 @@ describe('grid', () => {
     expect(await fetchHtml('limit=3', GRID_EMBED)).not.toMatch(/rel="(?:prev|next)"/)
   })
 
-  test('css=none, isolate=shadow, theme, accent, locale - as for boxes', async () => {
+  test('css=none, isolate=shadow, theme, accent, locale - work as in boxes', async () => {
     expect(await fetchHtml('css=none')).not.toContain('<link')
     expect(await fetchHtml('isolate=shadow')).toContain('<template shadowrootmode="open">')
     expect(await fetchHtml('theme=dark&accent=aa0000')).toMatch(/data-theme="dark" data-accent="aa0000"/)

@@ -69,9 +69,9 @@ describe('server below a path prefix', () => {
 
   test.each(['/shop/widgetsx', '/shop', '/shop/widgets/other', '/shop/widgets/shop/widgets'])(
     '%s - 404',
-    async (start_) => {
+    async (prefix) => {
       const harness = await start()
-      expect((await fetchPath(harness, `${start_}${BOX}`)).status).toBe(404)
+      expect((await fetchPath(harness, `${prefix}${BOX}`)).status).toBe(404)
     },
   )
 
