@@ -42,7 +42,7 @@ export type Demo = Readonly<{
   /** The first box in the studio. */
   showcase: Readonly<{ channelId: string; gtin: string }>
   /** What the embedded catalog contains: only sample data, nothing, or data that the operator imported. */
-  readContent(): Promise<'sample' | 'empty' | 'own'>
+  readCatalogContent(): Promise<'sample' | 'empty' | 'own'>
 }>
 
 /** The catalog to call: its address, its key, and the name under which its copy is stored. */
@@ -204,7 +204,7 @@ function openStore(
     open: (timeouts) =>
       openSqlStore({
         database,
-        catalog: catalog.identity,
+        catalog: catalog.copyName,
         clock,
         timeouts,
         ...(openLongReads && { openLongReads }),

@@ -27,11 +27,11 @@ describe('clock set a day back', () => {
   })
 
   test('failures of the catalog - are logged again', () => {
-    const note = createCatalogHealthLog({ clock, logger, limitedUntilMs: () => 0 })
+    const recordOutcome = createCatalogHealthLog({ clock, logger, limitedUntilMs: () => 0 })
     lines.length = 0
-    note({ operation: 'product', outcome: 'VITRINE_CATALOG_DEADLINE' })
+    recordOutcome({ operation: 'product', outcome: 'VITRINE_CATALOG_DEADLINE' })
     clock.step(-DAY_MS)
-    note({ operation: 'product', outcome: 'VITRINE_CATALOG_DEADLINE' })
+    recordOutcome({ operation: 'product', outcome: 'VITRINE_CATALOG_DEADLINE' })
     expect(lines).toHaveLength(2)
   })
 
@@ -45,7 +45,7 @@ describe('clock set a day back', () => {
     await store.close()
   })
 
-  test('look-ups of the day ahead - do not count, and their pause is over', async () => {
+  test('look-ups and pause of the day ahead - no longer apply', async () => {
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 1 })
     await limiter.take('lookup')
     expect(limiter.canCall('lookup')).toBe(false)

@@ -21,7 +21,7 @@ const MIDNIGHT_MS = Date.UTC(2026, 10, 21)
 const countTimers = (): number =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
 
-/** Whether a promise is settled once everything that is ready has run. */
+/** Return whether a promise is settled after the pending microtasks have run. */
 async function isSettled(promise: Promise<void>): Promise<boolean> {
   let settled = false
   void promise.then(() => (settled = true))
@@ -46,7 +46,7 @@ describe('system clock', () => {
     expect([await isSettled(waiting), vi.getTimerCount()]).toEqual([true, 0])
   })
 
-  test('wait - delay over - removes its listener from the signal', async () => {
+  test('wait, delay over - removes its listener from the signal', async () => {
     vi.useFakeTimers()
     const { signal } = new AbortController()
     const waiting = systemClock.wait(SECOND_MS, signal)
@@ -56,7 +56,7 @@ describe('system clock', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
   })
 
-  test('wait - aborted - resolves at once without an error and without a timer', async () => {
+  test('wait, aborted - resolves at once without an error and without a timer', async () => {
     vi.useFakeTimers()
     const stop = new AbortController()
     const waiting = systemClock.wait(HOUR_MS, stop.signal)
@@ -66,14 +66,14 @@ describe('system clock', () => {
     expect([vi.getTimerCount(), getEventListeners(stop.signal, 'abort').length]).toEqual([0, 0])
   })
 
-  test('wait - signal already aborted - resolves at once and starts no timer', async () => {
+  test('wait, signal already aborted - resolves at once and starts no timer', async () => {
     vi.useFakeTimers()
     const signal = AbortSignal.abort()
     expect(await systemClock.wait(HOUR_MS, signal)).toBeUndefined()
     expect([vi.getTimerCount(), getEventListeners(signal, 'abort').length]).toEqual([0, 0])
   })
 
-  test('wait - two on one signal, one over - the abort still resolves the other', async () => {
+  test('two waits on one signal, the first over - an abort still resolves the second', async () => {
     vi.useFakeTimers()
     const stop = new AbortController()
     const short = systemClock.wait(SECOND_MS, stop.signal)
@@ -84,7 +84,7 @@ describe('system clock', () => {
     expect([await isSettled(long), vi.getTimerCount()]).toEqual([true, 0])
   })
 
-  test('wait - pending - does not keep the process alive', async () => {
+  test('pending wait - does not keep the process alive', async () => {
     const stop = new AbortController()
     const before = countTimers()
     const waiting = systemClock.wait(HOUR_MS, stop.signal)
@@ -126,9 +126,9 @@ describe('times in the future', () => {
     ['the same', NOW_MS, NOW_MS, false],
     ['earlier', NOW_MS - 1, NOW_MS, false],
     ['a minute ahead', SOON_MS, NOW_MS, true],
-    ['of the future', FUTURE_MS, NOW_MS, false],
+    ['in the future', FUTURE_MS, NOW_MS, false],
     ['known, the other in the future', 0, FUTURE_MS, true],
-    ['both of the future', FUTURE_MS + 1, FUTURE_MS, false],
+    ['both in the future', FUTURE_MS + 1, FUTURE_MS, false],
   ])('%s - which time is newer', (...[, timeMs, thanMs, expected]) => {
     expect([isNewer(timeMs, thanMs, NOW_MS), toNewerMs(timeMs, thanMs, NOW_MS) === timeMs]).toEqual([
       expected,
@@ -144,9 +144,9 @@ describe('next midnight, UTC', () => {
     ['a millisecond before the next', MIDNIGHT_MS + DAY_MS - 1, MIDNIGHT_MS + DAY_MS],
     ['end of February in a leap year', Date.UTC(2028, 1, 28, 23), Date.UTC(2028, 1, 29)],
     ['the last second of a year', Date.UTC(2026, 11, 31, 23, 59, 59), Date.UTC(2027, 0, 1)],
-    ['the first millisecond of all', 0, DAY_MS],
+    ['the Unix epoch', 0, DAY_MS],
     ['before 1970', -1, 0],
-  ])('%s - the next one', (_name, nowMs, expected) => {
+  ])('%s - returns the following midnight', (_name, nowMs, expected) => {
     expect(computeNextMidnightUtcMs(nowMs)).toBe(expected)
   })
 

@@ -25,20 +25,20 @@ test('stop while another process looks a product up - the store is not used afte
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-context-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`, VITRINE_WORKERS: '2' }
-  const asking = await createHarness({ settings })
-  const { catalog } = asking
-  const isAsked = (): void => expect(catalog.countCalls(/\/products\//)).toBe(1)
+  const firstServer = await createHarness({ settings })
+  const { catalog } = firstServer
+  const expectOneCall = (): void => expect(catalog.countCalls(/\/products\//)).toBe(1)
   catalog.fault = { pathPattern: /\/products\//, respond: () => {} }
-  void fetchPath(asking, BOX)
-  await vi.waitFor(isAsked)
-  const catalogConnection = { baseUrl: catalog.url, key: asking.context.key, identity: catalog.url }
-  const waiting = await createHarness({ settings, over: { catalog: catalogConnection } })
-  const { store } = waiting.context
+  void fetchPath(firstServer, BOX)
+  await vi.waitFor(expectOneCall)
+  const catalogConnection = { baseUrl: catalog.url, key: firstServer.context.key, copyName: catalog.url }
+  const secondServer = await createHarness({ settings, over: { catalog: catalogConnection } })
+  const { store } = secondServer.context
   const findProduct = vi.spyOn(store, 'findProduct')
-  const box = fetchPath(waiting, BOX)
+  const box = fetchPath(secondServer, BOX)
   await vi.waitFor(() => expect(findProduct.mock.calls.length).toBeGreaterThan(2))
-  await waiting.dispose()
+  await secondServer.dispose()
   await box
-  expect(waiting.logs()).not.toContain('"level":50')
-  await asking.dispose()
+  expect(secondServer.logs()).not.toContain('"level":50')
+  await firstServer.dispose()
 })

@@ -26,29 +26,29 @@ import {
   WalkError,
 } from '../src/errors.ts'
 
-/** Details that only the log may contain. */
+/** A detail that only the log may contain. */
 const SECRET_DETAIL = 'connect ECONNREFUSED 10.0.0.7:443'
-const NO_ANSWER = 'The product catalog sent no usable response.'
+const NO_RESPONSE = 'The product catalog sent no usable response.'
 const GENERIC = 'Something went wrong on this server.'
 
 /** Errors of the catalog with their public messages. */
-const OF_THE_CATALOG: readonly (readonly [error: CatalogError, message: string])[] = [
-  [new CatalogUnreachableError(SECRET_DETAIL), NO_ANSWER],
-  [new CatalogDeadlineError(SECRET_DETAIL), NO_ANSWER],
+const CATALOG_ERRORS: readonly (readonly [error: CatalogError, message: string])[] = [
+  [new CatalogUnreachableError(SECRET_DETAIL), NO_RESPONSE],
+  [new CatalogDeadlineError(SECRET_DETAIL), NO_RESPONSE],
   [new CatalogKeyRefusedError(SECRET_DETAIL), 'The product catalog refused the key of this server.'],
   [
     new CatalogRateLimitedError(SECRET_DETAIL, null),
     'The daily request limit of the product catalog is reached.',
   ],
-  [new CatalogRedirectError(SECRET_DETAIL), NO_ANSWER],
-  [new CatalogStatusError(SECRET_DETAIL, 500), NO_ANSWER],
-  [new CatalogTooLargeError(SECRET_DETAIL), NO_ANSWER],
-  [new CatalogInvalidError(SECRET_DETAIL), NO_ANSWER],
-  [new CatalogCallBlockedError(SECRET_DETAIL), NO_ANSWER],
+  [new CatalogRedirectError(SECRET_DETAIL), NO_RESPONSE],
+  [new CatalogStatusError(SECRET_DETAIL, 500), NO_RESPONSE],
+  [new CatalogTooLargeError(SECRET_DETAIL), NO_RESPONSE],
+  [new CatalogInvalidError(SECRET_DETAIL), NO_RESPONSE],
+  [new CatalogCallBlockedError(SECRET_DETAIL), NO_RESPONSE],
 ]
 
 /** Errors of this server with their public messages. */
-const OF_THIS_SERVER: readonly (readonly [error: VitrineError, message: string])[] = [
+const SERVER_ERRORS: readonly (readonly [error: VitrineError, message: string])[] = [
   [new UnavailableError(SECRET_DETAIL), 'No usable data yet. The server tries again at the next visit.'],
   [new InvalidGtinError(SECRET_DETAIL), 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
   [
@@ -67,11 +67,11 @@ const OF_THIS_SERVER: readonly (readonly [error: VitrineError, message: string])
   [new ConfigError([SECRET_DETAIL]), GENERIC],
 ]
 
-const named = <T extends readonly [VitrineError, ...unknown[]]>(rows: readonly T[]) =>
+const withNames = <T extends readonly [VitrineError, ...unknown[]]>(rows: readonly T[]) =>
   rows.map((row) => [row[0].name, ...row] as const)
 
 describe('errors of the catalog', () => {
-  test.each(named(OF_THE_CATALOG))('%s - public message is constant text', (_name, error, message) => {
+  test.each(withNames(CATALOG_ERRORS))('%s - public message is constant text', (_name, error, message) => {
     expect(error.publicMessage).toBe(message)
     expect(error).toBeInstanceOf(CatalogError)
     expect(error.message).toBe(SECRET_DETAIL)
@@ -87,7 +87,7 @@ describe('errors of the catalog', () => {
 })
 
 describe('errors of this server', () => {
-  test.each(named(OF_THIS_SERVER))('%s - public message is constant text', (_name, error, message) => {
+  test.each(withNames(SERVER_ERRORS))('%s - public message is constant text', (_name, error, message) => {
     expect(error.publicMessage).toBe(message)
     expect(error).toBeInstanceOf(VitrineError)
     expect(error).not.toBeInstanceOf(CatalogError)
@@ -101,7 +101,7 @@ describe('errors of this server', () => {
     },
   )
 
-  test('bad option - names the parameter and the accepted values, not the given value', () => {
+  test('invalid option - names the parameter and the accepted values, not the given value', () => {
     const error = new BadOptionError('theme', 'light or dark')
     expect([error.statusCode, error.publicMessage, error.message]).toEqual([
       400,
@@ -129,7 +129,7 @@ describe('errors of this server', () => {
 })
 
 describe('all errors', () => {
-  test.each(named([...OF_THE_CATALOG, ...OF_THIS_SERVER]))(
+  test.each(withNames([...CATALOG_ERRORS, ...SERVER_ERRORS]))(
     '%s - thrown - shows its name before the message, and its code in the log',
     (name, error) => {
       expect(name).toBe(error.constructor.name)

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { getVitrineBox } from '../integrations/nextjs/vitrine.ts'
 
 // `URL.canParse` of Node rejects such hosts once it has been optimized.
-test('Next.js - server with a non-ASCII host - its box is shown at every visit', async () => {
+test('Next.js, server with a non-ASCII host - the box is shown at every visit', async () => {
   const fetched = vi
     .spyOn(globalThis, 'fetch')
     .mockImplementation(() => Promise.resolve(new Response('<p>box</p>')))

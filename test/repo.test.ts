@@ -17,8 +17,8 @@ function listFiles(folder: string, ending: string): string[] {
     .sort()
 }
 
-describe('the repository', () => {
-  it('public/released - scripts that publishers pin - exist unchanged', () => {
+describe('repository', () => {
+  it('public/released - pinned scripts exist unchanged', () => {
     const released = new Map(
       readdirSync(RELEASED_FOLDER).map((file) => [file, readFileSync(join(RELEASED_FOLDER, file))]),
     )
@@ -27,7 +27,7 @@ describe('the repository', () => {
         fileName,
         bodies: { identity: body },
       } = loadAssets(BUILT_FOLDER).get(name)
-      expect(released.get(fileName)?.equals(body), `"npm run release:assets" keeps ${fileName}`).toBe(true)
+      expect(released.get(fileName)?.equals(body), `"npm run release:assets" must add ${fileName}`).toBe(true)
     }
     for (const [file, body] of released) {
       const hash = createHash('sha256').update(body).digest('hex').slice(0, 8)
@@ -35,7 +35,7 @@ describe('the repository', () => {
     }
   })
 
-  it('docs/operate/errors.md - headings - are the codes of src/errors.ts', () => {
+  it('docs/operate/errors.md - headings - equal the codes of src/errors.ts', () => {
     const codes = [...read('src/errors.ts').matchAll(/readonly code = '(VITRINE_[A-Z_]+)'/g)].map(
       ([, code]) => code,
     )
@@ -46,7 +46,7 @@ describe('the repository', () => {
     expect(codes.length).toBe(new Set(codes).size)
   })
 
-  it('errors - each exported class - has a name that ends in Error and its own code', () => {
+  it('errors - each exported class has a name that ends in Error and its own code', () => {
     const bases = new Set(['VitrineError', 'CatalogError', 'RequestError'])
     const concrete = Object.keys(errors).filter((name) => !bases.has(name))
     expect(concrete.length).toBeGreaterThan(15)
@@ -54,7 +54,7 @@ describe('the repository', () => {
     for (const name of concrete) expect(name).toMatch(/Error$/)
   })
 
-  it('settings - numeric ones - name their unit', () => {
+  it('settings - names of numeric settings - end with the unit', () => {
     const settings = Object.entries(SETTINGS) as [string, Setting<unknown>][]
     const numeric = settings.filter(([, { parser }]) => parser.expects.startsWith('a whole number'))
     expect(numeric.length).toBeGreaterThan(8)
@@ -62,7 +62,7 @@ describe('the repository', () => {
       expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|DAILY_LIMIT|PORT)$/)
   })
 
-  it('docs - relative links - lead to files', () => {
+  it('docs - relative links - lead to existing files', () => {
     for (const page of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...listFiles('docs', '.md')]) {
       for (const [, target = ''] of read(page).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
         expect(existsSync(join(PACKAGE_FOLDER, dirname(page), target)), `${page} -> ${target}`).toBe(true)
@@ -70,7 +70,7 @@ describe('the repository', () => {
     }
   })
 
-  it('threats - tests of each defence - exist', () => {
+  it('threats - the tests of each defence exist', () => {
     const rows = read('SECURITY.md')
       .split('\n')
       .filter((line) => /^\|[^|]+\|[^|]+\|[^|]*`test\//.test(line))
@@ -79,7 +79,7 @@ describe('the repository', () => {
       expect(existsSync(join(PACKAGE_FOLDER, path)), row).toBe(true)
   })
 
-  it('source - comments that point to docs - point to files', () => {
+  it('source - comments that refer to docs - refer to existing files', () => {
     for (const file of listFiles('src', '.ts')) {
       for (const [path] of read(file).matchAll(/docs\/[\w/.-]+\.md/g)) {
         expect(existsSync(join(PACKAGE_FOLDER, path)), `${file} -> ${path}`).toBe(true)
@@ -87,7 +87,7 @@ describe('the repository', () => {
     }
   })
 
-  it('views - raw output - is limited to partials, rendered widgets and JSON-LD', () => {
+  it('views - raw output is limited to partials, rendered widgets and JSON-LD', () => {
     for (const file of listFiles('views', '.eta')) {
       for (const [raw] of read(file).matchAll(/<%~[^%]*%>/g)) {
         expect(raw, file).toMatch(/^<%~ (?:include\('@[a-z-]+'|it\.body |it\.schema |example\.html )/)
@@ -95,7 +95,7 @@ describe('the repository', () => {
     }
   })
 
-  it('tracked files - contain no registry address and no machine path', () => {
+  it('tracked files - have no registry address and no machine path', () => {
     const tracked = execFileSync('git', ['ls-files'], { cwd: PACKAGE_FOLDER, encoding: 'utf8' }).split('\n')
     const texts = tracked.filter(
       (file) =>

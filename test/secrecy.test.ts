@@ -24,16 +24,16 @@ const echo =
 
 /** All failures of the catalog, each with the key in its response. */
 const FAULTS: Readonly<Record<string, readonly [code: string, fault: FaultHandler]>> = {
-  'key refused, 401': ['VITRINE_CATALOG_KEY_REFUSED', echo(401)],
-  'key refused, 403': ['VITRINE_CATALOG_KEY_REFUSED', echo(403)],
+  'key rejected, 401': ['VITRINE_CATALOG_KEY_REFUSED', echo(401)],
+  'key rejected, 403': ['VITRINE_CATALOG_KEY_REFUSED', echo(403)],
   'rate limited': ['VITRINE_CATALOG_RATE_LIMITED', echo(429, { 'retry-after': FAKE_KEY })],
   redirect: ['VITRINE_CATALOG_REDIRECT', echo(302, { location: `https://evil.example/?key=${FAKE_KEY}` })],
   'status 400': ['VITRINE_CATALOG_STATUS', echo(400)],
   'status 500': ['VITRINE_CATALOG_STATUS', echo(500)],
-  'no JSON': ['VITRINE_CATALOG_INVALID', echo(200, {}, `<p>${FAKE_KEY}</p>`)],
+  'invalid JSON': ['VITRINE_CATALOG_INVALID', echo(200, {}, `<p>${FAKE_KEY}</p>`)],
   'JSON of another shape': ['VITRINE_CATALOG_INVALID', echo(200)],
-  'encoding that was not asked for': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': FAKE_KEY })],
-  'no gzip': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': 'gzip' })],
+  'encoding that was not requested': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': FAKE_KEY })],
+  'invalid gzip': ['VITRINE_CATALOG_INVALID', echo(200, { 'content-encoding': 'gzip' })],
   'too large': ['VITRINE_CATALOG_TOO_LARGE', echo(200, {}, FAKE_KEY.repeat(MAX_BYTES))],
   reset: ['VITRINE_CATALOG_UNREACHABLE', (call) => void call.socket.resetAndDestroy()],
   'broken HTTP': [
@@ -140,19 +140,19 @@ describe('the key', () => {
     '%s - errors of every operation - do not contain the key',
     async (_name, [code, respond]) => {
       const catalog = await startCatalog()
-      const under = createClient(catalog.url, { maxBytes: MAX_BYTES })
+      const fixture = createClient(catalog.url, { maxBytes: MAX_BYTES })
       catalog.fault = { pathPattern: /./, respond }
       for (const call of Object.values(OPERATIONS)) {
-        under.clock.advance(2 * DAY_MS)
+        fixture.clock.advance(2 * DAY_MS)
         const before = catalog.calls.length
-        const failing = call(under.client).catch((thrown: unknown) => thrown)
+        const failing = call(fixture.client).catch((thrown: unknown) => thrown)
         await vi.waitFor(() => expect(catalog.calls.length).toBe(before + 1))
-        if (code === 'VITRINE_CATALOG_DEADLINE') under.clock.advance(TIMEOUT_MS)
+        if (code === 'VITRINE_CATALOG_DEADLINE') fixture.clock.advance(TIMEOUT_MS)
         const error = await failing
         expect(error).toMatchObject({ code })
         expectNoKey(printError(error))
       }
-      expectNoKey(inspect(under, { depth: null, showHidden: true }))
+      expectNoKey(inspect(fixture, { depth: null, showHidden: true }))
     },
   )
 
@@ -171,7 +171,7 @@ describe('the key', () => {
   )
 
   it.each(Object.entries(FAULTS))(
-    '%s - of products, with a copy - key in no response, log, metric or walk',
+    '%s - for products, with a copy - key in no response, log, metric or walk',
     async (_name, [, respond]) => {
       const harness = await start()
       harness.catalog.products.set(CHANNEL_ID, [
@@ -199,7 +199,7 @@ describe('the key', () => {
     expectNoKey(responses + harness.logs())
   })
 
-  it('store fails - key in no response, log or error', async () => {
+  it('failing store - key in no response, log or error', async () => {
     const harness = await start()
     await harness.context.walks.runNow()
     await harness.context.store.close()
@@ -240,7 +240,7 @@ describe('the key', () => {
     }
   })
 
-  it('server that leaks the key - this test fails', () => {
+  it('leaked key - the check of these tests fails', () => {
     expect(() => expectNoKey(`x ${FAKE_KEY} x`)).toThrow(/expected/)
     expect(() => expectNoKey(printError(new Error('a', { cause: new Error(FAKE_KEY) })))).toThrow(/expected/)
     const error = Object.assign(new Error('a'), { response: { headers: [FAKE_KEY] } })

@@ -87,7 +87,7 @@ const withCallPolicy = (context: Context, over: Partial<CallPolicyMethods>): Con
   callPolicy: { ...context.callPolicy, readState: () => Promise.resolve({ ...CALL_POLICY, ...over }) },
 })
 
-/** Return the series whose names start with one of `names`, without the common prefix. */
+/** Return the series whose names start with one of `names`, which omit the common prefix. */
 async function readSeries(context: Context, ...names: readonly string[]): Promise<string[]> {
   await updateStateGauges(context)
   const { text } = await context.metrics.render()
@@ -144,7 +144,7 @@ describe('state gauges', () => {
     ])
   })
 
-  test('copies and channels - ages in seconds; a held walk and a held list are 1', async () => {
+  test('copies and channels - ages in seconds; 1 for a held walk or a held channel list', async () => {
     const { context, clock } = await startStockedHarness()
     clock.advance(90_500)
     const label = `{channel="${CHANNEL_ID}"}`
@@ -159,10 +159,10 @@ describe('state gauges', () => {
     ])
     await context.store.recordEmptyChannelList(NOON_MS)
     const held = { reason: 'few_products', sinceMs: 1, startedAtMs: 1, productCount: 0 } as const
-    const stricter = withStore(context, {
+    const heldContext = withStore(context, {
       getCopyState: async (id) => ({ ...(await context.store.getCopyState(id)), held }),
     })
-    expect(await readSeries(stricter, 'channel_list', 'walk_held')).toEqual([
+    expect(await readSeries(heldContext, 'channel_list', 'walk_held')).toEqual([
       'vitrine_channel_list_held 1',
       `vitrine_walk_held${label} 1`,
     ])
@@ -185,7 +185,7 @@ describe('state gauges', () => {
     expect(await readSeries(withStore(context, { ping: broken }), ...names)).toEqual(['vitrine_store_up 0'])
   })
 
-  test('clocks - lead of each in seconds', async () => {
+  test('clocks - the difference of each in seconds', async () => {
     const { context } = await startHarness()
     const clockMonitor = { ...context.clockMonitor, getSkewsMs: () => ({ catalog: -250, database: 90_000 }) }
     expect(await readSeries({ ...context, clockMonitor }, 'clock_difference')).toEqual([

@@ -27,7 +27,7 @@ const LAYERS = [
   ['main.ts'],
 ]
 
-/** Self-contained folders with all that they may import. */
+/** Self-contained folders, each with the list of what it may import. */
 const SELF_CONTAINED_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'catalog-service': [
     'lib',
@@ -73,20 +73,20 @@ function isAllowed(from: string, to: string): boolean {
 
 const findLayer = (module: string): number => LAYERS.findIndex((names) => names.includes(module))
 
-test('every folder and file of src - is in a layer', () => {
+test('every folder and top-level file of src - is in a layer', () => {
   const modules = new Set(listFiles().map(toModule))
   expect(
     [...modules].filter((module) => findLayer(module) < 0 && !(module in SELF_CONTAINED_FOLDERS)),
   ).toEqual([])
 })
 
-test('imports, also of types - lead to the same layer or a lower one', () => {
+test('imports, including type imports - lead to the same layer or a lower one', () => {
   expect(
     imports.filter(({ from, to }) => !isAllowed(from, to)).map(({ from, to }) => `${from} -> ${to}`),
   ).toEqual([])
 })
 
-test('imports, also of types - have no cycle', () => {
+test('imports, including type imports - have no cycle', () => {
   expect(findCycle()).toEqual([])
 })
 

@@ -1,7 +1,7 @@
-/** How long a button says that it has copied. */
+/** How long a button confirms that it has copied. */
 const COPIED_MS = 1_600
 
-/** Shows a button, which copies the code beside it and says so. */
+/** Show a button that copies the code next to it and confirms that. */
 export function prepareCopyButton(button: HTMLButtonElement): void {
   const label = button.textContent
   const code = button.parentElement?.querySelector('code')
@@ -25,15 +25,15 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** For pages without the clipboard interface: plain http on another host than this machine. */
+/** For pages without the clipboard API: plain http on another host. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea')
   area.value = text
-  area.className = 'said'
+  area.className = 'sr-only'
   document.body.append(area)
   area.select()
   try {
-    // oxlint-disable-next-line typescript/no-deprecated -- the only way left there
+    // oxlint-disable-next-line typescript/no-deprecated -- the only method available there
     return document.execCommand('copy')
   } finally {
     area.remove()

@@ -1,8 +1,8 @@
-/** Comforts of the studio; everything works without them. */
+/** Enhancements of the studio; everything works without them. */
 import { prepareCopyButton } from './copy-button.ts'
 import { prepareLiveForm } from './live-form.ts'
 
-/** A choice counts at once: the page is asked for anew. */
+/** Submit the form at once when a selection changes. */
 function prepareInstantForm(form: HTMLFormElement): void {
   for (const submit of form.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
   form.addEventListener('change', () => form.requestSubmit())

@@ -4,7 +4,7 @@ import { parseSerializedAddress } from '../config/database-address.ts'
 import { Secret } from '../config/secrets.ts'
 import { createCatalogService } from './service.ts'
 import type { ThreadMessage, ThreadOptions, ThreadRequest } from './start-thread.ts'
-import { readContent } from './store/meta.ts'
+import { readCatalogContent } from './store/meta.ts'
 import { openCatalogStore } from './store/open-store.ts'
 
 /** Entry point of the embedded catalog's thread: open the database and serve until a `close` message arrives. */
@@ -28,7 +28,7 @@ parentPort?.on('message', (request: ThreadRequest) => {
       .then(store.close)
       .finally(() => parentPort?.close())
   else
-    void readContent(store.reader)
+    void readCatalogContent(store.reader)
       .catch(() => 'own' as const)
       .then((content) => send({ type: 'content', id: request.id, content }))
 })

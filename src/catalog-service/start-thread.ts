@@ -28,7 +28,7 @@ type CatalogThread = Readonly<{
   isContentLost: boolean
   url: string
   /** Return `own` also when the thread does not respond. */
-  readContent(): Promise<CatalogContent>
+  readCatalogContent(): Promise<CatalogContent>
   close(): Promise<void>
 }>
 
@@ -82,7 +82,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
   return {
     ...preparedCatalog,
     url,
-    readContent: () => thread.readContent(),
+    readCatalogContent: () => thread.readCatalogContent(),
     async close() {
       closing.abort()
       thread.send({ type: 'close' })
@@ -152,7 +152,7 @@ function startThread({ database, key, clock, logger }: CatalogThreadOptions, por
     exitError,
     ended: ended.signal,
     send,
-    async readContent() {
+    async readCatalogContent() {
       const content = await calls.call((id) => send({ type: 'content', id }))
       return (content as CatalogContent | undefined) ?? 'own'
     },

@@ -30,7 +30,7 @@ export type CallPolicy = Readonly<{
   /** Return the same from local knowledge, without reading the store. */
   getLocalState(): CallPolicyState
   /** End the pause after a refused key, because the key has changed. */
-  endKeyPause(): void
+  clearKeyPause(): void
   /** No call is sent before this time, Unix milliseconds, by local knowledge. */
   getRateLimitedUntilMs(): number
 }> &
@@ -59,15 +59,15 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
     (limiter.getLocal().quota.pauseCount > 0 || isKeyRefused) &&
     Object.values(pendingCalls).some((count) => count > 0)
   const canAdmit = (purpose: CallPurpose): boolean =>
-    !keyPause.isOn() && !isProbing() && pendingCalls[purpose] < MAX_PENDING_CALLS
-  const endKeyPause = (): void => {
+    !keyPause.isActive() && !isProbing() && pendingCalls[purpose] < MAX_PENDING_CALLS
+  const clearKeyPause = (): void => {
     isKeyRefused = false
     keyPause.end()
   }
   const recordKeyRefusal = (): void => {
     isKeyRefused = true
     // Concurrent calls are refused together: count one failure.
-    if (!keyPause.isOn()) keyPause.start()
+    if (!keyPause.isActive()) keyPause.start()
   }
   const callWithQuota = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
     await limiter.take(purpose)
@@ -76,7 +76,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
     const calledAtMs = clock.nowMs()
     try {
       const result = await call()
-      if (isKeyRefused) endKeyPause()
+      if (isKeyRefused) clearKeyPause()
       await limiter.recordSuccess(calledAtMs)
       return result
     } catch (error) {
@@ -87,7 +87,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
   }
   const toState = (report: QuotaReport): CallPolicyState => ({
     ...report,
-    keyRefusedUntilMs: keyPause.untilMs(),
+    keyRefusedUntilMs: keyPause.getEndMs(),
     breaker: breaker.state(),
   })
   return {
@@ -96,7 +96,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
       pendingCalls[purpose] += 1
       const release = await semaphore.acquire(MAX_QUEUE_WAIT_MS)
       try {
-        if (release === undefined || keyPause.isOn())
+        if (release === undefined || keyPause.isActive())
           throw new CatalogCallBlockedError('calls to the catalog are paused, or too many calls are waiting')
         return await breaker.run(() => callWithQuota(purpose, call))
       } finally {
@@ -109,7 +109,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
     getLocalState: () => toState(limiter.getLocal()),
     getRateLimitedUntilMs: () => limiter.getLocal().quota.limitedUntilMs,
     pauseUntil: limiter.pauseUntil,
-    endKeyPause,
+    clearKeyPause,
     computeWalkWaitMs: limiter.computeWalkWaitMs,
   }
 }

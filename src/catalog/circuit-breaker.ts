@@ -35,9 +35,9 @@ export function createCircuitBreaker(clock: Pick<Clock, 'nowMs'>, random: () => 
     failures += 1
     if (!isClosed()) pause.start()
   }
-  const canCall = (): boolean => isClosed() || (!pause.isOn() && !isProbing)
+  const canCall = (): boolean => isClosed() || (!pause.isActive() && !isProbing)
   return {
-    state: (): BreakerState => (isClosed() ? 'closed' : pause.isOn() ? 'open' : 'probing'),
+    state: (): BreakerState => (isClosed() ? 'closed' : pause.isActive() ? 'open' : 'probing'),
     canCall,
     /**
      * Make the call. Only connection failures count: any response shows that the catalog is reachable.

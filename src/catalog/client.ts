@@ -13,7 +13,7 @@ import {
   CatalogStatusError,
   CatalogUnreachableError,
 } from '../errors.ts'
-import { describeBug } from '../lib/bugs.ts'
+import { describeInternalError } from '../lib/internal-error.ts'
 import { discardBody, readJson } from './response-body.ts'
 import { type CallPolicy, MAX_CONCURRENT_CALLS } from './call-policy.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './contract.ts'
@@ -122,9 +122,12 @@ function parseSafely<T>(response: RawResponse, parse: (raw: RawResponse) => T): 
     return parse(response)
   } catch (error) {
     if (error instanceof CatalogError) throw error
-    throw new CatalogInvalidError(`the response could not be read: ${describeBug(error as Error)}`, {
-      cause: error,
-    })
+    throw new CatalogInvalidError(
+      `the response could not be read: ${describeInternalError(error as Error)}`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

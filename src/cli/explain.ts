@@ -154,9 +154,9 @@ async function describeCallFailure(
   return toPaused('the hourly or daily limit of first look-ups is reached', CatalogCallBlockedError)
 }
 
-function formatExplanation({ verdict, remedy, facts, offers }: ExplanationView): readonly string[] {
+function formatExplanation({ summary, remedy, facts, offers }: ExplanationView): readonly string[] {
   return [
-    verdict,
+    summary,
     ...(remedy === null ? [] : [`       ${remedy}`]),
     ...facts.map(({ label, value }) => `${label}: ${value}`),
     ...offers.map(({ text, outcome }) => `Offer: ${text}: ${outcome}`),

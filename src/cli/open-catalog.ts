@@ -5,7 +5,7 @@ import { type DatabaseAddress, describeDatabase } from '../config/database-addre
 import { createFixedKeySource, openKeySource } from '../config/key-source.ts'
 import { Secret } from '../config/secrets.ts'
 import type { CatalogConnection, Context, ContextOptions, Demo } from '../context.ts'
-import { findEmbeddedCatalog, toEmbeddedIdentity } from '../storage/embedded-catalogs.ts'
+import { findEmbeddedCatalog, toEmbeddedCopyName } from '../storage/embedded-catalogs.ts'
 import { describeStoreFailure } from '../storage/store-failures.ts'
 import type { CommandContext } from './command.ts'
 
@@ -47,7 +47,7 @@ export async function openCatalog(
   const publicUrl = config.publicUrl ?? toLocalUrl(config.host, port)
   if (catalog.kind === 'embedded') return openEmbeddedCatalog(command, publicUrl, shouldAddSample)
   return {
-    catalog: { baseUrl: catalog.url, key: openKeySource(secrets), identity: catalog.url },
+    catalog: { baseUrl: catalog.url, key: openKeySource(secrets), copyName: catalog.url },
     demo: null,
     publicUrl,
     close: () => Promise.resolve(),
@@ -82,9 +82,9 @@ async function openEmbeddedCatalog(
     catalog: {
       baseUrl: thread.url,
       key: createFixedKeySource(key),
-      identity: toEmbeddedIdentity(thread.catalogId),
+      copyName: toEmbeddedCopyName(thread.catalogId),
     },
-    demo: createDemo(sampleUrl, thread.readContent),
+    demo: createDemo(sampleUrl, thread.readCatalogContent),
     publicUrl: sampleUrl,
     close: thread.close,
   }

@@ -95,15 +95,15 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
     port: probe.port,
     async start(context) {
       const { catalog, demo, publicUrl } = context
-      const { baseUrl, key, identity } = catalog
+      const { baseUrl, key, copyName } = catalog
       const embeddedKey = demo && key.current().reveal()
       const environment = readEnvironment()
       primary = new WorkerPrimary({
         context,
         workerCount: config.workers,
         workerFile: WORKER_FILE,
-        parameters: { environment, port: probe.port, publicUrl, baseUrl, identity, embeddedKey },
-        readContent: () => demo?.readContent() ?? Promise.resolve('own'),
+        parameters: { environment, port: probe.port, publicUrl, baseUrl, copyName, embeddedKey },
+        readCatalogContent: () => demo?.readCatalogContent() ?? Promise.resolve('own'),
       })
       if (!io.signal.aborted) await Promise.race([primary.start(), waitForStop(io.signal)])
     },
@@ -123,7 +123,7 @@ async function waitForStop(signal: AbortSignal): Promise<void> {
 /** Read the key again; a new key ends the pause that the old one caused. */
 async function refreshKey({ key, callPolicy, logger }: Context): Promise<void> {
   const isNew = await key.refresh()
-  if (isNew) callPolicy.endKeyPause()
+  if (isNew) callPolicy.clearKeyPause()
   logger.info(
     isNew ? 'read the key again: it changed' : 'read the key again: unchanged, or its file has no key',
   )

@@ -15,7 +15,7 @@ export type WorkerParameters = Readonly<{
   publicUrl: string
   /** Address of the catalog, and the name of its stored copy. */
   baseUrl: string
-  identity: string
+  copyName: string
   /** Key of the embedded catalog in this run; `null` with a remote catalog. */
   embeddedKey: string | null
 }>

@@ -12,7 +12,7 @@ type PrimaryOptions = Readonly<{
   workerCount: number
   workerFile: string
   parameters: Omit<WorkerParameters, 'workerNumber'>
-  readContent: Demo['readContent']
+  readCatalogContent: Demo['readCatalogContent']
 }>
 
 /** Drain of a replaced worker, in which its responses carry `Connection: close`. */
@@ -87,7 +87,7 @@ export class Primary {
   async #handleCall(call: WorkerCall, workerNumber: number): Promise<unknown> {
     if (call === 'parameters') return { ...this.#options.parameters, workerNumber }
     if (call === 'metrics-page') return this.#metrics.render()
-    if (call === 'content') return this.#options.readContent()
+    if (call === 'content') return this.#options.readCatalogContent()
     return this.#options.context.adminLimiter.admit(call)
   }
 

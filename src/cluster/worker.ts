@@ -40,20 +40,20 @@ function send(message: ToPrimary, onSent: () => void = () => {}): void {
 const callPrimary = (call: WorkerCall): Promise<unknown> =>
   calls.call((id) => send({ type: 'call', id, call }))
 
-/** Load the demo of the sample data. `readContent` queries the embedded catalog; `publicUrl` is the address of its pictures. */
-type DemoLoader = (publicUrl: string, readContent: Demo['readContent']) => Promise<Demo>
+/** Load the demo of the sample data. `readCatalogContent` queries the embedded catalog; `publicUrl` is the address of its pictures. */
+type DemoLoader = (publicUrl: string, readCatalogContent: Demo['readCatalogContent']) => Promise<Demo>
 
 /** Create the app before listening, so that every connection is served at once. */
 async function start(loadDemo: DemoLoader): Promise<void> {
   const parameters = (await callPrimary('parameters')) as WorkerParameters | undefined
   if (parameters === undefined) throw new WorkerError('the primary did not send the start parameters')
-  const { environment, publicUrl, baseUrl, identity, embeddedKey } = parameters
+  const { environment, publicUrl, baseUrl, copyName, embeddedKey } = parameters
   const { config, secrets } = parseConfig(environment)
   logger = createLogger({ level: config.logLevel }).child({ worker: parameters.workerNumber })
   const key = embeddedKey === null ? openKeySource(secrets) : createFixedKeySource(new Secret(embeddedKey))
   const context = await createContext({
-    catalog: { baseUrl, identity, key },
-    demo: embeddedKey === null ? null : await loadDemo(publicUrl, readContent),
+    catalog: { baseUrl, copyName, key },
+    demo: embeddedKey === null ? null : await loadDemo(publicUrl, readCatalogContent),
     config,
     secrets,
     clock: systemClock,
@@ -74,9 +74,9 @@ async function start(loadDemo: DemoLoader): Promise<void> {
   send({ type: 'ready' })
 }
 
-async function readContent(): ReturnType<Demo['readContent']> {
+async function readCatalogContent(): ReturnType<Demo['readCatalogContent']> {
   const content = await callPrimary('content')
-  return (content as Awaited<ReturnType<Demo['readContent']>> | undefined) ?? 'own'
+  return (content as Awaited<ReturnType<Demo['readCatalogContent']>> | undefined) ?? 'own'
 }
 
 /** `/metrics` of any worker returns the page of all processes. */
@@ -94,7 +94,7 @@ async function admit(attempt: AdminAttempt): Promise<number> {
 }
 
 async function refreshKey(): Promise<void> {
-  if (await active?.context.key.refresh()) active?.context.callPolicy.endKeyPause()
+  if (await active?.context.key.refresh()) active?.context.callPolicy.clearKeyPause()
 }
 
 async function replyWithMetrics(id: number): Promise<void> {

@@ -89,13 +89,13 @@ export class DealSource {
 
   async #readQueued({ query, visitor = '' }: DealRequest): Promise<PageRead> {
     const { clock, config } = this.#details
-    const withinMs = config.visitorTimeoutMs
+    const timeoutMs = config.visitorTimeoutMs
     // A long read may use half the time, which leaves time for the next one.
     const { queue, longestMs } = isShortRead(query)
-      ? { queue: this.#shortReads, longestMs: withinMs }
-      : { queue: this.#longReads, longestMs: withinMs / 2 }
+      ? { queue: this.#shortReads, longestMs: timeoutMs }
+      : { queue: this.#longReads, longestMs: timeoutMs / 2 }
     try {
-      const read = await queue.run({ visitor, withinMs }, (remainingMs) =>
+      const read = await queue.run({ visitor, timeoutMs }, (remainingMs) =>
         this.#readPage(query, Math.min(remainingMs, longestMs)),
       )
       this.#lastFailure = undefined
@@ -109,11 +109,11 @@ export class DealSource {
     }
   }
 
-  async #readPage(query: DealRequest['query'], withinMs: number): Promise<PageRead> {
+  async #readPage(query: DealRequest['query'], timeoutMs: number): Promise<PageRead> {
     const { clock, store } = this.#details
     const readAtMs = clock.nowMs()
     const currency = query.currency ?? (await store.findDealCurrency(query.channelId))
-    const found = currency === undefined ? [] : await store.findDeals({ ...query, currency }, withinMs)
+    const found = currency === undefined ? [] : await store.findDeals({ ...query, currency }, timeoutMs)
     const page = { deals: found.slice(0, query.limit - 1), hasNext: found.length === query.limit }
     return { page, readAtMs }
   }

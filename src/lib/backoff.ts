@@ -43,9 +43,9 @@ export function createPause(clock: Pick<Clock, 'nowMs'>, options: BackoffOptions
   let endMs = 0
   const isActive = (): boolean => isPauseActive({ untilMs: endMs, nowMs: clock.nowMs(), maxMs })
   return {
-    isOn: isActive,
+    isActive,
     /** Unix milliseconds; 0 when inactive. */
-    untilMs: (): number => (isActive() ? endMs : 0),
+    getEndMs: (): number => (isActive() ? endMs : 0),
     /** Record a failure and start the next pause. */
     start(): void {
       endMs = clock.nowMs() + backoff.nextMs()

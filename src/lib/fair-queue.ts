@@ -20,9 +20,9 @@ export function createFairQueue(clock: Clock) {
     isRunning = false
   }
   return {
-    /** Run `task` with the remaining milliseconds. @throws UnavailableError if the queue is full or `withinMs` passes. */
+    /** Run `task` with the remaining milliseconds. @throws UnavailableError if the queue is full or `timeoutMs` passes. */
     async run<T>(
-      { visitor, withinMs: timeoutMs }: Readonly<{ visitor: string; withinMs: number }>,
+      { visitor, timeoutMs }: Readonly<{ visitor: string; timeoutMs: number }>,
       task: (remainingMs: number) => Promise<T>,
     ): Promise<T> {
       const ownTasks = waiting.get(visitor) ?? []

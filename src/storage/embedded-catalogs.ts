@@ -9,7 +9,7 @@ const BUSY_TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: SECOND_M
 /** The catalog id follows it in the name of the copy. */
 const EMBEDDED_PREFIX = 'embedded:'
 
-export function toEmbeddedIdentity(catalogId: string): string {
+export function toEmbeddedCopyName(catalogId: string): string {
   return `${EMBEDDED_PREFIX}${catalogId}`
 }
 

@@ -21,14 +21,14 @@ export type OpenLongReads = (
 
 /**
  * Create the long reads of a connection. SQLite runs them to completion on the calling thread. PostgreSQL cancels each
- * statement of `findDeals` after `withinMs`.
+ * statement of `findDeals` after `timeoutMs`.
  */
 export function createLongReads(readCopy: CopyReader): LongReads {
   return {
-    findDeals: (query, withinMs) =>
+    findDeals: (query, timeoutMs) =>
       readCopy(query.channelId, [], async (snapshot, copy) => {
-        if (withinMs === undefined || !isPostgres(snapshot)) return findDeals(snapshot, copy, query)
-        await sql`set local statement_timeout = ${sql.lit(Math.max(1, Math.ceil(withinMs)))}`.execute(
+        if (timeoutMs === undefined || !isPostgres(snapshot)) return findDeals(snapshot, copy, query)
+        await sql`set local statement_timeout = ${sql.lit(Math.max(1, Math.ceil(timeoutMs)))}`.execute(
           snapshot,
         )
         return findDeals(snapshot, copy, query).catch((error: unknown) => {
@@ -42,11 +42,11 @@ export function createLongReads(readCopy: CopyReader): LongReads {
   }
 }
 
-/** A read for the thread, which stops it after `withinMs`. */
+/** A read for the thread, which stops it after `timeoutMs`. */
 export type ReadRequest = Readonly<{
   method: keyof LongReads
   parameters: readonly unknown[]
-  withinMs: number
+  timeoutMs: number
 }>
 
 /** A message to the thread, which runs one read at a time. */
@@ -64,11 +64,11 @@ const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
 export const openReadThread: OpenLongReads = (source) => {
   const thread = new ReadThread(source)
   return {
-    findDeals: (query, withinMs = Infinity) =>
-      thread.read({ method: 'findDeals', parameters: [query], withinMs }),
-    countDeals: (query) => thread.read({ method: 'countDeals', parameters: [query], withinMs: Infinity }),
+    findDeals: (query, timeoutMs = Infinity) =>
+      thread.read({ method: 'findDeals', parameters: [query], timeoutMs }),
+    countDeals: (query) => thread.read({ method: 'countDeals', parameters: [query], timeoutMs: Infinity }),
     searchProducts: (...parameters) =>
-      thread.read({ method: 'searchProducts', parameters, withinMs: Infinity }),
+      thread.read({ method: 'searchProducts', parameters, timeoutMs: Infinity }),
     close: () => thread.close(),
   }
 }

@@ -18,10 +18,10 @@ const reads = createLongReads(createCopyReader(reader, catalog))
 
 lowerThreadPriority()
 
-async function read({ method, parameters, withinMs }: ReadRequest): Promise<ReadResponse> {
+async function read({ method, parameters, timeoutMs }: ReadRequest): Promise<ReadResponse> {
   try {
     const run = reads[method] as (...args: readonly unknown[]) => Promise<unknown>
-    const value = await runWithDeadline(withinMs, () => run(...parameters))
+    const value = await runWithDeadline(timeoutMs, () => run(...parameters))
     return value === undefined ? { failure: null } : { value }
   } catch (error) {
     return { failure: error instanceof Error ? error.message : String(error) }

@@ -71,7 +71,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     getCopyState: (channelId) => readShort((store) => store.getCopyState(channelId)),
     findDealCurrency: (channelId) => readShort((store) => store.findDealCurrency(channelId)),
     // A grid has no cheaper source, so it may use nearly the whole visitor timeout.
-    findDeals: (query, withinMs) => run((store) => store.findDeals(query, withinMs), 'read', longSilenceMs),
+    findDeals: (query, timeoutMs) => run((store) => store.findDeals(query, timeoutMs), 'read', longSilenceMs),
     countDeals: (query) => read((store) => store.countDeals(query)),
     searchProducts: (channelId, text, limit) => read((store) => store.searchProducts(channelId, text, limit)),
     findUnfinishedWalks: () => read((store) => store.findUnfinishedWalks()),
@@ -181,7 +181,7 @@ class Connection {
   #checkWritesAccepted(): void {
     const cause = this.#readOnly.error
     if (cause !== undefined) throw new StoreError('the database was read-only a moment ago', { cause })
-    if (this.#writePause.isOn())
+    if (this.#writePause.isActive())
       throw new StoreError('another process was writing to the database a moment ago')
   }
 

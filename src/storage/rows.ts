@@ -107,7 +107,7 @@ export function toDealRows(
 }
 
 /** Parse a product's row, checked like a catalog response; `undefined` when the stored data is invalid. */
-export function findProductInRow(row: Omit<ProductContent, 'digest'>): Product | undefined {
+export function parseProductRow(row: Omit<ProductContent, 'digest'>): Product | undefined {
   const offers = offersSchema.safeParse(parseJson(row.offers))
   const images = imagesSchema.safeParse(parseJson(row.images))
   if (!offers.success || !images.success) return undefined
@@ -116,17 +116,17 @@ export function findProductInRow(row: Omit<ProductContent, 'digest'>): Product |
   return drops === null ? product : { ...product, drops: parseDrops(drops) }
 }
 
-export function findDealInRow(
+export function parseDealRow(
   row: Readonly<{ gtin: string; title: string; brand: string | null; images: string; offer: string }>,
 ): Omit<DealEntry, 'asOfMs'> | undefined {
-  const offer = findOfferInRow(row.offer)
+  const offer = parseOfferJson(row.offer)
   const images = imagesSchema.safeParse(parseJson(row.images))
   if (offer === undefined || !images.success) return undefined
   const { gtin, title, brand } = row
   return { gtin, title, brand, imageUrl: images.data[0] ?? null, offer }
 }
 
-export function findOfferInRow(json: string): Offer | undefined {
+export function parseOfferJson(json: string): Offer | undefined {
   return offerSchema.safeParse(parseJson(json)).data
 }
 

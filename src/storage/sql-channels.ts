@@ -3,7 +3,7 @@ import { CHANNEL_KINDS, type Channel } from '../catalog/contract.ts'
 import { toLatestPlausibleMs } from '../clock.ts'
 import { transact } from '../database/transaction.ts'
 import type { ChannelListsTable, ChannelsTable, CopyTables } from './schema.ts'
-import { isIn } from './statements.ts'
+import { createInCondition } from './statements.ts'
 import type { ChannelList } from './store.ts'
 
 export async function findChannelList(
@@ -27,7 +27,7 @@ export async function findChannelList(
 }
 
 /** Replace the list. A missing channel keeps its row, with the time at which it was first missing. */
-export async function putChannelList(
+export async function storeChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
   channels: readonly Channel[],
@@ -38,7 +38,7 @@ export async function putChannelList(
     // Replace times in the future, which a wrong clock wrote.
     await sql`update channels set gone_at_ms = ${asOfMs} where catalog = ${catalog}
       and (gone_at_ms is null or gone_at_ms > ${toLatestPlausibleMs(asOfMs)})
-      and not ${isIn(transaction, 'channel_id', ids)}`.execute(transaction)
+      and not ${createInCondition(transaction, 'channel_id', ids)}`.execute(transaction)
     for (const [position, { id, name, kind, url }] of channels.entries())
       await sql`insert into channels (catalog, channel_id, position, name, kind, url)
         values (${catalog}, ${id}, ${position}, ${name}, ${kind}, ${url})

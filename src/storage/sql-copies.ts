@@ -48,7 +48,7 @@ export async function getOrCreateCopy(
 }
 
 /** Build the condition that a version is visible at `walk`. */
-export function isVisibleAt(walk: number): RawBuilder<SqlBool> {
+export function createVersionCondition(walk: number): RawBuilder<SqlBool> {
   const at = sql.lit(walk)
   return sql`from_walk <= ${at} and (until_walk is null or until_walk > ${at})`
 }
@@ -147,6 +147,6 @@ export async function countOffers(
   const offers = isPostgres(database) ? sql`offers::json` : sql`offers`
   const { rows } = await sql<{ count: number | string | null }>`
     select sum(json_array_length(${offers})) as count from products
-    where copy_id = ${copyId} and ${isVisibleAt(walk)}`.execute(database)
+    where copy_id = ${copyId} and ${createVersionCondition(walk)}`.execute(database)
   return Number(rows[0]?.count ?? 0)
 }

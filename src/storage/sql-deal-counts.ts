@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import { foldCase } from '../offers/text.ts'
-import { findOfferInRow } from './rows.ts'
+import { parseOfferJson } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import type { CopyRow } from './sql-copies.ts'
-import { createCountCondition, isVisibleDeal } from './sql-deal-filters.ts'
-import { isIn } from './statements.ts'
+import { createCountCondition, createVisibilityCondition } from './sql-deal-filters.ts'
+import { createInCondition } from './statements.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
 
 const MAX_DEALS = 20_000
@@ -71,7 +71,7 @@ async function readDeals(
 ): Promise<readonly DealRow[]> {
   const isCounted = await createCountCondition(database, copy, query)
   const { rows } = await sql<DealRow>`select id, product_id, brand_key, merchant_key, discount_percent,
-    case when ${isCounted} then 1 else 0 end as is_counted from deals where ${isVisibleDeal(copy, query)}
+    case when ${isCounted} then 1 else 0 end as is_counted from deals where ${createVisibilityCondition(copy, query)}
     order by ratio_key, price_key, gtin, id limit ${MAX_DEALS + 1}`.execute(database)
   return rows
 }
@@ -113,8 +113,8 @@ async function readNames(
   const ids = groups.map(({ topDeal }) => topDeal.id)
   const { rows } = await sql<{ id: number; brand: string | null; offer: string }>`
     select deals.id, brand, offer from deals join products on products.id = deals.product_id
-    where ${isIn(database, 'deals.id', ids)}`.execute(database)
+    where ${createInCondition(database, 'deals.id', ids)}`.execute(database)
   return new Map(
-    rows.map(({ id, brand, offer }) => [id, { brand, merchant: findOfferInRow(offer)?.merchant }]),
+    rows.map(({ id, brand, offer }) => [id, { brand, merchant: parseOfferJson(offer)?.merchant }]),
   )
 }

@@ -4,10 +4,10 @@ import { createDeadlineCheck } from '../database/read-deadline.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, isVisibleAt } from './sql-copies.ts'
+import { type CopyRow, createVersionCondition } from './sql-copies.ts'
 import {
   WORD,
-  hasWord,
+  createWordCondition,
   selectIdsByWords,
   splitWords,
   toIndexWords,
@@ -109,23 +109,23 @@ export function createDeadlineCondition(database: Kysely<CopyTables>): Condition
 }
 
 /** Build the condition on visibility and currency. `canUseIndex = false` keeps SQLite from using an index for it. */
-export function isVisibleDeal(
+export function createVisibilityCondition(
   { id, currentWalk }: CopyRow,
   { currency }: Pick<DealQuery, 'currency'>,
   canUseIndex = true,
 ): Condition {
   const indexGuard = canUseIndex ? sql`` : sql`+`
-  return sql`${indexGuard}deals.copy_id = ${id} and ${indexGuard}deals.currency = ${currency} and ${isVisibleAt(currentWalk)}`
+  return sql`${indexGuard}deals.copy_id = ${id} and ${indexGuard}deals.currency = ${currency} and ${createVersionCondition(currentWalk)}`
 }
 
 /** Build the condition that a deal passes all filters and is the best of its product among those that do. */
-export function passesFilters(
+export function createFilterCondition(
   database: Kysely<CopyTables>,
   { query, wordFilter, rareFilter }: DealPlan,
 ): Condition {
   const conditions: Condition[] = [
     sql`discount_percent >= ${query.minDiscountPercent}`,
-    isBestOfProduct(query),
+    createBestDealCondition(query),
   ]
   for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
     // Without a rare filter, scanning `deals_by_discount` is cheaper than any other index. A plus sign keeps SQLite from
@@ -163,7 +163,7 @@ function joinConditions(conditions: readonly Condition[]): Condition {
  * Build the condition that a deal is the best of its product among the matching ones. With filters by offer, that is the best of
  * all offers, or an offer for which no better one matches. `offer_index` breaks ties.
  */
-function isBestOfProduct(query: DealQuery): Condition {
+function createBestDealCondition(query: DealQuery): Condition {
   const isBest: Condition = query.isInStockOnly ? sql`deals.is_best_in_stock = 1` : sql`deals.is_best = 1`
   const hasOfferFilters = query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
   if (!hasOfferFilters) return isBest
@@ -198,7 +198,9 @@ async function createWordFilter(
     return { count: matchIds.length, toCondition }
   }
   // The index contains letters and digits only, so "c++" needs a further condition.
-  const symbolConditions = typedWords.filter((word) => word.match(WORD)?.[0] !== word).map(hasWord)
+  const symbolConditions = typedWords
+    .filter((word) => word.match(WORD)?.[0] !== word)
+    .map(createWordCondition)
   return {
     count,
     toCondition(isIndexUsed) {
@@ -216,8 +218,8 @@ async function scanForText(
   // The text consisted of accents only, which folding removes.
   if (words.length === 0) return []
   const { rows } = await sql<{ id: number }>`select id from (
-      select id, search_text from deals where ${isVisibleDeal(copy, { currency })}
+      select id, search_text from deals where ${createVisibilityCondition(copy, { currency })}
       order by ratio_key, price_key, gtin limit ${MAX_SCANNED}) as first
-    where ${joinConditions(words.map(hasWord))} limit ${MAX_MATCHES}`.execute(database)
+    where ${joinConditions(words.map(createWordCondition))} limit ${MAX_MATCHES}`.execute(database)
   return rows.map(({ id }) => id)
 }

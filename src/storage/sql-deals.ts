@@ -1,18 +1,18 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
 import type { DealSort } from '../offers/deals.ts'
-import { findDealInRow } from './rows.ts'
+import { parseDealRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
-import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
+import { type CopyRow, type CopyView, createVersionCondition } from './sql-copies.ts'
 import {
   type DealPlan,
   createDeadlineCondition,
-  passesFilters,
-  isVisibleDeal,
+  createFilterCondition,
+  createVisibilityCondition,
   planDealQuery,
 } from './sql-deal-filters.ts'
 import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
-import { isIn } from './statements.ts'
+import { createInCondition } from './statements.ts'
 import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
 
 /** Sort orders of grids; the GTIN at the end makes them deterministic. */
@@ -57,13 +57,13 @@ async function findIds(
     shouldSort = false,
   ): Promise<readonly number[]> => {
     const { rows } = await sql<{ id: number }>`select deals.id from ${source} as deals
-      where ${condition} and ${passesFilters(database, plan)}
+      where ${condition} and ${createFilterCondition(database, plan)}
       order by ${toOrderBy(query.sort, shouldSort)} limit ${query.limit} offset ${query.offset}`.execute(
       database,
     )
     return rows.map(({ id }) => id)
   }
-  const isVisible = isVisibleDeal(copy, query)
+  const isVisible = createVisibilityCondition(copy, query)
   const deals = sql.table('deals')
   // The discount index contains all columns; without filters, nearly every deal in any order is a result.
   if (rareFilter === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
@@ -77,7 +77,7 @@ async function findIds(
   }
   // Find all matching deals, by the rare filter or a full scan, and sort them.
   const canUseIndex = rareFilter !== 'words' || isPostgres(database)
-  const isVisibleMatch = isVisibleDeal(copy, query, canUseIndex)
+  const isVisibleMatch = createVisibilityCondition(copy, query, canUseIndex)
   return findPage(
     deals,
     sql`${createDeadlineCondition(database)} and ${isVisibleMatch}`,
@@ -94,7 +94,7 @@ function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
   return sql.join(terms)
 }
 
-type DealRow = Parameters<typeof findDealInRow>[0] & RowTimes & Readonly<{ id: number }>
+type DealRow = Parameters<typeof parseDealRow>[0] & RowTimes & Readonly<{ id: number }>
 
 /** Read deals by id, in that order, without damaged rows. */
 async function readDeals(
@@ -104,11 +104,11 @@ async function readDeals(
 ): Promise<readonly DealEntry[]> {
   const { rows } = await sql<DealRow>`
     select deals.id, offer, p.gtin, title, brand, images, p.as_of_ms, ${selectPageTime(copy)}
-    from deals join products p on p.id = deals.product_id where ${isIn(database, 'deals.id', ids)}`.execute(
+    from deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
     database,
   )
   const toEntry = (row: DealRow): DealEntry | undefined => {
-    const card = findDealInRow(row)
+    const card = parseDealRow(row)
     return card && { asOfMs: toAsOfMs(row, copy.nowMs), ...card }
   }
   const byId = new Map(rows.map((row) => [row.id, toEntry(row)]))
@@ -122,7 +122,7 @@ export async function computeDealCurrency(
   walk: number,
 ): Promise<string | undefined> {
   const { rows } = await sql<{ currency: string }>`select currency from deals
-    where copy_id = ${copyId} and ${isVisibleAt(walk)}
+    where copy_id = ${copyId} and ${createVersionCondition(walk)}
     group by currency order by count(*) desc, currency limit 1`.execute(database)
   return rows[0]?.currency
 }

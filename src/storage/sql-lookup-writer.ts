@@ -18,7 +18,7 @@ import {
   insertVersions,
   saveFirstSeen,
 } from './sql-versions.ts'
-import { execute, isIn } from './statements.ts'
+import { execute, createInCondition } from './statements.ts'
 import type { CopyEntry, Lookup } from './store.ts'
 import { isUnavailable } from './store-failures.ts'
 
@@ -159,7 +159,9 @@ async function putEntries(
     await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, id])
   if (returnedGtins.length > 0)
     await sql`delete from absences
-      where copy_id = ${copy.id} and ${isIn(transaction, 'gtin', returnedGtins)}`.execute(transaction)
+      where copy_id = ${copy.id} and ${createInCondition(transaction, 'gtin', returnedGtins)}`.execute(
+      transaction,
+    )
   const firstSeen = await collectFirstSeen(transaction, copy.id, { replacedIds, storedProducts })
   await deleteVersions(transaction, replacedIds)
   await insertVersions(transaction, storedProducts, {
@@ -234,7 +236,7 @@ async function readKnownProducts(
 ): Promise<ReadonlyMap<string, KnownProduct>> {
   const { rows } = await sql<Version>`
     select id, gtin, from_walk, until_walk, digest, brand, as_of_ms from products
-    where copy_id = ${id} and ${isIn(transaction, 'gtin', gtins)}
+    where copy_id = ${id} and ${createInCondition(transaction, 'gtin', gtins)}
     and (until_walk is null or until_walk > ${visibleWalk})`.execute(transaction)
   const list = isPostgres(transaction) ? 'json_array_elements_text(?::json)' : 'json_each(?)'
   const values = [id, id, currentWalk, id, runningWalk, JSON.stringify(gtins)]

@@ -1,9 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Clock, isNewer, toNewerMs } from '../clock.ts'
-import { findProductInRow } from './rows.ts'
+import { parseProductRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
-import { execute, isIn } from './statements.ts'
+import { type CopyRow, type CopyView, createVersionCondition } from './sql-copies.ts'
+import { execute, createInCondition } from './statements.ts'
 import type { CopyEntry } from './store.ts'
 
 const PRODUCT_COLUMNS = 'p.id, p.gtin, p.title, p.brand, p.images, p.offers, p.drops, p.as_of_ms'
@@ -11,7 +11,7 @@ const PRODUCT_COLUMNS = 'p.id, p.gtin, p.title, p.brand, p.images, p.offers, p.d
 /** `page_as_of_ms`: when a walk last saw the product's page. The row of an unchanged product is not updated by a walk. */
 export type RowTimes = Readonly<{ as_of_ms: number; page_as_of_ms: number | null }>
 
-type ProductRow = Parameters<typeof findProductInRow>[0] & RowTimes & Readonly<{ id: number }>
+type ProductRow = Parameters<typeof parseProductRow>[0] & RowTimes & Readonly<{ id: number }>
 
 export function toAsOfMs({ as_of_ms: rowMs, page_as_of_ms: pageMs }: RowTimes, nowMs: number): number {
   return toNewerMs(rowMs, pageMs ?? rowMs, nowMs)
@@ -64,12 +64,14 @@ export async function readProducts(
 ): Promise<readonly CopyEntry[]> {
   // No condition on `copy_id`: SQLite would then scan the whole copy.
   const { rows } = await sql<ProductRow>`select ${sql.raw(PRODUCT_COLUMNS)}, ${selectPageTime(copy)}
-    from products p where ${isIn(database, 'id', ids)} and ${isVisibleAt(copy.visibleWalk)}`.execute(database)
+    from products p where ${createInCondition(database, 'id', ids)} and ${createVersionCondition(copy.visibleWalk)}`.execute(
+    database,
+  )
   const byId = new Map(rows.map((row) => [row.id, findEntry(row, copy.nowMs)]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
 function findEntry(row: ProductRow, nowMs: number): CopyEntry | undefined {
-  const product = findProductInRow(row)
+  const product = parseProductRow(row)
   return product && { product, asOfMs: toAsOfMs(row, nowMs) }
 }

@@ -17,7 +17,7 @@ import {
   setUntilWalk,
   takeSavedFirstSeen,
 } from './sql-versions.ts'
-import { isIn } from './statements.ts'
+import { createInCondition } from './statements.ts'
 import type { WalkPage } from './store.ts'
 
 /** Most rows per transaction, so that other writers never wait long. */
@@ -273,9 +273,11 @@ async function correctFutureTimes(
   if (futureDated.length === 0) return
   const ids = toIds(futureDated)
   await sql`update products set as_of_ms = ${asOfMs}
-    where ${isIn(transaction, 'id', ids)} and until_walk is null`.execute(transaction)
+    where ${createInCondition(transaction, 'id', ids)} and until_walk is null`.execute(transaction)
   await sql`update deals set first_seen_ms = ${asOfMs}
-    where ${isIn(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(transaction)
+    where ${createInCondition(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(
+    transaction,
+  )
 }
 
 async function putPageRow(

@@ -4,7 +4,7 @@ import { createDeadlineCheck } from '../database/read-deadline.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { cleanText, foldCaseAndAccents } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, type CopyView, isVisibleAt } from './sql-copies.ts'
+import { type CopyRow, type CopyView, createVersionCondition } from './sql-copies.ts'
 import { readProducts } from './sql-lookups.ts'
 import type { CopyEntry } from './store.ts'
 
@@ -78,7 +78,7 @@ async function findInRange(
   below: string,
 ): Promise<readonly number[]> {
   const { rows } = await sql<{ id: number }>`select id from products
-    where copy_id = ${copy.id} and gtin >= ${from} and gtin < ${below} and ${isVisibleAt(copy.visibleWalk)}
+    where copy_id = ${copy.id} and gtin >= ${from} and gtin < ${below} and ${createVersionCondition(copy.visibleWalk)}
     order by gtin limit ${limit}`.execute(database)
   return rows.map(({ id }) => id)
 }
@@ -148,9 +148,9 @@ async function scanProducts({ database, copy, text, limit }: Search): Promise<re
   if (words.length === 0) return []
   const hasDigits = GTIN_PREFIX.test(text) ? sql`gtin like ${`%${text}%`}` : sql`1 = 0`
   const { rows } = await sql<{ id: number }>`select id from (
-      select id, gtin, search_text from products where copy_id = ${copy.id} and ${isVisibleAt(copy.visibleWalk)}
+      select id, gtin, search_text from products where copy_id = ${copy.id} and ${createVersionCondition(copy.visibleWalk)}
       order by gtin limit ${MAX_SCANNED}) as looked_at
-    where ${hasDigits} or (${sql.join(words.map(hasWord), sql` and `)})
+    where ${hasDigits} or (${sql.join(words.map(createWordCondition), sql` and `)})
     order by gtin limit ${limit}`.execute(database)
   return rows.map(({ id }) => id)
 }
@@ -166,7 +166,7 @@ export function toIndexWords(folded: string): readonly string[] {
 }
 
 /** Build the condition that `search_text` contains the word anywhere; `%` and `_` are escaped. */
-export function hasWord(word: string): RawBuilder<SqlBool> {
+export function createWordCondition(word: string): RawBuilder<SqlBool> {
   const pattern = `%${word.replace(/[\\%_]/g, '\\$&')}%`
   return sql<SqlBool>`search_text like ${pattern} escape '\\'`
 }
@@ -191,7 +191,9 @@ async function findByWords(
     ? sql`copy_id = ${copy.id} and ${hasLexemes(wordQuery)}`
     : sql`id in (${selectMatches(copy, wordQuery)} order by rowid limit ${MAX_MATCHES})`
   const found = sql<WordMatch>`select id, gtin, search_text from products
-    where ${hasWords} and ${isVisibleAt(copy.visibleWalk)} limit ${MAX_CANDIDATES}`.execute(database)
+    where ${hasWords} and ${createVersionCondition(copy.visibleWalk)} limit ${MAX_CANDIDATES}`.execute(
+    database,
+  )
   return replaceOnSplitWord(
     found.then(({ rows }) => rows),
     [],
@@ -209,7 +211,7 @@ export async function selectIdsByWords(
 ): Promise<RawBuilder<{ id: number }> | undefined> {
   if (isPostgres(database))
     return sql`(select id from products
-      where copy_id = ${copy.id} and ${isVisibleAt(copy.visibleWalk)} and ${hasLexemes(wordQuery)})`
+      where copy_id = ${copy.id} and ${createVersionCondition(copy.visibleWalk)} and ${hasLexemes(wordQuery)})`
   const { rows: backlog } = await sql`select 1 from search_backlog limit 1`.execute(database)
   return backlog.length === 0 ? sql`(${selectMatches(copy, wordQuery)})` : undefined
 }

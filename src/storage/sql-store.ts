@@ -5,7 +5,7 @@ import { isPostgres } from '../database/is-postgres.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
-import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
+import { findChannelList, recordEmptyChannelList, storeChannelList } from './sql-channels.ts'
 import { createLookupLeases } from './sql-lookup-leases.ts'
 import { type OpenLongReads, createLongReads } from './long-reads.ts'
 import {
@@ -62,79 +62,61 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const readThread = isFile ? options.openLongReads?.({ path: database.path, catalog }) : undefined
   const directReads = createLongReads(readCopy)
   const longReads = readThread ?? directReads
-  const walks = createSqlWalkStore(writer, catalog, clock)
-  const lookupLeases = createLookupLeases(writer, catalog, clock)
-  const putLookups = createLookupWriter(writer, catalog, clock)
-  /** Convert every error of a store method to a `StoreError`. */
-  const run = <T>(name: keyof SqlStore, action: () => Promise<T>): Promise<T> =>
+  const methods: SqlStore = {
+    findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin, clock }),
+    putLookups: createLookupWriter(writer, catalog, clock),
+    ...createLookupLeases(writer, catalog, clock),
+    findChannelList: () => readInSnapshot(reader, (snapshot) => findChannelList(snapshot, catalog)),
+    putChannelList: (channels, asOfMs) => storeChannelList(writer, catalog, channels, asOfMs),
+    recordEmptyChannelList: (asOfMs) => recordEmptyChannelList(writer, catalog, asOfMs),
+    getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
+    findDeals: (query, timeoutMs) =>
+      (isShortRead(query) ? directReads : longReads).findDeals(query, timeoutMs),
+    countDeals: (query) => longReads.countDeals(query),
+    // The first products are a short index read. The startup message uses it, which needs no thread.
+    searchProducts: (channelId, text, limit) =>
+      (text === '' ? directReads : longReads).searchProducts(channelId, text, limit),
+    findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
+    updateQuota: (nowMs, change) => updateQuota(writer, catalog, nowMs, change),
+    findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
+    findFutureCopies: () => findFutureCopies(reader, catalog, clock.nowMs()),
+    readDatabaseTime: () => readDatabaseTime(reader),
+    ping: async () => void (await sql`select count(*) from copies`.execute(reader)),
+    // A rejected write closes its connection, so the next check opens a new one.
+    async checkWritable() {
+      if (isServer) await sql`select 1 from copies where false for update`.execute(writer)
+    },
+    ...createSqlWalkStore(writer, catalog, clock),
+    findDamage: async () => (isServer ? null : findDamage(reader)),
+    // PostgreSQL maintains its files itself.
+    shrink: async (signal) => (isServer ? undefined : shrinkFile(writer, signal)),
+    countOffers: (channelId) =>
+      readCopy(channelId, 0, (snapshot, { id, visibleWalk }) => countOffers(snapshot, id, visibleWalk)),
+    async close() {
+      await runner.stop()
+      await readThread?.close()
+      await close()
+    },
+  }
+  return wrapMethods(methods, (name, action) =>
     runner.run(action).catch((error: unknown) => {
       if (error instanceof VitrineError) throw error
       throw new StoreError(`the stored copy failed at ${name}`, { cause: error })
-    })
-  return {
-    findProduct: (channelId, gtin) =>
-      run('findProduct', () => findProduct(reader, { catalog, channelId, gtin, clock })),
-    putLookups: (lookups) => run('putLookups', () => putLookups(lookups)),
-    acquireLookupLease: (product, lease) =>
-      run('acquireLookupLease', () => lookupLeases.acquireLookupLease(product, lease)),
-    releaseLookupLease: (product, lease) =>
-      run('releaseLookupLease', () => lookupLeases.releaseLookupLease(product, lease)),
-    findChannelList: () =>
-      run('findChannelList', () => readInSnapshot(reader, (snapshot) => findChannelList(snapshot, catalog))),
-    putChannelList: (channels, asOfMs) =>
-      run('putChannelList', () => putChannelList(writer, catalog, channels, asOfMs)),
-    recordEmptyChannelList: (asOfMs) =>
-      run('recordEmptyChannelList', () => recordEmptyChannelList(writer, catalog, asOfMs)),
-    getCopyState: (channelId) => run('getCopyState', () => readCopyState(reader, catalog, channelId)),
-    findDeals: (query, withinMs) =>
-      run('findDeals', () => (isShortRead(query) ? directReads : longReads).findDeals(query, withinMs)),
-    countDeals: (query) => run('countDeals', () => longReads.countDeals(query)),
-    // The first products are a short index read. The startup message uses it, which needs no thread.
-    searchProducts: (channelId, text, limit) =>
-      run('searchProducts', () =>
-        (text === '' ? directReads : longReads).searchProducts(channelId, text, limit),
-      ),
-    findDealCurrency: (channelId) =>
-      run('findDealCurrency', () => readCopy<string | undefined>(channelId, undefined, findDealCurrency)),
-    updateQuota: (nowMs, change) => run('updateQuota', () => updateQuota(writer, catalog, nowMs, change)),
-    findUnfinishedWalks: () => run('findUnfinishedWalks', () => findUnfinishedWalks(reader, catalog, clock)),
-    findFutureCopies: () => run('findFutureCopies', () => findFutureCopies(reader, catalog, clock.nowMs())),
-    readDatabaseTime: () => run('readDatabaseTime', () => readDatabaseTime(reader)),
-    ping: () => run('ping', async () => void (await sql`select count(*) from copies`.execute(reader))),
-    // A refused write closes its connection, so the next check opens a new one.
-    checkWritable: () =>
-      run('checkWritable', async () => {
-        if (isServer) await sql`select 1 from copies where false for update`.execute(writer)
-      }),
+    }),
+  )
+}
 
-    acquireWalkLease: (channelId, lease) =>
-      run('acquireWalkLease', () => walks.acquireWalkLease(channelId, lease)),
-    releaseWalkLease: (channelId, owner) =>
-      run('releaseWalkLease', () => walks.releaseWalkLease(channelId, owner)),
-    findWalkLeaseOwner: (channelId) => run('findWalkLeaseOwner', () => walks.findWalkLeaseOwner(channelId)),
-    beginWalk: (channelId, times) => run('beginWalk', () => walks.beginWalk(channelId, times)),
-    applyPage: (channelId, page) => run('applyPage', () => walks.applyPage(channelId, page)),
-    isWalkMalformed: (channelId, walk) =>
-      run('isWalkMalformed', () => walks.isWalkMalformed(channelId, walk)),
-    holdWalk: (channelId, walk, held) => run('holdWalk', () => walks.holdWalk(channelId, walk, held)),
-    completeWalk: (channelId, walk, end) =>
-      run('completeWalk', () => walks.completeWalk(channelId, walk, end)),
-    failWalk: (channelId, code, nowMs) => run('failWalk', () => walks.failWalk(channelId, code, nowMs)),
-
-    findDamage: () => run('findDamage', () => (isServer ? Promise.resolve(null) : findDamage(reader))),
-    // PostgreSQL maintains its files itself.
-    shrink: (signal) => run('shrink', () => (isServer ? Promise.resolve() : shrinkFile(writer, signal))),
-    countOffers: (channelId) =>
-      run('countOffers', () =>
-        readCopy(channelId, 0, (snapshot, { id, visibleWalk }) => countOffers(snapshot, id, visibleWalk)),
-      ),
-    close: () =>
-      run('close', async () => {
-        await runner.stop()
-        await readThread?.close()
-        await close()
-      }),
-  }
+/** Run each method through `run`. */
+function wrapMethods(
+  methods: SqlStore,
+  run: <T>(name: string, action: () => Promise<T>) => Promise<T>,
+): SqlStore {
+  const wrapped = Object.entries(methods).map(([name, method]) => [
+    name,
+    (...parameters: readonly unknown[]) =>
+      run(name, () => (method as (...parameters: readonly unknown[]) => Promise<unknown>)(...parameters)),
+  ])
+  return Object.fromEntries(wrapped) as SqlStore
 }
 
 async function findDamage(reader: Kysely<CopyTables>): Promise<string | null> {

@@ -10,8 +10,8 @@ import {
 } from './rows.ts'
 import type { CopyTables, ProductsTable } from './schema.ts'
 import { toTsvectorText } from './sql-search.ts'
-import { insertWithWords } from './sqlite-search-index.ts'
-import { insertRows, isIn } from './statements.ts'
+import { insertWithSearchWords } from './sqlite-search-index.ts'
+import { insertRows, createInCondition } from './statements.ts'
 
 /** From this number of products on, one bulk insert of the words costs less than the trigger for each product. */
 const BULK_INSERT_MIN_PRODUCTS = 8
@@ -29,7 +29,7 @@ export async function insertVersions(
   const rows = storedProducts.map((storedProduct) => toProductRow(transaction, storedProduct, context))
   const insert = (): Promise<readonly number[]> => insertRows(transaction, 'products', rows)
   const isSingleInsert = storedProducts.length < BULK_INSERT_MIN_PRODUCTS || isPostgres(transaction)
-  const ids = isSingleInsert ? await insert() : await insertWithWords(transaction, insert)
+  const ids = isSingleInsert ? await insert() : await insertWithSearchWords(transaction, insert)
   const deals = storedProducts.flatMap((storedProduct, index) =>
     toDealRows(storedProduct, ids[index] ?? 0, context),
   )
@@ -65,7 +65,7 @@ export async function setUntilWalk(
   if (productIds.length === 0) return
   for (const [table, column] of Object.entries(VERSION_TABLES))
     await sql`update ${sql.table(table)} set until_walk = ${untilWalk}
-      where ${isIn(transaction, column, productIds)}`.execute(transaction)
+      where ${createInCondition(transaction, column, productIds)}`.execute(transaction)
 }
 
 /** Delete versions with their deals. `endedByWalk`: only versions that ended at or before that walk. */
@@ -78,7 +78,7 @@ export async function deleteVersions(
   const isEnded = endedByWalk === undefined ? sql`` : sql`and until_walk <= ${endedByWalk}`
   for (const [table, column] of Object.entries(VERSION_TABLES))
     await sql`delete from ${sql.table(table)}
-      where ${isIn(transaction, column, productIds)} ${isEnded}`.execute(transaction)
+      where ${createInCondition(transaction, column, productIds)} ${isEnded}`.execute(transaction)
 }
 
 export async function countDealsByVersion(
@@ -88,7 +88,9 @@ export async function countDealsByVersion(
   if (productIds.length === 0) return new Map()
   const { rows } = await sql<{ product_id: number; count: number }>`
     select product_id, count(*) as count from deals
-    where ${isIn(transaction, 'product_id', productIds)} group by product_id`.execute(transaction)
+    where ${createInCondition(transaction, 'product_id', productIds)} group by product_id`.execute(
+    transaction,
+  )
   return new Map(rows.map((row) => [row.product_id, row.count]))
 }
 
@@ -125,7 +127,9 @@ async function readFirstSeen(
   if (productIds.length === 0) return new Map()
   const { rows } = await sql<OfferFirstSeen>`
     select gtin, offer_key, min(first_seen_ms) as first_seen_ms from deals
-    where ${isIn(transaction, 'product_id', productIds)} group by gtin, offer_key`.execute(transaction)
+    where ${createInCondition(transaction, 'product_id', productIds)} group by gtin, offer_key`.execute(
+    transaction,
+  )
   return toFirstSeen(rows)
 }
 
@@ -138,7 +142,7 @@ export async function saveFirstSeen(
   if (absentIds.length === 0) return
   await sql`insert into lapsed_deals (copy_id, gtin, offer_key, first_seen_ms, lapsed_at_ms)
     select copy_id, gtin, offer_key, min(first_seen_ms), cast(${asOfMs} as bigint) from deals
-    where ${isIn(transaction, 'product_id', absentIds)} group by copy_id, gtin, offer_key
+    where ${createInCondition(transaction, 'product_id', absentIds)} group by copy_id, gtin, offer_key
     on conflict (copy_id, gtin, offer_key) do update
     set first_seen_ms = excluded.first_seen_ms, lapsed_at_ms = excluded.lapsed_at_ms`.execute(transaction)
 }
@@ -150,9 +154,9 @@ export async function takeSavedFirstSeen(
   gtins: readonly string[],
 ): Promise<FirstSeen> {
   if (gtins.length === 0) return new Map()
-  const isBack = sql`copy_id = ${copyId} and ${isIn(transaction, 'gtin', gtins)}`
+  const hasReturned = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
   const { rows } = await sql<OfferFirstSeen>`
-    select gtin, offer_key, first_seen_ms from lapsed_deals where ${isBack}`.execute(transaction)
-  if (rows.length > 0) await sql`delete from lapsed_deals where ${isBack}`.execute(transaction)
+    select gtin, offer_key, first_seen_ms from lapsed_deals where ${hasReturned}`.execute(transaction)
+  if (rows.length > 0) await sql`delete from lapsed_deals where ${hasReturned}`.execute(transaction)
   return toFirstSeen(rows)
 }

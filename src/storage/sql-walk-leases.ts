@@ -45,7 +45,7 @@ export function createWalkLeases(database: Kysely<CopyTables>, catalog: string, 
       // An expired lease of this process still belongs to it until another process acquires it.
       const isAvailable = isOwn
         ? sql`lease_owner = ${owner} and lease_fence = ${ownLease.fence}`
-        : sql`(lease_owner = ${owner} or ${isExpired(now, forMs)})`
+        : sql`(lease_owner = ${owner} or ${createExpiredCondition(now, forMs)})`
       const { rows } = await sql<{ fence: number }>`update copies set lease_owner = ${owner},
         lease_until_ms = ${now} + cast(${forMs} as bigint), lease_fence = lease_fence + ${sql.lit(isOwn ? 0 : 1)}
         where id = ${copy.id} and ${isAvailable} returning lease_fence as fence`.execute(database)
@@ -86,7 +86,7 @@ export async function findUnfinishedWalks(
   clock: Clock,
 ): Promise<readonly UnfinishedWalk[]> {
   const { rows } = await sql<{ channel_id: string; owner: string; is_over: SqlBool }>`
-    select channel_id, lease_owner as owner, ${isExpired(toLeaseTime(database, clock), LEASE_MS)} as is_over from copies
+    select channel_id, lease_owner as owner, ${createExpiredCondition(toLeaseTime(database, clock), LEASE_MS)} as is_over from copies
     where catalog = ${catalog} and running_walk > current_walk and failure is null and lease_owner is not null`.execute(
     database,
   )
@@ -98,7 +98,7 @@ export async function findUnfinishedWalks(
 }
 
 /** Build the condition that a lease has expired. An end too far ahead was written before the clock was set back. */
-function isExpired(now: RawBuilder<number>, forMs: number): RawBuilder<SqlBool> {
+function createExpiredCondition(now: RawBuilder<number>, forMs: number): RawBuilder<SqlBool> {
   return sql`(lease_until_ms <= ${now} or lease_until_ms > ${now} + cast(${2 * forMs} as bigint))`
 }
 

@@ -5,7 +5,7 @@ import { transact } from '../database/transaction.ts'
 import { WalkError } from '../errors.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables, WalkPagesTable } from './schema.ts'
-import { type CopyRow, countOffers, isVisibleAt } from './sql-copies.ts'
+import { type CopyRow, countOffers, createVersionCondition } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
 import { type WalkWriter, createWalkLeases } from './sql-walk-leases.ts'
 import { MAX_TRANSACTION_ROWS, applyPage } from './sql-pages.ts'
@@ -159,7 +159,7 @@ async function sumPages(
 
 async function countDeals(database: Kysely<CopyTables>, copyId: number, walk: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(distinct gtin) as count from deals
-    where copy_id = ${copyId} and ${isVisibleAt(walk)}`.execute(database)
+    where copy_id = ${copyId} and ${createVersionCondition(walk)}`.execute(database)
   return rows[0]?.count ?? 0
 }
 

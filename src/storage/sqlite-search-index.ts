@@ -57,7 +57,7 @@ export async function createDeferrableWordTrigger(database: QueryExecutorProvide
 }
 
 /** Insert products, then their words in one statement. `insert` returns the ids. */
-export async function insertWithWords(
+export async function insertWithSearchWords(
   transaction: Transaction<CopyTables>,
   insert: () => Promise<readonly number[]>,
 ): Promise<readonly number[]> {
@@ -100,7 +100,7 @@ export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
       if (!hasMessage(error, INDEX_DAMAGE)) throw error
       // Another call may have rebuilt the index while this one ran.
       if (rebuilds === rebuildsBefore) {
-        if (rebuilding === undefined && pause.isOn()) throw error
+        if (rebuilding === undefined && pause.isActive()) throw error
         await (rebuilding ??= rebuild())
       }
       filler.wake()

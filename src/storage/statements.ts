@@ -54,7 +54,7 @@ function toNumberedParameters(text: string): string {
 }
 
 /** Build an `in` condition. All values are one parameter, so that a list of any length gives the same statement. */
-export function isIn(
+export function createInCondition(
   database: Pick<Kysely<CopyTables>, 'getExecutor'>,
   column: string,
   values: readonly (string | number)[],

@@ -159,8 +159,8 @@ export type CopyStore = QuotaStore &
     /** Record that the catalog listed no channels at `asOfMs`, and keep the list. A repeated call keeps the first time. */
     recordEmptyChannelList(asOfMs: number): Promise<void>
     getCopyState(channelId: string): Promise<CopyState>
-    /** Find a page of a grid. @throws UnavailableError when it takes longer than `withinMs` */
-    findDeals(query: DealQuery, withinMs?: number): Promise<readonly DealEntry[]>
+    /** Find a page of a grid. @throws UnavailableError when it takes longer than `timeoutMs` */
+    findDeals(query: DealQuery, timeoutMs?: number): Promise<readonly DealEntry[]>
     /** Count the deals of a grid: the 20,000 with the highest discount, with at most 30 brands and 30 merchants. */
     countDeals(query: DealQuery): Promise<DealCounts>
     /** Find the currency of most deals; `undefined` without deals. */

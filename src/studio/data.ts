@@ -58,7 +58,7 @@ export async function readStudioData(context: Context, query: URLSearchParams, s
     styles: [assets.get('studio.css').path.slice(1)],
     studioScript: assets.get('studio.js').path.slice(1),
     loaderScript: 'embed.js',
-    isSample: (await demo?.readContent()) === 'sample',
+    isSample: (await demo?.readCatalogContent()) === 'sample',
     channels,
     channel,
     ...selected,

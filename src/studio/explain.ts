@@ -53,7 +53,7 @@ export function explainBox(inputs: BoxInputs, rules: ExplainRules) {
   const shownCount = offers.filter(({ isShown }) => isShown).length
   return {
     isShown: problem === undefined,
-    verdict:
+    summary:
       problem === undefined
         ? `A box is shown: ${pluralize(shownCount, 'offer')}.`
         : `Nothing is shown. ${problem.reason}`,
@@ -166,8 +166,8 @@ function explainMissingProduct({ gtin, state, entry, catalog }: BoxInputs, { now
   const corrected = findCorrectedGtin(gtin)
   if (corrected !== undefined)
     return {
-      reason: `The last digit of the GTIN ${gtin} is wrong: is it mistyped?`,
-      remedy: `With the check digit ${corrected.slice(-1)}, the GTIN is ${corrected}.`,
+      reason: `The check digit (last digit) of the GTIN ${gtin} is wrong.`,
+      remedy: `Check it for a typing error. With the correct check digit it is ${corrected}.`,
     }
   const lastWalk = formatLastWalk(state, nowMs)
   const isInCatalog = catalog.kind === 'product'

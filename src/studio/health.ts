@@ -20,7 +20,7 @@ export async function readHealth(context: Context, channels: readonly Channel[])
   return {
     nowMs: clock.nowMs(),
     callPolicy,
-    isCatalogEmpty: (await context.demo?.readContent()) === 'empty',
+    isCatalogEmpty: (await context.demo?.readCatalogContent()) === 'empty',
     /** Error message of the stored copy's database; `null` if it works. */
     storeFailure: isStoreUp ? null : (context.findStoreFailure()?.reason ?? 'the database cannot be read'),
     /** `true` when the database accepts reads but not writes, such as a PostgreSQL standby. */

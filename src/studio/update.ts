@@ -53,9 +53,9 @@ function listFieldTexts({ name, error, control }: FieldView): readonly Entry[] {
 }
 
 /** An option changes which offers are shown, but not their number. */
-function listExplanationTexts({ verdict, remedy, facts, offers }: ExplanationView): readonly Entry[] {
+function listExplanationTexts({ summary, remedy, facts, offers }: ExplanationView): readonly Entry[] {
   return [
-    ['why verdict', verdict],
+    ['why summary', summary],
     ['why remedy', remedy ?? ''],
     ...facts.map(({ value }, index): Entry => [`why fact ${index}`, value]),
     ...offers.flatMap(({ text, outcome }, index): Entry[] => [

@@ -37,7 +37,7 @@ export type WalkSupervisorDetails = Readonly<{
   callPolicy: CallPolicy
   store: CopyStore
   clockMonitor: Pick<ClockMonitor, 'recordSkew'>
-  catalog: Readonly<{ baseUrl: string; key: KeySource; identity: string }>
+  catalog: Readonly<{ baseUrl: string; key: KeySource; copyName: string }>
   ownOrigin: string
   /** `null`: another process runs the walks. */
   walkRunner: WalkRunner | null
@@ -179,7 +179,7 @@ async function runWithFreshKey(
   if (!isRefused) return report
   await key.refresh()
   if (key.current().reveal() === usedKey.reveal()) return report
-  details.callPolicy.endKeyPause()
+  details.callPolicy.clearKeyPause()
   return runOnce(details, trigger, control)
 }
 
@@ -195,7 +195,7 @@ async function runOnce(
   const periodMs = config.findWalkPeriodMs?.(clock.nowMs())
   const job = {
     database: serializeDatabaseAddress(config.database),
-    catalog: catalog.identity,
+    catalog: catalog.copyName,
     baseUrl: catalog.baseUrl,
     key: catalog.key.current().reveal(),
     timeoutMs: config.catalogTimeoutMs,

@@ -3,13 +3,13 @@ import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './opt
 import { type Localization, type LocaleTexts, getLocalization } from './locales/index.ts'
 import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
 
-/** A page of deals; `asOfMs` is the age of the oldest price on it, Unix milliseconds. */
+/** A page of deals. `asOfMs`: time of its oldest price, Unix milliseconds. */
 export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; asOfMs: number }>
 
-/** Where the pages of a grid are; only frames have links to them. */
+/** The address of the grid, for page links, which only frames have. */
 export type GridPageLinks = Readonly<{ path: string; defaults: OptionDefaults }>
 
-/** The question to the stored copy that a grid's options ask, with one deal more than shown: is there another page? */
+/** Convert the options of a grid to a query with one more deal than shown, to detect a next page. */
 export function toDealQuery<Currency extends string | null>(
   channelId: string,
   currency: Currency,
@@ -31,7 +31,7 @@ export function toDealQuery<Currency extends string | null>(
   }
 }
 
-/** The view of a deal grid; `undefined` when there is nothing to show and the grid hides. */
+/** Build the view of a deal grid; `undefined` when it is hidden. */
 export function toGridView(
   data: GridData,
   options: GridOptions,
@@ -46,7 +46,7 @@ export function toGridView(
     label: texts.gridHeading,
     heading: texts.gridHeading,
     deals: data.deals.map((entry) => toDealView(entry, localization, viewContext)),
-    /** Accessible names of the buttons that move a carousel. */
+    /** Accessible names of the carousel's buttons. */
     carouselLabels: { previous: texts.previousDeals, next: texts.nextDeals },
     notices: toNoticesView(data.asOfMs, texts.gridOrder[options.sort], localization, viewContext),
     paging: pages === null ? null : toPaging(data, options, { words: texts, pages }),
@@ -68,7 +68,7 @@ function toDealView(
   }
 }
 
-/** Links to the pages before and after; `null` without any. */
+/** Build the links to the previous and next page; `null` without any. */
 function toPaging(
   data: GridData,
   options: GridOptions,

@@ -1,24 +1,24 @@
 import type { BoxLayout, GridLayout } from './options.ts'
 import type { BoxView, GridView } from './view-models.ts'
 
-/** A box as far as its height depends on it. */
+/** The properties of a box that determine its height. */
 type BoxSize = Readonly<{
   layout: BoxLayout
-  /** Shops that are shown. */
+  /** Visible shops. */
   shownCount: number
-  /** Those of them with a former price. */
+  /** Visible shops with a former price. */
   saleCount: number
-  /** Are there folded ones? */
+  /** Whether there are folded shops. */
   isFolded: boolean
 }>
 
-/** A grid as far as its height depends on it. */
+/** The properties of a grid that determine its height. */
 type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 
 /** What the height of a widget depends on. */
 export type WidgetSize = BoxSize | GridSize
 
-/** Read it from a view. */
+/** Get the size of a view. */
 export function toWidgetSize(view: BoxView | GridView): WidgetSize {
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
   const { layout, offers, more } = view
@@ -26,15 +26,15 @@ export function toWidgetSize(view: BoxView | GridView): WidgetSize {
   return { layout, shownCount: offers.length, saleCount, isFolded: more.length > 0 }
 }
 
-/** Estimate a height in which a widget fits, in pixels. Very long titles and some languages need a line more. */
+/** Estimate a sufficient height of a widget in pixels. Very long titles and some languages need another line. */
 export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
   return 'cardCount' in size ? estimateGridHeightPx(size, widthPx) : estimateBoxHeightPx(size, widthPx)
 }
 
-/** Pixels of the fold under the shops. */
+/** Height of the line that opens the folded shops. */
 const FOLD_PX = 46
 
-/** Pixels of head and foot, of a shop, and of one with a former price; measured in Chromium in Inter, with a title of three lines. */
+/** Heights of header and notices, of a shop, and of a shop with a former price: Chromium, font Inter, three-line title. */
 type BoxMeasure = Readonly<{
   minWidthPx: number
   basePx: number
@@ -51,7 +51,7 @@ const NARROW_LIST: readonly BoxMeasure[] = [
   { ...NARROWEST, minWidthPx: 560, basePx: 244 },
 ]
 
-/** By layout, the widest that fits last. */
+/** By layout and minimum width; the last match applies. */
 const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   list: [...NARROW_LIST, { minWidthPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
   table: [
@@ -79,11 +79,11 @@ function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   return basePx + shops + (size.isFolded ? FOLD_PX : 0)
 }
 
-/** From this width on the head and the foot of a grid take a line less, in pixels. */
+/** From this width in pixels, header and notices of a grid need one line less. */
 const WIDE_GRID_PX = 640
-/** Least width of a card in a grid. */
+/** Minimum width of a card in a grid. */
 const CARD_WIDTH_PX = 168
-/** A carousel is one row whatever is in it; on the narrowest phones its words take two lines more. */
+/** A carousel is always one row; on the narrowest phones its texts need two more lines. */
 const CAROUSEL_PX = 574
 const NARROW_CAROUSEL_PX = 606
 const NARROW_CAROUSEL_BELOW_PX = 340

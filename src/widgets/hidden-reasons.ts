@@ -6,16 +6,16 @@ import { formatCount } from './format.ts'
 import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
 import type { CommonOptions, GridOptions, OptionDefaults } from './options.ts'
 
-/** Why nothing of a channel is shown that was served and is not listed any more. */
+/** Reason for a channel that was served before. */
 export const CHANNEL_GONE_REASON = 'The catalog no longer lists this channel.'
 
-/** `a, b and c`: in British English without a comma before the last. */
+/** `a, b and c`: British English has no comma before "and". */
 const LIST_FORMAT = new Intl.ListFormat('en-GB')
 
-/** Names of one list that are said; the rest is counted. */
+/** Names that are listed; the others are counted. */
 const MAX_LISTED_NAMES = 5
 
-/** Why a grid may be empty, for the author of the page. */
+/** Explain to the author of the page why a grid is hidden. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
   const offers = options.stock === 'in' ? 'offer that is on sale and in stock' : 'offer that is on sale'
   const activeFilters = listGridFilters(options, defaults).map(describeFilter)
@@ -27,7 +27,7 @@ export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults
     : `No ${offers}${filterText}.`
 }
 
-/** Why a box may be empty; `gtin` is padded, `product` is `null` where no shop sells it. */
+/** Explain why a box is hidden. `gtin`: padded; `product`: `null` when no shop sells it. */
 export function explainHiddenBox(
   gtin: string,
   product: Product | null,
@@ -36,19 +36,19 @@ export function explainHiddenBox(
   if (product === null) {
     const corrected = findCorrectedGtin(gtin)
     return corrected === undefined
-      ? 'No shop of this channel sells the product of this GTIN.'
-      : `The last digit of this GTIN is wrong: is it mistyped? It would be ${corrected.slice(-1)}. No shop of this channel sells it.`
+      ? 'No shop of this channel sells the product with this GTIN.'
+      : `The last digit of this GTIN should be ${corrected.slice(-1)}: check the GTIN for a typing error. No shop of this channel sells it as written.`
   }
   const { offers } = product
   if (offers.length === 0) return explainNoOffers(product)
   const malformed =
-    product.drops === undefined ? '' : ` Malformed beside them: ${describeDrops(product.drops).join(', ')}.`
+    product.drops === undefined ? '' : ` Malformed in addition: ${describeDrops(product.drops).join(', ')}.`
   return `${explainFiltered(offers, options, defaults)}${malformed}`
 }
 
 function explainNoOffers({ drops }: Product): string {
   if (drops === undefined)
-    return 'The catalog lists this product, and no shop of this channel has an offer of it.'
+    return 'The catalog lists this product, but no shop of this channel has an offer for it.'
   const count = Object.values(drops).reduce((sum, dropped) => sum + dropped, 0)
   const offerText =
     count === 1 ? 'one offer of this product, and it is' : `${count} offers of this product, all of them`
@@ -72,7 +72,7 @@ function explainFiltered(offers: readonly Offer[], options: CommonOptions, defau
   )
 }
 
-/** What there is instead of what was asked for. */
+/** List what the filters could select. */
 function listAlternatives(filters: readonly Filter[], offers: readonly Offer[]): readonly string[] {
   const shops = joinNames(listDistinct(offers.map(({ merchant }) => merchant)))
   const currencies = joinNames(listDistinct(offers.map(({ currency }) => currency)))
@@ -83,7 +83,7 @@ function listAlternatives(filters: readonly Filter[], offers: readonly Offer[]):
   ]
 }
 
-/** A filter as an address writes it, or as the setting that stands in for it. */
+/** Format a filter as in an address, or as the setting that it comes from. */
 export function formatFilter(filter: Filter, options: CommonOptions, defaults: OptionDefaults): string {
   switch (filter) {
     case 'stock':
@@ -93,7 +93,7 @@ export function formatFilter(filter: Filter, options: CommonOptions, defaults: O
     case 'exclude':
       return `exclude=${joinNames(options.excluded)}`
     default:
-      // The same address with the option is the same answer.
+      // An option that equals the setting has the same effect, so name the setting.
       return options.currency === defaults.currency
         ? `VITRINE_CURRENCY=${options.currency ?? ''}`
         : `currency=${options.currency ?? ''}`
@@ -129,7 +129,7 @@ function capitalize(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
 
-/** What was left out and why, in words. */
+/** Noun and reason of each kind of dropped item. */
 const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why: string]>> = {
   product: ['product', 'without GTIN, title or offers'],
   merchant: ['offer', 'without a shop’s name'],
@@ -140,7 +140,7 @@ const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why
   too_many: ['offer', 'beyond what one product may have'],
 }
 
-/** What was left out, a text for each reason. */
+/** Describe dropped items, one text per reason. */
 export function describeDrops(drops: Readonly<DropCounts>): readonly string[] {
   const descriptions = new Map(Object.entries(DROP_DESCRIPTIONS))
   return Object.entries(drops).map(([reason, dropped]) => {

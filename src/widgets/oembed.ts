@@ -6,24 +6,24 @@ import { type ParameterReader, createParameterReader, getQueryString } from './p
 import type { BoxView, GridView } from './view-models.ts'
 import type { Widget, Widgets } from './widgets.ts'
 
-/** Width of a frame where the consumer names none, and the widest that a widget fills well. */
+/** Default width of a frame; wider widgets look empty. */
 const DEFAULT_WIDTH_PX = 600
 const MAX_WIDTH_PX = 1_200
 
-/** Largest size that is understood; a page is never that large. */
+/** Largest accepted size in pixels. */
 const MAX_SIZE_PX = 100_000
 
-/** How long a consumer may keep an answer, in seconds: it holds nothing that changes with prices. */
+/** Seconds for which a consumer may cache a response: it contains no prices. */
 const CACHE_AGE_SECONDS = 86_400
 
-/** What a frame is made high for while nothing is known of it. */
+/** The size of a frame whose content is unknown. */
 const DEFAULT_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
 const DEFAULT_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 12 }
 
-/** What answers are written in. */
+/** Formats of responses. */
 export type OembedFormat = 'json' | 'xml'
 
-/** Which embed, in which format, and how large at most (pixels; `null`: no bound). */
+/** Embed, format, and maximum size in pixels (`null`: no limit). */
 type OembedRequest = Readonly<{
   url: string
   format: OembedFormat
@@ -32,7 +32,7 @@ type OembedRequest = Readonly<{
 }>
 
 /**
- * Parse a request to the oEmbed address. Other parameters, such as the `dnt` of WordPress, are passed over.
+ * Parse an oEmbed request. Other parameters, such as `dnt` of WordPress, are ignored.
  * @throws OembedError
  */
 export function parseOembedRequest(query: URLSearchParams): OembedRequest {
@@ -59,9 +59,9 @@ function parseSizePx(reader: ParameterReader, name: string): number | null {
 }
 
 /**
- * Answer with the frame of an address that is right, whether or not there is something to show in it now. `visitor`: who waits.
- * `isKnown`: the catalog could say whether there is something to show; else the answer must not be kept.
- * @throws OembedError where there is no such embed.
+ * Create a response with the frame of a valid address, even if it is hidden now. `visitor`: who waits. `isKnown`: whether
+ * the state of the widget is known; otherwise the response must not be cached.
+ * @throws OembedError for an unknown embed
  */
 export async function createOembedResponse(
   widgets: Widgets,
@@ -83,10 +83,10 @@ export async function createOembedResponse(
   }
 }
 
-/** Channel ids are UUIDs; what stands for the GTIN is judged later. */
+/** Channel ids are UUIDs; the GTIN is validated later. */
 const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-to-buy\/([^/]+))\/?$/i
 
-/** Take an embed's address apart; `undefined` for any other address. http and https are the same. */
+/** Parse the address of an embed; `undefined` for any other address. http and https are equivalent. */
 function findEmbedAddress(url: string, publicUrl: string) {
   const address = parseUrl(url)
   if (address === undefined) return undefined
@@ -116,7 +116,7 @@ async function readFrame(widgets: Widgets, { gtin, ...parts }: EmbedAddress, vis
   return { title, size, path: address.path, isCacheable }
 }
 
-/** `view` is `undefined` where nothing is shown, or where the catalog cannot say so: a consumer would keep a failure as long as a frame. */
+/** `view`: `undefined` for a hidden or unknown widget. Consumers store failures like frames, so both get a frame. */
 async function readView(widget: Promise<Widget<BoxView | GridView>>) {
   try {
     return { view: (await widget).getView(), isCacheable: true }
@@ -128,8 +128,8 @@ async function readView(widget: Promise<Widget<BoxView | GridView>>) {
 }
 
 /**
- * The fields of a `rich` answer (oembed.com, section 2.3.4), whose HTML is an empty blockquote and a frame. WordPress shows such a
- * frame only when it has spoken, and only then an empty box takes no room; it stores the HTML with the post, so no price is in it.
+ * The fields of a `rich` response (oembed.com, section 2.3.4): an empty blockquote and a frame. WordPress shows the frame only
+ * after its first message, so an empty box takes no space. It stores the HTML with the post, so it contains no price.
  */
 function toOembedFields(
   { title, size, path, isCacheable }: Awaited<ReturnType<typeof readFrame>>,

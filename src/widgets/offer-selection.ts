@@ -3,15 +3,15 @@ import { compareForBox, findMainCurrency, isInStock, pickOnePerMerchant } from '
 import { foldCase } from '../offers/text.ts'
 import type { CommonOptions } from './options.ts'
 
-/** Which offers a box shows, and why it leaves out the others. */
+/** Selects the offers of a box, and explains why others are hidden. */
 
 type Filters = Pick<CommonOptions, 'stock' | 'merchants' | 'excluded' | 'currency'>
 
-/** Options that leave out offers. */
+/** Options that filter offers. */
 const FILTERS = ['stock', 'merchant', 'exclude', 'currency'] as const
 export type Filter = (typeof FILTERS)[number]
 
-/** List the filters that are set; any other leaves out nothing. */
+/** List the active filters. */
 export function listFilters({ stock, merchants, excluded, currency }: Filters): readonly Filter[] {
   const isSet = {
     stock: stock === 'in',
@@ -22,7 +22,7 @@ export function listFilters({ stock, merchants, excluded, currency }: Filters): 
   return FILTERS.filter((filter) => isSet[filter])
 }
 
-/** Does a filter that is set leave out an offer? `currency` without the option depends on the other offers, too. */
+/** Whether an active filter hides an offer. Without the option, `currency` also depends on the other offers. */
 export const EXCLUSION_RULES: Readonly<Record<Filter, (offer: Offer, filters: Filters) => boolean>> = {
   stock: (offer) => !isInStock(offer),
   merchant: ({ merchant }, { merchants }) => !merchants.includes(foldCase(merchant)),
@@ -30,7 +30,7 @@ export const EXCLUSION_RULES: Readonly<Record<Filter, (offer: Offer, filters: Fi
   currency: (offer, { currency }) => offer.currency !== currency,
 }
 
-/** The offers of a box in the order in which they are shown; empty when nothing is left after the filters. */
+/** Select the offers of a box in their order; empty when the filters hide all. */
 export function selectOffers(offers: readonly Offer[], filters: Filters): readonly Offer[] {
   const activeFilters = listFilters(filters)
   const filtered = offers.filter(
@@ -40,13 +40,13 @@ export function selectOffers(offers: readonly Offer[], filters: Filters): readon
   return pickOnePerMerchant(filtered.filter((offer) => offer.currency === currency)).sort(compareForBox)
 }
 
-/** An offer with the options that leave it out, or the rule that does where no option would; `null`: it is shown. */
+/** An offer with the options that hide it, or else the rule that does; `null`: it is shown. */
 export type ClassifiedOffer = Readonly<{
   offer: Offer
   excludedBy: readonly Filter[] | 'other-currency' | 'better-offer' | null
 }>
 
-/** Every offer with why it is left out: those that are shown first, in their order. */
+/** Explain every offer: shown ones first, in their order. */
 export function classifyOffers(offers: readonly Offer[], filters: Filters): readonly ClassifiedOffer[] {
   const activeFilters = listFilters(filters)
   const shown = selectOffers(offers, filters)

@@ -2,45 +2,45 @@ import { DEAL_SORTS } from '../offers/deals.ts'
 import { foldCase } from '../offers/text.ts'
 import { type OptionControl, type ParameterReader, createParameterReader } from './parameters.ts'
 
-/** How a where-to-buy box can be laid out. */
+/** Layouts of a where-to-buy box. */
 export const BOX_LAYOUTS = ['list', 'table', 'card', 'button'] as const
 export type BoxLayout = (typeof BOX_LAYOUTS)[number]
 
-/** How a deal grid can be laid out. */
+/** Layouts of a deal grid. */
 export const GRID_LAYOUTS = ['grid', 'list', 'carousel'] as const
 export type GridLayout = (typeof GRID_LAYOUTS)[number]
 
-/** What stands where a widget names nothing. */
+/** Defaults of the server. */
 export type OptionDefaults = Readonly<{ locale: string; currency: string | null }>
 
-/** Where the widget goes: a frame has no host page to isolate from, to style it or to mark up, and links its own styles. */
+/** A fragment is part of a host page; an embed is a separate document in a frame. */
 export type Surface = 'fragment' | 'embed'
 
-/** Which colours a widget has; `auto`: those that the reader's system prefers. */
+/** `auto`: the colour scheme that the reader's system prefers. */
 export const THEMES = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
-/** Only what is in stock, or everything. */
+/** Only offers in stock, or all. */
 const STOCKS = ['in', 'any'] as const
-/** How a fragment stands against the styles of its page. */
+/** Isolation of a fragment from the styles of its page. */
 const ISOLATIONS = ['none', 'shadow'] as const
-/** Who brings a fragment's style sheet. */
+/** Whether a fragment links its style sheet. */
 const STYLE_SHEET_SOURCES = ['link', 'none'] as const
-/** What a fragment tells search engines beside its words. */
+/** Structured data of a fragment. */
 const MARKUPS = ['none', 'schema'] as const
 
-/** What one option of a widget's address is, for documentation and studio; `parseBoxOptions` and `parseGridOptions` carry it out. */
+/** An option of a widget's address, for documentation and studio; `parseBoxOptions` and `parseGridOptions` parse it. */
 export type OptionDefinition = Readonly<{
   name: string
-  /** Above its field. */
+  /** Label of its field. */
   label: string
   control: OptionControl
   widget: 'both' | 'where-to-buy' | 'deals'
-  /** Frames have no host page to isolate from, to be styled by or to mark up. */
+  /** Without effect in a frame, which has no host page. */
   isFragmentOnly?: boolean
-  /** In words where it is none of the accepted values. */
+  /** The default: an accepted value, or a description. */
   fallback: string
   meaning: string
-  /** A query string that tries it. */
+  /** A query string with the option. */
   example: string
 }>
 
@@ -52,7 +52,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Theme',
     control: THEMES,
     fallback: '`auto`',
-    meaning: 'the colours; `auto` follows what the reader’s system prefers',
+    meaning: 'colour scheme; `auto` follows the preference of the reader’s system',
     example: 'theme=dark',
   },
   {
@@ -60,8 +60,9 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Accent colour',
     control: 'color',
-    fallback: 'the theme’s own',
-    meaning: 'the colour of the filled button; text on it and in it is chosen for contrast',
+    fallback: 'the colour of the theme',
+    meaning:
+      'colour of the filled button and of highlighted text; adjusted where the contrast would be too low',
     example: 'accent=ff6600',
   },
   {
@@ -70,8 +71,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Language',
     control: 'language',
     fallback: '`VITRINE_LOCALE`',
-    meaning:
-      'language of the words, and how prices and dates are written; a language without words is answered in English',
+    meaning: 'language of texts, prices and dates; English for a language that is not supported',
     example: 'locale=de-AT',
   },
   {
@@ -79,7 +79,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Currency',
     control: 'currency',
-    fallback: '`VITRINE_CURRENCY`, else the one that most offers have',
+    fallback: '`VITRINE_CURRENCY`, otherwise the currency of most offers',
     meaning: 'only offers in this currency; prices of different currencies are never compared',
     example: 'currency=GBP',
   },
@@ -88,8 +88,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Stock',
     control: STOCKS,
-    fallback: 'boxes `any`, in stock first; grids `in`',
-    meaning: 'only what is in stock, or everything',
+    fallback: 'boxes: `any`, in stock first; grids: `in`',
+    meaning: 'only offers in stock, or all offers',
     example: 'stock=in',
   },
   {
@@ -98,7 +98,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Only these shops',
     control: 'shops',
     fallback: 'all',
-    meaning: 'only these shops, compared without case; repeat it for several',
+    meaning: 'only offers of this shop, case-insensitive; repeat the option for several shops',
     example: 'merchant=Kestrel%20Row&merchant=Quillhaven',
   },
   {
@@ -107,7 +107,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Never these shops',
     control: 'shops',
     fallback: 'none',
-    meaning: 'never these shops',
+    meaning: 'no offers of this shop, case-insensitive; repeat the option for several shops',
     example: 'exclude=Quillhaven',
   },
   {
@@ -117,7 +117,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: ISOLATIONS,
     isFragmentOnly: true,
     fallback: '`none`',
-    meaning: 'inherit the page’s font, or stand in declarative shadow DOM that no style of the page reaches',
+    meaning:
+      '`none`: the font and other styles of the page apply; `shadow`: declarative shadow DOM, in which they do not',
     example: 'isolate=shadow',
   },
   {
@@ -128,7 +129,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     fallback: '`link`',
     meaning:
-      'bring the link to the style sheet, or leave it to the page, that of an `accent` too; `isolate=shadow` always brings its own',
+      'link the style sheets in the fragment, or leave that to the page (also for an `accent`); `isolate=shadow` always links them',
     example: 'css=none',
   },
   {
@@ -138,7 +139,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: BOX_LAYOUTS,
     fallback: '`list`',
     meaning:
-      'a row for each shop; a table with heads; a narrow card with the first shop large; one button a shop',
+      '`list`: a row for each shop; `table`: with column headers; `card`: a narrow card with a large first shop; `button`: a button for each shop',
     example: 'layout=card',
   },
   {
@@ -147,7 +148,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Shops shown',
     control: { min: 1, max: 50 },
     fallback: '5',
-    meaning: 'shops shown; the rest folds into "more shops", which needs no script',
+    meaning: 'visible shops; the others open with "more shops", without a script',
     example: 'limit=3',
   },
   {
@@ -158,7 +159,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     fallback: '`none`',
     meaning:
-      'add schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this one product: all shops of the box, folded and sold-out ones too (`stock=in` leaves those out)',
+      'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; includes all shops of the box, also folded and sold-out ones (`stock=in` omits those)',
     example: 'markup=schema',
   },
   {
@@ -167,7 +168,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Layout',
     control: GRID_LAYOUTS,
     fallback: '`grid`',
-    meaning: 'cards side by side; one under the other; in a row that scrolls and snaps, without script',
+    meaning:
+      '`grid`: cards side by side; `list`: one below the other; `carousel`: a scrolling row, without a script',
     example: 'layout=carousel',
   },
   {
@@ -176,7 +178,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Cards on a page',
     control: { min: 1, max: 60 },
     fallback: '12',
-    meaning: 'cards on a page',
+    meaning: 'cards per page',
     example: 'limit=4',
   },
   {
@@ -185,7 +187,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Page',
     control: { min: 1, max: 1_000 },
     fallback: '1',
-    meaning: 'which page; frames link to the pages before and after',
+    meaning: 'page number; frames link to the previous and next page',
     example: 'page=2',
   },
   {
@@ -194,25 +196,25 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Order',
     control: DEAL_SORTS,
     fallback: '`discount`',
-    meaning: 'largest discount in per cent, largest saving, lowest price, or newest on sale first',
+    meaning: 'first: highest discount in per cent, highest saving, lowest price, or newest sale',
     example: 'sort=price',
   },
   {
     name: 'min_discount',
     widget: 'deals',
-    label: 'Least discount, per cent',
+    label: 'Minimum discount, per cent',
     control: { min: 1, max: 99 },
     fallback: '1',
-    meaning: 'least discount in per cent',
+    meaning: 'minimum discount in per cent',
     example: 'min_discount=20',
   },
   {
     name: 'max_price',
     widget: 'deals',
-    label: 'Highest price',
+    label: 'Maximum price',
     control: 'price',
     fallback: 'none',
-    meaning: 'highest price, in the grid’s currency',
+    meaning: 'maximum price, in the currency of the grid',
     example: 'max_price=100',
   },
   {
@@ -221,7 +223,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Brand',
     control: 'text',
     fallback: 'none',
-    meaning: 'only this brand, compared without case',
+    meaning: 'only this brand, case-insensitive',
     example: 'brand=Lumvik',
   },
   {
@@ -231,16 +233,16 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: 'text',
     fallback: 'none',
     meaning:
-      'deals with every word in title or brand, without case and accents; a word may be the beginning of a longer one, and is found within words only where no title has it so',
+      'deals with every word in title or brand, without case and accents; matches the beginnings of words, or any part of a word when no title has such a beginning',
     example: 'q=lamp',
   },
 ]
 
-/** Options of a where-to-buy box, parsed and normal: what the response depends on besides its address. */
+/** Parsed and normalized options of a where-to-buy box. */
 export type BoxOptions = ReturnType<typeof parseBoxOptions>
 
 /**
- * Read the options of a where-to-buy box; parameters that are not its own are passed over.
+ * Parse the options of a where-to-buy box; other parameters are ignored.
  * @throws BadOptionError
  */
 export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
@@ -252,11 +254,11 @@ export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults
   return { ...common, layout, limit, markup: surface === 'embed' ? 'none' : markup }
 }
 
-/** Options of a deal grid, parsed and normal. */
+/** Parsed and normalized options of a deal grid. */
 export type GridOptions = ReturnType<typeof parseGridOptions>
 
 /**
- * Read the options of a deal grid; parameters that are not its own are passed over.
+ * Parse the options of a deal grid; other parameters are ignored.
  * @throws BadOptionError
  */
 export function parseGridOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
@@ -285,20 +287,20 @@ function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock 
   const css = reader.oneOf('css', STYLE_SHEET_SOURCES, 'link')
   const own = {
     theme: reader.oneOf('theme', THEMES, 'auto'),
-    /** `null`: the theme's own. */
+    /** `null`: the colour of the theme. */
     accent: reader.color('accent'),
-    /** Language with script and region, without variants and extensions. */
+    /** Language with script and region only. */
     locale: reader.locale('locale', defaults.locale),
-    /** `null`: the currency that most of the offers have. */
+    /** `null`: the currency of most offers. */
     currency: reader.currency('currency') ?? defaults.currency,
     stock: reader.oneOf('stock', STOCKS, stock),
-    /** Merchants' names without case, sorted; empty: all. */
+    /** Case-folded and sorted; empty: all. */
     merchants: normalizeNames(reader.names('merchant')),
     excluded: normalizeNames(reader.names('exclude')),
   }
-  // A frame has no host page to isolate from, and brings its own styles.
+  // A frame has no host page and always links its styles.
   if (surface === 'embed') return { ...own, isolate: 'none' as const, css: 'none' as const }
-  // No style of the page reaches into a shadow root: without a link of its own nothing would style it.
+  // Styles of the page do not apply inside a shadow root, so it always links its own.
   return { ...own, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
 }
 
@@ -306,7 +308,7 @@ function normalizeNames(names: readonly string[]): readonly string[] {
   return [...new Set(names.map(foldCase))].sort()
 }
 
-/** Parameters whose options have another name. */
+/** Parameters whose property has another name. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   merchant: 'merchants',
   exclude: 'excluded',
@@ -315,7 +317,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   q: 'searchText',
 }
 
-/** Parameters in the order of normal addresses: that of the list, and the page last. */
+/** Parameters in the order of normalized addresses: as in the list, but the page last. */
 const PARAMETER_NAMES: readonly string[] = [
   ...new Set([...OPTION_LIST.map(({ name }) => name).filter((name) => name !== 'page'), 'page']),
 ]
@@ -323,8 +325,8 @@ const PARAMETER_NAMES: readonly string[] = [
 type OptionValue = string | number | readonly string[] | null
 
 /**
- * Return the query string that gives these options of a surface again, without those that have their defaults: equal for equal
- * options and for nothing else.
+ * Format options as a query string without defaults. Equal options have equal texts, different options have different ones.
+ * Parsing it gives the same options.
  */
 export function toQuery(
   options: BoxOptions | GridOptions,
@@ -346,7 +348,7 @@ export function toQuery(
   return query.toString()
 }
 
-/** An address with its query, if there is one. */
+/** Append a query, if there is one. */
 export function withQuery(address: string, query: string | URLSearchParams): string {
   const text = String(query)
   return text === '' ? address : `${address}?${text}`

@@ -4,17 +4,17 @@ import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
 import type { BoxView, DemoShopView, EmbedView, GridView, ErrorPageView } from './view-models.ts'
 
-/** Views to strings. Every method is pure and synchronous; the templates were read and compiled before. */
+/** Renders views to strings. All methods are pure and synchronous; the templates are compiled at the start. */
 export type Renderer = ReturnType<typeof createRenderer>
 
-/** Templates by name, which render and include each other as `@` and the name. The catalog service has some of its own. */
+/** Templates by name; they include each other as `@name`. The catalog service has separate ones. */
 const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'studio']
 const PARTIAL_TEMPLATES = (
   'box cost deal grid links notices picture price shop-link state offers-button offers-list offers-table ' +
   'studio-deals studio-fields studio-health studio-preview studio-snippets studio-explanation'
 ).split(' ')
 
-/** Read and compile every template, once. @throws Error when one is missing or does not compile. */
+/** Read and compile all templates. @throws Error when one is missing or does not compile */
 export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
   const eta = new Templates({ autoEscape: true, rmWhitespace: true, useWith: false })
   for (const name of PAGE_TEMPLATES) eta.load(viewsFolder, name)
@@ -28,20 +28,20 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
     /** A fragment: first byte `<`, no document tags. */
     renderGrid: (view: GridView): string =>
       eta.render('@fragment', { kind: 'grid', view, schema: null }).trim(),
-    /** A whole document. `view.body` is put in as it is: it must come from `renderBox` or `renderGrid`, or be empty. */
+    /** A document. `view.body` is inserted unescaped: it must come from `renderBox` or `renderGrid`, or be empty. */
     renderEmbed: (view: EmbedView): string => eta.render('@embed', view),
-    /** A whole document. */
+    /** A document. */
     renderErrorPage: (view: ErrorPageView): string => eta.render('@error-page', view),
-    /** A whole document, of a `StudioView` of the studio. */
+    /** A document; `view` is a `StudioView`. */
     renderStudio: (view: object): string => eta.render('@studio', view),
-    /** A whole document, of a `GalleryView`; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */
+    /** A document; `view` is a `GalleryView`. HTML of examples is inserted unescaped: it must come from `renderBox` or `renderGrid`. */
     renderGallery: (view: object): string => eta.render('@gallery', view),
-    /** A whole document. */
+    /** A document. */
     renderDemoShop: (view: DemoShopView): string => eta.render('@demo-shop', view),
   }
 }
 
-/** Templates call each other by name: each is a compiled function, and options of a rendering are never read. */
+/** Compile a template to a function; templates include each other by name. */
 class Templates extends Eta {
   load(folder: string, name: string): void {
     const file = join(folder, `${name}.eta`)
@@ -59,7 +59,7 @@ class Templates extends Eta {
   }
 }
 
-/** JSON that can stand in a script element: nothing in it ends the element, opens an include or breaks a line. */
+/** Format JSON for a script element: it cannot end the element, open an include or break a line. */
 function toInertJson(value: object): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,

@@ -4,11 +4,11 @@ import type { toWrapperView, toNoticesView } from './view-parts.ts'
 import type { toBoxView } from './where-to-buy.ts'
 
 /**
- * What the templates are given: texts ready to print, in the reader's language, and addresses that have passed the
- * link gate. Nothing here is markup; the templates escape everything.
+ * The data of the templates: localized, formatted texts, and validated addresses. Nothing here is markup; the templates
+ * escape everything.
  */
 
-/** How the outside of a fragment looks and where its styles are. */
+/** The outer element of a fragment, and its style sheets. */
 export type WrapperView = ReturnType<typeof toWrapperView>
 export type NoticesView = ReturnType<typeof toNoticesView>
 export type BoxView = NonNullable<ReturnType<typeof toBoxView>>
@@ -23,19 +23,19 @@ export type EmbedView = Readonly<{
   title: string
   state: 'shown' | 'hidden'
   styles: readonly string[]
-  /** Why nothing is shown, for the author of the page; `null` where something is. */
+  /** Why nothing is shown, for the author of the page; `null` when shown. */
   reason: string | null
-  /** Is that a mistake of theirs, such as an invalid GTIN, or a failure of ours? */
+  /** Whether the reason is an error of the author or the server, not an ordinary hidden box. */
   isFailure: boolean
   frameScript: string
-  /** Where the links of a sandboxed frame lead, up to their `go`; `null` where it has none. */
+  /** Prefix of the redirect addresses in a sandboxed frame, before `go`; `null` without links. */
   redirectBaseUrl: string | null
-  /** Addresses of the oEmbed answers for this document; `null` where it stands for a mistake. */
+  /** Addresses of the oEmbed responses for this document; `null` for an error. */
   discovery: Readonly<{ json: string; xml: string }> | null
   body: string
 }>
 
-/** A short readable page for a mistake in an address. In a frame, `frameScript` folds it and tells the console why. */
+/** A short page for an invalid address. In a frame, `frameScript` collapses it and logs the reason to the console. */
 export type ErrorPageView = Readonly<{
   title: string
   message: string
@@ -43,7 +43,7 @@ export type ErrorPageView = Readonly<{
   frameScript: string | null
 }>
 
-/** The demonstration shop that the sample's tracking links lead to. */
+/** The demonstration shop, the target of the sample tracking links. */
 export type DemoShopView = Readonly<{
   styles: readonly string[]
   listing: Readonly<{ shop: string; title: string; price: string; pictureUrl: string | null }> | null

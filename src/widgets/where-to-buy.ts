@@ -8,8 +8,8 @@ import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferVi
 import { toSchema } from './schema.ts'
 
 /**
- * The view of a where-to-buy box; `undefined` when there is nothing to show and the box hides. `asOfMs`: when the catalog gave the
- * product, Unix milliseconds.
+ * Build the view of a where-to-buy box; `undefined` when it is hidden. `asOfMs`: when the catalog returned the product, Unix
+ * milliseconds.
  */
 export function toBoxView(
   { product, asOfMs }: Readonly<{ product: Product; asOfMs: number }>,
@@ -32,7 +32,7 @@ export function toBoxView(
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
-    /** Accessible name of the whole: `Where to buy Lumen Arc`. */
+    /** Accessible name of the box: `Where to buy Lumen Arc`. */
     label: messages.formatBoxLabel({ title }),
     heading: texts.boxHeading,
     title,

@@ -21,35 +21,35 @@ import { toBoxView } from './where-to-buy.ts'
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
   address: BoxAddress | GridAddress
-  /** Return a text that is equal for equal views of one address, and for no others. `scope`: what the response depends on besides. */
+  /** Return a key that is equal only for equal views of one address. `scope`: everything else that the response depends on. */
   computeDigest(scope: string): string
-  /** Why there may be nothing to show, for the author of the page. */
+  /** Explain to the author of the page why the widget is hidden. */
   hiddenReason: string
-  /** Make the view; `undefined` when there is nothing to show. */
+  /** Build the view; `undefined` when the widget is hidden. */
   getView(): View | undefined
   channel: Channel
-  /** When the catalog gave the data, Unix milliseconds. */
+  /** When the catalog returned the data, Unix milliseconds. */
   asOfMs: number
-  /** The same of the oldest price that is shown; `null` where none is. */
+  /** Time of the oldest visible price; `null` without prices. */
   oldestPriceMs: number | null
   status: CacheStatus
-  /** Until when, Unix milliseconds, the address has this very widget; 0: the next request has to look again. */
+  /** Until when this widget may be reused, Unix milliseconds; 0: not at all. */
   validUntilMs: number
 }>
 
-/** Both widgets as data to views. */
+/** Reads the data of both widgets. */
 export type Widgets = AddressParsers &
   Readonly<{
     /** @throws UnknownChannelError, UnavailableError */
     getBox(address: BoxAddress): Promise<Widget<BoxView>>
-    /** `visitor`: who waits, such as an IP address, so that one visitor cannot keep others from reading grids. */
+    /** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
     getGrid(address: GridAddress, visitor: string): Promise<Widget<GridView>>
-    /** Find an offer by its id, the best where several have it; `undefined` when it is gone. */
+    /** Find an offer by its id, the best of several; `undefined` when it no longer exists. */
     findOffer(key: Readonly<{ channelId: string; gtin: string; offerId: string }>): Promise<Offer | undefined>
     defaults: OptionDefaults
   }>
 
-/** What the widgets are made of. */
+/** Dependencies of the widgets. */
 export type WidgetDetails = Readonly<{
   channels: ChannelSource
   products: ProductSource
@@ -84,16 +84,16 @@ function createViewContext(details: WidgetDetails, surface: Surface): ViewContex
   }
 }
 
-/** A widget changes when the oldest price in it grows too old to be shown. */
+/** A widget changes when its oldest price becomes too old to be shown. */
 function limitToPriceAge({ config }: WidgetDetails, untilMs: number, oldestPriceMs: number | null): number {
   if (oldestPriceMs === null) return untilMs
   return Math.min(untilMs, oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1)
 }
 
-/** Characters of a digest. */
+/** Length of a digest. */
 const DIGEST_CHARACTERS = 27
 
-/** `state`: what the view depends on beside its data, such as the age of its prices. */
+/** `state`: what the view depends on besides its data, such as the age of its prices. */
 function createDigestFunction(
   state: readonly (string | number | boolean)[],
   data: unknown,
@@ -111,7 +111,7 @@ async function getBox(
   address: BoxAddress,
 ): Promise<Widget<BoxView>> {
   const { gtin, options } = address
-  // One deadline for both: the list of channels may have taken its part of it.
+  // One deadline for the list of channels and the product.
   const deadlineMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
   const {
@@ -196,7 +196,7 @@ async function getGrid(
   }
 }
 
-/** A channel that has gone is not looked up: its copy is older than it may be shown. */
+/** Hidden, because the channel was removed and its copy is too old. */
 function toEmptyResult<T>({ clock }: WidgetDetails, value: T): Cached<T> {
   return { value, asOfMs: clock.nowMs(), status: 'hit', validUntilMs: 0 }
 }

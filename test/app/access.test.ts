@@ -27,10 +27,10 @@ const PAGES = [
 ]
 
 /** The demo as `serve` creates it, without its catalog. */
-const SAMPLE = createDemo(PUBLIC_URL, (): ReturnType<Demo['readContent']> => Promise.resolve('sample'))
+const SAMPLE = createDemo(PUBLIC_URL, (): ReturnType<Demo['readCatalogContent']> => Promise.resolve('sample'))
 const DEMO: Demo = { ...SAMPLE, showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' } }
 
-/** A harness with the settings of the embedded catalog and the address of the fake catalog. */
+/** Start a harness with the settings of an embedded catalog. Its data still come from the fake catalog. */
 async function startDemo(settings: Record<string, string> = {}): Promise<Harness> {
   const harness = await startStockedHarness([makeProductOnSale()], { over: { demo: DEMO } })
   const { context } = harness
@@ -114,10 +114,10 @@ describe('studio and metrics with a password', () => {
   const settings = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
 
   test.each(PAGES.filter((path) => path !== '/'))(
-    '%s - no or a wrong password: 401 with a challenge; the correct one: 200',
+    '%s - missing or wrong password: 401 with a challenge; correct password: 200',
     async (path) => {
       const harness = await startStockedHarness(undefined, { settings })
-      const refused = [
+      const invalidHeaders = [
         {},
         basic('admin', 'wrong'),
         basic('admin', ''),
@@ -125,7 +125,7 @@ describe('studio and metrics with a password', () => {
         { Authorization: 'Bearer correct-horse' },
         { Authorization: 'Basic' },
       ]
-      for (const headers of refused) {
+      for (const headers of invalidHeaders) {
         const seen = await fetchPath(harness, path, headers)
         expect(seen.status).toBe(401)
         expect(seen.headers['www-authenticate']).toMatch(/^Basic realm=/)
@@ -135,7 +135,7 @@ describe('studio and metrics with a password', () => {
     },
   )
 
-  test('through a proxy - the password works', async () => {
+  test('request through a proxy - the password works', async () => {
     const harness = await startStockedHarness(undefined, { settings })
     const headers = { ...basic('admin', 'correct-horse'), 'X-Forwarded-For': '1.2.3.4' }
     expect((await fetchPath(harness, '/studio', headers)).status).toBe(200)
@@ -151,18 +151,18 @@ describe('studio and metrics with a password', () => {
     expect((await fetchPath(harness, BOX)).status).toBe(200)
   })
 
-  test('correct passwords - are not counted', async () => {
+  test('correct passwords - do not count towards the limit', async () => {
     const harness = await startStockedHarness(undefined, { settings })
     for (let visits = 0; visits < 15; visits += 1)
       expect((await fetchPath(harness, '/metrics', basic('admin', 'correct-horse'))).status).toBe(200)
   })
 })
 
-/** Addresses of this machine. */
+/** The port in an address of this machine. */
 const PORT = /(?<=127\.0\.0\.1):\d+/g
 
 describe('studio', () => {
-  test('page - is compressed, not stored and not framed', async () => {
+  test('page - is compressed, is not stored and may not be framed', async () => {
     const harness = await startDemo()
     const plain = await fetchPath(harness, '/studio')
     const { headers } = plain
@@ -172,12 +172,12 @@ describe('studio', () => {
       const seen = await fetchPath(harness, '/studio', { 'Accept-Encoding': encoding })
       expect(seen.headers['content-encoding']).toBe(encoding)
       expect(Number(seen.headers['content-length'])).toBeLessThan(plain.body.length / 2)
-      // Each request has another port, which is part of the address to share.
+      // Each request uses a different port, which is part of the address to share.
       expect(seen.text.replaceAll(PORT, '')).toBe(plain.text.replaceAll(PORT, ''))
     }
   })
 
-  test('before a walk, catalog down - is reported', async () => {
+  test('catalog down before the first walk - the page reports it', async () => {
     const harness = await startHarness({ settings: { VITRINE_ADMIN_PASSWORD: 'p' } })
     harness.catalog.fault = {
       pathPattern: /./,
@@ -190,7 +190,7 @@ describe('studio', () => {
 })
 
 describe('health', () => {
-  test('/healthz - 200 in any state of the catalog, no-store', async () => {
+  test('/healthz - 200 and no-store, regardless of the state of the catalog', async () => {
     const harness = await startHarness()
     harness.catalog.fault = {
       pathPattern: /./,
@@ -252,7 +252,7 @@ describe('demo', () => {
       expect((await fetchPath(harness, `/demo/pictures/${other}`)).status).toBe(404)
   })
 
-  test('/demo/shop - listing and tracking parameters of the link, escaped', async () => {
+  test('/demo/shop - shows the listing and the tracking parameters of the link, escaped', async () => {
     const harness = await startDemo()
     const url = `https://novabrueck.example/p/${SAMPLE.showcase.gtin}`
     const query = new URLSearchParams({ url, 'click<b>': '<script>alert(1)</script>' }).toString()
@@ -291,7 +291,7 @@ describe('assets', () => {
   })
 
   test.each(['vitrine.css', 'frame.js', 'studio.css', 'studio.js'] as const)(
-    '%s - cached for a year by its hash, briefly by an old one',
+    '%s - cached for a year at its current hash, briefly at an old one',
     async (name) => {
       const harness = await startHarness()
       const asset = harness.context.assets.get(name)
@@ -313,7 +313,7 @@ describe('assets', () => {
     expect((await fetchPath(await startHarness(), `/assets/${file}`)).status).toBe(404)
   })
 
-  test('/accents - rules of a colour; other names: 404', async () => {
+  test('/accents - CSS rules of the colour; invalid names: 404', async () => {
     const harness = await startHarness()
     const seen = await fetchPath(harness, '/accents/AA00cc.css')
     expect(seen.headers['content-type']).toBe('text/css; charset=utf-8')

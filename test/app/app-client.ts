@@ -42,7 +42,7 @@ export async function stockCatalog(
   await harness.context.walks.runNow()
 }
 
-/** A stocked harness. */
+/** Start a harness whose catalog is stocked and walked. */
 export async function startStockedHarness(
   products: readonly WireProduct[] = [makeProductOnSale()],
   options: HarnessOptions = {},
@@ -90,15 +90,15 @@ function collect(response: IncomingMessage, done: (error: Error | null, body: Bu
 export type Element = DefaultTreeAdapterMap['element']
 type Node = DefaultTreeAdapterMap['node']
 
-/** Return all elements of a fragment or document, also those inside templates. */
+/** Return all elements of a fragment or document, including those inside templates. */
 export function listElements(html: string): Element[] {
   return collectElements(/^<!doctype/i.test(html) ? parse(html) : parseFragment(html))
 }
 
 function collectElements(node: Node): Element[] {
-  const own = 'tagName' in node ? [node] : []
+  const self = 'tagName' in node ? [node] : []
   const inside = 'content' in node ? [node.content] : 'childNodes' in node ? node.childNodes : []
-  return [...own, ...inside.flatMap(collectElements)]
+  return [...self, ...inside.flatMap(collectElements)]
 }
 
 /** Return the value of an attribute; empty if it is missing. */

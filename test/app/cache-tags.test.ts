@@ -32,11 +32,11 @@ test.each([
   [BOX.replace(CHANNEL_ID, `%33${CHANNEL_ID.slice(1)}`), BOX_TAGS],
   [GRID, GRID_TAGS],
   [`${GRID_EMBED}?page=2`, GRID_TAGS],
-  // A hidden box is cached, too, so it must be purged when its product is sold.
+  // A hidden box is cached, too, so it must be purged when a shop starts to sell its product.
   [BOX.replace(GTIN, UNSOLD), UNSOLD_TAGS],
   [BOX_EMBED.replace(GTIN, UNSOLD), UNSOLD_TAGS],
   [`${BOX}?merchant=nobody`, BOX_TAGS],
-  // Invalid text from a CMS is in no tag.
+  // Invalid text from a CMS must not appear in a tag.
   [BOX.replace(GTIN, 'x%0d%0aSet-Cookie:%20a=b'), `vitrine channel-${CHANNEL_ID}`],
   [BOX.replace(GTIN, 'product-1%20vitrine'), `vitrine channel-${CHANNEL_ID}`],
   [BOX_EMBED.replace(GTIN, '50%'), `vitrine channel-${CHANNEL_ID}`],
@@ -73,17 +73,17 @@ test.each(CACHE_TAG_HEADERS)('%s - set in lower case - uses the separator of thi
 
 test('responses that are not stored - have no tags', async () => {
   const harness = await startHarness(TAGGED)
-  const channels = await fetchPath(harness, BOX.replace(CHANNEL_ID, toUuid('0')))
+  const unknownChannel = await fetchPath(harness, BOX.replace(CHANNEL_ID, toUuid('0')))
   harness.catalog.fault = {
     pathPattern: /products/,
     respond: (_call, response) => sendJson(response, 500, {}),
   }
   const unavailable = await fetchPath(harness, BOX)
-  const mistaken = await fetchPath(harness, `${BOX}?limit=0`)
+  const invalidOption = await fetchPath(harness, `${BOX}?limit=0`)
   for (const [{ status, headers }, expected] of [
-    [channels, 404],
+    [unknownChannel, 404],
     [unavailable, 200],
-    [mistaken, 400],
+    [invalidOption, 400],
   ] as const) {
     expect({ status, control: headers['cache-control'] }).toEqual({ status: expected, control: 'no-store' })
     expect(headers['surrogate-key']).toBeUndefined()

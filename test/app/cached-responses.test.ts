@@ -13,9 +13,9 @@ import { toGtin } from '../helpers/products.ts'
 import { GTIN, startHarness, stockCatalog } from './app-client.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
-/** One event that both servers get. */
+/** One event that is applied to both servers. */
 type Step =
-  | Readonly<{ kind: 'ask'; method: string; path: string; encoding: string | undefined; tag: Tag }>
+  | Readonly<{ kind: 'request'; method: string; path: string; encoding: string | undefined; tag: Tag }>
   | Readonly<{ kind: 'wait'; ms: number }>
   | Readonly<{ kind: 'sell'; price: string; oldPrice: string | null }>
   | Readonly<{ kind: 'withdraw' }>
@@ -69,13 +69,15 @@ const anyParameter = fc.constantFrom(
   'x=%',
   '#y',
 )
-const anyPath = fc.tuple(anyLocation, fc.array(anyParameter, { maxLength: 2 })).map(([place, parameters]) => {
-  const [folder, channel, rest] = place
-  return `${folder}/${channel}${rest}${parameters.length === 0 ? '' : '?'}${parameters.join('&')}`
-})
+const anyPath = fc
+  .tuple(anyLocation, fc.array(anyParameter, { maxLength: 2 }))
+  .map(([location, parameters]) => {
+    const [folder, channel, rest] = location
+    return `${folder}/${channel}${rest}${parameters.length === 0 ? '' : '?'}${parameters.join('&')}`
+  })
 /** Few values, so that they repeat. */
 const anyRequest = fc.record({
-  kind: fc.constant('ask' as const),
+  kind: fc.constant('request' as const),
   method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD', 'POST'),
   path: anyPath,
   encoding: fc.constantFrom(undefined, 'gzip', 'br, gzip', 'br;q=0, gzip', 'identity'),
@@ -104,11 +106,11 @@ const anySteps = fc
     fc.array(anyChange, { maxLength: 8 }),
     fc.infiniteStream(fc.nat()),
   )
-  .map(([asks, changes, picks]) => {
+  .map(([requests, changes, picks]) => {
     const steps: Step[] = []
     for (const change of [...changes, { kind: 'wait', ms: 1 } as const]) {
       for (let count = 0; count < 5; count += 1)
-        steps.push(asks[(picks.next().value ?? 0) % asks.length] as Step)
+        steps.push(requests[(picks.next().value ?? 0) % requests.length] as Step)
       steps.push(change)
     }
     return steps
@@ -150,7 +152,7 @@ async function startComparedServer(isCached: boolean): Promise<ComparedServer> {
   }
   const listening = await startTestServer(app)
   const tags = new Map<string, string>()
-  const ask = async (step: Step & { kind: 'ask' }): Promise<RecordedResponse> => {
+  const sendStep = async (step: Step & { kind: 'request' }): Promise<RecordedResponse> => {
     const headers: OutgoingHttpHeaders = { ...toTagHeader(step.tag, tags.get(step.path)) }
     if (step.encoding !== undefined) headers['accept-encoding'] = step.encoding
     const { method, path } = step
@@ -172,7 +174,7 @@ async function startComparedServer(isCached: boolean): Promise<ComparedServer> {
   return {
     harness,
     countCached: () => cachedCount,
-    run: (step) => (step.kind === 'ask' ? ask(step) : change(harness, step)),
+    run: (step) => (step.kind === 'request' ? sendStep(step) : change(harness, step)),
   }
 }
 
@@ -202,8 +204,8 @@ async function settle({ context, clock }: Harness, path: string): Promise<void> 
   await vi.waitFor(() => expect(context.caches.products.get(key)?.asOfMs).toBe(clock.nowMs()))
 }
 
-async function change(harness: Harness, step: Exclude<Step, { kind: 'ask' }>): Promise<undefined> {
-  const beside = makeWireProduct({ gtin: OTHER_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
+async function change(harness: Harness, step: Exclude<Step, { kind: 'request' }>): Promise<undefined> {
+  const otherProduct = makeWireProduct({ gtin: OTHER_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
   switch (step.kind) {
     case 'wait':
       harness.clock.advance(step.ms)
@@ -213,18 +215,18 @@ async function change(harness: Harness, step: Exclude<Step, { kind: 'ask' }>): P
         price: step.price,
         ...(step.oldPrice !== null && { old_price: step.oldPrice }),
       })
-      harness.catalog.products.set(CHANNEL_ID, [beside, makeWireProduct({ offers: [offer] })])
+      harness.catalog.products.set(CHANNEL_ID, [otherProduct, makeWireProduct({ offers: [offer] })])
       break
     }
     case 'move':
       harness.catalog.channels = harness.catalog.channels.map((channel) => ({ ...channel, url: step.url }))
       break
     case 'withdraw':
-      harness.catalog.products.set(CHANNEL_ID, [beside])
+      harness.catalog.products.set(CHANNEL_ID, [otherProduct])
       break
     default:
       await harness.context.walks.runNow()
-      // The walk of another process is seen within a second.
+      // A process notices the walk of another one within a second.
       harness.clock.advance(SECOND)
   }
 }
@@ -259,7 +261,7 @@ async function runOnBoth(
   expect(ageMs, `${JSON.stringify(step)}: ${policy}`).toBeLessThanOrEqual(MAX_AGE_MS)
 }
 
-test('any requests, time, prices and walks - same responses, calls and counts as without a cache, none older than its max-age', async () => {
+test('random requests, delays, prices and walks - same responses, calls and counts as without a cache, none older than its max-age', async () => {
   let cachedCount = 0
   await fc.assert(
     fc.asyncProperty(anySteps, async (steps) => {
@@ -268,7 +270,7 @@ test('any requests, time, prices and walks - same responses, calls and counts as
         await stockCatalog(harness, [makeWireProduct(), makeWireProduct({ gtin: OTHER_GTIN })])
       const policies: Policies = new Map()
       for (const step of steps) await runOnBoth(step, { cached, routed, policies })
-      expect(await countAnswers(cached.harness)).toEqual(await countAnswers(routed.harness))
+      expect(await countResponses(cached.harness)).toEqual(await countResponses(routed.harness))
       expect(listCalls(cached.harness)).toEqual(listCalls(routed.harness))
       cachedCount += cached.countCached()
       await Promise.all([cached.harness.dispose(), routed.harness.dispose()])
@@ -280,7 +282,7 @@ test('any requests, time, prices and walks - same responses, calls and counts as
 
 const listCalls = ({ catalog }: Harness): string[] => catalog.calls.map(({ path }) => path)
 
-async function countAnswers({ context }: Harness): Promise<string[]> {
+async function countResponses({ context }: Harness): Promise<string[]> {
   const { text } = await context.metrics.render()
   return text.split('\n').filter((line) => line.startsWith('vitrine_http_responses_total'))
 }

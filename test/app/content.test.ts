@@ -31,8 +31,8 @@ const offer = (name: string, over: object): ReturnType<typeof makeWireOffer> =>
     ...over,
   })
 
-/** Return the pictures of a box whose product has these. */
-const show = async (urls: readonly string[]): Promise<string[]> => {
+/** Return the picture addresses in a box whose product has these pictures. */
+const listShownPictures = async (urls: readonly string[]): Promise<string[]> => {
   const harness = await startHarness()
   await stockCatalog(harness, [makeProductOnSale({ images: urls.map((url) => ({ url })) })])
   const elements = listElements((await fetchPath(harness, BOX)).text)
@@ -42,7 +42,7 @@ const show = async (urls: readonly string[]): Promise<string[]> => {
 describe('prices that are too old', () => {
   const settings = { VITRINE_PRICE_MAX_AGE_SECONDS: '7200' }
 
-  test.each(PATHS)('%s - "See price at shop", the link stays', async (path) => {
+  test.each(PATHS)('%s - shows "See price at shop" and keeps the link', async (path) => {
     const harness = await startStockedHarness(undefined, { settings })
     failCatalog(harness)
     harness.clock.advance(7_200_000)
@@ -55,7 +55,7 @@ describe('prices that are too old', () => {
     expect(headers['vitrine-state']).toBe('shown')
   })
 
-  test('markup=schema - no JSON-LD with it', async () => {
+  test('markup=schema - no JSON-LD', async () => {
     const harness = await startStockedHarness(undefined, { settings })
     failCatalog(harness)
     expect((await fetchPath(harness, `${BOX}?markup=schema`)).text).toContain('ld+json')
@@ -69,7 +69,7 @@ describe('prices that are too old', () => {
     [7_000, 200, 200],
     [7_200, 0, 0],
   ])(
-    '%i seconds old - the rest of the price age limits the stale times',
+    '%i seconds old - the remaining price age limits the stale times',
     async (ageSeconds, revalidate, onError) => {
       const harness = await startStockedHarness(undefined, { settings })
       failCatalog(harness)
@@ -98,10 +98,10 @@ describe('notices', () => {
     async (path) => {
       const off = await startStockedHarness(undefined, { settings: { VITRINE_DISCLOSURE: 'off' } })
       expect(readVisibleText((await fetchPath(off, path)).text)).not.toContain('commission')
-      const own = await startStockedHarness(undefined, {
+      const custom = await startStockedHarness(undefined, {
         settings: { VITRINE_DISCLOSURE: 'Advert: <b>we earn</b>' },
       })
-      const text = readVisibleText((await fetchPath(own, path)).text)
+      const text = readVisibleText((await fetchPath(custom, path)).text)
       expect(text).toContain('Advert: <b>we earn</b>')
       expect(text).not.toContain('commission')
     },
@@ -109,7 +109,7 @@ describe('notices', () => {
 })
 
 describe('shown offers and products', () => {
-  test('merchant with several offers - the cheapest in stock', async () => {
+  test('merchant with several offers - shows the cheapest one in stock', async () => {
     const offers = [
       offer('Kopje', { price: '9.00', network: 'b' }),
       offer('KOPJE', { price: '8.00', network: 'a', affiliate_url: 'https://links.example/best' }),
@@ -177,14 +177,18 @@ describe('shown offers and products', () => {
     }
   })
 
-  test('pictures - the first usable one: https, or of this server', async () => {
-    const own = 'https://widgets.example/demo/pictures/a.svg'
-    expect(await show(['http://a.example/1.jpg', 'data:image/png;base64,AA', own])).toEqual([own])
-    expect(await show(['/relative.jpg', 'https://a.example/2.jpg'])).toEqual(['https://a.example/2.jpg'])
-    expect(await show(['http://a.example/1.jpg'])).toEqual([])
+  test('pictures - the first usable one: HTTPS, or from this server', async () => {
+    const ownPicture = 'https://widgets.example/demo/pictures/a.svg'
+    expect(
+      await listShownPictures(['http://a.example/1.jpg', 'data:image/png;base64,AA', ownPicture]),
+    ).toEqual([ownPicture])
+    expect(await listShownPictures(['/relative.jpg', 'https://a.example/2.jpg'])).toEqual([
+      'https://a.example/2.jpg',
+    ])
+    expect(await listShownPictures(['http://a.example/1.jpg'])).toEqual([])
   })
 
-  test('on sale - only with a former price above the price', async () => {
+  test('on sale - only if the former price is above the price', async () => {
     for (const oldPrice of ['49.90', '49.9', '10.00', '0', 'x']) {
       const harness = await startStockedHarness([
         makeProductOnSale({ offers: [offer('Kopje', { old_price: oldPrice })] }),
@@ -194,7 +198,7 @@ describe('shown offers and products', () => {
     }
   })
 
-  test('card - offer with the highest discount, then the lowest price', async () => {
+  test('card - shows the offer with the highest discount, then the lowest price', async () => {
     const offers = [
       offer('low discount', { price: '10.00', old_price: '11.00' }),
       offer('costly', { price: '60.00', old_price: '120.00' }),

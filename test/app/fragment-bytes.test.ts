@@ -19,9 +19,9 @@ import { toRunCount } from '../helpers/property-runs.ts'
 
 const HIDDEN = `${BOX}?merchant=nobody`
 const INVALID = `/fragments/${CHANNEL_ID}/where-to-buy/abc`
-const MISTAKE = `${BOX}?limit=0`
+const INVALID_OPTION = `${BOX}?limit=0`
 
-/** Headers that would change the response of other servers. */
+/** Headers that would change the response of a server that includes the fragment. */
 const FORBIDDEN = new Set([
   'vary',
   'last-modified',
@@ -79,7 +79,7 @@ async function readWhole(harness: Harness, path: string, sent: Record<string, st
 }
 
 describe('fragments', () => {
-  test.each([BOX, GRID, HIDDEN, INVALID, MISTAKE, '/fragments/nothing'])(
+  test.each([BOX, GRID, HIDDEN, INVALID, INVALID_OPTION, '/fragments/nothing'])(
     '%s, any request headers - the same bytes and the same headers',
     async (path) => {
       const harness = await startStockedHarness()
@@ -94,7 +94,7 @@ describe('fragments', () => {
     },
   )
 
-  test.each([BOX, GRID, HIDDEN, INVALID, MISTAKE, '/fragments/nothing'])(
+  test.each([BOX, GRID, HIDDEN, INVALID, INVALID_OPTION, '/fragments/nothing'])(
     '%s - exact length, and no header depends on the visitor',
     async (path) => {
       const seen = await fetchPath(await startStockedHarness(), path, { 'Accept-Encoding': 'br, gzip' })
@@ -130,22 +130,22 @@ describe('fragments', () => {
 })
 
 describe('methods', () => {
-  test.each([BOX, GRID, BOX_EMBED, GRID_EMBED, INVALID, MISTAKE, '/healthz', '/embed.js'])(
+  test.each([BOX, GRID, BOX_EMBED, GRID_EMBED, INVALID, INVALID_OPTION, '/healthz', '/embed.js'])(
     'HEAD %s - the headers of GET without a body',
     async (path) => {
       const { app } = await startStockedHarness()
-      const got = await fetchPath({ app }, path)
-      const asked = await request(app).head(path).set('Accept-Encoding', 'identity')
-      const { date: _, ...gotHeaders } = got.headers
-      const { date: __, ...askedHeaders } = asked.headers as Record<string, string>
-      expect(asked.status).toBe(got.status)
-      expect(askedHeaders).toEqual(gotHeaders)
-      expect(asked.text ?? '').toBe('')
+      const get = await fetchPath({ app }, path)
+      const head = await request(app).head(path).set('Accept-Encoding', 'identity')
+      const { date: _, ...getHeaders } = get.headers
+      const { date: __, ...headHeaders } = head.headers as Record<string, string>
+      expect(head.status).toBe(get.status)
+      expect(headHeaders).toEqual(getHeaders)
+      expect(head.text ?? '').toBe('')
     },
   )
 
   test.each(['post', 'put', 'delete', 'patch', 'options'] as const)(
-    '%s - 405 with Allow, everywhere',
+    '%s - 405 with Allow on every path',
     async (method) => {
       const harness = await startHarness()
       for (const path of [BOX, GRID_EMBED, '/studio', '/healthz', '/nothing']) {
@@ -167,10 +167,10 @@ describe('methods', () => {
   test('address of 2,048 characters - 200; a longer one: 414', async () => {
     const harness = await startStockedHarness()
     expect((await fetchPath(harness, fill(2_048))).status).toBe(200)
-    const refused = await fetchPath(harness, fill(2_049))
-    expect(refused.status).toBe(414)
-    expect(refused.headers['vitrine-state']).toBe('invalid')
-    expect(refused.text).toMatch(/^<!-- Vitrine: .+ -->$/)
+    const tooLong = await fetchPath(harness, fill(2_049))
+    expect(tooLong.status).toBe(414)
+    expect(tooLong.headers['vitrine-state']).toBe('invalid')
+    expect(tooLong.text).toMatch(/^<!-- Vitrine: .+ -->$/)
   })
 })
 
@@ -189,7 +189,7 @@ describe('frames', () => {
         expect(seen.headers).toMatchObject({ 'content-encoding': encoding, vary: 'Accept-Encoding' })
         expect(seen.headers['etag']).toBe(plain.headers['etag'])
         expect(Number(seen.headers['content-length'])).toBeLessThan(plain.body.length)
-        // The client has decompressed it.
+        // The HTTP client has decompressed the body.
         expect(seen.body.equals(plain.body)).toBe(true)
       }
       expect(plain.headers['vary']).toBe('Accept-Encoding')

@@ -8,7 +8,7 @@ import { makeProductOnSale, startStockedHarness } from './app-client.ts'
 /** A grid that needs a long read. */
 const toGrid = (brand: string): string => `/fragments/${CHANNEL_ID}/deals?currency=EUR&brand=${brand}`
 
-/** Long reads by brand, which the test ends. */
+/** Create long reads that the test ends; `begun` lists their brands. */
 function createReads(): Readonly<{ open: OpenLongReads; begun: string[]; endNext(): void }> {
   const begun: string[] = []
   const running: (() => void)[] = []
@@ -29,7 +29,7 @@ function createReads(): Readonly<{ open: OpenLongReads; begun: string[]; endNext
   }
 }
 
-test('grids of several visitors - take turns by the address from the trusted proxy', async () => {
+test('grids of several visitors - take turns by visitor address, which the trusted proxy reports', async () => {
   const reads = createReads()
   const { app, clock } = await startStockedHarness([makeProductOnSale()], {
     settings: { VITRINE_TRUST_PROXY: '1' },
@@ -47,7 +47,7 @@ test('grids of several visitors - take turns by the address from the trusted pro
     ['b1', '192.0.2.2'],
   ] as const) {
     visits.push(visit(brand, address))
-    // Each request has a deadline, so its position in the queue has one, too.
+    // Each queued request adds two waits: its deadline and the deadline of its queue entry.
     await vi.waitFor(() => expect(clock.pendingWaits).toBeGreaterThanOrEqual(2 * visits.length))
   }
   for (let count = 1; count <= visits.length; count += 1) {
@@ -71,7 +71,7 @@ test('grid without a filter - does not wait for a long read', async () => {
   expect(await searched).toBe('hidden')
 })
 
-test('first products - are read without the long-read thread, those of a search with it', async () => {
+test('first products - are read without the long-read thread; a search uses it', async () => {
   const { context } = await startStockedHarness([makeProductOnSale()], {
     over: { openLongReads: createReads().open },
   })

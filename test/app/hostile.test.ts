@@ -27,7 +27,7 @@ const SURFACES = [
   '/studio?tab=health',
 ]
 
-/** Texts that try to break out of some context of a page. */
+/** Texts that try to break out of an HTML, script or template context. */
 const TEXTS = [
   '"><script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
@@ -63,13 +63,13 @@ const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
 
 let harness: Harness
 
-/** The studio has relative addresses, because it can be opened at another address than the public one. */
+/** The studio uses relative addresses, because it can be opened at an address other than the public one. */
 const OWN_RELATIVE = /^(?:studio(?:\/gallery)?(?:\?|$)|assets\/|embed\.js$)/
 
 const isOwnAddress = (value: string): boolean =>
   /^https:\/\/(?!evil|user)/.test(value) || OWN_RELATIVE.test(value)
 
-/** Find elements and attributes that could run or lead elsewhere, with an independent parser. */
+/** Find elements and attributes that could run code or lead to another site. Use an independent parser. */
 function listDangers(html: string, ownScripts: readonly string[]): string[] {
   const dangers: string[] = []
   for (const element of listElements(html)) {
@@ -87,7 +87,7 @@ function listDangers(html: string, ownScripts: readonly string[]): string[] {
   return dangers
 }
 
-/** Scripts of the documents themselves. */
+/** Return the scripts that the documents load on purpose. */
 function listOwnScripts(): string[] {
   const { assets, publicUrl } = harness.context
   return [`${publicUrl}${assets.get('frame.js').path}`, assets.get('studio.js').path.slice(1), 'embed.js']
@@ -98,9 +98,9 @@ function listOwnScripts(): string[] {
 const UNWANTED = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\ufeff]/
 
 /** Return the problems of all surfaces with these products. */
-async function listFaults(products: readonly WireProduct[]): Promise<string[]> {
+async function listProblems(products: readonly WireProduct[]): Promise<string[]> {
   await stockCatalog(harness, products)
-  const faults: string[] = []
+  const problems: string[] = []
   for (const path of SURFACES) {
     const headers = path.startsWith('/studio') ? ADMIN : {}
     const { status, text } = await fetchPath(harness, path, headers)
@@ -111,9 +111,9 @@ async function listFaults(products: readonly WireProduct[]): Promise<string[]> {
       ...(UNWANTED.test(text) ? ['unwanted characters'] : []),
       ...(/undefined|NaN|\[object/.exec(readVisibleText(text)) ?? []),
     ]
-    faults.push(...found.map((fault) => `${path}: ${fault}`))
+    problems.push(...found.map((problem) => `${path}: ${problem}`))
   }
-  return faults
+  return problems
 }
 
 beforeEach(async () => {
@@ -128,10 +128,15 @@ describe('hostile feed', () => {
       availability: text,
       old_price: '99.00',
     })
-    const tame = makeWireOffer({ old_price: '99.00' })
+    const harmless = makeWireOffer({ old_price: '99.00' })
     harness.catalog.channels = [{ id: CHANNEL_ID, name: text, kind: 'website', url: text }]
-    const product = makeWireProduct({ gtin: GTIN, title: `a ${text}`, brand: text, offers: [offer, tame] })
-    expect(await listFaults([product])).toEqual([])
+    const product = makeWireProduct({
+      gtin: GTIN,
+      title: `a ${text}`,
+      brand: text,
+      offers: [offer, harmless],
+    })
+    expect(await listProblems([product])).toEqual([])
   })
 
   test.each(ADDRESSES)('address %j as link and picture - is not used', async (address) => {
@@ -139,7 +144,7 @@ describe('hostile feed', () => {
     const good = makeWireOffer({ old_price: '99.00' })
     const images = [{ url: address }]
     harness.catalog.channels = [{ id: CHANNEL_ID, name: 'Test', kind: 'website', url: address }]
-    expect(await listFaults([makeWireProduct({ gtin: GTIN, images, offers: [bad, good] })])).toEqual([])
+    expect(await listProblems([makeWireProduct({ gtin: GTIN, images, offers: [bad, good] })])).toEqual([])
     const { text, headers } = await fetchPath(harness, `/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}`)
     expect(readVisibleText(text)).not.toContain('Bad')
     expect(headers['content-security-policy']).not.toMatch(/javascript|data:|blob:|file:/)
@@ -154,7 +159,7 @@ describe('hostile feed', () => {
     expect(JSON.parse(json)).toMatchObject({ name: title })
   })
 
-  test('endless title and merchant - are cut', async () => {
+  test('very long title and merchant - are truncated', async () => {
     const long = 'x'.repeat(100_000)
     const offers = [makeWireOffer({ merchant: { name: long } })]
     await stockCatalog(harness, [makeWireProduct({ gtin: GTIN, title: long, brand: long, offers })])
@@ -162,13 +167,13 @@ describe('hostile feed', () => {
     expect(body.length).toBeLessThan(10_000)
   })
 
-  test('studio, hostile query - stays text', async () => {
+  test('hostile query in the studio - stays text', async () => {
     await stockCatalog(harness, [makeWireProduct({ gtin: GTIN })])
     for (const text of TEXTS) {
       const value = encodeURIComponent(text.toWellFormed())
-      const asked = ['find', 'gtin', 'channel', 'tab', 'theme', 'locale', 'limit', 'merchant', 'accent']
+      const names = ['find', 'gtin', 'channel', 'tab', 'theme', 'locale', 'limit', 'merchant', 'accent']
       const queries = [
-        ...asked.map((name) => `${name}=${value}`),
+        ...names.map((name) => `${name}=${value}`),
         ...['q', 'brand', 'max_price', 'exclude', 'gtin'].map((name) => `tab=deals&${name}=${value}`),
       ]
       for (const query of queries) {

@@ -16,7 +16,7 @@ import {
 
 const SERVER = 'https://widgets.example'
 
-const ask = (
+const fetchOembed = (
   harness: Harness,
   url: string,
   more: Readonly<Record<string, string>> = {},
@@ -38,7 +38,7 @@ const unescape = (text = ''): string =>
 describe('oEmbed', () => {
   test('box - rich response: an empty blockquote, then the frame, and no price', async () => {
     const harness = await startStockedHarness()
-    const seen = await ask(harness, SERVER + BOX_EMBED)
+    const seen = await fetchOembed(harness, SERVER + BOX_EMBED)
     expect(seen.status).toBe(200)
     expect(seen.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
@@ -70,7 +70,7 @@ describe('oEmbed', () => {
 
   test('options of the address - are sorted, without campaign tags and defaults', async () => {
     const harness = await startStockedHarness()
-    const seen = await ask(
+    const seen = await fetchOembed(
       harness,
       `${SERVER}${GRID_EMBED}?utm_source=x&sort=price&limit=12&theme=dark&merchant=A%26B`,
     )
@@ -81,23 +81,27 @@ describe('oEmbed', () => {
 
   test('maxwidth and maxheight - limit the frame', async () => {
     const harness = await startStockedHarness()
-    const oembed = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '320', maxheight: '200' }))
+    const oembed = readJson(
+      await fetchOembed(harness, SERVER + BOX_EMBED, { maxwidth: '320', maxheight: '200' }),
+    )
     expect(oembed).toMatchObject({ width: 320, height: 200 })
-    const wide = readJson(await ask(harness, SERVER + BOX_EMBED, { maxwidth: '5000', maxheight: '5000' }))
+    const wide = readJson(
+      await fetchOembed(harness, SERVER + BOX_EMBED, { maxwidth: '5000', maxheight: '5000' }),
+    )
     expect(wide.width).toBe(1_200)
     expect(wide.height).toBeLessThan(700)
     expect(readFrame(wide.html)).toMatchObject({ width: '1200', height: String(wide.height) })
   })
 
-  test('xml - the same fields, escaped', async () => {
+  test('XML - the same fields, escaped', async () => {
     const title = 'Lamp <b> & "quotes" \'n\' more'
     const harness = await startStockedHarness([makeWireProduct({ title })])
-    const seen = await ask(harness, SERVER + BOX_EMBED, { format: 'xml' })
+    const seen = await fetchOembed(harness, SERVER + BOX_EMBED, { format: 'xml' })
     expect(seen.headers['content-type']).toBe('text/xml; charset=utf-8')
     expect(seen.text).toMatch(
       /^<\?xml version="1\.0" encoding="utf-8" standalone="yes"\?>\n<oembed><version>1\.0</,
     )
-    const json = readJson(await ask(harness, SERVER + BOX_EMBED))
+    const json = readJson(await fetchOembed(harness, SERVER + BOX_EMBED))
     for (const [name, value] of Object.entries(json)) {
       const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(seen.text) ?? []
       expect(unescape(text)).toBe(String(value))
@@ -105,20 +109,20 @@ describe('oEmbed', () => {
     expect(json.title).toBe(`Where to buy ${title}`)
   })
 
-  test('xml - is well-formed with any title', async () => {
+  test('XML - is well-formed with any title', async () => {
     const harness = await startStockedHarness([
       makeWireProduct({ title: 'Lamp\ufffe\uffffX\u0000\u{1ffff}\ufdd0 Y' }),
     ])
-    const seen = await ask(harness, SERVER + BOX_EMBED, { format: 'xml' })
+    const seen = await fetchOembed(harness, SERVER + BOX_EMBED, { format: 'xml' })
     expect(seen.text).toContain('<title>Where to buy Lamp X Y</title>')
     const { SaxesParser } = await import('saxes')
     expect(() => new SaxesParser().write(seen.text).close()).not.toThrow()
   })
 
-  test('product without offers - has a frame, because it may be sold later', async () => {
+  test('product without offers - has a frame, because a shop may sell it later', async () => {
     const harness = await startStockedHarness()
     const embed = BOX_EMBED.replace(GTIN, '09521234500005')
-    const seen = await ask(harness, SERVER + embed)
+    const seen = await fetchOembed(harness, SERVER + embed)
     expect(seen.status).toBe(200)
     expect(readFrame(readJson(seen).html)['src']).toBe(SERVER + embed)
     expect(readJson(seen).title).toBe('Where to buy')
@@ -128,8 +132,11 @@ describe('oEmbed', () => {
     const harness = await startHarness()
     harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
     for (const embed of [BOX_EMBED, GRID_EMBED]) {
-      const shouted = embed.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()).replace(GTIN, '9521234567899')
-      const seen = await ask(harness, `${SERVER}${shouted}?utm_source=x&isolate=shadow&locale=de&theme=dark`)
+      const upperCased = embed.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()).replace(GTIN, '9521234567899')
+      const seen = await fetchOembed(
+        harness,
+        `${SERVER}${upperCased}?utm_source=x&isolate=shadow&locale=de&theme=dark`,
+      )
       expect([seen.status, seen.headers['cache-control']]).toEqual([200, 'no-store'])
       expect(seen.text).not.toContain('cache_age')
       const { html, title } = readJson(seen)
@@ -142,25 +149,25 @@ describe('oEmbed', () => {
       `${CHANNEL_ID}/deals?theme=blue`,
       `${CHANNEL_ID}/where-to-buy/lamp`,
     ])
-      expect((await ask(harness, `${SERVER}/embeds/${path}`)).status, path).toBe(404)
+      expect((await fetchOembed(harness, `${SERVER}/embeds/${path}`)).status, path).toBe(404)
   })
 
   test.each([
-    ['no address', '', {}, 400],
-    ['width of nothing', SERVER + BOX_EMBED, { maxwidth: '0' }, 400],
-    ['height in words', SERVER + BOX_EMBED, { maxheight: 'high' }, 400],
+    ['missing address', '', {}, 400],
+    ['zero width', SERVER + BOX_EMBED, { maxwidth: '0' }, 400],
+    ['height that is not a number', SERVER + BOX_EMBED, { maxheight: 'high' }, 400],
     ['another format', SERVER + BOX_EMBED, { format: 'yaml' }, 501],
     ['another host', `https://other.example${BOX_EMBED}`, {}, 404],
-    ['no address at all', 'lamp', {}, 404],
+    ['text that is not an address', 'lamp', {}, 404],
     ['a fragment', `${SERVER}/fragments/${CHANNEL_ID}/deals`, {}, 404],
     ['another scheme', `ftp://widgets.example${BOX_EMBED}`, {}, 404],
     ['unknown channel', `${SERVER}/embeds/00000000-0000-4000-8000-000000000000/deals`, {}, 404],
-    ['no GTIN', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/lamp`, {}, 404],
-    ['a bad option', `${SERVER}${BOX_EMBED}?theme=blue`, {}, 404],
+    ['invalid GTIN', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/lamp`, {}, 404],
+    ['an invalid option', `${SERVER}${BOX_EMBED}?theme=blue`, {}, 404],
     ['broken percent-encoding', `${SERVER}/embeds/${CHANNEL_ID}/where-to-buy/%ff`, {}, 404],
   ])('%s - error in one line of plain text', async (...[, url, more, status]) => {
     const harness = await startStockedHarness()
-    const seen = await ask(harness, url, more)
+    const seen = await fetchOembed(harness, url, more)
     expect(seen.status).toBe(status)
     expect(seen.headers).toMatchObject({
       'cache-status': 'vitrine; fwd=miss; detail=invalid',
@@ -172,7 +179,7 @@ describe('oEmbed', () => {
     expect(seen.text).toMatch(/^[^{<].*\.?\n$/)
   })
 
-  test('url twice - 400', async () => {
+  test('repeated url parameter - 400', async () => {
     const harness = await startStockedHarness()
     const url = encodeURIComponent(SERVER + BOX_EMBED)
     expect((await fetchPath(harness, `/oembed?url=${url}&url=${url}`)).status).toBe(400)

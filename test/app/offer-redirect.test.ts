@@ -33,7 +33,7 @@ async function readLinks(
     }))
 }
 
-function expectGone(seen: TestResponse): void {
+function expectNotFound(seen: TestResponse): void {
   expect(seen.status).toBe(404)
   expect(seen.headers['location']).toBeUndefined()
   expect(seen.headers).toMatchObject({ 'cache-control': 'no-store', 'x-robots-tag': 'noindex, nofollow' })
@@ -77,7 +77,7 @@ describe('links of a sandboxed frame', () => {
     ])
   })
 
-  test('fragments - have no such address', async () => {
+  test('fragments - have no redirect addresses', async () => {
     const harness = await startStockedHarness()
     expect((await fetchPath(harness, BOX)).text).not.toContain('data-go')
   })
@@ -91,7 +91,7 @@ describe('links of a sandboxed frame', () => {
     expect(seen.headers['location']).toBe('https://go.example/gr%C3%B6%C3%9Fe?q=%E7%81%AF')
   })
 
-  test('half a surrogate pair in a link - becomes the replacement character', async () => {
+  test('unpaired surrogate in a link - becomes the replacement character', async () => {
     const harness = await startStockedHarness([
       makeProductOnSale({ offers: [makeWireOffer({ affiliate_url: 'https://go.example/\ud800' })] }),
     ])
@@ -109,7 +109,7 @@ describe('links of a sandboxed frame', () => {
     }
   })
 
-  test('changed price and link - the current link', async () => {
+  test('changed price and link - redirects to the current link', async () => {
     const harness = await startStockedHarness()
     const [link] = await readLinks(harness, BOX_EMBED)
     await stockCatalog(harness, [
@@ -127,9 +127,9 @@ describe('links of a sandboxed frame', () => {
     const harness = await startStockedHarness()
     const [link] = await readLinks(harness, BOX_EMBED)
     const redirectPath = link?.redirectPath ?? ''
-    expectGone(await fetchPath(harness, redirectPath.replace(/.{4}$/, 'ffff')))
-    expectGone(await fetchPath(harness, redirectPath.replace(GTIN, '09521234500005')))
-    expectGone(await fetchPath(harness, redirectPath.replace(GTIN, 'lamp')))
+    expectNotFound(await fetchPath(harness, redirectPath.replace(/.{4}$/, 'ffff')))
+    expectNotFound(await fetchPath(harness, redirectPath.replace(GTIN, '09521234500005')))
+    expectNotFound(await fetchPath(harness, redirectPath.replace(GTIN, 'lamp')))
     const elsewhere = await fetchPath(
       harness,
       redirectPath.replace(CHANNEL_ID, '00000000-0000-4000-8000-000000000000'),
@@ -137,7 +137,7 @@ describe('links of a sandboxed frame', () => {
     expect(elsewhere.status).toBe(404)
   })
 
-  test('address in the request - is never the target', async () => {
+  test('address in the request - is never the redirect target', async () => {
     const harness = await startStockedHarness()
     const [link] = await readLinks(harness, BOX_EMBED)
     const seen = await fetchPath(
@@ -148,7 +148,7 @@ describe('links of a sandboxed frame', () => {
       },
     )
     expect(seen.headers['location']).toBe(link?.href)
-    expectGone(await fetchPath(harness, `/go/${CHANNEL_ID}/${GTIN}/https%3A%2F%2Fevil.example`))
+    expectNotFound(await fetchPath(harness, `/go/${CHANNEL_ID}/${GTIN}/https%3A%2F%2Fevil.example`))
   })
 
   test('catalog down - links of the stored copy still redirect', async () => {

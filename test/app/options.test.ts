@@ -52,20 +52,20 @@ const DEALS: readonly WireProduct[] = [
 
 describe('box', () => {
   const getHarness = useWalkedCopy([makeWireProduct({ offers: OFFERS })])
-  const ask = async (query: string, path = BOX): Promise<string> =>
+  const fetchHtml = async (query: string, path = BOX): Promise<string> =>
     (await fetchPath(getHarness(), `${path}?${query}`)).text
-  const listShops = async (query: string): Promise<string[]> => listRows(await ask(query))
+  const listShops = async (query: string): Promise<string[]> => listRows(await fetchHtml(query))
 
   test('no options - the currency of most offers, in stock first, then by price', async () => {
     expect(await listShops('')).toEqual(['Cheap', 'Middle', 'Costly', 'Gone'])
-    expect(readVisibleText(await ask(''))).toContain('In stock first, then by price')
+    expect(readVisibleText(await fetchHtml(''))).toContain('In stock first, then by price')
   })
 
-  test('stock=in - only what is in stock', async () => {
+  test('stock=in - only offers in stock', async () => {
     expect(await listShops('stock=in')).toEqual(['Cheap', 'Middle', 'Costly'])
   })
 
-  test('currency - the offers in it', async () => {
+  test('currency - only offers in this currency', async () => {
     expect(await listShops('currency=usd')).toEqual(['Dollars'])
   })
 
@@ -76,33 +76,33 @@ describe('box', () => {
     expect(listRows((await fetchPath(harness, `${BOX}?currency=EUR`)).text)).toContain('Cheap')
   })
 
-  test('equally frequent currencies - the first by alphabet', async () => {
+  test('equally frequent currencies - the alphabetically first one', async () => {
     const offers = [makeNamedOffer('Dollars', '1.00', { currency: 'USD' }), makeNamedOffer('Euros', '9.00')]
     const harness = await startStockedHarness([makeWireProduct({ offers })])
     expect(listRows((await fetchPath(harness, BOX)).text)).toEqual(['Euros'])
   })
 
-  test('merchant and exclude - by name without case, also repeated', async () => {
+  test('merchant and exclude - filter by name without case, and can be repeated', async () => {
     expect(await listShops('merchant=CHEAP&merchant=gone')).toEqual(['Cheap', 'Gone'])
     expect(await listShops('exclude=cheap&exclude=MIDDLE')).toEqual(['Costly', 'Gone'])
     expect(await listShops('merchant=cheap&merchant=costly&exclude=cheap')).toEqual(['Costly'])
   })
 
   test('limit - further offers are in a disclosure element without script', async () => {
-    const html = await ask('limit=3')
+    const html = await fetchHtml('limit=3')
     const details = listElements(html).find(({ tagName }) => tagName === 'details')
     expect(details && getText(details)).toMatch(/^1 more shop Gone/)
-    expect(await ask('limit=4')).not.toContain('<details')
-    expect(readVisibleText(await ask('limit=1'))).toContain('3 more shops')
+    expect(await fetchHtml('limit=4')).not.toContain('<details')
+    expect(readVisibleText(await fetchHtml('limit=1'))).toContain('3 more shops')
     expect(await listShops('limit=1')).toEqual(['Cheap', 'Middle', 'Costly', 'Gone'])
   })
 
   test.each(['light', 'dark', 'auto'])(
-    'theme=%s - is on the box, and sets the color scheme of the frame',
+    'theme=%s - is set on the box, and sets the color scheme of the frame',
     async (theme) => {
-      expect(await ask(`theme=${theme}`)).toContain(`data-theme="${theme}"`)
+      expect(await fetchHtml(`theme=${theme}`)).toContain(`data-theme="${theme}"`)
       const scheme = theme === 'auto' ? 'light dark' : theme
-      expect(await ask(`theme=${theme}`, BOX_EMBED)).toContain(
+      expect(await fetchHtml(`theme=${theme}`, BOX_EMBED)).toContain(
         `<meta name="color-scheme" content="${scheme}">`,
       )
     },
@@ -110,39 +110,39 @@ describe('box', () => {
 
   test('accent - adds its style sheet', async () => {
     for (const path of [BOX, BOX_EMBED]) {
-      const html = await ask('accent=AA00cc', path)
+      const html = await fetchHtml('accent=AA00cc', path)
       expect(html).toContain('data-accent="aa00cc"')
       expect(html).toContain('href="https://widgets.example/accents/aa00cc.css"')
     }
-    expect(await ask('')).not.toContain('accents')
+    expect(await fetchHtml('')).not.toContain('accents')
   })
 
   test('locale=de - German texts, prices and dates', async () => {
-    const html = await ask('locale=de')
+    const html = await fetchHtml('locale=de')
     expect(html).toMatch(/lang="de" dir="ltr"/)
     expect(readVisibleText(html)).toContain('10,00 €')
     expect(readVisibleText(html)).toContain('21. Nov. 2026')
     expect(readVisibleText(html)).not.toContain('Where to buy')
-    expect(readVisibleText(await ask('locale=de-CH'))).toMatch(/EUR 10\.00|10\.00 €|EUR 10\.00/)
+    expect(readVisibleText(await fetchHtml('locale=de-CH'))).toMatch(/EUR 10\.00|10\.00 €|EUR 10\.00/)
   })
 
   test('css=none - no style sheet in a fragment; a frame still has one', async () => {
-    expect(await ask('')).toMatch(
+    expect(await fetchHtml('')).toMatch(
       /<link rel="stylesheet" href="https:\/\/widgets\.example\/assets\/vitrine\.[0-9a-f]{8}\.css">/,
     )
-    expect(await ask('css=none&accent=aa0000')).not.toContain('<link')
-    expect(await ask('css=none', BOX_EMBED)).toContain('<link rel="stylesheet"')
+    expect(await fetchHtml('css=none&accent=aa0000')).not.toContain('<link')
+    expect(await fetchHtml('css=none', BOX_EMBED)).toContain('<link rel="stylesheet"')
   })
 
-  test('isolate=shadow - a declarative shadow root in a fragment, none in a frame', async () => {
-    const html = await ask('isolate=shadow')
+  test('isolate=shadow - a declarative shadow root in a fragment, but not in a frame', async () => {
+    const html = await fetchHtml('isolate=shadow')
     expect(html).toMatch(/^<div class="vitrine-host"[^>]*><template shadowrootmode="open">/)
     expect(listRows(html)).toEqual(await listShops(''))
-    expect(await ask('isolate=shadow', BOX_EMBED)).not.toContain('<template')
+    expect(await fetchHtml('isolate=shadow', BOX_EMBED)).not.toContain('<template')
   })
 
   test('markup=schema - JSON-LD with the numbers of the box, in fragments only', async () => {
-    const html = await ask('markup=schema&stock=in')
+    const html = await fetchHtml('markup=schema&stock=in')
     const json = /<script type="application\/ld\+json">(.*)<\/script>$/s.exec(html)?.[1] ?? ''
     expect(JSON.parse(json)).toEqual({
       '@context': 'https://schema.org',
@@ -159,16 +159,16 @@ describe('box', () => {
         offerCount: 3,
       },
     })
-    expect(await ask('')).not.toContain('ld+json')
-    expect(await ask('markup=schema', BOX_EMBED)).not.toContain('ld+json')
+    expect(await fetchHtml('')).not.toContain('ld+json')
+    expect(await fetchHtml('markup=schema', BOX_EMBED)).not.toContain('ld+json')
   })
 })
 
 describe('grid', () => {
   const getHarness = useWalkedCopy([...DEALS, makeWireProduct({ gtin: toGtin(9), title: 'No sale' })])
-  const ask = async (query: string, path = GRID): Promise<string> =>
+  const fetchHtml = async (query: string, path = GRID): Promise<string> =>
     (await fetchPath(getHarness(), `${path}?${query}`)).text
-  const listCards = async (query: string): Promise<string[]> => listRows(await ask(query))
+  const listCards = async (query: string): Promise<string[]> => listRows(await fetchHtml(query))
 
   test.each([
     ['', ['Half price', 'Big saving', 'Small change'], 'Largest discount first'],
@@ -192,11 +192,11 @@ describe('grid', () => {
     ['currency=USD', [], ''],
   ])('%s - %j', async (query, titles, order) => {
     expect(await listCards(query)).toEqual(titles)
-    expect(readVisibleText(await ask(query))).toContain(order)
+    expect(readVisibleText(await fetchHtml(query))).toContain(order)
   })
 
   test('discount - rounded percentage with both prices', async () => {
-    const [card] = findByClass(await ask('limit=1'), 'vitrine-deal')
+    const [card] = findByClass(await fetchHtml('limit=1'), 'vitrine-deal')
     expect(card && getText(card)).toMatch(/€50\.00.*€100\.00.*−50%/)
   })
 
@@ -211,7 +211,7 @@ describe('grid', () => {
 
   test('pages - a frame has links that keep all options; a fragment has none', async () => {
     const query = 'limit=1&sort=price&theme=dark&merchant=Kopje&utm_source=x'
-    const links = listElements(await ask(`${query}&page=2`, GRID_EMBED)).filter(({ attrs }) =>
+    const links = listElements(await fetchHtml(`${query}&page=2`, GRID_EMBED)).filter(({ attrs }) =>
       attrs.some(({ name, value }) => name === 'rel' && /^(?:prev|next)$/.test(value)),
     )
     const [previous = '', next = ''] = links.map((link) => getAttribute(link, 'href'))
@@ -224,14 +224,14 @@ describe('grid', () => {
     })
     const path = next.replace('https://widgets.example', '')
     expect(listRows((await fetchPath(getHarness(), path)).text)).toEqual(['Big saving'])
-    expect(await ask(`${query}&page=2`)).not.toMatch(/rel="(?:prev|next)"/)
-    expect(await ask('limit=3', GRID_EMBED)).not.toMatch(/rel="(?:prev|next)"/)
+    expect(await fetchHtml(`${query}&page=2`)).not.toMatch(/rel="(?:prev|next)"/)
+    expect(await fetchHtml('limit=3', GRID_EMBED)).not.toMatch(/rel="(?:prev|next)"/)
   })
 
-  test('css=none, isolate=shadow, theme, accent, locale - as for boxes', async () => {
-    expect(await ask('css=none')).not.toContain('<link')
-    expect(await ask('isolate=shadow')).toContain('<template shadowrootmode="open">')
-    expect(await ask('theme=dark&accent=aa0000')).toMatch(/data-theme="dark" data-accent="aa0000"/)
-    expect(readVisibleText(await ask('locale=de'))).toContain('50,00 €')
+  test('css=none, isolate=shadow, theme, accent, locale - work as in boxes', async () => {
+    expect(await fetchHtml('css=none')).not.toContain('<link')
+    expect(await fetchHtml('isolate=shadow')).toContain('<template shadowrootmode="open">')
+    expect(await fetchHtml('theme=dark&accent=aa0000')).toMatch(/data-theme="dark" data-accent="aa0000"/)
+    expect(readVisibleText(await fetchHtml('locale=de'))).toContain('50,00 €')
   })
 })

@@ -55,10 +55,10 @@ describe('server below a path prefix', () => {
 
   test('oEmbed - recognizes embeds with the prefix', async () => {
     const harness = await start()
-    const ask = (url: string): Promise<Readonly<{ status: number; text: string }>> =>
+    const fetchOembed = (url: string): Promise<Readonly<{ status: number; text: string }>> =>
       fetchPath(harness, `${PREFIX}/oembed?url=${encodeURIComponent(url)}`)
-    expect((await ask(SERVER + BOX_EMBED)).text).toContain(`${SERVER}${BOX_EMBED}`)
-    expect((await ask(`https://www.magazine.example${BOX_EMBED}`)).status).toBe(404)
+    expect((await fetchOembed(SERVER + BOX_EMBED)).text).toContain(`${SERVER}${BOX_EMBED}`)
+    expect((await fetchOembed(`https://www.magazine.example${BOX_EMBED}`)).status).toBe(404)
   })
 
   test('error below the prefix - has the format of its surface', async () => {
@@ -69,9 +69,9 @@ describe('server below a path prefix', () => {
 
   test.each(['/shop/widgetsx', '/shop', '/shop/widgets/other', '/shop/widgets/shop/widgets'])(
     '%s - 404',
-    async (start_) => {
+    async (prefix) => {
       const harness = await start()
-      expect((await fetchPath(harness, `${start_}${BOX}`)).status).toBe(404)
+      expect((await fetchPath(harness, `${prefix}${BOX}`)).status).toBe(404)
     },
   )
 

@@ -15,7 +15,7 @@ const COMMON = {
   isolate: ['none', 'shadow'],
   css: ['link', 'none'],
 }
-const OWN = {
+const WIDGET_OPTIONS = {
   box: { layout: ['list'], limit: ['1', '50'], markup: ['none', 'schema'] },
   grid: {
     layout: ['grid'],
@@ -29,9 +29,9 @@ const OWN = {
 
 type Pair = readonly [name: string, value: string]
 
-/** Some parameters of a widget, each once. */
+/** Generate some parameters of a widget, each at most once. */
 function makeKnown(widget: 'box' | 'grid'): fc.Arbitrary<Pair[]> {
-  const values = Object.entries({ ...COMMON, ...OWN[widget] })
+  const values = Object.entries({ ...COMMON, ...WIDGET_OPTIONS[widget] })
   return fc
     .shuffledSubarray(values)
     .chain((chosen) =>
@@ -41,7 +41,7 @@ function makeKnown(widget: 'box' | 'grid'): fc.Arbitrary<Pair[]> {
     )
 }
 
-/** Unknown parameters: of advertisers, caches and attackers. */
+/** Unknown parameters, as advertisers, caches and attackers send them. */
 const unknown: fc.Arbitrary<Pair[]> = fc.array(
   fc.tuple(
     fc.constantFrom(
@@ -82,11 +82,11 @@ describe('query', () => {
     ['grid', GRID_EMBED],
   ] as const)('%s %s, with unknown parameters and in any order - the same response', async (widget, path) => {
     const harness = await startStockedHarness()
-    const mixed = fc.tuple(makeKnown(widget), unknown).chain(([known, strangers]) =>
+    const mixed = fc.tuple(makeKnown(widget), unknown).chain(([known, unknownPairs]) =>
       fc.record({
         known: fc.constant(known),
-        mixed: fc.shuffledSubarray([...known, ...strangers], {
-          minLength: known.length + strangers.length,
+        mixed: fc.shuffledSubarray([...known, ...unknownPairs], {
+          minLength: known.length + unknownPairs.length,
         }),
       }),
     )
@@ -115,7 +115,7 @@ describe('query', () => {
   })
 })
 
-describe('bad options', () => {
+describe('invalid options', () => {
   const both = [
     ['theme', ['blue', 'DARK', '']],
     ['accent', ['#aa0000', 'red', 'aa000', 'aa00000', 'gg0000', '']],
@@ -165,8 +165,8 @@ describe('bad options', () => {
   test('repeated single-value parameter - 400, also with equal values', async () => {
     const harness = await startStockedHarness()
     const options = {
-      box: { ...COMMON, ...OWN.box },
-      grid: { ...COMMON, ...OWN.grid, min_discount: ['5'], max_price: ['9'] },
+      box: { ...COMMON, ...WIDGET_OPTIONS.box },
+      grid: { ...COMMON, ...WIDGET_OPTIONS.grid, min_discount: ['5'], max_price: ['9'] },
     }
     for (const widget of ['box', 'grid'] as const) {
       for (const [name, [value = '']] of Object.entries(options[widget])) {

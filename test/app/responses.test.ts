@@ -18,7 +18,7 @@ import {
   fetchPath,
 } from './app-client.ts'
 
-/** Responses in all states of a widget, for both surfaces. */
+/** A box and a grid on both surfaces. */
 const BOXES = [BOX, BOX_EMBED]
 const GRIDS = [GRID, GRID_EMBED]
 const BOX_LIFETIME = 'public, max-age=300, stale-while-revalidate=600, stale-if-error=86400'
@@ -31,7 +31,7 @@ function readFrameState(html: string): string {
   return body === undefined ? 'no body' : getAttribute(body, 'data-vitrine-state')
 }
 
-/** Return `nothing` for zero bytes or an empty document that reports `hidden`; else the content. */
+/** Return `nothing` for zero bytes, or for an empty document that reports `hidden`; otherwise the content. */
 function describeResponse(path: string, seen: TestResponse): string {
   const size = `${seen.status}, ${seen.headers['content-length']} bytes`
   if (!isEmbed(path)) return size === '200, 0 bytes' && seen.body.length === 0 ? 'nothing' : size
@@ -100,7 +100,7 @@ describe('hidden', () => {
 })
 
 describe('failing catalog', () => {
-  test.each(BOXES)('%s, copy of two hours - the copy, with its date', async (path) => {
+  test.each(BOXES)('%s, two-hour-old copy - shows the copy with its date', async (path) => {
     const harness = await startStockedHarness()
     harness.clock.advance(2 * 3_600_000)
     failCatalog(harness)
@@ -113,7 +113,7 @@ describe('failing catalog', () => {
     expect(readVisibleText(seen.text)).toContain('Nov 21, 2026, 12:00 PM UTC')
   })
 
-  test.each(BOXES)('%s, copy of ten minutes - the copy at once, marked as stale', async (path) => {
+  test.each(BOXES)('%s, ten-minute-old copy - shows the copy at once, marked as stale', async (path) => {
     const harness = await startStockedHarness()
     harness.clock.advance(600_000)
     failCatalog(harness)
@@ -124,7 +124,7 @@ describe('failing catalog', () => {
     })
   })
 
-  test.each(GRIDS)('%s, old copy - the copy, with its date', async (path) => {
+  test.each(GRIDS)('%s, old copy - shows the copy with its date', async (path) => {
     const harness = await startStockedHarness()
     harness.clock.advance(2 * 3_600_000)
     failCatalog(harness)
@@ -154,7 +154,7 @@ describe('failing catalog', () => {
     expect(seen.headers['etag']).toBeUndefined()
   })
 
-  test.each([...BOXES, ...GRIDS])('%s, not even a list of channels - nothing', async (path) => {
+  test.each([...BOXES, ...GRIDS])('%s, no list of channels - nothing', async (path) => {
     const harness = await startHarness()
     failCatalog(harness)
     const seen = await fetchPath(harness, path)
@@ -166,16 +166,17 @@ describe('failing catalog', () => {
 describe('visitor timeout', () => {
   test('slow list of channels and slow product - share one timeout', async () => {
     const { catalog, clock, ...harness } = await startHarness()
-    const held: (() => void)[] = []
+    const pending: (() => void)[] = []
     catalog.fault = {
       pathPattern: /./,
-      respond: (_request, response) => held.push(() => sendJson(response, 200, { items: catalog.channels })),
+      respond: (_request, response) =>
+        pending.push(() => sendJson(response, 200, { items: catalog.channels })),
     }
     const visiting = fetchPath(harness, BOX)
-    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await vi.waitFor(() => expect(pending).toHaveLength(1))
     clock.advance(700)
-    held[0]?.()
-    await vi.waitFor(() => expect(held).toHaveLength(2))
+    pending[0]?.()
+    await vi.waitFor(() => expect(pending).toHaveLength(2))
     clock.advance(100)
     expect((await visiting).headers['vitrine-state']).toBe('unavailable')
   })
@@ -239,7 +240,7 @@ describe('GTIN', () => {
 describe('reason of an empty response', () => {
   test.each([
     ['a GTIN without offers', '09521234567905', 'No shop of this channel sells'],
-    ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN is wrong'],
+    ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN should be '],
     [
       'options that leave nothing',
       '09521234567899?merchant=Nobody',
@@ -256,13 +257,13 @@ describe('reason of an empty response', () => {
     }
   })
 
-  test('non-ASCII names - are plain letters in the header, and text in the frame', async () => {
+  test('non-ASCII names - become ASCII in the header and stay unchanged in the frame', async () => {
     const shop = { name: 'Žižkov 北 <b>' }
     const harness = await startStockedHarness([
       makeProductOnSale({ offers: [makeWireOffer({ merchant: shop })] }),
     ])
     for (const path of BOXES) {
-      // Truncated to bytes, the two letters would end the line.
+      // Cut to their low bytes, these two letters would be CR and LF and end the header line.
       const seen = await fetchPath(harness, `${path}?merchant=%C4%8D%C4%8A`)
       expect(seen.headers['vitrine-reason']).toBe(
         'The option merchant=cc hides the only offer of this product. Its shops: Zizkov ? <b>.',
@@ -272,7 +273,7 @@ describe('reason of an empty response', () => {
     }
   })
 
-  test('grid without deals - has a reason; a shown grid has none', async () => {
+  test('grid without deals - has a reason; a shown grid does not', async () => {
     const harness = await startStockedHarness()
     for (const path of GRIDS) {
       const empty = await fetchPath(harness, `${path}?brand=Nobody`)
@@ -313,7 +314,7 @@ describe('frames of failures', () => {
     ['http://127.0.0.1:3000', true],
     ['http://localhost:3000', true],
     ['https://widgets.example', false],
-  ])('embedded catalog, public address %s - local pages may frame: %s', async (publicUrl, mayFrame) => {
+  ])('embedded catalog, public address %s - local pages may frame it: %s', async (publicUrl, mayFrame) => {
     const { context } = await startStockedHarness()
     const config = { ...context.config, catalog: { kind: 'embedded' } as const }
     const app = createApp({ ...context, config, publicUrl })
@@ -323,7 +324,7 @@ describe('frames of failures', () => {
     )
   })
 
-  test('VITRINE_FRAME_ANCESTORS - are added to the channel', async () => {
+  test('VITRINE_FRAME_ANCESTORS - its origins are added to the site of the channel', async () => {
     const settings = { VITRINE_FRAME_ANCESTORS: 'https://partner.example' }
     const seen = await fetchPath(await startStockedHarness(undefined, { settings }), BOX_EMBED)
     expect(seen.headers['content-security-policy']).toMatch(
@@ -369,14 +370,14 @@ describe('invalid requests', () => {
     expect(seen.headers).toMatchObject({ 'vitrine-state': 'invalid', 'cache-control': 'no-store' })
   })
 
-  test('error - does not repeat the request', async () => {
+  test('error - does not echo the request', async () => {
     const rawOptions = encodeURIComponent('--><script>alert(1)</script>')
     const seen = await fetchPath(await startStockedHarness(), `${BOX}?theme=${rawOptions}&limit=3`)
     expect(seen.status).toBe(400)
     expect(seen.text).not.toContain('script')
   })
 
-  test('channel in capitals - is the same channel', async () => {
+  test('channel id in upper case - is the same channel', async () => {
     const seen = await fetchPath(
       await startStockedHarness(),
       BOX.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()),
@@ -385,7 +386,7 @@ describe('invalid requests', () => {
   })
 })
 
-describe('bugs', () => {
+describe('unexpected errors', () => {
   test.each([BOX, BOX_EMBED])('error without a code at %s - nothing; the error is logged', async (path) => {
     const harness = await startStockedHarness()
     const widgets = harness.context.widgets as { getBox: unknown }

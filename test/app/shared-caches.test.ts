@@ -29,7 +29,7 @@ async function startStockedServer(): Promise<(target: string) => Promise<CdnResp
   return startRawServer((await startStockedHarness([makeProductOnSale({ offers })])).app)
 }
 
-/** The key under which a cache stores a target; `undefined` when it refuses the target. */
+/** Return the key under which a cache stores a target; `undefined` if the cache rejects the target. */
 type CacheKey = (target: string) => string | undefined
 
 type Split = Readonly<{ path: string; query: string }>
@@ -53,7 +53,7 @@ const byAllowList =
     return `${path}?${allowed.toSorted((one, other) => compareNames(one, other)).join('&')}`
   }
 
-/** Repeated options stay in their order. */
+/** Compare only names, so that repeated options stay in their order. */
 const compareNames = (one: string, other: string): number =>
   (one.split('=', 1)[0] ?? '').localeCompare(other.split('=', 1)[0] ?? '')
 
@@ -111,7 +111,7 @@ const option = fc.constantFrom(
   'layout=list',
 )
 
-/** Texts that only some query parsers take for an option. */
+/** Texts that only some query parsers read as an option. */
 const disguised = fc
   .tuple(
     option,
@@ -126,14 +126,14 @@ const disguised = fc
       pair.replace('=', '%3D'),
     )
   })
-const stranger = fc.constantFrom('utm_source=a', 'x', '', '?', 'fbclid=x?y', '_=%20')
+const unknownParameter = fc.constantFrom('utm_source=a', 'x', '', '?', 'fbclid=x?y', '_=%20')
 
-/** A target of a widget, and a variant with parts that some cache ignores. */
+/** A target of a widget, and variants with parts that some caches ignore. */
 const targets = fc
   .tuple(fc.constantFrom(BOX, BOX_EMBED, GRID, GRID_EMBED), fc.uniqueArray(option, { maxLength: 2 }))
   .chain(([path, options]) => {
     const extra = fc.array(
-      fc.oneof({ arbitrary: disguised, weight: 2 }, { arbitrary: stranger, weight: 1 }),
+      fc.oneof({ arbitrary: disguised, weight: 2 }, { arbitrary: unknownParameter, weight: 1 }),
       {
         minLength: 1,
         maxLength: 2,
@@ -148,7 +148,7 @@ const targets = fc
   })
 
 describe('shared caches', () => {
-  test('two targets with one cache key have the same response, or one that is not stored', async () => {
+  test('two targets with one cache key - the same response, or one that is not stored', async () => {
     const get = await startStockedServer()
     await fc.assert(
       fc.asyncProperty(targets, async (group) => {
@@ -173,7 +173,7 @@ describe('shared caches', () => {
   })
 
   test.each(['?merchant=Nobody', 'x=1#&merchant=Nobody', '#&merchant=Nobody', '%6derchant=Nobody'])(
-    '?%s never hides the shops of the plain address',
+    '?%s - never hides the shops of the plain address',
     async (query) => {
       const get = await startStockedServer()
       const plain = await get(BOX)
@@ -202,7 +202,7 @@ describe('target with a "#"', () => {
     '/nothing',
   ]
 
-  test.each(PATHS)('%s# is 400 with a reason, and not stored', async (path) => {
+  test.each(PATHS)('%s# - 400 with a reason, not stored', async (path) => {
     const get = await startStockedServer()
     await get(path)
     for (const target of [`${path}#`, `${path}?x=1#&merchant=Nobody`, `${path}#?x`]) {
@@ -218,7 +218,7 @@ describe('target with a "#"', () => {
     }
   })
 
-  test('a cached response of the same address without "#" is not used', async () => {
+  test('cached response of the same address without "#" - is not used', async () => {
     const get = await startStockedServer()
     for (let visits = 0; visits < 3; visits += 1) await get(`${BOX}?limit=1`)
     expect((await get(`${BOX}?limit=1#`)).status).toBe(400)
@@ -226,22 +226,22 @@ describe('target with a "#"', () => {
   })
 })
 
-test('the query of the address in an oEmbed request is parsed in the same way', async () => {
+test('query of the address in an oEmbed request - is parsed in the same way', async () => {
   const get = await startStockedServer()
-  const ofEmbed = async (query: string): Promise<CdnResponse> =>
+  const fetchOembed = async (query: string): Promise<CdnResponse> =>
     get(`/oembed?url=${encodeURIComponent(`https://widgets.example${BOX_EMBED}${query}`)}`)
-  const plain = await ofEmbed('')
-  expect((await ofEmbed('??limit=1')).body).toBe(plain.body)
-  expect((await ofEmbed('#?limit=1')).body).toBe(plain.body)
-  expect((await ofEmbed('?limit=1')).body).toContain('limit=1')
-  expect((await ofEmbed('?%6cimit=1')).body).toBe((await ofEmbed('?limit=1')).body)
+  const plain = await fetchOembed('')
+  expect((await fetchOembed('??limit=1')).body).toBe(plain.body)
+  expect((await fetchOembed('#?limit=1')).body).toBe(plain.body)
+  expect((await fetchOembed('?limit=1')).body).toContain('limit=1')
+  expect((await fetchOembed('?%6cimit=1')).body).toBe((await fetchOembed('?limit=1')).body)
 })
 
 test.each([BOX, BOX_EMBED, GRID, GRID_EMBED])(
-  '%s with the name of an option in percent-encoding is the same response, and not stored',
+  '%s with a percent-encoded option name - the same response, not stored',
   async (path) => {
     const get = await startStockedServer()
-    // Before and after the plain address is cached.
+    // Try this before and after the plain address is cached.
     for (let visits = 0; visits < 2; visits += 1) {
       const encoded = await get(`${path}?%6cimit=1`)
       expect(encoded.headers['cache-control']).toBe('no-store')

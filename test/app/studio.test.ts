@@ -22,7 +22,7 @@ import {
 const OTHER_ID = '00000000-0000-4000-8000-000000000002'
 const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
 
-/** Create a product that is on sale at two shops. */
+/** Create a product that is on sale, at two shops if `index` is even. */
 function makeDeal(index: number, brand: string, oldPrice: string): WireProduct {
   const shops = index % 2 === 0 ? ['Kopje', 'Quillhaven'] : ['Kopje']
   return makeWireProduct({
@@ -41,7 +41,7 @@ const PRODUCTS = [
   makeWireProduct({ gtin: toGtin(5), title: 'Copper kettle', brand: 'Ember', offers: [makeWireOffer()] }),
 ]
 
-/** Start the app with two channels. The second has only a lantern. */
+/** Start the app with two channels. The second has one product, a lantern. */
 async function startStudio(options: HarnessOptions = {}): Promise<Harness> {
   const harness = await startHarness({
     ...options,
@@ -54,17 +54,18 @@ async function startStudio(options: HarnessOptions = {}): Promise<Harness> {
 }
 
 const fetchExplanation = async (harness: Harness, query: string): Promise<string> => {
-  const { text } = await see(harness, `/studio?${query}`)
+  const { text } = await fetchAsAdmin(harness, `/studio?${query}`)
   expect(await findHtmlErrors(text)).toEqual([])
   return findByClass(text, 'why').map(getText).join(' ')
 }
 
-const see = (harness: Harness, path: string): Promise<TestResponse> => fetchPath(harness, path, ADMIN)
-const having = (html: string, name: string, value: string): Element | undefined =>
+const fetchAsAdmin = (harness: Harness, path: string): Promise<TestResponse> =>
+  fetchPath(harness, path, ADMIN)
+const findByAttribute = (html: string, name: string, value: string): Element | undefined =>
   listElements(html).find((element) => getAttribute(element, name) === value)
 const listTitles = (html: string): string[] => findByClass(html, 'match-title').map(getText)
 const readNotice = (html: string): string => {
-  const notice = having(html, 'data-text', 'notice')
+  const notice = findByAttribute(html, 'data-text', 'notice')
   return notice === undefined ? '' : getText(notice)
 }
 
@@ -74,13 +75,13 @@ const toPath = (address: string): string => {
   return pathname + search
 }
 const getHref = (html: string, leads: string): string => {
-  const link = having(html, 'data-leads', leads)
+  const link = findByAttribute(html, 'data-leads', leads)
   return link === undefined ? '' : toPath(getAttribute(link, 'href'))
 }
 
 describe('product search', () => {
   test('no search - the first products, and the box of the first', async () => {
-    const { text } = await see(await startStudio(), '/studio')
+    const { text } = await fetchAsAdmin(await startStudio(), '/studio')
     expect(listTitles(text)).toEqual(PRODUCTS.map(({ title }) => title))
     expect(getHref(text, 'embed')).toBe(`/embeds/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`)
   })
@@ -91,7 +92,7 @@ describe('product search', () => {
     [toGtin(5), ['Copper kettle']],
     [toGtin(5).replace(/^0+/, ''), ['Copper kettle']],
   ])('search for %j - shows the matches and the box of the first', async (find, titles) => {
-    const { text } = await see(await startStudio(), `/studio?find=${encodeURIComponent(find)}`)
+    const { text } = await fetchAsAdmin(await startStudio(), `/studio?find=${encodeURIComponent(find)}`)
     expect(listTitles(text).toSorted()).toEqual(titles)
     expect(getHref(text, 'embed')).toContain(
       PRODUCTS.find(({ title }) => title === listTitles(text)[0])?.gtin,
@@ -101,18 +102,18 @@ describe('product search', () => {
 
   test('chosen product - stays chosen while it matches the search', async () => {
     const harness = await startStudio()
-    const chosen = await see(harness, `/studio?find=nordhem&gtin=${toGtin(4)}`)
+    const chosen = await fetchAsAdmin(harness, `/studio?find=nordhem&gtin=${toGtin(4)}`)
     expect(getHref(chosen.text, 'embed')).toContain(toGtin(4))
     expect(findByClass(chosen.text, 'match').map((link) => getAttribute(link, 'aria-current'))).toEqual([
       '',
       'true',
     ])
-    const { text } = await see(harness, `/studio?find=kettle&gtin=${toGtin(4)}`)
+    const { text } = await fetchAsAdmin(harness, `/studio?find=kettle&gtin=${toGtin(4)}`)
     expect(getHref(text, 'embed')).toContain(toGtin(5))
   })
 
   test('no match - a message, and nothing to embed', async () => {
-    const { status, text } = await see(await startStudio(), '/studio?find=%22submarine%22')
+    const { status, text } = await fetchAsAdmin(await startStudio(), '/studio?find=%22submarine%22')
     expect(status).toBe(200)
     expect(readNotice(text)).toBe('No product of this channel matches ""submarine"".')
     expect([...findByClass(text, 'preview'), ...findByClass(text, 'embedding')]).toEqual([])
@@ -121,25 +122,25 @@ describe('product search', () => {
 
   test('another channel - its products; unknown channel: the first one, with a notice', async () => {
     const harness = await startStudio()
-    const other = await see(harness, `/studio?channel=${OTHER_ID.toUpperCase()}`)
+    const other = await fetchAsAdmin(harness, `/studio?channel=${OTHER_ID.toUpperCase()}`)
     expect(listTitles(other.text)).toEqual(['Paper lantern'])
     expect(getHref(other.text, 'embed')).toBe(`/embeds/${OTHER_ID}/where-to-buy/${toGtin(9)}`)
-    const unknown = await see(harness, '/studio?channel=00000000-0000-4000-8000-00000000dead')
+    const unknown = await fetchAsAdmin(harness, '/studio?channel=00000000-0000-4000-8000-00000000dead')
     expect(getHref(unknown.text, 'embed')).toContain(CHANNEL_ID)
     expect(readNotice(unknown.text)).toMatch(/^This server has no channel with the id/)
   })
 
   test('options without a match - hidden, with the reason of the response', async () => {
     const harness = await startStudio()
-    const { text } = await see(harness, `/studio?gtin=${toGtin(5)}&merchant=Nobody`)
-    const hidden = await see(harness, getHref(text, 'fragment'))
+    const { text } = await fetchAsAdmin(harness, `/studio?gtin=${toGtin(5)}&merchant=Nobody`)
+    const hidden = await fetchAsAdmin(harness, getHref(text, 'fragment'))
     expect(hidden.headers['vitrine-state']).toBe('hidden')
     expect(readNotice(text)).toBe(
       `Nothing is shown now, and the widget takes no space in a page. ${hidden.headers['vitrine-reason']}`,
     )
   })
 
-  test('visit - makes only the calls of a reader', async () => {
+  test('visit - makes no catalog call', async () => {
     const harness = await startStudio()
     const before = harness.catalog.calls.length
     for (const path of [
@@ -149,15 +150,15 @@ describe('product search', () => {
       '/studio?tab=health',
       '/studio/live',
     ])
-      expect((await see(harness, path)).status).toBe(200)
+      expect((await fetchAsAdmin(harness, path)).status).toBe(200)
     expect(harness.catalog.calls.length).toBe(before)
   })
 })
 
-/** Return the cards of the grid on a studio page. */
+/** Return the number of cards in the grid that a studio page links to. */
 async function countCards(harness: Harness, html: string): Promise<number> {
   const address = getHref(html, 'fragment')
-  const { text } = await see(harness, `${address}${address.includes('?') ? '&' : '?'}limit=60`)
+  const { text } = await fetchAsAdmin(harness, `${address}${address.includes('?') ? '&' : '?'}limit=60`)
   return findByClass(text, 'vitrine-deal').length
 }
 
@@ -166,8 +167,8 @@ describe('deals', () => {
     'filters %j - every count equals that of the linked grid',
     async (filters) => {
       const harness = await startStudio()
-      const { text } = await see(harness, `/studio?tab=deals${filters}`)
-      const total = having(text, 'data-text', 'count total')
+      const { text } = await fetchAsAdmin(harness, `/studio?tab=deals${filters}`)
+      const total = findByAttribute(text, 'data-text', 'count total')
       expect(Number(total && getText(total))).toBe(await countCards(harness, text))
       const entries = listElements(text).filter((element) =>
         getAttribute(element, 'data-leads').startsWith('count'),
@@ -176,21 +177,21 @@ describe('deals', () => {
       for (const entry of entries) {
         if (getAttribute(entry, 'aria-current') === 'true') continue
         const key = getAttribute(entry, 'data-leads')
-        const shown = having(text, 'data-text', key)
-        const led = await see(harness, toPath(getAttribute(entry, 'href')))
-        expect([key, Number(shown && getText(shown))]).toEqual([key, await countCards(harness, led.text)])
+        const shown = findByAttribute(text, 'data-text', key)
+        const linked = await fetchAsAdmin(harness, toPath(getAttribute(entry, 'href')))
+        expect([key, Number(shown && getText(shown))]).toEqual([key, await countCards(harness, linked.text)])
       }
     },
   )
 
-  test('chosen filter - its link removes it', async () => {
+  test('selected filter - its link removes the filter', async () => {
     const harness = await startStudio()
-    const { text } = await see(harness, '/studio?tab=deals&brand=Lumen&sort=price')
+    const { text } = await fetchAsAdmin(harness, '/studio?tab=deals&brand=Lumen&sort=price')
     expect(getHref(text, 'count brand Lumen')).toBe(`/studio?tab=deals&channel=${CHANNEL_ID}&sort=price`)
   })
 
   test('channel without deals - hidden, with the reason', async () => {
-    const { text } = await see(await startStudio(), `/studio?tab=deals&channel=${OTHER_ID}`)
+    const { text } = await fetchAsAdmin(await startStudio(), `/studio?tab=deals&channel=${OTHER_ID}`)
     expect(readNotice(text)).toMatch(/^Nothing is shown now, and the widget takes no space in a page\. \w/)
   })
 })
@@ -203,8 +204,8 @@ const readRow = (html: string, name: string): string[] => {
 }
 
 describe('health', () => {
-  test('after a walk - lines and copies are good', async () => {
-    const { text } = await see(await startStudio(), '/studio?tab=health')
+  test('after a walk - the catalog and all copies are healthy', async () => {
+    const { text } = await fetchAsAdmin(await startStudio(), '/studio?tab=health')
     expect(readVisibleText(text)).toContain('Catalog responds')
     expect(readVisibleText(text)).not.toContain('Needs attention')
     expect(readRow(text, 'Test magazine').slice(1, 4)).toEqual(['less than a minute', '5', '4'])
@@ -219,7 +220,7 @@ describe('health', () => {
     }
     harness.clock.advance(3 * HOUR_MS)
     await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`)
-    const { text } = await see(harness, '/studio?tab=health')
+    const { text } = await fetchAsAdmin(harness, '/studio?tab=health')
     expect(readVisibleText(text)).toContain('Needs attention: refused the key')
     expect(readRow(text, 'Test magazine')[1]).toBe('3 h 0 min')
     expect(readRow(text, 'Test magazine')[0]).toContain('needs attention')
@@ -236,8 +237,8 @@ const TAB_QUERIES = [
 describe('response for the script', () => {
   test.each(TAB_QUERIES)('%s - has the texts and links of the page', async (query) => {
     const harness = await startStudio()
-    const { text } = await see(harness, `/studio${query}`)
-    const seen = await see(harness, `/studio/live${query}`)
+    const { text } = await fetchAsAdmin(harness, `/studio${query}`)
+    const seen = await fetchAsAdmin(harness, `/studio/live${query}`)
     expect(seen.headers['content-type']).toBe('application/json; charset=utf-8')
     expect(seen.headers['cache-control']).toBe('no-store')
     const live = JSON.parse(seen.text) as StudioUpdate
@@ -253,7 +254,7 @@ describe('response for the script', () => {
     expect(links.length).toBeGreaterThan(2)
   })
 
-  test('access - needs the password and method of the page', async () => {
+  test('access - is protected like the page', async () => {
     const harness = await startStudio()
     expect((await fetchPath(harness, '/studio/live')).status).toBe(401)
     const closed = await startHarness()
@@ -262,16 +263,16 @@ describe('response for the script', () => {
 })
 
 test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty texts', async (query) => {
-  const { text, status } = await see(await startStudio(), `/studio${query}`)
+  const { text, status } = await fetchAsAdmin(await startStudio(), `/studio${query}`)
   expect(status).toBe(200)
   expect(await findHtmlErrors(text)).toEqual([])
   expect(readVisibleText(text)).not.toMatch(/undefined|null|NaN|\[object/)
 })
 
-test('page at any address - its own addresses are relative, and nothing else depends on the address', async () => {
+test('page at any address - its links are relative, and widget links use the public address', async () => {
   const harness = await startStudio({ settings: { VITRINE_PUBLIC_URL: 'https://example.org/widgets' } })
   for (const query of ['', '?tab=deals', '?tab=health']) {
-    const { text } = await see(harness, `/studio${query}`)
+    const { text } = await fetchAsAdmin(harness, `/studio${query}`)
     const links = listElements(text).flatMap((element) =>
       element.attrs
         .filter(({ name }) => /^(?:href|src|action|data-live)$/.test(name) && element.tagName !== 'img')
@@ -289,18 +290,18 @@ test('page at any address - its own addresses are relative, and nothing else dep
 })
 
 test('trailing slash - redirects to the page with its query', async () => {
-  const { status, headers } = await see(await startStudio(), '/studio/?tab=deals')
+  const { status, headers } = await fetchAsAdmin(await startStudio(), '/studio/?tab=deals')
   expect([status, headers['location']]).toEqual([302, '../studio?tab=deals'])
 })
 
 test('unknown GTIN - a message, and no other product is shown', async () => {
-  const { text } = await see(await startStudio(), '/studio?gtin=123')
+  const { text } = await fetchAsAdmin(await startStudio(), '/studio?gtin=123')
   expect(readNotice(text)).toBe('No product of this channel matches "123".')
   expect(findByClass(text, 'preview')).toEqual([])
 })
 
 describe('explanation of a box', () => {
-  test('shown, filtered, mistyped and unsold product - is explained below the preview', async () => {
+  test('shown, filtered and mistyped product - is explained below the preview', async () => {
     const harness = await startStudio()
     expect(await fetchExplanation(harness, `gtin=${toGtin(1)}`)).toContain('A box is shown: 1 offer.')
     const filtered = await fetchExplanation(harness, `gtin=${toGtin(1)}&exclude=Kopje`)
@@ -310,19 +311,19 @@ describe('explanation of a box', () => {
     expect(filtered).toContain('left out by exclude=kopje')
     const mistyped = `${toGtin(1).slice(0, -1)}${(Number(toGtin(1).at(-1)) + 1) % 10}`
     expect(await fetchExplanation(harness, `find=${mistyped}`)).toContain(
-      `The last digit of the GTIN ${mistyped} is wrong`,
+      `The check digit (last digit) of the GTIN ${mistyped} is wrong`,
     )
     expect(await fetchExplanation(harness, 'tab=deals')).toBe('')
   })
 
-  test('explanation - makes no call, and names of a feed are escaped', async () => {
+  test('explanation - makes no catalog call and escapes names from a feed', async () => {
     const harness = await startStudio()
     const name = '<b onclick=x>Shop</b>'
     await stockCatalog(harness, [
       makeWireProduct({ gtin: toGtin(1), offers: [makeWireOffer({ merchant: { name } })] }),
     ])
     harness.catalog.calls.length = 0
-    const { text } = await see(harness, `/studio?gtin=${toGtin(1)}&exclude=x`)
+    const { text } = await fetchAsAdmin(harness, `/studio?gtin=${toGtin(1)}&exclude=x`)
     expect(harness.catalog.calls).toEqual([])
     expect(text).not.toContain('<b onclick')
     expect(readVisibleText(text)).toContain(`${name}, €49.90`)

@@ -81,11 +81,11 @@ describe('If-None-Match', () => {
       const { headers, body } = await fetchPath(harness, path)
       const known = { 'If-None-Match': headers['etag'] ?? '' }
       const other = await startStockedHarness()
-      const held = defer<null>()
+      const gate = defer<null>()
       const { getBox } = other.context.widgets
-      const making = vi.spyOn(other.context.widgets, 'getBox').mockImplementation(async (...asked) => {
-        await held.promise
-        return getBox(...asked)
+      const getBoxSpy = vi.spyOn(other.context.widgets, 'getBox').mockImplementation(async (...args) => {
+        await gate.promise
+        return getBox(...args)
       })
       let arrived = 0
       const app: RequestListener = (request, response) => {
@@ -94,9 +94,9 @@ describe('If-None-Match', () => {
       }
       const visits = [known, {}, known, {}].map((sent) => fetchPath({ app }, path, sent))
       await vi.waitFor(() => expect(arrived).toBe(4))
-      held.resolve(null)
+      gate.resolve(null)
       const seen = await Promise.all(visits)
-      expect(making).toHaveBeenCalledOnce()
+      expect(getBoxSpy).toHaveBeenCalledOnce()
       expect(seen.map(({ status }) => status)).toEqual([304, 200, 304, 200])
       expect(seen.map((one) => one.body.length)).toEqual([0, body.length, 0, body.length])
     },
@@ -134,7 +134,7 @@ describe('ETag', () => {
     for (const path of PATHS) expect(await getTag(after, path)).not.toBe(await getTag(before, path))
   })
 
-  test('date of the prices - another ETag', async () => {
+  test('another date of the prices - another ETag', async () => {
     const harness = await startStockedHarness()
     const before = await Promise.all(PATHS.map((path) => getTag(harness, path)))
     harness.clock.advance(400_000)
@@ -175,7 +175,7 @@ describe('ETag', () => {
     expect(await getTag(harness, BOX)).not.toBe(before)
   })
 
-  test('channel - is not visible in the widget', async () => {
+  test('channel id in upper case - the same ETag', async () => {
     const harness = await startStockedHarness()
     expect(await getTag(harness, BOX.replace(CHANNEL_ID, CHANNEL_ID.toUpperCase()))).toBe(
       await getTag(harness, BOX),

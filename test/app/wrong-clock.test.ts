@@ -16,7 +16,7 @@ import {
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 import { BOX, BOX_EMBED, GRID, makeProductOnSale, startHarness, fetchPath } from './app-client.ts'
 
-/** Prices change with each call, so that old and new ones differ. */
+/** Set the price in the catalog, so that a test can tell old and new data apart. */
 function setPrice(catalog: FakeCatalog, price: string): void {
   catalog.products.set(CHANNEL_ID, [
     makeProductOnSale({ offers: [makeWireOffer({ price, old_price: '99.80' })] }),
@@ -25,7 +25,7 @@ function setPrice(catalog: FakeCatalog, price: string): void {
 
 type ClockFixture = Readonly<{ catalog: FakeCatalog; open(): Promise<Harness> }>
 
-/** A catalog and a database for consecutive servers, each with a correct clock at first. */
+/** Create a catalog and a database for consecutive servers, each with a correct clock at first. */
 async function createClockFixture(): Promise<ClockFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-clock-'))
   const catalog = await startFakeCatalog()
@@ -45,7 +45,7 @@ async function createClockFixture(): Promise<ClockFixture> {
           catalog: {
             baseUrl: catalog.url,
             key: createFixedKeySource(new Secret(FAKE_KEY)),
-            identity: catalog.url,
+            copyName: catalog.url,
           },
         },
       }),
@@ -85,7 +85,7 @@ async function runOneDayAhead({ catalog }: ClockFixture, harness: Harness): Prom
   setPrice(catalog, '30.00')
 }
 
-test('clock a day ahead, then corrected - a visit refreshes, an urgent walk runs, and no page has a future time', async () => {
+test('clock a day ahead, then corrected - a visit refreshes the box, an unscheduled walk runs, and no page shows a future time', async () => {
   const fixture = await createClockFixture()
   setPrice(fixture.catalog, '10.00')
   const harness = await fixture.open()
@@ -106,7 +106,7 @@ test('clock a day ahead, then corrected - a visit refreshes, an urgent walk runs
   expect(await harness.context.walks.runUnscheduled()).toBe(false)
 })
 
-test('the same with a restart - the database recovers, too', async () => {
+test('clock a day ahead, corrected before a restart - the stored copy recovers, too', async () => {
   const fixture = await createClockFixture()
   setPrice(fixture.catalog, '10.00')
   const before = await fixture.open()
@@ -163,7 +163,7 @@ test('product that was missing while the clock was a day ahead - is looked up ag
   expect(await describeShown(harness, BOX)).toBe(`30.00 99.80, ${NOW}`)
 })
 
-test('clock of the catalog two hours ahead - one warning, and a metric until it is correct', async () => {
+test('clock of the catalog two hours ahead - one warning, and a metric that shows the difference', async () => {
   const fixture = await createClockFixture()
   const harness = await fixture.open()
   let aheadMs = 2 * HOUR_MS

@@ -34,7 +34,7 @@ const { computeRatio, runRounds } = await importBench<{
 }>('lib/rounds.mjs')
 
 describe('targets', () => {
-  test('exactly the limit - is met', () => {
+  test('value exactly at the target - is met', () => {
     expect(checkTarget('of bare', 0.95, { atLeast: 0.95 }).isMet).toBe(true)
     expect(checkTarget('CPU', 200, { atMost: 200, unit: ' µs', digits: 0 })).toEqual({
       text: 'CPU: at most 200 µs',
@@ -43,7 +43,7 @@ describe('targets', () => {
     })
   })
 
-  test('a ratio of rounds - its median is checked and its range is shown', () => {
+  test('ratio of rounds - its median is checked and its range is shown', () => {
     expect(checkTarget('of bare', { median: 0.9, min: 0.8, max: 1.1 }, { atLeast: 0.95 })).toEqual({
       text: 'of bare: at least 0.95',
       measured: '0.90 (0.80–1.10)',
@@ -51,13 +51,13 @@ describe('targets', () => {
     })
   })
 
-  test('fewer products than a target needs - not checked', () => {
+  test('fewer products than a target requires - is not checked', () => {
     expect(checkTarget('walk', 0.1, { atLeast: 0.4, products: 99_999 }).isMet).toBeNull()
     expect(checkTarget('walk', 0.1, { atLeast: 0.4, products: 100_000 }).isMet).toBe(false)
   })
 })
 
-test('ratio - is taken round by round', () => {
+test('ratio - is computed round by round', () => {
   const rounds = {
     own: [{ cpuUs: 1 }, { cpuUs: 6 }, { cpuUs: 2 }],
     peer: [{ cpuUs: 2 }, { cpuUs: 3 }, { cpuUs: 2 }],
@@ -69,7 +69,7 @@ test('ratio - is taken round by round', () => {
   })
 })
 
-test('rounds - each subject is measured once a round, and each round begins with another one', async () => {
+test('rounds - each subject is measured once per round, and each round begins with another subject', async () => {
   const order: string[] = []
   const subject = (name: string) => (seconds: number) => Promise.resolve(void order.push(`${name}${seconds}`))
   const run = { options: { rounds: 2, seconds: 4 }, log: () => {} }
@@ -77,7 +77,7 @@ test('rounds - each subject is measured once a round, and each round begins with
   expect(order).toEqual(['a12', 'b12', 'a4', 'b4', 'b4', 'a4'])
 })
 
-test('outcome - is Markdown with table, targets and notes', () => {
+test('outcome - is printed as Markdown with table, targets and notes', () => {
   const text = formatOutcome({
     tables: [{ title: 'A box', columns: ['', 'CPU µs'], rows: [['Vitrine', '13']] }],
     targets: [checkTarget('of bare', 1, { atLeast: 0.95 })],

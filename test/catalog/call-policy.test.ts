@@ -148,10 +148,10 @@ describe('call policy: pauses', () => {
   it('new key after a 401 - ends its pause, not the rate-limit pause', async () => {
     const fixture = createPolicy()
     await call(fixture, 'refresh', rejected)
-    fixture.policy.endKeyPause()
+    fixture.policy.clearKeyPause()
     expect(fixture.policy.canCall('refresh')).toBe(true)
     await call(fixture, 'refresh', limited(HOUR_MS))
-    fixture.policy.endKeyPause()
+    fixture.policy.clearKeyPause()
     expect(fixture.policy.canCall('refresh')).toBe(false)
     expect(fixture.policy.getRateLimitedUntilMs()).toBe(NOON_MS + HOUR_MS)
   })

@@ -10,22 +10,22 @@ import { systemClock } from '../../src/clock.ts'
 import { type CommandResult, makeFolder, makeSettings, runInProcess } from './run-cli.ts'
 import { createOffer, createProduct, writeFeed } from '../catalog-service/harness.ts'
 
-/** Somebody who has a catalog and types commands. */
+/** Runs `vitrine catalog` commands on a test catalog. */
 export type CatalogCli = {
   folder: string
-  /** Where its catalog is. */
+  /** Folder of the catalog. */
   getDatabase(): Promise<DatabaseAddress>
-  /** Types `vitrine catalog …`. */
+  /** Run `vitrine catalog …`. */
   run(...args: string[]): Promise<CommandResult>
-  /** The same with `--json`, read. Throws when it did not end with 0. */
+  /** The same with `--json`, parsed. Throws unless the exit code is 0. */
   runJson<T = Record<string, unknown>>(...args: string[]): Promise<T>
-  /** What is said of a command line that is refused; throws when it ends with another code than 64 or says anything on output. */
-  runRefused(...args: string[]): Promise<string>
-  /** The catalog's databases, open until the test ends. */
+  /** Return the error message of a rejected command line. Throws unless the exit code is 64 and standard output is empty. */
+  runRejected(...args: string[]): Promise<string>
+  /** The catalog's databases, closed after the test. */
   openStore(): Promise<CatalogStore>
 }
 
-/** An owner of an empty catalog. */
+/** Create the commands of an empty catalog. */
 export function createCatalogCli(): CatalogCli {
   const folder = makeFolder()
   let databasePromise: Promise<DatabaseAddress> | undefined
@@ -43,7 +43,7 @@ export function createCatalogCli(): CatalogCli {
       if (code !== 0) throw new Error(`${args.join(' ')}: ${code} ${err}`)
       return JSON.parse(out) as T
     },
-    async runRefused(...args) {
+    async runRejected(...args) {
       const { code, out, err } = await run(...args)
       if (code !== 64 || out !== '') throw new Error(`${args.join(' ')}: ${code} ${out} ${err}`)
       return err
@@ -56,7 +56,7 @@ export function createCatalogCli(): CatalogCli {
   }
 }
 
-/** An owner whose catalog holds the sample data. */
+/** Create the commands of a catalog with sample data. */
 export async function createSampleCatalogCli(): Promise<CatalogCli> {
   const cli = createCatalogCli()
   const store = await openCatalogStore({ database: await cli.getDatabase(), clock: systemClock })
@@ -65,7 +65,7 @@ export async function createSampleCatalogCli(): Promise<CatalogCli> {
   return cli
 }
 
-/** A line of a feed: one product with an offer of each of these shops in each of these networks. */
+/** A line of a feed: one product with an offer of each shop in each network. */
 export function makeFeedRow(gtin: string, shops: readonly string[], networks: readonly string[]): unknown {
   const offers = shops.flatMap((name) =>
     networks.map((network) =>
@@ -79,7 +79,7 @@ export function makeFeedRow(gtin: string, shops: readonly string[], networks: re
   return createProduct(gtin, { offers })
 }
 
-/** Imports rows as a feed for a channel. */
+/** Import rows as a feed for a channel. */
 export async function importFeedFor(
   cli: CatalogCli,
   channelId: string,

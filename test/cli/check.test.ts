@@ -36,7 +36,7 @@ async function check(
 const FOREIGN = '11111111-2222-4333-8444-555555555555'
 
 describe('check', () => {
-  it('all good - 0, and a line for each thing that was tried', async () => {
+  it('no problem - 0, and a line for each check', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, bad, subjects } = await check(settings)
     expect([code, bad]).toEqual([0, []])
@@ -50,7 +50,7 @@ describe('check', () => {
     ])
   })
 
-  it('more than a fifth of a channel malformed at the last walk - 1, with what, and how to find which', async () => {
+  it('more than a fifth of a channel malformed in the last walk - 1, with the kinds and how to find the products', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const stock = async (malformed: number): Promise<Finding[]> => {
       const offers = Array.from({ length: 10 }, (_, index) =>
@@ -73,7 +73,7 @@ describe('check', () => {
     [2, /: 2 products, 0 with a deal, walked /],
     [1, /: 1 product, 0 with a deal, walked /],
     [0, /: no products, walked /],
-  ])('channel of %i products - good, in words', async (productCount, line) => {
+  ])('channel with %i products - no problem, printed in args', async (productCount, line) => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const products = Array.from({ length: productCount }, (_, index) =>
       makeWireProduct({ gtin: toGtin(index) }),
@@ -84,14 +84,14 @@ describe('check', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(line)])
   })
 
-  it('all good - as sentences - good before each', async () => {
+  it('no problem, without --json - "good" before each line', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, out, err } = await runInProcess(['check'], settings)
     expect([code, err]).toEqual([0, ''])
     expect(out.split('\n').every((line) => line.startsWith('good '))).toBe(true)
   })
 
-  it('key refused - 1, with a cure and without the key', async () => {
+  it('key rejected - 1, with a remedy and without the key', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, bad } = await check({ ...settings, VITRINE_CATALOG_KEY: 'another-key' })
     expect(code).toBe(1)
@@ -103,7 +103,7 @@ describe('check', () => {
     expect(out).not.toContain('another-key')
   })
 
-  it('no channels for the key - 1, with a cure', async () => {
+  it('no channels for the key - 1, with a remedy', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.channels = []
     const { code, bad } = await check(settings)
@@ -112,7 +112,7 @@ describe('check', () => {
     expect(bad[0]?.remedy).toContain('belongs to the organization of the channel')
   })
 
-  it('held walk, and no channels where there were some - 1, with what stays and what to do', async () => {
+  it('held walk, and an empty list that had channels before - 1, with the consequence and the remedy', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.products.set(
       CHANNEL_ID,
@@ -132,13 +132,13 @@ describe('check', () => {
     expect(bad.every(({ remedy }) => remedy?.includes('vitrine sync --accept'))).toBe(true)
   })
 
-  it('catalog that fails by itself - 1, not blamed on the address; the copy is said to be new', async () => {
+  it('catalog with a server error - 1, without blaming the address; the copy is reported as new', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(503).end() }
     const { out } = await runInProcess(['check'], settings)
     expect(out).toContain('The catalog reports a server error')
     expect(out).toMatch(/good {3}stored copy: .* opens; it has no data of this catalog yet/)
-    // An error that no walk tries again.
+    // An error that a walk does not retry.
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(400).end() }
     await runInProcess(['sync'], settings)
     catalog.fault = null
@@ -146,7 +146,7 @@ describe('check', () => {
     expect((await runInProcess(['check'], settings)).out).toMatch(/good {3}stored copy: .* opens$/m)
   })
 
-  it('catalog down - 1, with a cure', async () => {
+  it('catalog down - 1, with a remedy', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.fault = { pathPattern: /./, respond: (request) => void request.socket.destroy() }
     const { code, bad } = await check(settings)
@@ -156,11 +156,11 @@ describe('check', () => {
   })
 
   it.each([
-    ['something else answers', 200, '<html>', 'VITRINE_CATALOG_INVALID'],
+    ['another program responds', 200, '<html>', 'VITRINE_CATALOG_INVALID'],
     ['too deep an address', 404, '{}', 'VITRINE_CATALOG_STATUS'],
     ['daily limit', 429, '{}', 'VITRINE_CATALOG_RATE_LIMITED'],
     ['redirect', 301, '', 'VITRINE_CATALOG_REDIRECT'],
-  ])('%s - 1, with a cure of its own', async (...[, status, body, code]) => {
+  ])('%s - 1, with its own remedy', async (...[, status, body, code]) => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.fault = {
       pathPattern: /./,
@@ -175,7 +175,7 @@ describe('check', () => {
     expect(result.bad[0]?.remedy).not.toContain('docs/operate/errors.md')
   })
 
-  it('channel that the catalog does not list - 1, names it and VITRINE_CHANNELS', async () => {
+  it('channel that the catalog does not list - 1, with its id and VITRINE_CHANNELS', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, bad } = await check({ ...settings, VITRINE_CHANNELS: `${CHANNEL_ID},${FOREIGN}` })
     expect(code).toBe(1)
@@ -184,7 +184,7 @@ describe('check', () => {
     ])
   })
 
-  it('no channel at all - 1', async () => {
+  it('no channels - 1', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.channels = []
     expect(await check(settings)).toMatchObject({ code: 1, bad: [{ subject: 'channels' }] })
@@ -202,7 +202,7 @@ describe('check', () => {
     expect(bad).toMatchObject([{ message: expect.stringContaining('VITRINE_CATALOG_INVALID') }])
   })
 
-  it('catalog an hour ahead, copy walked tomorrow - 1, with both', async () => {
+  it('catalog an hour ahead, copy dated tomorrow - 1, with both', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.nowMs = () => Date.now() + HOUR_MS
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
@@ -218,7 +218,7 @@ describe('check', () => {
     ])
   })
 
-  it('stored copy cannot be opened - 1, and the rest is tried all the same', async () => {
+  it('stored copy cannot be opened - 1, and the other checks still run', async () => {
     const folder = makeFolder()
     writeFileSync(join(folder, 'file'), '')
     const { settings } = await startRemoteCatalog(folder)
@@ -233,7 +233,7 @@ describe('check', () => {
     expect(subjects).toContain('catalog and key')
   })
 
-  it('key file that is not there - 78, in the words of every other command', async () => {
+  it('missing key file - 78, with the message of every other command', async () => {
     const folder = makeFolder()
     const settings = {
       ...(await startRemoteCatalog(folder)).settings,
@@ -245,11 +245,11 @@ describe('check', () => {
       out: '',
       err: 'vitrine: invalid settings:\n  VITRINE_CATALOG_KEY_FILE: the file cannot be read (VITRINE_CONFIG_INVALID)\n',
     }
-    for (const words of [['check'], ['check', '--json'], ['sync']])
-      expect(await runInProcess(words, settings)).toEqual(expected)
+    for (const args of [['check'], ['check', '--json'], ['sync']])
+      expect(await runInProcess(args, settings)).toEqual(expected)
   })
 
-  it('key refused, channels that were listed and never walked - no line says that they are good', async () => {
+  it('key rejected, channels listed but never walked - no line reports them as good', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
     const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
@@ -262,7 +262,7 @@ describe('check', () => {
     expect(subjects).toEqual(['settings', 'listener', 'stored copy', 'catalog and key', 'request limit'])
   })
 
-  it('answer with the key in it - is not printed', async () => {
+  it('response that contains the key - is not printed', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.fault = {
       pathPattern: /./,
@@ -272,10 +272,10 @@ describe('check', () => {
   })
 })
 
-describe('check, the request limit', () => {
+describe('check of the request limit', () => {
   type Remote = Readonly<{ catalog: FakeCatalog; settings: Environment }>
 
-  /** What the command says about the limit; `over` are more settings. */
+  /** The line of the command about the limit; `over`: additional settings. */
   async function readLimit(
     { settings }: Remote,
     over: Environment = {},
@@ -286,7 +286,7 @@ describe('check, the request limit', () => {
     return { code, subject: '', isGood: false, message: '', remedy: null, ...findings[0] }
   }
 
-  /** What a server beside it has stored. */
+  /** The quota state that a running server stored. */
   async function storeQuota({ catalog, settings }: Remote, change: QuotaChange): Promise<void> {
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''
     const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
@@ -294,13 +294,13 @@ describe('check, the request limit', () => {
     await store.close()
   }
 
-  it('none known - the calls of the day, this one among them', async () => {
+  it('no known limit - the calls of the day, including this one', async () => {
     const { code, isGood, message } = await readLimit(await startRemoteCatalog(makeFolder()))
     expect([code, isGood]).toEqual([0, true])
     expect(message).toBe('none known; calls today: walks 0, refreshes 0, first look-ups 1')
   })
 
-  it('set - how much of each share is used', async () => {
+  it('configured - the used part of each share', async () => {
     const remote = await startRemoteCatalog(makeFolder())
     await storeQuota(remote, (state) => ({ ...state, calls: { walk: 1_200, refresh: 7, lookup: 0 } }))
     const { isGood, message } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '10000' })
@@ -310,7 +310,7 @@ describe('check, the request limit', () => {
     )
   })
 
-  it('learned - says from what', async () => {
+  it('learned - how it was learned', async () => {
     const remote = await startRemoteCatalog(makeFolder())
     await storeQuota(remote, (state) => ({
       ...state,
@@ -324,9 +324,9 @@ describe('check, the request limit', () => {
     )
   })
 
-  it('reached - 1, until when, with a cure, and nothing is called', async () => {
+  it('reached - 1, with the end of the pause and a remedy, and no call', async () => {
     const remote = await startRemoteCatalog(makeFolder())
-    // No pause outlasts the day that it belongs to.
+    // A pause ends with its day.
     const untilMs = Math.min(Date.now() + HOUR_MS, computeNextMidnightUtcMs(Date.now()))
     await storeQuota(remote, (state) => ({ ...state, limitedUntilMs: untilMs }))
     const { code, isGood, message, remedy } = await readLimit(remote)
@@ -339,7 +339,7 @@ describe('check, the request limit', () => {
     expect((await check(remote.settings)).bad[0]?.message).toContain('VITRINE_CATALOG_CALL_BLOCKED')
   })
 
-  it('429 met by the check itself - is reached, for the server beside it, too', async () => {
+  it('429 for a call of the check - pauses a running server, too', async () => {
     const remote = await startRemoteCatalog(makeFolder())
     remote.catalog.fault = {
       pathPattern: /./,
@@ -351,7 +351,7 @@ describe('check, the request limit', () => {
     expect(remote.catalog.calls).toHaveLength(1)
   })
 
-  it('share of the look-ups spent - nothing is called, and the line shows it', async () => {
+  it('look-up share used up - no call, and the line reports it', async () => {
     const remote = await startRemoteCatalog(makeFolder())
     await storeQuota(remote, (state) => ({ ...state, calls: { walk: 0, refresh: 0, lookup: 10 } }))
     const { code, message, remedy } = await readLimit(remote, { VITRINE_CATALOG_DAILY_LIMIT: '100' })

@@ -28,7 +28,7 @@ const makeSoldOutOffer = (
 ): WireProduct['offers'][number] =>
   makeWireOffer({ merchant: { name: merchant }, availability: 'sold_out', ...over })
 
-/** A catalog with one product, which three shops have, not in stock. */
+/** A catalog with one product, which three shops have out of stock. */
 async function createExplainFixture(
   offers = [makeSoldOutOffer('Kopje'), makeSoldOutOffer('Maison'), makeSoldOutOffer('Zwart')],
 ): Promise<ExplainFixture> {
@@ -50,8 +50,8 @@ async function createExplainFixture(
 const getFact = ({ facts }: ExplanationView, label: string): string | undefined =>
   facts.find((fact) => fact.label === label)?.value
 
-describe('explain, the five empty boxes', () => {
-  it('wiped copy - says that the walk found nothing, and that the catalog has the product again', async () => {
+describe('explain, reasons of empty boxes', () => {
+  it('emptied copy - reports that the walk found nothing, and that the catalog has the product again', async () => {
     const { catalog, sync, explain } = await createExplainFixture()
     catalog.fault = {
       pathPattern: /products/,
@@ -62,7 +62,7 @@ describe('explain, the five empty boxes', () => {
     }
     await sync()
     const { code, view } = await explain()
-    expect([code, view.verdict]).toEqual([
+    expect([code, view.summary]).toEqual([
       1,
       expect.stringMatching(
         /^Nothing is shown\. The stored copy of this channel is empty: the walk of .+ found no product at all\.$/,
@@ -72,14 +72,14 @@ describe('explain, the five empty boxes', () => {
     expect((await explain()).view.remedy).toBe('The catalog has this product now: run "vitrine sync".')
   })
 
-  it('malformed prices - says how many offers came, and what is wrong with them', async () => {
+  it('malformed prices - reports the number of offers and their error', async () => {
     const { sync, explain } = await createExplainFixture([
       makeSoldOutOffer('A', { price: '12,50' }),
       makeSoldOutOffer('B', { price: 'n/a' }),
     ])
     await sync()
     const { code, view } = await explain()
-    expect([code, view.verdict]).toEqual([
+    expect([code, view.summary]).toEqual([
       1,
       'Nothing is shown. The catalog sent 2 offers of this product, all of them malformed: 2 offers without a usable price.',
     ])
@@ -87,19 +87,19 @@ describe('explain, the five empty boxes', () => {
     expect(getFact(view, 'Stored copy of the channel')).toContain('dropped: 2 offers without a usable price')
   })
 
-  it('no channels - says that the key has none', async () => {
+  it('no channels - reports that the key has none', async () => {
     const { catalog, explain } = await createExplainFixture()
     catalog.channels = []
     const { code, view } = await explain()
-    expect([code, view.verdict]).toEqual([1, 'Nothing is shown. The catalog lists no channel for this key.'])
+    expect([code, view.summary]).toEqual([1, 'Nothing is shown. The catalog lists no channel for this key.'])
     expect(view.remedy).toContain('VITRINE_CATALOG_KEY')
   })
 
-  it('filtered by an option - names it, and the rule of each offer', async () => {
+  it('hidden by an option - names it, and the rule for each offer', async () => {
     const { sync, explain } = await createExplainFixture()
     await sync()
     const { code, view } = await explain('stock=in', 'merchant=Kopje', 'stok=in')
-    expect([code, view.verdict]).toEqual([
+    expect([code, view.summary]).toEqual([
       1,
       'Nothing is shown. The option stock=in hides all 3 offers of this product.',
     ])
@@ -113,19 +113,17 @@ describe('explain, the five empty boxes', () => {
     )
   })
 
-  it('mistyped GTIN - says so, with the right check digit', async () => {
+  it('mistyped GTIN - reports it, with the correct check digit', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, out } = await runInProcess(['explain', CHANNEL_ID, MISTYPED], settings)
     expect(code).toBe(1)
-    expect(out).toContain(
-      `Nothing is shown. The last digit of the GTIN ${MISTYPED} is wrong: is it mistyped?`,
-    )
+    expect(out).toContain(`Nothing is shown. The check digit (last digit) of the GTIN ${MISTYPED} is wrong.`)
     expect(out).toContain(GTIN)
   })
 })
 
 describe('explain', () => {
-  it('box that is shown - 0, one call for the product, and none with --no-call', async () => {
+  it('shown box - 0, one call for the product, and none with --no-call', async () => {
     const { catalog, sync, explain } = await createExplainFixture([
       makeSoldOutOffer('A'),
       makeSoldOutOffer('a', { price: '60.00' }),
@@ -134,7 +132,7 @@ describe('explain', () => {
     await sync()
     catalog.calls.length = 0
     const { code, view, err } = await explain()
-    expect([code, view.verdict, view.remedy]).toEqual([0, 'A box is shown: 1 offer.', null])
+    expect([code, view.summary, view.remedy]).toEqual([0, 'A box is shown: 1 offer.', null])
     expect(view.offers.map(({ outcome }) => outcome)).toEqual([
       'shown',
       'left out: the same shop has a better offer',
@@ -146,7 +144,7 @@ describe('explain', () => {
     expect(catalog.calls).toHaveLength(1)
   })
 
-  it('sentences - the verdict first, then the remedy, and nothing that a terminal obeys', async () => {
+  it('without --json - the result first, then the remedy, without terminal codes', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.products.set(CHANNEL_ID, [
       makeWireProduct({ gtin: GTIN, title: 'Lamp\u009b31m', offers: [makeSoldOutOffer('A')] }),
@@ -155,9 +153,9 @@ describe('explain', () => {
       ['explain', CHANNEL_ID, GTIN, '?stock=in&currency=SEK'],
       settings,
     )
-    const [verdict, remedy, channel] = out.split('\n')
+    const [summary, remedy, channel] = out.split('\n')
     expect(code).toBe(1)
-    expect(verdict).toBe(
+    expect(summary).toBe(
       'Nothing is shown. The option stock=in and the option currency=SEK each hide the only offer of this product. Its prices are in EUR.',
     )
     expect([remedy, channel]).toEqual([
@@ -167,7 +165,7 @@ describe('explain', () => {
     expect(out).not.toMatch(/(?!\n)\p{Cc}/u)
   })
 
-  it('unknown channel - names those that there are', async () => {
+  it('unknown channel - lists the known ones', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, out } = await runInProcess(['explain', FOREIGN, GTIN], settings)
     expect(code).toBe(1)
@@ -182,7 +180,7 @@ describe('explain', () => {
     ['401', 'VITRINE_CATALOG_KEY_REFUSED', 'VITRINE_CATALOG_KEY.'],
     ['429', 'VITRINE_CATALOG_RATE_LIMITED', 'says until when'],
     ['500', 'VITRINE_CATALOG_STATUS', 'a server error'],
-  ])('catalog that answers %s - nothing is known, and why, with its remedy', async (status, code, remedy) => {
+  ])('catalog responds with %s - unknown, with the reason and its remedy', async (status, code, remedy) => {
     const { catalog, explain } = await createExplainFixture()
     await explain()
     catalog.fault = {
@@ -190,7 +188,7 @@ describe('explain', () => {
       respond: (_request, response) => sendJson(response, Number(status), {}),
     }
     const { code: exit, view } = await explain()
-    expect([exit, view.verdict]).toEqual([
+    expect([exit, view.summary]).toEqual([
       1,
       'Nothing is shown. Nothing is known about this product, and the catalog did not respond.',
     ])
@@ -203,9 +201,9 @@ describe('explain', () => {
     [GTIN, ['theme=blue'], 'The parameter "theme" accepts'],
     [GTIN, ['stock'], '"stock" is not an option: write NAME=VALUE'],
     [GTIN, ['stock=in', 'stock=any'], 'The parameter "stock" accepts one value'],
-  ])('%s %j - wrong usage, 64', async (gtin, words, said) => {
+  ])('%s %j - wrong usage, 64', async (gtin, args, expected) => {
     const { settings } = await startRemoteCatalog(makeFolder())
-    const { code, err } = await runInProcess(['explain', CHANNEL_ID, gtin, ...words], settings)
-    expect([code, err]).toEqual([64, expect.stringContaining(said)])
+    const { code, err } = await runInProcess(['explain', CHANNEL_ID, gtin, ...args], settings)
+    expect([code, err]).toEqual([64, expect.stringContaining(expected)])
   })
 })

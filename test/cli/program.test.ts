@@ -16,8 +16,8 @@ describe('command line', () => {
     [['catalog', 'keys', 'add']],
     [[]],
     [['catalog']],
-  ])('%j - wrong usage - 64, said on standard error', async (words) => {
-    const { code, out, err } = await runInProcess(words)
+  ])('%j - wrong usage - 64, message on standard error', async (args) => {
+    const { code, out, err } = await runInProcess(args)
     expect([code, out]).toEqual([64, ''])
     expect(err).not.toBe('')
   })
@@ -37,14 +37,14 @@ describe('command line', () => {
       ['catalog', 'import', '--help'],
       ['--network', '--merchant', '--format', '--channel', '--json'],
     ],
-  ])('%j - help - 0, on standard output, names %j', async (words, names) => {
-    const { code, out, err } = await runInProcess(words, { VITRINE_PORT: 'not read for help' })
+  ])('%j - help - 0, on standard output, with %j', async (args, names) => {
+    const { code, out, err } = await runInProcess(args, { VITRINE_PORT: 'not read for help' })
     expect([code, err]).toEqual([0, ''])
     for (const name of names) expect(out).toContain(name)
   })
 
   it.each(['serve', 'sync', 'check'])(
-    '%s - bad settings - 78, every name, no value, nothing on output',
+    '%s - bad settings - 78, with each name and no value, no standard output',
     async (word) => {
       const { code, out, err } = await runInProcess([word, '--json'], {
         VITRINE_PORT: 'hunter2port',
@@ -60,13 +60,13 @@ describe('command line', () => {
   )
 })
 
-describe('command line, small manners', () => {
-  it('--version - that of package.json', async () => {
+describe('command line, conventions', () => {
+  it('--version - the version of package.json', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
     expect(await runInProcess(['--version'])).toEqual({ code: 0, out: version, err: '' })
   })
 
-  it('wrong usage - has the form of every error: what, what helps, and a code', async () => {
+  it('wrong usage - has the form of every error: problem, remedy and code', async () => {
     const { err } = await runInProcess(['frobnicate'])
     expect(err).toBe('vitrine: unknown command \'frobnicate\'; see "vitrine --help" (VITRINE_USAGE)\n')
   })
@@ -79,27 +79,30 @@ describe('command line, small manners', () => {
     [['catalog', 'keys', 'add'], 'vitrine catalog keys add', "missing required argument 'name'"],
     [['catalog', 'import', 'f', '--chanel'], 'vitrine catalog import', 'did you mean --channel?'],
     [['serve', '--js\u001bon'], 'vitrine serve', '--js\ufffdon'],
-  ])('%j - points to %s --help, on one line', async (words, path, said) => {
-    const { code, out, err } = await runInProcess(words)
+  ])('%j - refers to %s --help, on one line', async (args, path, expected) => {
+    const { code, out, err } = await runInProcess(args)
     expect([code, out]).toEqual([64, ''])
-    expect(err).toContain(said)
+    expect(err).toContain(expected)
     expect(err).toMatch(/^[^\n]*\n$/)
     expect(err).toContain(` see "${path} --help" (VITRINE_USAGE)\n`)
   })
 
   it.each(['organizations', 'keys', 'channels', 'networks', 'merchants', 'approvals'])(
-    '%s of a catalog that is not there - says so, and makes none',
-    async (noun) => {
+    '%s of a missing catalog - reports that, and creates none',
+    async (command) => {
       const folder = makeFolder()
       const settings = makeSettings(folder, {
         VITRINE_CATALOG_DATABASE_URL: `sqlite:${folder}/mistyped/x.db`,
       })
-      expect(await runInProcess(['catalog', noun], settings)).toEqual({
+      expect(await runInProcess(['catalog', command], settings)).toEqual({
         code: 0,
         out: '',
         err: expect.stringContaining(`there is no catalog at ${folder}/mistyped/x.db yet; `),
       })
-      expect(await runInProcess(['catalog', noun, '--json'], settings)).toMatchObject({ code: 0, out: '[]' })
+      expect(await runInProcess(['catalog', command, '--json'], settings)).toMatchObject({
+        code: 0,
+        out: '[]',
+      })
       expect(existsSync(`${folder}/mistyped`)).toBe(false)
     },
   )

@@ -11,22 +11,22 @@ import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
 import { FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
 
-/** How a command line ended, and what it said. */
+/** Exit code and output of a command line. */
 export type CommandResult = { code: number | null; out: string; err: string }
 
-/** No built command of these tests takes longer; one that hangs is killed and has no exit code. */
+/** A command that takes longer hangs; it is killed and has no exit code. */
 const KILL_TIMEOUT_MS = 120_000
 
 const MAIN = join(PACKAGE_FOLDER, 'dist/main.js')
 
-/** A folder that is gone after the test. */
+/** Create a folder that is removed after the test. */
 export function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-cli-'))
   addCleanup(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Settings that keep everything in one folder, quietly. */
+/** Settings that store everything in one folder, and log little. */
 export function makeSettings(folder: string, over: Environment = {}): Environment {
   return {
     VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`,
@@ -37,7 +37,7 @@ export function makeSettings(folder: string, over: Environment = {}): Environmen
   }
 }
 
-/** A fake catalog that ends with the test, and the settings that lead to it. */
+/** Start a fake catalog that is closed after the test; return it with the settings that point to it. */
 export async function startRemoteCatalog(
   folder: string,
 ): Promise<{ catalog: FakeCatalog; settings: Environment }> {
@@ -47,7 +47,7 @@ export async function startRemoteCatalog(
   return { catalog, settings: makeSettings(folder, remote) }
 }
 
-/** Runs a command line in this process. */
+/** Run a command line in this process. */
 export async function runInProcess(
   args: readonly string[],
   environment: Environment = {},
@@ -65,7 +65,7 @@ export async function runInProcess(
   return { code, out: out.join('\n'), err }
 }
 
-/** Runs the built command line to its end. */
+/** Run the built command line to its end. */
 export function runBuilt(args: readonly string[], environment: Environment): Promise<CommandResult> {
   return new Promise((resolve) => {
     const options = { env: toEnv(environment), timeout: KILL_TIMEOUT_MS, killSignal: 'SIGKILL' } as const
@@ -75,20 +75,20 @@ export function runBuilt(args: readonly string[], environment: Environment): Pro
   })
 }
 
-/** A built command that goes on until it is told to stop. */
+/** A built command that runs until it is stopped. */
 export type RunningCommand = {
   child: ChildProcess
   /** The first line on standard output. */
   firstLine: Promise<string>
-  /** Everything on standard output and error so far. */
+  /** All standard output and error so far. */
   output(): string
-  /** Send the signal and wait for the end, after which `said` has everything. A server that needs more than 9.5 s ends by force, with another code than 0. */
+  /** Send the signal and wait for the end. A server that needs more than 9.5 s is killed, with another code than 0. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null }>
 }
 
 /**
- * Starts the built command line; it is killed after the test if it still runs. `isInShell`: as npm does, in a shell that
- * takes the signals and hands none on.
+ * Start the built command line; it is killed after the test if it still runs. `isInShell`: as npm does, in a shell that
+ * receives the signals and does not forward them.
  */
 export function startBuilt(
   args: readonly string[],
@@ -103,13 +103,13 @@ export function startBuilt(
   child.stdout.on('data', (chunk) => (output += String(chunk)))
   child.stderr.on('data', (chunk) => (output += String(chunk)))
   const ended = once(child, 'exit') as Promise<[number | null]>
-  // What it said last may come after its exit.
+  // The last output can arrive after the exit.
   const closed = once(child, 'close')
   const lines = createInterface({ input: child.stdout })
   const firstLine = Promise.race([
     once(lines, 'line').then(([line]) => String(line)),
     ended.then(([code]) => {
-      throw new Error(`ended with ${code} before it said anything: ${output}`)
+      throw new Error(`ended with ${code} before any output: ${output}`)
     }),
   ])
   firstLine.catch(() => {})

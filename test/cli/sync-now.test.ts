@@ -16,28 +16,28 @@ import { createTestCommand } from './catalog/test-command.ts'
 
 const OTHER_ID = '00000000-0000-4000-8000-000000000001'
 
-/** How often a walk of another process is looked at. */
+/** Poll interval for the walk of another process. */
 const POLL_INTERVAL_MS = 5 * SECOND_MS
 
 type SyncFixture = Readonly<{
   harness: Harness
-  /** The store of another process, which walks one of the two channels. */
+  /** The store of another process that walks one of the two channels. */
   otherStore: SqlStore
-  /** What was said on standard error. */
+  /** Standard error so far. */
   err: readonly string[]
   stopping: AbortController
-  /** `vitrine sync --json`, and what it prints. */
+  /** Run `vitrine sync --json`. */
   walk(options?: Readonly<{ accept: boolean }>): Promise<readonly ChannelWalkResult[]>
 }>
 
-/** Two channels of 120 products each; a server walks the second one for the first time. */
+/** Two channels of 120 products each; another process walks the second one for the first time. */
 async function createSyncFixture(): Promise<SyncFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-now-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'copy.db')
   const settings = {
     VITRINE_DATABASE_URL: `sqlite:${path}`,
-    // The deadline of a call must not look like the wait that `waitForLook` waits for.
+    // The deadline of a call must differ from the poll interval, which the tests wait for.
     VITRINE_CATALOG_TIMEOUT_MS: '4000',
   }
   const harness = await startHarness({ settings })
@@ -60,7 +60,7 @@ async function createSyncFixture(): Promise<SyncFixture> {
   return { harness, otherStore, err: testCommand.err, stopping: testCommand.stopController, walk }
 }
 
-/** Resolves when it waits before it looks at the other walk again. */
+/** Resolve when the command waits for its next poll. */
 const waitForPoll = ({ clock }: Harness): Promise<void> =>
   vi.waitFor(() => expect(clock.pendingDelaysMs).toContain(POLL_INTERVAL_MS))
 
@@ -70,7 +70,7 @@ const listOutcomes = (walks: readonly ChannelWalkResult[]): string[] =>
 const countWalks = ({ catalog }: Harness, id: string): number =>
   catalog.countCalls(new RegExp(`${id}/products`))
 
-test('accepted, another process walks one channel - it is waited for, and only that channel is walked again', async () => {
+test('--accept, another process walks one channel - waits for it, and walks only that channel again', async () => {
   const { harness, otherStore, err, walk } = await createSyncFixture()
   setProducts(harness.catalog, makeWireProducts(7))
   const walksPromise = walk()
@@ -100,7 +100,7 @@ test('accepted, another process walks one channel - it is waited for, and only t
   ])
 })
 
-test('accepted, the other process stops answering - its walk is taken over when its lease is over', async () => {
+test('--accept, the other process stops responding - takes over its walk when the lease expires', async () => {
   const { harness, walk } = await createSyncFixture()
   const walksPromise = walk()
   await waitForPoll(harness)
@@ -108,7 +108,7 @@ test('accepted, the other process stops answering - its walk is taken over when 
   expect(listOutcomes(await walksPromise)).toEqual(['Other complete 120', 'Test magazine complete 120'])
 })
 
-test('told to stop while it waits - ends at once', async () => {
+test('stopped while waiting - ends at once', async () => {
   const { harness, stopping, walk } = await createSyncFixture()
   const walksPromise = walk()
   await waitForPoll(harness)
@@ -116,7 +116,7 @@ test('told to stop while it waits - ends at once', async () => {
   expect(listOutcomes(await walksPromise)).toEqual(['Other complete 120', 'Test magazine busy 0'])
 })
 
-test('not accepted - the other walk is as good, and is not waited for', async () => {
+test('without --accept - the other walk is equivalent, and is not waited for', async () => {
   const { err, walk } = await createSyncFixture()
   const walked = await walk({ accept: false })
   expect(listOutcomes(walked)).toEqual(['Other complete 120', 'Test magazine busy 0'])

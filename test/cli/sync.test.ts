@@ -18,7 +18,7 @@ async function startFilled(): Promise<Awaited<ReturnType<typeof startRemoteCatal
 }
 
 describe('sync', () => {
-  it('good catalog - 0, a line a channel, progress on standard error', async () => {
+  it('valid catalog - 0, a line for each channel, progress on standard error', async () => {
     const { settings } = await startFilled()
     const { code, out, err } = await runInProcess(['sync'], settings)
     expect(code).toBe(0)
@@ -28,7 +28,7 @@ describe('sync', () => {
     expect(out + err).not.toContain(FAKE_KEY)
   })
 
-  it('one product - is said in the singular', async () => {
+  it('one product - is printed in the singular', async () => {
     const { catalog, settings } = await startFilled()
     catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     const { out, err } = await runInProcess(['sync'], settings)
@@ -36,7 +36,7 @@ describe('sync', () => {
     expect(err).toContain('Test magazine: 1 product\n')
   })
 
-  it('json - one array', async () => {
+  it('--json - one array', async () => {
     const { settings } = await startFilled()
     const { code, out } = await runInProcess(['sync', '--json'], settings)
     expect(code).toBe(0)
@@ -45,7 +45,7 @@ describe('sync', () => {
     ])
   })
 
-  it('key refused - 1, says so, without the key', async () => {
+  it('key rejected - 1, with the reason, without the key', async () => {
     const { settings } = await startFilled()
     const { code, out, err } = await runInProcess(['sync', '--json'], {
       ...settings,
@@ -56,7 +56,7 @@ describe('sync', () => {
     expect(err).not.toContain('another-key')
   })
 
-  it('products fail - 1, the channel with its code', async () => {
+  it('products fail - 1, the channel with the error code', async () => {
     const { catalog, settings } = await startFilled()
     catalog.fault = {
       pathPattern: /products/,
@@ -70,7 +70,7 @@ describe('sync', () => {
     expect(out + err).not.toContain(FAKE_KEY)
   })
 
-  it('catalog suddenly empty - 1, says why and what to do; --accept takes it', async () => {
+  it('catalog suddenly empty - 1, with reason and remedy; --accept accepts it', async () => {
     const { catalog, settings } = await startFilled()
     catalog.products.set(
       CHANNEL_ID,
@@ -90,7 +90,7 @@ describe('sync', () => {
     expect(again.out).not.toContain('in place of')
   })
 
-  it('--accept - a walk that would be held - says what it replaced', async () => {
+  it('--accept, a walk that would be held - prints what it replaced', async () => {
     const { catalog, settings } = await startFilled()
     const products = Array.from({ length: 300 }, (_, index) => makeWireProduct({ gtin: toGtin(index) }))
     catalog.products.set(CHANNEL_ID, products)
@@ -103,7 +103,7 @@ describe('sync', () => {
     ])
   })
 
-  it('--accept - malformed offers - says that they were accepted', async () => {
+  it('--accept, malformed offers - prints that they were accepted', async () => {
     const { catalog, settings } = await startFilled()
     await runInProcess(['sync'], settings)
     const offers = [makeWireOffer({ price: '12,50' })]
@@ -113,7 +113,7 @@ describe('sync', () => {
     )
   })
 
-  it('some malformed offers - 0, and says what was left out', async () => {
+  it('some malformed offers - 0, and the number of dropped ones', async () => {
     const { catalog, settings } = await startFilled()
     catalog.products.set(CHANNEL_ID, [
       ...GTINS.map((gtin) => makeWireProduct({ gtin })),
@@ -123,7 +123,7 @@ describe('sync', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/ s; left out: 1 offer without a usable price$/)])
   })
 
-  it('--channel and --accept - no channels at all - 1: the loss of the others is not accepted', async () => {
+  it('--channel and --accept, no channels - 1: the loss of the other channels is not accepted', async () => {
     const { catalog, settings } = await startFilled()
     await runInProcess(['sync'], settings)
     catalog.channels = []
@@ -132,14 +132,14 @@ describe('sync', () => {
     expect((await runInProcess(['check'], settings)).out).toContain('listed before is still shown')
   })
 
-  it('--accept - no channels from the start - 1: nothing was lost', async () => {
+  it('--accept, never any channels - 1: none was lost', async () => {
     const { catalog, settings } = await startFilled()
     catalog.channels = []
     const { code, err } = await runInProcess(['sync', '--accept'], settings)
     expect([code, err]).toEqual([1, expect.stringContaining('(VITRINE_NO_CHANNELS)')])
   })
 
-  it('--accept - no channels - 0, says how long boxes stay; so does check', async () => {
+  it('--accept, no channels any longer - 0, with the time for which boxes stay; check reports the same', async () => {
     const { catalog, settings } = await startFilled()
     await runInProcess(['sync'], settings)
     catalog.channels = []
@@ -153,7 +153,7 @@ describe('sync', () => {
       expect(text).toContain('stay until VITRINE_RESCUE_SECONDS have passed')
   })
 
-  it('--accept - channels, and none that is served - 1', async () => {
+  it('--accept, no served channels - 1', async () => {
     const { settings } = await startFilled()
     const over = { ...settings, VITRINE_CHANNELS: FOREIGN }
     const { code, err } = await runInProcess(['sync', '--accept'], over)
@@ -161,7 +161,7 @@ describe('sync', () => {
     expect(err).toContain('none that this server serves')
   })
 
-  it('no channels where there were some - 1, with the remedy', async () => {
+  it('no channels any longer - 1, with the remedy', async () => {
     const { catalog, settings } = await startFilled()
     await runInProcess(['sync'], settings)
     catalog.channels = []
@@ -171,7 +171,7 @@ describe('sync', () => {
     expect(err).toContain('vitrine sync --accept')
   })
 
-  it('--channel - one of two - walks that one', async () => {
+  it('--channel, one of two - walks that one', async () => {
     const { catalog, settings } = await startFilled()
     catalog.channels = [...catalog.channels, { id: FOREIGN, name: 'Other', kind: 'app', url: null }]
     const { code, out } = await runInProcess(
@@ -186,15 +186,18 @@ describe('sync', () => {
   it.each([
     ['that the catalog does not list', {}],
     ['that VITRINE_CHANNELS does not serve', { VITRINE_CHANNELS: CHANNEL_ID }],
-  ])('--channel - %s - 64, names it', async (_name, over) => {
+  ])('--channel %s - 64, with its id', async (_name, over) => {
     const { settings } = await startFilled()
     const { code, err } = await runInProcess(['sync', '--channel', FOREIGN], { ...settings, ...over })
     expect(code).toBe(64)
     expect(err).toContain(FOREIGN)
   })
 
-  it.each(['::1', '0.0.0.0'])('VITRINE_HOST %s - nobody listens there, the walk goes', async (host) => {
-    const { settings } = await startFilled()
-    expect(await runInProcess(['sync'], { ...settings, VITRINE_HOST: host })).toMatchObject({ code: 0 })
-  })
+  it.each(['::1', '0.0.0.0'])(
+    'VITRINE_HOST %s - nothing needs to listen, the walk succeeds',
+    async (host) => {
+      const { settings } = await startFilled()
+      expect(await runInProcess(['sync'], { ...settings, VITRINE_HOST: host })).toMatchObject({ code: 0 })
+    },
+  )
 })

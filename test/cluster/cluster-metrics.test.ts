@@ -25,7 +25,7 @@ function makeValues(value: number): Promise<MetricValues> {
   return registry.getMetricsAsJSON()
 }
 
-/** What a worker has measured of the state. */
+/** The state that a worker measured. */
 function measure(clockDifferences: Readonly<Record<string, number>>): Promise<MetricValues> {
   const metrics = createMetrics()
   metrics.setGauges({
@@ -51,7 +51,7 @@ function measure(clockDifferences: Readonly<Record<string, number>>): Promise<Me
 
 type Options = Readonly<{ ended?: readonly MetricValues[]; isInTime?: boolean }>
 
-/** The page of a primary with workers of these metrics; `ended` have ended before. */
+/** The metrics page of a primary with these workers; `ended`: workers that have exited. */
 async function renderMetrics(
   workers: readonly MetricValues[],
   { ended = [], isInTime = true }: Options = {},
@@ -68,7 +68,7 @@ async function renderMetrics(
 }
 
 describe('metrics of all processes', () => {
-  test('counters and histograms - are summed, gauges as each says', async () => {
+  test('counters and histograms - are summed; gauges as each one defines', async () => {
     const { text, contentType } = await renderMetrics([await makeValues(3), await makeValues(5)])
     expect(contentType).toMatch(/^text\/plain/)
     expect(text.split('\n')).toEqual(
@@ -89,20 +89,20 @@ describe('metrics of all processes', () => {
     expect(text.match(/^# TYPE c_total/gm)).toHaveLength(1)
   })
 
-  test('worker that does not answer in time - is counted, and its previous values stay', async () => {
+  test('worker that does not reply in time - is counted, and its previous values stay', async () => {
     const { text } = await renderMetrics([await makeValues(3)], { isInTime: false })
     expect([sumSeries(text, 'c_total'), sumSeries(text, 'vitrine_worker_scrape_timeouts_total')]).toEqual([
       3, 1,
     ])
   })
 
-  test('clocks compared by one worker, and not yet by another - are told of each', async () => {
+  test('clocks compared by one worker only - are reported per worker', async () => {
     const { text } = await renderMetrics([await measure({ database: -110 }), await measure({ database: 0 })])
     expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-1"} -110')
     expect(text).toContain('vitrine_clock_difference_seconds{with="database",process="worker-2"} 0')
   })
 
-  test('memory and event loop - carry the name of their process; one that has ended keeps only its counters', async () => {
+  test('memory and event loop - have the label of their process; an exited one keeps only its counters', async () => {
     const { text } = await renderMetrics([await countResponses(2)], { ended: [await countResponses(3)] })
     const memory = text.split('\n').filter((line) => line.startsWith('process_resident_memory_bytes{'))
     expect(memory.map((line) => line.split(' ')[0])).toEqual([
@@ -114,7 +114,7 @@ describe('metrics of all processes', () => {
     expect(sumSeries(text, 'vitrine_http_responses_total', 'surface="fragment"')).toBe(5)
   })
 
-  test('state that all share - is told once', async () => {
+  test('shared state - is reported once', async () => {
     const values = await measure({ catalog: 90 })
     const { text } = await renderMetrics([values, values])
     expect(text.split('\n')).toEqual(
@@ -135,7 +135,7 @@ describe('metrics of all processes', () => {
     )
   })
 
-  test('processes that have ended - stay in counters and histograms, and in nothing else', async () => {
+  test('exited processes - stay only in counters and histograms', async () => {
     const ended = [await makeValues(3), await makeValues(5)]
     const { text } = await renderMetrics([await makeValues(1)], { ended })
     expect(text.split('\n')).toEqual(
@@ -152,7 +152,7 @@ describe('metrics of all processes', () => {
     expect(sumSeries(alone.text, 'vitrine_cache_entries')).toBe(0)
   })
 
-  test('the same values folded twice - are counted twice, and not changed', async () => {
+  test('the same values folded twice - are counted twice and not modified', async () => {
     const ended = await makeValues(3)
     expect(sumSeries((await renderMetrics([], { ended: [ended, ended] })).text, 'c_total')).toBe(6)
     expect(sumSeries((await renderMetrics([], { ended: [ended] })).text, 'c_total')).toBe(3)

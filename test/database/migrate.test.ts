@@ -38,7 +38,7 @@ const BROKEN = {
   },
 }
 
-/** Everything in the database that is not SQLite's own. */
+/** All objects of the database except SQLite's. */
 async function dump(database: Kysely<unknown>): Promise<unknown> {
   const tables = await sql<{
     name: string
@@ -67,7 +67,7 @@ describe('migrations', () => {
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 
-  it('again, and with a further one - only what is new', async () => {
+  it('migrated again with a further migration - only the new one runs', async () => {
     const path = newPath()
     await migrateDatabase(open(path), FIRST)
     const database = open(path)
@@ -88,7 +88,7 @@ describe('migrations', () => {
     expect(await dump(database)).toEqual(before)
   })
 
-  it('database of this version, locked by another process - is opened without a wait', async () => {
+  it('database of this version, locked by another process - is opened without waiting', async () => {
     const path = newPath()
     const other = open(path)
     await migrateDatabase(other, FIRST)
@@ -103,7 +103,7 @@ describe('migrations', () => {
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 
-  it('a migration fails - StoreError, nothing of it stays, and the mended one goes through', async () => {
+  it('failing migration - StoreError, it is rolled back, and the corrected one succeeds', async () => {
     const path = newPath()
     const database = open(path)
     await migrateDatabase(database, FIRST)

@@ -32,14 +32,14 @@ describe('database that cannot be opened', () => {
     }
   })
 
-  it('path of a folder - says so', () => {
+  it('path of a folder - is reported as a folder', () => {
     expect(openAndCatch(folder)).toMatchObject({
       message: `Cannot open the database "${folder}": it is a folder`,
       remedy: 'Choose the path of a file.',
     })
   })
 
-  it('file of something else - says so', () => {
+  it('file of another program - is reported as no database', () => {
     const path = join(folder, 'text.db')
     writeFileSync(path, 'this is certainly no database. '.repeat(100))
     expect(openAndCatch(path)).toMatchObject({
@@ -70,7 +70,7 @@ describe('database that cannot be opened', () => {
     }
   })
 
-  it('reason that nobody knows - the words of the system; an error that says more stays as it is', () => {
+  it('unknown reason - the message of the system; a more specific error is not replaced', () => {
     const path = join(folder, 'new.db')
     expect(toOpenError(path, failure({ code: 'ERR_SQLITE_ERROR', errcode: 5 }))).toMatchObject({
       message: `Cannot open the database "${path}": the words of the system`,

@@ -10,7 +10,7 @@ type Tables = { items: { id: number; text: string | null; flag: number } }
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What takes so long waits for something. */
+/** An operation that takes this long waits for something. */
 const HANGS_MS = 60_000
 
 let files = 0
@@ -48,8 +48,8 @@ const count = async (database: Kysely<Tables>): Promise<number> =>
       .executeTakeFirstOrThrow()
   ).n
 
-describe('opening', () => {
-  it('a file in folders that are not there - makes them', async () => {
+describe('open', () => {
+  it('file in missing folders - creates them', async () => {
     const path = newPath()
     await openWithTable(path)
     expect(readdirSync(join(folder, 'deep/er'))).toContain(path.split('/').at(-1))
@@ -80,8 +80,8 @@ describe('opening', () => {
   })
 })
 
-describe('reading and writing', () => {
-  it('values - text, null, number - come back; counts and new ids are told', async () => {
+describe('read and write', () => {
+  it('text, null and number - are read unchanged; counts and new ids are returned', async () => {
     const writer = await openWithTable(newPath())
     const result = await writer
       .insertInto('items')
@@ -99,7 +99,7 @@ describe('reading and writing', () => {
     expect(returned).toEqual([{ id: 1 }, { id: 2 }])
   })
 
-  it('reader - of a file - sees what was committed, writes nothing', async () => {
+  it('reader of a file - sees committed data, cannot write', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const reader = open(path, 'reader')
@@ -109,7 +109,7 @@ describe('reading and writing', () => {
     expect(await count(writer)).toBe(1)
   })
 
-  it('reader - during a transaction of the writer - sees the state before it, without a wait', async () => {
+  it('reader during a transaction of the writer - sees the previous state without waiting', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const reader = open(path, 'reader')
@@ -120,7 +120,7 @@ describe('reading and writing', () => {
     expect(await count(reader)).toBe(1)
   })
 
-  it('transaction - that throws - leaves nothing', async () => {
+  it('transaction that throws - is rolled back', async () => {
     const writer = await openWithTable(newPath())
     const failing = writer.transaction().execute(async (transaction) => {
       await transaction.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
@@ -130,7 +130,7 @@ describe('reading and writing', () => {
     expect(await count(writer)).toBe(0)
   })
 
-  it('transaction of a writer - takes the write lock at its beginning, that of a reader does not', async () => {
+  it('transaction of a writer - acquires the write lock at its start; that of a reader does not', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const other = open(path)
@@ -143,7 +143,7 @@ describe('reading and writing', () => {
     await other.transaction().execute(() => Promise.resolve())
   })
 
-  it('more shapes of query than are kept - all work, and again', async () => {
+  it('more distinct queries than cached statements - all work repeatedly', async () => {
     const writer = await openWithTable(newPath())
     for (const _turn of [1, 2]) {
       for (let shape = 0; shape < 250; shape++) {
@@ -153,7 +153,7 @@ describe('reading and writing', () => {
     }
   })
 
-  it('memory - each its own, gone with it', async () => {
+  it('in-memory databases - are separate and temporary', async () => {
     const first = await openWithTable(':memory:')
     await first.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
     const second = await openWithTable(':memory:')
@@ -161,23 +161,23 @@ describe('reading and writing', () => {
     expect(await count(open(':memory:', 'reader')).catch(() => 'no table')).toBe('no table')
   })
 
-  it('closing - of the writer - leaves everything in the one file', async () => {
+  it('close of the writer - all data is in the one file', async () => {
     const path = newPath()
     const writer = openKysely(path, 'writer')
     await sql`create table items (id integer primary key)`.execute(writer)
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
     await writer.destroy()
-    // SQLite for Node 20 keeps statements open until they are collected, and with them an empty -wal.
+    // On Node 20, statements stay open until garbage collection, and with them an empty -wal file.
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
     const copy = newPath()
     copyFileSync(path, copy)
     expect(await count(open(copy))).toBe(0)
   })
 
-  it('closing - while another process writes - does not wait for it', async () => {
+  it('close while another process writes - does not wait for it', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
-    // SQLite waits on the calling thread, so a limit of the test would not end it.
+    // SQLite blocks the calling thread, so a test timeout could not stop it.
     const other = openKysely(path, 'writer', { busyTimeoutMs: 2 * HANGS_MS })
     await writer.transaction().execute(async (transaction) => {
       await transaction.insertInto('items').values({ id: 1, text: null, flag: 0 }).execute()
@@ -189,14 +189,17 @@ describe('reading and writing', () => {
   })
 })
 
-describe('disk that has no room, and a place that is none', () => {
-  it.runIf(process.platform === 'linux')('folder that the system refuses to make - fails, and ends', () => {
-    expect(() => openSqlite({ path: '/proc/nothing/deep/x.db', role: 'writer' })).toThrow(
-      expect.objectContaining({ code: 'VITRINE_STORE_FAILED' }),
-    )
-  })
+describe('full disk and invalid folders', () => {
+  it.runIf(process.platform === 'linux')(
+    'folder that the system refuses to create - fails without an endless loop',
+    () => {
+      expect(() => openSqlite({ path: '/proc/nothing/deep/x.db', role: 'writer' })).toThrow(
+        expect.objectContaining({ code: 'VITRINE_STORE_FAILED' }),
+      )
+    },
+  )
 
-  it('full within a transaction - says so; what was there stays, and it closes', async () => {
+  it('disk full during a transaction - is reported; committed data stays, and it closes', async () => {
     const path = newPath()
     const database = await openWithTable(path)
     await database.insertInto('items').values({ id: 1, text: 'kept', flag: 0 }).execute()

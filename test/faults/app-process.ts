@@ -5,10 +5,10 @@ import { runWalk } from '../../src/sync/walk.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { type TestServer, startTestServer } from './test-server.ts'
 
-/** A further process over the same stored copy and the same catalog. */
+/** Another process with the same stored copy and catalog. */
 export type AppProcess = Readonly<{ context: Context; server: TestServer }>
 
-/** Starts one that knows only what is stored. */
+/** Start a process that knows only what is stored. */
 export async function startAppProcess(harness: Harness): Promise<AppProcess> {
   const { config, secrets, clock, logger, publicUrl, key } = harness.context
   const { url } = harness.catalog
@@ -18,7 +18,7 @@ export async function startAppProcess(harness: Harness): Promise<AppProcess> {
     clock,
     logger,
     publicUrl,
-    catalog: { baseUrl: url, key, identity: url },
+    catalog: { baseUrl: url, key, copyName: url },
     demo: null,
     walkRunner: (order, watch) => runWalk(order, watch, clock),
   })

@@ -15,12 +15,12 @@ import { startRawServer, createValidResponse } from './raw-server.ts'
 const UNREACHABLE = 'VITRINE_CATALOG_UNREACHABLE'
 const DEADLINE = 'VITRINE_CATALOG_DEADLINE'
 
-/** A deadline of the fake clock that no limit of the connection itself, by the machine's clock, comes before. */
+/** Deadline on the fake clock; the connection's own limits, on the system clock, are longer. */
 const LONG_MS: number = 10 * MINUTE_MS
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 
-/** A way to break HTTP, and whether the server then hangs up. */
+/** A way to break HTTP, and whether the server then disconnects. */
 const BREAKAGES: readonly (readonly [string, (socket: Socket) => void])[] = [
   ['reset before any byte', (socket) => socket.resetAndDestroy()],
   ['closed before any byte', (socket) => socket.end()],
@@ -37,14 +37,14 @@ const BREAKAGES: readonly (readonly [string, (socket: Socket) => void])[] = [
     'chunks that never end, then closed',
     (socket) => socket.end(`${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n`),
   ],
-  ['no HTTP at all', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
+  ['not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
   [
     'length and chunks at once',
     (socket) =>
       socket.end(`${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
   ],
   ['two lengths', (socket) => socket.end(`${HEAD}Content-Length: 2\r\nContent-Length: 30\r\n\r\n{}`)],
-  ['a status that is none', (socket) => socket.end('HTTP/1.1 20x OK\r\n\r\n')],
+  ['invalid status', (socket) => socket.end('HTTP/1.1 20x OK\r\n\r\n')],
   ['200 kB of headers', (socket) => socket.end(`${HEAD}X-Much: ${'x'.repeat(200_000)}\r\n\r\n{}`)],
 ]
 
@@ -68,7 +68,7 @@ describe('broken connections', () => {
     },
   )
 
-  it('nobody listens - unreachable', async () => {
+  it('port without a listener - unreachable', async () => {
     const server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -82,7 +82,7 @@ describe('broken connections', () => {
     })
   })
 
-  it('TLS asked of a plain server - unreachable', async () => {
+  it('TLS request to a server without TLS - unreachable', async () => {
     const server = createServer((socket) =>
       socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
     )
@@ -93,7 +93,7 @@ describe('broken connections', () => {
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: UNREACHABLE })
   })
 
-  it('answer after the answer - the second is not read as that of the next call', async () => {
+  it('two responses to one request - the second is not read as the response of the next call', async () => {
     const evil = createValidResponse('{"items":[]}')
     const server = await startRawServer((socket) => socket.write(createValidResponse() + evil))
     const { client } = createClient(server.url)
@@ -107,7 +107,7 @@ describe('broken connections', () => {
 })
 
 describe('one deadline', () => {
-  it('hang - before the headers - ends with it, and the connection with it', async () => {
+  it('hang before the headers - ends at the deadline, with its connection', async () => {
     const server = await startRawServer(() => {})
     const fixture = createClient(server.url, { timeoutMs: LONG_MS })
     const call = fixture.client.fetchChannels()
@@ -122,7 +122,7 @@ describe('one deadline', () => {
     expect(fixture.clock.pendingWaits).toBe(0)
   })
 
-  it('hang - while connecting - ends with it', async () => {
+  it('hang while connecting - ends at the deadline', async () => {
     const server = await startRawServer(() => {})
     const fixture = createClient(server.url.replace('http:', 'https:'), { timeoutMs: LONG_MS })
     const late = getFailureCode(fixture.client.fetchChannels())
@@ -131,7 +131,7 @@ describe('one deadline', () => {
     expect(await late).toBe(DEADLINE)
   })
 
-  it('hang - within the body - ends with it, and the next call works', async () => {
+  it('hang within the body - ends at the deadline, and the next call works', async () => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url, { timeoutMs: LONG_MS })
     const nowMs = vi.spyOn(fixture.clock, 'nowMs')
@@ -144,7 +144,7 @@ describe('one deadline', () => {
       },
     }
     const late = getFailureCode(fixture.client.fetchChannels())
-    // The client looks at the clock once more when the headers have arrived.
+    // The client reads the clock again when the headers have arrived.
     await vi.waitFor(() => expect(nowMs.mock.calls.length).toBeGreaterThan(looksBefore))
     fixture.clock.advance(LONG_MS)
     expect(await late).toBe(DEADLINE)
@@ -152,7 +152,7 @@ describe('one deadline', () => {
     expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
-  it('drip - a byte again and again - does not move the deadline', async () => {
+  it('one byte at a time - does not extend the deadline', async () => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url, { timeoutMs: LONG_MS })
     const heldResponses: ServerResponse[] = []
@@ -172,7 +172,7 @@ describe('one deadline', () => {
     expect(await late).toBe(DEADLINE)
   })
 
-  it('error of the connection at the deadline - is the deadline', async () => {
+  it('connection error at the deadline - is reported as the deadline', async () => {
     const server = await startRawServer(() => {})
     const { client, clock } = createClient(server.url, { timeoutMs: 1 })
     const late = getFailureCode(client.fetchChannels())
@@ -181,13 +181,13 @@ describe('one deadline', () => {
     expect(await late).toBe(DEADLINE)
   })
 
-  it('time limits of the connection itself - come first - are the deadline, too', async () => {
+  it('timeout of the connection itself before the deadline - is reported as the deadline, too', async () => {
     const server = await startRawServer(() => {})
     const { client } = createClient(server.url, { timeoutMs: 20 })
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: DEADLINE })
   })
 
-  it('line behind busy connections - the deadline ends those that went, the others are not made', async () => {
+  it('more calls than connections - sent calls end at the deadline, the others are not sent', async () => {
     const server = await startRawServer(() => {})
     const fixture = createClient(server.url, { timeoutMs: LONG_MS })
     const calls = Promise.allSettled(Array.from({ length: 80 }, () => fixture.client.fetchChannels()))
@@ -201,7 +201,7 @@ describe('one deadline', () => {
     expect(server.requests).toHaveLength(64)
   })
 
-  it('close - while a call is under way - ends it', async () => {
+  it('close during a call - ends the call', async () => {
     const server = await startRawServer(() => {})
     const { client, clock } = createClient(server.url)
     const ended = getFailureCode(client.fetchChannels())

@@ -54,7 +54,7 @@ describe('statuses', () => {
     expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
-  it.each([400, 410, 500])('look-up - %i - is no 404', async (status) => {
+  it.each([400, 410, 500])('look-up - %i - is not handled as a 404', async (status) => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(status).end() }
@@ -62,7 +62,7 @@ describe('statuses', () => {
     await expect(OPERATIONS['product']?.(client)).rejects.toMatchObject({ code, upstreamStatus: status })
   })
 
-  it('look-up - 404 with an endless body - believed at once', async () => {
+  it('look-up - 404 with an endless body - is accepted at once', async () => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url)
     catalog.fault = {
@@ -77,7 +77,7 @@ describe('statuses', () => {
 
 describe('redirects', () => {
   it.each([300, 301, 302, 303, 304, 307, 308])(
-    '%i - to a foreign host - an error; the host sees no request, so no key',
+    '%i to another host - an error; the host receives no request, so no key',
     async (status) => {
       const foreign: unknown[] = []
       const server = createServer((request, response) => {
@@ -111,7 +111,7 @@ describe('429', () => {
   it.each([
     ['seconds', { 'retry-after': '120' }, 120 * SECOND_MS],
     ['nine digits', { 'retry-after': '999999999' }, 999_999_999 * SECOND_MS],
-    ["a date, relative to the answer's own", { 'retry-after': inAMinute, date }, MINUTE_MS],
+    ["a date, relative to the response's Date", { 'retry-after': inAMinute, date }, MINUTE_MS],
     [
       'a date without Date, relative to our clock',
       { 'retry-after': inAMinute, date: '' },
@@ -124,7 +124,7 @@ describe('429', () => {
     ['1e9', { 'retry-after': '1e9' }, null],
     ['20 digits', { 'retry-after': '1'.repeat(20) }, null],
     ['tomorrow', { 'retry-after': 'tomorrow' }, null],
-  ])('Retry-After - %s - as it is understood', async (_name, headers, retryAfterMs) => {
+  ])('Retry-After - %s - is applied', async (_name, headers, retryAfterMs) => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url)
     catalog.fault = {
@@ -146,7 +146,7 @@ describe('429', () => {
 
 const NESTED = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
 
-describe('200 that is no answer', () => {
+describe('200 without a valid response', () => {
   it.each([
     ['HTML', '<!doctype html><title>Down</title>'],
     ['truncated JSON', '{"items":[{"id":"3f2'],
@@ -171,7 +171,7 @@ describe('200 that is no answer', () => {
     expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
-  it('another product - same shape - invalid', async () => {
+  it('another product of the same shape - invalid', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     const other = JSON.stringify(makeWireProduct({ gtin: '00000000000017' }))
@@ -179,7 +179,7 @@ describe('200 that is no answer', () => {
     await expect(OPERATIONS['product']?.(client)).rejects.toMatchObject({ code: INVALID })
   })
 
-  it('nested arrays - as an offer and a title - cost only what they stand for', async () => {
+  it('nested arrays as an offer and a title - only these are dropped', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url, { maxBytes: 1024 ** 2 })
     const body = `{"gtin":"${GTIN}","title":"T","offers":[${NESTED}],"more":${NESTED.slice(100_000, 300_000)}}`
@@ -188,7 +188,7 @@ describe('200 that is no answer', () => {
     expect(value).toMatchObject({ offers: [], drops: { shape: 1 } })
   })
 
-  it('__proto__ and constructor keys - parsed - no prototype is changed', async () => {
+  it('keys __proto__ and constructor - no prototype is changed', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     const evil = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'
@@ -201,7 +201,7 @@ describe('200 that is no answer', () => {
     expect(JSON.stringify(value)).not.toContain('polluted')
   })
 
-  it('byte order mark - before the JSON - read all the same', async () => {
+  it('byte order mark before the JSON - is ignored', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = {
@@ -227,14 +227,14 @@ describe('encodings and sizes', () => {
     ['brotli', 'br', brotliCompressSync(text)],
     ['identity', 'identity', Buffer.from(text)],
     ['none', null, Buffer.from(text)],
-  ])('%s - good - is read', async (_name, encoding, body) => {
+  ])('%s - is decoded', async (_name, encoding, body) => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = { pathPattern: /./, respond: respond(encoding, body) }
     expect((await client.fetchChannels()).value).toMatchObject([{ name: 'Packed' }])
   })
 
-  it('gzip - limit of a terabyte - is read', async () => {
+  it('gzip with a limit of a terabyte - is decoded', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url, { maxBytes: 1024 ** 4 })
     catalog.fault = { pathPattern: /./, respond: respond('gzip', gzipSync(text)) }
@@ -264,14 +264,14 @@ describe('encodings and sizes', () => {
     expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
-  it('exactly the limit - is read', async () => {
+  it('body exactly at the limit - is read', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = { pathPattern: /./, respond: respond(null, text.padEnd(MAX_BYTES, ' ')) }
     expect((await client.fetchChannels()).value).toHaveLength(1)
   })
 
-  it('endless body - over the limit - too large, and the connection is given up', async () => {
+  it('endless body - too large, and the connection is closed', async () => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url)
     const ended: Promise<unknown>[] = []
@@ -294,7 +294,7 @@ describe('encodings and sizes', () => {
 })
 
 describe('errors', () => {
-  it('error - with the key in body and headers of the answer - carries neither', async () => {
+  it('error response with the key in body and headers - the error contains neither', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = {

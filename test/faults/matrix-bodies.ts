@@ -2,7 +2,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { CHANNEL_ID, FAKE_KEY, type FaultHandler, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { FAULT_TITLE, type FaultRow, GOOD_BODY, INVALID, TOO_LARGE, succeed, fail } from './matrix.ts'
 
-/** Limit on one answer in these tests: small, so that what exceeds it comes quickly. */
+/** Response limit in these tests: small, so that it is exceeded quickly. */
 export const MAX_BYTES: number = 1024 ** 2
 
 const BOMB_BYTES: number = 64 * 1024 ** 2
@@ -16,7 +16,7 @@ const send =
 const encode = (encoding: string, body: string | Buffer): FaultHandler =>
   send(body, { 'content-encoding': encoding })
 
-/** A body without an end, as fast as it is read. */
+/** An endless body, sent as fast as it is read. */
 const sendEndlessly =
   (chunk: string | Buffer): FaultHandler =>
   (_request, response) => {
@@ -33,7 +33,7 @@ const NESTED = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
 const BAD_UTF8: Buffer = Buffer.from(GOOD_BODY.replace(FAULT_TITLE, `${FAULT_TITLE} \u00ff`), 'latin1')
 const EVIL = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'
 
-/** Answers of 200 whose body is larger than the limit, as it travels or once it is unpacked. */
+/** 200 responses whose body is above the limit, as sent or after decompression. */
 export const LARGE_FAULTS: readonly FaultRow[] = [
   fail('huge body', TOO_LARGE, send(GOOD_BODY.padEnd(32 * 1024 ** 2, ' '))),
   fail('endless body', TOO_LARGE, sendEndlessly(Buffer.alloc(65_536, 0x20))),
@@ -41,7 +41,7 @@ export const LARGE_FAULTS: readonly FaultRow[] = [
   fail('brotli bomb', TOO_LARGE, encode('br', brotliCompressSync(Buffer.alloc(BOMB_BYTES, 0x20), QUICK))),
 ]
 
-/** Look-ups that are answered with 200 and something else than a product. */
+/** Look-ups with a 200 response that is not a product. */
 export const BODY_FAULTS: readonly FaultRow[] = [
   ...LARGE_FAULTS,
   fail('one byte over the limit', TOO_LARGE, send(GOOD_BODY.padEnd(MAX_BYTES + 1, ' '))),

@@ -22,7 +22,7 @@ const WINDOW_MS: number = 5 * SECOND_MS
 const STEP_MS = 100
 const PATHS = [BOX, BOX_EMBED, BOX, BOX_EMBED, BOX]
 
-/** Moves time on in steps, and has the catalog send its drip in each of them. */
+/** Advance the clock in steps; the catalog sends a further byte in each of them. */
 async function advanceInSteps(scenario: Scenario, byMs: number): Promise<void> {
   for (let leftMs = byMs; leftMs > 0; leftMs -= STEP_MS) {
     scenario.advance(Math.min(leftMs, STEP_MS))
@@ -35,7 +35,7 @@ async function drip({ req: { socket } }: ServerResponse, { drip: bytes }: FaultR
   await new Promise<void>((resolve) => void socket.write(bytes, () => resolve()))
 }
 
-/** Whatever is ready to be answered is answered before these are. */
+/** When these are answered, every response that was ready has been sent. */
 async function flushPendingVisits(scenario: Scenario): Promise<void> {
   for (let count = 0; count < 3; count++) await scenario.server.visit('/healthz')
 }
@@ -53,7 +53,7 @@ async function visitAll(
   return Promise.all(paths.map(async (path) => readBoxState(path, await visitPath(path))))
 }
 
-/** Visits that begin now; with nothing young enough at hand they are answered when patience ends, and not before. */
+/** Visits that begin now. Without a young copy they are answered exactly when the visitor timeout ends. */
 async function visitMeanwhile(
   scenario: Scenario,
   paths: readonly string[],
@@ -67,7 +67,7 @@ async function visitMeanwhile(
   }
   const responses = visitAll(scenario, paths, visitPath)
   if (scenario.initialState.name !== 'stale') {
-    // Who came to an address at the same moment waits together.
+    // Visitors of the same address at the same moment share one wait.
     await waitForDelays(scenario, [...Array.from(new Set(paths), () => VISITOR_TIMEOUT_MS), deadlineInMs])
     await vi.waitFor(() => expect(scenario.server.countWaiting()).toBe(paths.length))
     await vi.waitFor(() => expect(scenario.heldResponses).toHaveLength(1))
@@ -79,7 +79,7 @@ async function visitMeanwhile(
   expect(await responses).toEqual(paths.map(() => createFallbackState(scenario)))
 }
 
-/** The call ends with its deadline and not before; connection and timers end with it. */
+/** The call ends exactly at its deadline, with its connection and timers. */
 async function expectEndAtDeadline(scenario: Scenario, deadlineInMs: number): Promise<void> {
   await waitForDelays(scenario, [deadlineInMs])
   await advanceInSteps(scenario, deadlineInMs - 1)
@@ -93,7 +93,7 @@ async function expectEndAtDeadline(scenario: Scenario, deadlineInMs: number): Pr
   )
 }
 
-/** Answers how many look-ups there were: the hanging one, the one after its window, and the one two days later. */
+/** Return the number of look-ups: the hanging one, one after its pause, and one two days later. */
 async function runScenario(row: FaultRow, initialState: InitialState): Promise<number> {
   const scenario = await startScenario(row, initialState)
   const { clock, catalog } = scenario.harness
@@ -115,19 +115,19 @@ async function runScenario(row: FaultRow, initialState: InitialState): Promise<n
   await scenario.visit()
   await scenario.settleCalls()
   expect(scenario.countLookUps()).toBe(2)
-  // A refresh behind a stale answer would be late two days later.
+  // A background refresh would still be running two days later.
   await waitForDelays(scenario, [])
   await expectRecovery(scenario, 2)
   await expectCleanProcess(scenario)
   return scenario.countLookUps()
 }
 
-describe('fault that hangs', () => {
+describe('hanging call', () => {
   const scenarios = HANGING_FAULTS.flatMap((row) =>
     INITIAL_STATES.map((initialState) => [row.name, initialState.name, row, initialState] as const),
   )
   it.each(scenarios)(
-    '%s - %s - visitors wait as long as they may, the call as long as it may',
+    '%s - %s - visitors wait until their timeout, the call until its deadline',
     async (...[, , row, initialState]) => expect(await runScenario(row, initialState)).toBe(3),
   )
 })

@@ -4,30 +4,30 @@ import { GTIN } from '../app/app-client.ts'
 import { type FaultHandler, makeWireProduct } from '../helpers/fake-catalog.ts'
 
 /**
- * - `failure`: no usable answer; what was known stays
+ * - `failure`: no usable response; known data stays
  * - `absence`: the catalog says that no shop sells it
- * - `product`: odd, but an answer; it is shown
+ * - `product`: unusual, but a valid response; it is shown
  */
 export type Meaning = 'failure' | 'absence' | 'product'
 
-/** One way in which a look-up goes, and what follows of it. */
+/** One kind of response to a look-up, and its consequences. */
 export type FaultRow = Readonly<{
   name: string
   meaning: Meaning
-  /** As the metrics name it: `ok`, `not_found` or an error's code. */
+  /** Label of the metric: `ok`, `not_found` or an error code. */
   outcome: string
   does: FaultHandler
-  /** For how long after its end, at `endedAtMs`, nobody asks again. */
+  /** Time after its end (`endedAtMs`) without another call for the product. */
   toWindowMs(endedAtMs: number): number
-  /** No other product is asked for meanwhile, either. */
+  /** Whether calls for other products are paused, too. */
   isCatalogWide: boolean
-  /** It ends only with the deadline of the call. */
+  /** Whether it ends only at the deadline of the call. */
   isHanging: boolean
-  /** What a hanging one sends again and again while time passes. */
+  /** Sent repeatedly while a hanging response lasts. */
   drip?: string
 }>
 
-/** Title that only a fault's own product has: wherever it is not to be believed, nobody may read it. */
+/** Title of products in faulty responses; it must not be visible unless the response is accepted. */
 export const FAULT_TITLE = 'From a fault'
 
 export const UNREACHABLE = 'VITRINE_CATALOG_UNREACHABLE'
@@ -39,7 +39,7 @@ export const INVALID = 'VITRINE_CATALOG_INVALID'
 export const TOO_LARGE = 'VITRINE_CATALOG_TOO_LARGE'
 export const DEADLINE = 'VITRINE_CATALOG_DEADLINE'
 
-/** How long a failure of a product is remembered. */
+/** How long a failure of a product is cached. */
 const WINDOWS_MS: Readonly<Record<string, number>> = {
   [UNREACHABLE]: 5 * SECOND_MS,
   [STATUS]: 5 * SECOND_MS,
@@ -50,7 +50,7 @@ const WINDOWS_MS: Readonly<Record<string, number>> = {
   [TOO_LARGE]: MINUTE_MS,
 }
 
-/** How long answers and absences are fresh. */
+/** How long responses and absences are fresh. */
 const FRESH_MS: number = 5 * MINUTE_MS
 
 /** A look-up that fails with `outcome`. */
@@ -67,18 +67,18 @@ export function fail(name: string, outcome: string, does: FaultHandler): FaultRo
   }
 }
 
-/** A look-up that never ends by itself. */
+/** A look-up that ends only at its deadline. */
 export function hang(name: string, does: FaultHandler, drip?: string): FaultRow {
   return { ...fail(name, DEADLINE, does), isHanging: true, ...(drip !== undefined && { drip }) }
 }
 
-/** A look-up that is an answer all the same. */
+/** A look-up with a valid response. */
 export function succeed(name: string, meaning: 'absence' | 'product', does: FaultHandler): FaultRow {
   const outcome = meaning === 'absence' ? 'not_found' : 'ok'
   return { ...fail(name, outcome, does), meaning, toWindowMs: () => FRESH_MS }
 }
 
-/** A 429; `toWindowMs`: how long nothing is called after it. */
+/** A 429; `toWindowMs`: how long calls are paused after it. */
 export function limit(
   name: string,
   headers: Readonly<Record<string, string>>,
@@ -91,15 +91,15 @@ export function limit(
   return { ...fail(name, LIMITED, does), toWindowMs }
 }
 
-/** Until 00:00 UTC and five minutes: no pause is longer. */
+/** Until 00:05 UTC, the end of the longest pause. */
 export function toLongestPauseMs(nowMs: number): number {
   return DAY_MS - (nowMs % DAY_MS) + 5 * MINUTE_MS
 }
 
-/** A product that would be shown if it were believed. */
+/** A product that would be visible if it were accepted. */
 export const GOOD_BODY: string = JSON.stringify(makeWireProduct({ gtin: GTIN, title: FAULT_TITLE }))
 
-/** Sends bytes past HTTP, on the connection itself. */
+/** Send raw bytes on the connection. */
 export function sendRaw(
   bytes: string | Buffer,
   then: 'end' | 'reset' | 'stay' = 'end',
@@ -110,13 +110,13 @@ export function sendRaw(
   }
 }
 
-/** A head with `headers` before `body`. */
+/** Build a response with `headers` and `body`. */
 export function toRaw(headers: readonly string[], body: string): string {
   return ['HTTP/1.1 200 OK', 'Content-Type: application/json', ...headers, '', body].join('\r\n')
 }
 
-/** The good body's own length. */
+/** Correct length of the body. */
 export const GOOD_LENGTH = `Content-Length: ${Buffer.byteLength(GOOD_BODY)}`
 
-/** The good body as one chunk, without the last one. */
+/** The body as one chunk, without the final chunk. */
 export const GOOD_CHUNK = `${Buffer.byteLength(GOOD_BODY).toString(16)}\r\n${GOOD_BODY}\r\n`

@@ -19,7 +19,7 @@ import { type TestServer, startTestServer } from './test-server.ts'
 import type { FaultRow } from './matrix.ts'
 import { MAX_BYTES } from './matrix-bodies.ts'
 
-/** What is known of the product when the fault begins, and where it is looked at first. */
+/** The stored data of the product when the fault begins, and the surface of the first visit. */
 export const INITIAL_STATES = [
   { name: 'cold', path: BOX, ageMs: null },
   { name: 'cold, in a frame', path: BOX_EMBED, ageMs: null },
@@ -34,37 +34,37 @@ const NEW_TITLE = 'After the fault'
 const PASSWORD = 'metrics-password'
 const LOOK_UP = /\/products\//
 
-/** One fault of one product, from before it until long after it. */
+/** One fault of one product, from before until long after it. */
 export type Scenario = Readonly<{
   harness: Harness
   server: TestServer
   row: FaultRow
   initialState: InitialState
-  /** Answers that the fault got hold of. */
+  /** Number of responses with the fault. */
   heldResponses: readonly ServerResponse[]
-  /** Asks, and keeps what came for the search for the key. */
+  /** Request a path, and record the response for the search for the key. */
   visit(path?: string): Promise<TestResponse>
   advance(byMs: number): void
   countLookUps(): number
-  /** Waits until every call that was counted as made has arrived; so nothing is still on its way. */
+  /** Wait until every counted call has arrived at the catalog. */
   settleCalls(): Promise<void>
-  /** Outcomes of look-ups with their counts, as the metrics tell them. */
+  /** Outcomes of look-ups with their counts in the metrics. */
   readOutcomes(): Promise<Readonly<Record<string, number>>>
-  /** Everything that anybody got, the logs and the metrics included. */
+  /** All responses, logs and metrics. */
   collectAll(): Promise<string>
   unhandled: readonly unknown[]
 }>
 
-/** A server before the fault, which has just set in. */
+/** Start a server whose fault has just begun. */
 export async function startScenario(row: FaultRow, initialState: InitialState): Promise<Scenario> {
-  // Without the jitter a window can be tried to the millisecond.
+  // Without jitter, a pause can be tested to the millisecond.
   const random = vi.spyOn(Math, 'random').mockReturnValue(0)
   onTestFinished(() => random.mockRestore())
   const harness = await startHarness({
     settings: {
       VITRINE_ADMIN_PASSWORD: PASSWORD,
       VITRINE_CATALOG_MAX_BYTES: String(MAX_BYTES),
-      // Without a schedule no copy counts as complete: what is not known is asked for.
+      // Without a schedule no copy counts as complete, so unknown products are looked up.
       VITRINE_SYNC_CRON: 'off',
     },
   })
@@ -127,7 +127,7 @@ export async function startScenario(row: FaultRow, initialState: InitialState): 
   }
 }
 
-/** Rejections and errors that nobody handles, and that end a process, from now to the end of the test. */
+/** Collect unhandled rejections and errors until the end of the test. */
 export function collectUnhandled(): readonly unknown[] {
   const unhandled: unknown[] = []
   const record = (reason: unknown): void => void unhandled.push(reason)
@@ -139,16 +139,16 @@ export function collectUnhandled(): readonly unknown[] {
   return unhandled
 }
 
-/** What a visitor is to get, in the terms of product.md, section 5. */
+/** The expected response of a visitor. */
 export type BoxState = Readonly<{
   state: 'shown' | 'hidden' | 'unavailable'
-  /** `null`: nothing at all. */
+  /** `null`: nothing. */
   title: string | null
   cacheStatus: string
   cacheControl: string
 }>
 
-/** What a visitor got, in the same terms; for a frame what its document reports. */
+/** Classify the response of a visitor in the same way; for a frame, the state that its document reports. */
 export function readBoxState(path: string, response: TestResponse): BoxState {
   expect(response.status).toBe(200)
   expect(response.headers['content-length']).toBe(String(response.body.length))
@@ -166,7 +166,7 @@ export function readBoxState(path: string, response: TestResponse): BoxState {
   }
 }
 
-/** The product's name; for anything else that stands there, what that is. */
+/** Return the title of the product, or a description of any other content. */
 function readTitle(path: string, html: string): string | null {
   if (html === '' && path.startsWith('/fragments/')) return null
   const text = readVisibleText(html.replace(/<title>.*<\/title>/, ''))
@@ -174,7 +174,7 @@ function readTitle(path: string, html: string): string | null {
   return /(?:Before|From|After) (?:the|a) fault/.exec(text)?.[0] ?? `something else: ${text}`
 }
 
-/** The answer of what the catalog said `ageMs` ago. */
+/** The expected response from data that is `ageMs` old. */
 export function createShownState(
   title: string | null,
   ageMs: number,
@@ -182,7 +182,7 @@ export function createShownState(
 ): BoxState {
   const ageSeconds = Math.floor(ageMs / 1_000)
   const maxAgeSeconds = Math.max(60, 300 - ageSeconds)
-  // What has no price is not cut to the age that a price may have.
+  // The maximum age of prices does not apply without a price.
   const ifErrorSeconds = title === null ? 86_400 : 86_400 - ageSeconds
   const statuses = {
     hit: 'vitrine; hit',
@@ -205,14 +205,14 @@ const UNAVAILABLE: BoxState = {
   cacheControl: 'no-store',
 }
 
-/** The answer without a usable one of the catalog: the copy as it was, with its age, or nothing. */
+/** The expected response while the catalog fails: the copy with its age, or nothing. */
 export function createFallbackState({ harness, initialState }: Scenario): BoxState {
   if (initialState.ageMs === null) return UNAVAILABLE
   const ageMs = harness.clock.nowMs() - NOON_MS
   return createShownState(OLD_TITLE, ageMs, ageMs <= HOUR_MS ? 'stale' : 'rescued')
 }
 
-/** Long after: the catalog answers again, and so does the server, with one more call. */
+/** Long after the fault, the catalog works again, and the server recovers with one call. */
 export async function expectRecovery(scenario: Scenario, lookUpsBefore: number): Promise<void> {
   const { harness } = scenario
   harness.catalog.fault = null
@@ -226,7 +226,7 @@ export async function expectRecovery(scenario: Scenario, lookUpsBefore: number):
   expect(scenario.countLookUps()).toBe(lookUpsBefore + 1)
 }
 
-/** What holds after any fault, for the process and for the key. */
+/** Check what must be true after any fault: no unhandled error, and no visible key. */
 export async function expectCleanProcess(scenario: Scenario): Promise<void> {
   const { harness } = scenario
   const all = await scenario.collectAll()

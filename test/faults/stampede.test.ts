@@ -25,7 +25,7 @@ const VISITOR_TIMEOUT_MS = 800
 const DEADLINE_MS: number = 5 * SECOND_MS
 const TITLE = 'Lumen Arc desk lamp'
 
-/** As many visits as there are paths, all begun before the first is answered. */
+/** Visit each path; all visits begin before the first response. */
 function visitAll(server: TestServer, paths: readonly string[]): Promise<readonly TestResponse[]> {
   return Promise.all(paths.map((path) => server.visit(path)))
 }
@@ -68,12 +68,12 @@ describe('200 visitors at once', () => {
       respond: (_request, response) => void heldResponses.push(response),
     }
     const responses = visitAll(server, repeat(200))
-    // The deadline of the one call, and one patience for all who came to an address together.
+    // The deadline of the one call, and one visitor timeout for all visitors of an address.
     const [waits, waiting] = ageMs === 10 * MINUTE_MS ? [1, 0] : [1 + ADDRESSES.length, 200]
     await vi.waitFor(() =>
       expect([clock.pendingWaits, server.countWaiting(), heldResponses.length]).toEqual([waits, waiting, 1]),
     )
-    // Who is shown a young copy does not wait: the catalog answers only after all of them.
+    // A young copy is shown without waiting: the catalog responds only after all visitors.
     if (cacheStatus.includes('stale')) await responses
     for (const response of heldResponses) sendJson(response, 200, makeProductOnSale())
     const seen = await responses
@@ -87,7 +87,7 @@ describe('200 visitors at once', () => {
 
 type AppUnderTest = Readonly<{ harness: Harness; server: TestServer }>
 
-/** A way to fail; `fewest`: calls at least, or the windows would prove nothing. */
+/** A kind of failure; `fewest`: minimum number of calls, without which the pauses are not tested. */
 type FaultyCatalog = Readonly<{
   name: string
   respond: FaultHandler
@@ -100,11 +100,11 @@ describe('product that fails', () => {
   const VISITORS = 20
   const WINDOW_MS: number = 6 * SECOND_MS
 
-  /** Visitors at once, until each is answered. */
+  /** Concurrent visitors, until each has a response. */
   const visitWindow = ({ server }: AppUnderTest): Promise<readonly TestResponse[]> =>
     visitAll(server, repeat(VISITORS))
 
-  /** The same with a catalog that hangs: until each is answered and the call, if there is one, has ended. */
+  /** The same with a hanging catalog, until each has a response and the call has ended. */
   const visitUntilTimeout = async ({ harness, server }: AppUnderTest): Promise<readonly TestResponse[]> => {
     const { catalog, clock, context } = harness
     const callsBefore = catalog.countCalls(LOOK_UP)
@@ -121,7 +121,7 @@ describe('product that fails', () => {
     clock.advance(VISITOR_TIMEOUT_MS)
     await responses
     clock.advance(DEADLINE_MS - VISITOR_TIMEOUT_MS)
-    // Only what is counted has been noted by all whom the failure concerns.
+    // Once a failure is counted, all parts of the server have recorded it.
     const counted = `outcome="VITRINE_CATALOG_DEADLINE"} ${callsBefore + 1}`
     await vi.waitFor(async () => {
       const { text } = await context.metrics.render()
@@ -137,7 +137,7 @@ describe('product that fails', () => {
       minCalls: 1 + WINDOWS,
       visit: visitWindow,
     },
-    // Five failures of the connection in a row open the breaker: then even fewer calls are made.
+    // Five connection failures in a row open the breaker, which reduces the calls further.
     {
       name: 'reset',
       respond: ({ socket }) => void socket.resetAndDestroy(),
@@ -151,7 +151,7 @@ describe('product that fails', () => {
   )
 
   it.each(cases)(
-    '%s, %s - one call for all, then at most one a window',
+    '%s, %s - one call for all, then at most one per pause',
     async (...[, initialState, { respond, minCalls, visit }]) => {
       const unhandled = collectUnhandled()
       const harness = await startHarness()
@@ -184,13 +184,13 @@ describe('product that fails', () => {
 
 const toPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 
-describe('thousands of GTINs that nobody sells', () => {
+describe('thousands of unsold GTINs', () => {
   const COUNT = IS_FULL ? 10_000 : 3_000
   const BATCH = 500
   const BUDGET = 600
   const isKnown = /\/products\/09521234567899$/
 
-  it('channel that was walked long ago, after a restart - cost 600 calls an hour, and no known box', async () => {
+  it('outdated copy, after a restart - at most 600 calls an hour, and known boxes stay', async () => {
     const harness = await startHarness({ settings: { VITRINE_SYNC_CRON: 'off' } })
     await stockCatalog(harness)
     const { catalog, clock } = harness
@@ -216,10 +216,10 @@ describe('thousands of GTINs that nobody sells', () => {
     }
     expect(totals).toEqual({ '200 hidden': BUDGET, '200 unavailable': COUNT - BUDGET })
     expect(catalog.countCalls(isKnown)).toBe(1)
-    // One list, for the first 404 that was to be believed.
+    // One list of channels, to confirm the first 404.
     expect(catalog.countCalls(/channels$/)).toBe(2)
 
-    // What is known is refreshed out of another purse.
+    // Refreshes of known products have another share.
     clock.advance(10 * MINUTE_MS)
     expect(await visitKnown()).toBe('shown, vitrine; fwd=stale; detail=stale, true')
     await vi.waitFor(async () => expect(await visitKnown()).toBe('shown, vitrine; hit, true'))
@@ -239,7 +239,7 @@ describe('thousands of GTINs that nobody sells', () => {
 const createQuery = (): string => `x${randomBytes(6).toString('hex')}=${randomBytes(6).toString('hex')}`
 
 describe('200 random query strings', () => {
-  it.each([BOX, BOX_EMBED])('%s - no further call, and no further entry in memory', async (path) => {
+  it.each([BOX, BOX_EMBED])('%s - no further call, and no further cache entry', async (path) => {
     const harness = await startHarness()
     const server = await startTestServer(harness.app)
     const { catalog, context } = harness
@@ -262,7 +262,7 @@ describe('200 random query strings', () => {
     expect(measure()).toEqual(before)
   })
 
-  it('product that nobody sells - one call', async () => {
+  it('unsold product - one call', async () => {
     const harness = await startHarness()
     const server = await startTestServer(harness.app)
     const path = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`

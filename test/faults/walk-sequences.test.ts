@@ -27,20 +27,20 @@ import { toGtin } from '../helpers/products.ts'
 import { IS_FULL } from '../helpers/property-runs.ts'
 import { startAppProcess } from './app-process.ts'
 
-/** Sequences that are played; more of them find more. With the seed of a failure, the same ones again. */
-// oxlint-disable-next-line node/no-process-env -- for a longer run by hand
+/** Number of random sequences. The seed of a failure repeats them. */
+// oxlint-disable-next-line node/no-process-env -- for longer manual runs
 const { WALK_SEQUENCES_RUNS = IS_FULL ? '10' : '4', WALK_SEQUENCES_SEED } = process.env
 
 /**
- * What the catalog says: all is well, nothing, too little, prices that cannot be read (of all products, of a third, of half and
- * one more), or that there are no channels.
+ * Content of the catalog: complete, empty, too few products, malformed prices (of all products, a third, or half and one
+ * more), or no channels.
  */
 const CATALOGS = ['good', 'third', 'half', 'malformed', 'shrunken', 'empty', 'unlisted'] as const
 type CatalogKind = (typeof CATALOGS)[number]
 
 /**
- * What happens between two visits. `jumpMs`: how far the clock is set, beside the time that passes. `takenOverMs`: the process of
- * the walk ends behind its first page, and so much later another one finds that; `null`: it does not.
+ * Events between two visits. `jumpMs`: clock adjustment, in addition to the time that passes. `takenOverMs`: the process of
+ * the walk dies after its first page, and another one notices this much later; `null`: it does not die.
  */
 type Step = Readonly<{
   catalog: CatalogKind
@@ -54,7 +54,7 @@ const PRODUCTS = Array.from({ length: 100 }, (_, index) => makeProductOnSale({ g
 const VISITED = [toGtin(0), toGtin(50), toGtin(99)]
 const GRID = `/fragments/${CHANNEL_ID}/deals`
 const PAGES = /\/products\?/
-/** Fewer than a walk asks for, so that it has several. */
+/** Fewer than a walk requests, so that there are several pages. */
 const PAGE_PRODUCTS = 40
 const PERIOD_MS = HOUR_MS
 const SLACK_MS = MINUTE_MS
@@ -78,7 +78,7 @@ const steps: Arbitrary<Step[]> = array(
   { minLength: 3, maxLength: 12 },
 )
 
-/** How many products, the first ones, have no price that can be read. */
+/** Number of products, from the first, with malformed prices. */
 const MALFORMED: Readonly<Partial<Record<CatalogKind, number>>> = { third: 34, half: 51, malformed: 100 }
 
 function listProducts(kind: CatalogKind): readonly WireProduct[] {
@@ -91,20 +91,20 @@ function listProducts(kind: CatalogKind): readonly WireProduct[] {
 const isOffered = (kind: CatalogKind, gtin: string): boolean =>
   listProducts(kind).findIndex((product) => product.gtin === gtin) >= (MALFORMED[kind] ?? 0)
 
-/** What readers may expect: the rule of the test, without any of the program's. */
+/** The expected state of boxes and grids: a model that is independent of the program. */
 class ExpectedState {
-  /** When each product was last seen in a walk that is believed, by the clock of the server. */
+  /** When each product was last seen in an accepted walk, by the clock of the server. */
   readonly #acceptedAtMs = new Map<string, number>()
-  /** Walks of the products that found the same, in a row. */
+  /** Number of consecutive walks with the same result. */
   #similarWalks: Readonly<{ finding: string; startedAtMs: number }>[] = []
   readonly #withdrawn = new Set<string>()
   readonly #notFoundAtMs = new Map<string, number>()
-  /** When a walk of all products was last believed; `null`: one of fewer, or without their prices, may have been since. */
+  /** When a complete walk was last accepted; `null` when a smaller or malformed one may have been accepted since. */
   #completeWalkAtMs: number | null = null
 
-  /** Return how the walk ends; `either`: one in a row of walks that found the same may be believed. */
+  /** Return how the walk ends; `either`: a repeated result may be accepted. */
   recordWalk(kind: CatalogKind, startedAtMs: number): 'accepted' | 'held' | 'either' {
-    // Without channels no product is asked for, and copies stay.
+    // Without channels no products are walked, and copies stay.
     if (kind === 'unlisted') return 'either'
     const finding = kind === 'half' ? 'malformed' : kind
     if (this.#similarWalks.at(-1)?.finding !== finding) this.#similarWalks = []
@@ -116,7 +116,7 @@ class ExpectedState {
       this.#recordAccepted(kind, startedAtMs)
       return 'accepted'
     }
-    // What is left has fewer products than are guarded, or is malformed: the next one like it is believed at once.
+    // A copy this small, or malformed, is not protected: the next similar walk is accepted at once.
     if (isConfirmed) this.#completeWalkAtMs = null
     if (this.#completeWalkAtMs !== null) return 'held'
     for (const gtin of VISITED) this.#withdrawn.add(gtin)
@@ -132,14 +132,14 @@ class ExpectedState {
       } else this.#withdrawn.add(gtin)
   }
 
-  /** The catalog answered 404 for one of them. */
+  /** Record a 404 for a product. */
   recordNotFound(gtin: string, nowMs: number): void {
     this.#withdrawn.add(gtin)
     this.#notFoundAtMs.set(gtin, nowMs)
   }
 
   isShown(gtin: string, nowMs: number): boolean {
-    // Such an answer holds for five minutes, also after a walk that finds the product; a clock that is set back brings them together.
+    // A 404 is cached for five minutes, also after a walk that finds the product; a clock step back extends that.
     if (Math.abs(nowMs - (this.#notFoundAtMs.get(gtin) ?? Infinity)) <= NOT_FOUND_MS) return false
     return !this.#withdrawn.has(gtin) && nowMs - (this.#acceptedAtMs.get(gtin) ?? 0) <= RESCUE_MS
   }
@@ -149,7 +149,7 @@ class ExpectedState {
   }
 }
 
-/** A server that is restarted, and the catalog that it calls. */
+/** A server that can be restarted, and its catalog. */
 class RestartableServer {
   readonly #harness: Harness
   #context: Context
@@ -186,7 +186,7 @@ class RestartableServer {
     await this.#context.walks.runNow()
   }
 
-  /** A walk whose process ends behind the first page: its lease stays. */
+  /** Walk in a process that dies after the first page; its lease stays. */
   async walkAndCrash(kind: CatalogKind): Promise<void> {
     this.#stock(kind)
     const overrides = { isTakeover: false, skipWalkedSinceMs: null, channels: null }
@@ -195,7 +195,7 @@ class RestartableServer {
     this.#servePages(() => dying.abort())
     await runWalk(order, { signal: dying.signal }, this.clock)
     this.#servePages()
-    // One that is told to end gives its lease back; one that is killed does not.
+    // A stopped process releases its lease; a killed one does not.
     const store = await openSqlStore({
       database: parseSerializedAddress(order.database),
       catalog: order.catalog,
@@ -212,17 +212,17 @@ class RestartableServer {
     if (!(await this.#context.walks.runUnscheduled())) throw new Error('nothing was taken over')
   }
 
-  /** Is the box shown? */
+  /** Whether the box is shown. */
   async visit(gtin: string): Promise<boolean> {
     return (await this.#visit(`/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)).length > 0
   }
 
-  /** How many deals does the grid show? */
+  /** Number of deals in the grid. */
   async visitGrid(): Promise<number> {
     return listRows(await this.#visit(GRID)).length
   }
 
-  /** Products that the catalog was asked for since the last time. */
+  /** Products looked up since the last call of this function. */
   takeLookups(): readonly string[] {
     const { calls } = this.#harness.catalog
     const since = calls.slice(this.#seenCalls)
@@ -248,7 +248,7 @@ class RestartableServer {
   async #visit(path: string): Promise<string> {
     const response = await fetchPath({ app: createApp(this.#context) }, path)
     await this.#context.waitForWrites()
-    if (response.status !== 200) throw new Error(`${path} is answered by ${response.status}`)
+    if (response.status !== 200) throw new Error(`${path} responded with ${response.status}`)
     return response.text
   }
 
@@ -259,7 +259,7 @@ class RestartableServer {
     this.#servePages()
   }
 
-  /** `onSecond`: in place of the second page. */
+  /** `onSecond`: called instead of sending the second page. */
   #servePages(onSecond?: () => void): void {
     const { catalog } = this.#harness
     catalog.fault = {
@@ -283,7 +283,7 @@ class RestartableServer {
 
 const CHANNELS = [{ id: CHANNEL_ID, name: 'Magazine', kind: 'website', url: null } as const]
 
-/** One sequence, and what went wrong in it. */
+/** Run one sequence and return its problems. */
 class Sequence {
   readonly problems: string[] = []
   readonly #server: RestartableServer
@@ -303,7 +303,7 @@ class Sequence {
     this.#server.clock.advance(step.passesMs + step.jumpMs)
     if (step.isRestarted) await this.#server.restart()
     await this.#walk(step)
-    // The second visit finds what a refresh behind the first one brought.
+    // The second visit gets the result of the background refresh.
     await this.#visit(step.catalog)
     await this.#visit(step.catalog)
   }
@@ -316,7 +316,7 @@ class Sequence {
       await this.#server.walkAndCrash(catalog)
       await this.#visit(catalog)
       clock.advance(takenOverMs)
-      // It goes on where it stopped, or begins anew when that is too long ago, or not yet.
+      // It resumes, or starts again when the last page is too old or in the future.
       if (takenOverMs !== 2 * MINUTE_MS) startedAtMs = clock.nowMs()
       await this.#server.takeOver()
     } else await this.#server.walk(catalog)
@@ -334,7 +334,7 @@ class Sequence {
     for (const gtin of VISITED) {
       const isShown = await this.#server.visit(gtin)
       for (const requestedGtin of this.#server.takeLookups())
-        // Where no channel is listed, a 404 is not to be believed.
+        // Without a listed channel, a 404 is not accepted.
         if (!listProducts(kind).some((product) => product.gtin === requestedGtin))
           this.#expected.recordNotFound(requestedGtin, clock.nowMs())
       if (!isShown && this.#expected.isShown(gtin, clock.nowMs()))
@@ -361,7 +361,7 @@ async function play(sequence: readonly Step[]): Promise<void> {
 }
 
 test(
-  'any sequence of walks, take-overs, clock jumps and restarts - no box and no grid is lost that the catalog did not withdraw',
+  'any sequence of walks, takeovers, clock steps and restarts - a box or grid is lost only when the catalog withdrew it',
   async () => {
     const seed = WALK_SEQUENCES_SEED === undefined ? {} : { seed: Number(WALK_SEQUENCES_SEED) }
     await assert(asyncProperty(steps, play), { numRuns: Number(WALK_SEQUENCES_RUNS), ...seed })

@@ -37,11 +37,11 @@ beforeEach(async () => {
     store: {
       getCopyState: failing(store.getCopyState),
       findDealCurrency: failing(store.findDealCurrency),
-      findDeals: failing(async (query, withinMs) => {
+      findDeals: failing(async (query, timeoutMs) => {
         readCount += 1
         onRead()
         await onFind()
-        return store.findDeals(query, withinMs)
+        return store.findDeals(query, timeoutMs)
       }),
     },
     cache,

@@ -36,7 +36,7 @@ export async function startBuiltServer(
     once(createInterface({ input: child.stdout }), 'line'),
     ended.then(async ([code]) => {
       await rm(folder, { recursive: true, force: true })
-      throw new Error(`the server ended at its start: ${String(code)}`)
+      throw new Error(`the server exited before it listened: ${String(code)}`)
     }),
   ])) as [string]
   return {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
 type Cleanup = () => unknown
 
-/** Cleanup list of the `setUpOnce` that is running. */
+/** Adds a cleanup to the group whose `setUpOnce` is running. */
 const activeGroup = new AsyncLocalStorage<(cleanup: Cleanup) => void>()
 
 /** Run a cleanup after the current test, or after the group whose `setUpOnce` is running. */
@@ -28,10 +28,10 @@ export function setUpOnce<T>(start: () => Promise<T>): () => T {
         errors.push(error)
       }
     }
-    if (errors.length > 0) throw new AggregateError(errors, 'not everything that was started has ended')
+    if (errors.length > 0) throw new AggregateError(errors, 'some cleanups failed')
   })
   return () => {
-    if (state.value === undefined) throw new Error('there is nothing before the tests')
+    if (state.value === undefined) throw new Error('setUpOnce: the value is available only inside tests')
     return state.value
   }
 }

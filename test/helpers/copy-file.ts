@@ -6,7 +6,7 @@ import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 /** A SQLite file for a stored copy, in its own folder. */
 export type CopyFile = Readonly<{ folder: string; path: string; remove(): Promise<void> }>
 
-/** Create a file with all tables and no rows. Migrations run once per process, because they take longer than most tests. */
+/** Create a file with all tables and no rows. Migrations run once per process, because they are slower than most tests. */
 export async function makeCopyFile(): Promise<CopyFile> {
   migratedBytes ??= createMigratedBytes()
   const file = await makeTemporaryPath()

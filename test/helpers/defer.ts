@@ -1,4 +1,4 @@
-/** A promise that a test settles. */
+/** Create a promise that a test settles. */
 export function defer<T>(): { promise: Promise<T>; resolve(value: T): void; reject(error: Error): void } {
   const settle: { resolve?: (value: T) => void; reject?: (error: Error) => void } = {}
   const promise = new Promise<T>((resolve, reject) => Object.assign(settle, { resolve, reject }))

@@ -20,9 +20,9 @@ export type FakeCatalog = {
   readonly url: string
   readonly calls: ReceivedCall[]
   channels: WireChannel[]
-  /** By channel id. Sent in the order of their GTINs. */
+  /** Products by channel id. They are sent in GTIN order. */
   products: Map<string, WireProduct[]>
-  /** Time of its `Date` header; `null`: no header. */
+  /** Time for the `Date` header; `null`: no header. */
   nowMs: (() => number) | null
   /** Handles each call whose path matches; `null`: no fault. */
   fault: { pathPattern: RegExp; respond: FaultHandler } | null
@@ -56,12 +56,12 @@ export async function startFakeCatalog(): Promise<FakeCatalog> {
   return fake
 }
 
-/** Send a JSON response like the contract's. */
+/** Send a JSON response as the catalog contract defines it. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** A product with one offer in EUR, with the properties of `over`. */
+/** Create a product with one offer in EUR; `over` replaces properties. */
 export function makeWireProduct(over: Partial<WireProduct> = {}): WireProduct {
   return {
     gtin: '09521234567899',
@@ -73,7 +73,7 @@ export function makeWireProduct(over: Partial<WireProduct> = {}): WireProduct {
   }
 }
 
-/** An offer in stock at 49.90 EUR, with the properties of `over`. */
+/** Create an offer in stock at 49.90 EUR; `over` replaces properties. */
 export function makeWireOffer(
   over: Partial<WireProduct['offers'][number]> = {},
 ): WireProduct['offers'][number] {

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts'
 
 /** A clock that a test advances. */
 export type FakeClock = Clock & {
-  /** Advance the time. Waits and timers that are due end. */
+  /** Advance the time, and end the waits and timers that become due. */
   advance(byMs: number): void
   /** Set the clock forward or back. Waits are not affected. */
   step(byMs: number): void

@@ -5,7 +5,7 @@ import {
   toGalleryView,
 } from '../../src/studio/gallery/gallery.ts'
 
-/** The gallery for a query string; `render` returns the HTML of an example. */
+/** Create the gallery view for a query string; `render` returns the HTML of an example. */
 export function makeGalleryView(query: string, render: GalleryDetails['render']): Promise<GalleryView> {
   return toGalleryView({
     publicUrl: 'https://widgets.example',

@@ -13,7 +13,7 @@ import { type FakeClock, createFakeClock } from './fake-clock.ts'
 /** Noon UTC, twelve hours from the daily reset. */
 export const NOON_MS: number = Date.UTC(2026, 10, 21, 12)
 
-/** The widget server with a fake catalog and a fake clock. */
+/** A widget server with a fake catalog and a fake clock. */
 export type Harness = {
   app: RequestListener
   context: Context
@@ -43,7 +43,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     VITRINE_CATALOG_URL: catalog.url,
     VITRINE_CATALOG_KEY: options.key ?? FAKE_KEY,
     VITRINE_PUBLIC_URL: 'https://widgets.example',
-    // Caches allocate memory when they are created: the default size would take a tenth of a test's time.
+    // Caches allocate memory when they are created. With the default size, this would take a tenth of a test's time.
     VITRINE_CACHE_MAX_ENTRIES: '1000',
     ...options.settings,
   })
@@ -56,7 +56,7 @@ export async function createHarness(options: HarnessOptions = {}): Promise<Harne
     catalog: {
       baseUrl: catalog.url,
       key: createFixedKeySource(new Secret(options.key ?? FAKE_KEY)),
-      identity: catalog.url,
+      copyName: catalog.url,
     },
     demo: null,
     walkRunner: (order, watch) => runWalk(order, watch, clock),

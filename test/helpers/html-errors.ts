@@ -4,10 +4,10 @@ import { type ParserError, parse, parseFragment } from 'parse5'
 const checker = new HtmlValidate({
   extends: ['html-validate:recommended'],
   rules: {
-    // In WebKit `list-style: none` removes the list role, so the role is repeated.
+    // In WebKit, `list-style: none` removes the list role, so the views repeat it.
     'no-redundant-role': 'off',
     'void-style': 'off',
-    // Checkboxes with one name are a list of values.
+    // Checkboxes that share a name are a list of values.
     'form-dup-name': ['error', { shared: ['radio', 'checkbox', 'submit'] }],
     'no-implicit-button-type': 'error',
     'doctype-style': 'off',

@@ -11,7 +11,7 @@ export type PageServer = Readonly<{
   close(): Promise<void>
 }>
 
-/** Start an origin for browser tests. The query is ignored. */
+/** Start an origin for browser tests. It ignores the query of a request. */
 export async function startPageServer(responses = new Map<string, PageResponse>()): Promise<PageServer> {
   const server = createServer((request, response) => {
     const pageResponse = responses.get((request.url ?? '').split('?')[0] ?? '')

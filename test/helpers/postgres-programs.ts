@@ -4,9 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 
-/**
- * The folder of the PostgreSQL programs from npm, and the user id that runs them: they refuse to run as root.
- */
+/** Return the folder of the PostgreSQL programs from npm and the user id to run them, because they reject root. */
 export function findPostgres(): Readonly<{ bin: string; uid: number | undefined }> {
   const uid = process.getuid?.() === 0 ? Number(spawnSync('id', ['-u', 'nobody']).stdout) : undefined
   const native = findNativeFolder()
@@ -20,7 +18,7 @@ export function findPostgres(): Readonly<{ bin: string; uid: number | undefined 
   return { bin: join(copy, 'bin'), uid }
 }
 
-/** Options to run a child process as that user. */
+/** Return the options that run a child process as this user. */
 export function toUserOptions(uid: number | undefined): { uid?: number; gid?: number } {
   return uid === undefined ? {} : { uid, gid: uid }
 }
@@ -33,7 +31,7 @@ function findNativeFolder(): string {
 
 type Link = Readonly<{ source: string; target: string }>
 
-/** Create the symbolic links between its libraries if npm's install script could not. */
+/** Create the symbolic links between the libraries if npm's install script did not. */
 function linkLibraries(native: string): void {
   const list = join(native, 'pg-symlinks.json')
   if (!existsSync(list)) return

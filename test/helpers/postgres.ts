@@ -32,10 +32,10 @@ export type PostgresClient = Readonly<{
 export type PostgresServer = PostgresClient &
   Readonly<{
     url: string
-    /** Kill it, as in a power failure, or stop it; `start` restarts it on the same port. */
+    /** Kill the server, as in a power failure, or stop it. `start` restarts it on the same port. */
     stop(how: 'immediate' | 'fast'): Promise<void>
     start(): Promise<void>
-    /** Suspend it with its connections open, until `resume`. */
+    /** Suspend the server until `resume`, with its connections open. */
     pause(): void
     resume(): void
     /** Enable TLS with this key and certificate. */
@@ -49,12 +49,12 @@ export const SHARED_SERVER_VARIABLE = 'TEST_DATABASE_URL'
 /** Time limit to start or to reload settings, generous because the machine may be busy. */
 const START_TIMEOUT_MS = 60_000
 
-/** The shared server. Its databases have long timeouts unless `parameters` override them. */
+/** Return the shared server. Its databases have long timeouts unless `parameters` override them. */
 export function usePostgres(): PostgresClient {
   // oxlint-disable-next-line node/no-process-env -- where the tests find their server, not a setting of the program
   const url = process.env[SHARED_SERVER_VARIABLE]
   if (url === undefined)
-    throw new Error(`${SHARED_SERVER_VARIABLE} is not set: only system tests have a PostgreSQL`)
+    throw new Error(`${SHARED_SERVER_VARIABLE} is not set: only system tests have a PostgreSQL server`)
   const { makeDatabase, run } = createPostgresClient(url)
   return { makeDatabase: (parameters = LONG_TIMEOUT_PARAMETERS) => makeDatabase(parameters), run }
 }
@@ -62,7 +62,7 @@ export function usePostgres(): PostgresClient {
 /** A shared server is slow: with the default timeouts of one and two seconds it would count as unavailable. */
 const LONG_TIMEOUT_PARAMETERS = 'statement_timeout_ms=60000&connect_timeout_ms=60000'
 
-/** A separate server, which the test may stop. */
+/** Start a separate server, which the test may stop. */
 export async function startPostgres(): Promise<PostgresServer> {
   const { bin, uid } = findPostgres()
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-postgres-'))
@@ -105,7 +105,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const signalAll = (signal: NodeJS.Signals): void => {
     // Each connection is a process, and a suspended server starts no new ones.
     const pid = server?.pid
-    if (pid === undefined) throw new Error('the server does not run')
+    if (pid === undefined) throw new Error('the server is not running')
     process.kill(pid, signal)
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number)
     for (const childPid of children) if (childPid > 0) signalIfRunning(childPid, signal)
@@ -130,7 +130,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       await query(url, 'select pg_reload_conf()')
       await retry(async () => {
         const [row] = await query(url, 'show ssl')
-        if (row?.['ssl'] !== 'on') throw new Error('it does not speak TLS')
+        if (row?.['ssl'] !== 'on') throw new Error('TLS is not enabled yet')
       })
     },
     async dispose() {
@@ -140,7 +140,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
-/** Retry until it succeeds. @throws Error of the last try. */
+/** Retry an action until it succeeds. @throws Error of the last try. */
 async function retry(action: () => Promise<unknown>): Promise<void> {
   const endMs = performance.now() + START_TIMEOUT_MS
   for (;;) {
@@ -154,7 +154,7 @@ async function retry(action: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The process of a connection that was just closed may still be ending. */
+/** Send a signal, unless the process has ended: a connection that was just closed may be about to end. */
 function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -178,13 +178,13 @@ function createPostgresClient(url: string): PostgresClient {
     run: query,
     async makeDatabase(parameters = '') {
       const name = `vitrine_test_${randomBytes(6).toString('hex')}`
-      // Use a common locale, which does not sort by bytes.
+      // Only template0 allows an encoding that differs from that of the template.
       await query(url, `create database ${name} template template0 encoding 'UTF8'`)
       const databaseUrl = new URL(url)
       databaseUrl.pathname = `/${name}`
       databaseUrl.search = parameters
       const address = databaseAddressParser.parse(databaseUrl.href)
-      if (address?.kind !== 'postgres') throw new Error(`no address: ${parameters}`)
+      if (address?.kind !== 'postgres') throw new Error(`invalid database address: ${parameters}`)
       return {
         url: databaseUrl.href,
         address,

@@ -7,7 +7,7 @@ export function toGtin(index: number): string {
   return `${first13}${computeCheckDigit(first13)}`
 }
 
-/** An offer in stock at 49.90 EUR without a former price, with the properties of `over`. */
+/** Create an offer in stock at 49.90 EUR without a former price; `over` replaces properties. */
 export function makeParsedOffer(over: Partial<Offer> = {}): Offer {
   const merchant = over.merchant ?? 'Kopje'
   return {
@@ -22,7 +22,7 @@ export function makeParsedOffer(over: Partial<Offer> = {}): Offer {
   }
 }
 
-/** A product of the catalog client with one offer, with the properties of `over`. */
+/** Create a product of the catalog client with one offer; `over` replaces properties. */
 export function makeProduct(over: Partial<Product> = {}): Product {
   return {
     gtin: toGtin(1),

@@ -1,6 +1,6 @@
 import { type CachedResponse, toHeaderBlock } from '../../src/http/response-cache.ts'
 
-/** A response cached at time 0: fresh for five minutes, shown for a day. */
+/** Create a response cached at time 0: fresh for five minutes, shown for a day. */
 export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse {
   return {
     digest: '1',

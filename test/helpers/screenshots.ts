@@ -48,7 +48,7 @@ export async function useOwnFonts(page: Page): Promise<void> {
 /** The whole page at half its size. */
 export type Screenshot = Readonly<{ image: PNG; page: Page }>
 
-/** Take one screenshot of a page for all comparisons. Move each element to whole pixels, so that lines are rounded alike. */
+/** Take one screenshot of a page for all comparisons. Move each element to whole pixels, so that all lines are rounded in the same way. */
 export async function takeScreenshot(page: Page, selector = '.ground'): Promise<Screenshot> {
   await page.evaluate(`for (const element of document.querySelectorAll(${JSON.stringify(selector)})) {
     const { left, top } = element.getBoundingClientRect()
@@ -119,7 +119,7 @@ export function compareImages(baseline: PNG, actual: PNG): string | undefined {
     threshold: COLOUR_THRESHOLD,
   })
   const share = different / (width * height)
-  return share > MAX_DIFFERENT_SHARE ? `${(share * 100).toFixed(2)} % of it differ` : undefined
+  return share > MAX_DIFFERENT_SHARE ? `${(share * 100).toFixed(2)} % of its pixels differ` : undefined
 }
 
 function crop(image: PNG, { x, y, width, height }: Bounds): PNG {

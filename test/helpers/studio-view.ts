@@ -19,7 +19,7 @@ export const CHANNEL: Channel = {
   url: 'https://magazine.example/',
 }
 
-/** A copy whose last walk ended at noon, now. */
+/** A copy whose last walk has just ended, at noon. */
 export const WALKED_COPY: CopyState = {
   currentWalk: 3,
   completedAtMs: NOON_MS,
@@ -52,11 +52,11 @@ export const COUNTS: DealCounts = {
   ],
 }
 
-/** The selection of a query string. */
+/** Parse the selection of a query string. */
 export const makeSelection = (query: string): StudioSelection =>
   parseStudioSelection(new URLSearchParams(query))
 
-/** A healthy server with an hourly walk. */
+/** Create the health data of a healthy server with an hourly walk. */
 export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
   return {
     nowMs: NOON_MS,
@@ -78,7 +78,7 @@ export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
   }
 }
 
-/** Health with an unreachable catalog, a full disk and a failed walk. */
+/** Health data with an unreachable catalog, a full disk and a failed walk. */
 export const UNHEALTHY: HealthData = makeHealthData({
   callPolicy: { ...makeHealthData().callPolicy, breaker: 'open' },
   storeFailure: 'disk full',
@@ -98,7 +98,7 @@ const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7
 /** The explanation of a box that shows one of two offers. */
 const EXPLANATION: ExplanationView = {
   isShown: true,
-  verdict: 'A box is shown: 1 offer.',
+  summary: 'A box is shown: 1 offer.',
   remedy: null,
   facts: [{ label: 'GTIN', value: makeProduct().gtin }],
   offers: [
@@ -107,7 +107,7 @@ const EXPLANATION: ExplanationView = {
   ],
 }
 
-/** The studio's data for a query string: one channel, a lamp with one offer, and seven deals. */
+/** Create the studio's data for a query string: one channel, a lamp with one offer, and seven deals. */
 export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
   const selection = makeSelection(query)
   const defaults = { locale: 'en', currency: null }
@@ -136,6 +136,6 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
   }
 }
 
-/** The studio for a query string. */
+/** Create the studio view for a query string. */
 export const makeStudio = (query = '', over: Partial<StudioData> = {}): StudioView =>
   toStudioView(makeStudioData(query, over))

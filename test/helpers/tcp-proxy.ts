@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
 
-/** A TCP proxy that can drop all bytes without refusing or closing connections. */
+/** A TCP proxy that can drop all bytes while it still accepts and holds connections. */
 export type TcpProxy = Readonly<{
   port: number
-  /** Restore traffic and close the old connections. */
+  /** `true` drops all bytes; `false` restores traffic and closes the old connections. */
   setCut(isCut: boolean): void
   close(): Promise<void>
 }>

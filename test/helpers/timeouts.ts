@@ -1,12 +1,12 @@
 import { vi } from 'vitest'
 
 /**
- * CI machines are busy, so a wait must only fail if its condition never comes true. This timeout applies to all waits, whatever
- * a test sets.
+ * CI machines are busy, so a wait must only fail if its condition never becomes true. This timeout applies to all waits and
+ * overrides that of a test.
  */
 const WAIT_TIMEOUT_MS = 60_000
 
-/** Most conditions come true within a few milliseconds. */
+/** Most conditions become true within a few milliseconds. */
 const POLL_INTERVAL_MS = 5
 
 const { waitFor } = vi

@@ -21,7 +21,7 @@ export const NOTICES: NoticesView = {
   disclosure: 'We may earn a commission when you buy through these links.',
 }
 
-/** A wrapper in English, light theme, with one style sheet and the properties of `changes`. */
+/** Create a wrapper in English with the light theme and one style sheet; `changes` replaces properties. */
 export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
   return {
     lang: 'en',
@@ -34,7 +34,7 @@ export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
   }
 }
 
-/** An offer in stock without a former price. */
+/** Create an offer in stock without a former price. */
 export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
   return {
     merchant: 'Kopje',
@@ -65,7 +65,7 @@ export const SALE_PRICE: NonNullable<OfferView['price']> = {
   discount: '−19%',
 }
 
-/** A box with one offer. */
+/** Create a box with one offer. */
 export function makeBox(changes: Partial<BoxView> = {}): BoxView {
   return {
     wrapper: makeWrapper(),
@@ -86,7 +86,7 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
   }
 }
 
-/** A product on sale. */
+/** Create a product on sale. */
 export function makeDeal(changes: Partial<DealView> = {}): DealView {
   return {
     title: 'Lumen Arc',
@@ -104,7 +104,7 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
   }
 }
 
-/** A grid with one card. */
+/** Create a grid with one card. */
 export function makeGrid(changes: Partial<GridView> = {}): GridView {
   return {
     wrapper: makeWrapper(),

@@ -147,15 +147,15 @@ describe('stalled connections', () => {
     const port = await startGuarded(respondOk, SECOND_MS)
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
-    const ask = async (): Promise<boolean> => {
+    const send = async (): Promise<boolean> => {
       const request = httpGet({ host: '127.0.0.1', port, agent })
       const [response] = (await once(request, 'response')) as [IncomingMessage]
       await response.resume().toArray()
       return request.reusedSocket
     }
-    await ask()
+    await send()
     await sleep(2 * SECOND_MS)
-    expect(await ask()).toBe(true)
+    expect(await send()).toBe(true)
   })
 })
 

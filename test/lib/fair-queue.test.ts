@@ -4,7 +4,7 @@ import { createFairQueue } from '../../src/lib/fair-queue.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { defer } from '../helpers/defer.ts'
 
-const visitor = (name: string) => ({ visitor: name, withinMs: 10 })
+const visitor = (name: string) => ({ visitor: name, timeoutMs: 10 })
 
 describe('fair queue', () => {
   test('several tasks - run one at a time, alternating between visitors', async () => {

@@ -13,22 +13,22 @@ describe('single flight', () => {
 
   test('different keys - separate calls', async () => {
     const flights = createSingleFlight<string>()
-    const ask = (key: string): Promise<string> => flights.run(key, () => Promise.resolve(key))
-    expect(await Promise.all([ask('a'), ask('b'), ask('a')])).toEqual(['a', 'b', 'a'])
+    const call = (key: string): Promise<string> => flights.run(key, () => Promise.resolve(key))
+    expect(await Promise.all([call('a'), call('b'), call('a')])).toEqual(['a', 'b', 'a'])
   })
 
   test('finished call - the next one starts a new call', async () => {
     const flights = createSingleFlight<number>()
     let calls = 0
-    const ask = (): Promise<number> => flights.run('a', () => Promise.resolve((calls += 1)))
-    expect([await ask(), await ask(), flights.has('a')]).toEqual([1, 2, false])
+    const call = (): Promise<number> => flights.run('a', () => Promise.resolve((calls += 1)))
+    expect([await call(), await call(), flights.has('a')]).toEqual([1, 2, false])
   })
 
   test('failed call - rejects for all callers, and the next one starts a new call', async () => {
     const flights = createSingleFlight<string>()
     const waiting = [
       flights.run('a', () => Promise.reject(new Error('broken'))),
-      flights.run('a', () => Promise.resolve('never asked')),
+      flights.run('a', () => Promise.resolve('never called')),
     ]
     expect(flights.has('a')).toBe(true)
     for (const one of waiting) await expect(one).rejects.toThrow('broken')

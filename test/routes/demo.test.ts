@@ -19,7 +19,7 @@ const DEMO: Demo = {
   findPicture: (name) => (name === 'lamp.svg' ? PICTURE : undefined),
   findListing: (pageUrl) => (pageUrl === PAGE_URL ? LISTING : undefined),
   showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' },
-  readContent: () => Promise.resolve('sample'),
+  readCatalogContent: () => Promise.resolve('sample'),
 }
 
 const startDemo = (): Promise<Harness> => startHarness({ over: { demo: DEMO } })

@@ -33,7 +33,7 @@ async function makeFolder(): Promise<string> {
   return folder
 }
 
-/** A copy that is closed after the test. */
+/** Open a copy that is closed after the test. */
 async function open(path: string, catalog = CATALOG): Promise<Copy> {
   const copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog })
   onTestFinished(() => copy.close())
@@ -50,19 +50,19 @@ const lookUp = (copy: Copy, nowMs: number): Promise<QuotaState> =>
 
 type Step = Readonly<{
   waitMs: number
-  event: 'walk' | 'refresh' | 'lookup' | 'channels' | 'limited' | 'answered' | 'paused' | 'read'
+  event: 'walk' | 'refresh' | 'lookup' | 'channels' | 'limited' | 'responded' | 'paused' | 'read'
   spanMs: number | null
   /** Two share the file. */
   who: 0 | 1
   isReopened: boolean
 }>
 
-/** What a step does to a state, as the rate limiter does it. */
+/** Apply a step to a state like the rate limiter. */
 function toChange({ event, spanMs }: Step, nowMs: number): QuotaChange {
   switch (event) {
     case 'limited':
       return (state) => recordRateLimit(state, { retryAfterMs: spanMs, nowMs, calledAtMs: nowMs })
-    case 'answered':
+    case 'responded':
       return (state) => recordSuccess(state, nowMs - (spanMs ?? 0))
     case 'paused':
       return (state) => ({ ...state, limitedUntilMs: Math.max(state.limitedUntilMs, nowMs + (spanMs ?? 0)) })
@@ -75,7 +75,7 @@ function toChange({ event, spanMs }: Step, nowMs: number): QuotaChange {
 
 const toMinute = (timeMs: number): number => Math.floor(timeMs / MINUTE_MS)
 
-/** What a store is to remember, without any database: calls by day, look-ups by minute. */
+/** Model of a quota store without a database: calls by day, look-ups by minute. */
 function createModel(): Readonly<{ update(nowMs: number, change: QuotaChange): QuotaState }> {
   let pause = createQuotaState(0)
   const days = new Map<number, QuotaState['calls']>()
@@ -107,7 +107,7 @@ const step: fc.Arbitrary<Step> = fc.record({
     'lookup',
     'channels',
     'limited',
-    'answered',
+    'responded',
     'paused',
     'read',
   ),
@@ -123,7 +123,7 @@ const failing: QuotaChange = () => {
 describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
   const isFile = kind === 'SQLite file'
 
-  test('any changes at any times, by either of two - the same states as without a database, also after reopening', async () => {
+  test('any changes at any times by two copies - the same states as the model, also after reopening', async () => {
     const folder = await makeFolder()
     let run = 0
     await fc.assert(
@@ -157,12 +157,12 @@ describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
     )
   })
 
-  test('nothing stored - a state that knows nothing', async () => {
+  test('nothing stored - the empty state', async () => {
     const copy = await open(isFile ? join(await makeFolder(), 'copy.db') : ':memory:')
     expect(await copy.updateQuota(NOON_MS, keep)).toEqual(createQuotaState(NOON_MS))
   })
 
-  test('changes asked for at once - each sees those before it', async () => {
+  test('concurrent changes - each sees those before it', async () => {
     const copy = await open(isFile ? join(await makeFolder(), 'copy.db') : ':memory:')
     await Promise.all(Array.from({ length: 50 }, () => lookUp(copy, NOON_MS)))
     expect(await copy.updateQuota(NOON_MS, keep)).toMatchObject({
@@ -171,7 +171,7 @@ describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
     })
   })
 
-  test('change that throws - changes nothing, and the next one goes', async () => {
+  test('change that throws - changes nothing, and the next one succeeds', async () => {
     const copy = await open(isFile ? join(await makeFolder(), 'copy.db') : ':memory:')
     await lookUp(copy, NOON_MS)
     await expect(copy.updateQuota(NOON_MS, failing)).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
@@ -180,7 +180,7 @@ describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
 })
 
 describe('quota of two catalogs in one database', () => {
-  test('calls, look-ups and pauses of one - are not those of the other', async () => {
+  test('calls, look-ups and pauses of one - do not affect the other', async () => {
     const { copy, path } = await openFile()
     const other = await open(path, 'https://two.example')
     await lookUp(copy, NOON_MS)
@@ -204,13 +204,13 @@ const countRows = async (path: string): Promise<Readonly<{ days: number[]; minut
 }
 
 describe('old rows', () => {
-  test('a call a day for thirty days - the last nine days are kept', async () => {
+  test('one call a day for thirty days - rows of the last nine days stay', async () => {
     const { copy, path } = await openFile()
     for (let day = 0; day < 30; day += 1) await lookUp(copy, NOON_MS + day * DAY_MS)
     expect(await countRows(path)).toEqual({ days: [21, 22, 23, 24, 25, 26, 27, 28, 29], minutes: 1 })
   })
 
-  test('a look-up a minute for four hours - the minutes of the last hour are kept', async () => {
+  test('one look-up a minute for four hours - rows of the last hour stay', async () => {
     const { copy, path } = await openFile()
     for (let minute = 0; minute < 240; minute += 1) await lookUp(copy, NOON_MS + minute * MINUTE_MS)
     expect((await countRows(path)).minutes).toBe(61)
@@ -222,7 +222,7 @@ describe('old rows', () => {
     expect(await countRows(path)).toEqual({ days: [0], minutes: 1 })
   })
 
-  test('questions that change nothing - write nothing', async () => {
+  test('changes without an effect - write nothing', async () => {
     const { copy, path } = await openFile()
     for (let turn = 0; turn < 5; turn += 1) await copy.updateQuota(NOON_MS + turn * DAY_MS, keep)
     expect(await countRows(path)).toEqual({ days: [], minutes: 0 })
@@ -230,7 +230,7 @@ describe('old rows', () => {
 })
 
 describe('look-ups of the hour, by minutes', () => {
-  test('no 60 minutes - ever see more than their budget', async () => {
+  test('any 60 minutes - at most the hourly limit', async () => {
     const { copy } = await openFile()
     const clock = createFakeClock(NOON_MS + 59_999)
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 5, store: copy })
@@ -246,7 +246,7 @@ describe('look-ups of the hour, by minutes', () => {
       const within = takenMs.filter((timeMs) => timeMs >= fromMs && timeMs < fromMs + HOUR_MS)
       expect(within.length).toBeLessThanOrEqual(5)
     }
-    // The minute an hour ago counts whole: a little less than the budget is used, never much.
+    // The minute an hour ago counts completely, so slightly less than the limit can be used.
     expect(takenMs.length).toBeGreaterThanOrEqual(14)
   })
 })
@@ -264,7 +264,7 @@ describe('two processes', () => {
     })
   }
 
-  test('one after the other, on two connections - the last call of each share is for one of them', async () => {
+  test('alternating on two connections - the last call of each share is allowed once', async () => {
     const { path } = await openFile()
     const limiters = [await makeProcess(path), await makeProcess(path)]
     const taken = { walk: 0, refresh: 0, lookup: 0 }

@@ -40,7 +40,7 @@ const put = (store: CopyStore, index: number): Promise<void> =>
     },
   ])
 
-test('database held by another process - one write waits, the next ones do not, reads go on; then it heals', async () => {
+test('database locked by another process - one write waits, the next ones fail, reads work; then writes work again', async () => {
   const { store, clock, path } = await openStore()
   await put(store, 1)
   const other = openSqlite({ path, role: 'writer' })
@@ -56,7 +56,7 @@ test('database held by another process - one write waits, the next ones do not, 
   expect((await store.findProduct(CHANNEL, toGtin(4)))?.asOfMs).toBe(1)
 })
 
-test('file that was moved away - is noticed within half a minute, and a new one is made', async () => {
+test('file moved away - is detected within half a minute, and a new one is created', async () => {
   const { store, clock, path } = await openStore()
   await put(store, 1)
   renameSync(path, `${path}.${randomUUID()}`)

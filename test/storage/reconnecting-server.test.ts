@@ -16,10 +16,10 @@ const findSlowly = async (): Promise<readonly []> => {
   return []
 }
 
-test('only read, and no connection left to check whether writes work - reads go on, and writes wait', async () => {
+test('read-only server without a free connection to check writes - reads work, and writes wait', async () => {
   const checks: string[] = []
   const events: string[] = []
-  // A failover: the old primary only reads, then the server has no room, then it takes writes.
+  // A failover: the old primary is read-only, then no connection is free, then writes work.
   const states = ['53300', '57014', '25006', '08006']
   const sql = await openStore()
   const inner: CopyStore = {
@@ -34,9 +34,9 @@ test('only read, and no connection left to check whether writes work - reads go 
   const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
-    onRecovered: () => events.push('back'),
-    onReadOnly: () => events.push('only reads'),
+    onFailure: () => events.push('unavailable'),
+    onRecovered: () => events.push('recovered'),
+    onReadOnly: () => events.push('read-only'),
     onWritable: () => events.push('writable'),
   })
   onTestFinished(() => store.close())
@@ -45,20 +45,20 @@ test('only read, and no connection left to check whether writes work - reads go 
     async () => {
       expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
       expect(checks.at(-1)).toBe('writable')
-      expect(events).toEqual(['only reads', 'writable'])
+      expect(events).toEqual(['read-only', 'writable'])
     },
     { timeout: 30 * SECOND_MS, interval: 50 },
   )
   expect(checks).toEqual([...states, 'writable'])
 })
 
-test('write that waits too long for a lock - fails, and reads go on', async () => {
+test('write that waits too long for a lock - fails, and reads work', async () => {
   const events: string[] = []
   const inner: CopyStore = { ...(await openStore()), updateQuota: () => fail('57014') }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
+    onFailure: () => events.push('unavailable'),
   })
   onTestFinished(() => store.close())
   await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('refused')
@@ -66,7 +66,7 @@ test('write that waits too long for a lock - fails, and reads go on', async () =
   expect(events).toEqual([])
 })
 
-test('grid that takes longer than other reads, with patient visitors - is waited for', async () => {
+test('slow grid with a long visitor timeout - is waited for', async () => {
   const inner: CopyStore = { ...(await openStore()), findDeals: findSlowly }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 5_000,
@@ -77,7 +77,7 @@ test('grid that takes longer than other reads, with patient visitors - is waited
   expect(await store.findDeals(makeQuery())).toEqual([])
 })
 
-test('grid that gets no answer - fails in time, too', async () => {
+test('grid without a response - fails in time, too', async () => {
   const inner: CopyStore = { ...(await openStore()), findDeals: () => new Promise(() => {}) }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
@@ -88,18 +88,18 @@ test('grid that gets no answer - fails in time, too', async () => {
   await expect(store.findDeals(makeQuery())).rejects.toThrow('did not respond for 70 ms')
 })
 
-test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
+test('read without a response - fails before the visitor timeout; its own later failure marks the database as unavailable', async () => {
   const ending = defer<never>()
   const events: string[] = []
   const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending.promise }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
+    onFailure: () => events.push('unavailable'),
   })
   onTestFinished(() => store.close())
   await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('did not respond for 70 ms')
   expect(events).toEqual([])
   ending.reject(new Error('Connection terminated'))
-  await vi.waitFor(() => expect(events).toEqual(['away']))
+  await vi.waitFor(() => expect(events).toEqual(['unavailable']))
 })

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import {
   toStoredProduct,
-  findDealInRow,
-  findProductInRow,
+  parseDealRow,
+  parseProductRow,
   parseDrops,
   toDealRows,
   toCanonicalProduct,
@@ -12,7 +12,7 @@ import {
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { closePrice } from '../offers/price-arbitraries.ts'
 
-/** Offers that differ in what tells offers apart; few values, so that most of it meets. */
+/** Offers that differ in their identifying fields, with few values, so that many are equal. */
 const anyOffers: fc.Arbitrary<Offer[]> = fc.uniqueArray(
   fc.record({
     merchant: fc.constantFrom('Kopje', 'kopje', 'Zwart', 'Ä'),
@@ -29,12 +29,12 @@ const anyOffers: fc.Arbitrary<Offer[]> = fc.uniqueArray(
   },
 )
 
-/** Two orders of the same offers. */
+/** The same offers in two orders. */
 const anyOrders = anyOffers.chain((offers) =>
   fc.tuple(fc.constant(offers), fc.shuffledSubarray(offers, { minLength: offers.length })),
 )
 
-/** The columns that depend on a product, and the rows of its deals. */
+/** Return the columns that depend on a product, and the rows of its deals. */
 function createStoredProduct(product: Product, knownBrand: string | null = null) {
   const storedProduct = toStoredProduct(toCanonicalProduct(product, knownBrand), 1)
   const context = { copyId: 1, fromWalk: 1, firstSeen: new Map<string, number>() }
@@ -50,7 +50,7 @@ const digestOf = (product: Product, knownBrand: string | null = null): string =>
 const SALE = makeParsedOffer({ price: '75.00', oldPrice: '100.00' })
 
 describe('stored shape, product', () => {
-  test('product - every column - as it is read and searched', () => {
+  test('product - all columns', () => {
     const product = makeProduct({ title: 'Crème  Straße', brand: 'LUMEN', images: ['https://a.example/"'] })
     expect(createStoredProduct(product, 'ignored')).toEqual({
       content: {
@@ -67,7 +67,7 @@ describe('stored shape, product', () => {
     })
   })
 
-  test('brand absent - the known one stands in, in row, search text and digest; none known - none', () => {
+  test('brand absent - the known one is used in row, search text and digest; unknown - none', () => {
     const product = makeProduct({ brand: null })
     expect(createStoredProduct(product, 'Known').content).toMatchObject({
       brand: 'Known',
@@ -95,12 +95,12 @@ describe('stored shape, product', () => {
     expect(digestOf(makeProduct(change))).not.toBe(digestOf(makeProduct()))
   })
 
-  test('title and brand - a word moved from one to the other - another digest', () => {
+  test('word moved from title to brand - another digest', () => {
     const moved = makeProduct({ title: 'Lumen Arc desk', brand: 'lamp Lumen' })
     expect(digestOf(moved)).not.toBe(digestOf(makeProduct()))
   })
 
-  test('order of the offers - currency, merchant, on sale first, network, price, link, each as text', () => {
+  test('order of the offers - by currency, merchant, on sale first, network, price, link, each as text', () => {
     const sorted = [
       makeParsedOffer({ currency: 'CHF', merchant: 'z' }),
       makeParsedOffer({ merchant: 'Z' }),
@@ -126,7 +126,7 @@ describe('stored shape, product', () => {
 })
 
 describe('stored shape, deals', () => {
-  test('offer on sale - every column - with the keys that grids sort and filter by', () => {
+  test('offer on sale - all columns, with the sort and filter keys of grids', () => {
     const offers = [{ ...SALE, merchant: 'ÉTÉ  Shop' }, makeParsedOffer({ merchant: 'A' })]
     expect(createStoredProduct(makeProduct({ brand: 'LUMEN', offers }), null).deals).toEqual([
       {
@@ -176,7 +176,7 @@ describe('stored shape, deals', () => {
     ])
   })
 
-  test('any offers - each deal points to its offer in the row, and reads back as it', () => {
+  test('any offers - each deal refers to its offer in the row, and is read as that offer', () => {
     fc.assert(
       fc.property(anyOffers, (offers) => {
         const { content, deals } = createStoredProduct(makeProduct({ offers }), null)
@@ -184,7 +184,7 @@ describe('stored shape, deals', () => {
         const row = { ...content, brand: content.brand ?? null }
         for (const deal of deals) {
           expect(deal.offer).toBe(JSON.stringify(stored[deal.offer_index]))
-          expect(findDealInRow({ ...row, offer: deal.offer })?.offer).toEqual(stored[deal.offer_index])
+          expect(parseDealRow({ ...row, offer: deal.offer })?.offer).toEqual(stored[deal.offer_index])
         }
       }),
     )
@@ -201,7 +201,7 @@ const ROW = {
   offer: JSON.stringify(SALE),
 }
 
-/** What an offer in the file may not be. */
+/** Invalid offers. */
 const DAMAGED: readonly unknown[] = [
   null,
   'x',
@@ -223,50 +223,50 @@ const store = (drops: Product['drops']): ReturnType<typeof createStoredProduct>[
   createStoredProduct({ ...makeProduct(), ...(drops && { drops }) }).content
 
 describe('row that is read', () => {
-  test('any product - stored and read - is the same, its offers in order', () => {
+  test('any product - is equal after storing and reading, its offers in order', () => {
     fc.assert(
       fc.property(anyOffers, fc.array(fc.string()), fc.string(), (offers, images, title) => {
         const product = makeProduct({ title, images, offers })
         const { content } = createStoredProduct(product, null)
-        const read = findProductInRow({ ...content, brand: content.brand ?? null })
+        const read = parseProductRow({ ...content, brand: content.brand ?? null })
         expect(read).toEqual({ ...product, offers: JSON.parse(content.offers) as Offer[] })
         expect(read?.offers).toHaveLength(offers.length)
       }),
     )
   })
 
-  test('what was left out of the offers - is read as it was stored, and changes the digest in no order of its own', () => {
+  test('counts of dropped offers - are read as stored, and their order does not change the digest', () => {
     const stored = store({ price: 2, link: 1 })
-    expect(findProductInRow(stored)?.drops).toEqual({ link: 1, price: 2 })
+    expect(parseProductRow(stored)?.drops).toEqual({ link: 1, price: 2 })
     expect(store({ link: 1, price: 2 })).toEqual(stored)
     expect(new Set([stored, store(undefined), store({ price: 3 })].map(({ digest }) => digest)).size).toBe(3)
-    expect(findProductInRow(store(undefined))).not.toHaveProperty('drops')
+    expect(parseProductRow(store(undefined))).not.toHaveProperty('drops')
   })
 
-  test('card - several pictures, then none - the first one, then none', () => {
+  test('card - the first of several pictures, or none', () => {
     const card = { gtin: toGtin(1), title: 'Lamp', brand: null, offer: SALE }
-    expect(findDealInRow(ROW)).toEqual({ ...card, imageUrl: 'https://a.example/1.jpg' })
-    expect(findDealInRow({ ...ROW, images: '[]' })).toEqual({ ...card, imageUrl: null })
+    expect(parseDealRow(ROW)).toEqual({ ...card, imageUrl: 'https://a.example/1.jpg' })
+    expect(parseDealRow({ ...ROW, images: '[]' })).toEqual({ ...card, imageUrl: null })
   })
 
-  test.each(DAMAGED.map((offer) => [offer]))('offer %j in the file - is no product and no card', (offer) => {
-    expect(findProductInRow({ ...ROW, offers: JSON.stringify([SALE, offer]) })).toBeUndefined()
-    expect(findDealInRow({ ...ROW, offer: JSON.stringify(offer) })).toBeUndefined()
+  test.each(DAMAGED.map((offer) => [offer]))('stored offer %j - product and card are ignored', (offer) => {
+    expect(parseProductRow({ ...ROW, offers: JSON.stringify([SALE, offer]) })).toBeUndefined()
+    expect(parseDealRow({ ...ROW, offer: JSON.stringify(offer) })).toBeUndefined()
   })
 
   test.each(['', '{', 'null', '{}', '[1]'])(
-    'pictures or offers "%s" in the file - nothing, no error',
+    'stored pictures or offers "%s" - ignored without an error',
     (json) => {
-      expect(findProductInRow({ ...ROW, images: json })).toBeUndefined()
-      expect(findDealInRow({ ...ROW, images: json })).toBeUndefined()
-      expect(findProductInRow({ ...ROW, offers: json })).toBeUndefined()
-      expect(findDealInRow({ ...ROW, offer: json })).toBeUndefined()
+      expect(parseProductRow({ ...ROW, images: json })).toBeUndefined()
+      expect(parseDealRow({ ...ROW, images: json })).toBeUndefined()
+      expect(parseProductRow({ ...ROW, offers: json })).toBeUndefined()
+      expect(parseDealRow({ ...ROW, offer: json })).toBeUndefined()
     },
   )
 
-  test('field of a later version in the file - is left out', () => {
+  test('stored field of a later version - is ignored', () => {
     const offer = JSON.stringify({ ...SALE, commission: '12 %' })
-    expect(findDealInRow({ ...ROW, offer })?.offer).toEqual(SALE)
+    expect(parseDealRow({ ...ROW, offer })?.offer).toEqual(SALE)
   })
 
   test.each([

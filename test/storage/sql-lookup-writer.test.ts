@@ -71,7 +71,7 @@ test('look-ups with many offers - more transactions, with one product at least i
   expect(transactions).toEqual([1, 2, 2])
 })
 
-test('one look-up that the database refuses - it alone fails, and the others are written', async () => {
+test('look-up that the database rejects - only it fails, and the others are written', async () => {
   await sql`create trigger refuse before insert on products when new.gtin = ${sql.lit(toGtin(2))}
     begin select raise(abort, 'refused'); end`.execute(database)
   const results = await putAll(range(5).map((index) => makeLookup(index)))
@@ -85,13 +85,13 @@ test('one look-up that the database refuses - it alone fails, and the others are
   expect(await listStored()).toEqual([0, 1, 3, 4].map(toGtin))
 })
 
-test('look-ups in any order - are written in that of their GTINs, so that machines wait for each other in one order', async () => {
+test('look-ups in any order - are written in GTIN order, so that machines never deadlock', async () => {
   await put([5, 1, 4, 2, 3].map((index) => makeLookup(index)))
   const rows = await database.selectFrom('products').select('gtin').orderBy('id').execute()
   expect(rows.map(({ gtin }) => gtin)).toEqual([1, 2, 3, 4, 5].map(toGtin))
 })
 
-test('many absences in one transaction - old ones are looked for once', async () => {
+test('many absences in one transaction - old ones are searched once', async () => {
   await put([makeAbsence(1, 1)])
   expect(cleanings).toBe(1)
   await put([makeAbsence(2, DAY_MS + 2), makeAbsence(3, DAY_MS + 3), makeAbsence(4, DAY_MS + 2)])
@@ -100,7 +100,7 @@ test('many absences in one transaction - old ones are looked for once', async ()
   expect(rows.map(({ gtin }) => gtin)).toEqual([2, 3, 4].map(toGtin))
 })
 
-test('absence of the future - does not make the others old', async () => {
+test('absence dated in the future - does not make the others old', async () => {
   const nowMs = Date.now()
   await put([makeAbsence(1, nowMs)])
   await put([makeAbsence(2, nowMs + 30 * DAY_MS)])

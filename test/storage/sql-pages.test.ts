@@ -34,7 +34,7 @@ async function open(name: string): Promise<CopyFixture> {
   return { copy, database: opened.writer, close }
 }
 
-/** Walks a catalog in pages of a size; each page twice where `isRepeated`, with `between` after each. */
+/** Walk a catalog in pages of a size; `isRepeated`: each page twice; call `between` after each page. */
 async function walkInPages(
   copy: Copy,
   products: readonly Product[],
@@ -53,7 +53,7 @@ async function walkInPages(
   await copy.completeWalk(CHANNEL, walk, { nowMs: options.nowMs, isMalformed: false })
 }
 
-/** Everything that readers could see, whatever numbers rows and walks have. */
+/** Read everything that readers can see, without ids of rows and walks. */
 async function readTables({ database }: CopyFixture): Promise<unknown> {
   const products = await sql`select gtin, digest, title, brand, search_text, images, offers, until_walk
     from products order by gtin`.execute(database)
@@ -101,7 +101,7 @@ const walks = fc.array(
 )
 
 describe('pages of walks', () => {
-  test('any catalogs one after the other, with look-ups between - leave what one walk of the last leaves', async () => {
+  test('any consecutive catalogs with look-ups in between - equals one walk of the last catalog', async () => {
     let run = 0
     await fc.assert(
       fc.asyncProperty(walks, products, async (before, last) => {
@@ -138,7 +138,7 @@ describe('pages of walks', () => {
     )
   })
 
-  test('second walk with 3 of 300 products changed - writes the rows of these three and of no other', async () => {
+  test('second walk with 3 of 300 products changed - writes only the rows of these three', async () => {
     const { copy, database, close } = await open('copy.db')
     onTestFinished(close)
     const sale = [makeParsedOffer({ oldPrice: '99.00' })]
@@ -167,11 +167,11 @@ describe('pages of walks', () => {
     await walkAll(copy, make([0, 150, 299]), 300)
     expect(await listWritten()).toEqual([toGtin(0), toGtin(150), toGtin(299)])
     const { rows } = await sql<{ count: number }>`select count(*) as count from written`.execute(database)
-    // A version and its deal are made; those before end, and are removed.
+    // A version and its deal are inserted; the previous ones end and are removed.
     expect(rows[0]?.count).toBe(3 * 2 * 3)
   })
 
-  test('gap of more products than one step looks at - all of them end', async () => {
+  test('gap with more products than one step reads - all of them end', async () => {
     const { copy, database, close } = await open('gap.db')
     onTestFinished(close)
     const many = Array.from({ length: 1_201 }, (_, index) => makeProduct({ gtin: toGtin(index) }))
@@ -182,7 +182,7 @@ describe('pages of walks', () => {
   })
 })
 
-test('indexes of grids - missing while the first copy is walked, and there as migrated once it is complete', async () => {
+test('grid indexes - missing during the first walk, and as migrated when it is complete', async () => {
   const { copy, database, close } = await open('indexes.db')
   onTestFinished(close)
   const readIndexes = async (): Promise<readonly unknown[]> => {
@@ -202,7 +202,7 @@ test('indexes of grids - missing while the first copy is walked, and there as mi
   expect(await readIndexes()).toEqual(migrated)
 })
 
-test('copy of an earlier version - has the indexes of grids as soon as it is opened', async () => {
+test('copy of an earlier version - has the grid indexes as soon as it is opened', async () => {
   const { copy, database, close } = await open('earlier.db')
   await walkAll(copy, [makeProduct()], 100)
   await sql`drop index deals_by_discount`.execute(database)

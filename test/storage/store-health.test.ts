@@ -35,13 +35,13 @@ const locked = new StoreError('the stored copy failed at findProduct', {
 })
 
 describe('health of the store', () => {
-  test('never failed - there is nothing to tell', async () => {
+  test('no failure - nothing is reported', async () => {
     const { health, lines, countFailures } = makeHealth()
     expect(health.getLastFailure()).toBeNull()
     expect([await countFailures(), lines]).toEqual(['0', []])
   })
 
-  test('failure - counted, an error line, and remembered with the words of the database', async () => {
+  test('failure - is counted, logged, and recorded with the message of the database', async () => {
     const { health, lines, countFailures } = makeHealth()
     health.recordFailure(locked)
     expect(await countFailures()).toBe('1')
@@ -53,7 +53,7 @@ describe('health of the store', () => {
     })
   })
 
-  test('database that cannot be opened - is remembered with what to do', () => {
+  test('database that cannot be opened - is recorded with its remedy', () => {
     const { health } = makeHealth()
     const cause = new StoreError('Cannot open the database "a/b.db": "a" is not a folder', {
       cause: new Error('unable to open database file'),
@@ -63,7 +63,7 @@ describe('health of the store', () => {
     expect(health.getLastFailure()?.reason).toBe(`${cause.message}. Choose another path.`)
   })
 
-  test('flood of failures - each is counted, one line a minute', async () => {
+  test('many failures - each is counted, one line a minute', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
     for (let turn = 0; turn < 1_000; turn += 1) health.recordFailure(locked)
     clock.advance(MINUTE_MS - 1)
@@ -74,7 +74,7 @@ describe('health of the store', () => {
     expect([await countFailures(), lines.length]).toEqual(['1002', 2])
   })
 
-  test('several failures - the last one is remembered, although it was not logged', () => {
+  test('several failures - the last one is recorded, although it was not logged', () => {
     const { health, clock } = makeHealth()
     health.recordFailure(locked)
     clock.advance(1)
@@ -85,7 +85,7 @@ describe('health of the store', () => {
     })
   })
 
-  test('value that PostgreSQL refuses (class 22) - no failure: a warning a minute, nothing counted or remembered', async () => {
+  test('value that PostgreSQL rejects (class 22) - is not a failure: one warning a minute, not counted or recorded', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
     const refused = new StoreError('the stored copy failed at findDeals', {
       cause: Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' }),
@@ -100,7 +100,7 @@ describe('health of the store', () => {
     expect(lines).toHaveLength(3)
   })
 
-  test('database that only reads - is told once each time, and no refused write is counted', async () => {
+  test('read-only database - is reported once each time, and rejected writes are not counted', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
     const refused = new StoreError('the stored copy failed at putLookups', {
       cause: Object.assign(new Error('db: the server is read-only'), { code: '25006' }),
@@ -120,7 +120,7 @@ describe('health of the store', () => {
     ])
   })
 
-  test('thrown text - is noted all the same', () => {
+  test('thrown text instead of an error - is recorded, too', () => {
     const { health } = makeHealth()
     health.recordFailure('no error at all')
     expect(health.getLastFailure()).toEqual({ atMs: NOON_MS, reason: 'unknown reason' })

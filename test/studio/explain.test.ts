@@ -44,7 +44,7 @@ const BETTER = {
 const MALFORMED = { kind: 'product', product: makeProduct({ offers: [], drops: { price: 2 } }) } as const
 
 const explainAtAge = (ageMs: number, catalog: BoxInputs['catalog']): string =>
-  explain({ entry: entryOfAge(ageMs, makeProduct()), catalog }).verdict
+  explain({ entry: entryOfAge(ageMs, makeProduct()), catalog }).summary
 
 describe('the source of a response', () => {
   test.each([
@@ -71,8 +71,8 @@ describe('the source of a response', () => {
       explainAtAge(200 * HOUR_MS, BETTER),
       'shown: 2 offers.',
     ],
-  ])('%s', (_case, verdict, expected) => {
-    expect(verdict).toContain(expected)
+  ])('%s', (_case, summary, expected) => {
+    expect(summary).toContain(expected)
   })
 
   test('404 remembered, then expired - hidden, then the current catalog response', () => {
@@ -87,8 +87,8 @@ describe('the source of a response', () => {
   })
 
   test('complete copy that lacks the product - hidden, although the catalog has it', () => {
-    const { verdict, isShown } = explain({ isCopyComplete: true, catalog: BETTER })
-    expect([isShown, verdict]).toEqual([false, expect.stringContaining('The stored copy lacks this product')])
+    const { summary, isShown } = explain({ isCopyComplete: true, catalog: BETTER })
+    expect([isShown, summary]).toEqual([false, expect.stringContaining('The stored copy lacks this product')])
   })
 
   test('prices that are too old - are reported for the product and for each offer', () => {
@@ -110,7 +110,7 @@ describe('channel', () => {
     const entry = entryOfAge(MINUTE_MS, makeProduct())
     expect(explain({ entry, list: gone(100) }).isShown).toBe(true)
     expect(explain({ entry, list: gone(169) })).toMatchObject({
-      verdict: 'Nothing is shown. The catalog no longer lists this channel.',
+      summary: 'Nothing is shown. The catalog no longer lists this channel.',
       remedy: 'Use a listed channel: Other (other).',
     })
   })

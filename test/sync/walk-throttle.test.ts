@@ -135,7 +135,7 @@ describe('walk that does not fit into its share', () => {
 })
 
 const takeLeaseAsOther = (): Promise<boolean> =>
-  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'stranger', forMs: HOUR_MS })
+  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'other', forMs: HOUR_MS })
 
 describe('lease of a walk that waits', () => {
   test('hours of waiting - no other process can take it, and it is released afterwards', async () => {

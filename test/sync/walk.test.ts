@@ -36,7 +36,7 @@ const put = (items: readonly unknown[], nextCursor: string | null): void => {
 
 /** Try to take the lease as another process. */
 const takeLeaseAsOther = (): Promise<boolean> =>
-  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'stranger', forMs: LEASE_MS })
+  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'other', forMs: LEASE_MS })
 
 describe('walk', () => {
   test('malformed offers and products - their GTINs are reported, the first ten per reason', async () => {

@@ -23,20 +23,20 @@ const { panels } = JSON.parse(
 ) as Readonly<{ panels: readonly Panel[] }>
 const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
-/** The page of one process, and that of several. */
+/** The metrics pages of a single process and of several. */
 async function readPages(): Promise<string> {
   const settings = { VITRINE_ADMIN_PASSWORD: 'p', VITRINE_CATALOG_DAILY_LIMIT: '5000' }
   const harness = await startStockedHarness(undefined, { settings })
   await fetchPath(harness, BOX)
   harness.context.metrics.countDrops({ price: 1 }, CHANNEL_ID)
   const { text } = await fetchPath(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
-  const fleet = await startCluster()
-  return `${text}\n${await fetchText(`${fleet.publicUrl}/metrics`)}`
+  const cluster = await startCluster()
+  return `${text}\n${await fetchText(`${cluster.publicUrl}/metrics`)}`
 }
 
 let knownMetrics: Promise<Map<string, Set<string>>> | undefined
 
-/** Metrics of both pages, with their labels; asked for once. */
+/** Metrics of both pages with their labels, fetched once. */
 function readMetrics(): Promise<Map<string, Set<string>>> {
   return (knownMetrics ??= collectMetrics())
 }
@@ -52,7 +52,7 @@ async function collectMetrics(): Promise<Map<string, Set<string>>> {
   return metrics
 }
 
-test('dashboard - every metric and label that it asks for - is on the page', async () => {
+test('dashboard - every metric and label that it queries exists', async () => {
   const metrics = await readMetrics()
   expect(expressions.length).toBeGreaterThan(25)
   for (const expression of expressions) {
@@ -65,14 +65,14 @@ test('dashboard - every metric and label that it asks for - is on the page', asy
   }
 })
 
-test('page - every metric of ours - is on the dashboard', async () => {
+test('every metric of Vitrine - is on the dashboard', async () => {
   const own = [...(await readMetrics()).keys()].filter((name) => name.startsWith('vitrine_'))
   const unused = own.filter((name) => !expressions.some((expression) => expression.includes(`${name}{`)))
-  // The same as the age, for those who want the moment.
+  // The same information as the age, as a point in time.
   expect(unused).toEqual(['vitrine_copy_completed_timestamp_seconds'])
 })
 
-test('event loop - the panel - leaves out what an idle one reads', () => {
+test('event loop panel - subtracts the value of an idle process', () => {
   const rateWindows = expressions.filter((expression) =>
     expression.includes('nodejs_eventloop_lag_p99_seconds{'),
   )
@@ -80,7 +80,7 @@ test('event loop - the panel - leaves out what an idle one reads', () => {
   expect(rateWindows[0]).toContain(`} - ${EVENT_LOOP_SAMPLE_INTERVAL_MS / SECOND_MS}`)
 })
 
-test('panels - have an id, a title and a reason of their own, and lie beside each other', () => {
+test('panels - have a unique id, a title and a description, and do not overlap', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   for (const panel of panels) {
     expect(panel.title).not.toBe('')
@@ -105,7 +105,7 @@ const { groups } = readYaml('docs/operate/grafana/vitrine-alerts.yml') as Readon
 }>
 const alerts = groups.flatMap(({ rules }) => rules)
 
-test('alerts - every metric and label that they ask for - is on the page', async () => {
+test('alerts - every metric and label that they query exists', async () => {
   const metrics = await readMetrics()
   expect(alerts.length).toBeGreaterThan(8)
   for (const { alert, expr } of alerts) {
@@ -117,7 +117,7 @@ test('alerts - every metric and label that they ask for - is on the page', async
   }
 })
 
-test('alerts - each has a name of its own, a severity, and says only what its expression keeps', () => {
+test('alerts - each has a unique name and a severity, and uses only labels that its expression keeps', () => {
   expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
   for (const { labels, annotations, expr } of alerts) {
     expect(labels.severity).toMatch(/^(?:page|warning)$/)

@@ -3,18 +3,18 @@ import { afterEach, beforeEach } from 'vitest'
 import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { getShared } from './shared.ts'
 
-/** A page that is not there by then never comes: machines of CI have stood still for half a minute. */
+/** A page that takes longer never loads; CI machines have stalled for half a minute. */
 const PAGE_LOAD_TIMEOUT_MS = 120_000
 
-/** The browser that all files share. What a test opens is closed after it, what `beforeAll` opens after the file. */
+/** The browser that all files share. Pages opened by a test are closed after it, those opened in `beforeAll` after the file. */
 export type FileBrowser = Readonly<{
-  /** A visitor of their own: no cookies, nothing cached. */
+  /** Create a separate visitor: no cookies, empty cache. */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
-  /** A page of a visitor of their own. */
+  /** Open a page as a separate visitor. */
   newPage(options?: BrowserContextOptions): Promise<Page>
 }>
 
-/** Connect to the browser before the tests of a file, and leave it after them. */
+/** Connect to the browser before the tests of a file, and disconnect after them. */
 export function useBrowser(): FileBrowser {
   const getBrowser = setUpOnce(async () => {
     const browser = await chromium.connect(await getShared('browser'))

@@ -2,12 +2,12 @@ import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { type ServedAddresses, startBuiltServer } from '../helpers/built-server.ts'
 import { getShared } from './shared.ts'
 
-/** Addresses of the built server with its sample data that all system tests share; nobody stops it or changes what it has. */
+/** Addresses of the shared built server with sample data. Tests must not stop it or change its data. */
 export const getSampleServer = (): Promise<ServedAddresses> => getShared('server')
 
 /**
- * A built server with its sample data for a test file, from `beforeAll` on: the one that all share, or one of the file's own where
- * it needs settings.
+ * A built server with sample data for a test file, from `beforeAll` on: the shared one, or a separate one when the file
+ * needs settings.
  */
 export function useServer(
   settings?: Readonly<Record<string, string>>,

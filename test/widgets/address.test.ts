@@ -7,7 +7,7 @@ import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 const { parseBoxAddress, parseGridAddress } = createAddressParsers({ locale: 'en', currency: null })
 const PARTS = { surface: 'fragment', channelId: CHANNEL_ID, query: '' } as const
 
-describe('normal form of an address', () => {
+describe('normalized address', () => {
   test.each([
     ['', ''],
     ['limit=3&theme=dark', '?theme=dark&limit=3'],
@@ -23,7 +23,7 @@ describe('normal form of an address', () => {
     )
   })
 
-  test('a channel in capital letters and a GTIN without its zeros are the same box', () => {
+  test('channel in upper case and GTIN without leading zeros - the same box', () => {
     const address = parseBoxAddress({ ...PARTS, gtin: GTIN })
     const { channelId, gtin, path } = parseBoxAddress({
       ...PARTS,
@@ -33,13 +33,13 @@ describe('normal form of an address', () => {
     expect({ channelId, gtin, path }).toEqual({ channelId: CHANNEL_ID, gtin: GTIN, path: address.path })
   })
 
-  test('options that only fragments have are in the address of a fragment alone', () => {
+  test('options of fragments - are only in the address of a fragment', () => {
     const query = 'isolate=shadow&markup=schema'
     expect(parseBoxAddress({ ...PARTS, query, gtin: GTIN }).path).toContain('?isolate=shadow&markup=schema')
     expect(parseBoxAddress({ ...PARTS, surface: 'embed', query, gtin: GTIN }).path).not.toContain('?')
   })
 
-  test('a wrong option is told before a wrong GTIN, the second time too', () => {
+  test('invalid option and invalid GTIN - the option is reported, also the second time', () => {
     for (let count = 0; count < 2; count += 1) {
       expect(() => parseBoxAddress({ ...PARTS, query: 'limit=0', gtin: 'x' })).toThrow(BadOptionError)
       expect(() => parseBoxAddress({ ...PARTS, gtin: 'x' })).toThrow(InvalidGtinError)

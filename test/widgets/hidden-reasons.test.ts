@@ -44,11 +44,11 @@ describe('reason of a hidden box', () => {
       'merchant=Kopje&currency=EUR',
       'The option merchant=kopje and the option currency=EUR together hide all 3 offers of this product. Its shops: Ärger & Söhne, Kopje, Maison. Its prices are in EUR, USD.',
     ],
-  ])('%s - names the option and what there is instead', (query, reason) => {
+  ])('%s - names the option and the available values', (query, reason) => {
     expect(explain({ offers }, query)).toBe(reason)
   })
 
-  test('currency of the settings - names the setting, also where the address says the same', () => {
+  test('currency of the settings - names the setting, also when the address has the same currency', () => {
     const reason =
       'The setting VITRINE_CURRENCY=SEK hides all 3 offers of this product. Its prices are in EUR, USD.'
     expect(explain({ offers }, '', { currency: 'SEK' })).toBe(reason)
@@ -56,7 +56,7 @@ describe('reason of a hidden box', () => {
     expect(explain({ offers }, 'currency=NOK', { currency: 'SEK' })).toContain('The option currency=NOK')
   })
 
-  test('twenty shops and twenty names - five of each, and how many more', () => {
+  test('twenty shops and twenty names - five of each, and the number of others', () => {
     const many = Array.from({ length: 20 }, (_, index) => soldOut(`Shop ${String(index).padStart(2, '0')}`))
     const names = many.map((_, index) => `merchant=x${String(index).padStart(2, '0')}`)
     expect(explain({ offers: many }, names.join('&'))).toBe(
@@ -64,7 +64,7 @@ describe('reason of a hidden box', () => {
     )
   })
 
-  test('malformed offers - are said as what they are, alone or beside others', () => {
+  test('malformed offers - are named as such, alone or with valid ones', () => {
     expect(explain({ offers: [], drops: { link: 1, price: 3 } })).toBe(
       'The catalog sent 4 offers of this product, all of them malformed: 1 offer without a usable link, 3 offers without a usable price.',
     )
@@ -72,17 +72,17 @@ describe('reason of a hidden box', () => {
       'one offer of this product, and it is malformed',
     )
     expect(explain({ offers, drops: { price: 2 } }, 'stock=in')).toBe(
-      'The option stock=in hides all 3 offers of this product. Malformed beside them: 2 offers without a usable price.',
+      'The option stock=in hides all 3 offers of this product. Malformed in addition: 2 offers without a usable price.',
     )
   })
 
-  test('product without offers, GTIN that nobody sells, mistyped GTIN - each is said', () => {
+  test('product without offers, unsold GTIN, mistyped GTIN - each has its own reason', () => {
     expect(explain({ offers: [] })).toBe(
-      'The catalog lists this product, and no shop of this channel has an offer of it.',
+      'The catalog lists this product, but no shop of this channel has an offer for it.',
     )
-    expect(explain(null)).toBe('No shop of this channel sells the product of this GTIN.')
+    expect(explain(null)).toBe('No shop of this channel sells the product with this GTIN.')
     expect(explain(null, '', { gtin: '09520001001025' })).toBe(
-      'The last digit of this GTIN is wrong: is it mistyped? It would be 4. No shop of this channel sells it.',
+      'The last digit of this GTIN should be 4: check the GTIN for a typing error. No shop of this channel sells it as written.',
     )
   })
 })
@@ -106,7 +106,7 @@ describe('reason of a hidden grid', () => {
       'page=3&q=arc',
       'There is no page 3: too few products have an offer that is on sale and in stock and fits the option q=arc.',
     ],
-  ])('"%s" - names the options that filter', (query, reason) => {
+  ])('"%s" - names the filtering options', (query, reason) => {
     expect(explainGrid(query)).toBe(reason)
   })
 
@@ -115,7 +115,7 @@ describe('reason of a hidden grid', () => {
   })
 })
 
-test('offers - each with what leaves it out, those that are shown first', () => {
+test('offers - each with the option that hides it; shown ones first', () => {
   const offers = [
     soldOut('A'),
     makeParsedOffer({ merchant: 'B', price: '9.00' }),

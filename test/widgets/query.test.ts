@@ -43,7 +43,7 @@ describe('query string', () => {
     'x=%6cimit',
     'utm%5fsource=1',
     'limit=%31',
-  ])('%j names none', (query) => {
+  ])('%j has no parameters', (query) => {
     expect(hasEncodedOptionName(query)).toBe(false)
   })
 })

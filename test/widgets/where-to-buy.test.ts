@@ -38,7 +38,7 @@ function view(
   return found
 }
 
-/** What is shown, with equal prices and equal names in one form. */
+/** The shown offers, with equal prices and names normalized. */
 const outline = (offers: readonly Offer[]): unknown =>
   selectOffers(offers, parse('')).map(({ network, affiliateUrl, price, merchant }) => ({
     network,
@@ -48,7 +48,7 @@ const outline = (offers: readonly Offer[]): unknown =>
   }))
 
 describe('offers of a box', () => {
-  test('main currency - is counted among what the filters leave', () => {
+  test('main currency - that of most offers after filtering', () => {
     const offers = [
       makePricedOffer('a', '1', { availability: 'out_of_stock' }),
       makePricedOffer('b', '2', { availability: 'out_of_stock' }),
@@ -59,7 +59,7 @@ describe('offers of a box', () => {
     expect(select(offers, 'exclude=a&exclude=b')).toEqual(['c 3'])
   })
 
-  test('currency of the server - beats the main one, and may leave nothing', () => {
+  test('currency of the server - takes precedence, even when no offer has it', () => {
     const offers = [
       makePricedOffer('a', '1'),
       makePricedOffer('b', '2'),
@@ -80,7 +80,7 @@ describe('offers of a box', () => {
     expect(select(offers, 'currency=USD')).toEqual(['a 1'])
   })
 
-  test('merchant without anything in stock - its cheapest, after all that are in stock', () => {
+  test('merchant with nothing in stock - its cheapest offer, after all in stock', () => {
     const out = { availability: 'out_of_stock' }
     const offers = [
       makePricedOffer('a', '3', out),
@@ -91,7 +91,7 @@ describe('offers of a box', () => {
     expect(select(offers)).toEqual(['b 99', 'c 1', 'a 2'])
   })
 
-  test('merchant and exclude - equal names only, no parts of them', () => {
+  test('merchant and exclude - match whole names only', () => {
     const offers = [
       makePricedOffer('Kopje', '1'),
       makePricedOffer('Kopje Outlet', '2'),
@@ -117,7 +117,7 @@ describe('offers of a box', () => {
     { maxLength: 12 },
   )
 
-  test('any offers - one currency, one a merchant, in stock first, then by price', () => {
+  test('any offers - one currency, one per merchant, in stock first, then by price', () => {
     fc.assert(
       fc.property(offers, (given) => {
         const shown = selectOffers(given, parse(''))
@@ -134,7 +134,7 @@ describe('offers of a box', () => {
     )
   })
 
-  test('any order of the answer - the same offers in the same order', () => {
+  test('any order of the response - the same offers in the same order', () => {
     const mixed = offers.chain((given) =>
       fc.tuple(fc.constant(given), fc.shuffledSubarray(given, { minLength: given.length })),
     )
@@ -152,14 +152,14 @@ const listBest = (offers: readonly Offer[]): boolean[] => {
 }
 
 describe('view of a box', () => {
-  test('no offer left - hides', () => {
+  test('no offer left - hidden', () => {
     const data = { product: makeProduct({ offers: [] }), asOfMs: NOON_MS }
     expect(toBoxView(data, parse(''), VIEW_CONTEXT)).toBeUndefined()
     const one = { product: makeProduct(), asOfMs: NOON_MS }
     expect(toBoxView(one, parse('merchant=nobody'), VIEW_CONTEXT)).toBeUndefined()
   })
 
-  test('product - title, brand, first picture, and names that hold the title', () => {
+  test('product - title, brand, first picture, and labels that contain the title', () => {
     const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
     expect(view([makePricedOffer('a', '1')], '', { images })).toMatchObject({
       label: 'Where to buy Lumen Arc desk lamp',
@@ -177,7 +177,7 @@ describe('view of a box', () => {
     })
   })
 
-  test('row - shop, unchanged link, price, stock and names', () => {
+  test('row - shop, unchanged link, price, stock and labels', () => {
     expect(view([makePricedOffer('a', '7.5', { oldPrice: '10' })], 'locale=en').offers).toEqual([
       {
         merchant: 'a',
@@ -212,12 +212,12 @@ describe('view of a box', () => {
     expect(more.map(({ merchant }) => merchant).join('')).toBe(folded)
   })
 
-  test('folded offers - are counted in words', () => {
+  test('folded offers - have a text with their number', () => {
     expect(view(five, 'limit=1').moreLabel).toBe('4 more shops')
     expect(view(five, 'limit=4').moreLabel).toBe('1 more shop')
   })
 
-  test('best price - the first of at least two in stock, and no other, folded ones included', () => {
+  test('best price - only the first of at least two in stock, including folded ones', () => {
     const out = { availability: 'out_of_stock' }
     expect(listBest([makePricedOffer('a', '1')])).toEqual([false])
     expect(listBest([makePricedOffer('a', '1'), makePricedOffer('b', '2', out)])).toEqual([false, false])
@@ -228,7 +228,7 @@ describe('view of a box', () => {
     ).toEqual([true, false, false])
   })
 
-  test('prices exactly at their age - are shown; one millisecond older - neither price, best nor markup', () => {
+  test('prices exactly at their maximum age - are shown; one millisecond older - no price, "best" or markup', () => {
     const limit = view(five, 'markup=schema', { ageMs: 3_600_000 })
     expect(limit.offers[0]).toMatchObject({ isBest: true, price: { price: '€1.00' } })
     expect(limit.schema).toMatchObject({ offers: { lowPrice: '1' } })
@@ -243,7 +243,7 @@ describe('view of a box', () => {
     expect(old.schema).toBeNull()
   })
 
-  test('markup=schema - counts the folded offers too', () => {
+  test('markup=schema - includes folded offers', () => {
     expect(view(five, 'markup=schema&limit=1').schema).toMatchObject({ offers: { offerCount: 5 } })
   })
 })

@@ -105,7 +105,7 @@ export async function recordUnchanged(database: Catalog, gtins: readonly string[
 }
 
 /** Return the GTINs that this import has already seen. Skipped ones are marked as written by it, with their offers. */
-export async function adoptImported(
+export async function adoptSkippedProducts(
   database: Catalog,
   importId: number,
   gtins: readonly string[],

@@ -11,7 +11,7 @@ import {
   type OfferRow,
   PRODUCTS_TABLE,
   type ProductRow,
-  adoptImported,
+  adoptSkippedProducts,
   fetchStoredSources,
   recordUnchanged,
   removeStaleOffers,
@@ -58,7 +58,7 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
     async write(batch: readonly RowProduct[]): Promise<readonly Reject[]> {
       if (batch.length === 0) return []
       const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
-      const importedGtins = await adoptImported(database, importId, gtins)
+      const importedGtins = await adoptSkippedProducts(database, importId, gtins)
       const mergedProducts =
         importedGtins.length === 0
           ? new Map<string, MergedProduct>()

@@ -31,13 +31,13 @@ type SampleData = Readonly<{
   products: readonly SampleProduct[]
 }>
 
-export function createDemo<ReadContent>(publicUrl: string, readContent: ReadContent) {
+export function createDemo<ReadCatalogContent>(publicUrl: string, readCatalogContent: ReadCatalogContent) {
   return {
     findPicture: findSamplePicture,
     findListing: (pageUrl: string) => findSampleListing(pageUrl, publicUrl),
     /** The first box in the studio: the channel with every offer, a product with a picture and eight shops. */
     showcase: { channelId: '952a0000-0000-4000-8000-000000000001', gtin: '09520001001024' },
-    readContent,
+    readCatalogContent,
   }
 }
 

@@ -18,14 +18,14 @@ export async function fetchMerchants(
 ): Promise<readonly MerchantListing[]> {
   const { networkId, limit, hasOfferCounts } = query
   const limitClause = limit === undefined ? sql`` : sql`limit ${limit}`
-  const merchantCondition = networkId === undefined ? sql`true` : isInNetwork(sql`${networkId}`)
+  const merchantCondition = networkId === undefined ? sql`true` : createInNetworkCondition(sql`${networkId}`)
   const networkCondition = networkId === undefined ? sql`true` : sql`n.id = ${networkId}`
   const offerCount = sql`(select count(*) from offers o where o.merchant_id = m.id and o.network_id = n.id)`
   const { rows } = await sql<MerchantRow>`
     with chosen as (select m.id, m.name from merchants m where ${merchantCondition} order by m.name ${limitClause})
     select m.id, m.name as merchant, n.name as network, nm.reference,
       ${hasOfferCounts ? sql`case when n.id is null then null else ${offerCount} end` : sql`null`} as offers
-    from chosen m left join networks n on ${networkCondition} and ${isInNetwork(sql`n.id`)}
+    from chosen m left join networks n on ${networkCondition} and ${createInNetworkCondition(sql`n.id`)}
       left join network_merchants nm on nm.merchant_id = m.id and nm.network_id = n.id
     order by m.name, n.name`.execute(database)
   const merchants = new Map<number, { name: string; networks: MerchantNetwork[] }>()
@@ -37,7 +37,7 @@ export async function fetchMerchants(
   return [...merchants.values()]
 }
 
-function isInNetwork(network: RawBuilder<unknown>): RawBuilder<unknown> {
+function createInNetworkCondition(network: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(
     exists (select 1 from offers o where o.merchant_id = m.id and o.network_id = ${network})
     or exists (select 1 from network_merchants x where x.merchant_id = m.id and x.network_id = ${network}))`

@@ -61,7 +61,7 @@ export async function isSampleOnly(database: Catalog): Promise<boolean> {
 
 export type CatalogContent = 'sample' | 'empty' | 'own'
 
-export async function readContent(database: Catalog): Promise<CatalogContent> {
+export async function readCatalogContent(database: Catalog): Promise<CatalogContent> {
   if (await isSampleOnly(database)) return 'sample'
   return (await isCatalogEmpty(database)) ? 'empty' : 'own'
 }

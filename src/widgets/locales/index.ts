@@ -2,34 +2,34 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import type { DealSort } from '../../offers/deals.ts'
 
-/** How a shop says that it has the product; `other` covers unknown words. */
+/** Availability of an offer; `other` covers unknown values. */
 export type AvailabilityKey =
   'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'other'
 
 /**
- * All words that a reader sees or hears, as data. A word in braces is filled in: names of shops and products as they
- * are (no sentence bends them), numbers, prices and dates already formatted.
+ * All texts that readers see or hear. Placeholders in braces are replaced by names of shops and products (unchanged, no
+ * sentence inflects them), or by formatted numbers, prices and dates.
  */
 export type LocaleTexts = Readonly<{
   boxHeading: string
   boxName: string
   gridHeading: string
   toShop: string
-  /** Completes the accessible name of a link to an offer with a price: `{merchant}`, `{price}`. */
+  /** Part of the accessible name of a link to an offer with a price: `{merchant}`, `{price}`. */
   linkWithPrice: string
-  /** Completes the accessible name of a link to an offer whose price is too old: `{merchant}`. */
+  /** Part of the accessible name of a link to an offer whose price is too old: `{merchant}`. */
   linkWithoutPrice: string
   seePrice: string
-  /** Spoken before the price when there is a former one. */
+  /** For screen readers, before the price when there is a former one. */
   priceNow: string
-  /** Shown and spoken before the former price: the shop's own, not the maker's. */
+  /** Before the former price, which is the shop's, not the manufacturer's. */
   formerPrice: string
   /** Marks the lowest price of those in stock. */
   bestPrice: string
-  /** Heads of a table's columns; the last one is only heard. */
+  /** Column headers of a table; the last one is visually hidden. */
   columns: Readonly<Record<'shop' | 'availability' | 'price' | 'link', string>>
   availability: Readonly<Record<AvailabilityKey, string>>
-  /** The line that opens the folded offers, with `{count}`: one form for each plural category of the language. */
+  /** Opens the folded offers, with `{count}`: one text for each plural category of the language. */
   moreShops: Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>
   atMerchant: string
   /** When the prices were checked, with `{time}`: a date and a time of day. */
@@ -42,7 +42,7 @@ export type LocaleTexts = Readonly<{
   pages: string
   previousPage: string
   nextPage: string
-  /** Accessible names of the buttons that move a carousel. */
+  /** Accessible names of the carousel's buttons. */
   previousDeals: string
   nextDeals: string
 }>
@@ -52,7 +52,7 @@ type LocaleFile = Readonly<{
   /** For translators. */
   note: string
   dir: 'ltr' | 'rtl'
-  /** Other tags, in lower case, whose readers read this language. */
+  /** Other tags, in lower case, for which this language is used. */
   aliases?: readonly string[]
   texts: LocaleTexts
 }>
@@ -65,28 +65,28 @@ export type Language = Readonly<{
   messages: ReturnType<typeof createMessages>
 }>
 
-/** A language, and the locale that prices and dates are formatted for: the reader's own where it is of that language. */
+/** A language, and the locale for prices and dates: the requested one if it is of that language. */
 export type Localization = Language & Readonly<{ locale: string }>
 
-/** `fr.json`, `zh-hant-tw.json`, `es-419.json`: a file that is named after a tag is a language. */
+/** Files of languages are named after their tag: `fr.json`, `zh-hant-tw.json`, `es-419.json`. */
 const LOCALE_FILE = /^([a-z]{2,3}(?:-[a-z\d]{2,8})*)\.json$/
 
 const FALLBACK_TAG = 'en'
 
-/** Every language of this folder by tag, in lower case; the tags that it is also for come last, so that they take no other's place. */
+/** All languages by tag in lower case. Alternative tags are first, so that a language's own tag overrides them. */
 const LANGUAGES: ReadonlyMap<string, Language> = loadLanguages()
 
-/** Tags of all languages, sorted; without those that a language is also for. */
+/** Tags of all languages, sorted, without alternative tags. */
 export const LANGUAGE_TAGS: readonly string[] = [
   ...new Set([...LANGUAGES.values()].map(({ lang }) => lang)),
 ].sort()
 
-/** Locales that are kept ready: every response needs one, and finding it costs more than using it. */
+/** Cached localizations: every response needs one, and the search is expensive. */
 const localizations = new LRUCache<string, Localization>({ max: 500, memoMethod: createLocalization })
 
 /**
- * Find the words for a reader's locale, a BCP 47 tag: those of the tag itself, else of the tag without its last part and so on down
- * to the language, else English.
+ * Get the localization for a BCP 47 tag: the language of the tag itself, else of the tag without its last part, and so on;
+ * English if there is none.
  */
 export function getLocalization(locale: string): Localization {
   return localizations.memo(locale)
@@ -122,7 +122,7 @@ function loadLanguages(): ReadonlyMap<string, Language> {
   return new Map([...aliasLanguages, ...languages])
 }
 
-/** Sentences with places that a call fills in. */
+/** Sentences with placeholders. */
 function createMessages(tag: string, texts: LocaleTexts) {
   const plurals = new Intl.PluralRules(tag)
   const [before = '', after = ''] = texts.pricesChecked.split('{time}')
@@ -131,17 +131,17 @@ function createMessages(tag: string, texts: LocaleTexts) {
     formatLinkWithPrice: compileMessage<'merchant' | 'price'>(texts.linkWithPrice),
     formatLinkWithoutPrice: compileMessage<'merchant'>(texts.linkWithoutPrice),
     formatAtMerchant: compileMessage<'merchant'>(texts.atMerchant),
-    /** `count` chooses the plural form, `shown` is printed. */
+    /** `count` selects the plural form, `shown` is printed. */
     formatMoreShops({ count, shown: formattedCount }: Readonly<{ count: number; shown: string }>): string {
       const text = texts.moreShops[plurals.select(count)] ?? texts.moreShops.other
       return compileMessage<'count'>(text)({ count: formattedCount })
     },
-    /** A date inside a sentence: the time stands between the two, spaces included. */
+    /** The texts before and after the time in a sentence, including spaces. */
     pricesChecked: { before, after },
   }
 }
 
-/** A shop may be named `{price}`: what is filled in is not looked at again. */
+/** One pass: a shop may be named `{price}`, so inserted texts are not searched for placeholders. */
 function compileMessage<Placeholder extends string>(
   text: string,
 ): (values: Readonly<Record<Placeholder, string>>) => string {

@@ -3,7 +3,7 @@ import { type FeedResult, readCells } from './read-feed-text.ts'
 
 const TRACKED = 'https://www.awin1.com/pclick.php?p=1&a=2&m=3&x=%2525'
 
-/** What a publisher downloads. */
+/** The feed that a publisher downloads. */
 const PUBLISHER = {
   aw_deep_link: TRACKED,
   product_name: 'Arne 2',
@@ -14,7 +14,7 @@ const PUBLISHER = {
   product_GTIN: '9520001001024',
 }
 
-/** What an advertiser uploads. */
+/** The feed that an advertiser uploads. */
 const ADVERTISER = {
   product_id: 'A1',
   product_name: 'Arne 2',
@@ -26,8 +26,8 @@ const ADVERTISER = {
 
 const read = (changes: Record<string, string>): Promise<FeedResult> => readCells({ ...PUBLISHER, ...changes })
 
-describe('awin row that is good', () => {
-  it('of a publisher - every column - the tracked link byte by byte', async () => {
+describe('valid Awin row', () => {
+  it('publisher feed, all columns - the tracking link is unchanged, byte for byte', async () => {
     const result = await read({
       merchant_image_url: 'https://img.example/1.jpg',
       aw_image_url: 'https://img.example/proxy.jpg',
@@ -70,7 +70,7 @@ describe('awin row that is good', () => {
     })
   })
 
-  it('of an advertiser - the page is the link and names the shop', async () => {
+  it('advertiser feed - the page is the link, and its host names the shop', async () => {
     const { products, rejects, hasLinkMerchants } = await readCells(ADVERTISER)
     expect(rejects).toEqual([])
     expect(hasLinkMerchants).toBe(true)
@@ -85,7 +85,7 @@ describe('awin row that is good', () => {
     ])
   })
 
-  it('tracked link without a named shop - the host of the page stands in, never that of the network', async () => {
+  it('tracking link without a shop name - named after the host of the page, never of the network', async () => {
     const { products } = await read({ merchant_name: '', merchant_deep_link: 'https://shop.example/x' })
     expect(products[0]?.offers[0]).toMatchObject({ merchant: 'shop.example', url: TRACKED, link: 'tracked' })
     const { rejects } = await read({ merchant_name: '' })
@@ -113,7 +113,7 @@ describe('awin row that is good', () => {
   })
 
   it.each([{ product_price_old: '50' }, { product_price_old: 'was more' }, { product_price_old: '1.500' }])(
-    'former price malformed %j - costs only itself, with a line',
+    'malformed former price %j - only the price is dropped, with a reject',
     async (changes) => {
       const { products, rejects } = await read(changes)
       expect(products[0]?.offers[0]?.oldPrice).toBeNull()
@@ -121,7 +121,7 @@ describe('awin row that is good', () => {
     },
   )
 
-  it('former price - in another currency, as no column says one - costs only itself, with a line', async () => {
+  it('former price in another currency - only the price is dropped, with a reject', async () => {
     const changes = { search_price: '98.0 EUR', currency: '', product_price_old: '120.00 USD' }
     const { products, rejects } = await read(changes)
     expect(products[0]?.offers[0]?.oldPrice).toBeNull()
@@ -155,13 +155,13 @@ describe('awin row that is good', () => {
   it.each([
     ['30 347\u0007', '30 347', 0],
     ['x'.repeat(101), null, 1],
-  ])('merchant_id %j - cleaned and bounded', async (text, expected, lines) => {
+  ])('merchant_id %j - is cleaned and limited in length', async (text, expected, lines) => {
     const { products, rejects } = await read({ merchant_id: text })
     expect(products[0]?.offers[0]?.merchantReference).toBe(expected)
     expect(rejects).toHaveLength(lines)
   })
 
-  it('pictures - the first malformed - the next column stands in', async () => {
+  it('first picture malformed - the next column is used', async () => {
     const { products, rejects } = await read({
       merchant_image_url: 'none',
       image_url: 'https://img.example/1.jpg',
@@ -171,7 +171,7 @@ describe('awin row that is good', () => {
   })
 })
 
-describe('awin row that cannot be used', () => {
+describe('unusable Awin row', () => {
   it.each([
     [{ product_GTIN: '' }, 'gtin', 'there is no gtin'],
     [{ product_GTIN: '', ean: 'LNG11ENCH' }, 'ean', 'not 8, 12, 13 or 14 digits'],

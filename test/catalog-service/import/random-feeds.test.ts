@@ -50,10 +50,10 @@ const XML_PIECES = [
   '\u{1f600}',
 ]
 
-/** Feeds of which products came, so that the property is about rows and not only about refusals. */
+/** Number of feeds with products, so that the property is not tested with rejects only. */
 let usable = 0
 
-/** What came of it, in words: the same feed in other pieces must come to the same. */
+/** Describe the result: the same feed in other chunks must have the same. */
 async function describeFeed(content: string, pieceBytes: number): Promise<string> {
   try {
     const read = await readFeedText(content, { pieceBytes })
@@ -65,12 +65,12 @@ async function describeFeed(content: string, pieceBytes: number): Promise<string
   }
 }
 
-describe('feeds by chance', () => {
+describe('random feeds', () => {
   it.each([
     ['table', 'gtin,title,link,price\n', TABLE_PIECES],
     ['XML', '<rss><channel>', XML_PIECES],
   ])(
-    '%s - any pieces, cut anywhere - rows and rejects, or an ImportError, and the same each time',
+    '%s - any content, split anywhere - rows and rejects, or an ImportError, and the same each time',
     async (_, head, pieces) => {
       const end = head.startsWith('<') ? '</channel></rss>' : ''
       usable = 0
@@ -84,7 +84,7 @@ describe('feeds by chance', () => {
         }),
         { numRuns: toRunCount(1_000) },
       )
-      // Of a few runs perhaps none makes a usable product.
+      // In a few runs, possibly no feed has a usable product.
       const isFull = toRunCount(1_000) === 1_000
       expect(usable).toBeGreaterThan(isFull ? 20 : -1)
     },

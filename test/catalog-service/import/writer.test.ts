@@ -15,7 +15,7 @@ const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 const CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
 const OTHER_CHANNEL = '952a0000-0000-4000-8000-0000000000a2'
 
-/** What an import left, took away, and for which channel it was. */
+/** The catalog after an import, what the import removed, and its channel. */
 type Imported = Readonly<{
   products: number
   offers: number
@@ -26,7 +26,7 @@ type Imported = Readonly<{
 
 let importId = 0
 
-/** Writes products as an import does, one batch after the other. */
+/** Write products as an import does, batch by batch. */
 async function write(fixture: StoreUnderTest, ...batches: readonly FeedProduct[][]): Promise<Imported> {
   importId += 1
   return fixture.store.write(async (transaction) => {
@@ -81,12 +81,12 @@ async function fetchLinks(fixture: StoreUnderTest): Promise<string[]> {
 
 async function openWithChannel(): Promise<StoreUnderTest> {
   const fixture = await openTestStore()
-  // An empty catalog makes the channel that an import names.
+  // In an empty catalog, an import creates the given channel.
   await fixture.store.write((transaction) => prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 }))
   return fixture
 }
 
-/** A title that tells its row. */
+/** A title that identifies its row. */
 const toTitle = (merchant: string, link: string): string => `${merchant} ${link}`
 
 describe('rows of one product', () => {
@@ -100,7 +100,7 @@ describe('rows of one product', () => {
     availability: fc.constantFrom('in_stock', 'out_of_stock'),
     url,
   })
-  // Each offer once: of one that changes within a file, the row whose title stood before is not kept.
+  // Each offer once: when one changes within a file, the row that had the title before is not kept.
   const rows = fc.uniqueArray(row, {
     minLength: 1,
     maxLength: 9,
@@ -116,7 +116,7 @@ describe('rows of one product', () => {
     ['links by a template', TEMPLATE],
     ['links of the feed', null],
   ])(
-    'any rows in any batches, %s - title and picture are of the row whose link a box shows first',
+    'any rows in any batches, %s - title and picture are those of the row whose link a box shows first',
     async (_what, template) => {
       const fixture = await openWithChannel()
       await setTemplate(fixture, template)
@@ -125,7 +125,7 @@ describe('rows of one product', () => {
       let gtin = 100
       await fc.assert(
         fc.asyncProperty(batches, async (offers) => {
-          // Another product each time: shops that a run does not name keep their offers.
+          // A different product each time, because shops that a run does not contain keep their offers.
           gtin += 1
           const products = offers.map((batch) =>
             batch.map((offer) => ({
@@ -150,11 +150,11 @@ describe('rows of one product', () => {
     },
   )
 
-  test('row with the first offer - lacks brand and pictures - they come from another row', async () => {
+  test('row with the first offer lacks brand and pictures - they come from another row', async () => {
     const fixture = await openWithChannel()
     const full = {
       ...createFeedProduct(17, { price: '2' }),
-      title: 'Dear',
+      title: 'Expensive',
       brand: 'Brand',
       images: ['https://i.example/1'],
     }
@@ -167,8 +167,8 @@ describe('rows of one product', () => {
   })
 })
 
-describe('links of a feed, to the pages of shops', () => {
-  test('network without a template - taken as they are, for the one network channel', async () => {
+describe('feed with links to shop pages', () => {
+  test('network without a template - links are stored unchanged for the one network channel', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, {})])
     expect(await fetchLinks(fixture)).toEqual(['https://shop.example/p?a=1'])
@@ -176,11 +176,11 @@ describe('links of a feed, to the pages of shops', () => {
     expect(rows[0]?.network_channel_id).toBeGreaterThan(0)
   })
 
-  test('network with a template - every network channel makes its own link of them', async () => {
+  test('network with a template - each network channel builds its own links', async () => {
     const fixture = await openWithChannel()
     await setTemplate(fixture, TEMPLATE)
     await write(fixture, [createFeedProduct(17, { merchantReference: 'm 9' })])
-    // Nobody has said what the network knows the publisher as: a link without it would earn nothing.
+    // The publisher reference is unknown, and a link without it would earn nothing.
     expect(await fetchLinks(fixture)).toEqual([])
     await setPublisher(fixture, 'pub')
     const page = 'https%3A%2F%2Fshop.example%2Fp%3Fa%3D1'
@@ -189,7 +189,7 @@ describe('links of a feed, to the pages of shops', () => {
     expect(rows).toEqual([{ network_channel_id: 0 }])
   })
 
-  test('network that has got its template since - the next import makes links by it, and leaves no double', async () => {
+  test('network that received its template later - the next import uses it, and leaves no duplicate', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, {}), createFeedProduct(24, {})])
     await setTemplate(fixture, TEMPLATE)
@@ -198,14 +198,14 @@ describe('links of a feed, to the pages of shops', () => {
     expect(await fetchLinks(fixture)).toEqual([expect.stringContaining('https://net.example/c?m=Shop&')])
   })
 
-  test('tracking link - in a network with a template - stays as it is', async () => {
+  test('tracking link in a network with a template - stays unchanged', async () => {
     const fixture = await openWithChannel()
     await setTemplate(fixture, TEMPLATE)
     await write(fixture, [createFeedProduct(17, { link: 'tracked', url: 'https://track.example/?u=%2F' })])
     expect(await fetchLinks(fixture)).toEqual(['https://track.example/?u=%2F'])
   })
 
-  test('own name of a shop in its network - another one in a later feed - that one holds', async () => {
+  test('another merchant reference in a later feed - replaces the earlier one', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, { merchantReference: 'first' })])
     await write(fixture, [createFeedProduct(17, { merchantReference: 'second' })])
@@ -215,7 +215,7 @@ describe('links of a feed, to the pages of shops', () => {
 })
 
 describe('network channel of an import', () => {
-  test('taken from the channel by its owner - is used, and stays unassigned, with its approvals', async () => {
+  test('unassigned by the operator - is used, and stays unassigned, with its approvals', async () => {
     const fixture = await openWithChannel()
     const { reader } = fixture.store
     await write(fixture, [createFeedProduct(17, {})])
@@ -238,7 +238,7 @@ describe('network channel of an import', () => {
     expect(await fetchLinks(fixture)).toHaveLength(2)
   })
 
-  test('of another channel - is left to it, and a new one is made', async () => {
+  test('assigned to another channel - stays with it, and a new one is created', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, {})])
     const { id: organizationId } = await fixture.store.reader
@@ -262,7 +262,7 @@ function createOffers(from: number, count: number): Partial<FeedOffer>[] {
 }
 
 describe('offers of one product', () => {
-  test('more than 500 - the first 500 stay, and each row that brought more has a line', async () => {
+  test('more than 500 - the first 500 stay, and each row with more of them has a reject', async () => {
     const fixture = await openWithChannel()
     importId += 1
     const result = await fixture.store.write(async (transaction) => {
@@ -284,8 +284,8 @@ describe('offers of one product', () => {
   })
 })
 
-describe('texts that PostgreSQL cannot keep', () => {
-  test('U+0000 and half a surrogate pair - every database keeps the same', async () => {
+describe('texts that PostgreSQL cannot store', () => {
+  test('U+0000 and half a surrogate pair - every database stores the same', async () => {
     const fixture = await openWithChannel()
     const offer = { link: 'tracked', url: 'https://shop.example/\ud83d?a=\u0000b' } as const
     const images = ['https://shop.example/\udd25\u0000.jpg']
@@ -304,8 +304,8 @@ describe('texts that PostgreSQL cannot keep', () => {
   })
 })
 
-describe('counting', () => {
-  test('product in two batches, offer twice, two offers of a shop - what is in the catalog afterwards', async () => {
+describe('counts', () => {
+  test('product in two batches, offer twice, two offers of a shop - equal to the content of the catalog', async () => {
     const fixture = await openWithChannel()
     const other = { url: 'https://shop.example/other' }
     const imported = await write(
@@ -334,7 +334,7 @@ async function readRows({ store }: StoreUnderTest): Promise<string[]> {
   return found.rows.map(({ name }) => name).toSorted()
 }
 
-describe('replacing', () => {
+describe('replacement', () => {
   const anyOffer = fc.record({
     gtin: fc.integer({ min: 1, max: 9 }),
     merchant: fc.constantFrom('A', 'B', 'C'),
@@ -347,7 +347,7 @@ describe('replacing', () => {
   const toKey = ({ gtin, merchant, network }: Row): string => `${gtin} ${network} ${merchant}`
   const toShop = ({ merchant, network }: Row): string => `${network} ${merchant}`
 
-  test('any feed after any other - its shops have what it says, the others what they had, and no product is left over', async () => {
+  test('any feed after any other - its shops have its offers, the others keep theirs, and no product is left without offers', async () => {
     const fixture = await openWithChannel()
     await fc.assert(
       fc.asyncProperty(anyFeed, anyFeed, async (first, second) => {
@@ -376,7 +376,7 @@ describe('replacing', () => {
   })
 
   test.each([0, Number.POSITIVE_INFINITY])(
-    'older offers - looked for from %d offers on in the whole table - the same ones go',
+    'older offers - full scan from %d offers on - the same ones are removed',
     async (manyOffers) => {
       const fixture = await openWithChannel()
       const both = [createFeedProduct(17, {}, { merchant: 'Other' }), createFeedProduct(24, {})]

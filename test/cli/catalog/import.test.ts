@@ -23,7 +23,7 @@ function run(under: TestCommand, content: string, ...options: readonly string[])
 }
 
 describe('catalog import', () => {
-  it('feed - good - ends with the line of counts and channel', async () => {
+  it('valid feed - the last line has the counts and the channel', async () => {
     const under = createTestCommand()
     expect(await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)).toBe(0)
     expect(under.out).toHaveLength(1)
@@ -31,14 +31,14 @@ describe('catalog import', () => {
     expect(under.err.join('')).toContain('set VITRINE_FRAME_ANCESTORS')
   })
 
-  it('site may frame - by the settings or by the address of the channel - no hint', async () => {
+  it('framing allowed by the settings or by the address of the channel - no hint', async () => {
     const under = createTestCommand()
     const config = { ...under.context.config, frameAncestors: ['https://magazine.example'] }
     await run({ ...under, context: { ...under.context, config } }, ROW)
     expect(under.err).toEqual(['Read as ndjson.\n'])
   })
 
-  it('table of a shop - links without tracking - says so, and how to make tracking links of them', async () => {
+  it('links without tracking - prints that, and how to build tracking links', async () => {
     const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
@@ -48,7 +48,7 @@ describe('catalog import', () => {
     expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; /)
   })
 
-  it('table of a shop - a template for a publisher that nobody named - says so, until somebody does', async () => {
+  it('template without a publisher reference - prints that until one is set', async () => {
     const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     await run(under, table)
@@ -68,7 +68,7 @@ describe('catalog import', () => {
     expect(under.err.join('')).not.toContain('publisher')
   })
 
-  it('second feed of the same shop - says how much of the first it removed', async () => {
+  it('second feed of the same shop - prints how many offers of the first were removed', async () => {
     const under = createTestCommand()
     await run(under, `${ROW}\n${ROW.replace('"17"', '"24"')}\n`)
     await run(under, ROW)
@@ -93,7 +93,7 @@ describe('catalog import', () => {
     },
   )
 
-  it('names of a feed - with controls - move no cursor, in lines and in JSON', async () => {
+  it('names with control characters - are printed without them, in lines and in JSON', async () => {
     const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     const row = ROW.replaceAll('"Net"', '"Net\\u009b2J"')
@@ -109,7 +109,7 @@ describe('catalog import', () => {
     expect(under.err.join('')).toContain('Links of "N" lead')
   })
 
-  it('catalog that another holds - the plain words of every command; one that fails - those of the database', async () => {
+  it('locked catalog - the message of all commands; failing catalog - the message of the database', async () => {
     const under = createTestCommand()
     await run(under, ROW)
     const store = await openCatalogStore({
@@ -131,7 +131,7 @@ describe('catalog import', () => {
     })
   })
 
-  it('import that something else than the database ends - says what, and that nothing was changed', async () => {
+  it('import stopped by another error than of the database - prints it, and that nothing was changed', async () => {
     const under = createTestCommand()
     const { context, clock, folder } = under
     const { nowMs } = context.clock
@@ -159,14 +159,14 @@ describe('catalog import', () => {
     })
   })
 
-  it('feed - over a thousand, with rejects - thousands are marked, the path is said before', async () => {
+  it('more than a thousand rows, with rejects - prints thousands separators, and the path of the rejects file first', async () => {
     const under = createTestCommand()
     await run(under, `${'x\n'.repeat(1_200)}${ROW}\n`)
     expect(under.out[0]).toBe(`rejected rows: ${join(under.folder, 'feed.ndjson.rejects')}`)
     expect(under.out[1]).toMatch(/^1 product, 2 offers, 1,200 rejected; channel /)
   })
 
-  it('json - one object', async () => {
+  it('--json - one object', async () => {
     const under = withJson(createTestCommand())
     await run(under, `x\n${ROW}\n`)
     expect(under.out).toHaveLength(1)
@@ -184,7 +184,7 @@ describe('catalog import', () => {
     })
   })
 
-  it.each(['csv', 'NDJSON', ''])('format - "%s" - UsageError that says what is accepted', async (format) => {
+  it.each(['csv', 'NDJSON', ''])('format "%s" - UsageError that lists the formats', async (format) => {
     const under = createTestCommand()
     await expect(runCatalogCommand(under, 'import', 'feed.ndjson', '--format', format)).rejects.toMatchObject(
       {
@@ -194,14 +194,14 @@ describe('catalog import', () => {
     )
   })
 
-  it('format, channel, network and merchant - named - are used', async () => {
+  it('format, channel, network and merchant given - are used', async () => {
     const under = createTestCommand()
     const channel = '952a0000-0000-4000-8000-00000000000a'
     await run(under, ROW, '--format', 'ndjson', '--channel', channel, '--network', 'N', '--merchant', 'M')
     expect(under.out[0]).toBe(`1 product, 2 offers, 0 rejected; channel ${channel}`)
   })
 
-  it('progress - time passes - plain lines, or one line redrawn on a terminal', async () => {
+  it('progress - separate lines, or one line redrawn on a terminal', async () => {
     for (const isTerminal of [false, true]) {
       const under = createTestCommand({ isTerminal })
       const nowMs = under.context.clock.nowMs
@@ -221,7 +221,7 @@ describe('catalog import', () => {
     }
   })
 
-  it('feed - that names no shop - is told by its first bytes, and the shop by its links', async () => {
+  it('feed without shop names - the format is detected by the first bytes, the shop by its links', async () => {
     const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/t,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
@@ -232,7 +232,7 @@ describe('catalog import', () => {
     ])
   })
 
-  it('file - missing - ImportError', async () => {
+  it('missing file - ImportError', async () => {
     const under = createTestCommand()
     const missing = runCatalogCommand(under, 'import', join(under.folder, 'missing'))
     await expect(missing).rejects.toMatchObject({ code: 'VITRINE_IMPORT_FAILED' })

@@ -21,7 +21,7 @@ async function putSample({ context }: TestCommand): Promise<void> {
 }
 
 describe('catalog serve', () => {
-  it('serve - until the signal - prints its address, says how to make a key, and ends with 0', async () => {
+  it('no key - prints its address and how to create a key; exit code 0 after the signal', async () => {
     const under = createTestCommand()
     const running = runCatalogCommand(under, 'serve')
     await vi.waitFor(() => expect(under.err).toHaveLength(1))
@@ -34,7 +34,7 @@ describe('catalog serve', () => {
     expect(await running).toBe(0)
   })
 
-  it('serve - with a key, json - the address as an object, nothing else; the key works', async () => {
+  it('with a key, --json - only the address as an object; the key is accepted', async () => {
     const under = withJson(createTestCommand())
     await runCatalogCommand(under, 'keys', 'add', 'shop')
     const { key } = JSON.parse(under.out[0] ?? '') as { key: string }
@@ -52,7 +52,7 @@ describe('catalog serve', () => {
     expect(await running).toBe(0)
   })
 
-  it('serve - told to stop before - ends at once', async () => {
+  it('stop requested before the start - ends at once', async () => {
     const under = createTestCommand()
     under.stopController.abort()
     expect(await runCatalogCommand(under, 'serve')).toBe(0)
@@ -60,7 +60,7 @@ describe('catalog serve', () => {
 })
 
 describe('catalog keys', () => {
-  it('keys - add, list, revoke, list - the key is shown once', async () => {
+  it('add, list, revoke, list - the key is printed once', async () => {
     const under = createTestCommand()
     await runCatalogCommand(under, 'keys', 'add', ' web ')
     const key = under.out[0] ?? ''
@@ -79,7 +79,7 @@ describe('catalog keys', () => {
     expect([...under.out.slice(1), ...under.err].join('')).not.toContain(key)
   })
 
-  it('keys - json - objects', async () => {
+  it('--json - objects', async () => {
     const under = withJson(createTestCommand())
     await runCatalogCommand(under, 'keys', 'add', 'web')
     const { id } = JSON.parse(under.out[0] ?? '') as { id: string }
@@ -100,7 +100,7 @@ describe('catalog keys', () => {
     ])
   })
 
-  it('keys - none yet - says how to make one', async () => {
+  it('no keys - prints how to create one', async () => {
     const under = createTestCommand()
     await createEmpty(under)
     await runCatalogCommand(under, 'keys', 'list')
@@ -108,7 +108,7 @@ describe('catalog keys', () => {
     expect(under.err.join('')).toContain('keys add')
   })
 
-  it('keys - empty name, unknown id - UsageError', async () => {
+  it('empty name, unknown id - UsageError', async () => {
     const under = createTestCommand()
     const refused = { code: 'VITRINE_USAGE' }
     await expect(runCatalogCommand(under, 'keys', 'add', ' ')).rejects.toMatchObject(refused)
@@ -117,14 +117,14 @@ describe('catalog keys', () => {
 })
 
 describe('catalog channels', () => {
-  it('channels - none - says what makes one', async () => {
+  it('no channels - prints how to create one', async () => {
     const under = createTestCommand()
     await createEmpty(under)
     await runCatalogCommand(under, 'channels', 'list')
     expect(under.err.join('')).toContain('catalog import')
   })
 
-  it('channels - sample - three lines each, or an array', async () => {
+  it('sample data - three lines each, or an array', async () => {
     const under = createTestCommand()
     await putSample(under)
     await runCatalogCommand(under, 'channels', 'list')

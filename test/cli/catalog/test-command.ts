@@ -9,7 +9,7 @@ import { parseConfig } from '../../../src/config/config.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
 
-/** A command's context with what it said. */
+/** The context of a command, with its output. */
 export type TestCommand = {
   context: CommandContext
   /** Lines on standard output. */
@@ -21,7 +21,7 @@ export type TestCommand = {
   stopController: AbortController
 }
 
-/** Makes a context over an empty folder, which is removed after the test. */
+/** Create a context with an empty folder, which is removed after the test. */
 export function createTestCommand(options: { json?: boolean; isTerminal?: boolean } = {}): TestCommand {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-command-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -52,12 +52,12 @@ export function createTestCommand(options: { json?: boolean; isTerminal?: boolea
   return { context, out, err, clock, folder, stopController }
 }
 
-/** The same database and folder, with other ways to speak. */
+/** The same database and folder, with another kind of output. */
 export function withJson(command: TestCommand): TestCommand {
   return { ...command, context: { ...command.context, isJson: true } }
 }
 
-/** Type `vitrine catalog …`, and return the exit code. @throws what the command throws */
+/** Run `vitrine catalog …` and return the exit code. @throws the error of the command */
 export async function runCatalogCommand(
   { context }: TestCommand,
   ...args: readonly string[]

@@ -8,7 +8,7 @@ import { makeFolder, runInProcess, startRemoteCatalog } from '../run-cli.ts'
 
 type Finding = { subject: string; isGood: boolean; message: string; remedy: string | null }
 
-/** What is said of proxies; nothing fails by it. */
+/** The finding about proxies, which is never a failure. */
 async function checkProxy(settings: Environment): Promise<Finding[]> {
   const { code, out } = await runInProcess(['check', '--json'], settings)
   expect(code).toBe(0)
@@ -16,10 +16,10 @@ async function checkProxy(settings: Environment): Promise<Finding[]> {
   return (JSON.parse(out) as Finding[]).filter(({ subject }) => subject === 'proxy')
 }
 
-describe('check of proxies', () => {
+describe('proxy check', () => {
   const PASSWORD = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
 
-  /** A proxy that adds `X-Forwarded-For`, in front of the app with these settings; its address. */
+  /** Start a proxy that adds `X-Forwarded-For` and forwards to the app with these settings; return its address. */
   async function startProxied(settings: Environment): Promise<string> {
     const { app } = await startHarness({ settings: { ...PASSWORD, ...settings } })
     const proxy = createServer((request, response) => {
@@ -31,7 +31,7 @@ describe('check of proxies', () => {
     return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   }
 
-  it('every proxy trusted - a warning, and nothing fails', async () => {
+  it('all proxies trusted - a warning, no failure', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const [finding] = await checkProxy({ ...settings, VITRINE_TRUST_PROXY: 'true' })
     expect(finding).toMatchObject({
@@ -41,7 +41,7 @@ describe('check of proxies', () => {
     expect(finding?.remedy).toContain('VITRINE_TRUST_PROXY')
   })
 
-  it('running server behind a proxy that it does not trust - a warning, and nothing fails', async () => {
+  it('running server behind an untrusted proxy - a warning, no failure', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const VITRINE_PUBLIC_URL = await startProxied({})
     const [finding] = await checkProxy({ ...settings, ...PASSWORD, VITRINE_PUBLIC_URL })
@@ -54,7 +54,7 @@ describe('check of proxies', () => {
   it.each([
     ['behind a proxy that it trusts', { VITRINE_TRUST_PROXY: 'loopback' }],
     ['not running', null],
-  ])('server %s - no word of proxies', async (_case, serverSettings) => {
+  ])('server %s - no finding about proxies', async (_case, serverSettings) => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const VITRINE_PUBLIC_URL =
       serverSettings === null ? 'http://127.0.0.1:9' : await startProxied(serverSettings)

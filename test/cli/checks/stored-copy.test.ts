@@ -4,7 +4,7 @@ import { checkChannels } from '../../../src/cli/checks/stored-copy.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { WALKED_COPY } from '../../helpers/studio-view.ts'
 
-/** What is wrong with a channel that left out `drops` at its last walk; `null`: nothing. */
+/** The problem of a channel whose last walk dropped `drops`; `null`: no problem. */
 async function runChannelCheck(
   drops: Record<string, number>,
   offerCount: number,
@@ -30,7 +30,7 @@ test.each([
   ],
   ['all offers', runChannelCheck({ shape: 5 }, 0), '100 %'],
   ['more than a fifth of the products', runChannelCheck({ product: 21 }, 1_000), '21 %'],
-])('%s left out - is said with its share', async (_case, judged, found) => {
+])('%s dropped - is reported with its share', async (_case, judged, found) => {
   expect(await judged).toContain(found)
 })
 
@@ -39,7 +39,7 @@ test.each([
   ['a fifth of the offers', runChannelCheck({ price: 20 }, 80)],
   ['a fifth of the products', runChannelCheck({ product: 20 }, 1_000)],
   ['offers beyond what a product may have', runChannelCheck({ too_many: 900 }, 100)],
-])('%s left out - is good', async (_case, judged) => {
+])('%s dropped - no problem', async (_case, judged) => {
   expect(await judged).toBeNull()
 })
 
@@ -47,12 +47,15 @@ test.each([
   [null, undefined, true],
   [null, 'https://magazine.example', false],
   ['https://magazine.example', undefined, false],
-])('channel at %s, VITRINE_FRAME_ANCESTORS %s - no site may frame it: %s', (url, ancestors, expected) => {
-  const { config } = parseConfig({ VITRINE_FRAME_ANCESTORS: ancestors })
-  expect(findFrameOriginHint(config, { id: 'a', url }) !== null).toBe(expected)
-})
+])(
+  'channel at %s, VITRINE_FRAME_ANCESTORS %s - not frameable by other sites: %s',
+  (url, ancestors, expected) => {
+    const { config } = parseConfig({ VITRINE_FRAME_ANCESTORS: ancestors })
+    expect(findFrameOriginHint(config, { id: 'a', url }) !== null).toBe(expected)
+  },
+)
 
-test('channel of the embedded catalog - the hint names the command that gives it an address', () => {
+test('channel of the embedded catalog - the hint has the command that sets its address', () => {
   const channel = { id: '11111111-2222-4333-8444-555555555555', url: null }
   const remote = { VITRINE_CATALOG_URL: 'https://catalog.example', VITRINE_CATALOG_KEY: 'a-key' }
   const command = `vitrine catalog channels set ${channel.id} --url`

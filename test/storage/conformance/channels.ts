@@ -11,7 +11,7 @@ const makeChannel = (id: string, over: Partial<Channel> = {}): Channel => ({
   ...over,
 })
 
-/** The list of channels, and that a copy belongs to one catalog. */
+/** Tests of the list of channels, and of copies of several catalogs. */
 export function describeChannels(subject: Subject): void {
   describe(`${subject.name}: channels and catalogs`, () => {
     let fixture: CopyFixture
@@ -22,13 +22,13 @@ export function describeChannels(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('list - before the first - is unknown; an empty one - is a list', async () => {
+    test('before the first list - unknown; an empty list - is a list', async () => {
       expect(await copy.findChannelList()).toBeUndefined()
       await copy.putChannelList([], 100)
       expect(await copy.findChannelList()).toEqual({ asOfMs: 100, heldSinceMs: null, channels: [], gone: [] })
     })
 
-    test('list - put - comes back in its order with every field', async () => {
+    test('stored list - is read in its order with every field', async () => {
       const channels = [
         makeChannel('c', { kind: 'newsletter', url: null }),
         makeChannel('a'),
@@ -40,7 +40,7 @@ export function describeChannels(subject: Subject): void {
       expect((await copy.findChannelList())?.channels.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
     })
 
-    test('channel - missing in a later list - is gone since then, and back when it returns', async () => {
+    test('channel missing from a later list - is removed since then, and listed again when it returns', async () => {
       const [a, b] = [makeChannel('a'), makeChannel('b')]
       await copy.putChannelList([a, b], 100)
       await copy.putChannelList([b], 200)
@@ -58,7 +58,7 @@ export function describeChannels(subject: Subject): void {
       expect(await copy.findChannelList()).toMatchObject({ channels: [renamed], gone: [{ channel: b }] })
     })
 
-    test('list without channels - held - the list stays, with the first time; the next list ends it', async () => {
+    test('empty list is held - the list stays, with the time of the first empty one; the next list ends the hold', async () => {
       const a = makeChannel('a')
       await copy.recordEmptyChannelList(50)
       expect(await copy.findChannelList()).toBeUndefined()
@@ -72,7 +72,7 @@ export function describeChannels(subject: Subject): void {
       expect(await copy.findChannelList()).toMatchObject({ asOfMs: 400, heldSinceMs: null })
     })
 
-    test('another catalog - same database - sees nothing of the copy', async () => {
+    test('another catalog in the same database - has no access to the copy', async () => {
       if (!fixture.isShared) return
       const product = makeProduct({ offers: [makeParsedOffer({ oldPrice: '99.00' })] })
       await copy.putChannelList([makeChannel(CHANNEL)], 100)
@@ -90,7 +90,7 @@ export function describeChannels(subject: Subject): void {
       expect(await readGrid(copy)).toEqual([product.title])
     })
 
-    test('a copy opened again - same database - has everything', async () => {
+    test('copy opened again - has all data', async () => {
       if (!fixture.isShared) return
       await walkAll(copy, [makeProduct()], 100)
       const again = await fixture.open('https://one.example')

@@ -17,7 +17,7 @@ import {
 } from './subject.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
 
-/** Cards over all pages of a grid. */
+/** Cards on all pages of a grid. */
 async function countCards(copy: Copy, query: DealQuery): Promise<number> {
   let count = 0
   for (;;) {
@@ -27,7 +27,7 @@ async function countCards(copy: Copy, query: DealQuery): Promise<number> {
   }
 }
 
-/** What the counts have to be, by asking for every grid. */
+/** Compute the expected counts by reading every grid. */
 async function countByGrids(
   copy: Copy,
   query: DealQuery,
@@ -76,7 +76,7 @@ const makeSale = (index: number, currency: string): Product =>
     offers: [makeParsedOffer({ price: '80.00', oldPrice: '100.00', currency })],
   })
 
-/** Counts beside the grids that they are the counts of. */
+/** Tests that compare counts with their grids. */
 export function describeDealCounts(subject: Subject): void {
   describe(`${subject.name}: counts of deals`, () => {
     let fixture: CopyFixture
@@ -87,7 +87,7 @@ export function describeDealCounts(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('counts - any catalog and any question - are what the grids themselves have', async () => {
+    test('any catalog and any query - counts equal the grids', async () => {
       const names = {
         brands: ['lumen', 'flambé'],
         merchants: ['kopje', 'zaal', 'ärger', 'alpha'],
@@ -107,7 +107,7 @@ export function describeDealCounts(subject: Subject): void {
       )
     })
 
-    test('names - written in several ways, empty, many - are the own of the catalog, and thirty', async () => {
+    test('names in several spellings, empty, many - are written as in the catalog, at most thirty', async () => {
       const products = Array.from({ length: 40 }, (_, index) =>
         makeProduct({
           gtin: toGtin(index),
@@ -137,7 +137,7 @@ export function describeDealCounts(subject: Subject): void {
       ])
     })
 
-    test('walk under way, other currency, unknown channel - are not counted', async () => {
+    test('running walk, other currency, unknown channel - are not counted', async () => {
       const nothing = await copy.countDeals(makeQuery())
       expect(nothing).toMatchObject({ total: 0, isBounded: false, brands: [], merchants: [] })
       expect(nothing.discounts).toHaveLength(DISCOUNT_STEPS_PERCENT.length)

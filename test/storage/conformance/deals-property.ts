@@ -23,7 +23,7 @@ const offer: fc.Arbitrary<Offer> = fc
   })
   .map(({ link, ...over }) => makeParsedOffer({ ...over, affiliateUrl: `https://links.example/${link}` }))
 
-/** Small catalogs with many equals. */
+/** Small catalogs with many equal values. */
 export const dealCatalog: fc.Arbitrary<Product[]> = fc
   .array(
     fc.record({
@@ -35,7 +35,7 @@ export const dealCatalog: fc.Arbitrary<Product[]> = fc
   )
   .map((products) => products.map((over, index) => makeProduct({ ...over, gtin: toGtin(index) })))
 
-/** Questions for them. */
+/** Grid queries for them. */
 export const dealQuery: fc.Arbitrary<DealQuery> = fc
   .record({
     isInStockOnly: fc.boolean(),
@@ -65,7 +65,7 @@ const isInStock = (one: Offer): boolean => one.availability === 'in_stock'
 const isReduced = (one: Offer): boolean => toSteps(one.oldPrice ?? '0') > toSteps(one.price)
 const toLower = (list: readonly string[]): string[] => list.map((name) => name.toLowerCase())
 
-/** The shops' offers by the rule "the cheapest in stock, at equal price the one on sale", written down as plainly as can be. */
+/** Reference implementation: per shop, the cheapest offer in stock; at equal price, the one on sale. */
 function pickShops(offers: readonly Offer[]): Offer[] {
   const ranked = offers.toSorted(
     (a, b) =>
@@ -126,7 +126,7 @@ const toText = (product: Product): string => fold(`${product.title} ${product.br
 const filterByText = (products: readonly Product[], words: readonly string[]): readonly Product[] =>
   products.filter((product) => words.every((word) => toText(product).includes(word)))
 
-/** Products whose words begin so, with their signs, or, where there are none, those that have the text anywhere. */
+/** Products with words that begin with the search words; if there are none, those that contain the text. */
 function filterByWords(products: readonly Product[], text: string | null): readonly Product[] {
   if (text === null) return products
   const words = split(text)
@@ -142,7 +142,7 @@ function filterByWords(products: readonly Product[], text: string | null): reado
     : filterByText(products, typed)
 }
 
-/** A grid computed over plain arrays: the GTIN and offer of each card. */
+/** Compute a grid from arrays: the GTIN and offer of each card. */
 export function computeGrid(products: readonly Product[], query: DealQuery): string[] {
   return filterByWords(products, query.searchText)
     .filter((one) => query.brand === null || one.brand?.toLowerCase() === query.brand.toLowerCase())
@@ -152,7 +152,7 @@ export function computeGrid(products: readonly Product[], query: DealQuery): str
     .map((card) => `${card.gtin} ${describeOffer(card.offer)}`)
 }
 
-/** An offer as `computeGrid` writes it. */
+/** Format an offer like `computeGrid`. */
 export function describeOffer(one: Offer | undefined): string {
   return one === undefined
     ? 'nothing'
@@ -166,10 +166,10 @@ export function describeOffer(one: Offer | undefined): string {
       ])
 }
 
-/** The database's grids against a plain computation. */
+/** Tests that compare the grids of the database with a reference computation. */
 export function describeDealsProperty(subject: Subject): void {
   describe(`${subject.name}: deals over random catalogs`, () => {
-    test('grid - any catalog and any question - is what a plain computation gives', async () => {
+    test('any catalog and any query - the grid equals a reference computation', async () => {
       await fc.assert(
         fc.asyncProperty(
           dealCatalog,

@@ -8,7 +8,7 @@ import { toRunCount } from '../../helpers/property-runs.ts'
 const makeNamed = (gtin: string, title: string, brand: string | null = null): Product =>
   makeProduct({ gtin, title, brand })
 
-/** Titles in the order in which a search finds them. */
+/** Return the titles that a search finds, in order. */
 async function search(copy: Copy, text: string, limit = 50): Promise<(string | undefined)[]> {
   return (await copy.searchProducts(CHANNEL, text, limit)).map(({ product }) => product?.title)
 }
@@ -17,7 +17,7 @@ const fold = (text: string): string =>
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/ß/g, 'ss').trim()
 const listWords = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** A search written down as plainly as can be, for texts that are no digits; GTINs in order. */
+/** Reference implementation of the search, for texts other than digits: GTINs in order. */
 function searchByScan(products: readonly Product[], text: string): string[] {
   const named = products.map(({ gtin, title, brand }) => ({ gtin, text: fold(`${title} ${brand ?? ''}`) }))
   const wanted = [...new Set(listWords(text))]
@@ -91,7 +91,7 @@ const texts = fc
   )
   .map((words) => words.join(' '))
 
-/** Texts that FTS5 or LIKE would read as more than letters, and texts that no title holds. */
+/** Texts with syntax of FTS5 or LIKE, and texts that no title contains. */
 const HOSTILE = [
   '"',
   "'",
@@ -133,7 +133,7 @@ const HOSTILE = [
   '/* lamp',
 ]
 
-/** Searching products: words, GTINs, versions, and texts that are no search. */
+/** Tests of the product search: words, GTINs, versions, and unusual texts. */
 export function describeSearch(subject: Subject): void {
   describe(`${subject.name}: search`, () => {
     let fixture: CopyFixture
@@ -144,7 +144,7 @@ export function describeSearch(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('words - without case and accents, and beginnings of words - best first, then by GTIN', async () => {
+    test('words and beginnings of words, without case and accents - best first, then by GTIN', async () => {
       const [crème, torch, twin, kettle] = [
         'Crème brûlée torch',
         'Torch 100%_off',
@@ -168,7 +168,7 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, ' ', 2)).toEqual([crème, torch])
     })
 
-    test('middle of a word, a language without spaces - only where nothing begins so - are found', async () => {
+    test('middle of a word, language without spaces - found only when no word begins with the text', async () => {
       const list = ['Schreibtischlampe', 'Lampe', '北欧桌灯 白色', 'AB4711C', 'Kabel 4711']
       await walkAll(
         copy,
@@ -183,7 +183,7 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, 'b4711')).toEqual(['AB4711C'])
     })
 
-    test('GTIN - begun, whole, with more or fewer zeros, digits of its middle - is found', async () => {
+    test('GTIN prefix, whole GTIN, other leading zeros, middle digits - are found', async () => {
       const gtins = ['00012345678905', '00123456789012', '04006381333931', '40063813339310']
       await walkAll(
         copy,
@@ -207,12 +207,12 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, '1234', 1)).toEqual([gtins[0]])
     })
 
-    test('versions - of a walk under way, replaced, gone, looked up - only what readers see is found', async () => {
+    test('versions of a running walk, replaced, removed, looked up - only visible ones are found', async () => {
       await walkAll(copy, [makeNamed(toGtin(1), 'Old lamp'), makeNamed(toGtin(2), 'Gone lamp')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeNamed(toGtin(1), 'Lamp new')], { asOfMs: 200 }))
       expect(await search(copy, 'lamp')).toEqual(['Old lamp', 'Gone lamp'])
-      // The new version would come first, and the place of the one that is found is not lost to it.
+      // The new version would sort first; the visible one must still be found within the limit.
       expect(await search(copy, 'new lamp', 1)).toEqual([])
       expect(await search(copy, 'lamp', 1)).toEqual(['Old lamp'])
       expect(await search(copy, 'new')).toEqual([])
@@ -230,7 +230,7 @@ export function describeSearch(subject: Subject): void {
       expect([await search(copy, 'tor'), await search(copy, '')]).toEqual([[], []])
     })
 
-    test('two catalogs - with the same words - each finds its own', async () => {
+    test('two catalogs with the same words - each finds its own products', async () => {
       const other = await fixture.open('https://two.example')
       await walkAll(copy, [makeNamed(toGtin(1), 'Lamp one')], 100)
       await walkAll(other, [makeNamed(toGtin(1), 'Lamp')], 100)
@@ -240,7 +240,7 @@ export function describeSearch(subject: Subject): void {
       ])
     })
 
-    test.each(HOSTILE)('search text %j - is letters, never syntax - finds what has them', async (text) => {
+    test.each(HOSTILE)('search text %j - is text, not syntax', async (text) => {
       await walkAll(
         copy,
         [makeNamed(toGtin(1), 'Desk lamp'), makeNamed(toGtin(2), 'and or near not words')],
@@ -252,14 +252,14 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, text)).toEqual(wanted.length === 0 ? [] : plain)
     })
 
-    test('search of thousands of characters - is cut - and ends', async () => {
+    test('search text of thousands of characters - is cut', async () => {
       await walkAll(copy, [makeNamed(toGtin(1), 'Desk lamp')], 100)
       for (const text of ['x', '"', 'a b c d e f g h i j k l m n o p ', '% ', '\u0000'])
         expect(await search(copy, text.repeat(5_000))).toEqual([])
       expect(await search(copy, 'desk lamp '.repeat(5_000))).toEqual(['Desk lamp'])
     })
 
-    test('letters that the index takes for marks - within a word - are found', async () => {
+    test('letters inside a word that the index treats as separators - are found', async () => {
       await walkAll(copy, [makeNamed(toGtin(1), 'ᦟᦲᧃ lamp'), makeNamed(toGtin(2), 'a\u19b5b')], 100)
       expect([await search(copy, 'ᦟᦲᧃ'), await search(copy, 'a\u19b5b')]).toEqual([
         ['ᦟᦲᧃ lamp'],
@@ -267,7 +267,7 @@ export function describeSearch(subject: Subject): void {
       ])
     })
 
-    test('search - any catalogs, one after the other, and any text - finds what a plain search does', async () => {
+    test('any consecutive catalogs and any text - equals the reference search', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.tuple(catalog, catalog, catalog),

@@ -4,24 +4,24 @@ import type { CopyStore, DealQuery, WalkPage, WalkStore } from '../../../src/sto
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import type { FakeClock } from '../../helpers/fake-clock.ts'
 
-/** Both sides of one catalog's copy. */
+/** The copy of one catalog, for readers and walks. */
 export type Copy = CopyStore & WalkStore
 
 /** A database under test. */
 export type Subject = Readonly<{
   name: string
-  /** Makes an empty database; the copies that `open` gave are closed with it. */
+  /** Create an empty database; copies from `open` are closed with it. */
   start(): Promise<CopyFixture>
 }>
 
 /** One empty database. */
 export type CopyFixture = Readonly<{
-  /** A copy of the named catalog in it. `isShared`: two copies that are open at once see the same data. */
+  /** Open a copy of the named catalog. `isShared`: two open copies see the same data. */
   open(catalog: string): Promise<SqlStore>
   isShared: boolean
-  /** Of the copies; a server has its own for leases. */
+  /** Clock of the copies; a database server has its own for leases. */
   clock: FakeClock
-  /** Lets time pass for leases and claims: of a server, by moving their ends. */
+  /** Let time pass for leases; on a database server, by moving their ends. */
   passTime(byMs: number): Promise<void>
   dispose(): Promise<void>
 }>
@@ -29,7 +29,7 @@ export type CopyFixture = Readonly<{
 /** The channel of the conformance tests. */
 export const CHANNEL: string = CHANNEL_ID
 
-/** A question for every deal in EUR, changed by `over`. */
+/** A query for all deals in EUR, with changes. */
 export function makeQuery(over: Partial<DealQuery> = {}): DealQuery {
   return {
     channelId: CHANNEL,
@@ -48,7 +48,7 @@ export function makeQuery(over: Partial<DealQuery> = {}): DealQuery {
   }
 }
 
-/** Begins a walk at `nowMs` and gives its number. */
+/** Begin a walk at `nowMs` and return its number. */
 export async function begin(copy: Copy, nowMs: number): Promise<number> {
   const { walk } = await copy.beginWalk(CHANNEL, { nowMs, resumableSinceMs: nowMs })
   return walk
@@ -63,27 +63,27 @@ export function makePage(
   return { walk, afterGtin: '', products, nextCursor: null, drops: {}, ...over }
 }
 
-/** Walks the whole catalog in one page. */
+/** Walk the whole catalog in one page. */
 export async function walkAll(copy: Copy, products: readonly Product[], asOfMs: number): Promise<void> {
   const walk = await begin(copy, asOfMs)
   await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs }))
   await copy.completeWalk(CHANNEL, walk, { nowMs: asOfMs, isMalformed: false })
 }
 
-/** The title and time of a product as a box reads it; `'absent'` and `'unknown'` where there is none. */
+/** Return title and time of a product as a box reads it, or `'absent'` or `'unknown'`. */
 export async function readBox(copy: Copy, gtin: string): Promise<string> {
   const entry = await copy.findProduct(CHANNEL, gtin)
   if (entry === undefined) return 'unknown'
   return `${entry.product === null ? 'absent' : entry.product.title} @${entry.asOfMs}`
 }
 
-/** Titles of a grid's cards in order. */
+/** Return the titles of a grid's cards in order. */
 export async function readGrid(copy: Copy, over: Partial<DealQuery> = {}): Promise<string[]> {
   const deals = await copy.findDeals(makeQuery(over))
   return deals.map(({ title }) => title)
 }
 
-/** A box and the grid at one moment. */
+/** Read a box and the grid at one moment. */
 export async function readView(
   copy: Copy,
   gtin: string,

@@ -17,12 +17,12 @@ import {
 
 const [ONE, TWO, THREE] = [toGtin(1), toGtin(2), toGtin(3)]
 
-/** A product on sale; the title tells the walk that brought it. */
+/** A product on sale; the title identifies its walk. */
 function makeSale(gtin: string, title: string): Product {
   return makeProduct({ gtin, title, offers: [makeParsedOffer({ price: '50.00', oldPrice: '100.00' })] })
 }
 
-/** Versions by walk: what readers see while one is written. */
+/** Tests of versions: what readers see during a walk. */
 export function describeWalks(subject: Subject): void {
   describe(`${subject.name}: versions`, () => {
     let fixture: CopyFixture
@@ -33,7 +33,7 @@ export function describeWalks(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('first walk - half done - serves boxes of its pages, no grid', async () => {
+    test('first walk, incomplete - boxes of its pages are served, grids are not', async () => {
       const walk = await begin(copy, 100)
       const first = makePage(walk, [makeSale(ONE, 'one')], { asOfMs: 100, nextCursor: 'c' })
       await copy.applyPage(CHANNEL, first)
@@ -45,7 +45,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, TWO)).toEqual({ box: 'two @110', grid: ['one', 'two'] })
     })
 
-    test('second walk - half done - nobody sees it; complete - everybody sees all of it', async () => {
+    test('second walk, incomplete - is invisible; complete - is visible completely', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const before = ['one', 'two']
       const walk = await begin(copy, 200)
@@ -68,7 +68,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, THREE)).toEqual({ box: 'three @210', grid: after })
     })
 
-    test('state - after a walk - has its counts, times and drops', async () => {
+    test('state after a walk - has its counts, times and drops', async () => {
       const walk = await begin(copy, 100)
       const first = { asOfMs: 100, nextCursor: 'c', drops: { price: 2 } }
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'one')], first))
@@ -90,7 +90,7 @@ export function describeWalks(subject: Subject): void {
       })
     })
 
-    test('walk - broken - keeps the old copy and names its failure until the next begins', async () => {
+    test('failed walk - keeps the old copy, and its failure is stored until the next begins', async () => {
       await walkAll(copy, [makeSale(ONE, 'one')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [], { asOfMs: 200, nextCursor: 'c' }))
@@ -102,7 +102,7 @@ export function describeWalks(subject: Subject): void {
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ isRunning: true, failure: null })
     })
 
-    test('suspicious walk - held - readers see the copy before, and the next walk begins anew', async () => {
+    test('held walk - readers see the previous copy, and the next walk starts again', async () => {
       const products = Array.from({ length: 100 }, (_, index) => makeSale(toGtin(index), `lamp ${index}`))
       await walkAll(copy, products, 100)
       const walk = await begin(copy, 200)
@@ -126,7 +126,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readBox(copy, ONE)).toBe('lamp 1 @300')
     })
 
-    test('held walk - store closed and opened again - is still held, and the next walk begins anew', async () => {
+    test('held walk, store closed and opened again - is still held, and the next walk starts again', async () => {
       if (!fixture.isShared) return
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two'), makeSale(THREE, 'three')], 100)
       const before = ['one', 'two', 'three']
@@ -166,7 +166,7 @@ export function describeWalks(subject: Subject): void {
       expect(await checkMalformed({ price: 2, link: 1 })).toBe(true)
     })
 
-    test('unchanged products - walked again - get their date from the page', async () => {
+    test('unchanged products walked again - get their time from the page', async () => {
       const products = [makeSale(ONE, 'one'), makeSale(TWO, 'two')]
       await walkAll(copy, products, 100)
       const walk = await begin(copy, 200)
@@ -177,7 +177,7 @@ export function describeWalks(subject: Subject): void {
       expect([await readBox(copy, ONE), await readBox(copy, TWO)]).toEqual(['one @200', 'two @250'])
     })
 
-    test('page - applied twice - changes nothing', async () => {
+    test('page applied twice - changes nothing', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       const page = makePage(walk, [makeSale(ONE, 'one, new'), makeSale(THREE, 'three')], {
@@ -193,7 +193,7 @@ export function describeWalks(subject: Subject): void {
       expect(state).toMatchObject({ productCount: 2, dealCount: 2, drops: { price: 1 } })
     })
 
-    test('product - gone and back while a walk is repeated - stays as it was', async () => {
+    test('product removed and back during a repeated walk - is unchanged', async () => {
       await walkAll(copy, [makeSale(ONE, 'one')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(TWO, 'staged')], { asOfMs: 200 }))
@@ -215,7 +215,7 @@ export function describeWalks(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('look-up - newer than the page - is never overwritten, nor ended, by the walk', async () => {
+    test('look-up newer than the page - is neither overwritten nor ended by the walk', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       await copy.putLookups([
@@ -231,7 +231,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, TWO)).toEqual({ box: 'two, looked up @300', grid })
     })
 
-    test('look-up - while its page is staged - is seen at once and after the walk', async () => {
+    test('look-up while its page is staged - is visible at once and after the walk', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 200 }))
@@ -247,7 +247,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readBox(copy, TWO)).toBe('back @300')
     })
 
-    test('look-up - older than the staged page - leaves what the walk brings', async () => {
+    test('look-up older than the staged page - the data of the walk stays', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 300 }))
@@ -262,7 +262,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readBox(copy, TWO)).toBe('unknown')
     })
 
-    test('absence - newer than the page - is respected; older - is overruled', async () => {
+    test('absence newer than the page - stays; older - is replaced', async () => {
       await copy.putLookups([{ channelId: CHANNEL, gtin: ONE, entry: { product: null, asOfMs: 300 } }])
       await copy.putLookups([{ channelId: CHANNEL, gtin: TWO, entry: { product: null, asOfMs: 100 } }])
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 200)
@@ -270,7 +270,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, TWO)).toEqual({ box: 'two @200', grid: ['two'] })
     })
 
-    test('look-up of a product that the copy lacks - is seen at once and survives an older walk', async () => {
+    test('look-up of a product missing from the copy - is visible at once and stays after an older walk', async () => {
       await walkAll(copy, [], 100)
       await copy.putLookups([
         { channelId: CHANNEL, gtin: ONE, entry: { product: makeSale(ONE, 'new'), asOfMs: 300 } },
@@ -282,7 +282,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, ONE)).toEqual({ box: 'unknown', grid: [] })
     })
 
-    test('first seen - of an offer on sale - survives walks and look-ups, and ends with the sale', async () => {
+    test('first-seen time of an offer on sale - stays through walks and look-ups, and ends with the sale', async () => {
       const sell = (oldPrice: string | null, price = '50.00'): Product =>
         makeProduct({ gtin: ONE, title: 'one', offers: [makeParsedOffer({ price, oldPrice })] })
       await walkAll(copy, [sell('100.00')], 100)

@@ -43,7 +43,7 @@ const offers = [
   makeOffer({ merchant: 'Nordhem', price: null, availability: { text: 'Out of stock', kind: 'out' } }),
 ]
 
-/** Pages that the sample data do not make; test/system/browser/studio.test.ts looks at those that they do. */
+/** Pages that the sample data does not produce; the other pages are in test/system/browser/studio.test.ts. */
 const STUDIOS = {
   wrong: makeStudio('find=lamp&theme=blue&accent=x&merchant=Elsewhere', {
     isSample: true,
@@ -102,11 +102,11 @@ describe('accessibility', () => {
     ['light', { theme: 'dark' }],
     ['dark', { theme: 'auto' }],
     ['light', { dir: 'rtl', lang: 'ar', isolate: 'shadow' }],
-  ] as const)('box and grid, reader prefers %s, frame %j – no violation', async (colorScheme, frame) => {
+  ] as const)('box and grid, reader prefers %s, frame %j - no violation', async (colorScheme, frame) => {
     expect(await findViolations(toHost(frame), colorScheme)).toEqual([])
   })
 
-  test('a page with grey on grey – is found out', async () => {
+  test('page with grey text on grey - is reported', async () => {
     const bad =
       '<!doctype html><html lang="en"><title>x</title><main><h1>x</h1><p style="color:#999">text</p></main>'
     expect(await findViolations(bad, 'light')).toMatchObject([{ id: 'color-contrast' }])
@@ -118,7 +118,7 @@ describe('accessibility', () => {
     ['light', 'a sick server', STUDIOS.sick],
     ['dark', 'a sick server', STUDIOS.sick],
     ['light', 'no channel', STUDIOS.empty],
-  ] as const)('studio, %s, %s – no violation', async (colorScheme, _case, view) => {
+  ] as const)('studio, %s, %s - no violation', async (colorScheme, _case, view) => {
     const paths = {
       styles: [assets.get('studio.css').path],
       studioScript: assets.get('studio.js').path,
@@ -129,7 +129,7 @@ describe('accessibility', () => {
   })
 
   test.each(['light', 'dark'] as const)(
-    'demonstration shop and mistake, %s – no violation',
+    'demonstration shop and mistake, %s - no violation',
     async (theme) => {
       const pageStyles = [assets.get('studio.css').path]
       const shop = renderer.renderDemoShop({

@@ -20,7 +20,7 @@ import { useBrowser } from '../use-browser.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** What a page can do to everything in it: a reset with `!important`, a dark theme, small and strange type. */
+/** Aggressive CSS of a host page: a reset with `!important`, a dark theme, small and unusual fonts. */
 const HOSTILE = `
 html { font-size: 62.5% }
 body { background: #101418; color: #8f9; font: italic 1.4rem/2.4 Georgia, serif; letter-spacing: .2em;
@@ -78,7 +78,7 @@ function toFragment(layout: Layout, isolate: 'none' | 'shadow'): string {
   return specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view)
 }
 
-/** An article of 640 px that holds a fragment. The gallery leaves the style link of plain fragments to the page. */
+/** An article of 640 px with a fragment. In the gallery, the page has the style link of plain fragments. */
 async function openArticle(fragment: string, css: string): Promise<Page> {
   const link = `<link rel="stylesheet" href="${style.path}">`
   const body = `<!doctype html><html lang="en"><title>Article</title>${link}<style>${css} main { width: 640px; margin: 0; padding: 0 } body { margin: 20px }</style><body><main><h1>Article</h1><div id="place" data-layout="${css === '' ? '' : 'carousel'}">${fragment}</div></main>`
@@ -90,14 +90,14 @@ async function openArticle(fragment: string, css: string): Promise<Page> {
   return page
 }
 
-/** What the page's own elements look like, apart from where they are and how large. */
+/** Computed styles of the page's own elements, without position and size. */
 const readStyles = (page: Page): Promise<unknown> =>
   page.evaluate(`['h1', 'main', '#place', '#own a', '#own li', '#own td', '#own p', '#own img', '#own summary'].map((selector) => {
     const styles = getComputedStyle(document.querySelector(selector))
     return [...styles].filter((name) => !name.startsWith('--') && !/size|height|origin|width|inset|top|bottom/.test(name)).map((name) => name + ':' + styles.getPropertyValue(name)).join(';')
   })`)
 
-/** Rows and cards whose shop or title does not lead where the link of the row leads; a table's rows have a button. */
+/** Rows and cards whose shop or title has another target than the link of the row; table rows have a button. */
 const FIND_DEAD_ROWS = `[...document.querySelectorAll('li.vitrine-offer .vitrine-merchant, .vitrine-deal .vitrine-name, .vitrine-go, .vitrine-button')].filter((element) => {
   if (!element.checkVisibility({ contentVisibilityAuto: true }) || element.closest('details:not([open])')) return false
   element.scrollIntoView({ block: 'center' })
@@ -108,8 +108,8 @@ const FIND_DEAD_ROWS = `[...document.querySelectorAll('li.vitrine-offer .vitrine
   return !row.contains(hit) || hit.closest('a') !== row.querySelector('a')
 }).map((element) => element.outerHTML.slice(0, 100))`
 
-describe('in a page that styles everything with !important', () => {
-  test.each(names)('%s, isolated - looks exactly as in a page without styles', async (name, layout) => {
+describe('host page that styles everything with !important', () => {
+  test.each(names)('%s, isolated - looks exactly like in a page without styles', async (name, layout) => {
     const plain = await openArticle(toFragment(layout, 'shadow'), '')
     const wanted = await cropElement(await takeScreenshot(plain, '#place'), '.vitrine')
     await plain.close()
@@ -120,7 +120,7 @@ describe('in a page that styles everything with !important', () => {
   })
 
   test.each(names)(
-    '%s, plain - is readable, in its own colours, and reaches over nothing',
+    '%s, plain - is readable, in its own colours, and overlaps nothing',
     async (name, layout) => {
       const page = await openArticle(toFragment(layout, 'none'), HOSTILE)
       await page.addScriptTag({ path: AXE })
@@ -151,12 +151,12 @@ describe('in a page that styles everything with !important', () => {
           `aggressive-css/${name}-plain`,
         ),
       ).toBeUndefined()
-      // Last: it scrolls.
+      // At the end, because it scrolls.
       expect(await page.evaluate<unknown[]>(FIND_DEAD_ROWS)).toEqual([])
     },
   )
 
-  test('the page itself - is as it was: nothing of the widget leaks into it', async () => {
+  test('the host page - is unchanged: no style of the widget applies to it', async () => {
     const own =
       '<div id="own"><p>Text</p><ul><li><a href="#x">Link</a></li></ul><table><tr><td>1</td></tr></table><img alt=""><details><summary>More</summary></details></div>'
     const without = await openArticle(own, HOSTILE)
@@ -170,8 +170,8 @@ describe('in a page that styles everything with !important', () => {
   })
 })
 
-describe('in a page of its own type and colours', () => {
-  test('plain - takes the page’s font; the theming interface changes colours in both forms', async () => {
+describe('host page with its own fonts and colours', () => {
+  test('plain - inherits the font of the page; custom properties change colours, also when isolated', async () => {
     const css =
       'body { font-family: monospace } :root { --vitrine-surface: #fdf0f0; --vitrine-radius: 12px; --vitrine-font: initial }'
     for (const isolate of ['none', 'shadow'] as const) {
@@ -188,7 +188,7 @@ describe('in a page of its own type and colours', () => {
     }
   })
 
-  test('isolated - is placed by the page', async () => {
+  test('isolated - is positioned by the page', async () => {
     const css = '.vitrine-host { margin-block: 40px; inline-size: 320px; margin-inline-start: 50px }'
     const page = await openArticle(toFragment({ widget: 'where-to-buy', name: 'list' }, 'shadow'), css)
     const place = await page.locator('.vitrine').boundingBox()
@@ -198,7 +198,7 @@ describe('in a page of its own type and colours', () => {
   })
 
   test.each(['list', 'card', 'carousel'])(
-    'a wrapper with data-layout=%s - rearranges nothing',
+    'wrapper with data-layout=%s - does not change the layout',
     async (word) => {
       const fragment = toFragment({ widget: 'deals', name: 'grid' }, 'none')
       const alone = await openArticle(fragment, '')

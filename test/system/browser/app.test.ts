@@ -7,7 +7,7 @@ import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** The built server with its sample data, the browser, and a publisher's page on an origin of its own. */
+/** The built server with sample data, the browser, and a publisher's page on another origin. */
 const server = useServer()
 const browser = useBrowser()
 let addresses: ServedAddresses
@@ -15,7 +15,7 @@ let publisher: PageServer
 
 let context: BrowserContext
 let page: Page
-/** Whatever went wrong in the browser during a test. */
+/** Problems in the browser during a test. */
 let problems: string[]
 let hosts: Set<string>
 
@@ -44,24 +44,24 @@ async function openContext(options: BrowserContextOptions = {}): Promise<void> {
   })
 }
 
-/** Waits until the expression gives the value; a page's content policy refuses Playwright's own way. */
+/** Wait until the expression has the value. The content security policy of a page blocks Playwright's method. */
 async function waitFor(expression: string, value: unknown): Promise<void> {
   await expect.poll(() => page.evaluate<unknown>(expression)).toBe(value)
 }
 
-/** Waits until so many frames have opened to their content. */
+/** Wait until this many frames have opened to their content. */
 function waitForFrames(count: number): Promise<void> {
   const expression = `[...document.querySelectorAll("iframe")].filter((frame) => frame.offsetHeight > 50 &&
     getComputedStyle(frame).visibility === "visible").length`
   return waitFor(expression, count)
 }
 
-describe('the server as it is started, in a browser', () => {
+describe('started server in a browser', () => {
   test.each([
     ['box', '', '.vitrine-offer'],
     ['grid', '?tab=deals', '.vitrine-deal'],
   ])(
-    'studio, %s - the preview opens, nothing fails, nothing foreign is asked for',
+    'studio, %s - the preview opens, without errors and without requests to other servers',
     async (_kind, query, rows) => {
       await page.goto(`${addresses.studio}${query}`)
       await waitForFrames(1)
@@ -76,7 +76,7 @@ describe('the server as it is started, in a browser', () => {
     ['box', 'where-to-buy', ''],
     ['grid', 'deals', '?tab=deals'],
   ] as const)(
-    'plain iframe of the studio, %s - is as high as its content on a phone',
+    'plain iframe of the studio, %s - has the height of its content on a phone',
     async (kind, path, query) => {
       const html = await (await context.request.get(`${addresses.studio}${query}`)).text()
       const [, heightPx] =
@@ -111,7 +111,7 @@ describe('the server as it is started, in a browser', () => {
     },
   )
 
-  test("loader on a publisher's page - two widgets open to their height, a hidden one takes no room", async () => {
+  test("loader on a publisher's page - two widgets open to their height, a hidden one takes no space", async () => {
     const [channel = '', , gtin = ''] = new URL(addresses.box).pathname.split('/').slice(2)
     const body = [
       `<div id="box" data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}"></div>`,
@@ -140,7 +140,7 @@ describe('the server as it is started, in a browser', () => {
         ),
       ),
     )
-    // Children's frames come in no certain order.
+    // The order of the frames is not defined.
     expect(new Set(inside)).toEqual(new Set(heights))
     expect(
       await page
@@ -149,17 +149,17 @@ describe('the server as it is started, in a browser', () => {
         ?.locator('.vitrine-deal')
         .count(),
     ).toBe(4)
-    // The mistyped one alone is said, for whoever builds the page.
+    // Only the mistyped one is reported in the console.
     expect(problems.map((problem) => /GTIN is 1 to 14 digits.*not-a-gtin$/.test(problem))).toEqual([true])
     expect([...hosts].toSorted()).toEqual(
       [new URL(addresses.publicUrl).host, new URL(publisher.origin).host].toSorted(),
     )
   })
 
-  test('fragment put into a page - is styled and works without a script', async () => {
+  test('fragment in a page - is styled and works without a script', async () => {
     const address = addresses.box.replace('/embeds/', '/fragments/')
-    const answer = await context.request.get(`${address}?markup=schema`)
-    const html = `<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${await answer.text()}`
+    const response = await context.request.get(`${address}?markup=schema`)
+    const html = `<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${await response.text()}`
     const csp = `default-src 'none'; style-src ${addresses.publicUrl}; img-src ${addresses.publicUrl} data:`
     publisher.responses.set('/fragment', toHtmlResponse(html, csp))
     await page.goto(`${publisher.origin}/fragment`)
@@ -185,7 +185,7 @@ describe('the server as it is started, in a browser', () => {
     expect(problems).toEqual([])
   })
 
-  test('link of the box - leads to the demonstration shop, which names product and tracking', async () => {
+  test('link of the box - opens the demonstration shop, which shows product and tracking parameters', async () => {
     await page.goto(addresses.box)
     const [shop] = await Promise.all([
       context.waitForEvent('page'),

@@ -9,7 +9,7 @@ const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-
 
 const browser = useBrowser()
 
-/** Opens the service's first page in a browser of its own, with what was loaded, and what was complained of. */
+/** Open the start page of the service as a separate visitor; record requests and problems. */
 async function open(
   options: BrowserContextOptions = {},
 ): Promise<{ page: Page; loaded: string[]; complaints: string[]; url: string }> {
@@ -28,7 +28,7 @@ describe('page of the catalog service', () => {
     [360, 1200].map((width) => [scheme, width] as const),
   )
 
-  test.each(views)('%s, %i px - a checker of accessibility finds nothing', async (colorScheme, width) => {
+  test.each(views)('%s, %i px - no accessibility violation', async (colorScheme, width) => {
     const { page } = await open({ colorScheme, bypassCSP: true, viewport: { width, height: 900 } })
     await page.addScriptTag({ path: AXE })
     const violations = await page.evaluate<unknown[]>(
@@ -38,7 +38,7 @@ describe('page of the catalog service', () => {
     expect(violations).toEqual([])
   })
 
-  test('any width - scrolls sideways at none', async () => {
+  test('any width - no horizontal scrolling', async () => {
     const { page } = await open()
     for (const width of [320, 360, 390, 768, 1200, 1920]) {
       await page.setViewportSize({ width, height: 900 })
@@ -47,7 +47,7 @@ describe('page of the catalog service', () => {
     }
   })
 
-  test('under its own policy - loads itself and its style sheet, and nothing is refused', async () => {
+  test('its content security policy - allows the page and its style sheet, and blocks nothing that it uses', async () => {
     const { page, loaded, complaints, url } = await open()
     expect(page.url()).toBe(`${url}/docs`)
     expect(loaded.filter((path) => path !== '/favicon.ico')).toEqual(['/', '/docs', '/docs.css'])

@@ -10,7 +10,7 @@ import { startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { useBrowser } from '../use-browser.ts'
 
-/** What would run if any of it became markup: in text, in an attribute, in a comment, in a script, in a template. */
+/** Texts that would run if they became markup: in text, attributes, comments, scripts or templates. */
 const HOSTILE = [
   '<script>alert(1)</script>',
   '"><script>alert(1)</script>',
@@ -49,7 +49,7 @@ const products = HOSTILE.map((text, index) =>
 
 const browser = useBrowser()
 
-/** The widget server over a hostile catalog, on a port of its own. */
+/** The widget server with a hostile catalog, on a separate port. */
 async function startServer(): Promise<string> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -77,7 +77,7 @@ async function startServer(): Promise<string> {
   return url
 }
 
-/** What the content policy of a page refuses: an attack that was tried. */
+/** Record what the content security policy blocks: each is an attempted attack. */
 function watchRefusals(page: Page): string[] {
   const refusals: string[] = []
   page.on('console', (message) => {
@@ -86,7 +86,7 @@ function watchRefusals(page: Page): string[] {
   return refusals
 }
 
-/** A page whose dialogs are what an attack would show. */
+/** Open a page; a dialog is a successful attack. */
 async function openWatched(): Promise<Readonly<{ page: Page; attacks: string[] }>> {
   const page = await browser.newPage({ httpCredentials: { username: 'admin', password: 'pass' } })
   const attacks: string[] = []
@@ -97,21 +97,21 @@ async function openWatched(): Promise<Readonly<{ page: Page; attacks: string[] }
   return { page, attacks }
 }
 
-/** Moves over and focuses everything that could wait for it. */
+/** Hover and focus every element, to trigger event handlers. */
 const PROVOKE = `for (const element of document.querySelectorAll('*')) {
   element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
   if (element instanceof HTMLElement) element.focus()
 }`
 
 /**
- * The same in every frame that has its page. One that has none yet may be torn from the script context it was announced
- * with, and a text evaluated in it then never comes back.
+ * The same in every loaded frame. A frame that is still loading can lose its script context, and an evaluation in it
+ * would never return.
  */
 async function provoke(page: Page): Promise<void> {
   for (const frame of page.frames()) if (frame.url() !== '') await frame.evaluate(PROVOKE)
 }
 
-/** Puts texts into an open page the way that scripts of publishers do. */
+/** Insert HTML into an open page like scripts of publishers do. */
 function putByInnerHtml(page: Page, texts: readonly string[]): Promise<unknown> {
   return page.evaluate(`for (const text of ${JSON.stringify(texts)}) {
     const place = document.createElement('div')
@@ -133,7 +133,7 @@ const listFragments = (url: string): string[] => [
   ),
 ]
 
-test('the same texts as markup - run: this is what the tests below would see', async () => {
+test('the same texts as markup - run, so that the tests below would detect them', async () => {
   const publisher = await startPageServer()
   onTestFinished(() => publisher.close())
   publisher.responses.set('/included', toHtmlResponse(HOSTILE.join('\n')))
@@ -149,7 +149,7 @@ test('the same texts as markup - run: this is what the tests below would see', a
   expect(included).toBeGreaterThan(1)
 })
 
-test('publisher who puts hostile products into his page, on the server and by innerHTML - nothing runs, everything is text', async () => {
+test('hostile products in a page, by include and by innerHTML - nothing runs, all are text', async () => {
   const url = await startServer()
   const publisher = await startPageServer()
   onTestFinished(() => publisher.close())
@@ -172,7 +172,7 @@ test('publisher who puts hostile products into his page, on the server and by in
   expect(attacks).toEqual([])
 })
 
-test('frames and the page of a mistake over hostile products - nothing runs, not even tried', async () => {
+test('frames and error page with hostile products - nothing runs, and the policy blocks nothing', async () => {
   const url = await startServer()
   const { page, attacks } = await openWatched()
   const refusals = watchRefusals(page)
@@ -200,7 +200,7 @@ test.each([
   ['boxes, the other texts', TEXTS.slice(7).map((text) => `find=${text}&theme=${text}`)],
   ['grids, the first texts', TEXTS.slice(0, 7).map((text) => `tab=deals&merchant=${text}&q=${text}`)],
   ['grids, the other texts', TEXTS.slice(7).map((text) => `tab=deals&merchant=${text}&q=${text}`)],
-])('studio over hostile products: %s - nothing runs, not even tried', async (_, queries) => {
+])('studio with hostile products: %s - nothing runs, and the policy blocks nothing', async (_, queries) => {
   const url = await startServer()
   const { page, attacks } = await openWatched()
   const refusals = watchRefusals(page)
@@ -215,7 +215,7 @@ test.each([
   expect([attacks, refusals]).toEqual([[], []])
 })
 
-test('studio where hostile texts are typed and chosen - puts them in place as texts', async () => {
+test('studio, hostile texts typed and selected - are inserted as text', async () => {
   const url = await startServer()
   const { page, attacks } = await openWatched()
   const refusals = watchRefusals(page)

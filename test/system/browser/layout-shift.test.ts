@@ -16,9 +16,9 @@ const server = useServer()
 const browser = useBrowser()
 let publisher: Server
 let origin = ''
-/** What the publisher's server has at `/`. */
+/** The HTML of the publisher's page. */
 let article = ''
-/** Lets a picture that was asked for arrive. */
+/** Send a requested picture. */
 let deliver: () => void = () => undefined
 let holdPicture: Promise<void>
 
@@ -46,7 +46,7 @@ const getText = async (url: string): Promise<string> => (await fetch(url)).text(
 const toFragmentUrl = (query = ''): string =>
   `${server.addresses.box.replace('/embeds/', '/fragments/')}?${query}`
 
-/** Opens an article that holds the HTML, and counts every shift from its first paint on. */
+/** Open an article with the HTML, and count layout shifts from the first paint. */
 async function openArticle(html: string, onStyle?: (route: Route) => Promise<void>): Promise<Page> {
   article = `<!doctype html><html lang="en"><title>Article</title><link rel="icon" href="data:,"><body><h1>Article</h1><p>Words before it.</p>${html}${LOREM}`
   const page = await browser.newPage({ viewport: { width: 700, height: 1_000 } })
@@ -54,7 +54,7 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
   await page.addInitScript(
     `shifts = []; noteShifts = (entries) => { for (const entry of entries) shifts.push([entry.value, entry.sources.map(({ node, previousRect, currentRect }) => [node?.nodeName, node?.className, previousRect.y, currentRect.y, previousRect.height, currentRect.height].join(' '))]) }
     watch = new PerformanceObserver((list) => noteShifts(list.getEntries())); watch.observe({ type: 'layout-shift', buffered: true })
-    said = []; addEventListener('message', ({ data }) => said.push(data?.type))`,
+    messages = []; addEventListener('message', ({ data }) => messages.push(data?.type))`,
   )
   holdPicture = new Promise((resolve) => {
     pictureRequest = resolve
@@ -63,7 +63,7 @@ async function openArticle(html: string, onStyle?: (route: Route) => Promise<voi
   return page
 }
 
-/** Every shift so far, once two further frames have been painted. */
+/** Return all shifts after two further painted frames. */
 async function listShifts(page: Page): Promise<unknown> {
   await page.waitForLoadState('load')
   await page.evaluate(TWO_FRAMES)
@@ -74,7 +74,7 @@ const LAYOUTS = ['list', 'table', 'card', 'button']
 
 describe('layout shift', () => {
   test.each(LAYOUTS.flatMap((layout) => [`layout=${layout}`, `layout=${layout}&isolate=shadow`]))(
-    'fragment in the page, %s - none',
+    'fragment in the page, %s - no shift',
     async (query) => {
       const page = await openArticle(await getText(toFragmentUrl(query)))
       await page.locator('.vitrine').waitFor()
@@ -83,26 +83,26 @@ describe('layout shift', () => {
     },
   )
 
-  test.each(['none', 'shadow'])('style sheet that arrives late, isolate=%s - none', async (isolate) => {
+  test.each(['none', 'shadow'])('late style sheet, isolate=%s - no shift', async (isolate) => {
     const html = await getText(toFragmentUrl(`isolate=${isolate}`))
-    const [asked, released] = [defer<void>(), defer<void>()]
+    const [requested, released] = [defer<void>(), defer<void>()]
     const page = await openArticle(html, async (route) => {
-      asked.resolve()
+      requested.resolve()
       await released.promise
       await route.continue()
     })
-    await asked.promise
+    await requested.promise
     await page.evaluate(TWO_FRAMES)
     released.resolve()
     await page.waitForFunction(
       'document.styleSheets.length + document.querySelectorAll(".vitrine-host").length > 0',
     )
-    // The parser goes on when the sheet is there, and may pause within a row: that row may move, an unstyled box would do more.
+    // The parser may pause within a row until the sheet arrives: that row may shift; an unstyled box would shift more.
     const shifts = (await listShifts(page)) as readonly [number][]
     expect(shifts.reduce((sum, [value]) => sum + value, 0)).toBeLessThan(0.005)
   })
 
-  test.each(['list', 'card'])('picture that arrives late, %s - none', async (layout) => {
+  test.each(['list', 'card'])('late picture, %s - no shift', async (layout) => {
     const html = await getText(toFragmentUrl(`layout=${layout}`))
     const page = await openArticle(html.replace(/<img src="[^"]*"/, `<img src="${origin}/late.svg"`))
     await holdPicture
@@ -112,20 +112,20 @@ describe('layout shift', () => {
     expect(await listShifts(page)).toEqual([])
   })
 
-  test('picture that never comes - none', async () => {
+  test('picture that never arrives - no shift', async () => {
     const html = await getText(toFragmentUrl())
     const page = await openArticle(html.replace(/<img src="[^"]*"/, '<img src="http://127.0.0.1:9/none.png"'))
     expect(await listShifts(page)).toEqual([])
   })
 
-  test.each(['grid', 'list', 'carousel'])('deals as a fragment, %s - none', async (layout) => {
+  test.each(['grid', 'list', 'carousel'])('deals as a fragment, %s - no shift', async (layout) => {
     const url = `${server.addresses.grid.replace('/embeds/', '/fragments/')}?limit=4&layout=${layout}`
     const page = await openArticle(await getText(url))
     await page.locator('.vitrine').waitFor()
     expect(await listShifts(page)).toEqual([])
   })
 
-  test('nothing to show, as a fragment and as a frame - none', async () => {
+  test('hidden, as a fragment and as a frame - no shift', async () => {
     const empty = await getText(`${toFragmentUrl()}&merchant=nobody`)
     expect(empty).toBe('')
     const [channel = ''] = /[0-9a-f-]{36}/.exec(server.addresses.box) ?? []
@@ -133,12 +133,12 @@ describe('layout shift', () => {
     const page = await openArticle(
       `${empty}${placeholder}<script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
-    await page.waitForFunction('said.includes("hidden")')
+    await page.waitForFunction('messages.includes("hidden")')
     expect(await listShifts(page)).toEqual([])
     expect(await page.evaluate('document.querySelector("[data-vitrine]").offsetHeight')).toBe(0)
   })
 
-  test.each(['list', 'card'])('frame with data-height, %s - none', async (layout) => {
+  test.each(['list', 'card'])('frame with data-height, %s - no shift', async (layout) => {
     const probe = await browser.newPage({ viewport: { width: 684, height: 1_000 } })
     await probe.goto(`${server.addresses.box}?layout=${layout}`)
     const heightPx = await probe.evaluate<number>(
@@ -150,12 +150,12 @@ describe('layout shift', () => {
       `<div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}" data-layout="${layout}" data-height="${heightPx}" style="min-height:${heightPx}px"></div><script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
     await page.waitForFunction('document.querySelector("iframe")?.style.visibility === "visible"')
-    await page.waitForFunction('said.includes("height")')
+    await page.waitForFunction('messages.includes("height")')
     expect(await listShifts(page)).toEqual([])
     expect((await page.locator('iframe').boundingBox())?.height).toBe(heightPx)
   })
 
-  test('a box that comes after the words below it - is found out', async () => {
+  test('box inserted after the text below it - is reported', async () => {
     const page = await openArticle('<div id="late"></div>')
     await page.waitForLoadState('load')
     await page.evaluate(TWO_FRAMES)
@@ -166,18 +166,18 @@ describe('layout shift', () => {
 
 describe('requests', () => {
   test.each(['box', 'grid'] as const)(
-    '%s in a frame - asks for style, script and pictures, and for nothing else',
+    '%s in a frame - requests only style, script and pictures',
     async (kind) => {
       const page = await browser.newPage()
-      const asked: string[] = []
+      const requested: string[] = []
       page.on('request', (request) =>
-        asked.push(`${request.resourceType()} ${new URL(request.url()).pathname}`),
+        requested.push(`${request.resourceType()} ${new URL(request.url()).pathname}`),
       )
       await page.goto(server.addresses[kind])
       await loadPictures(page)
-      const kinds = asked.map((request) => request.split(' ')[0])
-      // The browser's own request for a sign of the site comes only for a page of its own, not for a frame.
-      const known = asked.filter((request) => !request.endsWith('/favicon.ico'))
+      const kinds = requested.map((request) => request.split(' ')[0])
+      // Browsers request a favicon only for a top-level page, not for a frame.
+      const known = requested.filter((request) => !request.endsWith('/favicon.ico'))
       expect(known.filter((request) => !/^(?:document|stylesheet|script|image) /.test(request))).toEqual([])
       expect(known.filter((request) => request.startsWith('stylesheet'))).toHaveLength(1)
       expect(known.filter((request) => request.startsWith('script'))).toHaveLength(1)

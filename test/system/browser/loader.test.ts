@@ -8,7 +8,7 @@ import { makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../../helpe
 import { useBrowser } from '../use-browser.ts'
 
 const CHANNEL = '6f0c1f7e-0000-4000-8000-000000000001'
-/** A server below a path prefix, as behind a proxy. */
+/** A server below a path prefix, like behind a proxy. */
 const PREFIX = '/widgets'
 
 const browser = useBrowser()
@@ -38,7 +38,7 @@ beforeEach(async () => {
   })
 })
 afterEach(() => {
-  // Nothing thrown and nothing refused by a content policy, in any test.
+  // No test may cause an error or a blocked resource.
   if (problems.length > 0) throw new Error(problems.join('\n'))
 })
 
@@ -96,7 +96,7 @@ async function openPage(body: string): Promise<void> {
   await page.goto(`${publisher.origin}/`)
 }
 
-/** Waits until the expression, run in the page, is true. */
+/** Wait until the expression is true in the page. */
 async function waitFor(expression: string): Promise<void> {
   await page.waitForFunction(expression, undefined, { polling: 20 })
 }
@@ -109,7 +109,7 @@ const isShown = (index: number): string =>
   `getComputedStyle(document.querySelectorAll("iframe")[${index}]).visibility === "visible"`
 
 describe('loader', () => {
-  test('three placeholders, one without offers – two open to their content, one stays closed', async () => {
+  test('three placeholders, one without offers - two open to their content, one stays closed', async () => {
     await openPage(
       toPlaceholder('where-to-buy', 'data-gtin="1"') +
         toPlaceholder('where-to-buy', 'data-gtin="2" data-height="300" style="min-height:300px"') +
@@ -124,7 +124,7 @@ describe('loader', () => {
     expect(await page.locator('iframe').first().getAttribute('title')).toBe('Where to buy')
   })
 
-  test('options as data attributes – become the query of the frame, strangers do not', async () => {
+  test('options as data attributes - become the query of the frame; unknown attributes do not', async () => {
     await openPage(
       toPlaceholder(
         'deals',
@@ -139,7 +139,7 @@ describe('loader', () => {
     expect(await frame.getAttribute('title')).toBe('Angebote')
   })
 
-  test('title of a frame – is in the language of data-locale, else of the page, else English', async () => {
+  test('title of a frame - in the language of data-locale, else of the page, else English', async () => {
     const grids = ['data-locale="de"', 'data-locale="fr-CA"', 'data-locale="xx"', ''].map((more) =>
       toPlaceholder('deals', more),
     )
@@ -150,18 +150,18 @@ describe('loader', () => {
     expect(titles).toEqual(['Preise im Vergleich', 'Angebote', 'Bons plans', 'Deals', 'Deals', 'Ofertas'])
   })
 
-  test('placeholders that name nothing usable – are left alone', async () => {
+  test('invalid placeholders - are not changed', async () => {
     await openPage(
       `<div data-vitrine></div><div data-vitrine="toString" data-channel="x"></div><div data-vitrine="where-to-buy"></div>${toPlaceholder('where-to-buy')}<svg data-vitrine="deals"></svg>${toPlaceholder('deals', 'data-height="-5"')}`,
     )
     await waitFor(isShown(0))
     expect(await page.locator('iframe').count()).toBe(1)
     await page.evaluate('window.vitrine.scan()')
-    // Said once each, for whoever builds the page.
+    // Each is logged to the console once.
     expect(warnings.filter((text) => text.includes('needs data-channel'))).toHaveLength(4)
   })
 
-  test('our messages from a foreign frame – move nothing', async () => {
+  test('messages of the protocol from another frame - have no effect', async () => {
     const body = `<script>for (const type of ['ready','height','hidden']) parent.postMessage({ vitrine: 1, type, heightPx: 5000 }, '*'); parent.postMessage('done', '*')</script>`
     publisher.responses.set('/foreign', toHtmlResponse(body))
     widgets.responses.set('/foreign', toHtmlResponse(body))
@@ -178,7 +178,7 @@ describe('loader', () => {
     expect((await heights())[0]).toBe(before[0])
   })
 
-  test('wild heights from its own frame – clamped or ignored', async () => {
+  test('extreme heights from its own frame - are clamped or ignored', async () => {
     const wild = '[120.4, NaN, -1, "700", null, undefined, 1e9, Infinity, 0, 33]'
     widgets.responses.set(
       `${PREFIX}/embeds/${CHANNEL}/where-to-buy/4`,
@@ -203,7 +203,7 @@ describe('loader', () => {
     ])
   })
 
-  test('loaded twice – one frame a placeholder, one window.vitrine', async () => {
+  test('loaded twice - one frame per placeholder, one window.vitrine', async () => {
     await openPage(
       `${toPlaceholder('deals')}<script async src="${widgets.origin}${PREFIX}/embed.js?again"></script>`,
     )
@@ -212,7 +212,7 @@ describe('loader', () => {
     expect(await page.locator('iframe').count()).toBe(1)
   })
 
-  test('placeholders added later and in a shadow root – picked up, and destroyed when asked or removed', async () => {
+  test('placeholders added later and in a shadow root - are found, and destroyed on request or removal', async () => {
     await openPage('<main></main>')
     await waitFor('"vitrine" in window')
     await page.evaluate(
@@ -228,7 +228,7 @@ describe('loader', () => {
     await waitFor('kept.childElementCount === 0')
   })
 
-  test('content that grows and shrinks – the frame follows', async () => {
+  test('content that grows and shrinks - the frame adjusts', async () => {
     await openPage(toPlaceholder('where-to-buy', 'data-gtin="1"'))
     await waitFor(isShown(0))
     const [closedPx = 0] = await heights()
@@ -241,7 +241,7 @@ describe('loader', () => {
     expect(closedPx).toBeGreaterThan(100)
   })
 
-  test('next page of deals, clicked at the foot of a high frame – the reader is at its head again', async () => {
+  test('link to the next page at the end of a high frame - scrolls to the top of the frame', async () => {
     await page.setViewportSize({ width: 360, height: 600 })
     await openPage(`<p>Words before.</p>${toPlaceholder('deals')}<p>Words after.</p>`)
     await waitFor(isShown(0))
@@ -253,7 +253,7 @@ describe('loader', () => {
     expect(page.frames()[1]?.url()).toContain('page=2')
   })
 
-  test('server down – nothing is shown, and the reserved place is given back', async () => {
+  test('server down - nothing is shown, and the reserved space is released', async () => {
     await page.clock.install()
     await openPage(toPlaceholder('where-to-buy', 'data-gtin="3" data-height="240"'))
     await waitFor('document.querySelector("iframe")')
@@ -269,7 +269,7 @@ describe('loader', () => {
       .toEqual([0])
   })
 
-  test('reserved height that fits – nothing on the page moves', async () => {
+  test('sufficient reserved height - no layout shift', async () => {
     await openPage(toPlaceholder('where-to-buy', 'data-gtin="1"'))
     await waitFor(isShown(0))
     const [heightPx = 0] = await heights()

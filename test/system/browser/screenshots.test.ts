@@ -5,14 +5,14 @@ import { LAYOUTS, useGallery } from './gallery-fixture.ts'
 
 const gallery = useGallery()
 
-/** Every case in a phone's column, a layout a page. */
+/** Every case in the column of a phone, one layout per page. */
 const IN_A_PHONE = LAYOUTS.map((layout) => ({
   set: 'phone',
   query: `theme=light&layout=${layout}`,
   specimens: GALLERY_CASES.map(({ id }) => `${layout}-${id}-light`),
 }))
 
-/** Every layout in other themes, columns and languages, a case a page. */
+/** Every layout in other themes, columns and languages, one case per page. */
 const ELSEWHERE = (
   [
     ['dark', 'theme=dark', ['usual', 'long', 'right-to-left', 'accent']],
@@ -28,9 +28,9 @@ const ELSEWHERE = (
   })),
 )
 
-describe('the gallery', () => {
+describe('gallery', () => {
   test.each([...IN_A_PHONE, ...ELSEWHERE])(
-    '$set, $query - looks as it did',
+    '$set, $query - matches the baseline',
     async ({ set, query, specimens }) => {
       const page = await gallery.open(query)
       await useOwnFonts(page)
@@ -47,7 +47,7 @@ describe('theme auto', () => {
   test.each([
     ['light', 'phone'],
     ['dark', 'dark'],
-  ] as const)('reader prefers %s - looks as that theme does', async (colorScheme, set) => {
+  ] as const)('reader prefers %s - looks like that theme', async (colorScheme, set) => {
     const page = await gallery.open('theme=auto&case=usual', { colorScheme })
     await useOwnFonts(page)
     const taken = await takeScreenshot(page)
@@ -64,7 +64,7 @@ describe('screenshots', () => {
     ['a line that is gone', '.vitrine-note { display: none !important }'],
     ['other colours', '.vitrine { --vitrine-accent-text: #b00; --vitrine-ink: #00b }'],
     ['no picture', '.vitrine-picture img { visibility: hidden }'],
-  ])('%s - is found out', async (_what, rule) => {
+  ])('%s - is detected', async (_what, rule) => {
     const page = await gallery.open('layout=where-to-buy-card&case=usual&theme=light')
     await useOwnFonts(page)
     await page.addStyleTag({ content: rule })

@@ -5,7 +5,7 @@ import { importText, openTestStore } from '../../catalog-service/harness.ts'
 
 const MIB = 1024 * 1024
 
-/** Memory that an import may take beside what is there: rows of 8 MiB, some copies of one, and what is not yet collected. */
+/** Additional memory that an import may use: rows of up to 8 MiB, some copies of a row, and garbage. */
 const MAX_GROWTH_BYTES = 400 * MIB
 
 const HEAD = 'gtin,title,link,price\n'
@@ -32,7 +32,7 @@ async function* watchEach(chunks: AsyncIterable<Buffer>, onChunk: () => void): A
   onChunk()
 }
 
-/** Notes by how much memory grows at most while the feed is read. */
+/** Record the maximum growth of memory while the feed is read. */
 function watchMemory(chunks: AsyncIterable<Buffer>): { chunks: AsyncIterable<Buffer>; growthBytes: number } {
   const before = measureBytes()
   const watched = {
@@ -44,7 +44,7 @@ function watchMemory(chunks: AsyncIterable<Buffer>): { chunks: AsyncIterable<Buf
   return watched
 }
 
-/** Memory in use: what is resident stays so for a while. */
+/** Return the memory in use, not the resident memory, which is released late. */
 function measureBytes(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
@@ -55,7 +55,7 @@ async function readAll(chunks: AsyncIterable<Buffer>): Promise<void> {
   for await (const rows of feed.batches) void rows
 }
 
-describe('feed without an end', () => {
+describe('endless and huge feeds', () => {
   it.each([
     ['cell in quotes', `${HEAD}${GOOD_ROW}00000000000017,"`, 'x'],
     ['cell without quotes', `${HEAD}${GOOD_ROW}00000000000017,`, 'x'],
@@ -76,7 +76,7 @@ describe('feed without an end', () => {
     ['elements that are no items', '<rss><channel>', '<product><g:gtin>00000000000017</g:gtin></product>'],
     ['document type', '<!DOCTYPE rss [', '<!ENTITY a "b">'],
     ['document type of brackets', '<!DOCTYPE rss [', '['],
-    ['beginning', '<', 'x'],
+    ['name of the root element', '<', 'x'],
     ['declaration', '<?xml ', ' '],
   ])('%s - ends with an ImportError, in bounded memory', async (_, head, piece) => {
     const endless = watchMemory(repeat(head, piece, { count: Number.POSITIVE_INFINITY }))
@@ -84,7 +84,7 @@ describe('feed without an end', () => {
     expect(endless.growthBytes).toBeLessThan(MAX_GROWTH_BYTES)
   })
 
-  it('line of JSON - 1 GB - is one reject, in bounded memory', async () => {
+  it('JSON line - 1 GB - is one reject, in bounded memory', async () => {
     const watched = watchMemory(repeat('{"gtin":"17","title":"', 'x', { count: 16 * 1024 }))
     await readAll(watched.chunks)
     expect(watched.growthBytes).toBeLessThan(MAX_GROWTH_BYTES)
@@ -93,16 +93,16 @@ describe('feed without an end', () => {
   it.each([
     ['table', [`note,${HEAD}`, `${LONG},${GOOD_ROW}`, '']],
     ['XML', ['<rss><channel>', `${ITEM}<note>${LONG}</note></item>`, '</channel></rss>']],
-  ])('%s - 50 MB of rows - in bounded memory', async (_, [head = '', row = '', end = '']) => {
+  ])('%s - 50 MB of rows - is read in bounded memory', async (_, [head = '', row = '', end = '']) => {
     const watched = watchMemory(repeat(head, row, { count: 800, end }))
     await readAll(watched.chunks)
     expect(watched.growthBytes).toBeLessThan(MAX_GROWTH_BYTES)
   })
 
-  it('gzip - a little file of 200 MB of nothing - ImportError, in bounded memory', async () => {
+  it('gzip - a small file that unpacks to a row of 200 MiB - throws an ImportError, in bounded memory', async () => {
     const fixture = await openTestStore()
-    const zeros = Buffer.alloc(200 * MIB, 'x')
-    const packed = Buffer.concat([gzipSync(`${HEAD}00000000000017,"`), gzipSync(zeros, { level: 1 })])
+    const filler = Buffer.alloc(200 * MIB, 'x')
+    const packed = Buffer.concat([gzipSync(`${HEAD}00000000000017,"`), gzipSync(filler, { level: 1 })])
     await expect(importText(fixture, packed)).rejects.toThrow('a row is longer than')
   })
 })

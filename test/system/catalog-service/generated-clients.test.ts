@@ -23,11 +23,11 @@ import { fetchValidated } from '../../catalog-service/openapi-validation.ts'
 
 const run = promisify(execFile)
 const CLIENTS_FOLDER = join(PACKAGE_FOLDER, 'test/clients')
-/** Generators are installed with the package of that folder. */
+/** The generators are installed in that folder. */
 const clients = createRequire(join(CLIENTS_FOLDER, 'package.json'))
 const repository = createRequire(import.meta.url)
 
-/** Runs the program of an installed package. */
+/** Run a program of an installed package and return its output. */
 async function runProgram(
   resolve: NodeJS.Require,
   program: string,
@@ -41,7 +41,7 @@ async function runProgram(
   return stdout
 }
 
-/** A folder with the document that the service serves, and both clients with what generators made of it. */
+/** Create a folder with the served OpenAPI document, the code that both generators produce, and the clients that use it. */
 async function createClients(url: string): Promise<string> {
   const folder = createFolder()
   const { text } = await request(url).get('/openapi.json').expect(200)
@@ -70,7 +70,7 @@ async function createClients(url: string): Promise<string> {
 
 const CLIENTS = ['by-openapi-fetch.ts', 'by-codegen.ts'] as const
 
-/** What the compiler of this repository says of every file of the folder. */
+/** Compile all files of the folder with the repository's TypeScript and return the output. */
 async function checkTypes(folder: string): Promise<string> {
   const compilerOptions = {
     target: 'es2023',
@@ -102,7 +102,7 @@ async function startWithProducts(): Promise<ServiceUnderTest> {
   return fixture
 }
 
-/** A mistake in a client: what stands there, and what should not. */
+/** Mistakes: file of the client, correct code, and wrong code. */
 const MISTAKES = [
   ['by-openapi-fetch.ts', 'merchant.name', 'merchant.title'],
   ['by-openapi-fetch.ts', 'data?.brand', 'data?.maker'],
@@ -116,10 +116,10 @@ const MISTAKES = [
   ['by-codegen.ts', 'brand: found.brand', 'brand: found.offers'],
 ] as const
 
-describe('clients that public generators make of the served document', () => {
+describe('clients generated from the OpenAPI document', () => {
   const getFolder = setUpOnce(async () => createClients((await startTestService()).url))
 
-  test('types - right programs and ones with a mistake - are accepted and refused', async () => {
+  test('type check - correct clients pass, and each mistake is an error', async () => {
     const folder = getFolder()
     const wrong = MISTAKES.map(([file, right, mistake], index) => {
       const text = readFileSync(join(folder, file), 'utf8')
@@ -134,7 +134,7 @@ describe('clients that public generators make of the served document', () => {
     expect(files, compilerOutput).toEqual(new Set(wrong))
   })
 
-  test.each(CLIENTS)('%s - the three operations, all pages - reads what is there', async (file) => {
+  test.each(CLIENTS)('%s - all three operations and all pages - reads the catalog', async (file) => {
     const fixture = await startWithProducts()
     const { key } = await addApiKey(fixture.store, file)
     vi.stubGlobal('fetch', fetchValidated)

@@ -2,8 +2,8 @@ import { describe } from 'vitest'
 import { usePostgresCatalogs } from '../../catalog-service/database-fixture.ts'
 
 /**
- * The same tests once more: each of these files says what the catalog does, whatever its database is. They share databases:
- * each is emptied after its test.
+ * Run the tests that do not depend on the kind of database again, on PostgreSQL. They share databases; each database is
+ * emptied after its test.
  */
 describe('the catalog on PostgreSQL', async () => {
   usePostgresCatalogs()
@@ -21,7 +21,7 @@ describe('the catalog on PostgreSQL', async () => {
   await import('../../catalog-service/import/import-feed.test.ts')
   await import('../../catalog-service/import/skip-unchanged.test.ts')
   await import('../../catalog-service/import/writer.test.ts')
-  await import('../../cli/catalog/owner.test.ts')
+  await import('../../cli/catalog/end-to-end.test.ts')
   await import('../../cli/catalog/merchants.test.ts')
   await import('../../cli/catalog/organizations.test.ts')
   await import('../../cli/catalog/approvals.test.ts')

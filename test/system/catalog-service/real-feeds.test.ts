@@ -29,7 +29,7 @@ function countReasons(rejects: readonly Reject[]): Record<string, number> {
 
 describe('import of real feeds', () => {
   it.skipIf(!existsSync(join(REAL_FEEDS, ADVERTISER)))(
-    'themeowpicks (skipped where ../shared/data is absent) - 375 products of 400 rows; each of 2,329 others has its reason',
+    'themeowpicks (skipped where ../shared/data is absent) - imports 375 products from 400 rows, and rejects 2,329 rows with a reason',
     async () => {
       const fixture = await openTestStore()
       const file = join(fixture.folder, ADVERTISER)
@@ -48,7 +48,7 @@ describe('import of real feeds', () => {
   )
 
   it.skipIf(!existsSync(join(REAL_FEEDS, PUBLISHER)))(
-    'lululemon (skipped where ../shared/data is absent) - no column of GTINs - each of 10 rows has its reason',
+    'lululemon (skipped where ../shared/data is absent) - has no GTIN column, so all 10 rows are rejected with a reason',
     async () => {
       const fixture = await openTestStore()
       const file = join(fixture.folder, PUBLISHER)
@@ -61,7 +61,7 @@ describe('import of real feeds', () => {
   )
 
   it.skipIf(!existsSync(REAL_FEED))(
-    'datafiniti electronics (skipped where ../shared/data is absent) - 1,236 products, 4,649 offers, 0 rejected',
+    'datafiniti electronics (skipped where ../shared/data is absent) - imports 1,236 products with 4,649 offers, rejects none',
     async () => {
       const fixture = await openTestStore()
       const file = join(fixture.folder, 'electronics.ndjson.gz')

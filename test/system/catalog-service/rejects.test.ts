@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
 import { createFolder, createProduct, openTestStore, writeFeed } from '../../catalog-service/harness.ts'
 
-// The superuser may write everywhere.
+// Root can write everywhere.
 it.skipIf(process.getuid?.() === 0)(
   'rejects file - folder not writable - goes to the current folder',
   async () => {

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { serializeDatabaseAddress } from '../../../src/config/database-address.ts'
 import { openTestStore } from '../../catalog-service/harness.ts'
 
-describe('usage, several processes', () => {
-  test('four of them at once - together as many as are allowed', async () => {
+describe('usage with several processes', () => {
+  test('four at once - together count exactly up to the daily limit', async () => {
     const { store, database } = await openTestStore()
     const dist = new URL('../../../dist/', import.meta.url).href
     const program = `
@@ -15,8 +15,8 @@ describe('usage, several processes', () => {
       const store = await openCatalogStore({ database, clock: { nowMs: () => 0 } })
       let counted = 0
       for (let round = 0; round < 100; round += 1) {
-        const answers = await Promise.all([1, 2, 3].map(() => store.countRequest({ id: 'a', dailyLimit: 700 })))
-        counted += answers.filter(Boolean).length
+        const results = await Promise.all([1, 2, 3].map(() => store.countRequest({ id: 'a', dailyLimit: 700 })))
+        counted += results.filter(Boolean).length
       }
       console.log(counted)
       await store.close()`

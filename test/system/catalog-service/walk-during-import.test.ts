@@ -13,13 +13,13 @@ import {
 
 const PRODUCTS = 2_000
 
-/** The GTIN of a place in the catalog; a later place has the greater one. */
+/** Return the GTIN of a product; a greater index has a greater GTIN. */
 function toGtin(index: number): string {
   const first = String(400_000_000_000 + index).padStart(13, '0')
   return `${first}${computeCheckDigit(first)}`
 }
 
-/** Of every three products the first is in both feeds, the second in feed 0 alone, the third in feed 1 alone. */
+/** Create a feed. Of every three products, the first is in both feeds, the second only in feed 0, the third only in feed 1. */
 function createFeed(feed: 0 | 1): unknown[] {
   const indexes = Array.from({ length: PRODUCTS }, (_, index) => index)
   return indexes
@@ -27,11 +27,11 @@ function createFeed(feed: 0 | 1): unknown[] {
     .map((index) => createProduct(toGtin(index)))
 }
 
-const KEPT: readonly string[] = Array.from({ length: PRODUCTS }, (_, index) => index)
+const IN_BOTH_FEEDS: readonly string[] = Array.from({ length: PRODUCTS }, (_, index) => index)
   .filter((index) => index % 3 === 0)
   .map(toGtin)
 
-/** Every page of the channel, by its cursors; `between` is called before each page but the first. */
+/** Read every page of the channel and return the GTINs. Calls `between` before each page except the first. */
 async function walk(
   fixture: ServiceUnderTest,
   channelId: string,
@@ -48,14 +48,14 @@ async function walk(
   }
 }
 
-function expectSound(gtins: readonly string[]): void {
+function expectSortedAndComplete(gtins: readonly string[]): void {
   expect(gtins).toEqual([...new Set(gtins)].toSorted())
   const seen = new Set(gtins)
-  expect(KEPT.filter((gtin) => !seen.has(gtin))).toEqual([])
+  expect(IN_BOTH_FEEDS.filter((gtin) => !seen.has(gtin))).toEqual([])
 }
 
 describe('contract, section 4.2: a walk of a channel while an import runs', () => {
-  it('import of another process - any walk beside it - every product that was there all along, once', async () => {
+  it('walks during imports of another process - each product of both feeds is returned once', async () => {
     const fixture = await startTestService()
     const { channelId } = await importRows(fixture, createFeed(0))
     const feeds = ([0, 1] as const).map((feed) =>
@@ -66,10 +66,12 @@ describe('contract, section 4.2: a walk of a channel while an import runs', () =
       VITRINE_LOG_LEVEL: 'silent',
     }
     for (const file of [feeds[1] ?? '', feeds[0] ?? '']) {
-      const running = { is: true }
-      const imported = runBuilt(['catalog', 'import', file], settings).finally(() => (running.is = false))
-      do expectSound(await walk(fixture, channelId))
-      while (running.is)
+      const state = { isImporting: true }
+      const imported = runBuilt(['catalog', 'import', file], settings).finally(
+        () => (state.isImporting = false),
+      )
+      do expectSortedAndComplete(await walk(fixture, channelId))
+      while (state.isImporting)
       expect(await imported).toMatchObject({ code: 0 })
     }
     expect(await walk(fixture, channelId)).toEqual(
@@ -77,7 +79,7 @@ describe('contract, section 4.2: a walk of a channel while an import runs', () =
     )
   })
 
-  it('imports between the pages - one after each of the first four - every product that was there all along, once', async () => {
+  it('imports after each of the first four pages - each product of both feeds is returned once', async () => {
     const fixture = await startTestService()
     const { channelId } = await importRows(fixture, createFeed(0))
     let imports = 0
@@ -87,6 +89,6 @@ describe('contract, section 4.2: a walk of a channel while an import runs', () =
       imports += 1
     })
     expect(imports).toBe(4)
-    expectSound(seen)
+    expectSortedAndComplete(seen)
   })
 })

@@ -19,34 +19,34 @@ import { type Running, findFreePort } from '../includes/program.ts'
 /** A second channel, with the same products. */
 export const OTHER_CHANNEL_ID = '11111111-2222-4333-8444-555555555555'
 
-/** Products of each channel: an address for each test. */
+/** Number of products per channel, enough for a separate box per test. */
 const PRODUCTS = 1_000
 
-/** How many servers stand behind. */
+/** Number of servers behind the CDN. */
 const REPLICAS = 3
 
-/** A server behind, at its own port: its public address is that of the front. */
+/** A server behind the CDN, at its own port; its public URL is that of the CDN. */
 export type Replica = BuiltServer & Readonly<{ port: number }>
 
-/** Real servers with one store over one catalog, each behind a gate that may fail, and a folder for the front's files. */
+/** Servers with one database and one catalog, each behind a fault proxy, and a folder for the CDN's files. */
 export type CdnFixture = Readonly<{
   folder: string
   catalog: FakeCatalog
   servers: readonly Replica[]
-  gates: readonly FaultProxy[]
-  /** A GTIN that no other test has asked for. */
+  proxies: readonly FaultProxy[]
+  /** Return a GTIN that no other test has requested. */
   nextGtin(): string
-  /** How often the servers were asked for addresses that hold the text. */
+  /** Count the requests to the servers whose URL contains the text. */
   countRequests(text: string): number
   setAllModes(mode: FaultMode): Promise<void>
-  /** As `Gate.setMaxAge`, for all. */
+  /** Call `FaultProxy.setMaxAge` for all servers. */
   setMaxAge(seconds: number | null, staleSeconds?: number, ifErrorSeconds?: number): void
-  /** Ends with the place. */
+  /** Stop a program with the fixture. */
   stopOnDispose<T extends Pick<Running, 'stop'>>(running: T): T
   dispose(): Promise<void>
 }>
 
-/** Opens a place, for a whole test file. `settings` go to every server. */
+/** Create the fixture of a test file. Every server gets `settings`. */
 export async function createCdnFixture(settings: Readonly<Record<string, string>> = {}): Promise<CdnFixture> {
   const catalog = await startFakeCatalog()
   catalog.channels.push({
@@ -56,7 +56,7 @@ export async function createCdnFixture(settings: Readonly<Record<string, string>
     url: 'https://other.example/',
   })
   for (const id of [CHANNEL_ID, OTHER_CHANNEL_ID]) catalog.products.set(id, makeProducts())
-  const folder = await mkdtemp(join(tmpdir(), 'vitrine-front-'))
+  const folder = await mkdtemp(join(tmpdir(), 'vitrine-cdn-'))
   const remote = {
     VITRINE_CATALOG_URL: catalog.url,
     VITRINE_CATALOG_KEY: FAKE_KEY,
@@ -64,14 +64,14 @@ export async function createCdnFixture(settings: Readonly<Record<string, string>
     VITRINE_PUBLIC_URL: 'https://widgets.example',
     ...settings,
   }
-  // The first one walks; the others find a copy.
+  // The first server walks the channels; the others find its stored copy.
   const first = await startReplica(remote)
   const others = Array.from({ length: REPLICAS - 1 }, () => startReplica(remote))
   const servers = [first, ...(await Promise.all(others))]
-  const gates = await Promise.all(
+  const proxies = await Promise.all(
     servers.map(({ port }) => startFaultProxy({ target: `http://127.0.0.1:${port}` })),
   )
-  // Some programs answer as another user than the one who started them.
+  // Some programs serve as another user than the one that started them.
   await chmod(folder, 0o755)
   let usedCount = 0
   const programs: Pick<Running, 'stop'>[] = []
@@ -79,21 +79,21 @@ export async function createCdnFixture(settings: Readonly<Record<string, string>
     folder,
     catalog,
     servers,
-    gates,
+    proxies,
     nextGtin: () => toGtin(usedCount++),
     countRequests: (text) =>
-      gates.flatMap(({ requests }) => requests).filter(({ url }) => url.includes(text)).length,
+      proxies.flatMap(({ requests }) => requests).filter(({ url }) => url.includes(text)).length,
     async setAllModes(mode) {
-      for (const gate of gates) await gate.setMode(mode)
+      for (const proxy of proxies) await proxy.setMode(mode)
     },
-    setMaxAge: (...ages) => gates.forEach((gate) => gate.setMaxAge(...ages)),
+    setMaxAge: (...ages) => proxies.forEach((proxy) => proxy.setMaxAge(...ages)),
     stopOnDispose(running) {
       programs.push(running)
       return running
     },
     async dispose() {
       for (const running of programs.toReversed()) await running.stop()
-      for (const gate of gates) await gate.stop()
+      for (const proxy of proxies) await proxy.stop()
       await Promise.all(servers.map((server) => server.stop()))
       await catalog.close()
       await rm(folder, { recursive: true, force: true })
@@ -114,7 +114,7 @@ function makeProducts(): ReturnType<typeof makeWireProduct>[] {
   return Array.from({ length: PRODUCTS }, (_, index) => makeWireProduct({ gtin: toGtin(index), offers }))
 }
 
-/** A file of deploy/ with other words in the place of its own; each of those has to be in it. */
+/** Read a file of deploy/ and replace texts in it. Throws if a text is missing. */
 export function readDeployFile(
   file: string,
   replacements: readonly (readonly [from: string, to: string])[],
@@ -127,6 +127,6 @@ export function readDeployFile(
   return text
 }
 
-/** Addresses of a product and of a channel's deals. */
+/** Return the path of a product's box. */
 export const toBoxPath = (gtin: string, channelId: string = CHANNEL_ID): string =>
   `/fragments/${channelId}/where-to-buy/${gtin}`

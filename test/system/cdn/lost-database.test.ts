@@ -9,7 +9,7 @@ import { toBoxPath } from './fixture.ts'
 import { type Cdn, startHaproxy, startNginx, startVarnish } from './programs.ts'
 import { PRODUCTS, type ReplicaFixture, createReplicaFixture } from './replica-fixture.ts'
 
-/** Visitors of each front at a time, how long each rests between two visits, and how many answers each part of a test needs at least. */
+/** Concurrent visitors of each CDN, their pause between visits, and the minimum responses in each part of a test. */
 const VISITORS = 4
 const REST_MS = 10
 const MIN_RESPONSES = 120
@@ -18,7 +18,7 @@ const STARTERS = { nginx: startNginx, haproxy: startHaproxy, varnishd: startVarn
 type Program = keyof typeof STARTERS
 const PROGRAMS = Object.keys(STARTERS) as Program[]
 
-/** All that are installed, before the same servers: what happens to those happens to all at once. */
+/** The installed CDNs. They share the servers, so each failure affects all of them at once. */
 const cdns = new Map<Program, Cdn>()
 let replicas: ReplicaFixture
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => replicas.dispose())
 
 let requestNumber = 0
-/** A box or a grid that no cache and no server has yet. */
+/** Return the path of a box or a grid that no CDN and no server has cached. */
 function createUncachedPath(): string {
   requestNumber += 1
   const options = `max_price=${1_000 + requestNumber}`
@@ -43,13 +43,13 @@ function waitUntilShown(toUrl: () => string): Promise<void> {
   return vi.waitFor(async () => expect(classifyResponse(await sendRequest(toUrl()))).toBe('shown'))
 }
 
-/** What a visitor sees; a front that does not answer fails its own tests alone. */
+/** Return what a visitor sees. An error is an outcome too, so that it fails only the tests of this CDN. */
 const fetchOutcome = (url: string): Promise<string> => sendRequest(url).then(classifyResponse, String)
 
-/** How often visitors of a front saw what. */
+/** Number of visits by outcome. */
 type OutcomeCounts = Record<string, number>
 
-/** What visitors of each front see while `action` goes on, and for some answers more. */
+/** Count the outcomes of each CDN's visitors during `action` and for some responses after it. */
 async function countOutcomesDuring(
   action: () => Promise<void>,
 ): Promise<ReadonlyMap<Program, OutcomeCounts>> {
@@ -77,7 +77,7 @@ async function countOutcomesDuring(
   return outcomesByProgram
 }
 
-/** Until visitors of a front have seen enough more. A front that is too slow fails by itself, not with the others. */
+/** Wait for enough responses. A timeout counts as an outcome, so that it fails only the tests of this CDN. */
 async function waitForMoreResponses(outcomes: OutcomeCounts): Promise<void> {
   const previousCount = countResponses(outcomes)
   const waited = vi.waitFor(() =>
@@ -93,7 +93,7 @@ function countResponses(outcomes: OutcomeCounts): number {
 const readReadinessStatus = async (index: number, query = ''): Promise<number> =>
   (await sendRequest(`http://127.0.0.1:${replicas.ports[index]}/readyz${query}`)).status
 
-/** Until every server says so. */
+/** Wait until each server has this status of readiness with its database. */
 const waitForReadiness = (statuses: readonly number[]): Promise<void> =>
   vi.waitFor(
     async () => {
@@ -122,7 +122,7 @@ async function cutOffOneReplica(): Promise<ReadonlyMap<Program, OutcomeCounts>> 
   }
 }
 
-/** What a grid that no server knows is meanwhile, for visitors of each front. */
+/** Cut off every server from the database. Return the state of an uncached grid per CDN. */
 async function cutOffAllReplicas(): Promise<ReadonlyMap<Program, string>> {
   const path = toBoxPath(toGtin(1))
   for (const port of replicas.ports)
@@ -144,25 +144,25 @@ async function cutOffAllReplicas(): Promise<ReadonlyMap<Program, string>> {
   }
 }
 
-/** What happens to the servers happens once, when the first program asks what its visitors saw. */
+/** Each runs once for all CDNs, when the first test needs its result. */
 const afterRestarts = lazy(restartEachReplica)
 const afterOneCutOff = lazy(cutOffOneReplica)
 const afterAllCutOff = lazy(cutOffAllReplicas)
 
 for (const program of PROGRAMS)
-  describeWithProgram(program, `${program} before three servers of one database`, () => {
-    it('restarted one after the other - no visitor sees it', async () => {
+  describeWithProgram(program, `${program}, three servers with one database`, () => {
+    it('servers restarted one after the other - every visitor sees the box', async () => {
       const outcomes = (await afterRestarts()).get(program) ?? {}
       expect(Object.keys(outcomes)).toEqual(['shown'])
     })
 
-    it('one cut off from the database - the others answer in its place', async () => {
+    it('one server cut off from the database - the others respond instead', async () => {
       await afterRestarts()
       const outcomes = (await afterOneCutOff()).get(program) ?? {}
       expect(Object.keys(outcomes)).toEqual(['shown'])
     })
 
-    it('all cut off - what a server knows is shown, the rest is nothing, and all stay', async () => {
+    it('all servers cut off - boxes in memory are shown, a grid is unavailable, and all recover', async () => {
       await afterRestarts()
       await afterOneCutOff()
       expect((await afterAllCutOff()).get(program)).toBe('unavailable')

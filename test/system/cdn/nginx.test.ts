@@ -6,21 +6,21 @@ import { type CdnFixture, createCdnFixture, toBoxPath } from './fixture.ts'
 import { type Cdn, startNginx } from './programs.ts'
 import { testSharedCache, testDisguisedOptions } from './sharing.ts'
 
-/** The line of the file that refuses addresses whose query nginx reads in another way than a server. */
+/** The line of the configuration that rejects URLs whose query nginx parses differently from the server. */
 const GUARD = 'if ($request_uri ~ "#|^[^?]*[?][?]") { return 400; }'
 
-/** How a browser asks. */
+/** `Accept-Encoding` of a browser. */
 const CHROME = 'gzip, deflate, br, zstd'
 const REFRESH = { 'x-vitrine-refresh': '1' }
 
-describeWithProgram('nginx', 'nginx in front', () => {
+describeWithProgram('nginx', 'nginx', () => {
   let fixture: CdnFixture
   let cdn: Cdn
   beforeAll(async () => {
     fixture = await createCdnFixture()
     cdn = await startNginx(
       fixture,
-      fixture.gates.map(({ port }) => port),
+      fixture.proxies.map(({ port }) => port),
     )
   })
   afterAll(() => fixture.dispose())
@@ -28,12 +28,12 @@ describeWithProgram('nginx', 'nginx in front', () => {
 
   testSharedCache('nginx', cdnUnderTest)
 
-  describe('without the guard of its file, as the servers have to hold alone', () => {
+  describe('without this guard, so that only the servers protect the cache', () => {
     let unguarded: Cdn
     beforeAll(async () => {
       unguarded = await startNginx(
         fixture,
-        fixture.gates.map(({ port }) => port),
+        fixture.proxies.map(({ port }) => port),
         [[GUARD, '']],
       )
     })
@@ -41,7 +41,7 @@ describeWithProgram('nginx', 'nginx in front', () => {
   })
 
   it.each(['??limit=1', '?x=1#&limit=1', '#'])(
-    'nginx - %s - is 400, and no server is asked',
+    'nginx - %s - is a 400 without a request to a server',
     async (query) => {
       const path = toBoxPath(fixture.nextGtin())
       expect((await sendRequest(cdn.origin + path + query)).status).toBe(400)
@@ -49,7 +49,7 @@ describeWithProgram('nginx', 'nginx in front', () => {
     },
   )
 
-  it('nginx - a kept box - counts for a minute in browsers, which are not told its age', async () => {
+  it('nginx - a cached box - is fresh for a minute in browsers', async () => {
     const url = cdn.origin + toBoxPath(fixture.nextGtin())
     for (const cache of ['MISS', 'HIT']) {
       const { headers } = await sendRequest(url)
@@ -59,18 +59,18 @@ describeWithProgram('nginx', 'nginx in front', () => {
     expect(style.headers['cache-control']).toContain('stale-if-error=86400')
   })
 
-  it('nginx - a refresh from an allowed address - is of this one answer', async () => {
+  it('nginx - a refresh from an allowed address - refreshes only this response', async () => {
     const [path, other] = [toBoxPath(fixture.nextGtin()), toBoxPath(fixture.nextGtin())]
     for (const eachPath of [path, other]) await sendRequest(cdn.origin + eachPath)
     const refreshed = await sendRequest(cdn.origin + path, { headers: REFRESH })
     expect([refreshed.status, refreshed.headers['x-cache']]).toEqual([200, 'BYPASS'])
-    for (const one of [path, other]) {
-      expect((await sendRequest(cdn.origin + one)).headers['x-cache']).toBe('HIT')
+    for (const eachPath of [path, other]) {
+      expect((await sendRequest(cdn.origin + eachPath)).headers['x-cache']).toBe('HIT')
     }
     expect([fixture.countRequests(path), fixture.countRequests(other)]).toEqual([2, 1])
   })
 
-  it('nginx - an embed refreshed with br - is the one that browsers get, whatever their words for it', async () => {
+  it('nginx - an embed refreshed with br - is served for every Accept-Encoding that allows br', async () => {
     const path = toBoxPath(fixture.nextGtin()).replace('/fragments/', '/embeds/')
     const get = (encoding: string, more = {}): Promise<CdnResponse> =>
       sendRequest(cdn.origin + path, { headers: { 'accept-encoding': encoding, ...more } })
@@ -78,10 +78,10 @@ describeWithProgram('nginx', 'nginx in front', () => {
     await fixture.setAllModes('hidden')
     expect((await get('br', REFRESH)).headers['vitrine-state']).toBe('hidden')
     await fixture.setAllModes('shown')
-    // nginx answers a moment before it keeps what it answered with.
+    // nginx sends a response a moment before it caches it.
     await expect.poll(async () => (await get(CHROME)).headers['vitrine-state']).toBe('hidden')
-    for (const words of [CHROME, 'br', 'gzip;q=0.5, BR;q=1.0', 'gzip, br;q=0.01']) {
-      const { headers } = await get(words)
+    for (const acceptEncoding of [CHROME, 'br', 'gzip;q=0.5, BR;q=1.0', 'gzip, br;q=0.01']) {
+      const { headers } = await get(acceptEncoding)
       expect([headers['x-cache'], headers['vitrine-state']]).toEqual(['HIT', 'hidden'])
       expect(headers.vary).toBe('Accept-Encoding')
     }
@@ -95,14 +95,14 @@ describeWithProgram('nginx', 'nginx in front', () => {
     { headers: { ...REFRESH, 'x-forwarded-for': '192.0.2.7' } },
     { headers: { 'x-vitrine-refresh': '1:1:' } },
     { headers: { 'x-vitrine-refresh': 'yes' } },
-  ])('nginx - a refresh with %j - is refused', async (asking) => {
+  ])('nginx - a refresh with %j - is rejected', async (cdnRequest) => {
     const path = toBoxPath(fixture.nextGtin())
     await sendRequest(cdn.origin + path)
-    expect((await sendRequest(cdn.origin + path, asking)).status).toBe(403)
+    expect((await sendRequest(cdn.origin + path, cdnRequest)).status).toBe(403)
     expect(fixture.countRequests(path)).toBe(1)
   })
 
-  it('nginx - all servers failed a few questions - the next question is asked all the same', async () => {
+  it('nginx - all servers failed a few requests - the next request still reaches a server', async () => {
     await fixture.setAllModes('500')
     for (let turn = 0; turn < 3; turn += 1)
       expect(classifyResponse(await sendRequest(cdn.origin + toBoxPath(fixture.nextGtin())))).toBe(

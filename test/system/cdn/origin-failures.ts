@@ -4,7 +4,7 @@ import { type CdnResponse, sendRequest, classifyResponse } from './send-request.
 import { toBoxPath } from './fixture.ts'
 import type { CdnUnderTest } from './sharing.ts'
 
-/** How servers behind can fail, and how many: refuse, never answer, break the connection, or have somebody between who says 500. */
+/** Failures, and the number of servers that fail. With `500`, a proxy in between responds with an error page. */
 const FAILURES: readonly (readonly [mode: FaultMode, failing: number])[] = [
   ['down', 1],
   ['hang', 1],
@@ -13,23 +13,23 @@ const FAILURES: readonly (readonly [mode: FaultMode, failing: number])[] = [
   ['reset', 2],
 ]
 
-/** The same of a whole fleet; broken connections are like refused ones then. */
+/** Failures of all servers. `reset` is omitted: it has the same effect as `down` here. */
 const OUTAGES: readonly FaultMode[] = ['down', 'hang', '500']
 
-/** Visitors of a fleet of which one server fails. */
+/** Number of concurrent visitors. */
 const VISITORS = 12
 
-const countBoxRequests = (gate: FaultProxy): number =>
-  gate.requests.filter(({ url }) => url !== '/readyz').length
+const countBoxRequests = (proxy: FaultProxy): number =>
+  proxy.requests.filter(({ url }) => url !== '/readyz').length
 
-/** What every shared cache in front has to do while servers behind it fail. `isNew`: an answer in the place of the one before. */
+/** Define the tests that every shared cache must pass while servers fail. `isNew`: is the response newer than the one before? */
 export function testOriginFailures(
   name: string,
   { fixture, cdn }: CdnUnderTest,
   isNew: (response: CdnResponse, before: CdnResponse) => boolean,
 ): void {
   const fetchFromCdn = (path: string): Promise<CdnResponse> => sendRequest(cdn().origin + path)
-  /** Until the front has seen that they are back. */
+  /** Restore all servers, and wait until the CDN uses them again. */
   const restoreServers = async (): Promise<void> => {
     await fixture().setAllModes('shown')
     await vi.waitFor(
@@ -40,39 +40,39 @@ export function testOriginFailures(
     )
   }
 
-  /** Until the front asks a server for boxes; what it has seen failing it leaves alone for a while. */
-  const waitUntilRequested = async (gate: FaultProxy): Promise<void> => {
-    const before = countBoxRequests(gate)
+  /** Wait until the CDN requests a box from the server: it avoids a server for a while after a failure. */
+  const waitUntilRequested = async (proxy: FaultProxy): Promise<void> => {
+    const before = countBoxRequests(proxy)
     await vi.waitFor(
       async () => {
         await fetchFromCdn(toBoxPath(fixture().nextGtin()))
-        expect(countBoxRequests(gate)).toBeGreaterThan(before)
+        expect(countBoxRequests(proxy)).toBeGreaterThan(before)
       },
       { interval: 50 },
     )
   }
 
   it.each(FAILURES)(
-    `${name} - servers of three that fail: %s %i - are felt by nobody`,
+    `${name} - three servers, failure %s of %i - every visitor sees the box`,
     async (mode, failing) => {
-      const gates = fixture().gates.slice(0, failing)
-      for (const gate of gates) await waitUntilRequested(gate)
-      for (const gate of gates) await gate.setMode(mode)
-      const countsBefore = gates.map(countBoxRequests)
+      const proxies = fixture().proxies.slice(0, failing)
+      for (const proxy of proxies) await waitUntilRequested(proxy)
+      for (const proxy of proxies) await proxy.setMode(mode)
+      const countsBefore = proxies.map(countBoxRequests)
       const paths = Array.from({ length: VISITORS }, () => toBoxPath(fixture().nextGtin()))
       const responses = await Promise.all(paths.map(fetchFromCdn))
-      const requestedGates = gates.filter(
-        (gate, index) => mode === 'down' || countBoxRequests(gate) > (countsBefore[index] ?? 0),
+      const requestedProxies = proxies.filter(
+        (proxy, index) => mode === 'down' || countBoxRequests(proxy) > (countsBefore[index] ?? 0),
       )
       await fixture().setAllModes('shown')
       expect(new Set(responses.map(classifyResponse))).toEqual(new Set(['shown']))
-      // Nothing is proved by servers that were not asked.
-      expect(requestedGates).toEqual(gates)
+      // A failing server that received no request proves nothing.
+      expect(requestedProxies).toEqual(proxies)
     },
   )
 
   it.each(OUTAGES)(
-    `${name} - all servers: %s - the old box is served, and a new one when they are back`,
+    `${name} - failure %s of all servers - the cached box is served, and a new one after recovery`,
     async (mode) => {
       const path = toBoxPath(fixture().nextGtin())
       fixture().setMaxAge(1, 0, 600)
@@ -80,7 +80,7 @@ export function testOriginFailures(
       expect(classifyResponse(before)).toBe('shown')
       await fixture().setAllModes(mode)
       fixture().setMaxAge(null)
-      // Longer than its freshness and the time while it may be renewed: only stale-if-error allows it.
+      // Longer than max-age and stale-while-revalidate, so that only stale-if-error allows the box.
       const since = Date.now()
       const responses: string[] = []
       await vi.waitFor(
@@ -104,29 +104,29 @@ export function testOriginFailures(
     },
   )
 
-  it(`${name} - many visitors of a cold box that nobody has - wait for no queue`, async () => {
+  it(`${name} - many visitors of an uncached box in an outage - do not wait in a queue`, async () => {
     await fixture().setAllModes('unavailable')
     const path = toBoxPath(fixture().nextGtin())
     const responses = await Promise.all(Array.from({ length: VISITORS }, () => fetchFromCdn(path)))
     await fixture().setAllModes('shown')
     expect(new Set(responses.map(classifyResponse))).toEqual(new Set(['unavailable']))
-    // Had they waited one after the other in a queue, the last ones would have met `ask`'s limit of 20 s.
+    // In a queue, the last visitors would exceed the timeout of `sendRequest`.
   })
 
   it.each(['down', '500'] as const)(
-    `${name} - all servers: %s, and nothing old enough is kept - nothing is shown, and no error`,
+    `${name} - failure %s of all servers, no usable cached box - shows nothing, and no error`,
     async (mode) => {
-      const [cold, expired] = [toBoxPath(fixture().nextGtin()), toBoxPath(fixture().nextGtin())]
-      // As at the end of a price's age.
+      const [uncached, expired] = [toBoxPath(fixture().nextGtin()), toBoxPath(fixture().nextGtin())]
+      // Like a box whose prices are about to reach their maximum age.
       fixture().setMaxAge(1, 0)
       expect(classifyResponse(await fetchFromCdn(expired))).toBe('shown')
       fixture().setMaxAge(null)
       await fixture().setAllModes(mode)
-      const first = await fetchFromCdn(cold)
+      const first = await fetchFromCdn(uncached)
       expect([classifyResponse(first), first.headers['cache-control']]).toEqual(['unavailable', 'no-store'])
       await vi.waitFor(async () => expect(classifyResponse(await fetchFromCdn(expired))).toBe('unavailable'))
       await restoreServers()
-      await vi.waitFor(async () => expect(classifyResponse(await fetchFromCdn(cold))).toBe('shown'))
+      await vi.waitFor(async () => expect(classifyResponse(await fetchFromCdn(uncached))).toBe('shown'))
     },
   )
 }

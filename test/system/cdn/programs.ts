@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { findFreePort, startProgram } from '../includes/program.ts'
 import { type CdnFixture, readDeployFile } from './fixture.ts'
 
-/** Where the files of a program are, and who ends it. */
+/** The folder for the files of a program, and the fixture that stops it. */
 type ProgramFixture = Pick<CdnFixture, 'folder' | 'stopOnDispose'>
 
-/** A cache that runs with the very file of deploy/, in front of servers on these ports. */
+/** A running CDN with a configuration of deploy/. */
 export type Cdn = Readonly<{ origin: string; cacheFolder: string }>
 
-/** Words of a file of deploy/ and what stands in their place. */
+/** Texts of a file of deploy/ and their replacements. */
 type Replacements = readonly (readonly [from: string, to: string])[]
 
-/** Starts Varnish with deploy/varnish/vitrine.vcl; it ends with the place. `changes`: beside the addresses. */
+/** Start Varnish with deploy/varnish/vitrine.vcl. `replacements`: in addition to the addresses. */
 export async function startVarnish(
   fixture: ProgramFixture,
   ports: readonly number[],
@@ -36,7 +36,7 @@ export async function startVarnish(
   return { origin: `http://127.0.0.1:${port}`, cacheFolder: folder }
 }
 
-/** Starts nginx with deploy/nginx/vitrine-cache.conf; it ends with the place. `changes`: beside the addresses. */
+/** Start nginx with deploy/nginx/vitrine-cache.conf. `replacements`: in addition to the addresses. */
 export async function startNginx(
   fixture: ProgramFixture,
   ports: readonly number[],
@@ -45,7 +45,7 @@ export async function startNginx(
   const port = await findFreePort()
   const folder = join(fixture.folder, `nginx-${port}`)
   await mkdir(folder)
-  const cacheFolder = join(folder, 'kept')
+  const cacheFolder = join(folder, 'cache')
   const cacheConfig = readDeployFile('nginx/vitrine-cache.conf', [
     ...ports.map((to, index) => [`10.0.0.1${index + 1}:3000`, `127.0.0.1:${to}`] as const),
     ['listen 80;', `listen 127.0.0.1:${port};`],
@@ -66,7 +66,7 @@ ${cacheConfig}
   return { origin: `http://127.0.0.1:${port}`, cacheFolder }
 }
 
-/** Starts HAProxy with deploy/compose/haproxy.cfg; it ends with the place. */
+/** Start HAProxy with deploy/compose/haproxy.cfg. */
 export async function startHaproxy(
   fixture: ProgramFixture,
   ports: readonly [number, number, number],

@@ -5,10 +5,10 @@ import { sendRequest } from './send-request.ts'
 import { type CdnFixture, OTHER_CHANNEL_ID, toBoxPath } from './fixture.ts'
 import type { CdnUnderTest } from './sharing.ts'
 
-/** How a cache is told to forget what has a tag. */
+/** Purge the responses with a tag from a cache. */
 export type Purge = (tag: string) => Promise<void>
 
-/** Addresses of one product in one channel: every surface, spelling and option. */
+/** Addresses of one product in one channel: fragments, embeds, spellings and options. */
 type ProductAddresses = Readonly<{ box: string; all: readonly string[] }>
 
 const toDeals = (channelId: string): readonly string[] => [
@@ -33,7 +33,7 @@ function listProductAddresses(gtin: string, channelId: string): ProductAddresses
   }
 }
 
-/** Of addresses that are all kept, those that the servers are asked for once more after `act`. */
+/** Cache all addresses, call `purge`, and return the addresses that the CDN then requests again. */
 async function findPurged(
   { fixture, cdn }: CdnUnderTest,
   addresses: readonly string[],
@@ -42,23 +42,23 @@ async function findPurged(
   for (const address of addresses) await sendRequest(cdn().origin + address)
   const countsBefore = addresses.map((address) => countRequests(fixture(), address))
   for (const address of addresses) await sendRequest(cdn().origin + address)
-  // Nothing is proved by what was never kept.
+  // An address that was not cached proves nothing.
   expect(addresses.map((address) => countRequests(fixture(), address))).toEqual(countsBefore)
   await purge()
   for (const address of addresses) await sendRequest(cdn().origin + address)
   return addresses.filter((address, index) => countRequests(fixture(), address) > (countsBefore[index] ?? 0))
 }
 
-function countRequests({ gates }: CdnFixture, address: string): number {
-  return gates.flatMap(({ requests }) => requests).filter(({ url }) => url === address).length
+function countRequests({ proxies }: CdnFixture, address: string): number {
+  return proxies.flatMap(({ requests }) => requests).filter(({ url }) => url === address).length
 }
 
 const toGtinOfBox = ({ box }: ProductAddresses): string => box.slice(-14)
 
-/** A front that can purge. `isTagged`: the servers send tags, so that a spelling counts that only they can read. */
+/** A CDN that can purge. `isTagged`: the servers send tags, which also cover spellings that only servers can parse. */
 export type PurgeableCdn = CdnUnderTest & Readonly<{ purge: Purge; isTagged: boolean }>
 
-/** What a purge by tag has to reach, and what it has to leave alone. */
+/** Define the tests of purges by tag: which cached responses they remove, and which they leave. */
 export function testPurgeByTag(name: string, cdnUnderTest: PurgeableCdn): void {
   const { purge, isTagged } = cdnUnderTest
   const makeAddresses = (): {
@@ -76,13 +76,13 @@ export function testPurgeByTag(name: string, cdnUnderTest: PurgeableCdn): void {
     const all = [...new Set([...allSpellings.all, ...otherChannel.all, ...otherProduct.all, ...deals])]
     return { product: allSpellings, otherChannel, all }
   }
-  it(`${name} - purge of a product - forgets every spelling and option of it, in every channel, and nothing else`, async () => {
+  it(`${name} - purge of a product - removes its responses in every channel, spelling and option, and no others`, async () => {
     const { product, otherChannel, all } = makeAddresses()
     const purged = await findPurged(cdnUnderTest, all, () => purge(`product-${toGtinOfBox(product)}`))
     expect(purged).toEqual(all.filter((address) => [...product.all, ...otherChannel.all].includes(address)))
   })
 
-  it(`${name} - purge of a box - leaves the product's other channels`, async () => {
+  it(`${name} - purge of a box - leaves the boxes of the product in other channels`, async () => {
     const { product, all } = makeAddresses()
     const purged = await findPurged(cdnUnderTest, all, () =>
       purge(`box-${CHANNEL_ID}-${toGtinOfBox(product)}`),
@@ -90,24 +90,24 @@ export function testPurgeByTag(name: string, cdnUnderTest: PurgeableCdn): void {
     expect(purged).toEqual(all.filter((address) => product.all.includes(address)))
   })
 
-  it(`${name} - purge of a channel - forgets its boxes and deals, and no other channel's`, async () => {
+  it(`${name} - purge of a channel - removes its boxes and deals, and those of no other channel`, async () => {
     const { all } = makeAddresses()
     const purged = await findPurged(cdnUnderTest, all, () => purge(`channel-${CHANNEL_ID}`))
     expect(purged).toEqual(all.filter((address) => address.toLowerCase().includes(CHANNEL_ID)))
   })
 
-  it(`${name} - purge of a channel's deals - forgets those alone`, async () => {
+  it(`${name} - purge of a channel's deals - removes only these`, async () => {
     const { all } = makeAddresses()
     const purged = await findPurged(cdnUnderTest, all, () => purge(`deals-${OTHER_CHANNEL_ID}`))
     expect(purged).toEqual(toDeals(OTHER_CHANNEL_ID))
   })
 
-  it(`${name} - purge of everything - forgets every box and every grid`, async () => {
+  it(`${name} - purge of everything - removes every box and every grid`, async () => {
     const { all } = makeAddresses()
     expect(await findPurged(cdnUnderTest, all, () => purge('vitrine'))).toEqual(all)
   })
 
-  it(`${name} - purge of a product that was sold nowhere - forgets its hidden box`, async () => {
+  it(`${name} - purge of a product without offers - removes its hidden box`, async () => {
     const gtin = toGtin(9_500)
     expect(await findPurged(cdnUnderTest, [toBoxPath(gtin)], () => purge(`product-${gtin}`))).toEqual([
       toBoxPath(gtin),

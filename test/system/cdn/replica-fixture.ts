@@ -15,22 +15,22 @@ import { type TcpProxy, startTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { findFreePort } from '../includes/program.ts'
 import type { CdnFixture } from './fixture.ts'
 
-/** Products of the channel, all of them in the stored copy. */
+/** Number of products in the channel; all of them are in the stored copy. */
 export const PRODUCTS = 300
 
-/** Three servers on one PostgreSQL, each with a way to it that can be cut. */
+/** Three servers with one PostgreSQL database, each behind a TCP proxy that can cut the connection. */
 export type ReplicaFixture = Pick<CdnFixture, 'folder' | 'stopOnDispose' | 'dispose'> &
   Readonly<{
     ports: readonly [number, number, number]
     databaseProxies: readonly TcpProxy[]
-    /** Stop it as an update does, and start it again. */
+    /** Stop a server as an update does, and start it again. */
     restart(index: number): Promise<void>
   }>
 
-/** Open a place, for a whole test file. */
+/** Create the fixture of a test file. */
 export async function createReplicaFixture(): Promise<ReplicaFixture> {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-replicas-'))
-  // nginx answers as another user than the one who started it.
+  // nginx serves as another user than the one that started it.
   await chmod(folder, 0o755)
   const catalog = await startFakeCatalog()
   const offers = [makeWireOffer({ old_price: '59.90' })]
@@ -38,7 +38,7 @@ export async function createReplicaFixture(): Promise<ReplicaFixture> {
     makeWireProduct({ gtin: toGtin(index), offers }),
   )
   catalog.products.set(CHANNEL_ID, products)
-  // A slow machine is no failure here.
+  // Long timeouts, so that a slow machine does not count as a failure.
   const database = await usePostgres().makeDatabase('statement_timeout_ms=4000&connect_timeout_ms=4000')
   const databaseProxies = await Promise.all([1, 2, 3].map(() => startTcpProxy(database.address.port)))
   const ports = await Promise.all([findFreePort(), findFreePort(), findFreePort()])
@@ -72,9 +72,9 @@ export async function createReplicaFixture(): Promise<ReplicaFixture> {
     },
     async dispose() {
       for (const running of programs.toReversed()) await running.stop()
-      for (const way of databaseProxies) way.setCut(false)
+      for (const proxy of databaseProxies) proxy.setCut(false)
       await Promise.all(servers.map((server) => server.stop()))
-      for (const way of databaseProxies) await way.close()
+      for (const proxy of databaseProxies) await proxy.close()
       await database.drop()
       await catalog.close()
       await rm(folder, { recursive: true, force: true })

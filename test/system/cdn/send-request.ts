@@ -1,20 +1,20 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 
-/** How a front is asked; `from` is the visitor's own address, of loopback. */
+/** A request to a CDN; `from` is the visitor's IP address, in the loopback range. */
 export type CdnRequest = Readonly<{
   headers?: Readonly<Record<string, string>>
   method?: string
   from?: string
 }>
 
-/** An answer as it travelled. */
+/** A response, not decompressed. */
 export type CdnResponse = Readonly<{ status: number; headers: IncomingMessage['headers']; body: string }>
 
-/** How long a visitor of these tests waits: what takes longer hangs. */
+/** Timeout of a request; a slower response counts as hanging. */
 const REQUEST_TIMEOUT_MS = 20_000
 
-/** Asks once, over a connection of its own. The address is sent as it is, with a `#`, too. */
+/** Send a request over a new connection. The URL is sent unchanged, including a `#`. */
 export async function sendRequest(
   url: string,
   { headers = {}, method = 'GET', from }: CdnRequest = {},
@@ -39,7 +39,7 @@ export async function sendRequest(
   }
 }
 
-/** What a reader has of an answer: `shown`, `hidden`, `unavailable`, or what else it is. */
+/** Return what a reader sees of a response: `shown`, `hidden`, `unavailable`, or what is wrong with it. */
 export function classifyResponse({ status, headers, body }: CdnResponse): string {
   const state = String(headers['vitrine-state'])
   const isEmpty = body.length === 0

@@ -5,11 +5,11 @@ import { lazy } from '../../helpers/lazy.ts'
 import { type CdnFixture, createCdnFixture, toBoxPath } from './fixture.ts'
 import { type Cdn, startNginx, startVarnish } from './programs.ts'
 
-/** Visitors of each front at a time, each of whom asks for one box after the other. */
+/** Number of concurrent visitors of each CDN; each requests one box after the other. */
 const VISITORS = 6
-/** Every so many visits a box that the cache does not have yet: the servers have to be asked. */
+/** Every nth visit requests an uncached box, so that the CDN must call a server. */
 const UNCACHED_INTERVAL = 4
-/** Answers after the server has ended, so that the front meets a closed port as well. */
+/** Minimum responses after a server has stopped, so that the CDN also meets a closed port. */
 const MIN_RESPONSES = 300
 
 const STARTERS = { varnishd: startVarnish, nginx: startNginx } as const
@@ -19,7 +19,7 @@ const NAMES = [
   ['nginx', 'nginx'],
 ] as const
 
-/** All that are installed, before the same servers: what happens to those happens to both at once. */
+/** The installed CDNs. They share the servers, so a stopped server affects both at once. */
 const cdns = new Map<Program, Cdn>()
 let fixture: CdnFixture
 beforeAll(async () => {
@@ -30,20 +30,20 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.dispose())
 
-/** What a visitor sees, and whether it is whole; a front that does not answer fails its own tests alone. */
+/** Return what a visitor sees. An error is an outcome too, so that it fails only the tests of this CDN. */
 const fetchOutcome = (url: string): Promise<string> =>
   sendRequest(url).then(
     (response) => `${classifyResponse(response)}, whole: ${response.body.endsWith('</section>')}`,
     String,
   )
 
-/** How often visitors of a front saw what. */
+/** Number of visits by outcome. */
 type OutcomeCounts = Map<string, number>
 
-/** What visitors of a front see, and how often they have asked. */
+/** The visitors of one CDN: their outcomes and the number of their requests. */
 type Visitors = Readonly<{ outcomes: OutcomeCounts; count(): number; ended: Promise<unknown> }>
 
-/** The visitors of a front until they are told to end: what they see, and how often it was asked. */
+/** Start the visitors of a CDN; they visit until the signal aborts. */
 function startVisitors(cdn: Cdn, stopSignal: AbortSignal): Visitors {
   const outcomes: OutcomeCounts = new Map()
   let visits = 0
@@ -52,18 +52,18 @@ function startVisitors(cdn: Cdn, stopSignal: AbortSignal): Visitors {
     while (!stopSignal.aborted) {
       const requestNumber = visits++
       const path = toBoxPath(gtins[requestNumber % gtins.length] ?? '')
-      const cold =
+      const query =
         requestNumber % UNCACHED_INTERVAL === 0
           ? `?max_price=${requestNumber}&limit=${(requestNumber % 50) + 1}`
           : ''
-      const outcome = await fetchOutcome(cdn.origin + path + cold)
+      const outcome = await fetchOutcome(cdn.origin + path + query)
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
     }
   }
   return { outcomes, count: () => visits, ended: Promise.all(Array.from({ length: VISITORS }, visit)) }
 }
 
-/** One server is stopped, and then another, under load. */
+/** Stop one server and then another, under load. */
 const afterTwoStops = lazy(async (): Promise<ReadonlyMap<Program, OutcomeCounts>> => {
   const stopController = new AbortController()
   const visitors = new Map(
@@ -81,14 +81,14 @@ const afterTwoStops = lazy(async (): Promise<ReadonlyMap<Program, OutcomeCounts>
   return new Map([...visitors].map(([program, { outcomes }]) => [program, outcomes]))
 })
 
-/** Until visitors of a front were answered often enough. A front that is too slow fails by itself, not with the others. */
+/** Wait for enough responses. A timeout counts as an outcome, so that it fails only the tests of this CDN. */
 async function waitForMoreResponses({ outcomes, count }: Visitors): Promise<void> {
   const previousCount = count()
   const waited = vi.waitFor(() => expect(count()).toBeGreaterThan(previousCount + MIN_RESPONSES))
   await waited.catch((error: unknown) => outcomes.set(String(error), 1))
 }
 
-/** The last one is stopped as well: what visitors of a front had before of the first box, and have then of it and of another. */
+/** Stop the last server. Return per CDN: the state of a box before and after, and of an uncached box after. */
 const afterAllStops = lazy(async (): Promise<ReadonlyMap<Program, readonly string[]>> => {
   const [cachedPath, uncachedPath] = [toBoxPath(fixture.nextGtin()), toBoxPath(fixture.nextGtin())]
   const statesByProgram = new Map<Program, string[]>()
@@ -102,13 +102,13 @@ const afterAllStops = lazy(async (): Promise<ReadonlyMap<Program, readonly strin
 })
 
 for (const [program, name] of NAMES)
-  describeWithProgram(program, `${name} in front of three servers`, () => {
-    it(`${name} - one server stopped, and then another, under load - no visitor sees it`, async () => {
+  describeWithProgram(program, `${name}, three servers`, () => {
+    it(`${name} - one server stopped, then another, under load - every visitor sees the whole box`, async () => {
       const outcomes = (await afterTwoStops()).get(program)
       expect([...(outcomes?.keys() ?? [])]).toEqual(['shown, whole: true'])
     })
 
-    it(`${name} - the last one stopped as well - what it keeps is served on, the rest is nothing`, async () => {
+    it(`${name} - the last server stopped - a cached box is still served, an uncached one is unavailable`, async () => {
       await afterTwoStops()
       expect((await afterAllStops()).get(program)).toEqual(['shown', 'shown', 'unavailable'])
     })

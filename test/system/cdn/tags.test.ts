@@ -13,7 +13,7 @@ import type { CdnUnderTest } from './sharing.ts'
 
 const run = promisify(execFile)
 
-/** Servers that ask the catalog again after a second, so that a test can wait for it. */
+/** The servers refresh products after a second, so that a test can wait for it. */
 const SETTINGS = {
   VITRINE_CACHE_TAG_HEADER: 'surrogate-key',
   VITRINE_FRESH_SECONDS: '1',
@@ -26,9 +26,9 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.dispose())
 
-/** A price that has to go: first from the catalog, then from the server, then from the cache. */
+/** Define tests: a wrong price disappears from the catalog, then from the servers, then from the cache. */
 function testPriceCorrection(name: string, { cdn }: CdnUnderTest, purge: Purge): void {
-  it(`${name} - a price that was wrong - is gone once its product is purged`, async () => {
+  it(`${name} - a corrected price - is shown after its product is purged`, async () => {
     const gtin = fixture.nextGtin()
     const path = toBoxPath(gtin)
     expect((await sendRequest(cdn().origin + path)).body).toContain('49.90')
@@ -51,7 +51,7 @@ function testPriceCorrection(name: string, { cdn }: CdnUnderTest, purge: Purge):
     expect((await sendRequest(cdn().origin + path)).body).toContain('39.90')
   })
 
-  it(`${name} - tags - are not for visitors`, async () => {
+  it(`${name} - tags - are not sent to visitors`, async () => {
     for (const turn of ['first', 'second']) {
       const { headers } = await sendRequest(cdn().origin + toBoxPath(fixture.nextGtin()))
       expect([turn, headers['surrogate-key'], headers['x-vitrine-tags']]).toEqual([
@@ -63,7 +63,7 @@ function testPriceCorrection(name: string, { cdn }: CdnUnderTest, purge: Purge):
   })
 }
 
-describeWithProgram('varnishd', 'Varnish in front of servers that send tags', () => {
+describeWithProgram('varnishd', 'Varnish, servers with cache tags', () => {
   const { cdnUnderTest, getCdn } = useCdn(startVarnish)
   const ban: Purge = async (tag) => {
     const cdnRequest = { method: 'BAN', headers: { 'x-vitrine-tag': tag } }
@@ -73,7 +73,7 @@ describeWithProgram('varnishd', 'Varnish in front of servers that send tags', ()
   testPriceCorrection('Varnish', cdnUnderTest, ban)
 })
 
-describeWithProgram('nginx', 'nginx in front of servers that send tags', () => {
+describeWithProgram('nginx', 'nginx, servers with cache tags', () => {
   const { cdnUnderTest, getCdn } = useCdn(startNginx)
   const script = join(PACKAGE_FOLDER, 'deploy/nginx/purge.sh')
   const purge: Purge = async (tag) => {
@@ -83,7 +83,7 @@ describeWithProgram('nginx', 'nginx in front of servers that send tags', () => {
   testPriceCorrection('nginx', cdnUnderTest, purge)
 
   it.each(['product-1', '.*', 'vitrine|x', `channel-${CHANNEL_ID}\nvitrine`, '-r', ''])(
-    'purge.sh - %j - is no tag, and nothing is deleted',
+    'purge.sh - invalid tag %j - is rejected, and nothing is deleted',
     async (tag) => {
       const url = getCdn().origin + toBoxPath(fixture.nextGtin())
       await sendRequest(url)
@@ -93,7 +93,7 @@ describeWithProgram('nginx', 'nginx in front of servers that send tags', () => {
   )
 })
 
-/** A front for a describe, before the servers of this file. */
+/** Start a CDN for a `describe`, with the servers of this file. */
 function useCdn(start: (fixture: CdnFixture, ports: readonly number[]) => Promise<Cdn>): {
   cdnUnderTest: CdnUnderTest
   getCdn(): Cdn
@@ -102,7 +102,7 @@ function useCdn(start: (fixture: CdnFixture, ports: readonly number[]) => Promis
   beforeAll(async () => {
     cdn = await start(
       fixture,
-      fixture.gates.map(({ port }) => port),
+      fixture.proxies.map(({ port }) => port),
     )
   })
   return { cdnUnderTest: { fixture: () => fixture, cdn: () => cdn }, getCdn: () => cdn }

@@ -7,7 +7,7 @@ import { type Cdn, startVarnish } from './programs.ts'
 import { testPurgeByTag } from './purging.ts'
 import { testSharedCache } from './sharing.ts'
 
-describeWithProgram('varnishd', 'Varnish in front', () => {
+describeWithProgram('varnishd', 'Varnish', () => {
   let fixture: CdnFixture
   let cdn: Cdn
   beforeAll(async () => {
@@ -22,9 +22,9 @@ describeWithProgram('varnishd', 'Varnish in front', () => {
   }
 
   testSharedCache('Varnish', cdnUnderTest)
-  testPurgeByTag('Varnish, servers that send no tags', { ...cdnUnderTest, purge: ban, isTagged: false })
+  testPurgeByTag('Varnish, servers without cache tags', { ...cdnUnderTest, purge: ban, isTagged: false })
 
-  it('Varnish - a kept box - says how old it is, and where it comes from', async () => {
+  it('Varnish - a cached box - has headers with its age and its origin', async () => {
     const url = cdn.origin + toBoxPath(fixture.nextGtin())
     const first = await sendRequest(url)
     expect(first.headers['cache-status']).toMatch(/^vitrine; .*, varnish; fwd=miss$/)
@@ -38,45 +38,45 @@ describeWithProgram('varnishd', 'Varnish in front', () => {
   it.each([
     ['PURGE', { from: '127.0.0.2' }, 403],
     ['BAN', { from: '127.0.0.2' }, 403],
-    // A proxy on the same machine hands on what a visitor sent.
+    // A request of a visitor that a proxy on the same machine forwards.
     ['PURGE', { headers: { 'x-forwarded-for': '192.0.2.7' } }, 403],
     ['BAN', { headers: { 'x-forwarded-for': '192.0.2.7', 'x-vitrine-tag': 'vitrine' } }, 403],
     ['BAN', {}, 400],
     ['BAN', { headers: { 'x-vitrine-tag': 'product-1' } }, 400],
     ['BAN', { headers: { 'x-vitrine-tag': 'vitrine || obj.status != 0' } }, 400],
     ['PURGE', {}, 200],
-  ])('Varnish - %s with %j - is %i', async (method, asking, status) => {
+  ])('Varnish - %s with %j - is %i', async (method, cdnRequest, status) => {
     const url = cdn.origin + toBoxPath(fixture.nextGtin())
     await sendRequest(url)
-    expect((await sendRequest(url, { ...asking, method })).status).toBe(status)
+    expect((await sendRequest(url, { ...cdnRequest, method })).status).toBe(status)
     const { headers } = await sendRequest(url)
     expect(headers['cache-status']?.includes('varnish; hit')).toBe(status !== 200)
   })
 
-  it('Varnish - servers that look well and have nothing - the old box is served as long as it may be', async () => {
-    // The time in which an old box needs no question, shortened: ten minutes are long for a test.
-    const impatient = await startVarnish(fixture, toPorts(fixture), [['600s', '1s']])
-    const url = impatient.origin + toBoxPath(fixture.nextGtin())
+  it('Varnish - healthy servers without data - the cached box is served longer than it is fresh, then replaced', async () => {
+    // Shorten the grace time with healthy servers, so that the test does not need ten minutes.
+    const shortGrace = await startVarnish(fixture, toPorts(fixture), [['600s', '1s']])
+    const url = shortGrace.origin + toBoxPath(fixture.nextGtin())
     fixture.setMaxAge(1, 1, 600)
     expect(classifyResponse(await sendRequest(url))).toBe('shown')
     fixture.setMaxAge(null)
     await fixture.setAllModes('unavailable')
     let ageSeconds = 0
-    const lookAtAge = async (): Promise<number> => {
+    const measureAgeChange = async (): Promise<number> => {
       const before = ageSeconds
       ageSeconds = Number((await sendRequest(url)).headers.age)
       return ageSeconds - before
     }
     await vi.waitFor(
       async () => {
-        await lookAtAge()
+        await measureAgeChange()
         expect(ageSeconds).toBeGreaterThan(2)
       },
       { interval: 100 },
     )
     expect(classifyResponse(await sendRequest(url))).toBe('shown')
     await fixture.setAllModes('shown')
-    await vi.waitFor(async () => expect(await lookAtAge()).toBeLessThan(0))
+    await vi.waitFor(async () => expect(await measureAgeChange()).toBeLessThan(0))
   })
 
   testOriginFailures(
@@ -86,6 +86,6 @@ describeWithProgram('varnishd', 'Varnish in front', () => {
   )
 })
 
-function toPorts({ gates }: CdnFixture): number[] {
-  return gates.map(({ port }) => port)
+function toPorts({ proxies }: CdnFixture): number[] {
+  return proxies.map(({ port }) => port)
 }

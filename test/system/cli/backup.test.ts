@@ -17,7 +17,7 @@ import {
 type Copied = { database: string; source: string; file: string; bytes: number }
 type Backup = { files: Copied[]; leftOut: { database: string; reason: string }[] }
 
-/** Rows of a copy, opened as the server opens it. */
+/** Read the rows of a copy, opened as the server opens it. */
 function query(path: string, statement: string): unknown[] {
   const database = openSqlite({ path, role: 'writer' })
   try {
@@ -32,7 +32,7 @@ const isWhole = (path: string): boolean =>
 
 const SQLITE = new URL('../../../dist/database/sqlite.js', import.meta.url).href
 
-/** A thread that adds two rows in each transaction, so that a copy of half a transaction would have an odd number. */
+/** A thread that adds two rows per transaction: a copy of half a transaction would have an odd number. */
 const WRITER = `
   const { parentPort, workerData } = require('node:worker_threads')
   import(${JSON.stringify(SQLITE)}).then(({ openSqlite }) => {
@@ -55,7 +55,7 @@ const WRITER = `
   })`
 
 describe('backup', () => {
-  it('server that runs - three whole copies, from which another server shows the same box', async () => {
+  it('running server - three complete copies, from which another server shows the same box', async () => {
     const folder = makeFolder()
     const settings = makeSettings(folder)
     const running = startBuilt(['serve', '--json'], settings)
@@ -83,7 +83,7 @@ describe('backup', () => {
     await restored.stop('SIGTERM')
   })
 
-  it('writer that writes all the while - what one moment had, no half transaction', async () => {
+  it('continuous writes - a snapshot without half a transaction', async () => {
     const folder = makeFolder()
     const path = join(folder, 'copy.db')
     const writer = new Worker(WRITER, { eval: true, workerData: path })
@@ -107,7 +107,7 @@ describe('backup', () => {
     expect(counts).toEqual(counts.toSorted((one, other) => one - other))
   })
 
-  it('json - names each file, what it is, where it belongs and its size', async () => {
+  it('--json - each file with its kind, source and size', async () => {
     const folder = makeFolder()
     openSqlite({ path: join(folder, 'copy.db'), role: 'writer' }).close()
     const file = join(folder, 'saved')
@@ -125,13 +125,13 @@ describe('backup', () => {
 const backUp = (folder: string, file: string): Promise<CommandResult> =>
   runInProcess(['backup', file], makeSettings(folder))
 
-/** The files of a folder, without those that SQLite keeps beside a database that was open a moment ago. */
+/** List the files of a folder without SQLite's -wal and -shm files. */
 const listFiles = (folder: string): string[] =>
   readdirSync(folder).filter((name) => !/-(?:wal|shm)$/.test(name))
 
-describe('backup that cannot be made', () => {
+describe('failing backup', () => {
   it.each(['saved.db', 'saved-catalog.db', 'saved-catalog-usage.db'])(
-    '%s is there already - 1, and nothing is touched or written',
+    '%s exists already - 1, and nothing is changed or written',
     async (name) => {
       const folder = makeFolder()
       for (const made of ['copy.db', 'catalog.db', 'catalog-usage.db'])
@@ -146,7 +146,7 @@ describe('backup that cannot be made', () => {
     },
   )
 
-  it('a database that is none - 1, and no file is left, neither of the ones before', async () => {
+  it('invalid database file - 1, and no file is left, also not of the earlier ones', async () => {
     const folder = makeFolder()
     openSqlite({ path: join(folder, 'copy.db'), role: 'writer' }).close()
     writeFileSync(join(folder, 'catalog.db'), 'this is certainly no database. '.repeat(100))
@@ -157,7 +157,7 @@ describe('backup that cannot be made', () => {
     expect(listFiles(folder)).toEqual(before)
   })
 
-  it('no database at all - 1, and none is made', async () => {
+  it('no database - 1, and none is created', async () => {
     const folder = makeFolder()
     const { code, err } = await backUp(folder, join(folder, 'saved.db'))
     expect(code).toBe(1)
@@ -165,7 +165,7 @@ describe('backup that cannot be made', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('folder that is not there, or is a file - 1, says which', async () => {
+  it('folder is missing or a file - 1, with the path', async () => {
     const folder = makeFolder()
     openSqlite({ path: join(folder, 'copy.db'), role: 'writer' }).close()
     const missing = await backUp(folder, join(folder, 'missing/saved.db'))
@@ -174,7 +174,7 @@ describe('backup that cannot be made', () => {
     expect([below.code, below.err]).toEqual([1, expect.stringContaining('copy.db" is not a folder')])
   })
 
-  it('databases on PostgreSQL - left out, with pg_dump in place of them', async () => {
+  it('databases on PostgreSQL - skipped, with pg_dump as the remedy', async () => {
     const folder = makeFolder()
     openSqlite({ path: join(folder, 'catalog.db'), role: 'writer' }).close()
     const server = 'postgres://user:word@127.0.0.1:9/database'
@@ -188,7 +188,7 @@ describe('backup that cannot be made', () => {
     expect(none.err.match(/pg_dump/g)).toHaveLength(2)
   })
 
-  it('killed in the middle - no file has its name', async () => {
+  it('killed during the copy - no file has its final name', async () => {
     const folder = makeFolder()
     const database = openSqlite({ path: join(folder, 'copy.db'), role: 'writer' })
     database.prepare('create table filler (bytes blob)').run([])
@@ -206,7 +206,7 @@ describe('backup that cannot be made', () => {
       await new Promise(setImmediate)
     child.kill('SIGKILL')
     await ended
-    // A machine that was quicker than the signal has a whole file.
+    // If the copy was faster than the signal, the file is complete.
     const isThere = existsSync(join(folder, 'saved.db'))
     expect(isThere ? isWhole(join(folder, 'saved.db')) : true).toBe(true)
   })

@@ -22,7 +22,7 @@ async function check(
 }
 
 describe('check', () => {
-  it('embedded catalog without data - 1, says how to import', async () => {
+  it('embedded catalog without data - 1, with the command to import', async () => {
     const { code, bad } = await check(makeSettings(makeFolder()))
     expect(code).toBe(1)
     expect(bad).toMatchObject([

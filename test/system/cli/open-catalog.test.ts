@@ -31,11 +31,11 @@ function writeFeed(folder: string): string {
 }
 
 async function importFeed(folder: string, settings: Settings): Promise<void> {
-  const words = ['catalog', 'import', writeFeed(folder), '--channel', CHANNEL]
-  expect(await runBuilt(words, settings)).toMatchObject({ code: 0 })
+  const args = ['catalog', 'import', writeFeed(folder), '--channel', CHANNEL]
+  expect(await runBuilt(args, settings)).toMatchObject({ code: 0 })
 }
 
-/** The running server, and how it answers for the box of a channel. */
+/** The running server, and its response for the box of a channel. */
 async function serve(
   settings: Settings,
 ): Promise<Readonly<{ running: RunningCommand; url: string; askBox(channel?: string): Promise<string> }>> {
@@ -52,7 +52,7 @@ async function serve(
   }
 }
 
-/** A server with a real catalog, walked once and stopped. */
+/** Start a server with a real catalog, walk once, and stop it. */
 async function makeServed(folder: string, settings: Settings): Promise<void> {
   await importFeed(folder, settings)
   const { running, askBox } = await serve(settings)
@@ -66,7 +66,7 @@ const getServedFolder = setUpOnce(async () => {
   return folder
 })
 
-/** A folder as a server with a real catalog leaves it, walked once and stopped. */
+/** Copy the folder of that stopped server. */
 function copyServed(): string {
   const folder = makeFolder()
   cpSync(getServedFolder(), folder, { recursive: true })
@@ -82,7 +82,7 @@ function loseCatalog(folder: string): void {
 
 describe('lost catalog.db', () => {
   test.each(['1', '2'])(
-    '%s worker(s) - no sample data, boxes from the stored copy, and the log and check say so, over a restart too',
+    '%s worker(s) - no sample data, boxes from the stored copy, reported by log and check, also after a restart',
     async (workers) => {
       const folder = copyServed()
       const settings = { ...(makeSettings(folder) as Settings), VITRINE_WORKERS: workers }
@@ -112,7 +112,7 @@ describe('lost catalog.db', () => {
     },
   )
 
-  test('restored from a backup - everything is as before', async () => {
+  test('restored from a backup - works as before', async () => {
     const folder = copyServed()
     const settings = makeSettings(folder) as Settings
     const backup = makeFolder()
@@ -128,7 +128,7 @@ describe('lost catalog.db', () => {
     expect(await runBuilt(['check'], settings)).toMatchObject({ code: 0 })
   })
 
-  test('imported anew under the old id while the server runs - the same copy goes on, over a restart too', async () => {
+  test('imported again with the old id while the server runs - the same copy is used, also after a restart', async () => {
     const folder = copyServed()
     const settings = makeSettings(folder) as Settings
     loseCatalog(folder)
@@ -143,7 +143,7 @@ describe('lost catalog.db', () => {
     expect(running.output()).not.toContain(LOST)
   })
 
-  test('catalog that held only sample data - sample data again', async () => {
+  test('catalog with only sample data - sample data again', async () => {
     const folder = makeFolder()
     const settings = makeSettings(folder) as Settings
     const first = await serve(settings)
@@ -156,7 +156,7 @@ describe('lost catalog.db', () => {
     expect(running.output()).not.toContain(LOST)
   })
 
-  test('stored copy that cannot be read - no sample data, and the log says why', async () => {
+  test('unreadable stored copy - no sample data, and the log has the reason', async () => {
     const folder = makeFolder()
     const settings = makeSettings(folder) as Settings
     writeFileSync(join(folder, 'copy.db'), 'no database at all, but long enough to look like one'.repeat(40))
@@ -170,7 +170,7 @@ describe('lost catalog.db', () => {
 describe('lost catalog on PostgreSQL', () => {
   const server = usePostgres()
 
-  test('copy and catalog there, the catalog dropped - no sample data, boxes from the stored copy', async () => {
+  test('catalog schema dropped - no sample data, boxes from the stored copy', async () => {
     const database = await server.makeDatabase()
     onTestFinished(() => database.drop())
     const catalog = await server.makeDatabase()

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { makeFolder, makeSettings, runBuilt } from '../../cli/run-cli.ts'
 
 describe('built command line', () => {
-  it('reader that does not wait for the output - ends it without a word', async () => {
+  it('reader that closes the output early - the command ends without an error message', async () => {
     const child = spawn(process.execPath, ['dist/main.js', 'help'], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()
     let err = ''
@@ -21,7 +21,7 @@ describe('built command line', () => {
     expect(await runBuilt(['nonsense'], {})).toMatchObject({ code: 64, out: '' })
   })
 
-  it('serve with bad settings - 78, and every name on standard error', async () => {
+  it('serve with bad settings - 78, with each name on standard error', async () => {
     const settings = makeSettings(makeFolder(), {
       VITRINE_FRESH_SECONDS: 'hunter2',
       VITRINE_STALE: '1',
@@ -34,7 +34,7 @@ describe('built command line', () => {
     expect(err).not.toContain('hunter2')
   })
 
-  it('serve with a key file that is not there - 78', async () => {
+  it('serve with a missing key file - 78', async () => {
     const folder = makeFolder()
     const settings = makeSettings(folder, {
       VITRINE_CATALOG_URL: 'http://127.0.0.1:9',

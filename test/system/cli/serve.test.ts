@@ -28,7 +28,7 @@ async function expectShown(address: string | null): Promise<void> {
 }
 
 describe('serve, embedded catalog', () => {
-  it('first start - prints addresses that open; SIGTERM ends it with 0; nothing is left in -wal', async () => {
+  it('first start - prints working addresses; exit code 0 after SIGTERM; the -wal files are empty', async () => {
     const folder = makeFolder()
     const running = startBuilt(['serve', '--json'], makeSettings(folder))
     const { publicUrl, studio, box, grid } = await readAddresses(running)
@@ -47,7 +47,7 @@ describe('serve, embedded catalog', () => {
     expect(running.output().trim().split('\n')).toHaveLength(1)
   })
 
-  it.each(['1', '2'])('every proxy trusted, %s workers - one warning at the start', async (workers) => {
+  it.each(['1', '2'])('all proxies trusted, %s workers - one warning at the start', async (workers) => {
     const over = { VITRINE_TRUST_PROXY: 'true', VITRINE_WORKERS: workers, VITRINE_LOG_LEVEL: 'warn' }
     const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), over))
     await running.firstLine
@@ -55,7 +55,7 @@ describe('serve, embedded catalog', () => {
     await vi.waitFor(() => expect(running.output().split('VITRINE_TRUST_PROXY=true accepts')).toHaveLength(2))
   })
 
-  it('second start, then Ctrl-C - the same box from the stored copy, and 0 again', async () => {
+  it('second start, then Ctrl-C - the same box from the stored copy, and exit code 0', async () => {
     const settings = makeSettings(makeFolder())
     const first = startBuilt(['serve', '--json'], settings)
     const before = await readAddresses(first)
@@ -67,13 +67,13 @@ describe('serve, embedded catalog', () => {
     expect((await second.stop('SIGINT')).code).toBe(0)
   })
 
-  it('told to stop before the walk has ended - 0', async () => {
+  it('stopped during the walk - 0', async () => {
     const running = startBuilt(['serve', '--json'], makeSettings(makeFolder(), { VITRINE_LOG_LEVEL: 'info' }))
     await vi.waitFor(() => expect(running.output()).toContain('listening'))
     expect((await running.stop('SIGINT')).code).toBe(0)
   })
 
-  it('started by npm, whose shell keeps SIGTERM to itself - ends with the shell', async () => {
+  it('started by npm, whose shell does not forward SIGTERM - ends with the shell', async () => {
     const settings = makeSettings(makeFolder(), { npm_lifecycle_event: 'start' })
     const running = startBuilt(['serve', '--json'], settings, { isInShell: true })
     const { box } = await readAddresses(running)
@@ -82,7 +82,7 @@ describe('serve, embedded catalog', () => {
     await vi.waitFor(() => expect(request(box ?? 'nowhere').get('')).rejects.toThrow('ECONNREFUSED'))
   })
 
-  it('public address elsewhere - the start page is printed by the address that opens it', async () => {
+  it('public address elsewhere - the start page is printed with an address that opens', async () => {
     const settings = makeSettings(makeFolder(), { VITRINE_PUBLIC_URL: 'https://widgets.example' })
     const { studio, box } = await readAddresses(startBuilt(['serve', '--json'], settings))
     expect(studio).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/studio$/)
@@ -90,7 +90,7 @@ describe('serve, embedded catalog', () => {
     expect(box).toMatch(/^https:\/\/widgets\.example\/embeds\//)
   })
 
-  it('sync by another process that knows another port - the pictures of the sample data stay', async () => {
+  it('sync by another process with another port - the pictures of the sample data stay', async () => {
     const folder = makeFolder()
     const { grid } = await readAddresses(startBuilt(['serve', '--json'], makeSettings(folder)))
     const countPictures = async (): Promise<number> =>
@@ -103,7 +103,7 @@ describe('serve, embedded catalog', () => {
     expect(await countPictures()).toBe(before)
   })
 
-  it('sentences - without --json - name every address', async () => {
+  it('without --json - sentences with every address', async () => {
     const running = startBuilt(['serve'], makeSettings(makeFolder()))
     await running.firstLine
     await vi.waitFor(() => expect(running.output()).toContain('Ctrl-C'))
@@ -123,7 +123,7 @@ describe('serve, embedded catalog', () => {
     )
   })
 
-  it('port taken - 64', async () => {
+  it('port in use - 64', async () => {
     const other = createServer()
     other.listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -144,7 +144,7 @@ describe('serve, embedded catalog', () => {
 })
 
 describe('serve, another catalog', () => {
-  it('catalog down at the start - says so, stays alive, is not ready', async () => {
+  it('catalog down at the start - reports it, keeps running, is not ready', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.fault = {
       pathPattern: /./,
@@ -159,7 +159,7 @@ describe('serve, another catalog', () => {
     expect(running.output()).not.toContain(FAKE_KEY)
   })
 
-  it('SIGHUP - after the key file was changed - the next call has the new key, without a 401', async () => {
+  it('SIGHUP after a change of the key file - the next call has the new key, without a 401', async () => {
     const folder = makeFolder()
     const { catalog, settings } = await startRemoteCatalog(folder)
     const file = join(folder, 'key')

@@ -18,7 +18,7 @@ async function startFilled(): Promise<Awaited<ReturnType<typeof startRemoteCatal
 }
 
 describe('sync as a process', () => {
-  it('good catalog - 0, a line a channel, progress on standard error', async () => {
+  it('valid catalog - 0, a line for each channel, progress on standard error', async () => {
     const { settings } = await startFilled()
     const { code, out, err } = await runBuilt(['sync'], settings)
     expect(code).toBe(0)
@@ -28,7 +28,7 @@ describe('sync as a process', () => {
     expect(out + err).not.toContain(FAKE_KEY)
   })
 
-  it('call that fails without leaving a connection - is retried, and nothing ends the process meanwhile', async () => {
+  it('call that fails without an open connection - is retried, and the process does not end early', async () => {
     const { catalog, settings } = await startFilled()
     catalog.fault = {
       pathPattern: /products/,
@@ -42,7 +42,7 @@ describe('sync as a process', () => {
     expect(out).toContain(': 3 products in ')
   })
 
-  it('--accept - while another process walks - waits for it and walks then', async () => {
+  it('--accept while another process walks - waits for it, then walks', async () => {
     const { catalog, settings } = await startFilled()
     await runBuilt(['sync'], settings)
     const path = settings['VITRINE_DATABASE_URL']?.replace('sqlite:', '') ?? ''

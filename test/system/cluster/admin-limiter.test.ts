@@ -5,7 +5,7 @@ import { type ClusterServer, startCluster } from './cluster-server.ts'
 
 const PASSWORD = 'correct-horse'
 
-/** The status of a page behind the password, on a connection of its own, so that all workers are met. */
+/** Return the status of a page that needs the password. A new connection each time reaches all workers. */
 function requestMetricsStatus({ publicUrl }: ClusterServer, password: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const headers = { Authorization: `Basic ${Buffer.from(`admin:${password}`).toString('base64')}` }
@@ -16,7 +16,7 @@ function requestMetricsStatus({ publicUrl }: ClusterServer, password: string): P
   })
 }
 
-test('four workers, forty wrong passwords at once - ten are tried, then the right one is refused by all', async () => {
+test('four workers, forty wrong passwords at once - ten are checked, then all workers reject even the right one', async () => {
   const settings = { ...makeSettings(makeFolder()), VITRINE_ADMIN_PASSWORD: PASSWORD }
   const server = await startCluster({ ...settings, VITRINE_WORKERS: '4' })
   for (let turn = 0; turn < 2; turn += 1)

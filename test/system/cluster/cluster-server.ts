@@ -5,19 +5,19 @@ import type { Environment } from '../../../src/config/config.ts'
 import { addCleanup } from '../../helpers/cleanup.ts'
 import { type RunningCommand, makeFolder, makeSettings, startBuilt } from '../../cli/run-cli.ts'
 
-/** A built server with workers, and what it printed. */
+/** A built server with workers, and its log. */
 export type ClusterServer = Readonly<{
   running: RunningCommand
   primaryPid: number
   publicUrl: string
-  /** `null` without products. */
+  /** URL of a box; `null` without products. */
   box: string | null
   workerPids(): readonly number[]
-  /** Lines of the log with these words. */
+  /** Return the log lines that contain the text. */
   findLogLines(text: string): readonly Readonly<Record<string, unknown>>[]
 }>
 
-/** Processes that this one started, and that live. */
+/** List the running child processes of a process. */
 function listChildren(pid: number): readonly number[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' })
     .split('\n')
@@ -26,7 +26,7 @@ function listChildren(pid: number): readonly number[] {
     .map(([child]) => Number(child))
 }
 
-/** Does this process live? One that has ended and whose parent was not told yet does not. */
+/** Is this process running? Zombies do not count. */
 export function isAlive(pid: number): boolean {
   try {
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
@@ -35,7 +35,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Starts two workers, with sample data unless the settings say otherwise; everything ends with the test. */
+/** Start a server with two workers and by default with sample data. It stops with the test. */
 export async function startCluster(
   settings: Environment = makeSettings(makeFolder()),
 ): Promise<ClusterServer> {
@@ -61,19 +61,19 @@ export async function startCluster(
   }
 }
 
-/** What one request came to: its status and state, or the code of an error. */
+/** Status and state of a response, or the code of an error. */
 export type Outcome = string
 
-/** Visitors who ask one after the other without pause, half of them each time on a new connection. */
+/** Visitors who send requests without a pause, half of them over a new connection each time. */
 export type Visitors = Readonly<{
-  /** How often each outcome was met. */
+  /** Number of requests by outcome. */
   outcomes: ReadonlyMap<Outcome, number>
-  /** Answers so far. */
+  /** Return the number of responses so far. */
   count(): number
   stop(): Promise<void>
 }>
 
-/** Lets visitors ask for an address until `stop`, or until the test ends. */
+/** Start visitors who request a URL until `stop` or the end of the test. */
 export function startVisitors(url: string, visitorCount = 8): Visitors {
   const stopController = new AbortController()
   const outcomes = new Map<Outcome, number>()
@@ -99,7 +99,7 @@ export function startVisitors(url: string, visitorCount = 8): Visitors {
   return { outcomes, count: () => count, stop }
 }
 
-/** One request, its whole answer read. */
+/** Send a request, read the whole response, and return the outcome. */
 export function requestOutcome(url: string, agent: Agent | false = false): Promise<Outcome> {
   return new Promise((resolve) => {
     get(url, { agent }, (response: IncomingMessage) => {
@@ -110,7 +110,7 @@ export function requestOutcome(url: string, agent: Agent | false = false): Promi
   })
 }
 
-/** A page as text, on a connection of its own. */
+/** Fetch a page as text over a new connection. */
 export function fetchText(url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     get(url, { agent: false }, (response) => {
@@ -121,7 +121,7 @@ export function fetchText(url: string): Promise<string> {
   })
 }
 
-/** The sum of all series of a metric whose labels hold `labels`, 0 without any. */
+/** Return the sum of all series of a metric whose line contains `labels`; 0 if there are none. */
 export function sumSeries(page: string, name: string, labels = ''): number {
   const values = page
     .split('\n')
@@ -131,7 +131,7 @@ export function sumSeries(page: string, name: string, labels = ''): number {
   return values.reduce((sum, value) => sum + value, 0)
 }
 
-/** Waits until visitors have had this many more answers. */
+/** Wait until the visitors have received this many more responses. */
 export async function waitForResponses(visitors: Visitors, addedCount: number): Promise<void> {
   const previousCount = visitors.count()
   await vi.waitFor(() => expect(visitors.count()).toBeGreaterThan(previousCount + addedCount))

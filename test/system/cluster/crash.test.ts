@@ -16,9 +16,9 @@ import {
   waitForResponses,
 } from './cluster-server.ts'
 
-const ENDED = 'a worker ended'
+const ENDED_MESSAGE = 'a worker ended'
 
-/** Ends every worker a moment after it is ready, as long as the fuse is there. */
+/** Write a module that runs `code` in every worker; in `code`, `fuse` is the path of a file that triggers the crash. */
 function createCrashingModule(
   folder: string,
   code: string,
@@ -43,7 +43,7 @@ async function waitForWorkers(server: ClusterServer, excludedPids: readonly numb
   })
 }
 
-/** Until each worker answers the primary, which one that ends at its start never does. */
+/** Wait until each worker responds to the primary; one that crashes at its start never does. */
 async function waitUntilAllWorkersRespond({ publicUrl }: ClusterServer): Promise<void> {
   await vi.waitFor(async () => {
     const page = await fetchText(`${publicUrl}/metrics`)
@@ -51,20 +51,20 @@ async function waitUntilAllWorkersRespond({ publicUrl }: ClusterServer): Promise
   })
 }
 
-/** Lines that say how this worker ended. */
+/** Return the log lines about the end of this worker. */
 const findExitLines = (server: ClusterServer, worker: number): readonly Readonly<Record<string, unknown>>[] =>
-  server.findLogLines(ENDED).filter(({ pid }) => pid === worker)
+  server.findLogLines(ENDED_MESSAGE).filter(({ pid }) => pid === worker)
 
-/** Lines of ended workers that this fleet says from now on. */
+/** Return a function that lists the log lines about ended workers since now. */
 function watchExitLines(server: ClusterServer): () => readonly Readonly<Record<string, unknown>>[] {
-  const before = server.findLogLines(ENDED).length
-  return () => server.findLogLines(ENDED).slice(before)
+  const countBefore = server.findLogLines(ENDED_MESSAGE).length
+  return () => server.findLogLines(ENDED_MESSAGE).slice(countBefore)
 }
 
-describe('workers that are killed', () => {
+describe('killed workers', () => {
   const getServer = setUpOnce(() => startCluster())
 
-  test('one under load - one line, another one at once, and whoever connects anew is answered', async () => {
+  test('one worker, under load - is logged once and replaced at once, and new connections are served', async () => {
     const server = getServer()
     const [victim = 0] = server.workerPids()
     const visitors = startVisitors(server.box ?? '')
@@ -73,7 +73,7 @@ describe('workers that are killed', () => {
     await waitForResponses(visitors, 500)
     await waitForWorkers(server, [victim])
     await visitors.stop()
-    // Only what was under way in the killed process may be lost: at most one request of each visitor.
+    // Only the pending requests of the killed process may fail: at most one for each visitor.
     const lost = [...visitors.outcomes].filter(([outcome]) => outcome !== '200 shown')
     expect(lost.every(([outcome]) => outcome === 'ECONNRESET')).toBe(true)
     expect(lost.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(8)
@@ -82,7 +82,7 @@ describe('workers that are killed', () => {
     )
   })
 
-  test('event loop of one stands still - it is noticed and replaced', async () => {
+  test('a suspended worker - is detected and replaced', async () => {
     const server = getServer()
     const [victim = 0] = server.workerPids()
     process.kill(victim, 'SIGSTOP')
@@ -92,7 +92,7 @@ describe('workers that are killed', () => {
     expect(await requestOutcome(server.box ?? '')).toBe('200 shown')
   })
 
-  test('all at once - they come back on the same port, and the whole ends well', async () => {
+  test('all workers at once - are restarted on the same port, and the server stops with 0', async () => {
     const server = getServer()
     const before = server.workerPids()
     for (const pid of before) process.kill(pid, 'SIGKILL')
@@ -102,24 +102,24 @@ describe('workers that are killed', () => {
   })
 })
 
-test('catalog of others, all workers killed twice within moments - the primary waits, and they come back', async () => {
+test('remote catalog, all workers killed twice in a row - the primary waits, then restarts them', async () => {
   const { settings } = await startRemoteCatalog(makeFolder())
   const server = await startCluster({ ...settings, VITRINE_SYNC_CRON: 'off' })
   const first = server.workerPids()
   for (const pid of first) process.kill(pid, 'SIGKILL')
   await waitForWorkers(server, first)
   const second = server.workerPids()
-  // Nothing lives now but the primary, which waits half a second: no thread, no listener, no walk.
+  // Now only the primary runs, which waits half a second: no thread, no listener, no walk.
   for (const pid of second) process.kill(pid, 'SIGKILL')
   await waitForWorkers(server, [...first, ...second])
   await vi.waitFor(async () =>
     expect(await requestOutcome(`${server.publicUrl}/healthz`)).toBe('200 undefined'),
   )
-  await vi.waitFor(() => expect(server.findLogLines(ENDED)).toHaveLength(4))
+  await vi.waitFor(() => expect(server.findLogLines(ENDED_MESSAGE)).toHaveLength(4))
   expect((await server.running.stop('SIGTERM')).code).toBe(0)
 })
 
-describe('workers that end by themselves', () => {
+describe('crashing workers', () => {
   const getCrashingCluster = setUpOnce(async () => {
     const folder = makeFolder()
     const { fuse, NODE_OPTIONS } = createCrashingModule(
@@ -130,7 +130,7 @@ describe('workers that end by themselves', () => {
     return { fuse, server: await startCluster(makeSettings(folder, { NODE_OPTIONS })) }
   })
 
-  test('again and again - are waited for longer and longer, and come back', async () => {
+  test('repeated crashes - the delay before a restart grows, and the worker returns', async () => {
     const { server, fuse } = getCrashingCluster()
     const listExitLines = watchExitLines(server)
     const [victim = 0] = server.workerPids()
@@ -139,11 +139,11 @@ describe('workers that end by themselves', () => {
     await vi.waitFor(() => expect(listExitLines().length).toBeGreaterThanOrEqual(4))
     const times = listExitLines().map(({ time }) => Date.parse(String(time)))
     const gapsMs = times.slice(1).map((time, index) => time - (times[index] ?? 0))
-    // At once; then after half a second, and after a second; starting takes its time, too.
+    // The delays are 0 s, 0.5 s and 1 s, plus the time of each start.
     expect(gapsMs[1]).toBeGreaterThanOrEqual(500)
     expect(gapsMs[2]).toBeGreaterThanOrEqual(1_000)
     expect(listExitLines().at(-1)).toMatchObject({ code: 9, signal: null })
-    // The other one answers meanwhile.
+    // Meanwhile the other worker responds.
     expect(await requestOutcome(server.box ?? '')).toBe('200 shown')
     rmSync(fuse)
     await waitUntilAllWorkersRespond(server)
@@ -154,7 +154,7 @@ describe('workers that end by themselves', () => {
     )
   })
 
-  test('error that nobody catches - is logged with its number; another one takes its place', async () => {
+  test('an uncaught error - is logged with the number of the worker, which is replaced', async () => {
     const { server } = getCrashingCluster()
     const [victim = 0] = server.workerPids()
     process.kill(victim, 'SIGUSR2')
@@ -165,7 +165,7 @@ describe('workers that end by themselves', () => {
     await vi.waitFor(() => expect(findExitLines(server, victim)).toMatchObject([{ code: 70 }]))
   })
 
-  test('primary killed - no worker stays behind, and nobody listens', async () => {
+  test('primary killed - all workers exit, and the port is closed', async () => {
     const { server } = getCrashingCluster()
     const workers = server.workerPids()
     const ended = once(server.running.child, 'exit')
@@ -176,7 +176,7 @@ describe('workers that end by themselves', () => {
   })
 })
 
-test('worker that does not come up at the start - ends the whole with 1, and says so', async () => {
+test('a worker that crashes during the first start - the server exits with 1 and a message', async () => {
   const folder = makeFolder()
   const { NODE_OPTIONS } = createCrashingModule(folder, 'process.exit(9)')
   const { code, err } = await runBuilt(

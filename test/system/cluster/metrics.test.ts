@@ -8,7 +8,7 @@ import { requestOutcome, fetchText, startCluster, sumSeries } from './cluster-se
 const RESPONSES_METRIC = 'vitrine_http_responses_total'
 const SHOWN_LABEL = 'state="shown"'
 
-describe('sample data', () => {
+describe('metrics with sample data', () => {
   const getServer = setUpOnce(() => startCluster())
   const readShownCount = async (): Promise<number> =>
     sumSeries(await fetchText(`${getServer().publicUrl}/metrics`), RESPONSES_METRIC, SHOWN_LABEL)
@@ -17,7 +17,7 @@ describe('sample data', () => {
       expect(await requestOutcome(getServer().box ?? '')).toBe('200 shown')
   }
 
-  test('/metrics of any worker - is the sum of all', async () => {
+  test('/metrics of any worker - has the sums of all workers', async () => {
     await visitBox(60)
     const url = `${getServer().publicUrl}/metrics`
     const page = await vi.waitFor(async () => {
@@ -35,7 +35,7 @@ describe('sample data', () => {
     expect(sumSeries(page, 'vitrine_worker_restarts_total')).toBe(0)
   })
 
-  test('studio, shop and pictures - open in every worker', async () => {
+  test('studio and pictures - are served by every worker', async () => {
     const server = getServer()
     const grid = await fetchText(server.box?.replace(/\/where-to-buy.*/, '/deals') ?? '')
     const picture = /"([^"]*\/demo\/pictures\/[^"]+)"/.exec(grid)?.[1] ?? ''
@@ -45,13 +45,13 @@ describe('sample data', () => {
     }
   })
 
-  test('reload - what the replaced workers counted stays in the sums', async () => {
+  test('reload - the counts of replaced workers stay in the sums', async () => {
     const server = getServer()
     const before = await readShownCount()
     await visitBox(20)
     server.running.child.kill('SIGHUP')
     await vi.waitFor(() => expect(server.findLogLines('all workers were replaced')).toHaveLength(1))
-    // Who is asked for counts and is late is told with what it said before.
+    // If a worker misses the scrape deadline, its previous counts are used.
     const page = await vi.waitFor(async () => {
       const text = await fetchText(`${server.publicUrl}/metrics`)
       expect(sumSeries(text, RESPONSES_METRIC, SHOWN_LABEL)).toBe(before + 20)
@@ -61,7 +61,7 @@ describe('sample data', () => {
     expect(sumSeries(page, 'vitrine_worker_restarts_total')).toBe(0)
   })
 
-  test('worker that says nothing - the page comes in time with what it said before, and counts that', async () => {
+  test('suspended worker - the page uses its previous counts, and counts a scrape timeout', async () => {
     const server = getServer()
     const url = `${server.publicUrl}/metrics`
     const before = await readShownCount()
@@ -76,17 +76,17 @@ describe('sample data', () => {
     expect(page).toMatch(/^process_resident_memory_bytes\{process="worker-2"\}/m)
   })
 
-  test('workers that are killed - take nothing out of the sums', async () => {
+  test('killed workers - do not reduce the sums', async () => {
     const server = getServer()
     const before = await readShownCount()
     for (const pid of server.workerPids()) process.kill(pid, 'SIGKILL')
     await vi.waitFor(async () => expect(await requestOutcome(server.box ?? '')).toBe('200 shown'))
-    // A new worker that is late has said nothing before.
+    // A new worker that misses the scrape deadline has no previous counts.
     await vi.waitFor(async () => expect(await readShownCount()).toBeGreaterThanOrEqual(before + 1))
   })
 })
 
-test('walk and calls - are made by one process, and told by every worker', async () => {
+test('walk and calls - are made by one process, and every worker has their metrics', async () => {
   const { catalog, settings } = await startRemoteCatalog(makeFolder())
   catalog.products.set(
     CHANNEL_ID,
@@ -99,7 +99,7 @@ test('walk and calls - are made by one process, and told by every worker', async
   url.password = 'letmein-please'
   await vi.waitFor(async () => {
     const page = await fetchText(url.href)
-    // A walk that found another one under way would be one more.
+    // An attempt that found another walk running would also count as a walk.
     expect(sumSeries(page, 'vitrine_walks_total')).toBe(1)
     expect(sumSeries(page, 'vitrine_catalog_calls_total', 'operation="products"')).toBe(3)
     expect(sumSeries(page, 'vitrine_copy_products')).toBe(450)
@@ -107,7 +107,7 @@ test('walk and calls - are made by one process, and told by every worker', async
   expect(server.findLogLines('walked a channel').map((line) => line['worker'])).toEqual([undefined])
 })
 
-test('visitors of both workers at one moment - cost one call a product', async () => {
+test('concurrent visitors of both workers - cause one call per product', async () => {
   const { catalog, settings } = await startRemoteCatalog(makeFolder())
   const gtins = Array.from({ length: 20 }, (_, index) => toGtin(index))
   catalog.products.set(
@@ -124,6 +124,6 @@ test('visitors of both workers at one moment - cost one call a product', async (
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => requestOutcome(url)))
     expect(new Set(outcomes)).toEqual(new Set(['200 shown']))
   }
-  // Who cannot write a claim within a third of a second, as on a machine that stands still, asks by himself (ADR 0005).
+  // On a stalled machine, a process that cannot take a lease in time calls for itself (ADR 0005).
   expect(catalog.countCalls(/\/products\/\d/)).toBeLessThan(gtins.length * 1.5)
 })

@@ -17,7 +17,7 @@ import {
 
 const REPLACED_MESSAGE = 'all workers were replaced'
 
-/** Waits until this fleet has said so often more that all workers were replaced; `beside` is done at each look. */
+/** Wait until the log has this number of finished reloads. Calls `onPoll` before each check. */
 async function waitForReloads(
   server: ClusterServer,
   expectedCount: number,
@@ -42,7 +42,7 @@ describe('SIGHUP', () => {
     return { fuse, server: await startCluster(settings) }
   })
 
-  test('under load - every worker is replaced, no visitor loses an answer, and /readyz is 200 all the time', async () => {
+  test('under load - every worker is replaced, no response is lost, and /readyz is always 200', async () => {
     const { server } = getCrashingCluster()
     const oldPids = server.workerPids()
     expect(oldPids).toHaveLength(2)
@@ -62,7 +62,7 @@ describe('SIGHUP', () => {
     expect(oldPids.filter(isAlive)).toEqual([])
   })
 
-  test('twice in a row - one reload after the other, never more than one worker too many', async () => {
+  test('twice in a row - one reload after the other, never more than one extra worker', async () => {
     const { server } = getCrashingCluster()
     const reloads = server.findLogLines(REPLACED_MESSAGE).length
     const counts = new Set<number>()
@@ -74,7 +74,7 @@ describe('SIGHUP', () => {
     expect(server.workerPids()).toHaveLength(2)
   })
 
-  test('new worker does not come up - the reload stops, the old ones go on, and the whole ends well', async () => {
+  test('a new worker that crashes - the reload is aborted, the old workers continue, and the server stops with 0', async () => {
     const { server, fuse } = getCrashingCluster()
     const reloads = server.findLogLines(REPLACED_MESSAGE).length
     const oldPids = server.workerPids()
@@ -90,7 +90,7 @@ describe('SIGHUP', () => {
   })
 })
 
-test('new key in its file, SIGHUP - every worker calls with it, without a 401', async () => {
+test('a new key in the key file, SIGHUP - every worker uses it', async () => {
   const folder = makeFolder()
   const { catalog, settings } = await startRemoteCatalog(folder)
   const file = join(folder, 'key')
@@ -107,9 +107,9 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
     VITRINE_CATALOG_KEY: undefined,
     VITRINE_CATALOG_KEY_FILE: file,
     VITRINE_SYNC_CRON: 'off',
-    // One after the other while workers are replaced, however long that takes.
+    // No limit on unknown products: the test looks them up until all workers are replaced.
     VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '1000000',
-    // The first look-ups of new processes may take their time on a busy machine.
+    // The first look-ups of new processes may be slow on a busy machine.
     VITRINE_VISITOR_TIMEOUT_MS: '10000',
   })
   let item = 100
@@ -125,15 +125,15 @@ test('new key in its file, SIGHUP - every worker calls with it, without a 401', 
   writeFileSync(file, 'new-key-of-the-file')
   server.running.child.kill('SIGHUP')
   await vi.waitFor(() => expect(server.findLogLines('read the key again: it changed')).toHaveLength(1))
-  // The workers have it a moment later.
+  // The workers receive the key a moment later.
   await vi.waitFor(async () => {
     await lookUp()
     expect(catalog.calls.at(-1)?.headers.authorization).toBe('Bearer new-key-of-the-file')
   })
-  const seenBefore = catalog.calls.length
-  // Old workers and new ones alike.
+  const countBefore = catalog.calls.length
+  // Both old and new workers make these calls.
   while (server.findLogLines(REPLACED_MESSAGE).length === 0) await lookUp()
-  const keys = new Set(catalog.calls.slice(seenBefore + 1).map(({ headers }) => headers.authorization))
+  const keys = new Set(catalog.calls.slice(countBefore + 1).map(({ headers }) => headers.authorization))
   expect([...keys]).toEqual(['Bearer new-key-of-the-file'])
   expect(server.running.output()).not.toMatch(/(?:old|new)-key-of-the-file/)
 })

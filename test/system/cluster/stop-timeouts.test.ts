@@ -7,7 +7,7 @@ import { addCleanup, setUpOnce } from '../../helpers/cleanup.ts'
 import { makeFolder, makeSettings } from '../../cli/run-cli.ts'
 import { requestOutcome, isAlive, fetchText, startCluster, sumSeries } from './cluster-server.ts'
 
-/** An answer that never ends, to whoever asks with this word. */
+/** Never end the response to a request whose URL contains `endless`. */
 const ENDLESS_RESPONSE_MODULE = `
 import { channel } from 'node:diagnostics_channel'
 channel('http.server.request.start').subscribe(({ request, response }) => {
@@ -15,7 +15,7 @@ channel('http.server.request.start').subscribe(({ request, response }) => {
 })
 `
 
-/** The two limits pass at the same time: each is some nine seconds of a server of its own. */
+/** Run both cases concurrently, each with its own server, because each timeout is about nine seconds. */
 const getResults = setUpOnce(async () => {
   const [reloaded, hung] = await Promise.all([reloadWithEndlessResponse(), stopWithHungWorker()])
   return { reloaded, hung }
@@ -29,7 +29,7 @@ async function reloadWithEndlessResponse(): Promise<
   writeFileSync(file, ENDLESS_RESPONSE_MODULE)
   const NODE_OPTIONS = `--import ${pathToFileURL(file).href}`
   const server = await startCluster(makeSettings(folder, { NODE_OPTIONS }))
-  // One connection, so that the worker that counts is the one that is held up.
+  // One connection, so that the same worker counts the boxes and has the endless response.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   addCleanup(() => agent.destroy())
   const outcomes: string[] = []
@@ -50,13 +50,13 @@ async function stopWithHungWorker(): Promise<Readonly<{ code: number | null; wor
   return { code: (await server.running.stop('SIGTERM')).code, workers }
 }
 
-test('reload, an answer that never ends - the worker is given its time, and what it counted stays in the sums', () => {
+test('reload, a response that never ends - the worker is stopped after a timeout, and its counts stay in the sums', () => {
   const { outcomes, shown } = getResults().reloaded
   expect(outcomes).toEqual([...Array.from({ length: 20 }, () => '200 shown'), 'ECONNRESET'])
   expect(shown).toBe(20)
 })
 
-test('SIGTERM, a worker that hangs - is killed before the primary ends, and does not stay behind', async () => {
+test('SIGTERM, a hanging worker - is killed before the primary exits', async () => {
   const { code, workers } = getResults().hung
   expect(code).toBe(0)
   await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]))

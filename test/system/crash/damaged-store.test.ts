@@ -29,16 +29,16 @@ const SHOWN_NEW = { state: 'shown', prices: [NEW] }
 const PAGE_BYTES = 4_096
 const PRODUCTS = 400
 
-/** A server that runs on, and what it wrote to standard error. */
+/** A running server, and its standard error. */
 type Server = Readonly<{
   url: string
   addresses: Readonly<{ box: string | null; grid: string | null }>
   readFailures(): readonly string[]
-  /** The exit code; a server that needs more than 9.5 s ends by force, with another code than 0. */
+  /** Stop and return the exit code. A server that needs more than 9.5 s is killed, with another code than 0. */
   stop(): Promise<number | null>
 }>
 
-/** Starts the real program until it says that it is ready. `maxBlocks`: no file may grow beyond so many KiB. */
+/** Start the real program and wait until it is ready. `maxBlocks`: file size limit in KiB. */
 async function serve(settings: Environment, maxBlocks?: number): Promise<Server> {
   const main = join(PACKAGE_FOLDER, 'dist/main.js')
   const limit = maxBlocks === undefined ? '' : `trap '' XFSZ; ulimit -f ${maxBlocks}; `
@@ -49,7 +49,7 @@ async function serve(settings: Environment, maxBlocks?: number): Promise<Server>
   onTestFinished(() => void child.kill('SIGKILL'))
   let err = ''
   child.stderr.on('data', (chunk) => (err += String(chunk)))
-  // With all that it wrote.
+  // The message contains its whole output.
   const ended = once(child, 'close') as Promise<[number | null]>
   const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text))
   const text = await Promise.race([line, ended.then(() => Promise.reject(new Error(`it ended: ${err}`)))])
@@ -57,7 +57,7 @@ async function serve(settings: Environment, maxBlocks?: number): Promise<Server>
   return {
     url: addresses.publicUrl,
     addresses,
-    // Whole lines: the last one may have come in part.
+    // Complete lines: the last one may be partial.
     readFailures: () => err.split('\n').slice(0, -1).filter(isFailure),
     async stop() {
       child.kill('SIGTERM')
@@ -71,7 +71,7 @@ function isFailure(line: string): boolean {
   return line.includes('"msg":"stored copy failed')
 }
 
-/** Overwrites a part of a file's pages, given in shares of the whole; the first page is 0. */
+/** Overwrite pages of a file; the range is given as shares of the file. */
 function overwrite(path: string, from: number, to: number): void {
   const pages = Math.floor(statSync(path).size / PAGE_BYTES)
   const [first, last] = [Math.max(1, Math.floor(from * pages)), Math.floor(to * pages)]
@@ -80,7 +80,7 @@ function overwrite(path: string, from: number, to: number): void {
   closeSync(file)
 }
 
-/** Without a stored copy: boxes from the catalog, once each; no grids; and it is said where operators look. */
+/** Expect a server without a stored copy: boxes from the catalog, no grids, and the failure in log, readiness and metrics. */
 async function expectServedWithoutCopy(fixture: CrashFixture, server: Server): Promise<void> {
   const before = fixture.catalog.countCalls(/products\/\d/)
   for (let round = 0; round < 3; round++)
@@ -97,7 +97,7 @@ async function expectServedWithoutCopy(fixture: CrashFixture, server: Server): P
     reason: 'the stored copy cannot be read',
     detail: { store: { isUp: false, lastFailure: { at: expect.any(String), reason: expect.any(String) } } },
   })
-  // Lines of a log come by another way than the response.
+  // Log lines arrive independently of the response.
   await vi.waitFor(() => expect(server.readFailures()).toHaveLength(1))
   const [failure = ''] = server.readFailures()
   expect(JSON.parse(failure)).toMatchObject({ level: 50, err: { message: expect.any(String) } })
@@ -118,7 +118,7 @@ async function expectCheckFails(settings: Environment): Promise<void> {
   expect(badFindings[0]?.remedy).toContain('VITRINE_DATABASE_URL')
 }
 
-/** What is in the place of a stored copy, or on its way, and the path that the server is told. */
+/** Obstacles at or above the path of the stored copy, each with the configured path. */
 const UNOPENED: Readonly<Record<string, (fixture: CrashFixture) => string>> = {
   'file of garbage'({ path }) {
     writeFileSync(path, 'no database '.repeat(5_000))
@@ -157,7 +157,7 @@ async function tryOverwritten(): Promise<void> {
   await tryUnopened(fixture, fixture.path)
 }
 
-/** All at once, for most of it is a program that starts or stops; each case looks at its own. */
+/** All cases at once, because programs mostly wait while they start and stop. */
 const tries = createConcurrentParts({
   ...Object.fromEntries(
     Object.entries(UNOPENED).map(([name, spoil]) => [
@@ -180,16 +180,16 @@ describe('serve without a stored copy that can be opened', () => {
     },
   )
 
-  test('walked copy, every page but the first overwritten - the same', async () => {
+  test('walked copy, all pages but the first overwritten - the same', async () => {
     await expect(tries('overwritten')).resolves.toBeUndefined()
   })
 
-  test('disk that is full from the start - the same, but for the check, which has a disk', async () => {
+  test('disk full from the start - the same, except for the check, which has space', async () => {
     await expect(tries('full disk')).resolves.toBeUndefined()
   })
 })
 
-/** The pages that are overwritten, in shares of the whole. */
+/** Overwritten pages, as shares of the file. */
 const PARTS: Readonly<Record<string, readonly [from: number, to: number]>> = {
   'middle third': [1 / 3, 2 / 3],
   'second half': [1 / 2, 1],
@@ -204,7 +204,7 @@ async function tryPart(from: number, to: number): Promise<void> {
     expect([SHOWN_OLD, SHOWN_NEW]).toContainEqual(await visit(server.url, toBox(index)))
   expect(['shown', 'unavailable']).toContain((await visit(server.url, toGrid())).state)
   expect((await request(server.url).get('/healthz')).status).toBe(200)
-  // Ready as long as the list of copies can be read: single damaged pages cost what is on them.
+  // Ready while the list of copies can be read; damaged pages lose only their own content.
   expect([200, 503]).toContain((await request(server.url).get('/readyz')).status)
   await expectCheckFails(fixture.settings)
   expect(await server.stop()).toBe(0)
@@ -215,7 +215,7 @@ const triedParts = createConcurrentParts(
   Object.fromEntries(Object.entries(PARTS).map(([name, part]) => [name, () => tryPart(...part)])),
 )
 
-describe('serve with a stored copy of which something is left', () => {
+describe('serve with a partially damaged stored copy', () => {
   test.each(Object.keys(PARTS))(
     '%s of its pages overwritten - boxes from copy or catalog, no error for a visitor',
     async (name) => {
@@ -223,7 +223,7 @@ describe('serve with a stored copy of which something is left', () => {
     },
   )
 
-  test('empty file - a new copy is made in it', async () => {
+  test('empty file - a new copy is created in it', async () => {
     const fixture = await makeCrashFixture(3, NEW)
     writeFileSync(fixture.path, '')
     const server = await serve(fixture.settings)
@@ -235,7 +235,7 @@ describe('serve with a stored copy of which something is left', () => {
     expect(server.readFailures()).toEqual([])
   })
 
-  test('disk that fills up in the first walk - boxes all the same, no grid', async () => {
+  test('disk that fills up during the first walk - boxes are shown, grids are not', async () => {
     const fixture = await makeCrashFixture(PRODUCTS, NEW)
     const server = await serve(fixture.settings, 400)
     for (const index of [0, 200, PRODUCTS - 1])
@@ -249,7 +249,7 @@ describe('serve with a stored copy of which something is left', () => {
     })
   })
 
-  test('disk that is full, good copy - boxes are shown from it, or from the catalog where it cannot even be opened', async () => {
+  test('full disk, intact copy - boxes from the copy, or from the catalog when it cannot be opened', async () => {
     const fixture = await makeWalkedFixture(PRODUCTS, OLD)
     setPrices(fixture, PRODUCTS, NEW)
     const server = await serve(fixture.settings, 16)
@@ -261,8 +261,8 @@ describe('serve with a stored copy of which something is left', () => {
   })
 })
 
-describe('copy of which only the index of words is damaged', () => {
-  test('serve - its first walk fills the copy, nothing is reported, and check, which said 1, says 0', async () => {
+describe('copy with a damaged search index', () => {
+  test('serve - its first walk repairs the copy without a report; check exits with 1 before and 0 afterwards', async () => {
     const fixture = await makeCrashFixture(PRODUCTS, NEW)
     await (await openCopy(fixture)).close()
     runUnsafeStatement(fixture.path, CORRUPT_INDEX_SQL)
@@ -290,7 +290,7 @@ describe('copy of which only the index of words is damaged', () => {
 })
 
 test.each(['serve', 'sync', 'check'])(
-  '%s, copy of a newer version - 1, says so, changes nothing',
+  '%s, copy of a newer version - 1 with the reason, changes nothing',
   async (word) => {
     const fixture = await makeWalkedFixture(PRODUCTS, OLD)
     const database = openSqlite({ path: fixture.path, role: 'writer' })

@@ -35,13 +35,13 @@ const SAMPLE: readonly number[] = [
   ...Array.from({ length: PAGES }, (_, page) => page * PAGE_PRODUCTS + 20),
   PRODUCTS - 1,
 ]
-/** Others, which no memory knows yet. */
+/** Other products, which are in no cache yet. */
 const OTHER_PRODUCTS: readonly number[] = SAMPLE.slice(1, -1).map((index) => index + 1)
 
 const pagesFrom = (page: number): number[] =>
   Array.from({ length: PAGES - page + 1 }, (_, index) => page + index)
 
-/** A statement of a walk before which the process is killed: its name, its text, the how-manieth, and what is shown then. */
+/** A statement of a walk before which the process is killed: label, pattern, which occurrence, and what is shown then. */
 type KillPoint = readonly [string, RegExp, number, string]
 
 const KILL_POINTS: readonly KillPoint[] = [
@@ -57,7 +57,7 @@ async function makeWalkedWithNewPrices(): Promise<CrashFixture> {
   return fixture
 }
 
-/** Every product of the copy, as readers see it: which prices they have. */
+/** Return the distinct prices of all products of the copy, as readers see them. */
 async function listBoxPrices(fixture: CrashFixture): Promise<string[]> {
   const store = await openCopy(fixture)
   const entries = await store.searchProducts(CHANNEL_ID, '', PRODUCTS + 1)
@@ -66,7 +66,7 @@ async function listBoxPrices(fixture: CrashFixture): Promise<string[]> {
   return [...new Set(entries.map(({ product }) => product?.offers[0]?.price ?? 'none'))]
 }
 
-/** Which price the cards of the grid have: as many deals as there are products, in pages of 60. */
+/** Return the price of all cards: one deal for each product, in pages of 60. */
 async function listDealPrices(fixture: CrashFixture): Promise<string[]> {
   const store = await openCopy(fixture)
   const query = { isInStockOnly: false, merchants: [], excluded: [], minDiscountPercent: 1, offset: 0 }
@@ -77,13 +77,13 @@ async function listDealPrices(fixture: CrashFixture): Promise<string[]> {
   return [...new Set(deals.map(({ offer }) => offer.price))]
 }
 
-/** The next walk ends, and asks for no page that is in the copy. */
+/** Expect that the next walk completes and requests no stored page again. */
 async function expectWalked(fixture: CrashFixture, pages: readonly number[]): Promise<void> {
   await walkInProcess(fixture)
   expect(takeRequestedPages(fixture)).toEqual(pages)
 }
 
-/** A server believes for a moment that no other process has walked (ADR 0012). */
+/** A server notices a walk of another process after a moment (ADR 0012). */
 async function waitForGrids(url: string, price: string): Promise<void> {
   for (const page of [1, 2])
     await vi.waitFor(async () =>
@@ -91,9 +91,9 @@ async function waitForGrids(url: string, price: string): Promise<void> {
     )
 }
 
-describe('kill -9 in the middle of a walk that changes every price', () => {
+describe('kill -9 during a walk that changes every price', () => {
   test.each([2, 10])(
-    'serve, page %i of 10 - the old walk is shown, before and after; the next walk goes on at that page',
+    'serve, page %i of 10 - the old walk is shown, before and after; the next walk resumes at that page',
     async (page) => {
       const fixture = await makeWalkedWithNewPrices()
       const blocked = blockPage(fixture, page)
@@ -114,7 +114,7 @@ describe('kill -9 in the middle of a walk that changes every price', () => {
     },
   )
 
-  test('sync, again and again, each at a later page - no page is asked for twice but those that were cut', async () => {
+  test('sync killed repeatedly, each time at a later page - only interrupted pages are requested again', async () => {
     const fixture = await makeWalkedWithNewPrices()
     const { url } = await startListening({ ...fixture.settings, ...NO_SCHEDULE })
     let from = 1
@@ -132,7 +132,7 @@ describe('kill -9 in the middle of a walk that changes every price', () => {
     await expectAllShown(url, OTHER_PRODUCTS, NEW)
   })
 
-  test('serve, as soon as the last page is sent - one whole version, and the next walk ends', async () => {
+  test('serve, as soon as the last page is sent - one complete version, and the next walk completes', async () => {
     const fixture = await makeWalkedWithNewPrices()
     const { running } = await startListening({ ...fixture.settings, ...EACH_SECOND })
     const blocked = blockPage(fixture, PAGES)
@@ -148,7 +148,7 @@ describe('kill -9 in the middle of a walk that changes every price', () => {
     expect(await listDealPrices(fixture)).toEqual([NEW])
   })
 
-  test('sync, just before a statement - readers see one version, and the next walk ends', async () => {
+  test('sync, immediately before a statement - readers see one version, and the next walk completes', async () => {
     const seen: unknown[] = []
     const tryOne = async ([name, matches, count]: KillPoint): Promise<void> => {
       const fixture = await makeWalkedWithNewPrices()
@@ -169,9 +169,9 @@ describe('kill -9 in the middle of a walk that changes every price', () => {
   })
 })
 
-describe('kill -9 in the middle of the first walk', () => {
+describe('kill -9 during the first walk', () => {
   test.each([2, 10])(
-    'page %i of 10 - what was walked is shown again, and the walk goes on there by itself',
+    'page %i of 10 - walked products are shown again, and the walk resumes by itself',
     async (page) => {
       const fixture = await makeCrashFixture(PRODUCTS, OLD)
       const blocked = blockPage(fixture, page)
@@ -201,7 +201,7 @@ describe('kill -9 in the middle of the first walk', () => {
   )
 })
 
-test('kill -9 between walks that change every price - each start shows the last whole walk', async () => {
+test('kill -9 between walks that change every price - each start shows the last complete walk', async () => {
   const fixture = await makeCrashFixture(PRODUCTS, OLD)
   const first = startBuilt(['serve', '--json'], fixture.settings)
   await first.firstLine

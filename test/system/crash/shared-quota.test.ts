@@ -41,7 +41,7 @@ const toSettings = (over: Environment = {}): Environment => ({
   ...over,
 })
 
-/** A server in this process: its own store over the one file, and the one clock. */
+/** A server in this process with its own store of the shared file, and the shared clock. */
 async function open(over: Environment = {}): Promise<Context> {
   const { config, secrets } = parseConfig(toSettings(over))
   const context = await createContext({
@@ -50,7 +50,7 @@ async function open(over: Environment = {}): Promise<Context> {
     clock,
     logger: createLogger({ level: 'silent' }),
     publicUrl: 'https://widgets.example',
-    catalog: { baseUrl: catalog.url, key: createFixedKeySource(new Secret(FAKE_KEY)), identity: catalog.url },
+    catalog: { baseUrl: catalog.url, key: createFixedKeySource(new Secret(FAKE_KEY)), copyName: catalog.url },
     demo: null,
     walkRunner: (job, control) => runWalk(job, control, clock),
   })
@@ -58,13 +58,13 @@ async function open(over: Environment = {}): Promise<Context> {
   return context
 }
 
-/** A visitor's box; a failure is as good as an answer here: calls are counted at the catalog. */
+/** Request a box; any response will do, because calls are counted at the catalog. */
 async function visitBox({ widgets }: Context, index: number): Promise<void> {
   const parts = { surface: 'fragment', channelId: CHANNEL_ID, gtin: toGtin(index), query: '' } as const
   await widgets.getBox(widgets.parseBoxAddress(parts)).catch(() => undefined)
 }
 
-/** One after the other: SQLite waits for the other's transaction on the one thread that both have here. */
+/** One after the other: both share a thread here, which SQLite blocks while it waits for a transaction. */
 async function visitBoxes(contexts: readonly Context[], from: number, count: number): Promise<void> {
   for (let index = 0; index < count; index++) await visitBox(pick(contexts, index), from + index)
 }
@@ -75,7 +75,7 @@ function pick(contexts: readonly Context[], index: number): Context {
   return context
 }
 
-/** The catalog's limit is reached: every call gets a 429. */
+/** The limit of the catalog is reached: every call gets a 429. */
 function rejectWith429(retryAfterSeconds?: number): void {
   catalog.fault = {
     pathPattern: /./,
@@ -86,7 +86,7 @@ function rejectWith429(retryAfterSeconds?: number): void {
   }
 }
 
-/** Calls at the catalog by what they were for. */
+/** Calls at the catalog by purpose. */
 function countCalls(): Record<'pages' | 'lists' | 'known' | 'unknown', number> {
   const gtins = catalog.calls.flatMap(({ path }) => /products\/(\d+)$/.exec(path)?.[1] ?? [])
   const known = gtins.filter((gtin) => gtin < toGtin(PRODUCTS)).length
@@ -105,8 +105,8 @@ beforeEach(async () => {
   clock = createFakeClock(NOON_MS)
 })
 
-describe('429 that one of two servers meets', () => {
-  test('look-up - the other calls nothing from then on, and both call again after the pause', async () => {
+describe('429 for one of two servers', () => {
+  test('look-up - the other makes no more calls, and both call again after the pause', async () => {
     const [a, b] = [await open(), await open()]
     await visitBoxes([a, b], 0, 4)
     rejectWith429(120)
@@ -122,7 +122,7 @@ describe('429 that one of two servers meets', () => {
     expect(countCalls().known).toBe(2)
   })
 
-  test('walk - stops the visits of both; visit - stops the walks of both', async () => {
+  test('walk - stops look-ups of both; look-up - stops walks of both', async () => {
     const [a, b] = [await open(), await open()]
     await visitBoxes([a, b], 0, 2)
     rejectWith429(300)
@@ -139,7 +139,7 @@ describe('429 that one of two servers meets', () => {
     expect(catalog.calls).toEqual([])
   })
 
-  test('real check and sync beside it - call nothing, say why, and end with 1; and the other way round', async () => {
+  test('check and sync while a server is paused - no call, the reason, and 1; and a server while they are paused', async () => {
     clock = createFakeClock(Date.now())
     const a = await open()
     await visitBox(a, 0)
@@ -169,7 +169,7 @@ describe('429 that one of two servers meets', () => {
 })
 
 describe('counts of two servers', () => {
-  test('look-ups of the hour - are counted together, and come free an hour later', async () => {
+  test('look-ups of the hour - are counted together, and are free again an hour later', async () => {
     const over = { VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '10' }
     const [a, b] = [await open(over), await open(over)]
     await a.walks.runNow()
@@ -183,19 +183,19 @@ describe('counts of two servers', () => {
   })
 
   test('limit of 100 a day - 50 for walks, 40 for refreshes, 10 for look-ups, on each UTC day', async () => {
-    // Hardly ever stale: a visitor waits for what is refreshed, so that no refresh is under way behind the next visit.
+    // Visitors wait for refreshes, so that none is still running at the next visit.
     const over = { VITRINE_CATALOG_DAILY_LIMIT: '100', VITRINE_STALE_SECONDS: '301' }
     const [a, b] = [await open(over), await open(over)]
     for (let day = 0; day < 2; day++) {
       catalog.calls.length = 0
-      // A walk asks for the list and three pages; the thirteenth is cut.
+      // A walk requests the list and three pages; the thirteenth walk is cut short.
       for (let turn = 0; turn < 14; turn++) await pick([a, b], turn).walks.runNow()
       expect(catalog.calls).toHaveLength(50)
       clock.advance(STALE_MS)
       await visitBoxes([a, b], 0, 60)
       expect(countCalls().known).toBe(40)
       expect(catalog.calls).toHaveLength(90)
-      // The list of channels, which a 404 is checked by, is paid by the look-ups.
+      // The list of channels, which confirms a 404, counts as a look-up.
       await visitBoxes([b, a], PRODUCTS + day * 100, 40)
       expect(countCalls().known).toBe(40)
       expect(catalog.calls).toHaveLength(100)
@@ -203,7 +203,7 @@ describe('counts of two servers', () => {
     }
   })
 
-  test('killed with -9 - two new processes at once go on with the calls that the old one made', async () => {
+  test('killed with -9 - two new processes continue with the counts of the old one', async () => {
     const fixture = await makeCrashFixture(20, '49.90')
     const settings = { ...fixture.settings, VITRINE_SYNC_CRON: 'off', VITRINE_CATALOG_DAILY_LIMIT: '100' }
     const first = await startListening(settings)
@@ -235,12 +235,12 @@ async function openBreakableStore(): Promise<BreakableStore> {
   return { breakable, store, setDown: (down) => void (isDown = down) }
 }
 
-const succeed = (): Promise<string> => Promise.resolve('answer')
+const succeed = (): Promise<string> => Promise.resolve('response')
 
 const failWith429 = (): Promise<never> => Promise.reject(new CatalogRateLimitedError('429', HOUR_MS))
 
-describe('store that fails', () => {
-  test('meanwhile - the process goes on from what it saw, and keeps within its share on its own', async () => {
+describe('failing store', () => {
+  test('calls during the failure - continue from the last known counts, within the share', async () => {
     const { breakable, store, setDown } = await openBreakableStore()
     const gate = createCallPolicy({ clock, unknownLookupsPerHour: 600, dailyLimit: 100, store: breakable })
     for (let call = 0; call < 4; call++) await gate.execute('lookup', succeed)
@@ -259,7 +259,7 @@ describe('store that fails', () => {
     expect((await store.updateQuota(clock.nowMs(), (state) => state)).calls.lookup).toBe(10)
   })
 
-  test('429 meanwhile - holds here at once, and for the other as soon as the store is back', async () => {
+  test('429 during the failure - pauses this server at once, and the other when the store is available', async () => {
     const { breakable, store, setDown } = await openBreakableStore()
     const options = { clock, unknownLookupsPerHour: 600, dailyLimit: null }
     const own = createCallPolicy({ ...options, store: breakable })
@@ -272,7 +272,7 @@ describe('store that fails', () => {
     await expect(own.execute('refresh', succeed)).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
     })
-    expect(await other.execute('refresh', succeed)).toBe('answer')
+    expect(await other.execute('refresh', succeed)).toBe('response')
     setDown(false)
     await expect(own.execute('refresh', succeed)).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
@@ -281,6 +281,6 @@ describe('store that fails', () => {
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
     })
     clock.advance(HOUR_MS + 1)
-    expect(await other.execute('refresh', succeed)).toBe('answer')
+    expect(await other.execute('refresh', succeed)).toBe('response')
   })
 })

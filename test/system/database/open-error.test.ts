@@ -9,7 +9,7 @@ import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-open-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Permissions do not apply to root: a process of its own becomes another user once it has loaded what only root may read. */
+/** Permissions do not apply to root, so a separate process becomes another user after it has loaded its modules. */
 describe.runIf(process.getuid?.() === 0)('user without write access', () => {
   const NOBODY = 65_534
   const body = `
@@ -27,7 +27,7 @@ describe.runIf(process.getuid?.() === 0)('user without write access', () => {
     return execFileSync(process.execPath, args, { encoding: 'utf8' })
   }
 
-  it('folder, file, or a log that another user left - permission denied, and what to give access to', () => {
+  it('folder, file, or -wal file of another user - permission denied, with the path that needs access', () => {
     chmodSync(folder, 0o755)
     const own = join(folder, 'own')
     mkdirSync(own)

@@ -34,7 +34,7 @@ const readValue = async ({ database: db }: OpenPostgres<Tables>, id = 1): Promis
   (await db.selectFrom('counters').select('value').where('id', '=', id).executeTakeFirst())?.value
 
 describe('values', () => {
-  test('bigint and sums of it - are numbers', async () => {
+  test('bigint and its sums - are numbers', async () => {
     const { rows } = await sql<Record<string, unknown>>`
       select 9007199254740991::bigint as large, sum(value) as sum, count(*) as count from counters`.execute(
       open().database,
@@ -42,7 +42,7 @@ describe('values', () => {
     expect(rows).toEqual([{ large: Number.MAX_SAFE_INTEGER, sum: 0, count: 2 }])
   })
 
-  test('statement that comes again - is prepared at the server, once a connection', async () => {
+  test('repeated statement - is prepared once per connection', async () => {
     const opened = open({ size: 1 })
     for (let turn = 0; turn < 4; turn += 1) await readValue(opened)
     const { rows } = await sql`select name from pg_prepared_statements`.execute(opened.database)
@@ -50,10 +50,10 @@ describe('values', () => {
   })
 })
 
-describe('statement that takes too long', () => {
-  test('server that knows the limit - ends it, and the connection goes on', async () => {
+describe('slow statement', () => {
+  test('server with a statement timeout - cancels it, and the connection stays usable', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 200 })
-    // Again where a busy server is half a second late, for then the connection is cut.
+    // Retry when a busy server is half a second late, because the connection is then closed.
     await vi.waitFor(async () => {
       const before = await sql`select pg_backend_pid() as pid`.execute(opened.database)
       await expect(sql`select pg_sleep(30)`.execute(opened.database)).rejects.toMatchObject({ code: '57014' })
@@ -63,7 +63,7 @@ describe('statement that takes too long', () => {
     })
   })
 
-  test('server that stands still - its connection is given up, and a new one made when it goes on', async () => {
+  test('silent server - its connection is closed, and a new one opened when it responds again', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 200 })
     await vi.waitFor(() => readValue(opened))
     server.pause()
@@ -72,13 +72,13 @@ describe('statement that takes too long', () => {
     } finally {
       server.resume()
     }
-    // On a busy machine the limit is soon over.
+    // On a busy machine the timeout can pass early.
     await vi.waitFor(async () => expect(await readValue(opened)).toBe(0))
   })
 })
 
-describe('transaction on a server that stands still', () => {
-  test('its end - is not waited for once more', async () => {
+describe('transaction on a silent server', () => {
+  test('rollback - is not waited for again', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 5_000 })
     const slower = open({ size: 1, statementTimeoutMs: 8_000 })
     await Promise.all([readValue(opened), readValue(slower)])
@@ -93,7 +93,7 @@ describe('transaction on a server that stands still', () => {
     try {
       await work.catch(({ message }: Error) => ends.push(message))
       await other
-      // Twice the limit would be later than one that is longer by half.
+      // Two timeouts would take longer than one and a half.
       expect(ends).toEqual([expect.stringContaining('did not respond for 5500 ms'), '8500 ms'])
     } finally {
       server.resume()
@@ -102,8 +102,8 @@ describe('transaction on a server that stands still', () => {
   })
 })
 
-describe('server that ends', () => {
-  test('connections at rest and under way - end no process; the next statement makes a new one', async () => {
+describe('server that stops', () => {
+  test('idle and active connections - do not crash the process; the next statement opens a new one', async () => {
     const opened = open()
     await readValue(opened)
     const sleeping = sql`select pg_sleep(30)`.execute(opened.database)
@@ -130,14 +130,14 @@ const add = (opened: OpenPostgres<Tables>): Promise<void> =>
       .execute()
   })
 
-describe('transactions that meet', () => {
-  test('two that read what the other one writes - both count', async () => {
+describe('conflicting transactions', () => {
+  test('two that each read what the other writes - both take effect', async () => {
     const [one, other] = [open(), open()]
     for (let turn = 0; turn < 20; turn += 1) await Promise.all([add(one), add(other)])
     expect(await readValue(one, 2)).toBe(40)
   })
 
-  test('anything else that fails - is not tried again', async () => {
+  test('any other failure - is not retried', async () => {
     let tries = 0
     const fail = (): Promise<never> => {
       tries += 1
@@ -147,7 +147,7 @@ describe('transactions that meet', () => {
     expect(tries).toBe(1)
   })
 
-  test('one that always meets another - gives up in the end', async () => {
+  test('permanent conflict - fails after the last retry', async () => {
     let tries = 0
     const failWithConflict = (): Promise<never> => {
       tries += 1
@@ -186,30 +186,30 @@ describeWithProgram('openssl', 'TLS', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('require - is encrypted, whoever the server is', async () => {
+  test('require - is encrypted, with any server', async () => {
     expect(await isConnectedWithTls('sslmode=require')).toBe(true)
   })
 
-  test('verify-ca with its certificate - is encrypted, whatever name it is for', async () => {
+  test('verify-ca with its certificate - is encrypted, with any server name', async () => {
     expect(await isConnectedWithTls(`sslmode=verify-ca&sslrootcert=${join(folder, 'server.crt')}`)).toBe(true)
   })
 
-  test('verify-ca without its certificate - is refused', async () => {
+  test('verify-ca without its certificate - is rejected', async () => {
     await expect(isConnectedWithTls('sslmode=verify-ca')).rejects.toThrow(/self-signed/)
   })
 
-  test('verify-full, certificate for another name - is refused', async () => {
+  test('verify-full, certificate for another name - is rejected', async () => {
     const connecting = isConnectedWithTls(`sslmode=verify-full&sslrootcert=${join(folder, 'server.crt')}`)
     await expect(connecting).rejects.toThrow(/127\.0\.0\.1/)
   })
 
-  test('sslrootcert that is not there - says so', async () => {
+  test('missing sslrootcert file - is reported', async () => {
     await expect(isConnectedWithTls('sslmode=verify-ca&sslrootcert=/nowhere/ca.pem')).rejects.toThrow(
       'sslrootcert',
     )
   })
 
-  test('disable - is plain', async () => {
+  test('disable - is not encrypted', async () => {
     expect(await isConnectedWithTls('')).toBe(false)
   })
 })

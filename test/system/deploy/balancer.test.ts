@@ -13,20 +13,20 @@ import { startNameServer } from './name-server.ts'
 
 const GTIN = toGtin(1)
 const BOX = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`
-/** At a time, how long each rests between two visits, and how many visits they make at least. */
+/** Number of concurrent visitors, their pause between visits, and the minimum number of visits. */
 const VISITORS = 4
 const REST_MS = 10
 const MIN_VISITS = 200
 
-/** Containers have addresses of their own, and all the same port: so have these, on loopback. */
+/** As in containers, each server has its own address (here in the loopback range), and all have the same port. */
 const ADDRESSES = { 'vitrine-a': '127.0.0.2', 'vitrine-b': '127.0.0.3' } as const
 type Name = keyof typeof ADDRESSES
 const NAMES = Object.keys(ADDRESSES) as Name[]
 
-/** Of a container that was made anew. */
+/** The address of a recreated container. */
 const OTHER_ADDRESS = '127.0.0.4'
 
-/** Addresses and ports of deploy/compose/haproxy.cfg, and nothing else, are put right for this machine. */
+/** Start HAProxy with deploy/compose/haproxy.cfg; only addresses and ports are replaced. */
 async function startBalancer(port: number, addresses: ReadonlyMap<string, string>): Promise<string> {
   const nameServer = await startNameServer(addresses)
   onTestFinished(() => nameServer.close())
@@ -66,7 +66,7 @@ async function fetchState(url: string): Promise<string> {
 }
 
 describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
-  it('nobody there - then one, then the other anew - an article gets nothing or the box', async () => {
+  it('no server, then both, then each restarted - an article gets no box, then always the box', async () => {
     const { start, url, port } = await createBalancerFixture()
     expect(await fetchState(url)).toBe('200 unavailable false')
     expect((await fetch(url + BOX.replace('/fragments/', '/Fragments/'))).status).toBe(200)
@@ -103,7 +103,7 @@ describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
     expect([...stateCounts.keys()]).toEqual(['200 shown true'])
   })
 
-  it('nobody ready - the ones that live - answer, and an article gets nothing instead of an error', async () => {
+  it('a server that is not ready - responds, and an article gets an empty box instead of an error', async () => {
     const { catalog, start, url, port } = await createBalancerFixture()
     catalog.fault = { pathPattern: /./, respond: (request) => request.socket.destroy() }
     start('vitrine-a')
@@ -111,7 +111,8 @@ describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
     expect(await fetchState(url)).toBe('200 unavailable false')
     expect((await fetch(`http://${ADDRESSES['vitrine-a']}:${port}/readyz`)).status).toBe(503)
   })
-  it('a container made anew - at another address - is found there', async () => {
+
+  it('a recreated container - with another address - is found there', async () => {
     const { addresses, start, url } = await createBalancerFixture()
     const first = start('vitrine-a')
     await vi.waitFor(async () => expect(await fetchState(url)).toBe('200 shown true'))
@@ -122,7 +123,7 @@ describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
     await vi.waitFor(async () => expect(await fetchState(url)).toBe('200 shown true'))
   })
 
-  it('nobody reaches the database - a box is asked for once; somebody does - it is required', async () => {
+  it('the database - is required in requests for boxes only while a server is connected to it', async () => {
     const port = await findFreePort()
     const requiredHeaders: unknown[] = []
     let isConnected = false
@@ -130,8 +131,8 @@ describeWithProgram('haproxy', 'the balancer of compose.yaml', () => {
       const server = createServer(({ url, headers }, response) => {
         const required = headers['vitrine-require']
         if (url === BOX) requiredHeaders.push(required)
-        const isRefused = !isConnected && (required === 'database' || url === '/readyz?require=database')
-        response.writeHead(isRefused ? 503 : 200).end()
+        const isRejected = !isConnected && (required === 'database' || url === '/readyz?require=database')
+        response.writeHead(isRejected ? 503 : 200).end()
       }).listen(port, address)
       onTestFinished(() => void server.close())
       await once(server, 'listening')

@@ -29,10 +29,10 @@ const FILES = ['compose.yaml', 'deploy/compose/key-file.yaml'] as const
 const { services, networks } = readYaml(FILES[0]) as Compose
 const servers = ['vitrine-a', 'vitrine-b'].flatMap((name) => services[name] ?? [])
 
-/** What the linter's own types leave open. */
+/** The types of the linter do not specify the messages. */
 type Results = Readonly<{ messages: unknown[] }>[]
 
-/** The order of names is ours: what belongs together stands together. */
+/** Disabled rules: our files group related keys instead of sorting them. */
 const RULES = {
   'service-keys-order': 0,
   'services-alphabetical-order': 0,
@@ -41,50 +41,53 @@ const RULES = {
 
 const read = (path: string): string => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')
 
-/** `${NAME}`, `${NAME:-instead}` and `${NAME:?what to do}`, as Compose fills them in. */
-function fillIn(environment: Record<string, string>, given: Record<string, string>): Record<string, string> {
-  const fill = (text: string): string =>
-    text.replaceAll(/\$\{(\w+)(?::(-|\?)[^}]*)?\}/g, (whole, name: string, sign?: string) => {
-      const rest = whole.slice(`\${${name}:${sign}`.length, -1)
-      const value = given[name] ?? (sign === '-' ? rest : undefined)
+/** Substitute `${NAME}`, `${NAME:-default}` and `${NAME:?message}` as Compose does. */
+function substitute(
+  environment: Record<string, string>,
+  variables: Record<string, string>,
+): Record<string, string> {
+  const substituteIn = (text: string): string =>
+    text.replaceAll(/\$\{(\w+)(?::(-|\?)[^}]*)?\}/g, (whole, name: string, operator?: string) => {
+      const rest = whole.slice(`\${${name}:${operator}`.length, -1)
+      const value = variables[name] ?? (operator === '-' ? rest : undefined)
       if (value === undefined) throw new Error(`${name}: ${rest}`)
       return value
     })
-  return Object.fromEntries(Object.entries(environment).map(([name, text]) => [name, fill(text)]))
+  return Object.fromEntries(Object.entries(environment).map(([name, text]) => [name, substituteIn(text)]))
 }
 
 describe('compose.yaml', () => {
-  it.each(FILES)('%s - against the schema of Compose, and rules of good sense - is clean', (file) => {
+  it.each(FILES)('%s - checked against the Compose schema and lint rules - has no errors', (file) => {
     const linter = new DCLinter({ rules: RULES, quiet: false, debug: false, exclude: [] })
     const results: Results = linter.lintFiles([join(PACKAGE_FOLDER, file)], false)
     expect(results).toHaveLength(1)
     expect(results.flatMap(({ messages }) => messages)).toEqual([])
   })
 
-  it('its environment - with a password, and nothing else set - is one that the server takes', () => {
+  it('the environment - only with a password - is accepted by the server', () => {
     for (const { environment } of servers) {
-      const filled = fillIn(environment, { POSTGRES_PASSWORD: 'a1b2' })
-      const { config } = parseConfig({ ...readStartOptions().environment, ...filled })
+      const environmentOfServer = substitute(environment, { POSTGRES_PASSWORD: 'a1b2' })
+      const { config } = parseConfig({ ...readStartOptions().environment, ...environmentOfServer })
       expect(config.database).toMatchObject({ kind: 'postgres', host: 'database', database: 'vitrine' })
       expect(config.catalog).toMatchObject({ kind: 'embedded' })
       expect([config.host, config.port]).toEqual(['0.0.0.0', 3000])
     }
-    expect(() => fillIn(servers[0]?.environment ?? {}, {})).toThrow('put POSTGRES_PASSWORD into .env')
+    expect(() => substitute(servers[0]?.environment ?? {}, {})).toThrow('put POSTGRES_PASSWORD into .env')
   })
 
-  it('its environment - with a catalog and its key as a file - is one that the server takes', () => {
-    const over = (readYaml(FILES[1]) as Compose).services
-    expect(Object.keys(over)).toEqual(['vitrine-a', 'vitrine-b'])
-    for (const { environment, volumes } of Object.values(over)) {
-      const given = { POSTGRES_PASSWORD: 'a1b2', VITRINE_CATALOG_URL: 'https://catalog.example/api' }
-      const { config } = parseConfig(fillIn({ ...servers[0]?.environment, ...environment }, given))
+  it('the environment - with a catalog and a key file - is accepted by the server', () => {
+    const overrides = (readYaml(FILES[1]) as Compose).services
+    expect(Object.keys(overrides)).toEqual(['vitrine-a', 'vitrine-b'])
+    for (const { environment, volumes } of Object.values(overrides)) {
+      const variables = { POSTGRES_PASSWORD: 'a1b2', VITRINE_CATALOG_URL: 'https://catalog.example/api' }
+      const { config } = parseConfig(substitute({ ...servers[0]?.environment, ...environment }, variables))
       expect(config.catalog).toMatchObject({ kind: 'remote' })
       const [, target = 'none'] = volumes?.[0]?.split(':') ?? []
       expect(environment['VITRINE_CATALOG_KEY_FILE']).toMatch(new RegExp(`^${target}/`))
     }
   })
 
-  it('the key as a file - where operators are told to put it - is in no commit, and no command leaves it out', () => {
+  it('the folder of the key file - is ignored by git, and every documented command includes its Compose file', () => {
     const [volume = ''] = (readYaml(FILES[1]) as Compose).services['vitrine-a']?.volumes ?? []
     expect(read('.gitignore').split('\n')).toContain(`/${volume.split(':')[0]?.replace('./', '')}/`)
     const text = read('docs/operate/deployment.md')
@@ -92,13 +95,13 @@ describe('compose.yaml', () => {
     expect(text).not.toContain('docker compose --file')
   })
 
-  it('the database - its own check - asks for the database that there is', () => {
+  it('the health check of the database - uses the configured database and user', () => {
     const { environment, healthcheck } = services['database'] ?? {}
     expect(healthcheck?.test).toContain(`--dbname=${environment?.['POSTGRES_DB']}`)
     expect(healthcheck?.test).toContain(`--username=${environment?.['POSTGRES_USER']}`)
   })
 
-  it('files that are mounted - from this repository - are there', () => {
+  it('mounted files of the repository - exist', () => {
     const sources = Object.values(services).flatMap(({ volumes = [] }) =>
       volumes.flatMap((volume) => /^\.\/([^:]+):/.exec(volume)?.[1] ?? []),
     )
@@ -106,7 +109,7 @@ describe('compose.yaml', () => {
     for (const source of sources) expect(existsSync(join(PACKAGE_FOLDER, source)), source).toBe(true)
   })
 
-  it('servers - both of them - are this version, sealed, and given the time that a stop takes', () => {
+  it('both servers - have this version, a read-only file system, no capabilities, and enough time to stop', () => {
     expect(servers).toHaveLength(2)
     for (const server of servers) {
       expect(server).toMatchObject({ image: `vitrine:${VERSION}`, read_only: true, cap_drop: ['ALL'] })
@@ -116,7 +119,7 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('the outside - of all services - reaches the balancer, on this machine, and never the database', () => {
+  it('published ports - only the balancer has one, on the loopback address; the database network is internal', () => {
     const open = Object.entries(services).filter(([, { ports }]) => ports !== undefined)
     expect(open.map(([name, { ports }]) => [name, ports])).toEqual([['balancer', ['127.0.0.1:8080:8080']]])
     expect(services['database']?.networks).toEqual(['inside'])

@@ -5,22 +5,22 @@ import { describeWithProgram, findFreePort } from '../includes/program.ts'
 import { runContainer, runInside } from './container.ts'
 import { type Image, buildImage } from './image.ts'
 
-/** Of the sample data. */
+/** Path of a box of the sample data. */
 const BOX = '/fragments/952a0000-0000-4000-8000-000000000001/where-to-buy/09520001001024'
 
-/** A build sets owners, and a container starts as somebody else: only root may do both. */
+/** A build changes owners, and a container runs as another user: both need root. */
 const IS_ROOT = process.getuid?.() === 0
 
-// There is no Docker here: the steps are those of the Dockerfile, and what runs them is a sandbox with the same walls.
+// The tests do not need Docker: they run the steps of the Dockerfile in a sandbox with the same isolation.
 describeWithProgram('bwrap', 'the image', () => {
-  describe.skipIf(!IS_ROOT)('as root builds it', () => {
+  describe.skipIf(!IS_ROOT)('built by root', () => {
     let image: Image
     beforeAll(async () => {
       image = await buildImage()
     })
     afterAll(() => image?.remove())
 
-    it('its files - after the build - are what running needs and nothing else', () => {
+    it('files - after the build - are only those that the server needs', () => {
       const app = join(image.root, 'app')
       expect(readdirSync(app).toSorted()).toEqual(
         ['LICENSE', 'dist', 'node_modules', 'package.json', 'public', 'views'].toSorted(),
@@ -32,7 +32,7 @@ describeWithProgram('bwrap', 'the image', () => {
       expect(readdirSync(join(app, 'public')).toSorted()).toEqual(['built', 'released', 'styles'])
     })
 
-    it('a start with nothing set - on a read-only file system - serves, is healthy, and ends on SIGTERM', async () => {
+    it('a start without settings - on a read-only file system - serves, is healthy, and stops on SIGTERM', async () => {
       const port = await findFreePort()
       const settings = { VITRINE_PORT: String(port) }
       const container = runContainer(image, [], settings)
@@ -48,18 +48,18 @@ describeWithProgram('bwrap', 'the image', () => {
       expect(box.headers.get('vitrine-state')).toBe('shown')
       expect(statSync(join(image.root, 'data/vitrine.db')).uid).toBe(1000)
 
-      // By itself: one that needs more than 9.5 s ends with another code.
+      // Exit code 0 means a clean stop; one that needs more than 9.5 s exits with another code.
       await container.sendSignal('SIGTERM')
       expect(await container.ended, container.output()).toBe(0)
       expect((await runInside(image, undefined, settings)).code).toBe(1)
     })
 
-    it('words after its name - as of docker run - are a command of vitrine', async () => {
+    it('arguments after the image name - as in docker run - are a vitrine command', async () => {
       const container = runContainer(image, ['check'])
       expect(await container.ended, container.output()).toBe(0)
     })
 
-    it('whoever runs in it - is the user of the image - and writes to /data and /tmp only', async () => {
+    it('a process in the container - runs as the user of the image, and writes only to /data and /tmp', async () => {
       const script =
         'id -u; for file in /app/x /etc/x /usr/x /x /data/x /tmp/x; do touch $file && echo "$file"; done'
       const { output } = await runInside(image, ['sh', '-c', `${script} 2>/dev/null`])

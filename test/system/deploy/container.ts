@@ -7,23 +7,23 @@ import { findProgram } from '../includes/program.ts'
 import { readStartOptions } from './dockerfile.ts'
 import { type Image, bindFolder } from './image.ts'
 
-/** A process in a container of the image, as a user of it sees it. */
+/** A process in a container of the image. */
 export type Container = Readonly<{
-  /** What it wrote on both streams so far. */
+  /** Return the output on both streams so far. */
   output(): string
   ended: Promise<number | null>
-  /** Tells its process 1. */
+  /** Send a signal to process 1 of the container. */
   sendSignal(signal: NodeJS.Signals): Promise<void>
 }>
 
 const START = readStartOptions()
 
-/** `docker run --read-only --tmpfs /tmp IMAGE WORDS`. */
+/** Run `docker run --read-only --tmpfs /tmp IMAGE ARGS`. */
 export function runContainer(image: Image, args: readonly string[], settings: Settings = {}): Container {
   return start(image, [...START.entrypoint, ...(args.length === 0 ? START.command : args)], settings)
 }
 
-/** The health check of the image, or another command in its place. */
+/** Run the health check of the image or another command, and return its result. */
 export async function runInside(
   image: Image,
   command: readonly string[] = START.healthCheck,
@@ -34,12 +34,12 @@ export async function runInside(
   return { code, output: container.output() }
 }
 
-/** Settings beside those of the image. */
+/** Settings in addition to those of the image. */
 type Settings = Readonly<Record<string, string>>
 
 /**
- * Process 1 of a namespace of its own, as the user of the image, without capabilities, on a file system where nothing can be
- * written but `/data` and `/tmp`. The network is the machine's.
+ * Start process 1 of a new namespace as the user of the image, without capabilities. Only `/data` and `/tmp` are writable.
+ * The network is that of the machine.
  */
 function start(image: Image, command: readonly string[], settings: Settings): Container {
   const [user = '', group = user] = START.user.split(':')

@@ -10,15 +10,15 @@ const RULES: readonly Rule[] = readFileSync(join(PACKAGE_FOLDER, '.dockerignore'
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map(toRule)
 
-/** Does `.dockerignore` let this path of the repository through? The last rule that is about it, or a folder above, holds. */
+/** Does `.dockerignore` include this path? The last rule that matches the path or a parent folder applies. */
 export function isIncluded(path: string): boolean {
   return RULES.findLast(({ pattern }) => pattern.test(path))?.isIncluded ?? true
 }
 
-/** `*` within a name; a rule about a folder is one about everything in it. Other signs are not followed here. */
+/** Parse a rule. `*` matches within a name; a folder includes its content. Throws at other wildcards. */
 function toRule(line: string): Rule {
   const text = line.replace(/^!/, '')
-  if (/[?[\]\\]|\*\*/.test(text)) throw new Error(`nobody here knows how to follow "${line}"`)
+  if (/[?[\]\\]|\*\*/.test(text)) throw new Error(`unsupported pattern: "${line}"`)
   const escaped = text.replaceAll(/[.+^${}()|]/g, String.raw`\$&`).replaceAll('*', '[^/]*')
   return { isIncluded: line.startsWith('!'), pattern: new RegExp(`^${escaped}(?:/|$)`) }
 }

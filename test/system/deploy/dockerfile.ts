@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { type Copy, DockerfileParser, type Env, type From, type Instruction } from 'dockerfile-ast'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-/** The file itself. */
+/** The text of the Dockerfile. */
 export const DOCKERFILE: string = readFileSync(join(PACKAGE_FOLDER, 'Dockerfile'), 'utf8')
 
-/** What one instruction does to the files of an image. */
+/** An instruction that changes the files of the image. */
 export type Step =
   | Readonly<{ kind: 'workdir'; folder: string }>
   | Readonly<{ kind: 'copy'; from: string | null; sources: readonly string[]; target: string }>
   | Readonly<{ kind: 'run'; command: string }>
 
-/** A stage: its name, and its steps in order. */
+/** A build stage. */
 export type Stage = Readonly<{ name: string | null; steps: readonly Step[] }>
 
-/** What is said of the process that is started. */
+/** How a container starts its process. */
 export type StartOptions = Readonly<{
   user: string
   environment: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ const METADATA_INSTRUCTIONS = new Set([
 
 const INSTRUCTIONS = DockerfileParser.parse(DOCKERFILE).getInstructions()
 
-/** The stages in order. Throws at an instruction that these tests do not know how to follow. */
+/** Return the stages in order. Throws at an unsupported instruction. */
 export function readStages(): readonly Stage[] {
   const stages: { name: string | null; steps: Step[] }[] = []
   for (const instruction of INSTRUCTIONS) {
@@ -51,7 +51,7 @@ export function readStages(): readonly Stage[] {
   return stages
 }
 
-/** Everything that is said of the start. */
+/** Return how a container starts its process. */
 export function readStartOptions(): StartOptions {
   const properties = (getLastInstruction('ENV') as Env).getProperties()
   const healthArgs = readArguments(getLastInstruction('HEALTHCHECK'))
@@ -75,7 +75,7 @@ function toStep(instruction: Instruction): Step | null {
     const from = (instruction as Copy).getFromFlag()?.getValue() ?? null
     return { kind: 'copy', from, sources: args.slice(0, -1), target: args.at(-1) ?? '' }
   }
-  if (!METADATA_INSTRUCTIONS.has(keyword)) throw new Error(`nobody here knows how to follow ${keyword}`)
+  if (!METADATA_INSTRUCTIONS.has(keyword)) throw new Error(`unsupported instruction: ${keyword}`)
   return null
 }
 
@@ -85,12 +85,12 @@ function getLastInstruction(keyword: string): Instruction {
   return instruction
 }
 
-/** Without flags, and with the lines of one instruction as one. */
+/** Return the arguments of an instruction without its flags, and with continuation lines joined. */
 function readArguments(instruction: Instruction): string[] {
   return instruction.getArguments().map((word) => word.getValue())
 }
 
-/** The form in which no shell comes between; the other one is no JSON, and throws. */
+/** Parse the exec form, which starts no shell. Throws at the shell form, which is not JSON. */
 function parseJsonForm(args: readonly string[]): string[] {
   return JSON.parse(args.join(' ')) as string[]
 }

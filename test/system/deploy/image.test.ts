@@ -4,18 +4,18 @@ import { isIncluded } from './docker-ignore.ts'
 import { DOCKERFILE, readStages, readStartOptions } from './dockerfile.ts'
 
 describe('Dockerfile', () => {
-  it('its text - as a linter sees it - has no fault', () => {
+  it('the file - checked by a linter - has no errors', () => {
     expect(validate(DOCKERFILE)).toEqual([])
     expect(validate(`${DOCKERFILE}\nUSERR 0`)).toHaveLength(1)
   })
 
-  it('the process - that is started - is Node itself, and not as root', () => {
+  it('the main process - is Node itself, and does not run as root', () => {
     const { entrypoint, command, user } = readStartOptions()
     expect([entrypoint[0], ...command]).toEqual(['node', 'serve'])
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
   })
 
-  it('every stage - its base - is the Node that is named once, of line 24', () => {
+  it('every stage - is based on the same image of Node 24', () => {
     expect(DOCKERFILE).toMatch(/^ARG NODE_IMAGE=node:24-/m)
     const bases = [...DOCKERFILE.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
     expect(bases).toEqual(readStages().map(() => '${NODE_IMAGE}'))
@@ -30,10 +30,10 @@ describe('.dockerignore', () => {
     'secrets/catalog-key',
     'node_modules/pg',
     'public/built/x.js',
-  ])('%s - stays out', (path) => expect(isIncluded(path)).toBe(false))
+  ])('%s - is excluded', (path) => expect(isIncluded(path)).toBe(false))
 
   it.each(['package.json', 'src/main.ts', 'views/a/b.eta', 'public/released/x.js'])(
-    '%s - is let in',
+    '%s - is included',
     (path) => expect(isIncluded(path)).toBe(true),
   )
 })

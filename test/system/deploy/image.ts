@@ -11,25 +11,25 @@ import { findNode24 } from './node-24.ts'
 
 const execute = promisify(execFile)
 
-/** An image as the Dockerfile says: the folders that its stages write to, and what stands for its base. */
+/** An image built from the Dockerfile, with a substitute for its base image. */
 export type Image = Readonly<{
-  /** Holds the folders of the last stage, `app` and `data`. */
+  /** Contains the folders of the last stage, `app` and `data`. */
   root: string
-  /** What every stage starts with, as arguments of bwrap: the programs of this machine, and Node with npm. */
+  /** Arguments of bwrap for the base of every stage: the programs of this machine, Node and npm. */
   base: readonly string[]
   remove(): void
 }>
 
-/** The folders of an image that is not the base's. */
+/** The folders of an image that do not come from its base. */
 const FOLDERS = ['app', 'data'] as const
 
 /**
- * Follows the Dockerfile without a Docker: every stage is a pair of folders, and its commands run in a sandbox where nothing
- * else of this repository is seen. The base image is the machine's `/usr` and `/etc`, with Node 24 where the image has it.
+ * Build the Dockerfile without Docker: a stage is a pair of folders, and its commands run in a sandbox without the repository.
+ * The base image consists of `/usr` and `/etc` of this machine, and Node 24.
  */
 export async function buildImage(): Promise<Image> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-image-'))
-  // Others than its owner look into it: the user of the image.
+  // The user of the image must be able to read it.
   chmodSync(folder, 0o755)
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
@@ -42,7 +42,7 @@ export async function buildImage(): Promise<Image> {
       stages.set(stage.name ?? '', { root, built })
       return built
     })
-    // None may go on in the folder when it is removed.
+    // Wait for all stages, because none may still write when the folder is removed.
     await Promise.allSettled(builds)
     await Promise.all(builds)
     return { root: stages.get('')?.root ?? '', base, remove }
@@ -52,7 +52,7 @@ export async function buildImage(): Promise<Image> {
   }
 }
 
-/** Binds the folders of an image, writable or not. */
+/** Return the arguments of bwrap that mount a folder of an image. */
 export function bindFolder(root: string, name: (typeof FOLDERS)[number], isWritable: boolean): string[] {
   return [isWritable ? '--bind' : '--ro-bind', join(root, name), `/${name}`]
 }
@@ -70,10 +70,10 @@ async function createBaseArgs(folder: string): Promise<string[]> {
   return [...mounts, ...programs, '--ro-bind', bin, '/usr/local/bin', '--proc', '/proc', '--dev', '/dev']
 }
 
-/** Stages by name. They are built at the same time, as BuildKit does, but for what one takes from another. */
+/** Stages by name. As in BuildKit, they are built concurrently; a COPY from another stage waits for it. */
 type Stages = Map<string, Readonly<{ root: string; built: Promise<void> }>>
 
-/** `stages`: those before this one. */
+/** Where a stage is built. `stages`: the stages before it. */
 type BuildTarget = Readonly<{ root: string; stages: Readonly<Stages>; base: readonly string[] }>
 
 async function buildStage(stage: Stage, target: BuildTarget): Promise<void> {
@@ -87,7 +87,7 @@ async function buildStage(stage: Stage, target: BuildTarget): Promise<void> {
   }
 }
 
-/** Of the repository only what `.dockerignore` lets through. A folder is copied by what is in it, as COPY does. */
+/** Copy files like COPY: the content of folders, and from the repository only what `.dockerignore` includes. */
 async function copySources(
   step: Extract<Step, { kind: 'copy' }>,
   folder: string,
@@ -96,20 +96,20 @@ async function copySources(
   const stage = stages.get(step.from ?? '')
   await stage?.built
   const from = step.from === null ? PACKAGE_FOLDER : stage?.root
-  if (from === undefined) throw new Error(`no stage before is named ${step.from}`)
+  if (from === undefined) throw new Error(`no earlier stage has the name ${step.from}`)
   const isVisible = (path: string): boolean =>
     step.from !== null || isIncluded(relative(PACKAGE_FOLDER, path))
   for (const source of step.sources) {
     const target = posix.resolve(folder, step.target, step.target.endsWith('/') ? basename(source) : '.')
     const path = join(from, source)
-    if (!isVisible(path)) throw new Error(`.dockerignore keeps ${source} out`)
+    if (!isVisible(path)) throw new Error(`.dockerignore excludes ${source}`)
     cpSync(path, join(root, target), { recursive: true, filter: isVisible, verbatimSymlinks: true })
   }
 }
 
 /**
- * Everything that building needs is half a gigabyte, and this repository has it by the same lock file: npm says whether it
- * could install it from what is there, and the folder is lent.
+ * The full installation is half a gigabyte, and this repository already has it from the same lock file. So npm only checks
+ * it with `--dry-run`, and the stage gets a link to the repository's `node_modules`.
  */
 const FULL_INSTALL = /^npm ci(?! .*--omit=dev)/
 
@@ -120,7 +120,7 @@ async function runCommand(command: string, folder: string, target: BuildTarget):
   if (canReuseModules) symlinkSync(join(PACKAGE_FOLDER, 'node_modules'), packages)
 }
 
-/** As root, as a build does, with the network and npm's own cache: what was fetched once is not fetched again. */
+/** Run a command as root, as a build does, with the network and with npm's cache of this machine. */
 async function runSandboxed(command: string, folder: string, { root, base }: BuildTarget): Promise<void> {
   const { cache, registry } = await (npmConfig ??= readNpmConfig())
   mkdirSync(cache, { recursive: true })
@@ -140,7 +140,7 @@ async function runSandboxed(command: string, folder: string, { root, base }: Bui
   await execute(findProgram('bwrap') ?? 'bwrap', bwrapArgs, { env, maxBuffer: 2 ** 24 })
 }
 
-/** How this machine reaches the registry: proxies and certificates. */
+/** Return the settings with which this machine reaches the registry: proxies and certificates. */
 function readProxySettings(): Record<string, string> {
   // oxlint-disable-next-line node/no-process-env -- the machine's, not settings
   const entries = Object.entries(process.env).filter(([name]) =>
@@ -149,7 +149,7 @@ function readProxySettings(): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>
 }
 
-/** Of npm as it is set on this machine, read once. */
+/** npm's configuration on this machine, read once. */
 type NpmConfig = Readonly<{ cache: string; registry: string }>
 
 let npmConfig: Promise<NpmConfig> | undefined

@@ -14,7 +14,7 @@ import { findFreePort } from '../includes/program.ts'
 import { readStartOptions } from './dockerfile.ts'
 import { MANIFESTS, checkTypes, readYaml } from './manifests.ts'
 
-/** As they are written: a field that is not there is seen when it is looked for. */
+/** All fields count as present, because a missing field fails the test that reads it. */
 type DeepRequired<T> = { [Name in keyof T]-?: DeepRequired<NonNullable<T[Name]>> }
 
 const FOLDER = 'deploy/kubernetes'
@@ -31,15 +31,15 @@ const container = findNamed(pod.containers, 'vitrine')
 
 type Kustomization = Readonly<{ resources: string[]; images: { name: string; newTag: string }[] }>
 
-/** A stop of the server itself, at most. */
+/** Maximum duration of a stop of the server. */
 const STOP_SECONDS = 10
 
-/** Cores that a walk takes beside visitors, those that visitors take of each pod of a cell, and how long a walk is: docs/operate/sizing.md. */
+/** Cores of a walk, cores that visitors need in each pod, and the duration of a walk, from docs/operate/sizing.md. */
 const WALK_CORES = 0.7
 const VISITORS_CORES = 0.29
 const WALK_SECONDS = 500
 
-/** What the container's environment is: the image's, the settings', and the secret's for those that it names. */
+/** Merge the environment of the container: from the image, the settings, and the secret. */
 function collectEnvironment(): Record<string, string> {
   const environment: Record<string, string> = { ...readStartOptions().environment, ...settings.data }
   for (const { name, value, valueFrom } of container.env as EnvVar[]) {
@@ -53,17 +53,17 @@ function collectEnvironment(): Record<string, string> {
 
 function findNamed<T extends { name: string }>(list: readonly T[], name: string): T {
   const found = list.find((item) => item.name === name)
-  if (found === undefined) throw new Error(`nothing here is named ${name}`)
+  if (found === undefined) throw new Error(`no item has the name ${name}`)
   return found
 }
 
-describe('the manifests for Kubernetes', () => {
-  it('each one - against the types of its interface - has no other fields, and none of another kind', async () => {
+describe('the Kubernetes manifests', () => {
+  it('each manifest - checked against the types of its API - has no unknown fields and no wrong types', async () => {
     expect(MANIFESTS.length).toBeGreaterThan(5)
     expect(await checkTypes(MANIFESTS.map((path) => readYaml(path)))).toBe('')
   })
 
-  it('the check itself - given a field that there is not, or a text for a number - says so', async () => {
+  it('the type check - an unknown field, a text instead of a number, an unknown API - reports an error', async () => {
     const wrong = structuredClone(deployment) as unknown as { spec: { template: { spec: object } } }
     Object.assign(wrong.spec.template.spec, { enableServiceLink: false })
     expect(await checkTypes([wrong])).toContain(`"enableServiceLink"' does not exist`)
@@ -71,7 +71,7 @@ describe('the manifests for Kubernetes', () => {
     expect(await checkTypes([{ ...service, apiVersion: 'v7' }])).toContain('v7')
   })
 
-  it('the kustomization - its resources - are there, all but the example of a secret, at this version', () => {
+  it('the kustomization - lists every manifest except the example secret, and this version', () => {
     const kustomization = readYaml(`${FOLDER}/kustomization.yaml`) as Kustomization
     expect(Object.keys(kustomization).toSorted()).toEqual(['apiVersion', 'images', 'kind', 'resources'])
     const others = MANIFESTS.filter((path) => !path.endsWith('/secret.example.yaml'))
@@ -81,17 +81,17 @@ describe('the manifests for Kubernetes', () => {
     expect(kustomization.images).toEqual([expect.objectContaining({ name: 'vitrine', newTag: VERSION })])
   })
 
-  it('settings and secret - as the container gets them - are settings that the server takes', () => {
+  it('settings and secret - merged as in the container - are accepted by the server', () => {
     const { config } = parseConfig(collectEnvironment())
     expect(config.host).toBe('0.0.0.0')
     expect(config.catalog).toMatchObject({ kind: 'remote' })
     expect(config.database).toMatchObject({ kind: 'postgres', tls: 'verify-full' })
   })
 
-  it('files of the secret - where settings look for them - are mounted, as a folder that follows changes', () => {
+  it('files of the secret - are mounted where the settings expect them, as a folder so that updates arrive', () => {
     const mount = findNamed(container.volumeMounts, 'secrets')
     const { items, optional } = findNamed(pod.volumes, 'secrets').secret
-    // Who has no catalog of his own, or no certificate, has pods all the same.
+    // Pods must also start without a remote catalog or a certificate.
     expect(optional).toBe(true)
     expect(items.map(({ path }) => `${mount.mountPath}/${path}`)).toEqual([
       findNamed(container.env, 'VITRINE_CATALOG_KEY_FILE').value,
@@ -101,30 +101,30 @@ describe('the manifests for Kubernetes', () => {
     expect(Object.keys(mount)).not.toContain('subPath')
   })
 
-  it('the example of a secret - its texts - hold none', () => {
+  it('the example secret - contains only placeholders', () => {
     const texts = Object.values(secret.stringData)
     expect(Object.keys(secret)).not.toContain('data')
     for (const text of texts) expect(text).toMatch(/put (?:the|a) |put-(?:the|a)-/)
   })
 
-  it('labels - of whatever chooses pods - are those of the pods', () => {
+  it('label selectors - match the labels of the pods', () => {
     const { labels } = deployment.spec.template.metadata
-    const choices = [
+    const selectors = [
       deployment.spec.selector.matchLabels,
       service.spec.selector,
       podsService.spec.selector,
       budget.spec.selector.matchLabels,
       ...pod.topologySpreadConstraints.map(({ labelSelector }) => labelSelector.matchLabels),
     ]
-    expect(choices).toHaveLength(6)
-    for (const choice of choices) expect(choice).toEqual(labels)
+    expect(selectors).toHaveLength(6)
+    for (const selector of selectors) expect(selector).toEqual(labels)
     expect(autoscaler.spec.scaleTargetRef).toMatchObject({
       name: deployment.metadata.name,
       kind: 'Deployment',
     })
   })
 
-  it('ports and probes - of container and service - are those of the image', () => {
+  it('ports and probes - of the container and the service - match the image', () => {
     const containerPort = Number(readStartOptions().environment['VITRINE_PORT'])
     expect(container.ports).toEqual([{ name: 'http', containerPort }])
     expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(['http'])
@@ -132,52 +132,57 @@ describe('the manifests for Kubernetes', () => {
       expect(probe.httpGet).toEqual({ path: '/healthz', port: 'http' })
   })
 
-  it('the service of all pods - for the probe - has those that are not ready, too, each by its address', () => {
+  it('the headless service for the readiness probe - also lists the addresses of pods that are not ready', () => {
     expect(podsService.spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
     expect(container.readinessProbe.exec.command.at(-1)).toContain(`'${podsService.metadata.name}'`)
   })
 
-  // What each pod says: whether it is ready, and whether it reaches the database. The first is the pod's own.
+  // State of each pod: whether it is ready, and whether it is connected to the database. The probe runs in the first pod.
   it.each([
-    { pods: ['ready connected'], code: 0, name: 'alone, with its database' },
-    { pods: ['not ready', 'ready connected'], code: 1, name: 'not ready' },
-    { pods: ['ready', 'ready', 'ready connected'], code: 1, name: 'cut off alone' },
-    { pods: ['ready', 'ready', 'not ready'], code: 0, name: 'all cut off' },
-    { pods: ['ready'], code: 0, name: 'cut off, no other pod' },
-    { pods: ['ready', 'nobody there'], code: 0, name: 'cut off, the other pod gone' },
-    { pods: ['ready'], code: 0, name: 'cut off, the name server silent', isNameServerSilent: true },
-  ])('the readiness probe - $name - ends with $code', async ({ pods, code, isNameServerSilent }) => {
+    { pods: ['ready connected'], code: 0, name: 'a single pod with its database' },
+    { pods: ['not ready', 'ready connected'], code: 1, name: 'pod not ready' },
+    { pods: ['ready', 'ready', 'ready connected'], code: 1, name: 'only this pod cut off' },
+    { pods: ['ready', 'ready', 'not ready'], code: 0, name: 'all pods cut off' },
+    { pods: ['ready'], code: 0, name: 'pod cut off, no other pod' },
+    { pods: ['ready', 'stopped'], code: 0, name: 'pod cut off, the other pod stopped' },
+    {
+      pods: ['ready'],
+      code: 0,
+      name: 'pod cut off, name server hangs',
+      isNameServerSilent: true,
+    },
+  ])('the readiness probe - $name - exits with $code', async ({ pods, code, isNameServerSilent }) => {
     const port = await findFreePort()
     const addresses = pods.map((_, index) => `127.0.0.${index + 1}`)
-    for (const [index, said] of pods.entries()) {
-      if (said === 'nobody there') continue
+    for (const [index, state] of pods.entries()) {
+      if (state === 'stopped') continue
       const server = createServer(({ url }, response) => {
-        const isWell = said.includes(url === '/readyz' ? 'ready' : 'connected') && !said.startsWith('not')
-        response.writeHead(isWell ? 200 : 503).end()
+        const isOk = state.includes(url === '/readyz' ? 'ready' : 'connected') && !state.startsWith('not')
+        response.writeHead(isOk ? 200 : 503).end()
       }).listen(port, addresses[index])
       onTestFinished(() => void server.close())
       await once(server, 'listening')
     }
     const [command = '', ...parameters] = container.readinessProbe.exec.command
     const script = parameters.at(-1)?.replace(':3000/', `:${port}/`) ?? ''
-    const known = JSON.stringify(addresses.map((address) => ({ address, family: 4 })))
-    // A lookup under way keeps the process alive.
-    const answer = isNameServerSilent === true ? 'new Promise(() => setInterval(() => {}, 1e6))' : known
-    const names = `require('node:dns').promises.lookup = async () => (${answer});`
+    const addressList = JSON.stringify(addresses.map((address) => ({ address, family: 4 })))
+    // A pending lookup keeps the process alive.
+    const lookup = isNameServerSilent === true ? 'new Promise(() => setInterval(() => {}, 1e6))' : addressList
+    const stub = `require('node:dns').promises.lookup = async () => (${lookup});`
     const probe = spawn(command === 'node' ? process.execPath : command, [
       ...parameters.slice(0, -1),
-      names + script,
+      stub + script,
     ])
     onTestFinished(() => void probe.kill())
     expect((await once(probe, 'exit'))[0]).toBe(code)
   })
 
-  it('a stop - what it is given - is longer than the server takes', () => {
+  it('the termination grace period - is longer than the stop of the server', () => {
     const waitSeconds = container.lifecycle.preStop.sleep.seconds
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(waitSeconds + STOP_SECONDS)
   })
 
-  it('the pod - what it may do - is what the restricted standard allows, on a file system that stays as it is', () => {
+  it('the pod - meets the restricted Pod Security Standard, with a read-only file system', () => {
     expect(pod).toMatchObject({ enableServiceLinks: false, automountServiceAccountToken: false })
     const [user, group] = readStartOptions().user.split(':').map(Number)
     expect(pod.securityContext).toMatchObject({
@@ -197,11 +202,11 @@ describe('the manifests for Kubernetes', () => {
     })
   })
 
-  it('replicas - whoever says how many - is the autoscaler alone, and one can always go', () => {
+  it('replicas - are set only by the autoscaler, and one pod may always be removed', () => {
     expect(Object.keys(deployment.spec)).not.toContain('replicas')
     expect(autoscaler.spec.minReplicas).toBeGreaterThanOrEqual(2)
     expect(budget.spec.maxUnavailable).toBe(1)
-    // A walk in one of two pods is no reason for a third.
+    // A walk in one of two pods must not start a third pod.
     const { averageUtilization } = autoscaler.spec.metrics[0]?.resource.target ?? {}
     expect(container.resources.requests['cpu']).toBe('1')
     expect(averageUtilization).toBeGreaterThan(((WALK_CORES + VISITORS_CORES * 2) / 2) * 100)

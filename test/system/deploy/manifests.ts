@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-/** Manifests of Kubernetes, from the top of the repository. */
+/** Paths of the Kubernetes manifests, relative to the repository. */
 export const MANIFESTS: readonly string[] = readdirSync(join(PACKAGE_FOLDER, 'deploy/kubernetes'))
   .filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml')
   .map((name) => `deploy/kubernetes/${name}`)
 
-/** Where kubernetes-types has the types of each version of an interface. */
+/** Modules of kubernetes-types by API version. */
 const MODULES: Readonly<Record<string, string>> = {
   v1: 'core/v1',
   'apps/v1': 'apps/v1',
@@ -19,18 +19,18 @@ const MODULES: Readonly<Record<string, string>> = {
   'policy/v1': 'policy/v1',
 }
 
-/** The one document of a file of the repository. Throws at whatever is no YAML, and at names given twice. */
+/** Parse a YAML file of the repository. Throws at syntax errors, duplicate keys, and more than one document. */
 export function readYaml(path: string): unknown {
   const documents = parseAllDocuments(readFileSync(join(PACKAGE_FOLDER, path), 'utf8'), { merge: true })
-  const fault = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])[0]
-  if (documents.length !== 1 || fault !== undefined)
-    throw new Error(`${path}: ${documents.length} documents`, { cause: fault })
+  const problem = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])[0]
+  if (documents.length !== 1 || problem !== undefined)
+    throw new Error(`${path}: ${documents.length} documents`, { cause: problem })
   return documents[0]?.toJS()
 }
 
 /**
- * What the compiler says of objects as those of Kubernetes' own interface: fields that there are not, texts in place of numbers,
- * fields that are missing. Empty when all is well.
+ * Check objects against the types of the Kubernetes API: unknown fields, missing fields and values of the wrong type.
+ * Return the errors of the compiler; empty if there are none.
  */
 export async function checkTypes(objects: readonly unknown[]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-manifests-'))

@@ -1,38 +1,38 @@
 import { type Socket, createSocket } from 'node:dgram'
 import { once } from 'node:events'
 
-/** A name server on loopback that knows the given names, as the one of a container network does. */
+/** A DNS server on loopback that resolves the given names, like the one of a container network. */
 export type NameServer = Readonly<{ port: number; close(): Promise<void> }>
 
 const HEADER_BYTES = 12
-/** Type A, class IN, as they stand behind the name of a question. */
+/** Length of type and class, which follow the name of a question. */
 const QUESTION_END_BYTES = 4
 const TYPE_A = 1
 
-/** Starts it. Addresses are looked up anew for each question; of a name without one it says that there is no such name. */
+/** Start the server. It reads `addresses` for each query, and responds with NXDOMAIN to an unknown name. */
 export async function startNameServer(addresses: ReadonlyMap<string, string>): Promise<NameServer> {
   const socket = createSocket('udp4')
-  socket.on('message', (question, { port, address }) => {
-    socket.send(toDnsResponse(question, addresses), port, address)
+  socket.on('message', (query, { port, address }) => {
+    socket.send(toDnsResponse(query, addresses), port, address)
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   return { port: socket.address().port, close: () => close(socket) }
 }
 
-/** RFC 1035: the question once more, and one record that points back to its name. */
-function toDnsResponse(question: Buffer, addresses: ReadonlyMap<string, string>): Buffer {
-  const { name, end } = readName(question)
+/** Build a response by RFC 1035: the question, and one record that points back to its name. */
+function toDnsResponse(query: Buffer, addresses: ReadonlyMap<string, string>): Buffer {
+  const { name, end } = readName(query)
   const address = addresses.get(name)
-  const isAnswered = address !== undefined && question.readUInt16BE(end) === TYPE_A
+  const hasRecord = address !== undefined && query.readUInt16BE(end) === TYPE_A
   const head = Buffer.alloc(HEADER_BYTES)
-  head.writeUInt16BE(question.readUInt16BE(0), 0)
-  // An answer, recursion available; code 3 where the name is not known.
+  head.writeUInt16BE(query.readUInt16BE(0), 0)
+  // Flags: response, recursion available; code 3 (NXDOMAIN) for an unknown name.
   head.writeUInt16BE(address === undefined ? 0x8183 : 0x8180, 2)
   head.writeUInt16BE(1, 4)
-  head.writeUInt16BE(isAnswered ? 1 : 0, 6)
-  const parts = [head, question.subarray(HEADER_BYTES, end + QUESTION_END_BYTES)]
-  if (isAnswered) {
+  head.writeUInt16BE(hasRecord ? 1 : 0, 6)
+  const parts = [head, query.subarray(HEADER_BYTES, end + QUESTION_END_BYTES)]
+  if (hasRecord) {
     // The name at byte 12, A, IN, 1 s, 4 bytes.
     const record = Buffer.from([0xc0, 0x0c, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4])
     parts.push(record, Buffer.from(address.split('.').map(Number)))
@@ -40,14 +40,14 @@ function toDnsResponse(question: Buffer, addresses: ReadonlyMap<string, string>)
   return Buffer.concat(parts)
 }
 
-function readName(question: Buffer): Readonly<{ name: string; end: number }> {
+function readName(query: Buffer): Readonly<{ name: string; end: number }> {
   const labels: string[] = []
-  let at = HEADER_BYTES
-  for (let length = question[at] ?? 0; length > 0; length = question[at] ?? 0) {
-    labels.push(question.toString('latin1', at + 1, at + 1 + length))
-    at += 1 + length
+  let offset = HEADER_BYTES
+  for (let length = query[offset] ?? 0; length > 0; length = query[offset] ?? 0) {
+    labels.push(query.toString('latin1', offset + 1, offset + 1 + length))
+    offset += 1 + length
   }
-  return { name: labels.join('.').toLowerCase(), end: at + 1 }
+  return { name: labels.join('.').toLowerCase(), end: offset + 1 }
 }
 
 async function close(socket: Socket): Promise<void> {

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-/** One of the image's line; the package is the program of that version and nothing else. */
+/** A version of the image's release line; the npm package contains only the program. */
 const VERSION = '24.21.0'
 
 /**
- * The program of the Node that the image has: this one when it is of that line, else fetched once into `.nodes/`. Rejects
- * when it cannot be had.
+ * Return the path of Node 24, the version of the image: the running program, or a download into `.nodes/`. Rejects if the
+ * download fails.
  */
 export async function findNode24(): Promise<string> {
   if (process.versions.node.startsWith('24.')) return process.execPath
@@ -17,8 +17,8 @@ export async function findNode24(): Promise<string> {
   const name = `node-${process.platform}-${process.arch}`
   const program = join(folder, 'node_modules', name, 'bin/node')
   if (!existsSync(program)) {
-    const words = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', `${name}@${VERSION}`]
-    await promisify(execFile)('npm', words, { cwd: PACKAGE_FOLDER })
+    const args = ['install', '--prefix', folder, '--no-save', '--ignore-scripts', `${name}@${VERSION}`]
+    await promisify(execFile)('npm', args, { cwd: PACKAGE_FOLDER })
   }
   return program
 }

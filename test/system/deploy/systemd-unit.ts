@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-/** The unit, from the top of the repository. */
+/** Path of the unit, relative to the repository. */
 export const UNIT_FILE = 'deploy/systemd/vitrine.service'
 
-/** What the unit says under a name, in order; an empty list where it says nothing. */
+/** Return the values of a setting in order; empty if the unit does not have it. */
 export function readUnit(name: string): string[] {
   const lines = readFileSync(join(PACKAGE_FOLDER, UNIT_FILE), 'utf8').split('\n')
   return lines.flatMap((line) => (line.startsWith(`${name}=`) ? [line.slice(name.length + 1)] : []))
 }
 
-/** The system calls that `SystemCallFilter=` lets through, by systemd's own sets (`systemd-analyze syscall-filter`). */
+/** Return the system calls that `SystemCallFilter=` allows. `listing`: output of `systemd-analyze syscall-filter`. */
 export function expandFilter(filters: readonly string[], listing: string): Set<string> {
   const sets = readSets(listing)
   const allowed = new Set<string>(expand('@default', sets))
@@ -27,7 +27,7 @@ export function expandFilter(filters: readonly string[], listing: string): Set<s
   return allowed
 }
 
-/** A set's name stands at the margin, its members and other sets below it. */
+/** Parse the listing: names of sets are not indented; members, which may be other sets, are. */
 function readSets(listing: string): Map<string, string[]> {
   const sets = new Map<string, string[]>()
   let members: string[] = []

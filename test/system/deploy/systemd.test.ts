@@ -12,22 +12,22 @@ import { UNIT_FILE, expandFilter, readUnit } from './systemd-unit.ts'
 
 const execute = promisify(execFile)
 
-/** In tenths, of the 10 that a service without walls has. systemd 252 says 1.2; a newer one may look at more. */
-const EXPOSURE_AT_MOST_TENTHS = 15
+/** In tenths; a service without any sandboxing has 10.0. systemd 252 computes 1.2; newer versions may check more. */
+const MAX_EXPOSURE_TENTHS = 15
 
-/** Nobody's, where these tests may become somebody else: for root SQLite sets owners, and the service is not root. */
-const IDENTITY = process.getuid?.() === 0 ? ['--reuid', '65534', '--regid', '65534', '--clear-groups'] : []
+/** Run the server as the user `nobody` if the tests run as root: for root, SQLite also changes the owners of files. */
+const USER_ARGS = process.getuid?.() === 0 ? ['--reuid', '65534', '--regid', '65534', '--clear-groups'] : []
 
 const SERVER = [process.execPath, join(PACKAGE_FOLDER, 'dist/main.js'), 'serve', '--json']
 
-describe('the unit of systemd', () => {
-  it('its stop - and its start after settings that cannot be used - fit what the server does', () => {
+describe('the systemd unit', () => {
+  it('stop timeout and exit codes without a restart - match the server', () => {
     expect(Number(readUnit('TimeoutStopSec')[0])).toBeGreaterThan(10)
     expect(readUnit('RestartPreventExitStatus')).toEqual(['64 78'])
     expect(readUnit('MemoryDenyWriteExecute')).toEqual([])
   })
 
-  it('the example of settings - every line taken - is one that the server takes', () => {
+  it('the example settings - all lines enabled - are accepted by the server', () => {
     const text = readFileSync(join(PACKAGE_FOLDER, 'deploy/systemd/vitrine.env.example'), 'utf8')
     expect(parseEnv(text)).toEqual({})
     const environment = parseEnv(text.replaceAll(/^#(?=VITRINE_)/gm, ''))
@@ -36,11 +36,11 @@ describe('the unit of systemd', () => {
   })
 })
 
-describeWithProgram('systemd-analyze', 'the unit as systemd reads it', () => {
-  it('its words - every one - are known', async () => {
+describeWithProgram('systemd-analyze', 'the systemd unit, checked by systemd-analyze', () => {
+  it('every setting - is known to systemd', async () => {
     const folder = makeFolder()
     const unit = join(folder, 'vitrine.service')
-    // Node is where this machine has it; verify looks whether the program is there.
+    // Use the path of Node on this machine, because `verify` checks that the program exists.
     const text = readFileSync(join(PACKAGE_FOLDER, UNIT_FILE), 'utf8')
     expect(text).toContain('ExecStart=/usr/bin/node ')
     writeFileSync(unit, text.replace('/usr/bin/node ', `${process.execPath} `))
@@ -54,16 +54,16 @@ describeWithProgram('systemd-analyze', 'the unit as systemd reads it', () => {
     expect((wrong as { stderr: string }).stderr).toContain('ProtectEverything')
   })
 
-  it('its walls - as systemd judges them - leave little open', async () => {
+  it('the sandbox - rated by systemd - has a low exposure', async () => {
     const unit = join(makeFolder(), 'vitrine.service')
     copyFileSync(join(PACKAGE_FOLDER, UNIT_FILE), unit)
-    const words = ['security', '--offline=true', `--threshold=${EXPOSURE_AT_MOST_TENTHS}`, '--no-pager', unit]
-    await expect(execute('systemd-analyze', words)).resolves.toBeDefined()
+    const args = ['security', '--offline=true', `--threshold=${MAX_EXPOSURE_TENTHS}`, '--no-pager', unit]
+    await expect(execute('systemd-analyze', args)).resolves.toBeDefined()
   })
 })
 
-describeWithProgram('strace', 'the server below the filter of the unit', () => {
-  it('two workers, a walk, a box and a stop - need no system call that the unit forbids', async () => {
+describeWithProgram('strace', 'the server and the system call filter of the unit', () => {
+  it('two workers, a walk, a box and a stop - use only allowed system calls', async () => {
     const folder = makeFolder()
     const [list, data] = [join(folder, 'calls'), join(folder, 'data')]
     mkdirSync(data)
@@ -77,7 +77,7 @@ describeWithProgram('strace', 'the server below the filter of the unit', () => {
     }
     const child = spawn(
       findProgram('setpriv') ?? '',
-      [...IDENTITY, '--no-new-privs', 'strace', '-f', '-qq', '-c', '-o', list, ...SERVER],
+      [...USER_ARGS, '--no-new-privs', 'strace', '-f', '-qq', '-c', '-o', list, ...SERVER],
       {
         detached: true,
         env: { PATH: '/usr/bin:/bin', ...settings },
@@ -85,14 +85,14 @@ describeWithProgram('strace', 'the server below the filter of the unit', () => {
     )
     const ended = once(child, 'exit')
     onTestFinished(() => void (child.exitCode === null && process.kill(-(child.pid ?? 0), 'SIGKILL')))
-    let said = ''
-    child.stdout.on('data', (chunk) => (said += String(chunk)))
-    // Up to its closing quote: the line may come in parts.
-    const findBox = (): string => /http[^"\s]+where-to-buy[^"\s]+(?=")/.exec(said)?.[0] ?? ''
+    let output = ''
+    child.stdout.on('data', (chunk) => (output += String(chunk)))
+    // Match the closing quote, because the line may arrive in parts.
+    const findBox = (): string => /http[^"\s]+where-to-buy[^"\s]+(?=")/.exec(output)?.[0] ?? ''
     await vi.waitFor(() => expect(findBox()).not.toBe(''))
     const box = findBox()
     expect((await fetch(box)).headers.get('vitrine-state')).toBe('shown')
-    // strace lets it through to the server.
+    // strace forwards the signal to the server.
     process.kill(-(child.pid ?? 0), 'SIGTERM')
     expect(await ended).toEqual([0, null])
 

@@ -9,7 +9,7 @@ import { type PostgresServer, type TestDatabase, startPostgres } from '../../hel
 import { toGtin } from '../../helpers/products.ts'
 
 const KNOWN = toGtin(1)
-/** Of these the copy knows nothing. */
+/** Products that are not in the copy. */
 const UNKNOWN = Array.from({ length: 14 }, (_, index) => toGtin(100 + index))
 
 let server: PostgresServer
@@ -46,14 +46,14 @@ const countProductCalls = (): number => harness.catalog.countCalls(/\/products\/
 const readReady = async (query = ''): Promise<number> =>
   (await request(harness.app).get(`/readyz${query}`)).status
 
-/** Let the server refuse every write from now on, as a standby does, or take them again; connections stay. */
+/** Make the server reject writes, as a standby does, or accept them again; connections stay open. */
 async function setReadOnly(isOn: boolean): Promise<void> {
   const adminUrl = new URL('/postgres', database.url).href
   await server.run(adminUrl, `alter system set default_transaction_read_only = ${isOn ? 'on' : 'off'}`)
   await server.run(adminUrl, 'select pg_reload_conf()')
 }
 
-/** Warm, walked, and known to be stored. */
+/** Start a walked server with warm caches, whose look-ups are stored. */
 async function warmUp(): Promise<void> {
   await harness.context.walks.runNow()
   expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
@@ -61,7 +61,7 @@ async function warmUp(): Promise<void> {
   expect(grid.headers['vitrine-state']).toBe('shown')
 }
 
-/** Shown as it is, and fetched anew behind; on a busy machine the database may seem away for a moment. */
+/** Wait until the box is shown and refreshed; on a busy machine the database can seem unavailable for a moment. */
 async function refresh(): Promise<void> {
   await vi.waitFor(async () => {
     const { state, cache } = await visit(KNOWN)
@@ -70,8 +70,8 @@ async function refresh(): Promise<void> {
   expect(countProductCalls()).toBe(1)
 }
 
-describe('database that several machines share', () => {
-  test('gone for a while - boxes and grids go on with their age, nothing is refreshed, and it heals by itself', async () => {
+describe('database shared by several machines', () => {
+  test('unavailable for a while - boxes and grids stay with their age, nothing is refreshed, and the server recovers', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     await refresh()
@@ -95,7 +95,7 @@ describe('database that several machines share', () => {
     expect(harness.logs()).toContain('stored copy reopened')
   })
 
-  test('gone - products that nobody has seen are not looked up, and are when it is back', async () => {
+  test('unavailable - unknown products are looked up only when it is available again', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     await refresh()
@@ -113,7 +113,7 @@ describe('database that several machines share', () => {
     )
   })
 
-  test('gone - what is not known is nothing for readers, and 503 for a proxy that requires the database', async () => {
+  test('unavailable - an unknown product is nothing for readers, and 503 for a proxy that requires the database', async () => {
     await warmUp()
     harness.catalog.fault = {
       pathPattern: /products/,
@@ -146,7 +146,7 @@ describe('database that several machines share', () => {
     }
   })
 
-  test('standing still - one visitor waits no longer than the limit of a statement, and the next ones not at all', async () => {
+  test('silent - one visitor waits at most for the statement timeout, the next ones do not wait', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     server.pause()
@@ -154,7 +154,7 @@ describe('database that several machines share', () => {
       const startedMs = performance.now()
       for (let attempt = 0; attempt < 200; attempt += 1)
         expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
-      // More than two minutes if each of them waited.
+      // It would take more than two minutes if each visitor waited.
       expect(performance.now() - startedMs).toBeLessThan(60 * SECOND_MS)
     } finally {
       server.resume()
@@ -162,7 +162,7 @@ describe('database that several machines share', () => {
     await vi.waitFor(async () => expect(await harness.context.store.ping()).toBeUndefined())
   })
 
-  test('standing still, with limits of a minute - grids, boxes and /readyz wait as long as a visitor does', async () => {
+  test('silent, with timeouts of a minute - grids, boxes and /readyz wait at most for the visitor timeout', async () => {
     const slow = await server.makeDatabase('statement_timeout_ms=60000&connect_timeout_ms=60000')
     const own = await createHarness({
       settings: { VITRINE_DATABASE_URL: slow.url, VITRINE_SYNC_CRON: 'off' },
@@ -178,7 +178,7 @@ describe('database that several machines share', () => {
       return `${status} ${headers['vitrine-state'] ?? ''}`.trim()
     }
     expect(await visitPath(grid)).toBe('200 shown')
-    // Warm answers are believed for a second, and the list of channels for ten.
+    // Cached responses are valid for a second, and the list of channels for ten.
     own.clock.advance(11 * SECOND_MS)
     server.pause()
     try {
@@ -205,7 +205,7 @@ describe('database that several machines share', () => {
     await own.dispose()
   })
 
-  test('only read, as after a failover - everything stored is shown, writes wait, and it is told once', async () => {
+  test('read-only after a failover - stored data is shown, writes wait, and it is reported once', async () => {
     await warmUp()
     await setReadOnly(true)
     await vi.waitFor(async () =>
@@ -231,13 +231,13 @@ describe('database that several machines share', () => {
     expect(harness.logs()).not.toContain('stored copy failed;')
   })
 
-  test('only read, at the start - the server shows what is stored', async () => {
+  test('read-only at the start - the server shows stored data', async () => {
     await warmUp()
     await setReadOnly(true)
     const late = await createHarness({
       settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
       over: {
-        catalog: { baseUrl: harness.catalog.url, key: harness.context.key, identity: harness.catalog.url },
+        catalog: { baseUrl: harness.catalog.url, key: harness.context.key, copyName: harness.catalog.url },
       },
     })
     try {
@@ -249,7 +249,7 @@ describe('database that several machines share', () => {
     }
   })
 
-  test('only read - check says so and what to do, and sync refuses at once', async () => {
+  test('read-only - check reports it with a remedy, and sync fails at once', async () => {
     await setReadOnly(true)
     const settings = {
       VITRINE_DATABASE_URL: database.url,
@@ -268,7 +268,7 @@ describe('database that several machines share', () => {
     await setReadOnly(false)
   })
 
-  test('away at the start - the server starts, and has its copy when it comes', async () => {
+  test('unavailable at the start - the server starts, and uses the copy when it is available', async () => {
     await server.stop('fast')
     const late = await createHarness({
       settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
@@ -284,7 +284,7 @@ describe('database that several machines share', () => {
     }
   })
 
-  test('password that is wrong, database that is not there - check says so without the password', async () => {
+  test('wrong password, missing database - check reports it without the password', async () => {
     const { host, port } = database.address
     const { code, out, err } = await runInProcess(['check'], {
       VITRINE_DATABASE_URL: `postgres://owner:secret-pass-1@${host}:${port}/nowhere`,
@@ -292,10 +292,10 @@ describe('database that several machines share', () => {
       VITRINE_CATALOG_KEY: 'some-key-1234',
     })
     expect(code).toBe(1)
-    const said = out + err
-    expect(said).toContain('the database does not exist')
-    expect(said).toContain('Check user, password, database and sslmode')
-    expect(said).not.toContain('secret-pass')
+    const output = out + err
+    expect(output).toContain('the database does not exist')
+    expect(output).toContain('Check user, password, database and sslmode')
+    expect(output).not.toContain('secret-pass')
     expect(harness.logs()).not.toContain('secret-pass')
   })
 })

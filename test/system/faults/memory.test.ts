@@ -13,7 +13,7 @@ const LOOK_UP = /\/products\//
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** What is kept: resident memory has garbage, too. */
+/** Live heap after garbage collection; resident memory would include garbage. */
 function measureBytes(): number {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
@@ -22,7 +22,7 @@ function measureBytes(): number {
 
 describe('memory', () => {
   it.each(LARGE_FAULTS)(
-    '$name - twenty times, with the limit of the settings - grows by less than 150 MB',
+    '$name, twenty times with the configured limit - memory grows by less than 150 MB',
     async ({ does: respond, outcome }) => {
       const harness = await startHarness()
       const server = await startTestServer(harness.app)

@@ -15,13 +15,13 @@ let page: Page
 let lists: readonly LoadedList[]
 let pages: readonly OwnPage[]
 
-/** Opens an article of the publisher with the markup in it. */
+/** Open an article of the publisher that contains the markup. */
 async function openArticle(markup: string): Promise<void> {
   publisher.responses.set('/article', toHtmlResponse(`<!doctype html><title>Article</title><body>${markup}`))
   await page.goto(`${publisher.origin}/article`)
 }
 
-/** Nothing of ours is hidden, and each list has hidden what it is known to hide in the same page. */
+/** Expect that the lists hide none of our elements, and that each list hides its known markup in the same page. */
 async function expectUntouched(): Promise<void> {
   const { hidden, missed } = await findHiddenElements(page, lists)
   expect(hidden).toEqual([])
@@ -32,18 +32,18 @@ function count(selector: string): Promise<number> {
   return countElements(page, selector)
 }
 
-/** What `/embeds/` announces for sites that turn an address into a frame. */
+/** Fetch the embed code of an address by oEmbed. */
 async function fetchEmbedCode(address: string): Promise<string> {
-  const answer = await fetch(`${server.addresses.publicUrl}/oembed?url=${encodeURIComponent(address)}`)
-  const { html } = (await answer.json()) as { html: string }
+  const response = await fetch(`${server.addresses.publicUrl}/oembed?url=${encodeURIComponent(address)}`)
+  const { html } = (await response.json()) as { html: string }
   return html
 }
 
-/** A placeholder for each option of the widget, as the documentation writes it. */
+/** List placeholders of the loader: without options, with a height, and with each option of the widget. */
 function listPlaceholders(kind: 'where-to-buy' | 'deals', address: string): readonly string[] {
   const [channel = '', , gtin = ''] = new URL(address).pathname.split('/').slice(2)
   const rows = OPTION_LIST.filter(
-    ({ widget, isFragmentOnly }) => widget !== otherThan(kind) && !isFragmentOnly,
+    ({ widget, isFragmentOnly }) => widget !== getOtherKind(kind) && !isFragmentOnly,
   )
   const product = kind === 'deals' ? '' : ` data-gtin="${gtin}"`
   const start = `<div data-vitrine="${kind}" data-channel="${channel}"${product}`
@@ -55,11 +55,11 @@ function listPlaceholders(kind: 'where-to-buy' | 'deals', address: string): read
   )
 }
 
-function otherThan(kind: 'where-to-buy' | 'deals'): string {
+function getOtherKind(kind: 'where-to-buy' | 'deals'): string {
   return kind === 'deals' ? 'where-to-buy' : 'deals'
 }
 
-describeWithLists('markup of the running server, in a browser with the hiding rules', () => {
+describeWithLists('markup of the server in a browser, hiding rules', () => {
   beforeAll(async () => {
     publisher = await startPageServer()
     lists = LISTS.map(loadList)
@@ -70,38 +70,38 @@ describeWithLists('markup of the running server, in a browser with the hiding ru
     page = await browser.newPage({ bypassCSP: true, viewport: { width: 1_000, height: 1_200 } })
   })
 
-  test('every fragment - in an article - all elements and links stay as they are', async () => {
+  test('every fragment - in an article - no element is hidden', async () => {
     const fragments = pages.filter(({ kind }) => kind === 'fragment')
-    const seen = { boxes: 0, links: 0 }
+    const counts = { boxes: 0, links: 0 }
     for (const { html } of fragments) {
       await openArticle(html)
       await expectUntouched()
-      seen.boxes += await count('.vitrine')
-      seen.links += await count('a[rel="sponsored nofollow noopener"][target="_blank"]')
+      counts.boxes += await count('.vitrine')
+      counts.links += await count('a[rel="sponsored nofollow noopener"][target="_blank"]')
     }
-    expect(seen.boxes).toBe(fragments.length)
-    expect(seen.links).toBeGreaterThan(fragments.length)
+    expect(counts.boxes).toBe(fragments.length)
+    expect(counts.links).toBeGreaterThan(fragments.length)
   })
 
-  test('every frame, the empty and the mistaken ones too - all elements and links stay as they are', async () => {
+  test('every frame, also empty and invalid ones - no element is hidden', async () => {
     const frames = pages.filter(({ kind }) => kind === 'frame')
-    const seen = { shown: 0, hidden: 0, mistaken: 0 }
+    const counts = { shown: 0, hidden: 0, invalid: 0 }
     for (const { url } of frames) {
-      const answer = await page.goto(url)
+      const response = await page.goto(url)
       await expectUntouched()
-      if ((await count('.vitrine')) > 0) seen.shown += 1
-      else seen[answer?.ok() === true ? 'hidden' : 'mistaken'] += 1
+      if ((await count('.vitrine')) > 0) counts.shown += 1
+      else counts[response?.ok() === true ? 'hidden' : 'invalid'] += 1
     }
-    expect(seen).toEqual({ shown: frames.length - 3, hidden: 1, mistaken: 2 })
+    expect(counts).toEqual({ shown: frames.length - 3, hidden: 1, invalid: 2 })
   })
 
-  test.each(['/studio', '/studio/gallery'])('%s - all elements and links stay as they are', async (path) => {
+  test.each(['/studio', '/studio/gallery'])('%s - no element is hidden', async (path) => {
     await page.goto(`${server.addresses.publicUrl}${path}`)
     await expectUntouched()
     expect(await count('main')).toBe(1)
   })
 
-  test("the loader's placeholders with every option - they and their frames stay as they are", async () => {
+  test('placeholders of the loader with every option - neither they nor their frames are hidden', async () => {
     const { box, grid, publicUrl } = server.addresses
     const placeholders = [...listPlaceholders('where-to-buy', box), ...listPlaceholders('deals', grid)]
     await openArticle(`${placeholders.join('\n')}<script src="${publicUrl}/embed.js"></script>`)
@@ -109,31 +109,33 @@ describeWithLists('markup of the running server, in a browser with the hiding ru
     expect(await count('[data-vitrine] > iframe')).toBe(placeholders.length)
   })
 
-  test('frames that other programs write - plain, and as WordPress keeps them - stay as they are', async () => {
+  test('frames of other programs - plain, from oEmbed, and rewritten by WordPress - are not hidden', async () => {
     const { box, grid } = server.addresses
     const codes = await Promise.all([box, grid].map(fetchEmbedCode))
-    const kept = codes.map((code) =>
+    const rewritten = codes.map((code) =>
       code.replace(
         '<iframe',
         '<iframe class="wp-embedded-content" sandbox="allow-scripts" security="restricted"',
       ),
     )
     const plain = `<iframe src="${box}" title="Where to buy" width="100%" height="716" loading="lazy" style="border:0"></iframe>`
-    await openArticle([...codes, ...kept, plain].join('\n'))
+    await openArticle([...codes, ...rewritten, plain].join('\n'))
     await expectUntouched()
     expect(await count('iframe')).toBe(5)
   })
 
-  test('every class and data attribute of the style sheets - none is hidden', async () => {
+  test('every class and data attribute of the style sheets - no element with it is hidden', async () => {
     const sheets = pages.flatMap(({ url, html }) =>
       [...html.matchAll(/href="([^"]+\.css)"/g)].map(([, address = '']) => new URL(address, url).href),
     )
     const texts = await Promise.all([...new Set(sheets)].map(async (url) => (await fetch(url)).text()))
     const { classes, attributes } = readSelectors(texts.join('\n'))
-    const named = classes.map((name) =>
+    const elementsByClass = classes.map((name) =>
       ['div', 'a', 'section', 'span'].map((tag) => `<${tag} class="${name}">x</${tag}>`),
     )
-    await openArticle([...named.flat(), ...attributes.map((name) => `<div ${name}>x</div>`)].join('\n'))
+    await openArticle(
+      [...elementsByClass.flat(), ...attributes.map((name) => `<div ${name}>x</div>`)].join('\n'),
+    )
     await expectUntouched()
     expect(classes.length).toBeGreaterThan(60)
     expect(classes).toContain('vitrine-go')

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { FiltersEngine, Request } from '@ghostery/adblocker'
 import { describe } from 'vitest'
 
-/* oxlint-disable node/no-process-env -- where the lists are, and whether they have to be there: the machine's, not settings */
+/* oxlint-disable node/no-process-env -- about the machine, not settings: where the lists are, and whether they are required */
 const NAMED_FOLDER = process.env['UBLOCK_ORIGIN_PATH']
 const ARE_REQUIRED = process.env['REQUIRE_PROGRAMS'] === '1'
 /* oxlint-enable node/no-process-env */
 
-/** The extension that brings the lists as text: `UBLOCK_ORIGIN_PATH`, or Debian's packages for Firefox and for Chromium. */
+/** Folders of an extension with the lists as text: `UBLOCK_ORIGIN_PATH`, or Debian's packages for Firefox and Chromium. */
 const LIST_FOLDERS = [
   NAMED_FOLDER ?? '',
   '/usr/share/mozilla/extensions/{ec8030f7-c20a-464f-9b0e-13a3a9e97384}/uBlock0@raymondhill.net',
@@ -22,21 +22,21 @@ const LIST_FOLDER = LIST_FOLDERS.find(
 /** A request as an ad blocker sees it. */
 export type SeenRequest = Readonly<{ url: string; type: RequestType; pageUrl: string }>
 
-/** What a request is for. */
+/** The resource type of a request. */
 export type RequestType = 'main_frame' | 'sub_frame' | 'script' | 'stylesheet' | 'image' | 'xhr' | 'fetch'
 
-/** A list that is held here, with what it is known to catch: a test that catches nothing proves nothing. */
+/** A filter list with known matches, which prove that the test can find matches at all. */
 export type ListDetails = Readonly<{
   title: string
   files: readonly string[]
   minRules: number
-  /** Caught on any host. */
+  /** Requests that the list blocks on any host. */
   blocked: readonly Readonly<{ path: string; type: RequestType; rule: string }>[]
-  /** Markup that a rule for all sites hides. */
+  /** Markup that the list hides on all sites. */
   hidden: readonly string[]
 }>
 
-/** The lists that uBlock Origin comes with; the first two are those of nearly every ad blocker. */
+/** The lists of uBlock Origin; nearly every ad blocker uses the first two. */
 export const LISTS: readonly ListDetails[] = [
   {
     title: 'EasyList',
@@ -70,35 +70,35 @@ export const LISTS: readonly ListDetails[] = [
   },
 ]
 
-/** A list as an engine has read it. */
+/** A list that is loaded into an engine. */
 export type LoadedList = ListDetails & Readonly<{ engine: FiltersEngine; ruleCount: number }>
 
-/** Reads one list as ad blockers do. */
+/** Load a list as ad blockers do. */
 export function loadList(details: ListDetails): LoadedList {
   const text = details.files.map((file) => readFileSync(join(LIST_FOLDER ?? '', file), 'utf8')).join('\n')
   const engine = FiltersEngine.parse(`${text}\n${toDocumentRules(text)}`, {
     debug: true,
     enableCompression: false,
-    // Joined rules could not be named.
+    // Optimized rules are merged, so that their texts are lost.
     enableOptimizations: false,
   })
   const { networkFilters, cosmeticFilters } = engine.getFilters()
   return { ...details, engine, ruleCount: networkFilters.length + cosmeticFilters.length }
 }
 
-/** Rules about windows that a link opens, which the engine leaves out: it reads them as rules about documents. */
+/** Convert popup rules, which the engine does not support, to document rules. */
 function toDocumentRules(text: string): string {
   const rules = text.split('\n').filter((line) => /\$(?:.*,)?popup(?:,|$)/.test(line))
   return rules.map((line) => line.replace(/\bpopup(?=,|$)/, 'document')).join('\n')
 }
 
-/** Every rule that speaks of a request: those that block, turn away, change or except it. */
+/** Return every rule that matches a request: rules that block, redirect, modify or allow it. */
 export function findRules(engine: FiltersEngine, { url, type, pageUrl }: SeenRequest): readonly string[] {
   const request = Request.fromRawDetails({ url, type, sourceUrl: pageUrl })
   return [...engine.matchAll(request)].map((rule) => rule.rawLine ?? rule.toString())
 }
 
-/** Edition of the lists, with the day of its package, for the names of tests. */
+/** Version of the lists and date of the package, for the titles of tests. */
 const LISTS_VERSION: string =
   LIST_FOLDER === undefined ? 'uBlock Origin is not installed' : readListsVersion(LIST_FOLDER)
 
@@ -114,13 +114,12 @@ function toListPath(name: string): string {
 }
 
 /**
- * Tests that need the lists: skipped where they are not installed, so that the report shows it; failing where
- * `REQUIRE_PROGRAMS=1` says that everything has to be there.
+ * Define tests that need the lists. If these are not installed, the tests are skipped, or fail with `REQUIRE_PROGRAMS=1`.
  */
 export function describeWithLists(name: string, tests: () => void): void {
   if (LIST_FOLDER === undefined && ARE_REQUIRED)
     throw new Error(
-      'Install the Debian package webext-ublock-origin-firefox, or name its folder in UBLOCK_ORIGIN_PATH.',
+      'Install the Debian package webext-ublock-origin-firefox, or set UBLOCK_ORIGIN_PATH to the folder of uBlock Origin.',
     )
   // oxlint-disable-next-line vitest/valid-describe-callback -- the callback is the caller's
   describe.skipIf(LIST_FOLDER === undefined)(`${name}, lists of ${LISTS_VERSION}`, tests)

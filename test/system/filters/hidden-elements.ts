@@ -2,18 +2,18 @@ import type { FiltersEngine } from '@ghostery/adblocker'
 import type { Page } from 'playwright-core'
 import type { LoadedList } from './filter-lists.ts'
 
-/** What the lists did to a page. */
+/** The effect of the lists on a page. */
 export type HidingReport = Readonly<{
-  /** Elements of ours that a list has hidden, with the rules that match them. */
+  /** Our elements that a list hides, with the matching rules. */
   hidden: readonly string[]
-  /** Known markup that a list ought to have hidden in the same page, and has not. */
+  /** Known markup in the same page that a list should hide but does not. */
   missed: readonly string[]
 }>
 
 type Names = Readonly<{ classes: string[]; ids: string[]; hrefs: string[] }>
 type HidingResult = Readonly<{ hidden: string[]; missed: string[] }>
 
-/** Elements of the document and of every shadow tree in it, but for the head and the known markup. */
+/** Collect the elements in the body of the document and in every shadow tree. */
 const ELEMENTS = `
   const roots = [document]
   for (const root of roots)
@@ -28,7 +28,7 @@ const READ_NAMES = `(() => {${ELEMENTS}
   }
 })()`
 
-/** Puts the style sheet into the document and its shadow trees, compares, and takes it out again. */
+/** Add the style sheet to the document and its shadow trees, compare the elements, and remove it. */
 const APPLY_STYLES = `(({ css, title }) => {${ELEMENTS}
   const readDisplays = () => elements.map((element) => getComputedStyle(element).display)
   const before = readDisplays()
@@ -46,13 +46,13 @@ const APPLY_STYLES = `(({ css, title }) => {${ELEMENTS}
       for (const element of known.children) if (!isHidden(element)) missed.push(element.outerHTML)
   const selectors = [...sheets[0].sheet.cssRules].map(({ selectorText }) => selectorText)
   const findSelectors = (element) => selectors.filter((selector) => element.matches(selector))
-  // What was not displayed before cannot disappear: there a matching rule counts.
+  // An element that was not displayed before cannot disappear, so a matching rule counts.
   const isTouched = (element, index) =>
     before[index] !== after[index] || (before[index] === 'none' && findSelectors(element).length > 0)
   const hidden = elements
     .filter((element, index) => isTouched(element, index) && !element.closest('x-known'))
     .map((element) => {
-      const reason = findSelectors(element).join(' and ') || 'a rule about what is around it'
+      const reason = findSelectors(element).join(' and ') || 'a rule for an ancestor'
       return element.cloneNode(false).outerHTML + ' by ' + reason
     })
   for (const sheet of sheets) sheet.remove()
@@ -74,14 +74,14 @@ const INSERT_KNOWN = `((known) => {
 
 const HIDING = 'display: none !important;'
 
-/** Where ad blockers think that the page is: rules for single sites are none of ours. */
+/** URL of the page for ad blockers; rules for specific sites do not apply to it. */
 const SITE = {
   url: 'https://www.magazine.example/reviews/lamp',
   hostname: 'www.magazine.example',
   domain: 'magazine.example',
 }
 
-/** Looks at an open page with the hiding rules of each list, one list after the other. */
+/** Apply the hiding rules of each list to an open page, one list after the other. */
 export async function findHiddenElements(page: Page, lists: readonly LoadedList[]): Promise<HidingReport> {
   const known = lists.map(({ title, hidden }) => ({ title, markup: hidden.join('') }))
   await page.evaluate(`${INSERT_KNOWN}(${JSON.stringify(known)})`)
@@ -97,16 +97,16 @@ export async function findHiddenElements(page: Page, lists: readonly LoadedList[
   return { hidden, missed }
 }
 
-/** How many elements of a surveyed page match, those in shadow trees too. */
+/** Count the matching elements of a page, also in shadow trees, without the known markup. */
 export function countElements(page: Page, selector: string): Promise<number> {
   return page.evaluate<number>(`${COUNT}(${JSON.stringify(selector)})`)
 }
 
-/** The style sheet that an ad blocker makes for a page with these names in it. */
+/** Build the style sheet of an ad blocker for a page with these names. */
 function toStyles(engine: FiltersEngine, names: Names): string {
   const { styles, extended } = engine.getCosmeticsFilters({ ...SITE, ...names, hidingStyle: HIDING })
   if (extended !== undefined && extended.length > 0)
-    throw new Error(`Rules that no style sheet can carry: ${JSON.stringify(extended)}`)
-  // One rule for each selector: one that the browser cannot read does not take others with it.
+    throw new Error(`These rules cannot be applied by a style sheet: ${JSON.stringify(extended)}`)
+  // One CSS rule per selector, because an invalid selector would disable the others of its rule.
   return styles.replaceAll(',\n', ` { ${HIDING} }\n`)
 }

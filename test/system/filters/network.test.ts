@@ -4,7 +4,7 @@ import { LISTS, type LoadedList, describeWithLists, findRules, loadList } from '
 import { useServer } from '../use-server.ts'
 import { type OwnAddress, collectAddresses, fetchOwnPages } from './own-pages.ts'
 
-/** Where publishers put the server: on hosts of their own, below a path of their site, or on somebody else's host. */
+/** Where publishers run the server: on a subdomain, below a path of their site, or on a separate host. */
 const SERVER_URLS = [
   'https://widgets.magazine.example',
   'https://vitrine.magazine.example',
@@ -15,7 +15,7 @@ const SERVER_URLS = [
   'http://192.0.2.7:3000',
 ]
 
-/** The page that asks: of the same site as some of those places, and of none. */
+/** The requesting page: on the same site as some of these servers, and on another site. */
 const PAGES = [
   'https://www.magazine.example/reviews/lamp',
   'https://journal.other.example/2026/11/headphones',
@@ -23,13 +23,13 @@ const PAGES = [
 
 const CHANNEL = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
 
-/** Other channels, products and builds that each kind of address is tried with. */
+/** Number of variants of each kind of address, with other channels, products and builds. */
 const VARIANTS = 100
 
 const server = useServer()
 let own: readonly OwnAddress[]
 
-/** An address of the sample server as it is at another place. */
+/** Move an address of the test server to another server URL. */
 function moveTo(url: string, serverUrl: string): string {
   const { publicUrl } = server.addresses
   return url
@@ -37,7 +37,7 @@ function moveTo(url: string, serverUrl: string): string {
     .replaceAll(encodeURIComponent(publicUrl), encodeURIComponent(serverUrl))
 }
 
-/** The same address of another channel, product, offer, colour and build; half of the hex digits begin with "ad". */
+/** Replace channel, product, offer, color and build in an address; in half of the variants the IDs begin with "ad". */
 function vary(url: string, seed: number): string {
   const hex = createHash('sha256').update(String(seed)).digest('hex')
   const start = seed % 2 === 0 ? `ad${hex.slice(0, 6)}` : hex.slice(0, 8)
@@ -53,7 +53,7 @@ function vary(url: string, seed: number): string {
     .replace(/(?<=\/accents\/)[\da-f]{6}(?=\.)/, start.slice(0, 6))
 }
 
-/** The rules of a list that speak of any of the addresses, each with the first address that it speaks of. */
+/** Return the rules of a list that match any of the addresses, each with an address that it matches. */
 function findAll(list: LoadedList, addresses: readonly OwnAddress[]): readonly string[] {
   const found = new Map<string, string>()
   for (const { url, type } of addresses) {
@@ -68,7 +68,7 @@ function findAll(list: LoadedList, addresses: readonly OwnAddress[]): readonly s
   return [...found].map(([rule, address]) => `${rule} matches ${address}`)
 }
 
-/** One address of each kind: the first of each type and of each first part of a path. */
+/** Return one address of each kind: by type, and by path without IDs and numbers. */
 function pickKinds(addresses: readonly OwnAddress[]): readonly OwnAddress[] {
   const kinds = addresses.map((address): [string, OwnAddress] => [
     `${address.type} ${new URL(address.url).pathname.replaceAll(CHANNEL, '').replaceAll(/[\d.]+/g, '')}`,
@@ -77,12 +77,12 @@ function pickKinds(addresses: readonly OwnAddress[]): readonly OwnAddress[] {
   return [...new Map(kinds).values()]
 }
 
-describeWithLists('addresses of the running server', () => {
+describeWithLists('addresses of the server, network rules', () => {
   beforeAll(async () => {
     own = collectAddresses(await fetchOwnPages(server.addresses), server.addresses.publicUrl)
   })
 
-  test('collected addresses - every kind is among them, with what it is asked for', () => {
+  test('collected addresses - contain every kind of address, with its resource type', () => {
     const { publicUrl } = server.addresses
     const kinds = new Set(
       own.map(({ url, type }) => `${type} /${url.slice(publicUrl.length + 1).split(/[/?]/)[0]}`),
@@ -110,12 +110,12 @@ describeWithLists('addresses of the running server', () => {
       list = loadList(details)
     })
 
-    test('list - has so many rules as the real one has', () => {
+    test('list - has as many rules as the real one', () => {
       expect(list.ruleCount).toBeGreaterThan(details.minRules)
     })
 
     test.each(details.blocked)(
-      '$path, which the list is about - is caught at every place',
+      '$path, a known match - is blocked on every server',
       ({ path, type, rule }) => {
         for (const serverUrl of SERVER_URLS) {
           for (const pageUrl of PAGES)
@@ -124,11 +124,11 @@ describeWithLists('addresses of the running server', () => {
       },
     )
 
-    test('every address - wherever the server stands - no rule speaks of it', () => {
+    test('every address - on every server - matches no rule', () => {
       expect(findAll(list, own)).toEqual([])
     })
 
-    test('every kind of address - of any other channel, product and build - no rule speaks of it', () => {
+    test('every kind of address - with other channels, products and builds - matches no rule', () => {
       const variants = pickKinds(own).flatMap(({ url, type }) =>
         Array.from({ length: VARIANTS }, (_, seed) => ({ url: vary(url, seed), type })),
       )

@@ -6,15 +6,15 @@ import { OPTION_LIST } from '../../../src/widgets/options.ts'
 import type { ServedAddresses } from '../../helpers/built-server.ts'
 import type { RequestType } from './filter-lists.ts'
 
-/** A page or a fragment of this server, as it was answered. */
+/** A response of our server: a fragment, a frame or a page. */
 export type OwnPage = Readonly<{ url: string; kind: 'fragment' | 'frame' | 'page'; html: string }>
 
-/** An address of this server and what a browser asks it for. */
+/** An address of our server, with the resource type for which a browser requests it. */
 export type OwnAddress = Readonly<{ url: string; type: RequestType }>
 
 type PageAddress = Readonly<{ url: string; kind: OwnPage['kind'] }>
 
-/** Every layout and option of both widgets as fragment and as frame, what stands in for them, and the server's own pages. */
+/** List both widgets with every layout and option as fragment and as frame, a hidden box, invalid frames, and the studio pages. */
 function listPageAddresses({ box, grid, studio, publicUrl }: ServedAddresses): readonly PageAddress[] {
   const widgets = [
     { name: 'where-to-buy', address: box, layouts: BOX_LAYOUTS },
@@ -43,31 +43,31 @@ function listPageAddresses({ box, grid, studio, publicUrl }: ServedAddresses): r
   ]
 }
 
-/** Asks the running server for each of its pages. */
+/** Fetch all these pages from the server. */
 export async function fetchOwnPages(addresses: ServedAddresses): Promise<readonly OwnPage[]> {
   const pages: OwnPage[] = []
   for (const address of listPageAddresses(addresses)) {
-    const answer = await fetch(address.url)
-    pages.push({ ...address, html: await answer.text() })
+    const response = await fetch(address.url)
+    pages.push({ ...address, html: await response.text() })
   }
   return pages
 }
 
-/** What the addresses of the pages themselves are asked for. */
+/** Resource types of the pages themselves. */
 const REQUEST_TYPES_BY_PAGE = {
   fragment: ['xhr', 'fetch'],
   frame: ['sub_frame', 'main_frame'],
   page: ['main_frame'],
 } as const satisfies Record<OwnPage['kind'], readonly RequestType[]>
 
-/** Addresses of this server that the pages are at, name or build, and both of the loader; once each. */
+/** Return the distinct addresses of our server: of the pages, in their markup, built by their scripts, and of the loader. */
 export function collectAddresses(pages: readonly OwnPage[], publicUrl: string): readonly OwnAddress[] {
   const loaders = ['/embed.js', loadAssets(BUILT_FOLDER).get('embed.js').path]
   const found: OwnAddress[] = loaders.map((path) => ({ url: publicUrl + path, type: 'script' }))
   for (const { url, kind, html } of pages) {
     found.push(...REQUEST_TYPES_BY_PAGE[kind].map((type) => ({ url, type })))
     const elements = listElements(kind === 'fragment' ? parseFragment(html) : parse(html))
-    // What the studio offers to copy is markup too.
+    // The snippets of the studio are markup too.
     elements.push(...elements.filter(({ tagName }) => tagName === 'code').flatMap(readSnippet))
     found.push(
       ...elements.flatMap((element) => readAddresses(element)).map((address) => resolve(address, url)),
@@ -78,7 +78,7 @@ export function collectAddresses(pages: readonly OwnPage[], publicUrl: string): 
   return [...new Map(own.map((address) => [`${address.type} ${address.url}`, address])).values()]
 }
 
-/** The studio names its own addresses from where it stands. */
+/** Resolve a relative address, as in the studio. */
 function resolve(address: OwnAddress, pageUrl: string): OwnAddress {
   try {
     return { ...address, url: new URL(address.url, pageUrl).href }
@@ -127,7 +127,7 @@ function readAddresses(element: Element): readonly OwnAddress[] {
   return urls.map((url) => ({ url, type }))
 }
 
-/** A sandboxed frame builds these itself, out of the document's address for them and of the place on each link. */
+/** Build the shop links of a sandboxed frame as its script does: the base URL of the document and the path of each link. */
 function buildGoAddresses(elements: readonly Element[]): readonly OwnAddress[] {
   const attributes = elements.map((element) => readAttributes(element))
   const base = attributes.find((each) => each['data-vitrine-go'] !== undefined)?.['data-vitrine-go']
@@ -139,7 +139,7 @@ function readAttributes({ attrs }: Element): Readonly<Record<string, string>> {
   return Object.fromEntries(attrs.map(({ name, value }) => [name, value]))
 }
 
-/** Names that the style sheets know, of states too that no page was in: classes, ids and attributes of selectors. */
+/** Return the classes and data attributes in the selectors of style sheets, also of states that no page has. */
 export function readSelectors(
   css: string,
 ): Readonly<{ classes: readonly string[]; attributes: readonly string[] }> {

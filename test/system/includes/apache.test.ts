@@ -105,7 +105,7 @@ describeWithProgram('apache2', HEADING, () => {
     open: (path) => addPage(() => origins.recommended, undefined, path),
   })
 
-  it('Apache, with a cached box - no-store, then an error - the box is gone', async () => {
+  it('Apache, with a cached box - no-store, then an error - the box disappears', async () => {
     fixture.faultProxy.setMaxAge(1)
     await fixture.faultProxy.setMode('shown')
     const reload = await openShown({ open: () => recommended.open() })

@@ -144,7 +144,7 @@ describeWithProgram('php', 'Drupal', () => {
     'https://user@widgets.example',
     'javascript:alert(1)',
   ])(
-    'the block - no valid server (%j) - sends no request, and its form shows what is missing',
+    'the block - an invalid server (%j) - sends no request, and its form shows the problem',
     async (server) => {
       const before = fixture.faultProxy.requests.length
       const { built, form } = await runBlock({

@@ -47,7 +47,7 @@ describeWithProgram('haproxy', HEADING, () => {
   itMatchesColdTable(HEADING, consumer)
   itMatchesCachedTable(HEADING, cachingConsumer)
   itDropsVisitorHeaders(HEADING, cachingConsumer)
-  // HAProxy responds to refused requests like to failures: empty.
+  // HAProxy responds to rejected requests like to failures: empty.
   itForwardsFragmentsOnly(HEADING, {
     faultProxy: () => fixture.faultProxy,
     base: () => origin,

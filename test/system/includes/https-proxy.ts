@@ -87,12 +87,12 @@ export async function startDnsServer(): Promise<DnsServer> {
 function toDnsResponse(query: Buffer): Buffer {
   const question = query.subarray(12, query.indexOf(0, 12) + 5)
   const isKnown = question.subarray(0, -4).equals(NAME)
-  const isAnswered = isKnown && question.subarray(-4, -2).equals(A_RECORD)
+  const hasRecord = isKnown && question.subarray(-4, -2).equals(A_RECORD)
   const header = Buffer.alloc(12)
   header.writeUInt16BE(query.readUInt16BE(0), 0)
   header.writeUInt16BE(isKnown ? FLAGS.found : FLAGS.unknown, 2)
   header.writeUInt16BE(1, 4)
-  header.writeUInt16BE(isAnswered ? 1 : 0, 6)
+  header.writeUInt16BE(hasRecord ? 1 : 0, 6)
   const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1])
-  return Buffer.concat(isAnswered ? [header, question, record] : [header, question])
+  return Buffer.concat(hasRecord ? [header, question, record] : [header, question])
 }

@@ -73,7 +73,7 @@ describeWithProgram('nginx', HEADING, () => {
   itForwardsFragmentsOnly('nginx', {
     faultProxy: () => fixture.faultProxy,
     base: () => `${origins.recommended}/vitrine`,
-    // Below /fragments/, a refusal is an empty 204, like every failure there.
+    // Below /fragments/, a rejection is an empty 204, like every failure there.
     statuses: [404, 204],
   })
   itIncludesFragmentsOnly('nginx', {

@@ -98,7 +98,7 @@ function openRoute(
   return route
 }
 
-/** Opens the same page again. */
+/** Reload the same page. */
 export type Reload = (headers?: Readonly<Record<string, string>>) => Promise<PageOutcome>
 
 /** A consumer with a cache. */

@@ -23,7 +23,7 @@ const WAYS = [
   'Fetch',
 ]
 
-/** Blocks of the recipes that no test of this folder runs: commands, and lines of a page of Next.js. */
+/** Blocks of the recipes that no test of this folder runs: commands, and lines of a Next.js page. */
 const NOT_RUN = ['Drupal: sh', 'Drupal: text', 'Next.js: tsx']
 
 /** Blocks that tests run, in the order of the page. */
@@ -57,7 +57,7 @@ const tests = readdirSync(join(PACKAGE_FOLDER, 'test/system/includes'))
 
 describe('docs/publish/embedding.md', () => {
   it.each(WAYS)('a way to publish: %s - has a section, and the table at the top leads to it', (way) => {
-    // WordPress has a page of its own.
+    // WordPress has a separate page.
     expect([...listHeadings(), 'WordPress']).toContain(way)
     const top = PAGE.slice(0, PAGE.indexOf('## URLs and responses'))
     expect(top).toContain(way === 'WordPress' ? '](wordpress.md)' : `](#${toAnchor(way)})`)
@@ -70,7 +70,7 @@ describe('docs/publish/embedding.md', () => {
     expect(anchors.filter((anchor) => !headings.has(anchor ?? ''))).toEqual([])
   })
 
-  it('recipes - each says who keeps a box, what an outage shows, and what to beware of', () => {
+  it('recipes - each documents its cache, its behavior in an outage, and its pitfalls', () => {
     for (const way of WAYS.slice(4).filter((name) => name !== 'WordPress')) {
       const start = PAGE.indexOf(`\n## ${way}\n`)
       const section = PAGE.slice(start, PAGE.indexOf('\n## ', start + 4))
@@ -99,7 +99,7 @@ describe('docs/publish/embedding.md', () => {
   })
 })
 
-/** As GitHub makes them. */
+/** Build the anchor of a heading as GitHub does. */
 function toAnchor(heading: string): string {
   return heading
     .toLowerCase()

@@ -22,11 +22,11 @@ export type RestrictedConsumer = Readonly<{
   faultProxy(): FaultProxy
   /** Its address with the parent path of the fragments, such as `http://127.0.0.1:1234/vitrine`. */
   base(): string
-  /** Expected statuses of a refusal. */
+  /** Expected statuses of a rejection. */
   statuses: readonly number[]
 }>
 
-/** Define one test per path: the consumer refuses it without a request to the server. */
+/** Define one test per path: the consumer rejects it without a request to the server. */
 export function itForwardsFragmentsOnly(
   row: string,
   { faultProxy, base, statuses }: RestrictedConsumer,

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { useServer } from '../use-server.ts'
 
-/** Makes the thread of the long reads stand still while the file `fuse` exists. */
+/** Blocks the long-read thread while the file `fuse` exists. */
 const HOLD_MODULE = `
 import { existsSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
@@ -38,7 +38,7 @@ describe.each(['1', '2'])('%s workers', (workers) => {
     NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
   })
 
-  test('a read of a grid that does not end - holds up no box, and no grid without a filter', async () => {
+  test('grid read that does not end - delays no box, and no grid without a filter', async () => {
     const searched = `${server.addresses.grid}?q=headphones`
     for (const url of [searched, `${server.addresses.grid}?sort=newest&page=200&limit=60`]) {
       const grid = getState(url)

@@ -13,15 +13,15 @@ import {
 
 type HeldServer = Readonly<{
   running: RunningCommand
-  /** Lets the start go on. */
+  /** Let the start continue. */
   release(): void
-  /** Lines of the log with this message. */
+  /** Log lines with this message. */
   countLines(message: string): number
 }>
 
 /**
- * Starts a server whose start stands still: in one process at the thread of its catalog, with workers (and a catalog of
- * others) at theirs. It says when it has been told to stop.
+ * Start a server whose start is blocked: as one process when it starts the catalog thread, with workers (and a remote
+ * catalog) when they start. It logs when a stop is requested.
  */
 async function startHeldServer(workers: '1' | '2'): Promise<HeldServer> {
   const folder = makeFolder()
@@ -33,7 +33,7 @@ async function startHeldServer(workers: '1' | '2'): Promise<HeldServer> {
      import { isMainThread } from 'node:worker_threads'
      const cell = new Int32Array(new SharedArrayBuffer(4))
      if (isMainThread && !process.argv[1].endsWith('worker.js'))
-       process.on('SIGTERM', () => writeSync(2, 'told to stop\\n'))
+       process.on('SIGTERM', () => writeSync(2, 'stop requested\\n'))
      else if (existsSync(${JSON.stringify(fuse)})) {
        writeSync(2, 'held\\n')
        if (isMainThread) process.on('exit', () => writeSync(2, 'worker left\\n'))
@@ -47,7 +47,7 @@ async function startHeldServer(workers: '1' | '2'): Promise<HeldServer> {
     VITRINE_LOG_LEVEL: 'info',
     NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
   })
-  // Each worker stands still, or the thread of the catalog.
+  // Each worker is blocked, or the catalog thread.
   await vi.waitFor(() => expect(running.output().split('held\n').length - 1).toBe(Number(workers)))
   return {
     running,
@@ -60,16 +60,16 @@ test.each([
   ['1', 0],
   ['2', 2],
 ] as const)(
-  'told to stop during the start, VITRINE_WORKERS=%s - 0; it neither says that it listens nor begins a walk',
+  'stopped during the start, VITRINE_WORKERS=%s - 0, without the startup message and without a walk',
   async (workers, leaving) => {
     const { running, release, countLines } = await startHeldServer(workers)
-    // Its output, and that of its workers, has ended as well: all that it said is there.
+    // Its output and that of its workers has ended, so it is complete.
     const ended = once(running.child, 'close')
     running.child.kill('SIGTERM')
-    await vi.waitFor(() => expect(running.output()).toContain('told to stop\n'))
+    await vi.waitFor(() => expect(running.output()).toContain('stop requested\n'))
     release()
     expect(await ended).toEqual([0, null])
-    // By themselves: none had to be killed.
+    // All exited by themselves; none was killed.
     await vi.waitFor(() => expect(running.output().split('worker left').length - 1).toBe(leaving))
     expect(countLines('listening')).toBe(0)
     expect(running.output()).not.toContain('walk')
@@ -80,7 +80,7 @@ test.each([
   ['1', 'read the key again'],
   ['2', 'reload done: all workers were replaced'],
 ] as const)(
-  'SIGHUP during the start, VITRINE_WORKERS=%s - the server comes up, and heeds it then',
+  'SIGHUP during the start, VITRINE_WORKERS=%s - the server starts, then handles it',
   async (workers, heeded) => {
     const { running, release, countLines } = await startHeldServer(workers)
     running.child.kill('SIGHUP')

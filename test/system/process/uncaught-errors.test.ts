@@ -11,7 +11,7 @@ import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../../helpers/f
 const GTIN = '09521234567899'
 const PATH = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`
 
-/** Loaded into the real program, whose own code throws nothing that nobody catches. */
+/** Loaded into the real program to throw an uncaught error. */
 const CRASH_MODULE = `
 process.on('SIGUSR2', () => setImmediate(() => { throw new Error('boom ${FAKE_KEY}') }))
 process.on('SIGUSR1', () => void Promise.reject(new Error('boom ${FAKE_KEY}')))
@@ -44,7 +44,7 @@ async function startCrashingServer(): Promise<{
 }
 
 test.each(['SIGUSR2', 'SIGUSR1'] as const)(
-  'error that nobody catches (%s) - is logged without the key; the answer under way ends; exit code 70',
+  'uncaught error (%s) - is logged without the key; the pending response completes; exit code 70',
   async (signal) => {
     const { running, url, heldRequests } = await startCrashingServer()
     const response = request(url)
@@ -69,7 +69,7 @@ test.each(['SIGUSR2', 'SIGUSR1'] as const)(
   },
 )
 
-test('second error that nobody catches - ends the process at once', async () => {
+test('second uncaught error - ends the process at once', async () => {
   const { running, url, heldRequests } = await startCrashingServer()
   const response = request(url)
     .get(PATH)

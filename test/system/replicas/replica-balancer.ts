@@ -3,22 +3,22 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 
-/** How often a replica is asked whether it is ready, and how long one answer may take. */
+/** Interval and timeout of the readiness checks. */
 const POLL_INTERVAL_MS = 250
 const RESPONSE_TIMEOUT_MS: number = 30 * SECOND_MS
 
-/** What was answered how often, and what failed: an answer that did not come, or was none of ours. */
+/** Counts of responses and failures: missing responses, and responses not from Vitrine. */
 export type ReplicaBalancer = Readonly<{
   isReady(port: number): boolean
-  /** Asks one of those that are ready; one that breaks off is passed over, as nginx and Varnish do. */
+  /** Request a path from a ready replica; on a connection error, try the next one, as nginx and Varnish do. */
   visit(path: string): Promise<void>
-  /** Asks each of those that are ready. */
+  /** Request a path from each ready replica. */
   visitEach(path: string): Promise<void>
   states(): Readonly<Record<string, number>>
   failures(): readonly string[]
 }>
 
-/** Something in front of replicas, as simple as it can be; it ends with the test. */
+/** Create a minimal balancer for replicas; it is closed after the test. */
 export function startReplicaBalancer(ports: readonly number[]): ReplicaBalancer {
   const agent = new Agent({ keepAlive: true })
   const ready = new Set<number>()
@@ -65,7 +65,7 @@ export function startReplicaBalancer(ports: readonly number[]): ReplicaBalancer 
           ready.delete(port)
         }
       }
-      failures.push(`${path}: nobody answers`)
+      failures.push(`${path}: no replica responds`)
     },
     states: () => states,
     failures: () => failures,

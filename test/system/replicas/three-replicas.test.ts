@@ -8,16 +8,16 @@ import { findFreePort } from '../includes/program.ts'
 import { type ReplicaBalancer, startReplicaBalancer } from './replica-balancer.ts'
 import { type SlowCatalog, startSlowCatalog } from './slow-catalog.ts'
 
-/** Visits to a part of a catalog of ten slow pages: each box several times while it is fresh. */
+/** Visits to some products of a catalog with ten slow pages: each box several times while it is fresh. */
 const PAGE_PRODUCTS = 40
 const PRODUCTS: number = 10 * PAGE_PRODUCTS
 const VISITED_PRODUCTS = 60
 const PAGE_MS = 300
 const VISIT_EVERY_MS = 40
 const FRESH_SECONDS = 5
-/** Longer than all that a server knows is fresh. */
+/** Longer than any fresh time. */
 const OUTAGE_MS: number = (FRESH_SECONDS + 2) * SECOND_MS
-/** No call for this long: none is under way. Longer than a replica stands still on a busy machine. */
+/** Without a call for this long, none is running. Longer than a replica can stall on a busy machine. */
 const QUIET_PERIOD_MS: number = 3 * SECOND_MS
 const DAILY_LIMIT = 40_000
 const LONG_TIMEOUT_PARAMETERS = 'statement_timeout_ms=4000&connect_timeout_ms=4000'
@@ -45,9 +45,9 @@ async function startReplicaSet(catalog: SlowCatalog, databaseUrl: string, size: 
       VITRINE_CATALOG_DAILY_LIMIT: String(DAILY_LIMIT),
       VITRINE_DATABASE_URL: databaseUrl,
       VITRINE_FRESH_SECONDS: String(FRESH_SECONDS),
-      // Walks of about three seconds, at fixed moments of the minute.
+      // Walks of about three seconds, at fixed times of the minute.
       VITRINE_SYNC_CRON: '*/10 * * * * *',
-      // A slow machine is no failure here.
+      // Allow for a slow machine.
       VITRINE_VISITOR_TIMEOUT_MS: '5000',
       VITRINE_LOG_LEVEL: 'warn',
       VITRINE_PORT: String(port),
@@ -59,7 +59,7 @@ async function startReplicaSet(catalog: SlowCatalog, databaseUrl: string, size: 
   return { ports, replicas, start }
 }
 
-/** Who walks now: the process, as its lease names it. */
+/** Find the process that walks, by the owner of its lease. */
 async function findWalkerPid(url: string): Promise<number> {
   const [row] = await server.run(
     url,
@@ -69,7 +69,7 @@ async function findWalkerPid(url: string): Promise<number> {
   return Number(row?.['pid'] ?? 0)
 }
 
-/** Pages of a walk come one after the other; one that is asked for again was under way when its walker died. */
+/** Count repeated pages: a page is requested again when its walk was interrupted. */
 function countRepeatedPages(catalog: SlowCatalog): number {
   const pages = catalog.calls.filter(({ kind }) => kind === 'page')
   const walks: string[][] = []
@@ -80,7 +80,7 @@ function countRepeatedPages(catalog: SlowCatalog): number {
   return walks.reduce((sum, walk) => sum + walk.length - new Set(walk).size, 0)
 }
 
-/** Calls for a product so soon after another one that its answer was still fresh. */
+/** Count calls for a product whose previous response was still fresh. */
 function findEarlyCallAges(catalog: SlowCatalog): readonly number[] {
   const lastMs = new Map<string, number>()
   const callAgesMs: number[] = []
@@ -93,13 +93,13 @@ function findEarlyCallAges(catalog: SlowCatalog): readonly number[] {
   return callAgesMs
 }
 
-/** Is the database away for this server? */
+/** Whether the database is unavailable for this server. */
 async function isDatabaseUnavailable(port: number): Promise<boolean> {
   const { status } = await fetch(`http://127.0.0.1:${port}/readyz?require=database`)
   return status === 503
 }
 
-/** Waits until nothing is asked for any more that was under way, and gives the number of calls. */
+/** Wait until no call is running, and return the number of calls. */
 async function countSettledCalls({ calls }: SlowCatalog): Promise<number> {
   for (;;) {
     const before = calls.length
@@ -111,13 +111,13 @@ async function countSettledCalls({ calls }: SlowCatalog): Promise<number> {
 const GRID = `/fragments/${CHANNEL_ID}/deals`
 const toBoxPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 
-/** Visits through each of the fronts until it is told to end. */
+/** Visit through each balancer until stopped. */
 function startLoad(balancers: readonly ReplicaBalancer[]): { stop(): Promise<void> } {
   const stopController = new AbortController()
   const startedAtMs = Date.now()
   const load = async (): Promise<void> => {
     const pendingVisits = new Set<Promise<void>>()
-    // By time and not by count: a round takes the same on a busy machine, and calls can be compared.
+    // By time, not by count: a round takes the same time on a busy machine, so the calls are comparable.
     for (
       let turn = 0;
       !stopController.signal.aborted;
@@ -141,7 +141,7 @@ function startLoad(balancers: readonly ReplicaBalancer[]): { stop(): Promise<voi
   }
 }
 
-test('three replicas - one killed in its walk, one restarted, the database away for longer than prices are fresh - serve without a failure, and call no more than one machine', async () => {
+test('three replicas, one killed during its walk, one restarted, database unavailable beyond the fresh time - no failed request, and no more calls than one machine', async () => {
   const databases = await Promise.all([
     server.makeDatabase(LONG_TIMEOUT_PARAMETERS),
     server.makeDatabase(LONG_TIMEOUT_PARAMETERS),
@@ -167,7 +167,7 @@ test('three replicas - one killed in its walk, one restarted, the database away 
   await vi.waitFor(() => expect(replicaSet.ports.every(balancers[0].isReady)).toBe(true))
   const load = startLoad(balancers)
 
-  // The one who walks is killed, and another one goes on.
+  // Kill the walking replica; another one continues the walk.
   const page = catalog.holdPage(PRODUCTS / 2)
   await vi.waitFor(() => expect(page.isRequested()).toBe(true))
   const pid = await findWalkerPid(shared.url)
@@ -179,12 +179,12 @@ test('three replicas - one killed in its walk, one restarted, the database away 
   await waitForWalks([walkBefore])
   replicaSet.start(killed)
 
-  // Another one is restarted.
+  // Restart another one.
   const restarted = replicaSet.ports.find((port) => port !== killed) ?? 0
   await replicaSet.replicas.get(restarted)?.stop('SIGTERM')
   replicaSet.start(restarted)
   await vi.waitFor(() => expect(replicaSet.ports.every(balancers[0].isReady)).toBe(true))
-  // Each of them knows the grid and every product when the database goes.
+  // All have cached the grid and every product when the database becomes unavailable.
   await balancers[0].visitEach(GRID)
   for (let index = 0; index < VISITED_PRODUCTS; index += 1) await balancers[0].visitEach(toBoxPath(index))
 
@@ -202,12 +202,12 @@ test('three replicas - one killed in its walk, one restarted, the database away 
   await load.stop()
   expect(balancers[0].failures()).toEqual([])
   expect(Object.keys(balancers[0].states())).toEqual(['200 shown'])
-  // Three that share nothing make three times as many calls. One of three may find the database a second or two sooner than one alone does, and refresh meanwhile.
+  // Three without sharing would make three times as many calls. One of three may reach the database a second earlier than one alone, and refresh.
   const sooner = (2 * SECOND_MS) / VISIT_EVERY_MS
   expect(catalog.calls.length).toBeLessThanOrEqual(singleCatalog.calls.length * 1.5 + sooner)
-  // At most the page under way and the one ahead of it, of the one walk whose walker was killed, and of one that lost its database.
+  // At most two pages (current and prefetched) of the killed walk, and two of a walk that lost its database.
   expect(countRepeatedPages(catalog)).toBeLessThanOrEqual(4)
-  // What the killed one had just asked for is asked for again.
+  // Calls of the killed replica are repeated.
   expect(findEarlyCallAges(catalog).length).toBeLessThanOrEqual(4)
   expect(catalog.calls.length).toBeLessThan(DAILY_LIMIT)
 })

@@ -11,7 +11,7 @@ import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { computeGrid, describeOffer } from '../../storage/conformance/deals-property.ts'
 import { CHANNEL, begin, makePage, makeQuery } from '../../storage/conformance/subject.ts'
 
-/** So many that no filter below but the ones named "rare" is rare, and that the window of the first deals is not all. */
+/** Enough that only the filters named "rare" are rare, and that the window of first deals does not contain all. */
 const PRODUCTS = 3_500
 
 const products = Array.from({ length: PRODUCTS }, (_, index): Product => {
@@ -75,7 +75,7 @@ async function fill(copy: SqlStore): Promise<void> {
 
 const wholes = new Map<string, readonly string[]>()
 
-/** The whole of a grid, computed once for all its pages and both databases. */
+/** All cards of a grid, computed once for its pages and both databases. */
 function computeWhole(over: Partial<DealQuery>): readonly string[] {
   const key = JSON.stringify(over)
   const whole =
@@ -106,7 +106,7 @@ afterAll(async () => {
 
 describe.each(['SQLite', 'PostgreSQL'])('grids of a large copy - %s', (name) => {
   describe.each(Object.entries(FILTERS))('%s', (_filter, over) => {
-    test.each(SORTS)('sorted by %s - every page is what a plain computation gives', async (sort) => {
+    test.each(SORTS)('sorted by %s - every page equals a reference computation', async (sort) => {
       const whole = computeWhole({ ...over, sort })
       for (const offset of [0, 60, 960, 2_400]) {
         const query = makeQuery({ ...over, sort, offset, limit: 13 })
@@ -118,7 +118,7 @@ describe.each(['SQLite', 'PostgreSQL'])('grids of a large copy - %s', (name) => 
   })
 })
 
-test('PostgreSQL, time is over - the server ends the statement, and that is no failure of the store', async () => {
+test('PostgreSQL, timeout - the server cancels the statement, which is not a failure of the store', async () => {
   const store = stores['PostgreSQL']
   const query = makeQuery({ excluded: ['alpha'], sort: 'saving', offset: 2_400 })
   await expect(store?.findDeals(query, 0)).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-/** A whole program: another process holds its database at the first try. */
+/** A program whose database is locked by another process at the first attempt. */
 const LAST_WRITE = `
   import { openReconnectingStore } from '${join(PACKAGE_FOLDER, 'dist/storage/reconnecting-store.js')}'
   import { StoreError } from '${join(PACKAGE_FOLDER, 'dist/errors.js')}'
@@ -23,7 +23,7 @@ const LAST_WRITE = `
   await store.putLookups([])
   await store.close()`
 
-test('database held at a stop, nothing else left in the process - it lives until the look-up is written', () => {
+test('database locked during the stop - the process runs until the look-up is written', () => {
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', LAST_WRITE], {
     encoding: 'utf8',
   })

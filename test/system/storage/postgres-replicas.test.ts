@@ -28,14 +28,14 @@ import { toRunCount } from '../../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
 
-/** How long a server waits for locks. */
+/** Lock timeout of a server. */
 const SERVING = { openingMs: 0, openMs: 0 }
 
 const server = usePostgres()
 const database = useDatabase()
 beforeEach(() => database.truncate())
 
-/** A machine's own connections to the one database, which the test closes. */
+/** The connections of one machine to the shared database, closed by the test. */
 const openUnclosed = (): Promise<Copy> => openSqlStore({ database: database.address, catalog: CATALOG })
 
 async function countDeadlocks(): Promise<number> {
@@ -45,7 +45,7 @@ async function countDeadlocks(): Promise<number> {
   return Number(row?.deadlocks)
 }
 
-/** A machine's own connections to the one database. */
+/** The connections of one machine to the shared database. */
 async function open(): Promise<Copy> {
   const copy = await openUnclosed()
   onTestFinished(() => copy.close())
@@ -73,7 +73,7 @@ const refresh = (copy: Copy, index: number): Promise<unknown> =>
   )
 
 describe('quota of four machines', () => {
-  test('calls counted at once by all - are all counted', async () => {
+  test('concurrent counts of all machines - are all stored', async () => {
     const copies = await openMany(4)
     await Promise.all(copies.flatMap((copy) => Array.from({ length: 30 }, () => count(copy))))
     expect(await copies[0]?.updateQuota(NOON_MS, (state) => state)).toEqual({
@@ -83,7 +83,7 @@ describe('quota of four machines', () => {
     })
   })
 
-  test('calls of which some change more than the count - none is lost', async () => {
+  test('concurrent changes of count and pause - none is lost', async () => {
     const copies = await openMany(4)
     await Promise.all(
       copies.map(async (copy) => {
@@ -94,7 +94,7 @@ describe('quota of four machines', () => {
     expect(calls).toEqual({ walk: 0, refresh: 160, lookup: 40 })
   })
 
-  test('limit of 100 calls, four machines that want 400 - exactly what each share has', async () => {
+  test('limit of 100 calls, four machines with 400 requests - exactly the shares are allowed', async () => {
     const copies = await openMany(4)
     const clock = createFakeClock(NOON_MS)
     const limiters = copies.map((store) =>
@@ -105,7 +105,7 @@ describe('quota of four machines', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(40)
   })
 
-  test('429 met by one - stops the next call of every other', async () => {
+  test('429 for one machine - blocks the next call of every other', async () => {
     const copies = await openMany(3)
     const clock = createFakeClock(NOON_MS)
     const limiters = copies.map((store) => createRateLimiter({ clock, unknownLookupsPerHour: 10, store }))
@@ -116,7 +116,7 @@ describe('quota of four machines', () => {
   })
 })
 
-test('machine cut off while it holds the lock of the quota - the others cannot count, and read on', async () => {
+test('machine disconnected while it has the quota lock - the others cannot count, but can read', async () => {
   const [first] = (await openMany(1)) as [Copy]
   await count(first)
   const disconnected = new Client({ connectionString: database.url })
@@ -145,24 +145,21 @@ test('machine cut off while it holds the lock of the quota - the others cannot c
 test.each([
   ['visitors', SERVING, '3s'],
   ['a walk', undefined, '10s'],
-] as const)(
-  'connection for writes of %s - gives its locks back when its transaction rests',
-  async (...row) => {
-    const [, timeouts, after] = row
-    const opened = await openCopyDatabase(database.address, timeouts)
-    onTestFinished(() => opened.close())
-    const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(opened.writer)
-    expect(rows).toEqual([{ idle_in_transaction_session_timeout: after }])
-  },
-)
+] as const)('write connection of %s - releases its locks when its transaction is idle', async (...row) => {
+  const [, timeouts, after] = row
+  const opened = await openCopyDatabase(database.address, timeouts)
+  onTestFinished(() => opened.close())
+  const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(opened.writer)
+  expect(rows).toEqual([{ idle_in_transaction_session_timeout: after }])
+})
 
 const lease = (owner: string): Parameters<Copy['acquireWalkLease']>[1] => ({ owner, forMs: LEASE_MS })
 
-/** The server's clock is nobody's to move: the leases end earlier instead. */
+/** The database clock cannot be moved, so expire the leases instead. */
 const endLeases = (): Promise<unknown> => database.run('update vitrine_copy.copies set lease_until_ms = 0')
 
 describe('leases of two machines', () => {
-  test('machine that stood still, its walk taken over - writes nothing more into it', async () => {
+  test('stalled machine whose walk was taken over - writes no more of it', async () => {
     const [sleeper, other] = (await openMany(2)) as [Copy, Copy]
     expect(await sleeper.acquireWalkLease(CHANNEL, lease('sleeper 1 a'))).toBe(true)
     const walk = await begin(sleeper, 100)
@@ -190,7 +187,7 @@ describe('leases of two machines', () => {
     expect(await sleeper.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, productCount: 4 })
   })
 
-  test('lease that was another one’s in between - is not extended, though it is free again', async () => {
+  test('lease that another machine had in the meantime - is not extended, although it is free again', async () => {
     const [first, second] = (await openMany(2)) as [Copy, Copy]
     await first.acquireWalkLease(CHANNEL, lease('first 1 a'))
     await endLeases()
@@ -199,7 +196,7 @@ describe('leases of two machines', () => {
     expect(await first.acquireWalkLease(CHANNEL, lease('first 1 a'))).toBe(false)
   })
 
-  test('walk under way, and one that ended - only the first is told as unfinished', async () => {
+  test('running walk and ended walk - only the first is listed as unfinished', async () => {
     const [one, other] = (await openMany(2)) as [Copy, Copy]
     await one.acquireWalkLease(CHANNEL, lease('one 1 a'))
     const walk = await begin(one, 100)
@@ -214,7 +211,7 @@ describe('leases of two machines', () => {
   })
 })
 
-/** Products that change with every walk; in even ones the first offer is not the one on sale. */
+/** Products that change with every walk; in even walks, the first offer is not on sale. */
 const makeCatalog = (walk: number): Product[] => {
   const sale = makeParsedOffer({
     merchant: walk % 2 === 0 ? 'Zaal' : 'Alpha',
@@ -224,8 +221,8 @@ const makeCatalog = (walk: number): Product[] => {
   return [1, 2, 3].map((index) => makeProduct({ gtin: toGtin(index), title: `walk ${walk}`, offers }))
 }
 
-describe('walks, look-ups and readers of several machines at once', () => {
-  test('readers while walks complete elsewhere - always find one whole version', async () => {
+describe('concurrent walks, look-ups and readers of several machines', () => {
+  test('readers while other machines complete walks - always get one complete version', async () => {
     const [walker, reader] = (await openMany(2)) as [Copy, Copy]
     await walkAll(walker, makeCatalog(0), 100)
     const walking = new AbortController()
@@ -249,7 +246,7 @@ describe('walks, look-ups and readers of several machines at once', () => {
     await Promise.all([walkOften(), readOften()])
   })
 
-  test('look-ups of three machines beside walks of a fourth - the newest word on each product stands', async () => {
+  test('look-ups of three machines during walks of a fourth - the newest data of each product wins', async () => {
     const machines = await openMany(4)
     const [walker, ...visited] = machines as [Copy, ...Copy[]]
     const indexes = fc.nat({ max: 5 })
@@ -258,7 +255,7 @@ describe('walks, look-ups and readers of several machines at once', () => {
       fc.asyncProperty(fc.array(event, { minLength: 6, maxLength: 24 }), async (events) => {
         await database.truncate()
         await walkAll(walker, makeProducts(0, 6, 'walk @100'), 100)
-        // Every time is said once: of two words on one product one is the newer.
+        // All times differ, so that one of two versions is always newer.
         const lookups = events.map(({ index, isGone, machine }, position) => {
           const asOfMs = 200 + 2 * position
           const product = isGone ? null : makeProduct({ gtin: toGtin(index), title: `look-up @${asOfMs}` })
@@ -289,7 +286,7 @@ describe('walks, look-ups and readers of several machines at once', () => {
 })
 
 describe('machines that start together', () => {
-  test('ten that open an empty database at once - each step is made once', async () => {
+  test('ten open an empty database at once - each migration runs once', async () => {
     const empty = await server.makeDatabase()
     onTestFinished(() => empty.drop())
     const copies = await Promise.all(
@@ -306,11 +303,11 @@ describe('machines that start together', () => {
   })
 })
 
-describe('two machines that put the same look-ups, one of them in reverse order', () => {
+describe('two machines that write the same look-ups, one of them in reverse order', () => {
   test.each([
     ['unchanged products', (index: number) => makeProduct({ gtin: toGtin(index), title: 'Lamp' })],
     ['absences', () => null],
-  ])('%s - never wait for each other in a circle', async (_name, find) => {
+  ])('%s - never deadlock', async (_name, find) => {
     const stores = [await openUnclosed(), await openUnclosed()]
     const makeLookups = (round: number, isReversed: boolean): readonly Lookup[] => {
       const indexes = Array.from({ length: 32 }, (_, index) => (isReversed ? 32 - index : index + 1))
@@ -323,7 +320,7 @@ describe('two machines that put the same look-ups, one of them in reverse order'
     const before = await countDeadlocks()
     for (let round = 0; round < 8; round += 1)
       await Promise.all(stores.map((store, index) => store.putLookups(makeLookups(round, index === 1))))
-    // A connection tells what it counted when it closes, which the server notices a moment later.
+    // A connection reports its statistics when it closes, with a short delay.
     for (const store of stores) await store.close()
     const countOpen = `select count(*)::int as count from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`

@@ -12,7 +12,7 @@ const DAILY_LIMIT = 40
 const built = (name: string): string =>
   JSON.stringify(new URL(`../../../dist/${name}.js`, import.meta.url).href)
 
-test('at the same time, each in a thread of its own - together they take the share and not one more', async () => {
+test('several threads at once - together they get exactly the share', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-quota-'))
   const path = join(folder, 'copy.db')
   const copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
@@ -27,8 +27,8 @@ test('at the same time, each in a thread of its own - together they take the sha
 })
 
 /**
- * Asks for thirty calls of a walk with the built code, as another process does, once all threads are ready; answers how
- * many it got.
+ * Request thirty calls of a walk with the built code, like another process, when all threads are ready. Return how many
+ * were allowed.
  */
 function takeInThread(
   path: string,

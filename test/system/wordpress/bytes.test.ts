@@ -103,7 +103,7 @@ ${toLink()}
     },
   )
 
-  it('a cached box - database tables in latin1 - all letters are kept', async () => {
+  it('a cached box - database tables in latin1 - all letters are unchanged', async () => {
     await fixture.site.run(
       `global $wpdb; return $wpdb->query( 'ALTER TABLE wp_options CONVERT TO CHARACTER SET latin1' );`,
     )

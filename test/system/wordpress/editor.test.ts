@@ -55,7 +55,7 @@ describe.skipIf(isSkipped)('the editor', () => {
     })
   })
 
-  it('a preview - requested by a visitor or a subscriber - is refused', async () => {
+  it('a preview - requested by a visitor or a subscriber - is rejected', async () => {
     const subscriber = await signInAs(fixture.site, 'subscriber')
     expect((await preview(reader, { gtin: GTIN })).status).toBe(401)
     expect((await preview(subscriber, { gtin: GTIN })).status).toBe(403)

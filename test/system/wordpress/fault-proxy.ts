@@ -76,9 +76,9 @@ export async function startFaultProxy(target: string, prefix = ''): Promise<Faul
       hanging.clear()
     },
     takeCalls() {
-      const taken = calls
+      const recordedCalls = calls
       calls = []
-      return taken
+      return recordedCalls
     },
     countHanging: () => hanging.size,
     releaseHanging() {

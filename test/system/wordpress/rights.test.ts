@@ -7,7 +7,7 @@ import { SETTINGS_PAGE, readNonce, readConnectionResult, sendSettings } from './
 import { type Visitor, readContent, signInAs } from './visitor.ts'
 
 const OTHER_CHANNEL = CHANNEL.replace('1', '9')
-const REFUSAL = 'To change the server address, you need the capability unfiltered_html.'
+const REJECTION = 'To change the server address, you need the capability unfiltered_html.'
 const IN_CONFIG = 'The server address is set by VITRINE_SERVER in wp-config.php'
 
 /** Return the HTML of the field for the server address. */
@@ -60,9 +60,9 @@ describe.skipIf(isSkipped)('permission to change the server', () => {
       ['another server', () => attacker.origin],
       ['no server', () => ''],
       ['an invalid address', () => '"><script>alert(1)</script>'],
-    ])('%s - sent - is refused with a message, and the stored one stays', async (_name, toServer) => {
+    ])('%s - sent - is rejected with a message, and the stored one stays', async (_name, toServer) => {
       const html = await sendSettings(admin, { server: toServer(), channel: CHANNEL })
-      expect(html).toContain(REFUSAL)
+      expect(html).toContain(REJECTION)
       expect(html).not.toContain('Settings saved.')
       expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
       const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}"]`))
@@ -93,14 +93,14 @@ describe.skipIf(isSkipped)('permission to change the server', () => {
       const { html } = await admin.get(SETTINGS_PAGE)
       expect(readField(html)).toContain(`value="${fixture.faultProxy.origin}"`)
       expect(readField(html)).toContain('disabled')
-      expect(html).toContain(REFUSAL)
+      expect(html).toContain(REJECTION)
       expect(html).not.toContain('vitrine-try')
       expect(fixture.faultProxy.takeCalls()).toEqual([])
     })
 
     it('a site without a server - an administrator - cannot set one', async () => {
       await fixture.site.run(`delete_option( 'vitrine_settings' ); return 1;`)
-      expect(await sendSettings(admin, { server: attacker.origin, channel: CHANNEL })).toContain(REFUSAL)
+      expect(await sendSettings(admin, { server: attacker.origin, channel: CHANNEL })).toContain(REJECTION)
       expect(await readSettings()).toEqual({ server: '', channel: CHANNEL })
     })
   })
@@ -125,7 +125,7 @@ describe.skipIf(isSkipped)('permission to change the server', () => {
       expect(readConnectionResult(html)).toBe('The server responds and serves the default channel.')
     })
 
-    it('another server - sent by an administrator with all capabilities - is refused with a message', async () => {
+    it('another server - sent by an administrator with all capabilities - is rejected with a message', async () => {
       await configureServer(fixture.faultProxy.origin)
       const html = await sendSettings(admin, { server: attacker.origin, channel: OTHER_CHANNEL })
       expect(html).toContain(IN_CONFIG)
@@ -156,7 +156,7 @@ describe.skipIf(isSkipped)('permission to change the server', () => {
     })
   })
 
-  it('the form without a nonce - is refused', async () => {
+  it('the form without a nonce - is rejected', async () => {
     expect(await readNonce(admin)).not.toBe('')
     const fields = { option_page: 'vitrine', action: 'update', 'vitrine_settings[server]': attacker.origin }
     expect((await admin.post('/wp-admin/options.php', fields)).status).toBe(403)

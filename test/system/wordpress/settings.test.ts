@@ -41,13 +41,13 @@ describe.skipIf(isSkipped)('the settings', () => {
     'https://widgets.example/#a',
     'javascript:alert(1)',
     'https://',
-  ])('an invalid address - %s - is refused with a message, and the stored one stays', async (address) => {
+  ])('an invalid address - %s - is rejected with a message, and the stored one stays', async (address) => {
     const html = await save(admin, address)
     expect(html).toContain('The server address is not valid.')
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
-  it('an invalid channel - is refused with a message, and the stored one stays', async () => {
+  it('an invalid channel - is rejected with a message, and the stored one stays', async () => {
     expect(await save(admin, fixture.faultProxy.origin, 'my-channel')).toContain('The channel is not valid.')
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
@@ -61,7 +61,7 @@ describe.skipIf(isSkipped)('the settings', () => {
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
-  it('the page - the server fails - says what is wrong', async () => {
+  it('the page - the server fails - shows the reason', async () => {
     const readResult = async (): Promise<string> => readConnectionResult((await admin.get(PAGE)).html)
     fixture.faultProxy.setMode('failing')
     expect(await readResult()).toContain('with status 500')
@@ -92,7 +92,7 @@ describe.skipIf(isSkipped)('the settings', () => {
     await save(admin, fixture.faultProxy.origin)
   })
 
-  it('the page and its form - for an author, an editor or a visitor - are refused', async () => {
+  it('the page and its form - for an author, an editor or a visitor - are rejected', async () => {
     for (const role of ['author', 'editor', 'subscriber']) {
       const visitor = await signInAs(fixture.site, role)
       const page = await visitor.get(PAGE)
@@ -110,7 +110,7 @@ describe.skipIf(isSkipped)('the settings', () => {
     expect(await readSettings()).toEqual({ server: fixture.faultProxy.origin, channel: CHANNEL })
   })
 
-  it('the form - without its nonce - is refused', async () => {
+  it('the form - without its nonce - is rejected', async () => {
     const fields = {
       option_page: 'vitrine',
       action: 'update',

@@ -131,7 +131,7 @@ function startWebServer(root: string, env: NodeJS.ProcessEnv): ChildProcessByStd
   return spawn(findProgram('php'), [...PHP_FLAGS, '-S', '127.0.0.1:0', '-t', root], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env,
-    // A process group of its own, so that its workers end with it.
+    // A separate process group, so that its workers stop with it.
     detached: true,
   })
 }

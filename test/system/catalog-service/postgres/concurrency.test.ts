@@ -40,7 +40,7 @@ async function startService(address: PostgresAddress): Promise<string> {
 }
 
 describe('several processes on one database', () => {
-  test('ten open an empty one at once - its tables are made once, and it has one id', async () => {
+  test('ten open an empty database at once - its tables and its ID are created once', async () => {
     const { address, url } = await server.makeDatabase()
     const stores = await Promise.all(Array.from({ length: 10 }, () => open(address)))
     const ids = await Promise.all(
@@ -49,11 +49,11 @@ describe('several processes on one database', () => {
       ),
     )
     expect(new Set(ids.map(([row]) => row?.value)).size).toBe(1)
-    const made = await server.run(url, 'select name from vitrine_catalog.kysely_migration')
-    expect(made).toEqual([{ name: 'postgres-0001-first' }, { name: 'postgres-0002-sources' }])
+    const migrations = await server.run(url, 'select name from vitrine_catalog.kysely_migration')
+    expect(migrations).toEqual([{ name: 'postgres-0001-first' }, { name: 'postgres-0002-sources' }])
   })
 
-  test('four services - together exactly the daily limit, and each has counted', async () => {
+  test('four services - together allow exactly the daily limit, and count all requests', async () => {
     const { address, url } = await server.makeDatabase()
     const store = await open(address)
     const { key } = await addApiKey(store, 'one')
@@ -71,7 +71,7 @@ describe('several processes on one database', () => {
     expect(await server.run(url, 'select requests from vitrine_catalog.usage')).toEqual([{ requests: '50' }])
   })
 
-  test('key and approval revoked by one - the next request to each of the others knows', async () => {
+  test('key or approval revoked by one process - the next request to each service is rejected', async () => {
     const { address } = await server.makeDatabase()
     const store = await open(address)
     const folder = createFolder()
@@ -93,7 +93,7 @@ describe('several processes on one database', () => {
 })
 
 describe('requests', () => {
-  test('channel that is no uuid, with what a server cannot keep - is no channel, and asks nothing', async () => {
+  test('invalid channel ID with characters that PostgreSQL cannot store - 404 or 400, never an error of the database', async () => {
     const { address } = await server.makeDatabase()
     const store = await open(address)
     const { key } = await addApiKey(store, 'one')
@@ -106,7 +106,7 @@ describe('requests', () => {
     expect(statuses).toEqual([404, 404, 404, 400])
   })
 
-  test('pages under a channel that changes all the time - each is of one state', async () => {
+  test('pages of a channel that changes all the time - each page shows a single state', async () => {
     const { address } = await server.makeDatabase()
     const store = await open(address)
     const folder = createFolder()
@@ -114,9 +114,9 @@ describe('requests', () => {
     const { channelId } = await importRows({ store, folder }, rows)
     const { key } = await addApiKey(store, 'one')
     const base = await startService(address)
-    const done = { is: false }
+    const state = { isDone: false }
     const change = async (): Promise<void> => {
-      for (let round = 0; !done.is; round += 1)
+      for (let round = 0; !state.isDone; round += 1)
         await store.write((database) =>
           database
             .updateTable('approvals')
@@ -131,14 +131,14 @@ describe('requests', () => {
       const { body } = await pendingRequest.set('Authorization', `Bearer ${key}`).expect(200)
       counts.push((body as { items: unknown[] }).items.length)
     }
-    done.is = true
+    state.isDone = true
     await changing
     expect(counts.filter((count) => count !== 0 && count !== 50)).toEqual([])
   })
 })
 
 describe('writers', () => {
-  test('import that another one holds up - says so after five seconds; a server starts beside it', async () => {
+  test('import while another one runs - fails with this reason after five seconds; a server still starts', async () => {
     const { address } = await server.makeDatabase()
     const [first, second] = await Promise.all([open(address), open(address)])
     await seedSampleData(first, 'http://127.0.0.1:3000')
@@ -151,7 +151,7 @@ describe('writers', () => {
     })
   })
 
-  test('two at once - one after the other, and nothing is lost', async () => {
+  test('concurrent writers - write one after the other, and nothing is lost', async () => {
     const { address } = await server.makeDatabase()
     const stores = await Promise.all([1, 2, 3].map(() => open(address)))
     await Promise.all(
@@ -174,7 +174,7 @@ describe('writers', () => {
     expect(networks?.map(({ name }) => name.split(':')[0])).toEqual(['0', '1', '2', '3', '4', '5'])
   })
 
-  test('transaction that another one made fail - is made again; one that is made once is not', async () => {
+  test('transaction that fails by a conflict - is repeated, except a one-shot transaction', async () => {
     const { address } = await server.makeDatabase()
     const store = await open(address)
     const conflict = Object.assign(new Error('could not serialize access'), { code: '40001' })
@@ -187,7 +187,7 @@ describe('writers', () => {
   })
 })
 
-/** A GTIN with a right check digit. */
+/** Return a GTIN with a valid check digit. */
 function toGtin(index: number): string {
   const digits = String(index).padStart(13, '0')
   const sum = Array.from(digits).reduce(
@@ -198,7 +198,7 @@ function toGtin(index: number): string {
 }
 
 describe('import', () => {
-  test('killed in the middle - nothing of it is there, and the next one can write at once', async () => {
+  test('killed halfway - none of its rows are stored, and the next import can write at once', async () => {
     const { address } = await server.makeDatabase()
     const folder = createFolder()
     const store = await open(address)
@@ -223,7 +223,7 @@ describe('import', () => {
     expect(summary).toMatchObject({ products: 1, removedOffers: 1 })
   })
 
-  test('texts that a server cannot keep - are kept without what it cannot', async () => {
+  test('texts with characters that PostgreSQL cannot store - are stored without them', async () => {
     const { address } = await server.makeDatabase()
     const store = await open(address)
     const odd = 'a\u0000b\ud800c'
@@ -242,8 +242,8 @@ describe('import', () => {
       await writer.write([{ row: 1, product }])
       await writer.finish()
     })
-    const kept = await store.reader.selectFrom('products').selectAll().executeTakeFirstOrThrow()
-    expect([kept.title, kept.brand, JSON.parse(kept.images)]).toEqual(['ab\ufffdc', 'ab\ufffdc', [odd]])
+    const row = await store.reader.selectFrom('products').selectAll().executeTakeFirstOrThrow()
+    expect([row.title, row.brand, JSON.parse(row.images)]).toEqual(['ab\ufffdc', 'ab\ufffdc', [odd]])
     const { url } = await store.reader.selectFrom('offers').select('url').executeTakeFirstOrThrow()
     expect(url).toBe('ab\ufffdc')
   })

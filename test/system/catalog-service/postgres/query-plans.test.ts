@@ -13,16 +13,16 @@ import { CHANNEL, OTHER_CHANNEL, insertAccounts } from '../../../catalog-service
 
 const PRODUCTS = 30_000
 
-/** Pages of 8 kB that a small answer may cost: some levels of an index, and a few rows. */
-const FEW_PAGES = 60
+/** Pages of 8 kB that a small result may read: a few levels of indexes, and a few rows. */
+const MAX_PAGES = 60
 
-/** The same for each product of a page: its offers, and for each of them a look into the tables of its names. */
-const PAGES_A_PRODUCT = 40
+/** Pages of 8 kB per product of a result: its offers, and for each the tables with its names. */
+const MAX_PAGES_PER_PRODUCT = 40
 
 const server = usePostgres()
 
-/** Two offers each, so that a shop has a product twice. */
-async function fill(database: Kysely<CatalogTables>): Promise<void> {
+/** Insert products with two offers each, so that a merchant has a product twice. */
+async function insertProducts(database: Kysely<CatalogTables>): Promise<void> {
   await insertAccounts(database)
   await sql`insert into products select lpad(n::text, 14, '0'), 'T', null, '[]'
     from generate_series(1, ${PRODUCTS}::bigint) n`.execute(database)
@@ -31,16 +31,16 @@ async function fill(database: Kysely<CatalogTables>): Promise<void> {
     from generate_series(1, ${PRODUCTS}::bigint) n, generate_series(1, 2) v`.execute(database)
 }
 
-/** Many products of merchant 4, whom the channel may not show; of merchant 1 it may show three. */
-async function openWithMany(): Promise<CatalogStore> {
+/** Open a catalog with many products of merchant 4, which `CHANNEL` may not show, and three of merchant 1, which it may. */
+async function openLargeCatalog(): Promise<CatalogStore> {
   const { address } = await server.makeDatabase()
   const store = await openCatalogStore({ database: address, clock: systemClock })
   onTestFinished(() => store.close())
-  await store.write(fill, { isOneShot: true })
+  await store.write(insertProducts, { isOneShot: true })
   return store
 }
 
-/** Run `work`, and return how many pages of tables and indexes each of its statements touched. */
+/** Run `work`, and return the number of pages of tables and indexes that each of its statements reads. */
 async function countPages(
   { reader }: CatalogStore,
   work: (database: Kysely<CatalogTables>) => Promise<unknown>,
@@ -67,29 +67,29 @@ async function countPages(
 const toGtin = (number: number): string => String(number).padStart(14, '0')
 const channel = { organizationId: 'o', channelId: OTHER_CHANNEL }
 
-describe('statements of requests, over many products', () => {
-  test('look-up, first page, deep page, next GTINs of a shop - none of them reads what it does not give', async () => {
-    const store = await openWithMany()
+describe('statements of requests with many products', () => {
+  test('look-up, first page and deep page - read only a few more pages than their results need', async () => {
+    const store = await openLargeCatalog()
     const lookUp = await countPages(store, (database) =>
       findVisibleProduct(database, channel, toGtin(20_000)),
     )
-    expect(lookUp.filter((pages) => !(pages < FEW_PAGES))).toEqual([])
+    expect(lookUp.filter((pages) => !(pages < MAX_PAGES))).toEqual([])
     const page = { ...channel, afterGtin: '', limit: 50 }
     const [first = NaN] = await countPages(store, (database) => fetchVisiblePage(database, page))
     const [deep = NaN] = await countPages(store, (database) =>
       fetchVisiblePage(database, { ...page, afterGtin: toGtin(29_000) }),
     )
-    expect(deep).toBeLessThan(first + FEW_PAGES)
-    expect(first).toBeLessThan(50 * PAGES_A_PRODUCT)
+    expect(deep).toBeLessThan(first + MAX_PAGES)
+    expect(first).toBeLessThan(50 * MAX_PAGES_PER_PRODUCT)
   })
 
-  test('channel that shows three of them - all three, and a few pages beyond the first look', async () => {
-    const store = await openWithMany()
+  test('channel that may show three products - returns these, and later statements read few pages', async () => {
+    const store = await openLargeCatalog()
     const query = { organizationId: 'o', channelId: CHANNEL, afterGtin: '', limit: 50 }
     const [first = NaN, ...others] = await countPages(store, (database) => fetchVisiblePage(database, query))
-    expect(first).toBeLessThan(50 * PAGES_A_PRODUCT)
+    expect(first).toBeLessThan(50 * MAX_PAGES_PER_PRODUCT)
     expect(others.length).toBeGreaterThan(0)
-    expect(others.filter((pages) => !(pages < FEW_PAGES))).toEqual([])
+    expect(others.filter((pages) => !(pages < MAX_PAGES))).toEqual([])
     const page = await store.fetchPage(query)
     expect(page?.items.map(({ gtin }) => Number(gtin))).toEqual([7, 10_007, 20_007])
     expect(page?.lastGtin).toBeNull()

@@ -7,7 +7,7 @@ import { type PostgresServer, startPostgres } from '../../../helpers/postgres.ts
 import { addApiKey } from '../../../catalog-service/harness.ts'
 import { requestValidated } from '../../../catalog-service/openapi-validation.ts'
 
-const USER = 'somebody-special'
+const USER = 'special-user'
 const PASSWORD = 'do-not-tell'
 const BUSY = { error: 'the catalog is busy; try again in a moment' }
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.dispose())
 
-/** A catalog with a key. */
+/** Create a catalog with an API key. */
 async function createCatalog(): Promise<{ url: string; label: string; key: string }> {
   const { url, address } = await server.makeDatabase('?statement_timeout_ms=500&connect_timeout_ms=500')
   const store = await openCatalogStore({ database: address, clock: systemClock })
@@ -26,7 +26,7 @@ async function createCatalog(): Promise<{ url: string; label: string; key: strin
   return { url, label: address.label, key }
 }
 
-/** `catalog serve` over a database, as a process of its own. */
+/** Start `catalog serve` with a database in a separate process. */
 async function serve(url: string): Promise<{ base: string; running: ReturnType<typeof startBuilt> }> {
   const settings = makeSettings(makeFolder(), {
     VITRINE_CATALOG_DATABASE_URL: url,
@@ -37,8 +37,8 @@ async function serve(url: string): Promise<{ base: string; running: ReturnType<t
   return { base, running }
 }
 
-describe('database that is away', () => {
-  test('stopped and started again - 503 soon, in the form of the contract; then it answers by itself', async () => {
+describe('unavailable database', () => {
+  test('stopped and restarted - requests get a 503 of the contract, and succeed again without a restart of the service', async () => {
     const { url, label, key } = await createCatalog()
     const { base, running } = await serve(url)
     const get = () => requestValidated(base).get('/v0/channels').set('Authorization', `Bearer ${key}`)
@@ -53,20 +53,20 @@ describe('database that is away', () => {
     expect((await running.stop('SIGTERM')).code).toBe(0)
   })
 
-  test('standing still - 503 soon for all, and healed when it goes on', async () => {
+  test('suspended - all requests get a 503, and succeed again after it resumes', async () => {
     const { url, key } = await createCatalog()
     const { base } = await serve(url)
     const get = () => requestValidated(base).get('/v0/channels').set('Authorization', `Bearer ${key}`)
     await vi.waitFor(() => get().expect(200))
     server.pause()
-    // It stands still until they are answered.
+    // Resume only after all responses.
     const responses = await Promise.all([1, 2, 3, 4].map(() => get()))
     server.resume()
     expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503])
     await vi.waitFor(() => get().expect(200))
   })
 
-  test('away at the start of the service - it listens, says what is wrong, and heals', async () => {
+  test('unavailable at the start of the service - it listens, logs the reason, and recovers', async () => {
     const { url, label, key } = await createCatalog()
     await server.stop('fast')
     const { base, running } = await serve(url)
@@ -81,15 +81,15 @@ describe('database that is away', () => {
   })
 })
 
-describe('words about a database', () => {
-  test('user who may make no schema there - the service listens, and says just that', async () => {
+describe('messages about a database', () => {
+  test('user without permission to create the schema - the service listens, and logs this reason', async () => {
     const { url, address } = await server.makeDatabase()
     await server.run(url, 'create role visitor login')
     const visitor = new URL(url)
     visitor.username = 'visitor'
     const { base, running } = await serve(visitor.href)
     await requestValidated(base).get('/v0/channels').set('Authorization', 'Bearer some-key').expect(503)
-    // The line of the log comes by another way than the response.
+    // The log line may arrive after the response.
     await vi.waitFor(() =>
       expect(running.output()).toContain(
         `fixed: the catalog's database cannot be opened: ${address.label}: permission denied for database ${address.database}`,
@@ -97,7 +97,7 @@ describe('words about a database', () => {
     )
   })
 
-  test('nobody listens there - commands and check say where, and how to mend it, and never who', async () => {
+  test('connection refused - commands and `check` print the address and a remedy, but no user or password', async () => {
     const port = await findFreePort()
     const url = `postgres://${USER}:${PASSWORD}@127.0.0.1:${port}/shop`
     const settings = makeSettings(makeFolder(), { VITRINE_CATALOG_DATABASE_URL: url })
@@ -120,24 +120,24 @@ describe('words about a database', () => {
     expect(outputs.join('')).not.toMatch(new RegExp(`${USER}|${PASSWORD}`))
   })
 
-  test('wrong user, no such database - said without the name of the user', async () => {
+  test('wrong user or missing database - the message does not contain the user', async () => {
     const { url } = await server.makeDatabase()
-    const stranger = new URL(url)
-    stranger.username = USER
+    const wrongUser = new URL(url)
+    wrongUser.username = USER
     const missing = new URL(url)
     missing.pathname = '/nowhere'
-    for (const [address, args] of [
-      [stranger, 'the server rejects the user'],
+    for (const [address, message] of [
+      [wrongUser, 'the server rejects the user'],
       [missing, 'the database does not exist'],
     ] as const) {
       const settings = makeSettings(makeFolder(), { VITRINE_CATALOG_DATABASE_URL: address.href })
       const { code, err } = await runInProcess(['catalog', 'networks'], settings)
-      expect([code, err]).toEqual([1, expect.stringContaining(args)])
+      expect([code, err]).toEqual([1, expect.stringContaining(message)])
       expect(err).not.toContain(USER)
     }
   })
 
-  test('made by a newer version - is left as it is, and said', async () => {
+  test('created by a newer version - is rejected', async () => {
     const { url } = await createCatalog()
     await server.run(url, `insert into vitrine_catalog.kysely_migration values ('postgres-9999-later', 'x')`)
     const settings = makeSettings(makeFolder(), { VITRINE_CATALOG_DATABASE_URL: url })
@@ -146,8 +146,8 @@ describe('words about a database', () => {
   })
 })
 
-describe('a server on it', () => {
-  test('serve and check - the embedded catalog puts its sample, and is good', async () => {
+describe('a server with a PostgreSQL catalog', () => {
+  test('serve and check - the embedded catalog adds sample data, and the check succeeds', async () => {
     const { address } = await server.makeDatabase()
     const settings = makeSettings(makeFolder(), { VITRINE_CATALOG_DATABASE_URL: address.text.reveal() })
     const running = startBuilt(['serve', '--json'], settings)

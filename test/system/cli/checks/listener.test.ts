@@ -25,8 +25,8 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-describe('check, the address to listen on', () => {
-  it('free port - says that it would listen there', async () => {
+describe('check of the listen address', () => {
+  it('free port - reported as available', async () => {
     const server = createTcpServer()
     const port = await listen(server)
     server.close()
@@ -35,11 +35,11 @@ describe('check, the address to listen on', () => {
     expect([code, listener?.message]).toEqual([0, `can listen on 127.0.0.1:${port}`])
   })
 
-  it('VITRINE_PORT=0 - says that any free port would do', async () => {
+  it('VITRINE_PORT=0 - reported as any free port', async () => {
     expect((await checkAt(0)).listener?.message).toBe('can listen on a free port of 127.0.0.1')
   })
 
-  it('running Vitrine - says so, and it is good', async () => {
+  it('running Vitrine - reported as running, no problem', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { publicUrl } = JSON.parse(await startBuilt(['serve', '--json'], settings).firstLine) as {
       publicUrl: string
@@ -52,9 +52,9 @@ describe('check, the address to listen on', () => {
   it.each<[string, RequestListener]>([
     ['says ok', (_request, response) => response.end('{"status":"ok"}')],
     ['leads to another server', (_request, response) => response.writeHead(301, { location: '/x' }).end()],
-    ['never answers', () => undefined],
-  ])('other program that %s - 1, with a cure', async (_name, answer) => {
-    const server = createServer(answer)
+    ['never responds', () => undefined],
+  ])('other program that %s - 1, with a remedy', async (_name, respond) => {
+    const server = createServer(respond)
     onTestFinished(() => server.closeAllConnections())
     const port = await listen(server)
     const { code, listener } = await checkAt(port)
@@ -66,7 +66,7 @@ describe('check, the address to listen on', () => {
     })
   })
 
-  it('host that this machine does not have - 1, with a cure', async () => {
+  it('address of another machine - 1, with a remedy', async () => {
     const { code, listener } = await checkAt(0, { VITRINE_HOST: '192.0.2.1' })
     expect(code).toBe(1)
     expect(listener).toMatchObject({ isGood: false, remedy: expect.stringContaining('VITRINE_HOST') })

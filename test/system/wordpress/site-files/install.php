@@ -1,6 +1,6 @@
 <?php
 /**
- * Installs WordPress on the test site.
+ * Install WordPress on the test site.
  */
 $_SERVER['SERVER_PROTOCOL'] = 'HTTP/1.1';
 $_SERVER['HTTP_HOST']       = '127.0.0.1';
