@@ -137,7 +137,7 @@ const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why
   currency: ['offer', 'without a currency'],
   link: ['offer', 'without a usable link'],
   shape: ['offer', 'that cannot be read'],
-  too_many: ['offer', 'beyond what one product may have'],
+  too_many: ['offer', 'above the limit of offers per product'],
 }
 
 /** Describe dropped items, one text per reason. */
