@@ -1,7 +1,7 @@
-/** How long a button says that it has copied. */
+/** How long a button shows "Copied". */
 const COPIED_MS = 1_600
 
-/** Shows a button, which copies the code beside it and says so. */
+/** Show a button that copies the code beside it. */
 export function prepareCopyButton(button: HTMLButtonElement): void {
   const label = button.textContent
   const code = button.parentElement?.querySelector('code')
@@ -25,7 +25,7 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** For pages without the clipboard interface: plain http on another host than this machine. */
+/** Copy without the clipboard API, which plain http pages have only on localhost. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea')
   area.value = text
@@ -33,7 +33,7 @@ function copyBySelection(text: string): boolean {
   document.body.append(area)
   area.select()
   try {
-    // oxlint-disable-next-line typescript/no-deprecated -- the only way left there
+    // oxlint-disable-next-line typescript/no-deprecated -- the only way without the clipboard API
     return document.execCommand('copy')
   } finally {
     area.remove()

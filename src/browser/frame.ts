@@ -1,13 +1,13 @@
-/** Runs inside an embed document: tells the page around it how high the content is, or that there is none. */
+/** Runs inside an embed document: reports the height of its content, or that it has none, to the host page. */
 import { type FrameMessage, PROTOCOL_VERSION, type WordPressMessage } from './messages.ts'
 
 const content = document.querySelector('.vitrine-content')
-/** WordPress gives the frame of a provider that it does not know a sandbox, and a secret to speak with it. */
+/** WordPress sandboxes the frames of unknown providers and gives each a secret for its messages. */
 const secret = /[#?&]secret=([\da-z]+)/i.exec(location.hash)?.[1]
 let lastHeightPx = 0
 
 function tell(message: FrameMessage | WordPressMessage): void {
-  // A height is no secret, and the frame cannot know which page it stands in.
+  // Any origin may read a height, and the frame cannot know the origin of its host page.
   window.parent.postMessage(message, '*')
 }
 
@@ -17,19 +17,19 @@ function measureHeightPx(): number {
 
 function report(): void {
   const heightPx = measureHeightPx()
-  // A frame that is not rendered measures 0: only the server says that a box is hidden.
+  // A frame that is not rendered measures 0, so only the server decides that a box is hidden.
   if (heightPx < 1 || heightPx === lastHeightPx) return
   lastHeightPx = heightPx
   tell({ vitrine: PROTOCOL_VERSION, type: 'height', heightPx })
   tellWordPress()
 }
 
-/** WordPress shows a frame at its first height, whatever it is: one that is not painted yet measures 0. */
+/** WordPress shows a frame only after its first height, even 0, and a frame measures 0 until it is painted. */
 function tellWordPress(): void {
   if (secret) tell({ message: 'height', value: measureHeightPx(), secret })
 }
 
-/** A sandboxed frame opens no shop by itself: WordPress does, at an address of this host. Pages of a grid keep the secret. */
+/** A sandboxed frame cannot open a shop: WordPress opens a redirect on this host. Links between pages of a grid keep the secret. */
 function follow(event: MouseEvent): void {
   const link = event.target instanceof Element ? event.target.closest('a') : null
   if (!secret || !link) return
@@ -47,7 +47,7 @@ if (window.parent !== window) {
   tell({ vitrine: PROTOCOL_VERSION, type: 'ready' })
   if (state !== 'shown') {
     tell({ vitrine: PROTOCOL_VERSION, type: 'hidden' })
-    // For whoever builds the page; readers see nothing. Nothing to show is no mistake.
+    // The console informs the page author; readers see nothing. A widget with nothing to show is not an error.
     const text = `Vitrine shows nothing here. ${reason ?? ''} ${location.href}`
     if (state === 'hidden' && fault === undefined) console.debug(text)
     else console.warn(text)

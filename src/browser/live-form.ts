@@ -1,18 +1,18 @@
 import { type StudioUpdate, applyUpdate, showNoResponse } from './live-page.ts'
 
-/** How long typing may pause before it counts. */
+/** Pause in typing after which the page is updated. */
 const TYPING_MS = 300
 
 /**
- * A change of an option is shown at once: texts and attributes come from the server and are put in place, so that nobody
- * loses focus or place. When that fails, or another product is wanted, the form is sent as without script.
+ * Update the page after a change of an option. Only texts and attributes are replaced, so focus and scroll position stay.
+ * On a rejected request, or for another product, submit the form as without script.
  */
 export function prepareLiveForm(form: HTMLFormElement): void {
   let timer = 0
   let latestRequest = 0
   for (const submit of document.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
 
-  /** Answers may overtake each other, failures too: the last question counts. */
+  /** Responses and failures may arrive out of order: only the one of the last request counts. */
   const refresh = async (): Promise<void> => {
     clearTimeout(timer)
     latestRequest += 1
@@ -29,7 +29,7 @@ export function prepareLiveForm(form: HTMLFormElement): void {
     event.preventDefault()
     void refresh()
   })
-  // Fields stand all over the page and belong to the form by its id.
+  // Fields outside the form element belong to it by its id.
   document.addEventListener('change', ({ target }) => {
     if (!isField(target) || target.form !== form) return
     if (!('whole' in target.dataset)) void refresh()
@@ -42,7 +42,7 @@ export function prepareLiveForm(form: HTMLFormElement): void {
   })
 }
 
-/** `unreachable`: no answer at all, as while the server restarts; `rejected`: the page itself may say more. */
+/** `unreachable`: no response, for example during a restart of the server; `rejected`: an error status. */
 async function fetchUpdate(url: string): Promise<StudioUpdate | 'unreachable' | 'rejected'> {
   try {
     const response = await fetch(url)
@@ -56,7 +56,7 @@ function isField(target: unknown): target is HTMLInputElement | HTMLSelectElemen
   return target instanceof HTMLInputElement || target instanceof HTMLSelectElement
 }
 
-/** A field whose change needs no other product: not the channel, not the search. */
+/** Whether a field keeps the product, unlike the channel and the search. */
 function isOption(target: unknown): target is HTMLInputElement | HTMLSelectElement {
   return isField(target) && target.form !== null && !('whole' in target.dataset)
 }

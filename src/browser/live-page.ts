@@ -1,4 +1,4 @@
-/** What the server says of a choice; see `StudioLive` in src/studio/update.ts. */
+/** The response of the server; see `StudioUpdate` in src/studio/update.ts. */
 export type StudioUpdate = Readonly<{
   texts: Readonly<Record<string, string>>
   links: Readonly<Record<string, string>>
@@ -6,7 +6,7 @@ export type StudioUpdate = Readonly<{
   previews: readonly (readonly Readonly<{ name: string; value: string }>[])[]
 }>
 
-/** Puts an answer in place; the address bar then has the address of the choice. */
+/** Apply a response to the page and the address bar. */
 export function applyUpdate({ texts, links, selected, previews }: StudioUpdate): void {
   for (const element of document.querySelectorAll<HTMLElement>('[data-text]')) updateText(element, texts)
   for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-leads]')) updateLink(link, links)
@@ -18,17 +18,18 @@ export function applyUpdate({ texts, links, selected, previews }: StudioUpdate):
   history.replaceState(null, '', `${location.pathname}${search}`)
 }
 
-/** Says that nothing came of a change; the field keeps it. */
+/** Report that the server did not apply a change; the field keeps its value. */
 export function showNoResponse(): void {
   const notice = document.querySelector<HTMLElement>('.notice')
   if (notice === null) return
   notice.dataset['away'] = ''
-  notice.textContent = 'This server does not answer now. Preview and snippets are those of before.'
+  notice.textContent =
+    'The server does not respond. Preview and snippets are without your last change. Repeat the change later.'
   notice.hidden = false
 }
 
 function updateText(element: HTMLElement, texts: StudioUpdate['texts']): void {
-  // A filter that fits nothing any more has no count of its own.
+  // A filter without matches is missing in the response.
   const text = texts[element.dataset['text'] ?? ''] ?? ('count' in element.dataset ? '0' : undefined)
   if (text === undefined || text === element.textContent) return
   element.textContent = text
@@ -45,14 +46,12 @@ function markSelected(link: HTMLAnchorElement, selected: StudioUpdate['selected'
   else link.removeAttribute('aria-current')
 }
 
-/** The field of an error says to assistive technology that it has one. */
 function markInvalid(errorElement: HTMLElement): void {
   const field = document.getElementById(errorElement.id.replace('wrong-', 'option-'))
   if (errorElement.hidden) field?.removeAttribute('aria-invalid')
   else field?.setAttribute('aria-invalid', 'true')
 }
 
-/** A preview with other attributes is another frame. */
 function updatePreview(placeholder: HTMLElement, attributes: StudioUpdate['previews'][number]): void {
   const names = new Set(attributes.map(({ name }) => name))
   const staleNames = placeholder
@@ -67,7 +66,7 @@ function updatePreview(placeholder: HTMLElement, attributes: StudioUpdate['previ
   window.vitrine?.scan(placeholder)
 }
 
-/** The page does not jump: a preview's place stays as high until the new frame has said its height. */
+/** Keep the height of a preview until the new frame reports its height, so that the page does not jump. */
 function keepHeight({ style, offsetHeight }: HTMLElement, placeholder: HTMLElement): void {
   style.minHeight = `${offsetHeight}px`
   const release = ({ source, data }: MessageEvent<{ type?: unknown } | null>): void => {

@@ -1,4 +1,4 @@
-/** `/embed.js`: turns placeholders into frames that are as high as their content. */
+/** `/embed.js`: replaces placeholders by frames that adapt to the height of their content. */
 import { type FrameMessage, PROTOCOL_VERSION } from './messages.ts'
 import { toFrameTitle } from './titles.ts'
 
@@ -10,23 +10,23 @@ declare global {
   }
 }
 
-/** Options that become query parameters; anything else on a placeholder belongs to the page. */
+/** Options that become query parameters. Other attributes of a placeholder are ignored. */
 const OPTIONS =
   'theme accent locale currency stock merchant exclude layout limit page sort min_discount max_price brand q'.split(
     ' ',
   )
 
-/** Highest frame; a page stays usable whatever a frame says. */
+/** Limit, so that a page stays usable regardless of a frame's messages. */
 const MAX_HEIGHT_PX = 10_000
 
-/** How long a loaded frame may stay silent before its reserved place is given back to the page. */
+/** A loaded frame that sends no message for this time loses its reserved space. */
 const SILENCE_MS = 4_000
 
 const base = findBase()
 const frames = new Map<Element, () => void>()
 const warned = new WeakSet<Element>()
 
-/** Origin and path prefix of the server: the folder of `embed.js`, or the one above `assets/embed.{hash}.js`. */
+/** Find origin and path prefix of the server: the folder of `embed.js`, or the one above `assets/embed.{hash}.js`. */
 function findBase(): string {
   const script =
     document.currentScript ?? document.querySelector('script[src*="/embed.js"],script[src*="/assets/embed."]')
@@ -47,7 +47,7 @@ function findAddress(element: HTMLElement): string | undefined {
   return address.href
 }
 
-/** None for an absent or empty attribute; several only for the options that may be repeated. */
+/** Return the values of an attribute: none if it is empty, several only for options that may be repeated. */
 function readOption(element: HTMLElement, name: string): string[] {
   const attribute = `data-${name}`
   const text = element.getAttribute(attribute) ?? element.getAttribute(attribute.replace('_', '-')) ?? ''
@@ -59,15 +59,15 @@ function createFrame(element: HTMLElement, address: string): HTMLIFrameElement {
   const { vitrine: kind, theme, title, height, locale } = element.dataset
   const frame = document.createElement('iframe')
   const { style } = frame
-  // What the server's own default is, the loader does not know; the page's language is the best guess.
+  // The loader does not know the server's default locale; the language of the page is the best guess.
   frame.title = title ?? toFrameTitle(kind, locale || element.closest<HTMLElement>('[lang]')?.lang || '')
   frame.loading = 'lazy'
-  // A scroll bar in a frame that is still closed would narrow the content and make it higher than it will be.
+  // A scroll bar in a closed frame would make the content narrower, and so too high.
   frame.setAttribute('scrolling', 'no')
-  // Floating while it is closed: a block without height, too, would keep the margins around the placeholder apart.
+  // A closed frame floats: a block, even without height, would prevent the margins around it from collapsing.
   style.cssText = 'display:block;float:left;width:100%;border:0;visibility:hidden'
   style.height = `${toHeightPx(Number(height)) ?? 0}px`
-  // The same scheme as the document inside: with another one browsers paint an opaque ground.
+  // With another colour scheme than the document inside, browsers paint an opaque background.
   style.colorScheme = theme === 'light' || theme === 'dark' ? theme : 'light dark'
   frame.src = address
   return frame
@@ -90,7 +90,7 @@ function mount(element: HTMLElement, address: string): void {
 
   const show = (isShown: boolean): void => {
     clearTimeout(timer)
-    // The page may have reserved the place before this script came; from here on the frame holds it.
+    // The page may have reserved space before this script ran; from now on the frame reserves it.
     element.style.minHeight = '0px'
     frame.style.visibility = isShown ? 'visible' : 'hidden'
     frame.style.cssFloat = isShown ? 'none' : 'left'
@@ -98,7 +98,7 @@ function mount(element: HTMLElement, address: string): void {
   }
   const listen = ({ source, origin: from, data }: MessageEvent<unknown>): void => {
     if (source !== frame.contentWindow || from !== origin || !isFrameMessage(data)) return
-    // A frame that is open and is ready once more has gone to another page of deals: it begins at its top.
+    // An open frame that is ready again shows another page of deals: scroll to its top.
     if (
       data.type === 'ready' &&
       frame.style.visibility === 'visible' &&
@@ -110,13 +110,13 @@ function mount(element: HTMLElement, address: string): void {
     const heightPx = toHeightPx(data.heightPx)
     if (heightPx === undefined) return
     show(true)
-    // What the page reserved stays reserved: a lower box moves nothing.
+    // Never use less than the reserved height, so that the page does not move.
     frame.style.height = `${Math.max(heightPx, reservedPx)}px`
   }
 
   window.addEventListener('message', listen)
   frame.addEventListener('load', () => {
-    // The frame speaks before it is loaded; a browser's own error page never does.
+    // A widget sends a message before it is loaded; an error page of the browser never does.
     if (frame.style.visibility === 'hidden') timer = window.setTimeout(show, SILENCE_MS, false)
   })
   frames.set(element, () => {
@@ -139,12 +139,12 @@ function scan(root: ParentNode = document): void {
       if (address) mount(element, address)
       else warn(element)
     } catch {
-      // Half a surrogate pair in an attribute: no address, no frame.
+      // An attribute with an unpaired surrogate has no valid address.
     }
   }
 }
 
-/** Readers see nothing; whoever builds the page finds the reason in the console, once. */
+/** Warn the page author in the console, once per element; readers see nothing. */
 function warn(element: HTMLElement): void {
   if (warned.has(element)) return
   warned.add(element)
@@ -166,7 +166,7 @@ function watch(records: readonly MutationRecord[]): void {
   for (const element of frames.keys()) if (!element.isConnected) destroy(element)
 }
 
-// An element of the page whose id is "vitrine" has the same name in `window`.
+// An element with the id "vitrine" would also be `window.vitrine`.
 if (typeof window.vitrine?.scan === 'function') {
   window.vitrine.scan()
 } else if (base) {

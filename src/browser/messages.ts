@@ -1,15 +1,15 @@
-/** Version of the messages; every message carries it as `vitrine`. */
+/** Every message carries this version as `vitrine`. */
 export const PROTOCOL_VERSION = 1
 
-/** What a frame tells the page around it. It goes this way only; see docs/publish/frame-messages.md. */
+/** Sent from a frame to its host page, never back; see docs/publish/frame-messages.md. */
 export type FrameMessage =
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'ready' }>
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'hidden' }>
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'height'; heightPx: number }>
 
 /**
- * What a frame tells WordPress, which gave it the secret (wp-includes/js/wp-embed.js): its height, and where a link
- * leads, which may only be this frame's own host.
+ * Sent from a frame to WordPress, which gave it the secret (wp-includes/js/wp-embed.js): its height, or the address of a link,
+ * which must be on the host of the frame.
  */
 export type WordPressMessage = Readonly<{
   message: 'height' | 'link'

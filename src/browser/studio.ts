@@ -1,8 +1,8 @@
-/** Comforts of the studio; everything works without them. */
+/** Optional script of the studio, which also works without it. */
 import { prepareCopyButton } from './copy-button.ts'
 import { prepareLiveForm } from './live-form.ts'
 
-/** A choice counts at once: the page is asked for anew. */
+/** Submit the form after each change. */
 function prepareInstantForm(form: HTMLFormElement): void {
   for (const submit of form.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
   form.addEventListener('change', () => form.requestSubmit())

@@ -2,7 +2,7 @@ type Titles = readonly [box: string, grid: string]
 
 const NORWEGIAN: Titles = ['Prissammenligning', 'Tilbud']
 
-/** The headings of a box and of a grid, by language: the loader has no other words of the server's. */
+/** Headings of boxes and grids by language, copied because the loader has no access to the server's texts. */
 const TITLES: ReadonlyMap<string, Titles> = new Map<string, Titles>([
   ['ar', ['مقارنة الأسعار', 'العروض']],
   ['cs', ['Kde koupit', 'Výhodné nabídky']],

@@ -163,7 +163,10 @@ async function readWidgetStatus(getWidget: () => Promise<Widget<BoxView | GridVi
       : { kind: 'shown', size: toWidgetSize(view) }
   } catch (error) {
     if (!(error instanceof VitrineError)) throw error
-    const reason = error instanceof UnavailableError ? 'There is no data for it yet.' : error.publicMessage
+    const reason =
+      error instanceof UnavailableError
+        ? 'The server has no usable data for it yet. It tries again at the next request.'
+        : error.publicMessage
     return { kind: 'hidden', reason }
   }
 }

@@ -166,8 +166,8 @@ function explainMissingProduct({ gtin, state, entry, catalog }: BoxInputs, { now
   const corrected = findCorrectedGtin(gtin)
   if (corrected !== undefined)
     return {
-      reason: `The last digit of the GTIN ${gtin} is wrong: is it mistyped?`,
-      remedy: `With the check digit ${corrected.slice(-1)}, the GTIN is ${corrected}.`,
+      reason: `The last digit of the GTIN ${gtin} is wrong: a digit is probably mistyped.`,
+      remedy: `Check the GTIN for a typing error. With the check digit ${corrected.slice(-1)}, it is ${corrected}.`,
     }
   const lastWalk = formatLastWalk(state, nowMs)
   const isInCatalog = catalog.kind === 'product'

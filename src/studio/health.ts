@@ -66,7 +66,7 @@ function checkCatalog({ callPolicy, isCatalogEmpty, nowMs }: HealthData): CheckR
     }
   if (callPolicy.keyRefusedUntilMs > nowMs)
     return {
-      value: 'refused the key',
+      value: 'rejected the key',
       remedy: 'Set a valid key: VITRINE_CATALOG_KEY or VITRINE_CATALOG_KEY_FILE.',
     }
   if (callPolicy.breaker !== 'closed')
@@ -148,7 +148,7 @@ function describeWalk(state: CopyState, nowMs: number): string {
   }
   if (state.isRunning) return 'running'
   if (state.completedAtMs === null) return 'none yet'
-  // The column with the age says that the time is unknown.
+  // The column with the age already shows that the time is unknown.
   return isFuture(state.completedAtMs, nowMs)
     ? 'complete'
     : `complete, ${formatTime(state.completedAtMs, 'en')}`

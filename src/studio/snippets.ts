@@ -48,7 +48,7 @@ export function listSnippets(details: SnippetDetails) {
     {
       id: 'oembed',
       label: 'Plain URL (oEmbed)',
-      note: 'Put it on a line of its own. WordPress and other programs that support oEmbed turn it into an iframe without any plugin.',
+      note: 'Put it on a separate line. WordPress and other programs that support oEmbed turn it into an iframe without any plugin.',
       code: embedUrl,
     },
     {

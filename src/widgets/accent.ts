@@ -3,20 +3,19 @@ type Rgb = readonly [red: number, green: number, blue: number]
 /** WCAG 2.2 AA for text of ordinary size. */
 const TEXT_CONTRAST_RATIO = 4.5
 
-/** The sheets of public/styles/vitrine.css in the light and the dark theme; accents must be readable on them. */
+/** Backgrounds of widgets in public/styles/vitrine.css, light and dark theme; text in the accent must be readable on them. */
 const LIGHT_SURFACE: Rgb = [0xfa, 0xf8, 0xf4]
 const DARK_SURFACE: Rgb = [0x1b, 0x1a, 0x18]
 const WHITE: Rgb = [255, 255, 255]
 const BLACK: Rgb = [0, 0, 0]
 
-/** Steps from the accent to black or white; fine enough that no step is seen. */
+/** Steps from the accent to black or white. */
 const MIX_STEPS = 50
 
 /**
- * The rules of `/accents/{hex}.css`: the accent, black or white text on it, and the accent as text for the light and
- * the dark sheet, moved towards black or white until it reaches 4.5:1. Takes effect only on widgets of that accent.
- *
- * @param hex six hexadecimal digits without `#`, in any case; the caller has checked them.
+ * Render `/accents/{hex}.css`: the accent, black or white text on it, and the accent as text for the light and the dark theme,
+ * mixed with black or white until the contrast reaches 4.5:1.
+ * @param hex six hexadecimal digits without `#`, in any case; the caller has validated them.
  */
 export function renderAccentCss(hex: string): string {
   const accent = toRgb(hex)
@@ -46,7 +45,7 @@ function mixColours(from: Rgb, to: Rgb, fraction: number): Rgb {
   return [channel(0), channel(1), channel(2)]
 }
 
-/** Contrast of two colours, 1 to 21, as WCAG 2.2 defines it. */
+/** Compute the contrast of two colours, 1 to 21, as WCAG 2.2 defines it. */
 function computeContrastRatio(one: Rgb, other: Rgb): number {
   const [darker = 0, lighter = 0] = [computeLuminance(one), computeLuminance(other)].sort((a, b) => a - b)
   return (lighter + 0.05) / (darker + 0.05)

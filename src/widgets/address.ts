@@ -14,30 +14,29 @@ import {
 } from './options.ts'
 import { parseQueryString } from './parameters.ts'
 
-/** The address of a widget in its normal form. */
+/** The normalized address of a widget. */
 export type WidgetAddress<Options = BoxOptions | GridOptions, Gtin = string | null> = Readonly<{
   surface: Surface
   /** In lower case. */
   channelId: string
-  /** 14 digits; `null`: a grid. */
+  /** 14 digits; `null` for a grid. */
   gtin: Gtin
   options: Options
-  /** Path and query below the surface's folder: equal for equal widgets of a surface, and for no others. */
+  /** Path and query below `/fragments/` or `/embeds/`: equal only for equal widgets of a surface. */
   path: string
 }>
 
 export type BoxAddress = WidgetAddress<BoxOptions, string>
 export type GridAddress = WidgetAddress<GridOptions, null>
 
-/** The parts of an address as a request has them; `query` without its `?`. */
+/** The parts of a request's address; `query` without its `?`. */
 type AddressParts = Readonly<{ surface: Surface; channelId: string; query: string }>
 type BoxAddressParts = AddressParts & Readonly<{ gtin: string }>
 
-/** Most addresses end in one of a few query strings: their options are kept. */
+/** Most addresses end in one of a few query strings, so their parsed options are cached. */
 const MAX_QUERIES = 500
 const MAX_QUERY_CHARACTERS = 200
 
-/** Parsers of addresses. */
 export type AddressParsers = ReturnType<typeof createAddressParsers>
 
 /** Create the parsers of one server. Each throws `BadOptionError`. */
@@ -49,7 +48,7 @@ export function createAddressParsers(defaults: OptionDefaults) {
     parseBoxAddress({ surface, channelId, gtin, query }: BoxAddressParts): BoxAddress {
       const { options, normalizedQuery } = parseBoxQuery(query, surface)
       const padded = normalizeGtin(gtin)
-      if (padded === undefined) throw new InvalidGtinError('the address holds no GTIN')
+      if (padded === undefined) throw new InvalidGtinError('the address has no valid GTIN')
       const id = channelId.toLowerCase()
       const path = withQuery(`${id}/where-to-buy/${padded}`, normalizedQuery)
       return { surface, channelId: id, gtin: padded, options, path }
@@ -83,8 +82,8 @@ function createQueryParser<Options extends BoxOptions | GridOptions>(
 const OPTION_NAMES: ReadonlySet<string> = new Set(OPTION_LIST.map(({ name }) => name))
 
 /**
- * Is the name of an option percent-encoded? Some caches decode names and others do not, so that a response to such an address
- * must not be stored: a cache that sees another option than this server would serve it to everybody.
+ * Whether the name of an option is percent-encoded. Such a response must not be stored: only some caches decode names, and a
+ * cache that reads other options than this server would serve the response to other requests.
  */
 export function hasEncodedOptionName(query: string): boolean {
   if (!query.includes('%')) return false

@@ -6,10 +6,10 @@ import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferVi
 /** A page of deals; `asOfMs` is the age of the oldest price on it, Unix milliseconds. */
 export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; asOfMs: number }>
 
-/** Where the pages of a grid are; only frames have links to them. */
+/** Address and defaults for the links between pages, which only frames have. */
 export type GridPageLinks = Readonly<{ path: string; defaults: OptionDefaults }>
 
-/** The question to the stored copy that a grid's options ask, with one deal more than shown: is there another page? */
+/** Convert the options of a grid to a query. It requests one extra deal, which shows whether there is another page. */
 export function toDealQuery<Currency extends string | null>(
   channelId: string,
   currency: Currency,
@@ -31,7 +31,7 @@ export function toDealQuery<Currency extends string | null>(
   }
 }
 
-/** The view of a deal grid; `undefined` when there is nothing to show and the grid hides. */
+/** Build the view of a deal grid; `undefined` when there is nothing to show. */
 export function toGridView(
   data: GridData,
   options: GridOptions,
@@ -49,7 +49,7 @@ export function toGridView(
     /** Accessible names of the buttons that move a carousel. */
     carouselLabels: { previous: texts.previousDeals, next: texts.nextDeals },
     notices: toNoticesView(data.asOfMs, texts.gridOrder[options.sort], localization, viewContext),
-    paging: pages === null ? null : toPaging(data, options, { words: texts, pages }),
+    paging: pages === null ? null : toPaging(data, options, { texts, pages }),
   }
 }
 
@@ -68,11 +68,11 @@ function toDealView(
   }
 }
 
-/** Links to the pages before and after; `null` without any. */
+/** Build the links to the previous and the next page; `null` without any. */
 function toPaging(
   data: GridData,
   options: GridOptions,
-  { words: texts, pages }: Readonly<{ words: LocaleTexts; pages: GridPageLinks }>,
+  { texts, pages }: Readonly<{ texts: LocaleTexts; pages: GridPageLinks }>,
 ) {
   const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
     const query = toQuery({ ...options, page }, pages.defaults)

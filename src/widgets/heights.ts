@@ -1,24 +1,20 @@
 import type { BoxLayout, GridLayout } from './options.ts'
 import type { BoxView, GridView } from './view-models.ts'
 
-/** A box as far as its height depends on it. */
 type BoxSize = Readonly<{
   layout: BoxLayout
-  /** Shops that are shown. */
   shownCount: number
-  /** Those of them with a former price. */
+  /** Shown shops with a former price. */
   saleCount: number
-  /** Are there folded ones? */
+  /** Whether there are folded shops. */
   isFolded: boolean
 }>
 
-/** A grid as far as its height depends on it. */
 type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 
-/** What the height of a widget depends on. */
+/** The properties that the height of a widget depends on. */
 export type WidgetSize = BoxSize | GridSize
 
-/** Read it from a view. */
 export function toWidgetSize(view: BoxView | GridView): WidgetSize {
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
   const { layout, offers, more } = view
@@ -26,15 +22,18 @@ export function toWidgetSize(view: BoxView | GridView): WidgetSize {
   return { layout, shownCount: offers.length, saleCount, isFolded: more.length > 0 }
 }
 
-/** Estimate a height in which a widget fits, in pixels. Very long titles and some languages need a line more. */
+/** Estimate the height of a widget in pixels. Very long titles and some languages need one more line. */
 export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
   return 'cardCount' in size ? estimateGridHeightPx(size, widthPx) : estimateBoxHeightPx(size, widthPx)
 }
 
-/** Pixels of the fold under the shops. */
+/** Height of the "more shops" line. */
 const FOLD_PX = 46
 
-/** Pixels of head and foot, of a shop, and of one with a former price; measured in Chromium in Inter, with a title of three lines. */
+/**
+ * Heights of head and foot, of a shop, and of a shop with a former price. Measured in Chromium with the font Inter and a title of
+ * three lines.
+ */
 type BoxMeasure = Readonly<{
   minWidthPx: number
   basePx: number
@@ -51,7 +50,7 @@ const NARROW_LIST: readonly BoxMeasure[] = [
   { ...NARROWEST, minWidthPx: 560, basePx: 244 },
 ]
 
-/** By layout, the widest that fits last. */
+/** By layout, in ascending order of width. */
 const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   list: [...NARROW_LIST, { minWidthPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
   table: [
@@ -79,11 +78,11 @@ function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   return basePx + shops + (size.isFolded ? FOLD_PX : 0)
 }
 
-/** From this width on the head and the foot of a grid take a line less, in pixels. */
+/** From this width on, the head and the foot of a grid need one line less. */
 const WIDE_GRID_PX = 640
 /** Least width of a card in a grid. */
 const CARD_WIDTH_PX = 168
-/** A carousel is one row whatever is in it; on the narrowest phones its words take two lines more. */
+/** A carousel is always one row; on the narrowest phones its texts need two more lines. */
 const CAROUSEL_PX = 574
 const NARROW_CAROUSEL_PX = 606
 const NARROW_CAROUSEL_BELOW_PX = 340

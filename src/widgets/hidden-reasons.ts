@@ -6,28 +6,27 @@ import { formatCount } from './format.ts'
 import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
 import type { CommonOptions, GridOptions, OptionDefaults } from './options.ts'
 
-/** Why nothing of a channel is shown that was served and is not listed any more. */
 export const CHANNEL_GONE_REASON = 'The catalog no longer lists this channel.'
 
-/** `a, b and c`: in British English without a comma before the last. */
+/** British English: no comma before "and". */
 const LIST_FORMAT = new Intl.ListFormat('en-GB')
 
-/** Names of one list that are said; the rest is counted. */
+/** Longer lists of names end with "and 15 more". */
 const MAX_LISTED_NAMES = 5
 
-/** Why a grid may be empty, for the author of the page. */
+/** Explain to the author of the page why a grid is empty. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
   const offers = options.stock === 'in' ? 'offer that is on sale and in stock' : 'offer that is on sale'
   const activeFilters = listGridFilters(options, defaults).map(describeFilter)
-  const filterText = activeFilters.length === 0 ? '' : ` fits ${LIST_FORMAT.format(activeFilters)}`
+  const filterText = activeFilters.length === 0 ? '' : ` matches ${LIST_FORMAT.format(activeFilters)}`
   if (options.page > 1)
-    return `There is no page ${options.page}: too few products have an ${offers}${filterText && ` and${filterText}`}.`
+    return `Page ${options.page} is empty: too few products have an ${offers}${filterText && ` and${filterText}`}. Use a lower page number.`
   return activeFilters.length === 0
     ? `No product of this channel has an ${offers}.`
-    : `No ${offers}${filterText}.`
+    : `No ${offers}${filterText}. Remove or change a filter.`
 }
 
-/** Why a box may be empty; `gtin` is padded, `product` is `null` where no shop sells it. */
+/** Explain why a box is empty; `gtin` is padded, `product` is `null` if no shop sells it. */
 export function explainHiddenBox(
   gtin: string,
   product: Product | null,
@@ -36,22 +35,24 @@ export function explainHiddenBox(
   if (product === null) {
     const corrected = findCorrectedGtin(gtin)
     return corrected === undefined
-      ? 'No shop of this channel sells the product of this GTIN.'
-      : `The last digit of this GTIN is wrong: is it mistyped? It would be ${corrected.slice(-1)}. No shop of this channel sells it.`
+      ? 'No shop of this channel sells the product with this GTIN. Check the GTIN and the channel.'
+      : `The last digit of this GTIN is wrong: after the other digits it would be ${corrected.slice(-1)}. No shop of this channel sells it. Check the GTIN for a typing error.`
   }
   const { offers } = product
   if (offers.length === 0) return explainNoOffers(product)
   const malformed =
-    product.drops === undefined ? '' : ` Malformed beside them: ${describeDrops(product.drops).join(', ')}.`
+    product.drops === undefined
+      ? ''
+      : ` The catalog also sent malformed offers: ${describeDrops(product.drops).join(', ')}.`
   return `${explainFiltered(offers, options, defaults)}${malformed}`
 }
 
 function explainNoOffers({ drops }: Product): string {
   if (drops === undefined)
-    return 'The catalog lists this product, and no shop of this channel has an offer of it.'
+    return 'The catalog lists this product, but no shop of this channel has an offer for it.'
   const count = Object.values(drops).reduce((sum, dropped) => sum + dropped, 0)
   const offerText =
-    count === 1 ? 'one offer of this product, and it is' : `${count} offers of this product, all of them`
+    count === 1 ? 'one offer of this product, but it is' : `${count} offers of this product, all of them`
   return `The catalog sent ${offerText} malformed: ${describeDrops(drops).join(', ')}.`
 }
 
@@ -72,7 +73,7 @@ function explainFiltered(offers: readonly Offer[], options: CommonOptions, defau
   )
 }
 
-/** What there is instead of what was asked for. */
+/** List the shops and currencies that exist, for the options that exclude them. */
 function listAlternatives(filters: readonly Filter[], offers: readonly Offer[]): readonly string[] {
   const shops = joinNames(listDistinct(offers.map(({ merchant }) => merchant)))
   const currencies = joinNames(listDistinct(offers.map(({ currency }) => currency)))
@@ -83,7 +84,7 @@ function listAlternatives(filters: readonly Filter[], offers: readonly Offer[]):
   ]
 }
 
-/** A filter as an address writes it, or as the setting that stands in for it. */
+/** Format a filter as in an address, or as the setting that it comes from. */
 export function formatFilter(filter: Filter, options: CommonOptions, defaults: OptionDefaults): string {
   switch (filter) {
     case 'stock':
@@ -93,7 +94,7 @@ export function formatFilter(filter: Filter, options: CommonOptions, defaults: O
     case 'exclude':
       return `exclude=${joinNames(options.excluded)}`
     default:
-      // The same address with the option is the same answer.
+      // An option that equals the setting has the same normalized address, so name the setting.
       return options.currency === defaults.currency
         ? `VITRINE_CURRENCY=${options.currency ?? ''}`
         : `currency=${options.currency ?? ''}`
@@ -129,7 +130,6 @@ function capitalize(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
 
-/** What was left out and why, in words. */
 const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why: string]>> = {
   product: ['product', 'without GTIN, title or offers'],
   merchant: ['offer', 'without a shop’s name'],
@@ -137,10 +137,10 @@ const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why
   currency: ['offer', 'without a currency'],
   link: ['offer', 'without a usable link'],
   shape: ['offer', 'that cannot be read'],
-  too_many: ['offer', 'beyond what one product may have'],
+  too_many: ['offer', 'above the limit of offers per product'],
 }
 
-/** What was left out, a text for each reason. */
+/** Describe the dropped products and offers, one text per reason. */
 export function describeDrops(drops: Readonly<DropCounts>): readonly string[] {
   const descriptions = new Map(Object.entries(DROP_DESCRIPTIONS))
   return Object.entries(drops).map(([reason, dropped]) => {

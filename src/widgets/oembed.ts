@@ -6,24 +6,23 @@ import { type ParameterReader, createParameterReader, getQueryString } from './p
 import type { BoxView, GridView } from './view-models.ts'
 import type { Widget, Widgets } from './widgets.ts'
 
-/** Width of a frame where the consumer names none, and the widest that a widget fills well. */
+/** Width of a frame if the consumer gives none, and the largest useful width. */
 const DEFAULT_WIDTH_PX = 600
 const MAX_WIDTH_PX = 1_200
 
-/** Largest size that is understood; a page is never that large. */
+/** Largest accepted size; no page is that large. */
 const MAX_SIZE_PX = 100_000
 
-/** How long a consumer may keep an answer, in seconds: it holds nothing that changes with prices. */
+/** How long a consumer may cache a response, which has no prices. */
 const CACHE_AGE_SECONDS = 86_400
 
-/** What a frame is made high for while nothing is known of it. */
+/** Sizes for the height of a frame when the catalog has no data for it. */
 const DEFAULT_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
 const DEFAULT_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 12 }
 
-/** What answers are written in. */
 export type OembedFormat = 'json' | 'xml'
 
-/** Which embed, in which format, and how large at most (pixels; `null`: no bound). */
+/** `null`: no maximum. */
 type OembedRequest = Readonly<{
   url: string
   format: OembedFormat
@@ -32,15 +31,19 @@ type OembedRequest = Readonly<{
 }>
 
 /**
- * Parse a request to the oEmbed address. Other parameters, such as the `dnt` of WordPress, are passed over.
+ * Parse a request to the oEmbed address. Other parameters, such as the `dnt` of WordPress, are ignored.
  * @throws OembedError
  */
 export function parseOembedRequest(query: URLSearchParams): OembedRequest {
   const format = query.get('format') ?? 'json'
-  if (format !== 'json' && format !== 'xml') throw new OembedError(501, 'format accepts json or xml.')
+  if (format !== 'json' && format !== 'xml')
+    throw new OembedError(501, 'The parameter "format" accepts json or xml.')
   const [url, ...others] = query.getAll('url')
   if (url === undefined || url === '' || others.length > 0)
-    throw new OembedError(400, 'url is the address of an embed of this server, percent-encoded.')
+    throw new OembedError(
+      400,
+      'The parameter "url" accepts one value, the percent-encoded address of an embed of this server.',
+    )
   const reader = createParameterReader(query)
   return {
     url,
@@ -54,14 +57,17 @@ function parseSizePx(reader: ParameterReader, name: string): number | null {
   try {
     return reader.number(name, { min: 1, max: MAX_SIZE_PX }, 0) || null
   } catch {
-    throw new OembedError(400, `${name} is a whole number of pixels from 1 to ${MAX_SIZE_PX}, given once.`)
+    throw new OembedError(
+      400,
+      `The parameter "${name}" accepts one value, a whole number of pixels from 1 to ${MAX_SIZE_PX}.`,
+    )
   }
 }
 
 /**
- * Answer with the frame of an address that is right, whether or not there is something to show in it now. `visitor`: who waits.
- * `isKnown`: the catalog could say whether there is something to show; else the answer must not be kept.
- * @throws OembedError where there is no such embed.
+ * Create the response for a valid address, even if its widget has nothing to show now. `visitor` identifies the client.
+ * `isCacheable`: whether it is known if there is something to show.
+ * @throws OembedError if there is no such embed.
  */
 export async function createOembedResponse(
   widgets: Widgets,
@@ -70,7 +76,10 @@ export async function createOembedResponse(
 ): Promise<Readonly<{ text: string; isCacheable: boolean }>> {
   const address = findEmbedAddress(request.url, publicUrl)
   if (address === undefined)
-    throw new OembedError(404, `url is not the address of an embed: they begin with ${publicUrl}/embeds/`)
+    throw new OembedError(
+      404,
+      `The parameter "url" is not the address of an embed of this server. Such addresses begin with ${publicUrl}/embeds/`,
+    )
   try {
     const frame = await readFrame(widgets, address, visitor)
     return {
@@ -83,10 +92,10 @@ export async function createOembedResponse(
   }
 }
 
-/** Channel ids are UUIDs; what stands for the GTIN is judged later. */
+/** Channel ids are UUIDs. The GTIN is validated later. */
 const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-to-buy\/([^/]+))\/?$/i
 
-/** Take an embed's address apart; `undefined` for any other address. http and https are the same. */
+/** Parse the address of an embed; `undefined` for any other address. http and https are equivalent. */
 function findEmbedAddress(url: string, publicUrl: string) {
   const address = parseUrl(url)
   if (address === undefined) return undefined
@@ -116,7 +125,7 @@ async function readFrame(widgets: Widgets, { gtin, ...parts }: EmbedAddress, vis
   return { title, size, path: address.path, isCacheable }
 }
 
-/** `view` is `undefined` where nothing is shown, or where the catalog cannot say so: a consumer would keep a failure as long as a frame. */
+/** On a failure, return no view: a consumer would cache an error response as long as a frame. */
 async function readView(widget: Promise<Widget<BoxView | GridView>>) {
   try {
     return { view: (await widget).getView(), isCacheable: true }
@@ -128,8 +137,8 @@ async function readView(widget: Promise<Widget<BoxView | GridView>>) {
 }
 
 /**
- * The fields of a `rich` answer (oembed.com, section 2.3.4), whose HTML is an empty blockquote and a frame. WordPress shows such a
- * frame only when it has spoken, and only then an empty box takes no room; it stores the HTML with the post, so no price is in it.
+ * Build a `rich` response (oembed.com, section 2.3.4). WordPress shows a frame after a blockquote only when the frame sends a
+ * message, so that an empty box takes no space. WordPress stores the HTML with the post, so it has no prices.
  */
 function toOembedFields(
   { title, size, path, isCacheable }: Awaited<ReturnType<typeof readFrame>>,

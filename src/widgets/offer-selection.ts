@@ -3,15 +3,12 @@ import { compareForBox, findMainCurrency, isInStock, pickOnePerMerchant } from '
 import { foldCase } from '../offers/text.ts'
 import type { CommonOptions } from './options.ts'
 
-/** Which offers a box shows, and why it leaves out the others. */
-
 type Filters = Pick<CommonOptions, 'stock' | 'merchants' | 'excluded' | 'currency'>
 
-/** Options that leave out offers. */
 const FILTERS = ['stock', 'merchant', 'exclude', 'currency'] as const
 export type Filter = (typeof FILTERS)[number]
 
-/** List the filters that are set; any other leaves out nothing. */
+/** List the filters that are set. */
 export function listFilters({ stock, merchants, excluded, currency }: Filters): readonly Filter[] {
   const isSet = {
     stock: stock === 'in',
@@ -22,7 +19,7 @@ export function listFilters({ stock, merchants, excluded, currency }: Filters): 
   return FILTERS.filter((filter) => isSet[filter])
 }
 
-/** Does a filter that is set leave out an offer? `currency` without the option depends on the other offers, too. */
+/** Whether a filter that is set leaves out an offer. */
 export const EXCLUSION_RULES: Readonly<Record<Filter, (offer: Offer, filters: Filters) => boolean>> = {
   stock: (offer) => !isInStock(offer),
   merchant: ({ merchant }, { merchants }) => !merchants.includes(foldCase(merchant)),
@@ -30,7 +27,7 @@ export const EXCLUSION_RULES: Readonly<Record<Filter, (offer: Offer, filters: Fi
   currency: (offer, { currency }) => offer.currency !== currency,
 }
 
-/** The offers of a box in the order in which they are shown; empty when nothing is left after the filters. */
+/** Return the offers that a box shows, in their order. */
 export function selectOffers(offers: readonly Offer[], filters: Filters): readonly Offer[] {
   const activeFilters = listFilters(filters)
   const filtered = offers.filter(
@@ -40,13 +37,13 @@ export function selectOffers(offers: readonly Offer[], filters: Filters): readon
   return pickOnePerMerchant(filtered.filter((offer) => offer.currency === currency)).sort(compareForBox)
 }
 
-/** An offer with the options that leave it out, or the rule that does where no option would; `null`: it is shown. */
+/** An offer with the options or the rule that leave it out; `null`: it is shown. */
 export type ClassifiedOffer = Readonly<{
   offer: Offer
   excludedBy: readonly Filter[] | 'other-currency' | 'better-offer' | null
 }>
 
-/** Every offer with why it is left out: those that are shown first, in their order. */
+/** Return every offer with the reason it is left out; the shown ones come first, in their order. */
 export function classifyOffers(offers: readonly Offer[], filters: Filters): readonly ClassifiedOffer[] {
   const activeFilters = listFilters(filters)
   const shown = selectOffers(offers, filters)

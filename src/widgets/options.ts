@@ -2,45 +2,36 @@ import { DEAL_SORTS } from '../offers/deals.ts'
 import { foldCase } from '../offers/text.ts'
 import { type OptionControl, type ParameterReader, createParameterReader } from './parameters.ts'
 
-/** How a where-to-buy box can be laid out. */
 export const BOX_LAYOUTS = ['list', 'table', 'card', 'button'] as const
 export type BoxLayout = (typeof BOX_LAYOUTS)[number]
 
-/** How a deal grid can be laid out. */
 export const GRID_LAYOUTS = ['grid', 'list', 'carousel'] as const
 export type GridLayout = (typeof GRID_LAYOUTS)[number]
 
-/** What stands where a widget names nothing. */
 export type OptionDefaults = Readonly<{ locale: string; currency: string | null }>
 
-/** Where the widget goes: a frame has no host page to isolate from, to style it or to mark up, and links its own styles. */
 export type Surface = 'fragment' | 'embed'
 
-/** Which colours a widget has; `auto`: those that the reader's system prefers. */
 export const THEMES = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
-/** Only what is in stock, or everything. */
 const STOCKS = ['in', 'any'] as const
-/** How a fragment stands against the styles of its page. */
 const ISOLATIONS = ['none', 'shadow'] as const
-/** Who brings a fragment's style sheet. */
 const STYLE_SHEET_SOURCES = ['link', 'none'] as const
-/** What a fragment tells search engines beside its words. */
 const MARKUPS = ['none', 'schema'] as const
 
-/** What one option of a widget's address is, for documentation and studio; `parseBoxOptions` and `parseGridOptions` carry it out. */
+/** An option for the documentation and the studio; `parseBoxOptions` and `parseGridOptions` implement it. */
 export type OptionDefinition = Readonly<{
   name: string
-  /** Above its field. */
+  /** Label of its field in the studio. */
   label: string
   control: OptionControl
   widget: 'both' | 'where-to-buy' | 'deals'
-  /** Frames have no host page to isolate from, to be styled by or to mark up. */
+  /** Frames have no host page to isolate from, to get styles from or to describe with markup. */
   isFragmentOnly?: boolean
-  /** In words where it is none of the accepted values. */
+  /** The default: an accepted value or a description. */
   fallback: string
   meaning: string
-  /** A query string that tries it. */
+  /** A query string. */
   example: string
 }>
 
@@ -52,7 +43,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Theme',
     control: THEMES,
     fallback: '`auto`',
-    meaning: 'the colours; `auto` follows what the reader’s system prefers',
+    meaning: 'colours; `auto` follows the setting of the reader’s system',
     example: 'theme=dark',
   },
   {
@@ -60,8 +51,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Accent colour',
     control: 'color',
-    fallback: 'the theme’s own',
-    meaning: 'the colour of the filled button; text on it and in it is chosen for contrast',
+    fallback: 'the accent of the theme',
+    meaning: 'colour of the filled button; text on this colour and text in it are adjusted to stay readable',
     example: 'accent=ff6600',
   },
   {
@@ -71,7 +62,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: 'language',
     fallback: '`VITRINE_LOCALE`',
     meaning:
-      'language of the words, and how prices and dates are written; a language without words is answered in English',
+      'language of the texts, and format of prices and dates; a language without a translation gives English',
     example: 'locale=de-AT',
   },
   {
@@ -79,8 +70,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Currency',
     control: 'currency',
-    fallback: '`VITRINE_CURRENCY`, else the one that most offers have',
-    meaning: 'only offers in this currency; prices of different currencies are never compared',
+    fallback: '`VITRINE_CURRENCY`, else the currency of most offers',
+    meaning: 'show only offers in this currency; prices in different currencies are never compared',
     example: 'currency=GBP',
   },
   {
@@ -88,8 +79,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Stock',
     control: STOCKS,
-    fallback: 'boxes `any`, in stock first; grids `in`',
-    meaning: 'only what is in stock, or everything',
+    fallback: 'boxes: `any`, offers in stock first; grids: `in`',
+    meaning: 'show only offers in stock (`in`), or all offers (`any`)',
     example: 'stock=in',
   },
   {
@@ -98,16 +89,16 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Only these shops',
     control: 'shops',
     fallback: 'all',
-    meaning: 'only these shops, compared without case; repeat it for several',
+    meaning: 'show only these shops; upper and lower case are equal; repeat the option for several shops',
     example: 'merchant=Kestrel%20Row&merchant=Quillhaven',
   },
   {
     name: 'exclude',
     widget: 'both',
-    label: 'Never these shops',
+    label: 'Hide these shops',
     control: 'shops',
     fallback: 'none',
-    meaning: 'never these shops',
+    meaning: 'hide these shops; upper and lower case are equal; repeat the option for several shops',
     example: 'exclude=Quillhaven',
   },
   {
@@ -117,7 +108,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: ISOLATIONS,
     isFragmentOnly: true,
     fallback: '`none`',
-    meaning: 'inherit the page’s font, or stand in declarative shadow DOM that no style of the page reaches',
+    meaning:
+      'inherit the font of the page (`none`), or use declarative shadow DOM, which styles of the page do not reach (`shadow`)',
     example: 'isolate=shadow',
   },
   {
@@ -128,7 +120,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     fallback: '`link`',
     meaning:
-      'bring the link to the style sheet, or leave it to the page, that of an `accent` too; `isolate=shadow` always brings its own',
+      'link the style sheets (`link`), or rely on the page to load them, including the one of an `accent` (`none`); `isolate=shadow` always links them',
     example: 'css=none',
   },
   {
@@ -138,7 +130,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: BOX_LAYOUTS,
     fallback: '`list`',
     meaning:
-      'a row for each shop; a table with heads; a narrow card with the first shop large; one button a shop',
+      'one row per shop (`list`), a table with column headings (`table`), a narrow card with a large first shop (`card`), or one button per shop (`button`)',
     example: 'layout=card',
   },
   {
@@ -147,7 +139,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Shops shown',
     control: { min: 1, max: 50 },
     fallback: '5',
-    meaning: 'shops shown; the rest folds into "more shops", which needs no script',
+    meaning: 'number of shops shown; the others are folded under "more shops", which needs no script',
     example: 'limit=3',
   },
   {
@@ -158,7 +150,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     fallback: '`none`',
     meaning:
-      'add schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this one product: all shops of the box, folded and sold-out ones too (`stock=in` leaves those out)',
+      'add schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about only this product; it covers all shops of the box, including folded and sold-out ones (`stock=in` leaves out sold-out ones)',
     example: 'markup=schema',
   },
   {
@@ -167,16 +159,17 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Layout',
     control: GRID_LAYOUTS,
     fallback: '`grid`',
-    meaning: 'cards side by side; one under the other; in a row that scrolls and snaps, without script',
+    meaning:
+      'cards side by side (`grid`), one below the other (`list`), or in one row that scrolls and snaps without script (`carousel`)',
     example: 'layout=carousel',
   },
   {
     name: 'limit',
     widget: 'deals',
-    label: 'Cards on a page',
+    label: 'Cards per page',
     control: { min: 1, max: 60 },
     fallback: '12',
-    meaning: 'cards on a page',
+    meaning: 'number of cards per page',
     example: 'limit=4',
   },
   {
@@ -185,7 +178,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Page',
     control: { min: 1, max: 1_000 },
     fallback: '1',
-    meaning: 'which page; frames link to the pages before and after',
+    meaning: 'page number; frames link to the previous and the next page',
     example: 'page=2',
   },
   {
@@ -194,16 +187,17 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Order',
     control: DEAL_SORTS,
     fallback: '`discount`',
-    meaning: 'largest discount in per cent, largest saving, lowest price, or newest on sale first',
+    meaning:
+      'largest discount in per cent first (`discount`), largest saving (`saving`), lowest price (`price`), or most recent deal (`newest`)',
     example: 'sort=price',
   },
   {
     name: 'min_discount',
     widget: 'deals',
-    label: 'Least discount, per cent',
+    label: 'Minimum discount, per cent',
     control: { min: 1, max: 99 },
     fallback: '1',
-    meaning: 'least discount in per cent',
+    meaning: 'minimum discount in per cent',
     example: 'min_discount=20',
   },
   {
@@ -212,7 +206,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Highest price',
     control: 'price',
     fallback: 'none',
-    meaning: 'highest price, in the grid’s currency',
+    meaning: 'highest price, in the currency of the grid',
     example: 'max_price=100',
   },
   {
@@ -221,7 +215,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Brand',
     control: 'text',
     fallback: 'none',
-    meaning: 'only this brand, compared without case',
+    meaning: 'show only this brand; upper and lower case are equal',
     example: 'brand=Lumvik',
   },
   {
@@ -231,16 +225,16 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: 'text',
     fallback: 'none',
     meaning:
-      'deals with every word in title or brand, without case and accents; a word may be the beginning of a longer one, and is found within words only where no title has it so',
+      'show deals with every word in title or brand, regardless of case and accents; a word also matches the beginning of a longer word, and the middle of a word only if no title matches otherwise',
     example: 'q=lamp',
   },
 ]
 
-/** Options of a where-to-buy box, parsed and normal: what the response depends on besides its address. */
+/** Parsed and normalized options of a where-to-buy box. */
 export type BoxOptions = ReturnType<typeof parseBoxOptions>
 
 /**
- * Read the options of a where-to-buy box; parameters that are not its own are passed over.
+ * Parse the options of a where-to-buy box; ignore other parameters.
  * @throws BadOptionError
  */
 export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
@@ -252,11 +246,11 @@ export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults
   return { ...common, layout, limit, markup: surface === 'embed' ? 'none' : markup }
 }
 
-/** Options of a deal grid, parsed and normal. */
+/** Parsed and normalized options of a deal grid. */
 export type GridOptions = ReturnType<typeof parseGridOptions>
 
 /**
- * Read the options of a deal grid; parameters that are not its own are passed over.
+ * Parse the options of a deal grid; ignore other parameters.
  * @throws BadOptionError
  */
 export function parseGridOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
@@ -275,7 +269,6 @@ export function parseGridOptions(query: URLSearchParams, defaults: OptionDefault
   return { ...parseCommonOptions(reader, { defaults, surface, stock: 'in' }), ...own }
 }
 
-/** Options of both widgets. */
 export type CommonOptions = ReturnType<typeof parseCommonOptions>
 
 type CommonOptionDetails = Readonly<{ defaults: OptionDefaults; surface: Surface; stock: 'in' | 'any' }>
@@ -285,20 +278,19 @@ function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock 
   const css = reader.oneOf('css', STYLE_SHEET_SOURCES, 'link')
   const own = {
     theme: reader.oneOf('theme', THEMES, 'auto'),
-    /** `null`: the theme's own. */
+    /** `null`: the accent of the theme. */
     accent: reader.color('accent'),
-    /** Language with script and region, without variants and extensions. */
     locale: reader.locale('locale', defaults.locale),
-    /** `null`: the currency that most of the offers have. */
+    /** `null`: the currency of most offers. */
     currency: reader.currency('currency') ?? defaults.currency,
     stock: reader.oneOf('stock', STOCKS, stock),
-    /** Merchants' names without case, sorted; empty: all. */
+    /** Names in folded case, sorted; empty: all. */
     merchants: normalizeNames(reader.names('merchant')),
     excluded: normalizeNames(reader.names('exclude')),
   }
-  // A frame has no host page to isolate from, and brings its own styles.
+  // A frame has no host page to isolate from and links its styles.
   if (surface === 'embed') return { ...own, isolate: 'none' as const, css: 'none' as const }
-  // No style of the page reaches into a shadow root: without a link of its own nothing would style it.
+  // Styles of the page do not reach a shadow root, so it must always have a link.
   return { ...own, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
 }
 
@@ -306,7 +298,7 @@ function normalizeNames(names: readonly string[]): readonly string[] {
   return [...new Set(names.map(foldCase))].sort()
 }
 
-/** Parameters whose options have another name. */
+/** Parameters whose parsed options have another name. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   merchant: 'merchants',
   exclude: 'excluded',
@@ -315,7 +307,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   q: 'searchText',
 }
 
-/** Parameters in the order of normal addresses: that of the list, and the page last. */
+/** The parameter order of normalized addresses: as in the list, with the page last. */
 const PARAMETER_NAMES: readonly string[] = [
   ...new Set([...OPTION_LIST.map(({ name }) => name).filter((name) => name !== 'page'), 'page']),
 ]
@@ -323,8 +315,7 @@ const PARAMETER_NAMES: readonly string[] = [
 type OptionValue = string | number | readonly string[] | null
 
 /**
- * Return the query string that gives these options of a surface again, without those that have their defaults: equal for equal
- * options and for nothing else.
+ * Return the query string of these options, without those that equal their defaults. It is equal only for equal options.
  */
 export function toQuery(
   options: BoxOptions | GridOptions,
@@ -346,7 +337,6 @@ export function toQuery(
   return query.toString()
 }
 
-/** An address with its query, if there is one. */
 export function withQuery(address: string, query: string | URLSearchParams): string {
   const text = String(query)
   return text === '' ? address : `${address}?${text}`

@@ -2,12 +2,12 @@ import { BadOptionError } from '../errors.ts'
 import { normalizeCurrency, isPrice } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 
-/** Longest text of a parameter, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_TEXT_CHARACTERS = 100
-/** Most names of one `merchant` or `exclude` list. */
+/** Maximum for `merchant` and for `exclude`. */
 const MAX_NAMES = 20
 
-/** What a parameter accepts, and so what a field for it looks like: one of some words, a whole number, or a text of some kind. */
+/** What a parameter accepts: one of some words, a whole number, or a kind of text. It also determines its field in the studio. */
 export type OptionControl =
   readonly string[] | Readonly<{ min: number; max: number }> | keyof typeof TEXT_DESCRIPTIONS
 
@@ -20,21 +20,20 @@ const TEXT_DESCRIPTIONS = {
   shops: `up to ${MAX_NAMES} merchants' names of up to ${MAX_TEXT_CHARACTERS} characters, without control characters`,
 } as const
 
-/** Say what a parameter accepts, as error messages and the documentation do. */
+/** Describe what a parameter accepts, for error messages and the documentation. */
 export function describeAccepted(control: OptionControl): string {
   if (typeof control === 'string') return TEXT_DESCRIPTIONS[control]
   return 'min' in control ? `a whole number from ${control.min} to ${control.max}` : control.join(' or ')
 }
 
-/** C0, DEL and C1. PostgreSQL refuses a text with NUL, and SQLite ends one there. */
+/** C0, DEL and C1. PostgreSQL rejects a text with NUL, and SQLite cuts it off there. */
 const CONTROL_CHARACTER = /\p{Cc}/u
 
-/** Reads query parameters one by one. */
 export type ParameterReader = ReturnType<typeof createParameterReader>
 
 /**
- * Create a reader of a query string; what it is not asked for is never looked at. Each method throws `BadOptionError` for a bad
- * value, or one given twice; `null`: not given.
+ * Create a reader of a query string. Each method throws `BadOptionError` for an invalid or repeated value and returns `null` for
+ * an absent one. Other parameters are ignored.
  */
 export function createParameterReader(query: URLSearchParams) {
   const read = <T>(
@@ -66,7 +65,7 @@ export function createParameterReader(query: URLSearchParams) {
     price: (name: string): string | null => read(name, 'price', (text) => (isPrice(text) ? text : undefined)),
     /** Trimmed text without control characters; `null` when empty, too. */
     text: (name: string): string | null => read(name, 'text', parseText) || null,
-    /** Every value of a parameter that may be repeated. */
+    /** All values of a parameter that may be repeated. */
     names(name: string): readonly string[] {
       const texts = query.getAll(name)
       const names = texts.flatMap((text) => parseName(text) ?? [])
@@ -77,12 +76,12 @@ export function createParameterReader(query: URLSearchParams) {
   }
 }
 
-/** A form's own query without its empty fields: they count as not given. */
+/** Remove the empty fields that a form sends. */
 export function withoutEmptyFields(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([, value]) => value !== ''))
 }
 
-/** What is read, or the fallback where it cannot be read: pages for people do not refuse a mistyped field. */
+/** Return the parsed value, or the fallback if it is invalid. The studio and the gallery accept mistyped fields. */
 export function parseOrDefault<T>(parse: () => T, fallback: T): T {
   try {
     return parse()
@@ -98,7 +97,7 @@ function parseNumber(text: string, { min, max }: Readonly<{ min: number; max: nu
   return value >= min && value <= max ? value : undefined
 }
 
-/** Parse a language tag. Variants and extensions are dropped: they change nothing here and would multiply the answers. */
+/** Parse a language tag. Variants and extensions are dropped: they have no effect here and would multiply cached responses. */
 export function parseLocale(text: string): string | undefined {
   if (text.length > 35) return undefined
   try {
@@ -116,7 +115,7 @@ function parseText(text: string): string | undefined {
 
 function parseName(text: string): string | undefined {
   const name = parseText(text)
-  // Lower case can be longer than what was given, and links to other pages carry it.
+  // Lower case can be longer than the given name, and links to other pages contain it.
   return name && foldCase(name).length <= MAX_TEXT_CHARACTERS ? name : undefined
 }
 
@@ -126,7 +125,7 @@ export function getQueryString(target: string): string {
   return start === -1 ? '' : target.slice(start + 1)
 }
 
-/** Parse a query string, given without its `?`, the way shared caches read one: a further `?` belongs to the first name. */
+/** Parse a query string without its `?`, as shared caches do: a further `?` belongs to the first name. */
 export function parseQueryString(query: string): URLSearchParams {
   // `URLSearchParams` drops a leading "?", so the text must not begin with one.
   return new URLSearchParams(`&${query}`)

@@ -4,10 +4,10 @@ import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
 import type { BoxView, DemoShopView, EmbedView, GridView, ErrorPageView } from './view-models.ts'
 
-/** Views to strings. Every method is pure and synchronous; the templates were read and compiled before. */
+/** Renders views to strings. Every method is pure and synchronous. */
 export type Renderer = ReturnType<typeof createRenderer>
 
-/** Templates by name, which render and include each other as `@` and the name. The catalog service has some of its own. */
+/** Templates include each other by `@` and the name. The catalog service loads further templates. */
 const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'studio']
 const PARTIAL_TEMPLATES = (
   'box cost deal grid links notices picture price shop-link state offers-button offers-list offers-table ' +
@@ -28,20 +28,19 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
     /** A fragment: first byte `<`, no document tags. */
     renderGrid: (view: GridView): string =>
       eta.render('@fragment', { kind: 'grid', view, schema: null }).trim(),
-    /** A whole document. `view.body` is put in as it is: it must come from `renderBox` or `renderGrid`, or be empty. */
+    /** A whole document. `view.body` is not escaped: it must come from `renderBox` or `renderGrid`, or be empty. */
     renderEmbed: (view: EmbedView): string => eta.render('@embed', view),
     /** A whole document. */
     renderErrorPage: (view: ErrorPageView): string => eta.render('@error-page', view),
-    /** A whole document, of a `StudioView` of the studio. */
+    /** A whole document, from a `StudioView`. */
     renderStudio: (view: object): string => eta.render('@studio', view),
-    /** A whole document, of a `GalleryView`; the specimens' HTML is put in as it is: it must come from `renderBox` or `renderGrid`. */
+    /** A whole document, from a `GalleryView`. Its examples' HTML is not escaped: it must come from `renderBox` or `renderGrid`. */
     renderGallery: (view: object): string => eta.render('@gallery', view),
     /** A whole document. */
     renderDemoShop: (view: DemoShopView): string => eta.render('@demo-shop', view),
   }
 }
 
-/** Templates call each other by name: each is a compiled function, and options of a rendering are never read. */
 class Templates extends Eta {
   load(folder: string, name: string): void {
     const file = join(folder, `${name}.eta`)
@@ -59,7 +58,7 @@ class Templates extends Eta {
   }
 }
 
-/** JSON that can stand in a script element: nothing in it ends the element, opens an include or breaks a line. */
+/** Convert to JSON that is safe in a script element: nothing in it ends the element, opens an include or breaks a line. */
 function toInertJson(value: object): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,

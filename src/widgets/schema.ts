@@ -1,7 +1,7 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { comparePrices } from '../offers/money.ts'
 
-/** schema.org `Product` with `AggregateOffer`, equal to what the box shows: one currency, its shops, its prices. */
+/** Build a schema.org `Product` with `AggregateOffer` from the offers of the box, which are all in one currency. */
 export function toSchema(product: Product, offers: readonly Offer[]): object {
   const prices = offers.map((offer) => offer.price).sort(comparePrices)
   return {

@@ -4,11 +4,10 @@ import type { toWrapperView, toNoticesView } from './view-parts.ts'
 import type { toBoxView } from './where-to-buy.ts'
 
 /**
- * What the templates are given: texts ready to print, in the reader's language, and addresses that have passed the
- * link gate. Nothing here is markup; the templates escape everything.
+ * The input of the templates: texts in the reader's language, and validated link addresses. Nothing here is markup; the templates
+ * escape everything.
  */
 
-/** How the outside of a fragment looks and where its styles are. */
 export type WrapperView = ReturnType<typeof toWrapperView>
 export type NoticesView = ReturnType<typeof toNoticesView>
 export type BoxView = NonNullable<ReturnType<typeof toBoxView>>
@@ -23,19 +22,19 @@ export type EmbedView = Readonly<{
   title: string
   state: 'shown' | 'hidden'
   styles: readonly string[]
-  /** Why nothing is shown, for the author of the page; `null` where something is. */
+  /** Why nothing is shown, for the author of the page; `null` if something is shown. */
   reason: string | null
-  /** Is that a mistake of theirs, such as an invalid GTIN, or a failure of ours? */
+  /** Whether the reason is an error, such as an invalid GTIN or a failure of this server. */
   isFailure: boolean
   frameScript: string
-  /** Where the links of a sandboxed frame lead, up to their `go`; `null` where it has none. */
+  /** Base address for the `data-go` links of a sandboxed frame; `null` if it has no links. */
   redirectBaseUrl: string | null
-  /** Addresses of the oEmbed answers for this document; `null` where it stands for a mistake. */
+  /** Addresses of the oEmbed responses for this document; `null` if its address is invalid. */
   discovery: Readonly<{ json: string; xml: string }> | null
   body: string
 }>
 
-/** A short readable page for a mistake in an address. In a frame, `frameScript` folds it and tells the console why. */
+/** A short page for an invalid address. In a frame, `frameScript` collapses it and writes the reason to the console. */
 export type ErrorPageView = Readonly<{
   title: string
   message: string

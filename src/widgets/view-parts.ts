@@ -9,9 +9,9 @@ import { formatDiscount, formatPrice, formatTime } from './format.ts'
 import type { AvailabilityKey, Localization, LocaleTexts } from './locales/index.ts'
 import type { CommonOptions, Surface } from './options.ts'
 
-/** What every view needs beside its data. */
+/** Input of every view besides its data. */
 export type ViewContext = Readonly<{
-  /** Absolute addresses: fragments stand in other sites' pages. */
+  /** Makes addresses absolute, because fragments are part of other sites' pages. */
   publicUrl: string
   /** Path of the style sheet with its hash. */
   stylePath: string
@@ -21,7 +21,6 @@ export type ViewContext = Readonly<{
   surface: Surface
 }>
 
-/** The outside of a fragment. */
 export function toWrapperView(options: CommonOptions, localization: Localization, viewContext: ViewContext) {
   return {
     lang: localization.lang,
@@ -30,12 +29,12 @@ export function toWrapperView(options: CommonOptions, localization: Localization
     /** Absolute addresses of the style sheets to link, in order; empty with `css=none`. */
     styles: options.css === 'link' ? listStyles(options.accent, viewContext) : [],
     isolate: options.isolate,
-    /** Six hex digits; `null`: the theme's own. The rules are in `/accents/{hex}.css`. */
+    /** Six hex digits; `null`: the accent of the theme. The rules are in `/accents/{hex}.css`. */
     accent: options.accent,
   }
 }
 
-/** Addresses of the style sheets, the accent's after the widget's own. */
+/** List the addresses of the style sheets; the accent's must come last. */
 export function listStyles(
   accent: string | null,
   { publicUrl, stylePath }: Pick<ViewContext, 'publicUrl' | 'stylePath'>,
@@ -45,7 +44,7 @@ export function listStyles(
   return styles
 }
 
-/** Is a price of that time still to be shown? Not when its age is unknown. */
+/** Whether a price of that time may be shown. A price of unknown age may not. */
 export function isPriceShown(
   asOfMs: number,
   { nowMs, priceMaxAgeSeconds }: Pick<ViewContext, 'nowMs' | 'priceMaxAgeSeconds'>,
@@ -53,7 +52,7 @@ export function isPriceShown(
   return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS && !isFuture(asOfMs, nowMs)
 }
 
-/** `isPriced`: is the price young enough to be shown? */
+/** `isPriced`: whether the price is recent enough to show. */
 type OfferDetails = Readonly<{
   gtin: string
   isPriced: boolean
@@ -61,7 +60,6 @@ type OfferDetails = Readonly<{
   surface: Surface
 }>
 
-/** An offer as boxes and grids show it. */
 export function toOfferView(offer: Offer, { gtin, isPriced, localization, surface }: OfferDetails) {
   const { messages, texts } = localization
   const { merchant } = offer
@@ -70,20 +68,20 @@ export function toOfferView(offer: Offer, { gtin, isPriced, localization, surfac
     merchant,
     href: offer.affiliateUrl,
     price,
-    /** Stands in the place of a price that is not shown. */
+    /** Shown instead of a price that is too old. */
     seePrice: texts.seePrice,
     availability: toAvailabilityView(offer, texts),
-    /** The accessible name of the link: it names shop and price. */
+    /** Accessible name of the link, with shop and price. */
     linkLabel:
       price === null
         ? messages.formatLinkWithoutPrice({ merchant })
         : messages.formatLinkWithPrice({ merchant, price: price.price }),
-    /** The place of its link below `/go/{channel}/`, which sandboxed frames need; `null` outside of frames. */
+    /** Path of its redirect below `/go/{channel}/`, which sandboxed frames need; `null` outside of frames. */
     redirectPath: surface === 'embed' ? `${gtin}/${computeOfferId(offer)}` : null,
   }
 }
 
-/** A price with the words that a screen reader needs to tell it from the shop's former one. */
+/** The hints let a screen reader distinguish the price from the former one. */
 function toPriceView(offer: Offer, { texts, locale }: Localization) {
   const oldPrice = isOnSale(offer) ? offer.oldPrice : null
   const percent = oldPrice === null ? 0 : computeDiscountPercent(offer.price, oldPrice)
@@ -98,10 +96,9 @@ function toPriceView(offer: Offer, { texts, locale }: Localization) {
   }
 }
 
-/** Characters of an offer's id. */
 const OFFER_ID_CHARACTERS = 16
 
-/** The offer in `/go/{channel}/{gtin}/{offer}`: the beginning of a SHA-256 over network, merchant and currency. */
+/** Compute the id of an offer in `/go/{channel}/{gtin}/{offer}`: a truncated SHA-256 of network, merchant and currency. */
 export function computeOfferId(offer: Pick<Offer, 'network' | 'merchant' | 'currency'>): string {
   return hash('sha256', toOfferKey(offer)).slice(0, OFFER_ID_CHARACTERS)
 }
@@ -117,7 +114,7 @@ const AVAILABILITY_SPELLINGS: ReadonlyMap<string, AvailabilityKey> = new Map([
   ['discontinued', 'discontinued'],
 ])
 
-/** Words for `availability`; unknown ones send the reader to the shop. */
+/** Translate `availability`; for unknown words, the text refers the reader to the shop. */
 function toAvailabilityView(
   offer: Offer,
   { availability }: LocaleTexts,
@@ -128,7 +125,7 @@ function toAvailabilityView(
   return { text: availability[key], kind: isOut ? 'out' : 'other' }
 }
 
-/** The small print, at `nowMs`. `order` says how the offers are sorted. */
+/** Build the small print. `order` describes how the offers are sorted. */
 export function toNoticesView(
   asOfMs: number,
   order: string,
@@ -136,7 +133,7 @@ export function toNoticesView(
   { disclosure, nowMs }: Pick<ViewContext, 'disclosure' | 'nowMs'>,
 ) {
   return {
-    /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` when it is unknown. */
+    /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` if the time is unknown. */
     checkedAt: isFuture(asOfMs, nowMs)
       ? null
       : {

@@ -7,10 +7,7 @@ import type { BoxOptions } from './options.ts'
 import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
 import { toSchema } from './schema.ts'
 
-/**
- * The view of a where-to-buy box; `undefined` when there is nothing to show and the box hides. `asOfMs`: when the catalog gave the
- * product, Unix milliseconds.
- */
+/** Build the view of a where-to-buy box; `undefined` when there is nothing to show. `asOfMs`: when the catalog sent the product. */
 export function toBoxView(
   { product, asOfMs }: Readonly<{ product: Product; asOfMs: number }>,
   options: BoxOptions,
@@ -32,7 +29,7 @@ export function toBoxView(
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
-    /** Accessible name of the whole: `Where to buy Lumen Arc`. */
+    /** Accessible name of the box: `Where to buy Lumen Arc`. */
     label: messages.formatBoxLabel({ title }),
     heading: texts.boxHeading,
     title,

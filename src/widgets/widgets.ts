@@ -17,39 +17,36 @@ import { type ViewContext, computeOfferId, isPriceShown } from './view-parts.ts'
 import type { BoxView, GridView } from './view-models.ts'
 import { toBoxView } from './where-to-buy.ts'
 
-/** A widget with its data. */
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
   address: BoxAddress | GridAddress
-  /** Return a text that is equal for equal views of one address, and for no others. `scope`: what the response depends on besides. */
+  /** Return a text that is equal only for equal views of one address. `scope`: other inputs of the response. */
   computeDigest(scope: string): string
-  /** Why there may be nothing to show, for the author of the page. */
+  /** For the author of the page, if there is nothing to show. */
   hiddenReason: string
-  /** Make the view; `undefined` when there is nothing to show. */
+  /** Build the view; `undefined` when there is nothing to show. */
   getView(): View | undefined
   channel: Channel
-  /** When the catalog gave the data, Unix milliseconds. */
+  /** When the catalog sent the data, Unix milliseconds. */
   asOfMs: number
-  /** The same of the oldest price that is shown; `null` where none is. */
+  /** The same for the oldest shown price; `null` if no price is shown. */
   oldestPriceMs: number | null
   status: CacheStatus
-  /** Until when, Unix milliseconds, the address has this very widget; 0: the next request has to look again. */
+  /** Until when, Unix milliseconds, a response may be reused; 0: the next request must read the data again. */
   validUntilMs: number
 }>
 
-/** Both widgets as data to views. */
 export type Widgets = AddressParsers &
   Readonly<{
     /** @throws UnknownChannelError, UnavailableError */
     getBox(address: BoxAddress): Promise<Widget<BoxView>>
-    /** `visitor`: who waits, such as an IP address, so that one visitor cannot keep others from reading grids. */
+    /** `visitor`: a client id such as an IP address, so that one client cannot block the grids of others. */
     getGrid(address: GridAddress, visitor: string): Promise<Widget<GridView>>
-    /** Find an offer by its id, the best where several have it; `undefined` when it is gone. */
+    /** Find an offer by its id; of several, the best. */
     findOffer(key: Readonly<{ channelId: string; gtin: string; offerId: string }>): Promise<Offer | undefined>
     defaults: OptionDefaults
   }>
 
-/** What the widgets are made of. */
 export type WidgetDetails = Readonly<{
   channels: ChannelSource
   products: ProductSource
@@ -60,7 +57,6 @@ export type WidgetDetails = Readonly<{
   stylePath: string
 }>
 
-/** Create the widgets. */
 export function createWidgets(details: WidgetDetails): Widgets {
   const { locale, currency } = details.config
   const defaults = { locale: parseLocale(locale) ?? locale, currency }
@@ -84,16 +80,15 @@ function createViewContext(details: WidgetDetails, surface: Surface): ViewContex
   }
 }
 
-/** A widget changes when the oldest price in it grows too old to be shown. */
+/** A widget changes when its oldest price becomes too old to show. */
 function limitToPriceAge({ config }: WidgetDetails, untilMs: number, oldestPriceMs: number | null): number {
   if (oldestPriceMs === null) return untilMs
   return Math.min(untilMs, oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1)
 }
 
-/** Characters of a digest. */
 const DIGEST_CHARACTERS = 27
 
-/** `state`: what the view depends on beside its data, such as the age of its prices. */
+/** `state`: what the view depends on besides its data, such as the age of its prices. */
 function createDigestFunction(
   state: readonly (string | number | boolean)[],
   data: unknown,
@@ -111,7 +106,7 @@ async function getBox(
   address: BoxAddress,
 ): Promise<Widget<BoxView>> {
   const { gtin, options } = address
-  // One deadline for both: the list of channels may have taken its part of it.
+  // One deadline for both steps: reading the list of channels may use part of it.
   const deadlineMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
   const {
@@ -196,7 +191,7 @@ async function getGrid(
   }
 }
 
-/** A channel that has gone is not looked up: its copy is older than it may be shown. */
+/** The copy of a removed channel is too old to show, so its data is not read. */
 function toEmptyResult<T>({ clock }: WidgetDetails, value: T): Cached<T> {
   return { value, asOfMs: clock.nowMs(), status: 'hit', validUntilMs: 0 }
 }

@@ -276,7 +276,7 @@ describe('reason of an empty response', () => {
     const harness = await startStockedHarness()
     for (const path of GRIDS) {
       const empty = await fetchPath(harness, `${path}?brand=Nobody`)
-      expect(empty.headers['vitrine-reason']).toContain('fits the option brand=Nobody.')
+      expect(empty.headers['vitrine-reason']).toContain('matches the option brand=Nobody.')
       const shown = await fetchPath(harness, path)
       expect(shown.headers['vitrine-reason']).toBeUndefined()
       expect(shown.text).not.toContain('data-vitrine-reason')

@@ -118,7 +118,7 @@ describe('explain, the five empty boxes', () => {
     const { code, out } = await runInProcess(['explain', CHANNEL_ID, MISTYPED], settings)
     expect(code).toBe(1)
     expect(out).toContain(
-      `Nothing is shown. The last digit of the GTIN ${MISTYPED} is wrong: is it mistyped?`,
+      `Nothing is shown. The last digit of the GTIN ${MISTYPED} is wrong: a digit is probably mistyped.`,
     )
     expect(out).toContain(GTIN)
   })

@@ -85,7 +85,7 @@ describe('fields', () => {
   test('label and hint - come from the list; a hint is a sentence without backticks', () => {
     const field = find(list('where-to-buy'), 'theme')
     expect(field.label).toBe('Theme')
-    expect(field.hint).toBe('The colours; auto follows what the reader’s system prefers.')
+    expect(field.hint).toBe('Colours; auto follows the setting of the reader’s system.')
     for (const { hint } of [...list('where-to-buy'), ...list('deals')])
       expect(hint).toMatch(/^[^a-z`][^`]*\.$/)
   })

@@ -32,7 +32,7 @@ describe('lines', () => {
     expect(lines.every(({ isHealthy, remedy }) => isHealthy && remedy === null)).toBe(true)
   })
 
-  test('catalog - responds, does not respond, or refused the key, which has priority', () => {
+  test('catalog - responds, does not respond, or rejected the key, which has priority', () => {
     expect(readLine('Catalog')).toBe('good: responds')
     for (const breaker of ['open', 'probing'] as const)
       expect(readLine('Catalog', withCallPolicy({ breaker }))).toMatch(
@@ -43,7 +43,7 @@ describe('lines', () => {
     )
     const refused = { breaker: 'open', keyRefusedUntilMs: NOON_MS + 1 } as const
     expect(readLine('Catalog', withCallPolicy(refused))).toMatch(
-      /^bad: refused the key \| .*VITRINE_CATALOG_KEY/,
+      /^bad: rejected the key \| .*VITRINE_CATALOG_KEY/,
     )
     expect(readLine('Catalog', withCallPolicy({ keyRefusedUntilMs: NOON_MS }))).toBe('good: responds')
   })
@@ -194,7 +194,7 @@ describe('stored copies', () => {
       '4 offers without a currency',
       '5 offers without a usable link',
       '6 offers that cannot be read',
-      '7 offers beyond what one product may have',
+      '7 offers above the limit of offers per product',
       '8 left out: toString',
     ])
   })

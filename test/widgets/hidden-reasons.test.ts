@@ -69,20 +69,22 @@ describe('reason of a hidden box', () => {
       'The catalog sent 4 offers of this product, all of them malformed: 1 offer without a usable link, 3 offers without a usable price.',
     )
     expect(explain({ offers: [], drops: { price: 1 } })).toContain(
-      'one offer of this product, and it is malformed',
+      'one offer of this product, but it is malformed',
     )
     expect(explain({ offers, drops: { price: 2 } }, 'stock=in')).toBe(
-      'The option stock=in hides all 3 offers of this product. Malformed beside them: 2 offers without a usable price.',
+      'The option stock=in hides all 3 offers of this product. The catalog also sent malformed offers: 2 offers without a usable price.',
     )
   })
 
   test('product without offers, GTIN that nobody sells, mistyped GTIN - each is said', () => {
     expect(explain({ offers: [] })).toBe(
-      'The catalog lists this product, and no shop of this channel has an offer of it.',
+      'The catalog lists this product, but no shop of this channel has an offer for it.',
     )
-    expect(explain(null)).toBe('No shop of this channel sells the product of this GTIN.')
+    expect(explain(null)).toBe(
+      'No shop of this channel sells the product with this GTIN. Check the GTIN and the channel.',
+    )
     expect(explain(null, '', { gtin: '09520001001025' })).toBe(
-      'The last digit of this GTIN is wrong: is it mistyped? It would be 4. No shop of this channel sells it.',
+      'The last digit of this GTIN is wrong: after the other digits it would be 4. No shop of this channel sells it. Check the GTIN for a typing error.',
     )
   })
 })
@@ -99,19 +101,22 @@ describe('reason of a hidden grid', () => {
     ['theme=dark&limit=3', 'No product of this channel has an offer that is on sale and in stock.'],
     [
       'merchant=A&exclude=B&currency=SEK&min_discount=50&max_price=9.99&brand=Lumen&q=arc+lamp',
-      'No offer that is on sale and in stock fits the option merchant=a, the option exclude=b, the option currency=SEK, the option min_discount=50, the option max_price=9.99, the option brand=Lumen and the option q=arc lamp.',
+      'No offer that is on sale and in stock matches the option merchant=a, the option exclude=b, the option currency=SEK, the option min_discount=50, the option max_price=9.99, the option brand=Lumen and the option q=arc lamp. Remove or change a filter.',
     ],
-    ['page=3', 'There is no page 3: too few products have an offer that is on sale and in stock.'],
+    [
+      'page=3',
+      'Page 3 is empty: too few products have an offer that is on sale and in stock. Use a lower page number.',
+    ],
     [
       'page=3&q=arc',
-      'There is no page 3: too few products have an offer that is on sale and in stock and fits the option q=arc.',
+      'Page 3 is empty: too few products have an offer that is on sale and in stock and matches the option q=arc. Use a lower page number.',
     ],
   ])('"%s" - names the options that filter', (query, reason) => {
     expect(explainGrid(query)).toBe(reason)
   })
 
   test('currency of the settings - is named as the setting', () => {
-    expect(explainGrid('', 'SEK')).toContain('fits the setting VITRINE_CURRENCY=SEK.')
+    expect(explainGrid('', 'SEK')).toContain('matches the setting VITRINE_CURRENCY=SEK.')
   })
 })
 

@@ -149,9 +149,9 @@ describe('reason why nothing is shown', () => {
       reasons.push(widget.hiddenReason)
     }
     expect(reasons).toEqual([
-      'No shop of this channel sells the product of this GTIN.',
+      'No shop of this channel sells the product with this GTIN. Check the GTIN and the channel.',
       expect.stringMatching(
-        /^The last digit of this GTIN is wrong: is it mistyped\? It would be \d\. No shop/,
+        /^The last digit of this GTIN is wrong: after the other digits it would be \d\. No shop/,
       ),
       'The option merchant=nobody hides the only offer of this product. Its shops: Kopje.',
     ])
@@ -183,7 +183,9 @@ describe('reason why nothing is shown', () => {
   test('grid without a deal - says that the options leave none', async () => {
     const widget = await getGrid(await startStockedHarness(), { query: 'q=nothing' })
     expect(widget.getView()).toBeUndefined()
-    expect(widget.hiddenReason).toBe('No offer that is on sale and in stock fits the option q=nothing.')
+    expect(widget.hiddenReason).toBe(
+      'No offer that is on sale and in stock matches the option q=nothing. Remove or change a filter.',
+    )
   })
 
   test('product that nobody sells - has no price whose age counts', async () => {

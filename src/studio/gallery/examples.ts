@@ -29,7 +29,7 @@ export function toLayoutId({ widget, name }: Layout): string {
   return `${widget}-${name}`
 }
 
-/** `locale` applies to cases without a locale of their own. */
+/** `locale` applies to cases without a `locale` option. */
 type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: Theme; locale: string }>
 
 export type GalleryExample =

@@ -182,7 +182,7 @@ describe('a change of an option', () => {
     await open()
     await page.route(/\/studio\/live/, (route) => route.abort(), { times: 1 })
     await page.locator('#option-theme').selectOption('dark')
-    await until(async () => expect(await page.locator('.notice').textContent()).toContain('does not answer'))
+    await until(async () => expect(await page.locator('.notice').textContent()).toContain('does not respond'))
     await page.locator('#option-layout').selectOption('card')
     await waitForQuery('layout', 'card')
     expect([readQuery().get('theme'), await page.locator('.notice').isVisible()]).toEqual(['dark', false])
