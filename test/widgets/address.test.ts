@@ -7,7 +7,7 @@ import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 const { parseBoxAddress, parseGridAddress } = createAddressParsers({ locale: 'en', currency: null })
 const PARTS = { surface: 'fragment', channelId: CHANNEL_ID, query: '' } as const
 
-describe('normal form of an address', () => {
+describe('normalized address', () => {
   test.each([
     ['', ''],
     ['limit=3&theme=dark', '?theme=dark&limit=3'],
@@ -15,7 +15,7 @@ describe('normal form of an address', () => {
     ['limit=5&theme=auto&css=link', ''],
     ['merchant=b&merchant=A&q2=', '?merchant=a&merchant=b'],
     [`x=${'y'.repeat(900)}`, ''],
-  ])('the query "%s" becomes "%s"', (query, normal) => {
+  ])('query "%s" - becomes "%s"', (query, normal) => {
     const { path } = parseBoxAddress({ ...PARTS, query, gtin: GTIN })
     expect(path).toBe(`${CHANNEL_ID}/where-to-buy/${GTIN}${normal}`)
     expect(parseGridAddress({ ...PARTS, query: query.replace('limit=5', '') }).path).toBe(
@@ -23,7 +23,7 @@ describe('normal form of an address', () => {
     )
   })
 
-  test('a channel in capital letters and a GTIN without its zeros are the same box', () => {
+  test('channel in upper case, GTIN without leading zeros - the same box', () => {
     const address = parseBoxAddress({ ...PARTS, gtin: GTIN })
     const { channelId, gtin, path } = parseBoxAddress({
       ...PARTS,
@@ -33,13 +33,13 @@ describe('normal form of an address', () => {
     expect({ channelId, gtin, path }).toEqual({ channelId: CHANNEL_ID, gtin: GTIN, path: address.path })
   })
 
-  test('options that only fragments have are in the address of a fragment alone', () => {
+  test('fragment-only options - are omitted from the address of an embed', () => {
     const query = 'isolate=shadow&markup=schema'
     expect(parseBoxAddress({ ...PARTS, query, gtin: GTIN }).path).toContain('?isolate=shadow&markup=schema')
     expect(parseBoxAddress({ ...PARTS, surface: 'embed', query, gtin: GTIN }).path).not.toContain('?')
   })
 
-  test('a wrong option is told before a wrong GTIN, the second time too', () => {
+  test('invalid option and invalid GTIN - the option is reported first, also on the second request', () => {
     for (let count = 0; count < 2; count += 1) {
       expect(() => parseBoxAddress({ ...PARTS, query: 'limit=0', gtin: 'x' })).toThrow(BadOptionError)
       expect(() => parseBoxAddress({ ...PARTS, gtin: 'x' })).toThrow(InvalidGtinError)

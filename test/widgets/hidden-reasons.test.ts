@@ -44,11 +44,11 @@ describe('reason of a hidden box', () => {
       'merchant=Kopje&currency=EUR',
       'The option merchant=kopje and the option currency=EUR together hide all 3 offers of this product. Its shops: Ärger & Söhne, Kopje, Maison. Its prices are in EUR, USD.',
     ],
-  ])('%s - names the option and what there is instead', (query, reason) => {
+  ])('%s - names the option and the existing shops or currencies', (query, reason) => {
     expect(explain({ offers }, query)).toBe(reason)
   })
 
-  test('currency of the settings - names the setting, also where the address says the same', () => {
+  test('currency of the settings - names the setting, also if the address has the same currency', () => {
     const reason =
       'The setting VITRINE_CURRENCY=SEK hides all 3 offers of this product. Its prices are in EUR, USD.'
     expect(explain({ offers }, '', { currency: 'SEK' })).toBe(reason)
@@ -56,7 +56,7 @@ describe('reason of a hidden box', () => {
     expect(explain({ offers }, 'currency=NOK', { currency: 'SEK' })).toContain('The option currency=NOK')
   })
 
-  test('twenty shops and twenty names - five of each, and how many more', () => {
+  test('twenty shops and twenty names - lists five of each and counts the rest', () => {
     const many = Array.from({ length: 20 }, (_, index) => soldOut(`Shop ${String(index).padStart(2, '0')}`))
     const names = many.map((_, index) => `merchant=x${String(index).padStart(2, '0')}`)
     expect(explain({ offers: many }, names.join('&'))).toBe(
@@ -64,7 +64,7 @@ describe('reason of a hidden box', () => {
     )
   })
 
-  test('malformed offers - are said as what they are, alone or beside others', () => {
+  test('malformed offers - are described, alone or with valid offers', () => {
     expect(explain({ offers: [], drops: { link: 1, price: 3 } })).toBe(
       'The catalog sent 4 offers of this product, all of them malformed: 1 offer without a usable link, 3 offers without a usable price.',
     )
@@ -76,7 +76,7 @@ describe('reason of a hidden box', () => {
     )
   })
 
-  test('product without offers, GTIN that nobody sells, mistyped GTIN - each is said', () => {
+  test('product without offers, GTIN that no shop sells, mistyped GTIN - have different reasons', () => {
     expect(explain({ offers: [] })).toBe(
       'The catalog lists this product, but no shop of this channel has an offer for it.',
     )
@@ -111,7 +111,7 @@ describe('reason of a hidden grid', () => {
       'page=3&q=arc',
       'Page 3 is empty: too few products have an offer that is on sale and in stock and matches the option q=arc. Use a lower page number.',
     ],
-  ])('"%s" - names the options that filter', (query, reason) => {
+  ])('"%s" - names the active filters', (query, reason) => {
     expect(explainGrid(query)).toBe(reason)
   })
 
@@ -120,7 +120,7 @@ describe('reason of a hidden grid', () => {
   })
 })
 
-test('offers - each with what leaves it out, those that are shown first', () => {
+test('offers - have the filters that exclude them, shown offers first', () => {
   const offers = [
     soldOut('A'),
     makeParsedOffer({ merchant: 'B', price: '9.00' }),

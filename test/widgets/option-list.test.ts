@@ -10,11 +10,11 @@ import { type OptionControl, describeAccepted } from '../../src/widgets/paramete
 
 const DEFAULTS = { locale: 'en', currency: null }
 
-/** Notes which parameters a parser asks for. */
+/** Records the parameters that a parser reads. */
 class WatchedQuery extends URLSearchParams {
-  readonly asked = new Set<string>()
+  readonly readNames = new Set<string>()
   override getAll(name: string): string[] {
-    this.asked.add(name)
+    this.readNames.add(name)
     return super.getAll(name)
   }
 }
@@ -30,7 +30,7 @@ const listWidgets = ({ widget }: OptionDefinition): readonly Widget[] =>
 const rows = OPTION_LIST.flatMap((row) => listWidgets(row).map((widget) => [widget, row.name, row] as const))
 
 describe('list of options', () => {
-  test('loader - reads those that a frame has, and no other', async () => {
+  test('loader - reads exactly the options of frames', async () => {
     const source = await readFile(new URL('../../src/browser/loader.ts', import.meta.url), 'utf8')
     const [, names = ''] = /const OPTIONS =\s+'([^']+)'/.exec(source) ?? []
     const inFrames = OPTION_LIST.filter(({ isFragmentOnly }) => isFragmentOnly !== true)
@@ -38,43 +38,43 @@ describe('list of options', () => {
   })
 
   test.each(['where-to-buy', 'deals'] as const)(
-    '%s - names what its parser reads, no more, no less',
+    '%s - lists exactly the parameters that its parser reads',
     (widget) => {
       const query = new WatchedQuery()
       parse(widget, query)
       const listed = rows.filter(([listedFor]) => listedFor === widget).map(([, name]) => name)
-      expect(new Set(listed)).toEqual(query.asked)
+      expect(new Set(listed)).toEqual(query.readNames)
       expect(new Set(listed).size).toBe(listed.length)
     },
   )
 
-  test.each(rows)('%s, %s - its example is understood and changes something', (widget, name, row) => {
+  test.each(rows)('%s, %s - the example is valid and changes an option', (widget, name, row) => {
     const query = new URLSearchParams(row.example)
     expect([...new Set(query.keys())]).toEqual([name])
     const plain = parse(widget, new URLSearchParams())
-    // `stock=in` is what grids do anyway.
+    // `stock=in` is the default of grids.
     const isDefault = widget === 'deals' && row.example === 'stock=in'
     expect(JSON.stringify(parse(widget, query)) === JSON.stringify(plain)).toBe(isDefault)
   })
 
-  test.each(rows)('%s, %s - a bad value is refused in the words of the list', (widget, name, row) => {
-    const bad = new URLSearchParams({ [name]: '\u0001'.repeat(101) })
-    const words = describeAccepted(row.control)
-    const refusal = { publicMessage: `The parameter "${name}" accepts ${words}.` }
-    expect(() => parse(widget, bad)).toThrow(expect.objectContaining(refusal))
-  })
-
   test.each(rows)(
-    '%s, %s - in a frame, is without effect when it is for fragments only',
-    (widget, _name, row) => {
-      const plain = JSON.stringify(parse(widget, new URLSearchParams(), 'embed'))
-      const asked = JSON.stringify(parse(widget, new URLSearchParams(row.example), 'embed'))
-      const isDefault = widget === 'deals' && row.example === 'stock=in'
-      expect(asked === plain).toBe(row.isFragmentOnly === true || isDefault)
+    '%s, %s - an invalid value is rejected with the description of the list',
+    (widget, name, row) => {
+      const bad = new URLSearchParams({ [name]: '\u0001'.repeat(101) })
+      const accepted = describeAccepted(row.control)
+      const rejection = { publicMessage: `The parameter "${name}" accepts ${accepted}.` }
+      expect(() => parse(widget, bad)).toThrow(expect.objectContaining(rejection))
     },
   )
 
-  test.each(rows)('%s, %s - its default, written out, changes nothing', (widget, name, row) => {
+  test.each(rows)('%s, %s - has no effect in a frame if it is fragment-only', (widget, _name, row) => {
+    const plain = JSON.stringify(parse(widget, new URLSearchParams(), 'embed'))
+    const changed = JSON.stringify(parse(widget, new URLSearchParams(row.example), 'embed'))
+    const isDefault = widget === 'deals' && row.example === 'stock=in'
+    expect(changed === plain).toBe(row.isFragmentOnly === true || isDefault)
+  })
+
+  test.each(rows)('%s, %s - its explicit default changes nothing', (widget, name, row) => {
     const [, value] = /^(?:`([a-z]+)`|\d+)$/.exec(row.fallback) ?? []
     const written = value ?? row.fallback
     const query = new URLSearchParams(/^[a-z]+$|^\d+$/.test(written) ? { [name]: written } : {})
@@ -93,7 +93,7 @@ const accepts = (widget: Widget, name: string, value: string): boolean => {
   }
 }
 
-/** Values that a field of a kind leads its user to, and some that its parser must not take. */
+/** Valid and invalid values by kind of text. */
 const KINDS = {
   text: { good: ['a', 'x'.repeat(100)], bad: ['x'.repeat(101)] },
   color: { good: ['ff6600', 'FF6600'], bad: ['#ff6600', 'f60', 'red'] },
@@ -103,7 +103,7 @@ const KINDS = {
   shops: { good: ['Kopje', 'A & B'], bad: [' ', 'x'.repeat(101)] },
 } as const
 
-/** Values that a control offers, and some beyond them. */
+/** List values that a control offers, and invalid ones. */
 function listTries(control: OptionControl): Readonly<{ good: readonly string[]; bad: readonly string[] }> {
   if (typeof control === 'string') return KINDS[control]
   if (!('min' in control)) return { good: control, bad: [`${control.join('')}x`, ''] }
@@ -118,7 +118,7 @@ const describeControl = (control: OptionControl): unknown => {
 
 describe('controls', () => {
   test.each(rows)(
-    '%s, %s - every word and both bounds are accepted, what lies beyond is not',
+    '%s, %s - every word and both bounds are accepted, other values are not',
     (widget, name, { control }) => {
       const { good, bad } = listTries(control)
       expect(good.filter((value) => !accepts(widget, name, value))).toEqual([])
@@ -128,13 +128,13 @@ describe('controls', () => {
   )
 
   test.each(rows.filter(([, , { control }]) => typeof control === 'object'))(
-    '%s, %s - words and bounds are those that its answer names',
+    '%s, %s - the description names its words or bounds',
     (_widget, _name, { control }) => {
       expect(describeAccepted(control)).toBe(describeControl(control))
     },
   )
 
-  test.each(['where-to-buy', 'deals'] as const)('%s - labels are there and differ', (widget) => {
+  test.each(['where-to-buy', 'deals'] as const)('%s - labels are present and unique', (widget) => {
     const labels = rows.filter(([listedFor]) => listedFor === widget).map(([, , { label }]) => label)
     expect(new Set(labels).size).toBe(labels.length)
     for (const label of labels) expect(label).toMatch(/^[A-Z][^.]+$/)

@@ -34,7 +34,7 @@ const parseGrid = (query: string, surface: 'fragment' | 'embed' = 'fragment'): G
   parseGridOptions(new URLSearchParams(query), DEFAULTS, surface)
 
 describe('options of a box', () => {
-  test('nothing given - the defaults of product.md', () => {
+  test('empty query - the documented defaults', () => {
     expect(parseBox('')).toEqual(PLAIN_BOX)
     expect(parseBox('', 'embed')).toEqual({ ...PLAIN_BOX, css: 'none' })
   })
@@ -50,23 +50,26 @@ describe('options of a box', () => {
     ['limit=1', { limit: 1 }],
     ['limit=50', { limit: 50 }],
     ['markup=schema', { markup: 'schema' }],
-  ])('%s - changes that alone', (query, changes) => {
+  ])('%s - changes only that option', (query, changes) => {
     expect(parseBox(query)).toEqual({ ...PLAIN_BOX, ...changes })
   })
 
-  test('embed - has nothing to isolate, to style or to mark up, but still refuses bad values', () => {
+  test('embed - ignores fragment-only options, but still rejects invalid values', () => {
     expect(parseBox('isolate=shadow&css=link&markup=schema', 'embed')).toEqual({ ...PLAIN_BOX, css: 'none' })
     for (const query of ['isolate=x', 'css=x', 'markup=x'])
       expect(() => parseBox(query, 'embed')).toThrow(BadOptionError)
   })
 
-  test.each(['limit=0', 'limit=51', 'layout=grid', 'markup=none&markup=none'])('%s - is refused', (query) => {
-    expect(() => parseBox(query)).toThrow(BadOptionError)
-  })
+  test.each(['limit=0', 'limit=51', 'layout=grid', 'markup=none&markup=none'])(
+    '%s - is rejected',
+    (query) => {
+      expect(() => parseBox(query)).toThrow(BadOptionError)
+    },
+  )
 })
 
 describe('options of a grid', () => {
-  test('nothing given - the defaults of product.md', () => {
+  test('empty query - the documented defaults', () => {
     expect(parseGrid('')).toEqual(PLAIN_GRID)
     expect(parseGrid('', 'embed')).toEqual({ ...PLAIN_GRID, css: 'none' })
   })
@@ -82,7 +85,7 @@ describe('options of a grid', () => {
     ['q=desk+lamp', { searchText: 'desk lamp' }],
     ['q=+', { searchText: null }],
     ['brand=', { brand: null }],
-  ])('%s - changes that alone', (query, changes) => {
+  ])('%s - changes only that option', (query, changes) => {
     expect(parseGrid(query)).toEqual({ ...PLAIN_GRID, ...changes })
   })
 
@@ -95,7 +98,7 @@ describe('options of a grid', () => {
     'layout=grid&layout=grid',
     'q=a&q=a',
     'sort=Discount',
-  ])('%s - is refused', (query) => {
+  ])('%s - is rejected', (query) => {
     expect(() => parseGrid(query)).toThrow(BadOptionError)
   })
 })
@@ -103,16 +106,16 @@ describe('options of a grid', () => {
 describe('defaults of the server', () => {
   const defaults = { locale: 'de-AT', currency: 'CHF' }
 
-  test('nothing given - they stand in; something given - it wins', () => {
+  test('empty query - the defaults apply; options in the query - override them', () => {
     const plain = parseBoxOptions(new URLSearchParams(), defaults, 'fragment')
     expect([plain.locale, plain.currency]).toEqual(['de-AT', 'CHF'])
-    const own = parseGridOptions(new URLSearchParams('locale=en&currency=EUR'), defaults, 'fragment')
-    expect([own.locale, own.currency]).toEqual(['en', 'EUR'])
+    const overridden = parseGridOptions(new URLSearchParams('locale=en&currency=EUR'), defaults, 'fragment')
+    expect([overridden.locale, overridden.currency]).toEqual(['en', 'EUR'])
   })
 })
 
 describe('names of merchants', () => {
-  test('case, spaces, order and repetition - make no difference', () => {
+  test('case, spaces, order and repetition - have no effect', () => {
     const query = 'merchant=Zaal&merchant=%20KOPJE&merchant=kopje&exclude=B%20%20b&exclude=a'
     expect(parseGrid(query)).toMatchObject({ merchants: ['kopje', 'zaal'], excluded: ['a', 'b b'] })
   })
@@ -139,11 +142,11 @@ const CHANGES = {
   q: 'kopje',
 }
 
-/** The query that stands for the options in the address of a fragment. */
+/** Return the normalized query of a fragment. */
 const toKey = (query: string): string => toQuery(parseGrid(query), DEFAULTS, 'fragment')
 
-describe('key of options', () => {
-  test('options that differ in one place - all have keys of their own', () => {
+describe('normalized query as a key', () => {
+  test('options that differ in one value - have different keys', () => {
     const queries = ['', ...Object.entries(CHANGES).map(([name, value]) => `${name}=${value}`)]
     const keys = queries.map(toKey)
     expect(new Set(keys).size).toBe(queries.length)
@@ -154,7 +157,7 @@ describe('key of options', () => {
     expect(new Set(keys).size).toBe(3)
   })
 
-  test('any order, with strangers between - the same key', () => {
+  test('any order, with unknown parameters - the same key', () => {
     const pairs = Object.entries(CHANGES)
     const expected = toKey(new URLSearchParams(pairs).toString())
     const mixed = fc.shuffledSubarray([...pairs, ['utm_source', 'x'], ['fbclid', 'y']], {
@@ -169,14 +172,14 @@ describe('key of options', () => {
     )
   })
 
-  test('defaults written out - the same key as nothing', () => {
+  test('explicit defaults - the same key as an empty query', () => {
     const query =
       'theme=auto&stock=in&isolate=none&css=link&layout=grid&limit=12&page=01&sort=discount&min_discount=1&q=&brand='
     expect(toKey(query)).toBe(toKey(''))
   })
 })
 
-/** Text as people type it: letters of several alphabets, signs that a query must encode. */
+/** Letters of several alphabets, and characters that a query must encode. */
 const text = fc.string({
   unit: fc.constantFrom(...'a Z é ß Σ я 日 & = + ? # % " < \\ 👍'.split(' '), ' ', '\u2028'),
   maxLength: 40,
@@ -214,21 +217,21 @@ const gridQuery = fc
   )
 
 describe('query of options', () => {
-  test('options as by default - no query at all', () => {
+  test('options that equal the defaults - an empty query', () => {
     expect(toQuery(parseGrid('', 'embed'), DEFAULTS)).toBe('')
     const defaults = { locale: 'de', currency: 'EUR' }
     const plain = parseGridOptions(new URLSearchParams('locale=de&currency=EUR'), defaults, 'embed')
     expect(toQuery(plain, defaults)).toBe('')
   })
 
-  test('each option alone - stands in it by its own name and value', () => {
+  test('each option alone - is written with its name and value', () => {
     for (const [name, value] of Object.entries(CHANGES)) {
       if (name === 'isolate' || name === 'css') continue
       expect(toQuery(parseGrid(`${name}=${value}`, 'embed'), DEFAULTS)).toBe(`${name}=${value}`)
     }
   })
 
-  test('any options - read again, give the same options', () => {
+  test('any options - parse back to the same options', () => {
     fc.assert(
       fc.property(
         gridQuery,

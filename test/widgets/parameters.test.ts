@@ -5,7 +5,7 @@ import { type ParameterReader, createParameterReader } from '../../src/widgets/p
 
 const read = (query: string): ParameterReader => createParameterReader(new URLSearchParams(query))
 
-/** What the one who asked is told; empty when the value was taken. */
+/** Return the public message of the error; empty when the value was accepted. */
 function explain(action: () => unknown): string {
   try {
     action()
@@ -17,8 +17,8 @@ function explain(action: () => unknown): string {
 
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
 
-describe('parameter that is not given', () => {
-  test('any kind - its fallback, or null, or no name', () => {
+describe('absent parameter', () => {
+  test('any kind - its fallback, null or an empty list', () => {
     const reader = read('other=1')
     expect(reader.oneOf('x', ['a', 'b'], 'b')).toBe('b')
     expect(reader.number('x', { min: 1, max: 5 }, 3)).toBe(3)
@@ -32,12 +32,12 @@ describe('parameter that is not given', () => {
     expect(reader.names('x')).toEqual([])
   })
 
-  test('fallback of a number - need not be within the bounds', () => {
+  test('fallback of a number - may be outside the bounds', () => {
     expect(read('').number('x', { min: 1, max: 5 }, 0)).toBe(0)
   })
 })
 
-describe('bad value', () => {
+describe('invalid value', () => {
   const bounds = { min: 1, max: 50 }
   const TEXT = 'text up to 100 characters, without control characters'
   const NAMES = "up to 20 merchants' names of up to 100 characters, without control characters"
@@ -59,7 +59,7 @@ describe('bad value', () => {
     expect(explain(action)).toBe(`The parameter "x" accepts ${accepts}.`)
   })
 
-  test('error - is logged by the name of the parameter alone', () => {
+  test('error message - contains the name of the parameter, not its value', () => {
     const error = new BadOptionError('x', 'a or b')
     expect(() => read('x=secret-value').oneOf('x', ['a', 'b'], 'a')).toThrow(error.message)
     expect(error.message).toBe('bad value for the parameter x')
@@ -79,13 +79,13 @@ describe('number', () => {
   })
 
   test.each(['0', '1001', '0000001', '-1', '+1', '1.0', '1e2', '0x5', ' 5', '5 ', '５', 'NaN', 'Infinity'])(
-    '%s - is refused',
+    '%s - is rejected',
     (text) => {
       expect(explain(() => read(`x=${encode(text)}`).number('x', bounds, 5))).not.toBe('')
     },
   )
 
-  test('any whole number of up to six digits - is taken exactly within the bounds', () => {
+  test('any whole number of up to six digits - is accepted only within the bounds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 999_999 }), (value) => {
         const message = explain(() => {
@@ -98,11 +98,11 @@ describe('number', () => {
 })
 
 describe('colour', () => {
-  test('upper and lower case - one form', () => {
+  test('upper and lower case - become lower case', () => {
     expect(read('x=AaBb09').color('x')).toBe('aabb09')
   })
 
-  test.each(['', 'aabb0', 'aabb099', '#aabb0', 'gabb09', 'aabb09\n'])('%j - is refused', (text) => {
+  test.each(['', 'aabb0', 'aabb099', '#aabb0', 'gabb09', 'aabb09\n'])('%j - is rejected', (text) => {
     expect(explain(() => read(`x=${encode(text)}`).color('x'))).not.toBe('')
   })
 })
@@ -133,7 +133,7 @@ describe('locale', () => {
     '*',
     '12',
     `en-x-${'abcdefgh-'.repeat(4)}a`,
-  ])('%j - is refused', (text) => {
+  ])('%j - is rejected', (text) => {
     expect(explain(() => read(`x=${encode(text)}`).locale('x', 'fr'))).not.toBe('')
   })
 })
@@ -147,16 +147,16 @@ describe('currency and price', () => {
     expect(read(`x=${text}`).currency('x')).toBe(code)
   })
 
-  test.each(['', 'EU', 'EURO', 'QQQ', '€', 'EUR '])('currency %j - is refused', (text) => {
+  test.each(['', 'EU', 'EURO', 'QQQ', '€', 'EUR '])('currency %j - is rejected', (text) => {
     expect(explain(() => read(`x=${encode(text)}`).currency('x'))).not.toBe('')
   })
 
-  test.each(['1', '0.0001', '999999999999.9999', '49.90'])('price %s - is kept as it is written', (text) => {
+  test.each(['1', '0.0001', '999999999999.9999', '49.90'])('price %s - is unchanged', (text) => {
     expect(read(`x=${text}`).price('x')).toBe(text)
   })
 
   test.each(['', '0', '0.0000', '0.00001', '1000000000000', '.5', '5.', '-1', '1,5', '1e3', ' 1'])(
-    'price %j - is refused',
+    'price %j - is rejected',
     (text) => {
       expect(explain(() => read(`x=${encode(text)}`).price('x'))).not.toBe('')
     },
@@ -173,15 +173,15 @@ describe('text', () => {
     expect(read(`x=${encode(text)}`).text('x')).toBe(value)
   })
 
-  test('text of 101 characters that trimming would shorten - is refused', () => {
+  test('101 characters including a trailing space - are rejected', () => {
     expect(explain(() => read(`x=${encode(`${'a'.repeat(100)} `)}`).text('x'))).not.toBe('')
   })
 
-  test('given twice, even empty - is refused', () => {
+  test('two values, even empty - are rejected', () => {
     expect(explain(() => read('x=&x=').text('x'))).toContain('one value')
   })
 
-  test('every control character (C0, DEL, C1), at any place - is refused, and no other character', () => {
+  test('every control character (C0, DEL, C1) at the beginning or end - is rejected, others are accepted', () => {
     for (let code = 0; code < 0x200; code += 1) {
       const isControl = code < 0x20 || (code >= 0x7f && code < 0xa0)
       for (const text of [`${String.fromCharCode(code)}a`, `a${String.fromCharCode(code)}`])
@@ -189,7 +189,7 @@ describe('text', () => {
     }
   })
 
-  test('any text of up to 100 characters without controls - comes back trimmed and well-formed', () => {
+  test('any text of up to 100 characters without controls - is returned trimmed and well-formed', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 50, unit: 'binary' }), (given) => {
         const text = given.replace(/\p{Cc}/gu, ' ')
@@ -207,18 +207,21 @@ describe('names', () => {
     expect(read('x=b&y=c&x=%20a%20&x=b').names('x')).toEqual(['b', 'a', 'b'])
   })
 
-  test('twenty - are taken; one more - is refused', () => {
+  test('twenty - are accepted; twenty-one - are rejected', () => {
     expect(read(repeat(20)).names('x')).toHaveLength(20)
     expect(explain(() => read(repeat(21)).names('x'))).not.toBe('')
   })
 
-  test.each(['x=a&x=', 'x=a&x=%20', `x=a&x=${'b'.repeat(101)}`])('%s - one bad name is enough', (query) => {
-    expect(explain(() => read(query).names('x'))).not.toBe('')
-  })
+  test.each(['x=a&x=', 'x=a&x=%20', `x=a&x=${'b'.repeat(101)}`])(
+    '%s - is rejected because of one invalid name',
+    (query) => {
+      expect(explain(() => read(query).names('x'))).not.toBe('')
+    },
+  )
 
-  test('name of 100 characters - is taken', () => {
+  test('name of 100 characters in lower case - is accepted', () => {
     expect(read(`x=${'b'.repeat(100)}`).names('x')).toEqual(['b'.repeat(100)])
-    // Lower case makes two units of this letter; the link to the next page would carry them.
+    // The lower case of this letter has two UTF-16 units, which links to the next page would contain.
     expect(read(`x=${'\u0130'.repeat(50)}`).names('x')).toHaveLength(1)
     expect(explain(() => read(`x=${'\u0130'.repeat(51)}`).names('x'))).not.toBe('')
   })

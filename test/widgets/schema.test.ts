@@ -11,7 +11,7 @@ type Markup = Readonly<Record<string, unknown> & { offers: Readonly<Record<strin
 
 const renderer = createRenderer()
 
-/** The markup as the page has it: all that stands in the script element. */
+/** Return the content of the script element. */
 function render(product: Product, offers: readonly Offer[]): string {
   const html = renderer.renderBox(makeBox({ schema: toSchema(product, offers) }))
   const [, text = ''] = /<script type="application\/ld\+json">([^]*)<\/script>$/.exec(html) ?? []
@@ -23,11 +23,11 @@ const parse = (product: Product, offers: readonly Offer[]): Markup =>
 const makePricedOffer = (price: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ price, ...over })
 
-/** What would end a script element, open a comment or an include, or break a line in a script. */
+/** Characters that could end a script element, open a comment or an include, or break a line in a script. */
 const UNSAFE = /[<>&\u2028\u2029]/
 
 describe('schema.org markup', () => {
-  test('product without brand and picture - leaves both out instead of null', () => {
+  test('product without brand and picture - omits both', () => {
     expect(parse(makeProduct({ brand: null, images: [] }), [makePricedOffer('49.90')])).toEqual({
       '@context': 'https://schema.org',
       '@type': 'Product',
@@ -43,12 +43,12 @@ describe('schema.org markup', () => {
     })
   })
 
-  test('several pictures - the one that the box shows', () => {
+  test('several pictures - the one of the box', () => {
     const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
     expect(parse(makeProduct({ images }), [makePricedOffer('1')])['image']).toBe(images[0])
   })
 
-  test('prices - compared as decimals and printed as the catalog has them', () => {
+  test('prices - are compared as decimals and printed unchanged', () => {
     const offers = [
       makePricedOffer('10'),
       makePricedOffer('9.9'),
@@ -62,7 +62,7 @@ describe('schema.org markup', () => {
     })
   })
 
-  test('offers - those of the box, not all of the product, and they stay in their order', () => {
+  test('offers - only those of the box are counted, and their order is unchanged', () => {
     const shown = [
       makePricedOffer('20', { currency: 'USD' }),
       makePricedOffer('5', { currency: 'USD', availability: 'no' }),
@@ -84,20 +84,20 @@ describe('schema.org markup', () => {
     '<esi:include src="/x"/>',
     '<?php system("id"); ?>',
     'a && b\u2028c\u2029d',
-  ])('%j in every text - neither element nor include, and the same text when read', (hostile) => {
+  ])('%j in every text - creates no element or include, and parses back unchanged', (hostile) => {
     const product = makeProduct({ title: hostile, brand: hostile, images: [hostile] })
     const markup = parse(product, [makePricedOffer('1')])
     expect(render(product, [makePricedOffer('1')])).not.toMatch(UNSAFE)
     expect(markup).toMatchObject({ name: hostile, brand: { name: hostile }, image: hostile })
   })
 
-  test('escapes - four hex digits each', () => {
+  test('escapes - have four hex digits', () => {
     expect(render(makeProduct({ title: '<>&\u2028\u2029' }), [makePricedOffer('1')])).toContain(
       String.raw`"name":"\u003c\u003e\u0026\u2028\u2029"`,
     )
   })
 
-  test('any title - stays itself and safe', () => {
+  test('any title - is safe and parses back unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (title) => {
         const product = makeProduct({ title })
@@ -107,7 +107,7 @@ describe('schema.org markup', () => {
     )
   })
 
-  test('any prices - the lowest is not above, the highest not below any of them', () => {
+  test('any prices - the lowest and the highest are correct', () => {
     const steps = fc.integer({ min: 1, max: 9_999_999 })
     const prices = fc.array(
       steps.map((value) => (value / 100).toFixed(2)),

@@ -9,7 +9,7 @@ import { GTIN, makeProductOnSale, startHarness, startStockedHarness } from '../a
 import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 
-/** One with the right and one with a wrong check digit; nobody sells them. */
+/** One with a correct and one with a wrong check digit; no shop sells them. */
 const NOT_SOLD = '09521234567905'
 const MISTYPED = '09521234567906'
 const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
@@ -21,28 +21,28 @@ const toParts = ({ query = '', surface = 'fragment', channelId = CHANNEL_ID }: A
   ({ channelId, surface, query }) as const
 const getBox = async (
   { context: { widgets } }: Harness,
-  asked: AddressInput = {},
+  input: AddressInput = {},
 ): Promise<Widget<BoxView>> =>
-  widgets.getBox(widgets.parseBoxAddress({ ...toParts(asked), gtin: asked.gtin ?? GTIN }))
+  widgets.getBox(widgets.parseBoxAddress({ ...toParts(input), gtin: input.gtin ?? GTIN }))
 const getGrid = async (
   { context: { widgets } }: Harness,
-  asked: AddressInput = {},
-): Promise<Widget<GridView>> => widgets.getGrid(widgets.parseGridAddress(toParts(asked)), '')
+  input: AddressInput = {},
+): Promise<Widget<GridView>> => widgets.getGrid(widgets.parseGridAddress(toParts(input)), '')
 
 function failCatalog(harness: Harness): void {
   harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
 }
 
-/** What an answer is found by, and what it was made of. */
+/** The address and the digest of the data. */
 const toKey = ({ address, computeDigest }: Widget<unknown>): string =>
   `${address.surface} ${address.path} ${computeDigest('')}`
 
 async function listKeys(
-  get: (asked: AddressInput) => Promise<Widget<unknown>>,
-  asked: readonly AddressInput[],
+  get: (input: AddressInput) => Promise<Widget<unknown>>,
+  inputs: readonly AddressInput[],
 ): Promise<string[]> {
   const keys: string[] = []
-  for (const one of asked) keys.push(toKey(await get(one)))
+  for (const input of inputs) keys.push(toKey(await get(input)))
   return keys
 }
 
@@ -62,13 +62,13 @@ describe('key of a box', () => {
       { channelId: CHANNEL_ID.toUpperCase() },
       { gtin: GTIN.slice(1) },
     ]
-    const keys = await listKeys((asked) => getBox(harness, asked), same)
+    const keys = await listKeys((input) => getBox(harness, input), same)
     expect(new Set(keys).size).toBe(1)
     harness.clock.advance(60_000)
     expect(toKey(await getBox(harness))).toBe(keys[0])
   })
 
-  test('different views - keys of their own', async () => {
+  test('different views - different keys', async () => {
     const harness = await startStockedHarness([makeProductOnSale(), makeProductOnSale({ gtin: OTHER_GTIN })])
     const different: AddressInput[] = [
       {},
@@ -76,11 +76,11 @@ describe('key of a box', () => {
       { gtin: OTHER_GTIN },
       ...toAddressInput([...COMMON, 'stock=in', 'markup=schema']),
     ]
-    const keys = await listKeys((asked) => getBox(harness, asked), different)
+    const keys = await listKeys((input) => getBox(harness, input), different)
     expect(new Set(keys).size).toBe(different.length)
   })
 
-  test('newer answer of the catalog - another key', async () => {
+  test('newer response of the catalog - another key', async () => {
     const harness = await startStockedHarness()
     const before = await getBox(harness)
     harness.clock.advance(2 * HOUR_MS)
@@ -89,7 +89,7 @@ describe('key of a box', () => {
     expect(toKey(after)).not.toBe(toKey(before))
   })
 
-  test('price that grows too old - another key, from one millisecond beyond its age', async () => {
+  test('price that becomes too old - another key, a millisecond after its maximum age', async () => {
     const harness = await startStockedHarness()
     const before = await getBox(harness)
     failCatalog(harness)
@@ -113,13 +113,13 @@ describe('key of a grid', () => {
       { query: 'limit=12&stock=in&page=1&q=' },
       { channelId: CHANNEL_ID.toUpperCase() },
     ]
-    const keys = await listKeys((asked) => getGrid(harness, asked), same)
+    const keys = await listKeys((input) => getGrid(harness, input), same)
     expect(new Set(keys).size).toBe(1)
   })
 
-  test('different views - keys of their own', async () => {
+  test('different views - different keys', async () => {
     const harness = await startStockedHarness()
-    const own = [
+    const gridOptions = [
       'stock=any',
       'page=2',
       'sort=price',
@@ -128,23 +128,27 @@ describe('key of a grid', () => {
       'brand=lumen',
       'q=arc',
     ]
-    const different: AddressInput[] = [{}, { surface: 'embed' }, ...toAddressInput([...COMMON, ...own])]
-    const keys = await listKeys((asked) => getGrid(harness, asked), different)
+    const different: AddressInput[] = [
+      {},
+      { surface: 'embed' },
+      ...toAddressInput([...COMMON, ...gridOptions]),
+    ]
+    const keys = await listKeys((input) => getGrid(harness, input), different)
     expect(new Set(keys).size).toBe(different.length)
   })
 
-  test('box and grid of the same channel - are told apart by their kinds', async () => {
+  test('box and grid of the same channel - have different kinds', async () => {
     const harness = await startStockedHarness()
     expect([(await getBox(harness)).kind, (await getGrid(harness)).kind]).toEqual(['where-to-buy', 'deals'])
   })
 })
 
-describe('reason why nothing is shown', () => {
-  test('what is not sold, mistyped or filtered away - has a reason of its own, and no view', async () => {
+describe('reason of a hidden widget', () => {
+  test('not sold, mistyped or excluded by an option - different reasons, and no view', async () => {
     const harness = await startStockedHarness()
     const reasons: string[] = []
-    for (const asked of [{ gtin: NOT_SOLD }, { gtin: MISTYPED }, { query: 'merchant=nobody' }]) {
-      const widget = await getBox(harness, asked)
+    for (const input of [{ gtin: NOT_SOLD }, { gtin: MISTYPED }, { query: 'merchant=nobody' }]) {
+      const widget = await getBox(harness, input)
       expect(widget.getView()).toBeUndefined()
       reasons.push(widget.hiddenReason)
     }
@@ -157,7 +161,7 @@ describe('reason why nothing is shown', () => {
     ])
   })
 
-  test('channel that has gone - keeps its copy until rescue, then is hidden on every surface', async () => {
+  test('channel that is no longer listed - is shown until rescue ends, then hidden on every surface', async () => {
     const harness = await startStockedHarness()
     const { catalog, clock, context } = harness
     catalog.channels = [{ id: OTHER_CHANNEL, name: 'Other', kind: 'app', url: null }]
@@ -180,7 +184,7 @@ describe('reason why nothing is shown', () => {
     expect(catalog.countCalls(/products/)).toBe(0)
   })
 
-  test('grid without a deal - says that the options leave none', async () => {
+  test('grid without a deal - the reason names the option', async () => {
     const widget = await getGrid(await startStockedHarness(), { query: 'q=nothing' })
     expect(widget.getView()).toBeUndefined()
     expect(widget.hiddenReason).toBe(
@@ -188,20 +192,20 @@ describe('reason why nothing is shown', () => {
     )
   })
 
-  test('product that nobody sells - has no price whose age counts', async () => {
+  test('product that no shop sells - has no oldest price', async () => {
     expect((await getBox(await startStockedHarness(), { gtin: NOT_SOLD })).oldestPriceMs).toBeNull()
   })
 })
 
 describe('oldest price of a grid', () => {
-  test('deals of several ages - the oldest that is still shown; its date is the one printed', async () => {
+  test('deals of several ages - the oldest shown price, whose date is printed', async () => {
     const harness = await startStockedHarness([
       makeProductOnSale(),
       makeProductOnSale({ gtin: OTHER_GTIN, title: 'Younger' }),
     ])
     harness.clock.advance(2 * HOUR_MS)
     const { asOfMs } = await getBox(harness, { gtin: OTHER_GTIN })
-    // A look-up reaches the copy a moment after its visitor.
+    // A look-up is stored shortly after its response.
     const findStored = (): Promise<CopyEntry | undefined> =>
       harness.context.store.findProduct(CHANNEL_ID, OTHER_GTIN)
     await vi.waitFor(async () => expect((await findStored())?.asOfMs).toBe(asOfMs))
@@ -218,7 +222,7 @@ describe('oldest price of a grid', () => {
     expect(none.getView()?.deals.map(({ price }) => price)).toEqual([null, null])
   })
 
-  test('price that grows too old between two visits - another key for the same page in memory', async () => {
+  test('price that becomes too old between two requests - another key for the same cached page', async () => {
     const settings = { VITRINE_PRICE_MAX_AGE_SECONDS: '60' }
     const harness = await startStockedHarness(undefined, { settings })
     const before = await getGrid(harness)
@@ -228,27 +232,27 @@ describe('oldest price of a grid', () => {
     expect(toKey(await getGrid(harness))).not.toBe(toKey(before))
   })
 
-  test('page without a deal - has none', async () => {
+  test('page without a deal - no oldest price', async () => {
     expect((await getGrid(await startStockedHarness([]))).oldestPriceMs).toBeNull()
   })
 })
 
 describe('pages of a grid', () => {
-  test('frame - has links to them by the public address; fragment - none', async () => {
+  test('frame - has links with the public address; fragment - no links', async () => {
     const products = [makeProductOnSale(), makeProductOnSale({ gtin: OTHER_GTIN })]
     const harness = await startStockedHarness(products, {
       over: { publicUrl: 'https://widgets.example/sub' },
     })
-    const asked = { query: 'limit=1' }
-    expect((await getGrid(harness, { ...asked, surface: 'embed' })).getView()?.paging?.next?.href).toBe(
+    const input = { query: 'limit=1' }
+    expect((await getGrid(harness, { ...input, surface: 'embed' })).getView()?.paging?.next?.href).toBe(
       `https://widgets.example/sub/embeds/${CHANNEL_ID}/deals?limit=1&page=2`,
     )
-    expect((await getGrid(harness, asked)).getView()?.paging).toBeNull()
+    expect((await getGrid(harness, input)).getView()?.paging).toBeNull()
   })
 })
 
-describe('what cannot be asked', () => {
-  test('bad option, GTIN or channel - throws, the option first', async () => {
+describe('invalid addresses', () => {
+  test('invalid option, GTIN or channel - throws; the option is checked first', async () => {
     const harness = await startStockedHarness()
     await expect(getBox(harness, { query: 'limit=0', gtin: 'x' })).rejects.toThrow(BadOptionError)
     await expect(getGrid(harness, { query: 'page=0', channelId: 'x' })).rejects.toThrow(BadOptionError)
@@ -260,7 +264,7 @@ describe('what cannot be asked', () => {
 })
 
 describe('defaults of the server', () => {
-  test('VITRINE_LOCALE with an extension, VITRINE_CURRENCY - as options have them', async () => {
+  test('VITRINE_LOCALE with an extension, VITRINE_CURRENCY - are normalized like options', async () => {
     const settings = { VITRINE_LOCALE: 'de-at-u-co-phonebk', VITRINE_CURRENCY: 'chf' }
     const { context } = await startHarness({ settings })
     expect(context.widgets.defaults).toEqual({ locale: 'de-AT', currency: 'CHF' })
