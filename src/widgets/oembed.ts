@@ -99,10 +99,10 @@ const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-
 function findEmbedAddress(url: string, publicUrl: string) {
   const address = parseUrl(url)
   if (address === undefined) return undefined
-  const own = new URL(publicUrl)
+  const server = new URL(publicUrl)
   const { protocol, host, pathname, search } = address
-  const prefix = `${own.pathname.replace(/\/$/, '')}/embeds/`
-  if (!/^https?:$/.test(protocol) || host !== own.host || !pathname.startsWith(prefix)) return undefined
+  const prefix = `${server.pathname.replace(/\/$/, '')}/embeds/`
+  if (!/^https?:$/.test(protocol) || host !== server.host || !pathname.startsWith(prefix)) return undefined
   const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []
   if (channelId === '') return undefined
   return { surface: 'embed' as const, channelId, gtin, query: getQueryString(search) }

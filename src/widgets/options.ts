@@ -62,7 +62,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: 'language',
     fallback: '`VITRINE_LOCALE`',
     meaning:
-      'language of the texts, and format of prices and dates; a language without a translation gives English',
+      'language of the texts, and format of prices and dates; a language without a translation uses English',
     example: 'locale=de-AT',
   },
   {
@@ -255,7 +255,7 @@ export type GridOptions = ReturnType<typeof parseGridOptions>
  */
 export function parseGridOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
   const reader = createParameterReader(query)
-  const own = {
+  const gridOptions = {
     layout: reader.oneOf('layout', GRID_LAYOUTS, 'grid'),
     limit: reader.number('limit', { min: 1, max: 60 }, 12),
     page: reader.number('page', { min: 1, max: 1_000 }, 1),
@@ -266,7 +266,7 @@ export function parseGridOptions(query: URLSearchParams, defaults: OptionDefault
     brand: reader.text('brand'),
     searchText: reader.text('q'),
   }
-  return { ...parseCommonOptions(reader, { defaults, surface, stock: 'in' }), ...own }
+  return { ...parseCommonOptions(reader, { defaults, surface, stock: 'in' }), ...gridOptions }
 }
 
 export type CommonOptions = ReturnType<typeof parseCommonOptions>
@@ -276,7 +276,7 @@ type CommonOptionDetails = Readonly<{ defaults: OptionDefaults; surface: Surface
 function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock }: CommonOptionDetails) {
   const isolate = reader.oneOf('isolate', ISOLATIONS, 'none')
   const css = reader.oneOf('css', STYLE_SHEET_SOURCES, 'link')
-  const own = {
+  const common = {
     theme: reader.oneOf('theme', THEMES, 'auto'),
     /** `null`: the accent of the theme. */
     accent: reader.color('accent'),
@@ -289,9 +289,9 @@ function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock 
     excluded: normalizeNames(reader.names('exclude')),
   }
   // A frame has no host page to isolate from and links its styles.
-  if (surface === 'embed') return { ...own, isolate: 'none' as const, css: 'none' as const }
+  if (surface === 'embed') return { ...common, isolate: 'none' as const, css: 'none' as const }
   // Styles of the page do not reach a shadow root, so it must always have a link.
-  return { ...own, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
+  return { ...common, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
 }
 
 function normalizeNames(names: readonly string[]): readonly string[] {
