@@ -110,7 +110,8 @@ export class BadOptionError extends RequestError {
 /** Throw this when the GTIN in an address is not 1 to 14 digits. */
 export class InvalidGtinError extends VitrineError {
   static readonly code = 'VITRINE_INVALID_GTIN'
-  override readonly publicMessage: string = 'A GTIN is 1 to 14 digits, without spaces or hyphens.'
+  override readonly publicMessage: string =
+    'A GTIN is 1 to 14 digits, without spaces or hyphens. Correct the GTIN in this address.'
 }
 
 /** Throw this when the catalog does not list the channel, or `VITRINE_CHANNELS` excludes it. */

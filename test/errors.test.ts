@@ -50,7 +50,10 @@ const CATALOG_ERRORS: readonly (readonly [error: CatalogError, message: string])
 /** Errors of this server with their public messages. */
 const SERVER_ERRORS: readonly (readonly [error: VitrineError, message: string])[] = [
   [new UnavailableError(SECRET_DETAIL), 'No usable data yet. The server tries again at the next visit.'],
-  [new InvalidGtinError(SECRET_DETAIL), 'A GTIN is 1 to 14 digits, without spaces or hyphens.'],
+  [
+    new InvalidGtinError(SECRET_DETAIL),
+    'A GTIN is 1 to 14 digits, without spaces or hyphens. Correct the GTIN in this address.',
+  ],
   [
     new UnknownChannelError(SECRET_DETAIL),
     'This server does not serve a channel with this id. Find the ids on its /studio page or with "vitrine check".',

@@ -19,7 +19,7 @@ export type WidgetAddress<Options = BoxOptions | GridOptions, Gtin = string | nu
   surface: Surface
   /** In lower case. */
   channelId: string
-  /** 14 digits; `null`: a grid. */
+  /** 14 digits; `null` for a grid. */
   gtin: Gtin
   options: Options
   /** Path and query below `/fragments` or `/embeds`. Equal only for equal widgets of a surface. */

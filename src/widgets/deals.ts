@@ -49,7 +49,7 @@ export function toGridView(
     /** Accessible names of the carousel's buttons. */
     carouselLabels: { previous: texts.previousDeals, next: texts.nextDeals },
     notices: toNoticesView(data.asOfMs, texts.gridOrder[options.sort], localization, viewContext),
-    paging: pages === null ? null : toPaging(data, options, { words: texts, pages }),
+    paging: pages === null ? null : toPaging(data, options, { texts, pages }),
   }
 }
 
@@ -72,7 +72,7 @@ function toDealView(
 function toPaging(
   data: GridData,
   options: GridOptions,
-  { words: texts, pages }: Readonly<{ words: LocaleTexts; pages: GridPageLinks }>,
+  { texts, pages }: Readonly<{ texts: LocaleTexts; pages: GridPageLinks }>,
 ) {
   const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
     const query = toQuery({ ...options, page }, pages.defaults)

@@ -49,7 +49,6 @@ export function formatDiscount(percent: number, locale: string): string {
     .replace('-', '−')
 }
 
-/** A whole number of the locale. */
 export function formatCount(count: number, locale: string): string {
   return countFormats.memo(locale).format(count)
 }
@@ -67,12 +66,10 @@ export function formatPastTime(timeMs: number, nowMs: number): string {
   return isFuture(timeMs, nowMs) ? TIME_UNKNOWN : formatTime(timeMs, 'en')
 }
 
-/** The same after "since". */
 export function formatSince(timeMs: number, nowMs: number): string {
   return isFuture(timeMs, nowMs) ? 'since an unknown time' : `since ${formatTime(timeMs, 'en')}`
 }
 
-/** When a copy was walked. */
 export function formatWalkTime(completedAtMs: number, nowMs: number): string {
   return `walked${isFuture(completedAtMs, nowMs) ? ',' : ''} ${formatPastTime(completedAtMs, nowMs)}`
 }

@@ -15,7 +15,7 @@ type BoxSize = Readonly<{
 /** The properties of a grid that determine its height. */
 type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 
-/** What the height of a widget depends on. */
+/** The properties that the height of a widget depends on. */
 export type WidgetSize = BoxSize | GridSize
 
 /** Get the size of a view. */

@@ -6,28 +6,27 @@ import { formatCount } from './format.ts'
 import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
 import type { CommonOptions, GridOptions, OptionDefaults } from './options.ts'
 
-/** Reason for a channel that was served before. */
 export const CHANNEL_GONE_REASON = 'The catalog no longer lists this channel.'
 
-/** `a, b and c`: British English has no comma before "and". */
+/** British English: no comma before "and". */
 const LIST_FORMAT = new Intl.ListFormat('en-GB')
 
-/** Names that are listed; the others are counted. */
+/** Longer lists of names end with "and 15 more". */
 const MAX_LISTED_NAMES = 5
 
-/** Explain to the author of the page why a grid is hidden. */
+/** Explain to the author of the page why a grid is empty. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
   const offers = options.stock === 'in' ? 'offer that is on sale and in stock' : 'offer that is on sale'
   const activeFilters = listGridFilters(options, defaults).map(describeFilter)
-  const filterText = activeFilters.length === 0 ? '' : ` fits ${LIST_FORMAT.format(activeFilters)}`
+  const filterText = activeFilters.length === 0 ? '' : ` matches ${LIST_FORMAT.format(activeFilters)}`
   if (options.page > 1)
-    return `There is no page ${options.page}: too few products have an ${offers}${filterText && ` and${filterText}`}.`
+    return `Page ${options.page} is empty: too few products have an ${offers}${filterText && ` and${filterText}`}. Use a lower page number.`
   return activeFilters.length === 0
     ? `No product of this channel has an ${offers}.`
-    : `No ${offers}${filterText}.`
+    : `No ${offers}${filterText}. Remove or change a filter.`
 }
 
-/** Explain why a box is hidden. `gtin`: padded; `product`: `null` when no shop sells it. */
+/** Explain why a box is empty; `gtin` is padded, `product` is `null` if no shop sells it. */
 export function explainHiddenBox(
   gtin: string,
   product: Product | null,
@@ -36,13 +35,15 @@ export function explainHiddenBox(
   if (product === null) {
     const corrected = findCorrectedGtin(gtin)
     return corrected === undefined
-      ? 'No shop of this channel sells the product with this GTIN.'
-      : `The last digit of this GTIN should be ${corrected.slice(-1)}: check the GTIN for a typing error. No shop of this channel sells it as written.`
+      ? 'No shop of this channel sells the product with this GTIN. Check the GTIN and the channel.'
+      : `The last digit of this GTIN is wrong (it should be ${corrected.slice(-1)}): check the GTIN for a typing error. No shop of this channel sells it.`
   }
   const { offers } = product
   if (offers.length === 0) return explainNoOffers(product)
   const malformed =
-    product.drops === undefined ? '' : ` Malformed in addition: ${describeDrops(product.drops).join(', ')}.`
+    product.drops === undefined
+      ? ''
+      : ` The catalog also sent malformed offers: ${describeDrops(product.drops).join(', ')}.`
   return `${explainFiltered(offers, options, defaults)}${malformed}`
 }
 
@@ -51,7 +52,7 @@ function explainNoOffers({ drops }: Product): string {
     return 'The catalog lists this product, but no shop of this channel has an offer for it.'
   const count = Object.values(drops).reduce((sum, dropped) => sum + dropped, 0)
   const offerText =
-    count === 1 ? 'one offer of this product, and it is' : `${count} offers of this product, all of them`
+    count === 1 ? 'one offer of this product, but it is' : `${count} offers of this product, all of them`
   return `The catalog sent ${offerText} malformed: ${describeDrops(drops).join(', ')}.`
 }
 
@@ -72,7 +73,7 @@ function explainFiltered(offers: readonly Offer[], options: CommonOptions, defau
   )
 }
 
-/** List what the filters could select. */
+/** List the shops and currencies that exist, for the options that exclude them. */
 function listAlternatives(filters: readonly Filter[], offers: readonly Offer[]): readonly string[] {
   const shops = joinNames(listDistinct(offers.map(({ merchant }) => merchant)))
   const currencies = joinNames(listDistinct(offers.map(({ currency }) => currency)))
@@ -93,7 +94,7 @@ export function formatFilter(filter: Filter, options: CommonOptions, defaults: O
     case 'exclude':
       return `exclude=${joinNames(options.excluded)}`
     default:
-      // An option that equals the setting has the same effect, so name the setting.
+      // An option that equals the setting has the same normalized address, so name the setting.
       return options.currency === defaults.currency
         ? `VITRINE_CURRENCY=${options.currency ?? ''}`
         : `currency=${options.currency ?? ''}`
@@ -129,7 +130,6 @@ function capitalize(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
 
-/** Noun and reason of each kind of dropped item. */
 const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why: string]>> = {
   product: ['product', 'without GTIN, title or offers'],
   merchant: ['offer', 'without a shop’s name'],
@@ -140,7 +140,7 @@ const DROP_DESCRIPTIONS: Readonly<Record<DropReason, readonly [noun: string, why
   too_many: ['offer', 'above the limit of offers per product'],
 }
 
-/** Describe dropped items, one text per reason. */
+/** Describe the dropped products and offers, one text per reason. */
 export function describeDrops(drops: Readonly<DropCounts>): readonly string[] {
   const descriptions = new Map(Object.entries(DROP_DESCRIPTIONS))
   return Object.entries(drops).map(([reason, dropped]) => {

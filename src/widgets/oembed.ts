@@ -6,24 +6,23 @@ import { type ParameterReader, createParameterReader, getQueryString } from './p
 import type { BoxView, GridView } from './view-models.ts'
 import type { Widget, Widgets } from './widgets.ts'
 
-/** Default width of a frame; wider widgets look empty. */
+/** Width of a frame if the consumer gives none, and the largest useful width. */
 const DEFAULT_WIDTH_PX = 600
 const MAX_WIDTH_PX = 1_200
 
-/** Largest accepted size in pixels. */
+/** Largest accepted size; no page is that large. */
 const MAX_SIZE_PX = 100_000
 
-/** Seconds for which a consumer may cache a response: it contains no prices. */
+/** How long a consumer may cache a response, which has no prices. */
 const CACHE_AGE_SECONDS = 86_400
 
-/** The size of a frame whose content is unknown. */
+/** Sizes for the height of a frame when the catalog has no data for it. */
 const DEFAULT_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
 const DEFAULT_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 12 }
 
-/** Formats of responses. */
 export type OembedFormat = 'json' | 'xml'
 
-/** Embed, format, and maximum size in pixels (`null`: no limit). */
+/** `null`: no maximum. */
 type OembedRequest = Readonly<{
   url: string
   format: OembedFormat
@@ -32,15 +31,19 @@ type OembedRequest = Readonly<{
 }>
 
 /**
- * Parse an oEmbed request. Other parameters, such as `dnt` of WordPress, are ignored.
+ * Parse a request to the oEmbed address. Other parameters, such as the `dnt` of WordPress, are ignored.
  * @throws OembedError
  */
 export function parseOembedRequest(query: URLSearchParams): OembedRequest {
   const format = query.get('format') ?? 'json'
-  if (format !== 'json' && format !== 'xml') throw new OembedError(501, 'format accepts json or xml.')
+  if (format !== 'json' && format !== 'xml')
+    throw new OembedError(501, 'The parameter "format" accepts json or xml.')
   const [url, ...others] = query.getAll('url')
   if (url === undefined || url === '' || others.length > 0)
-    throw new OembedError(400, 'url is the address of an embed of this server, percent-encoded.')
+    throw new OembedError(
+      400,
+      'The parameter "url" accepts one value, the percent-encoded address of an embed of this server.',
+    )
   const reader = createParameterReader(query)
   return {
     url,
@@ -54,14 +57,17 @@ function parseSizePx(reader: ParameterReader, name: string): number | null {
   try {
     return reader.number(name, { min: 1, max: MAX_SIZE_PX }, 0) || null
   } catch {
-    throw new OembedError(400, `${name} is a whole number of pixels from 1 to ${MAX_SIZE_PX}, given once.`)
+    throw new OembedError(
+      400,
+      `The parameter "${name}" accepts one value, a whole number of pixels from 1 to ${MAX_SIZE_PX}.`,
+    )
   }
 }
 
 /**
- * Create a response with the frame of a valid address, even if it is hidden now. `visitor`: who waits. `isKnown`: whether
- * the state of the widget is known; otherwise the response must not be cached.
- * @throws OembedError for an unknown embed
+ * Create the response for a valid address, even if its widget has nothing to show now. `visitor` identifies the client.
+ * `isCacheable`: whether it is known if there is something to show.
+ * @throws OembedError if there is no such embed.
  */
 export async function createOembedResponse(
   widgets: Widgets,
@@ -70,7 +76,10 @@ export async function createOembedResponse(
 ): Promise<Readonly<{ text: string; isCacheable: boolean }>> {
   const address = findEmbedAddress(request.url, publicUrl)
   if (address === undefined)
-    throw new OembedError(404, `url is not the address of an embed: they begin with ${publicUrl}/embeds/`)
+    throw new OembedError(
+      404,
+      `The parameter "url" is not the address of an embed of this server. Such addresses begin with ${publicUrl}/embeds/`,
+    )
   try {
     const frame = await readFrame(widgets, address, visitor)
     return {
@@ -83,17 +92,17 @@ export async function createOembedResponse(
   }
 }
 
-/** Channel ids are UUIDs; the GTIN is validated later. */
+/** Channel ids are UUIDs. The GTIN is validated later. */
 const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-to-buy\/([^/]+))\/?$/i
 
 /** Parse the address of an embed; `undefined` for any other address. http and https are equivalent. */
 function findEmbedAddress(url: string, publicUrl: string) {
   const address = parseUrl(url)
   if (address === undefined) return undefined
-  const own = new URL(publicUrl)
+  const server = new URL(publicUrl)
   const { protocol, host, pathname, search } = address
-  const prefix = `${own.pathname.replace(/\/$/, '')}/embeds/`
-  if (!/^https?:$/.test(protocol) || host !== own.host || !pathname.startsWith(prefix)) return undefined
+  const prefix = `${server.pathname.replace(/\/$/, '')}/embeds/`
+  if (!/^https?:$/.test(protocol) || host !== server.host || !pathname.startsWith(prefix)) return undefined
   const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []
   if (channelId === '') return undefined
   return { surface: 'embed' as const, channelId, gtin, query: getQueryString(search) }
@@ -116,7 +125,7 @@ async function readFrame(widgets: Widgets, { gtin, ...parts }: EmbedAddress, vis
   return { title, size, path: address.path, isCacheable }
 }
 
-/** `view`: `undefined` for a hidden or unknown widget. Consumers store failures like frames, so both get a frame. */
+/** On a failure, return no view: a consumer would cache an error response as long as a frame. */
 async function readView(widget: Promise<Widget<BoxView | GridView>>) {
   try {
     return { view: (await widget).getView(), isCacheable: true }
@@ -128,8 +137,8 @@ async function readView(widget: Promise<Widget<BoxView | GridView>>) {
 }
 
 /**
- * The fields of a `rich` response (oembed.com, section 2.3.4): an empty blockquote and a frame. WordPress shows the frame only
- * after its first message, so an empty box takes no space. It stores the HTML with the post, so it contains no price.
+ * Build a `rich` response (oembed.com, section 2.3.4). WordPress shows a frame after a blockquote only when the frame sends a
+ * message, so that an empty box takes no space. WordPress stores the HTML with the post, so it has no prices.
  */
 function toOembedFields(
   { title, size, path, isCacheable }: Awaited<ReturnType<typeof readFrame>>,

@@ -17,7 +17,6 @@ import { type ViewContext, computeOfferId, isPriceShown } from './view-parts.ts'
 import type { BoxView, GridView } from './view-models.ts'
 import { toBoxView } from './where-to-buy.ts'
 
-/** A widget with its data. */
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
   address: BoxAddress | GridAddress
@@ -60,7 +59,6 @@ export type WidgetDetails = Readonly<{
   stylePath: string
 }>
 
-/** Create the widgets. */
 export function createWidgets(details: WidgetDetails): Widgets {
   const { locale, currency } = details.config
   const defaults = { locale: parseLocale(locale) ?? locale, currency }

@@ -240,7 +240,7 @@ describe('GTIN', () => {
 describe('reason of an empty response', () => {
   test.each([
     ['a GTIN without offers', '09521234567905', 'No shop of this channel sells'],
-    ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN should be '],
+    ['a mistyped GTIN', '09521234567906', 'The last digit of this GTIN is wrong'],
     [
       'options that leave nothing',
       '09521234567899?merchant=Nobody',
@@ -277,7 +277,7 @@ describe('reason of an empty response', () => {
     const harness = await startStockedHarness()
     for (const path of GRIDS) {
       const empty = await fetchPath(harness, `${path}?brand=Nobody`)
-      expect(empty.headers['vitrine-reason']).toContain('fits the option brand=Nobody.')
+      expect(empty.headers['vitrine-reason']).toContain('matches the option brand=Nobody.')
       const shown = await fetchPath(harness, path)
       expect(shown.headers['vitrine-reason']).toBeUndefined()
       expect(shown.text).not.toContain('data-vitrine-reason')

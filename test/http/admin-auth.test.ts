@@ -13,7 +13,7 @@ import type { Harness } from '../helpers/harness.ts'
 
 const PASSWORD = 'pass:word='
 const OPEN = 200
-const REFUSED = 401
+const REJECTED = 401
 const LIMITED = 429
 const REDIRECTED = 302
 
@@ -64,8 +64,8 @@ describe('password', () => {
     ['not encoded', `Basic admin:${PASSWORD}`],
     ['another scheme', `Digest ${encode(`admin:${PASSWORD}`)}`],
     ['no scheme', encode(`admin:${PASSWORD}`)],
-  ])('%s - is refused', async (_case, authorization) => {
-    expect(await getStatus(await startProtected(), { Authorization: authorization })).toBe(REFUSED)
+  ])('%s - is rejected', async (_case, authorization) => {
+    expect(await getStatus(await startProtected(), { Authorization: authorization })).toBe(REJECTED)
   })
 
   test('refusal - names the realm and the setting, not the password', async () => {
@@ -77,23 +77,23 @@ describe('password', () => {
 
   test('HEAD - requires the password, too', async () => {
     const { app } = await startProtected()
-    expect((await request(app).head('/metrics')).status).toBe(REFUSED)
+    expect((await request(app).head('/metrics')).status).toBe(REJECTED)
     expect((await request(app).head('/metrics').set(RIGHT)).status).toBe(OPEN)
   })
 
   test('local demo with a password - requires it', async () => {
     const { context } = await startProtected()
     const config: Config = { ...context.config, catalog: { kind: 'embedded' } }
-    expect(await getStatus({ app: createApp({ ...context, config }) }, {})).toBe(REFUSED)
+    expect(await getStatus({ app: createApp({ ...context, config }) }, {})).toBe(REJECTED)
   })
 })
 
 describe('limit of wrong passwords', () => {
   test('nine wrong passwords - the correct one still works and is not counted; the tenth wrong one locks', async () => {
     const harness = await startProtected()
-    expect(await guess(harness, 9)).toEqual(Array(9).fill(REFUSED))
+    expect(await guess(harness, 9)).toEqual(Array(9).fill(REJECTED))
     expect(await getStatus(harness, RIGHT)).toBe(OPEN)
-    expect(await guess(harness, 2)).toEqual([REFUSED, LIMITED])
+    expect(await guess(harness, 2)).toEqual([REJECTED, LIMITED])
     expect(await getStatus(harness, RIGHT)).toBe(LIMITED)
   })
 
@@ -101,7 +101,7 @@ describe('limit of wrong passwords', () => {
     const harness = await startProtected()
     for (let tries = 0; tries < 5; tries += 1) {
       for (const path of ['/studio', '/metrics'])
-        expect((await fetchPath(harness, path, basic('admin:no'))).status).toBe(REFUSED)
+        expect((await fetchPath(harness, path, basic('admin:no'))).status).toBe(REJECTED)
     }
     for (const path of ['/studio', '/studio/live', '/studio/gallery', '/metrics'])
       expect((await fetchPath(harness, path, RIGHT)).status).toBe(LIMITED)
@@ -123,7 +123,7 @@ describe('limit of wrong passwords', () => {
     for (const headers of [{}, { Authorization: '' }]) {
       for (let visits = 0; visits < 15; visits += 1) {
         for (const path of ['/studio', '/metrics', '/studio/gallery'])
-          expect((await fetchPath(harness, path, headers)).status).toBe(REFUSED)
+          expect((await fetchPath(harness, path, headers)).status).toBe(REJECTED)
         expect((await fetchPath(harness, '/', headers)).status).toBe(REDIRECTED)
         expect((await fetchPath(harness, '/readyz', headers)).status).toBe(OPEN)
       }
@@ -151,7 +151,7 @@ describe('limit of wrong passwords', () => {
     const statuses = await Promise.all(
       Array.from({ length: 40 }, (_, index) => getStatus(harness, basic(`admin:guess${index}`))),
     )
-    expect(statuses.filter((status) => status === REFUSED)).toHaveLength(10)
+    expect(statuses.filter((status) => status === REJECTED)).toHaveLength(10)
     expect(statuses.filter((status) => status === LIMITED)).toHaveLength(30)
   })
 
@@ -200,7 +200,7 @@ describe('limit of wrong passwords', () => {
     const statuses: number[] = []
     for (let tries = 0; tries < 40; tries += 1)
       statuses.push(...(await guess(harness, 1, { 'X-Forwarded-For': `192.0.2.${tries}` })))
-    expect(statuses.filter((status) => status === REFUSED)).toHaveLength(10)
+    expect(statuses.filter((status) => status === REJECTED)).toHaveLength(10)
   })
 
   test('trusted proxy - IPv6 addresses of one /64 share a limit', async () => {

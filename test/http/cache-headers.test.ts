@@ -21,10 +21,10 @@ function readTimes(header: string): number[] {
 describe('Cache-Control of a box', () => {
   it.each([
     ['just fetched', 0, [300, 600, 86_400]],
-    ['of the future', -60, [300, 600, 86_400]],
+    ['dated in the future', -60, [300, 600, 86_400]],
     ['100 s old', 100, [200, 600, 86_300]],
-    ['just above the least', 239, [61, 600, 86_161]],
-    ['at the least', 240, [60, 600, 86_160]],
+    ['just above the minimum', 239, [61, 600, 86_161]],
+    ['at the minimum', 240, [60, 600, 86_160]],
     ['no longer fresh', 301, [60, 600, 86_099]],
     ['an hour old', HOUR_SECONDS, [60, 600, 82_800]],
     ['price nearly too old', DAY_SECONDS - 100, [60, 100, 100]],
@@ -33,7 +33,7 @@ describe('Cache-Control of a box', () => {
     expect(readTimes(toHeader(ageSeconds))).toEqual(expected)
   })
 
-  it('short freshness - the rest of it, at least a minute', () => {
+  it('short freshness - the remaining time, at least a minute', () => {
     expect(readTimes(toHeader(0, { freshSeconds: 90 }))[0]).toBe(90)
     expect(readTimes(toHeader(50, { freshSeconds: 90 }))[0]).toBe(60)
   })
@@ -83,10 +83,10 @@ function computeTimes({ asOfMs, oldestPriceMs, priceMaxAgeSeconds }: CacheLifeti
   return [maxAge, Math.min(600, left), Math.min(86_400, left)]
 }
 
-describe('countdown of one response', () => {
+describe('lifetimes over time', () => {
   const anyTime = fc.integer({ min: -3_000, max: 400_000 }).map((afterMs) => NOW_MS + afterMs)
 
-  it('any times in any order - the rest at each of them', () => {
+  it('any times in any order - the remaining lifetimes at each time', () => {
     fc.assert(
       fc.property(anyTime, fc.option(anyTime), fc.array(anyTime, { maxLength: 20 }), (...given) => {
         const [asOfMs, oldestPriceMs, times] = given

@@ -61,17 +61,17 @@ const countResponses = (text: string): number => text.match(/HTTP\/1\.1 \d/g)?.l
 
 describe('pipelined requests', () => {
   test('64 pending requests all get a response', async () => {
-    const held: ServerResponse[] = []
-    const port = await startGuarded((_request, response) => void held.push(response))
+    const pending: ServerResponse[] = []
+    const port = await startGuarded((_request, response) => void pending.push(response))
     const socket = open(port)
     let received = ''
     socket.on('data', (chunk) => (received += chunk.toString('latin1')))
     socket.write(REQUEST.repeat(64))
-    await vi.waitFor(() => expect(held).toHaveLength(64))
-    for (const response of held) response.end('ok')
+    await vi.waitFor(() => expect(pending).toHaveLength(64))
+    for (const response of pending) response.end('ok')
     await vi.waitFor(() => expect(countResponses(received)).toBe(64))
     socket.write(REQUEST)
-    await vi.waitFor(() => expect(held).toHaveLength(65))
+    await vi.waitFor(() => expect(pending).toHaveLength(65))
   })
 
   test('65 pending requests end the connection, and other connections are served', async () => {
@@ -147,19 +147,19 @@ describe('stalled connections', () => {
     const port = await startGuarded(respondOk, SECOND_MS)
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
-    const send = async (): Promise<boolean> => {
+    const get = async (): Promise<boolean> => {
       const request = httpGet({ host: '127.0.0.1', port, agent })
       const [response] = (await once(request, 'response')) as [IncomingMessage]
       await response.resume().toArray()
       return request.reusedSocket
     }
-    await send()
+    await get()
     await sleep(2 * SECOND_MS)
-    expect(await send()).toBe(true)
+    expect(await get()).toBe(true)
   })
 })
 
-describe('requests that are refused before routing', () => {
+describe('requests that are rejected before routing', () => {
   const COMMENT = /^<!-- Vitrine: [^]* -->$/
   const LINE = /^[A-Z][^<]*\.\n$/
   test.each([

@@ -48,17 +48,17 @@ describe('cached response', () => {
   test('is sent for its target and for another spelling of it', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
-    const send = await listen(cache)
-    expect(await send('/a')).toMatchObject({ statusCode: 200, text: 'body' })
-    expect(await send('/a?x')).toMatchObject({ statusCode: 200, text: 'body' })
+    const get = await listen(cache)
+    expect(await get('/a')).toMatchObject({ statusCode: 200, text: 'body' })
+    expect(await get('/a?x')).toMatchObject({ statusCode: 200, text: 'body' })
   })
 
   test('another spelling is normalized once', async () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
-    const send = await listen(cache)
-    for (let visits = 0; visits < 3; visits += 1) await send('/a?x')
+    const get = await listen(cache)
+    for (let visits = 0; visits < 3; visits += 1) await get('/a?x')
     expect(byKey).toHaveBeenCalledTimes(1)
   })
 
@@ -131,11 +131,11 @@ describe('cached response', () => {
     const { cache } = createCacheFixture()
     const count = vi.fn<() => void>()
     cache.set('a', makeResponse({ countResponse: count }), '/a')
-    const send = await listen(cache)
-    await send('/a')
-    await send('/a', { method: 'HEAD' })
-    await send('/a', { headers: { 'if-none-match': '"tag"' } })
-    await send('/b')
+    const get = await listen(cache)
+    await get('/a')
+    await get('/a', { method: 'HEAD' })
+    await get('/a', { headers: { 'if-none-match': '"tag"' } })
+    await get('/b')
     expect(count).toHaveBeenCalledTimes(3)
   })
 
@@ -156,7 +156,7 @@ describe('age', () => {
   test('max-age counts down, and the response expires to the millisecond', async () => {
     const { cache, clock } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
-    const send = await listen(cache)
+    const get = await listen(cache)
     for (const [nowMs, age] of [
       [0, 'max-age=300,'],
       [999, 'max-age=300,'],
@@ -164,10 +164,10 @@ describe('age', () => {
       [299_999, 'max-age=60,'],
     ] as const) {
       clock.advance(nowMs - clock.nowMs())
-      expect((await send('/a')).headers['cache-control']).toContain(age)
+      expect((await get('/a')).headers['cache-control']).toContain(age)
     }
     clock.advance(1)
-    expect((await send('/a')).statusCode).toBe(299)
+    expect((await get('/a')).statusCode).toBe(299)
     expect(cache.find('a')).toBeDefined()
   })
 
@@ -184,10 +184,10 @@ describe('limits', () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
-    const send = await listen(cache)
+    const get = await listen(cache)
     const long = `/a?${'x'.repeat(300)}`
-    expect((await send(long)).text).toBe('body')
-    expect((await send(long)).text).toBe('body')
+    expect((await get(long)).text).toBe('body')
+    expect((await get(long)).text).toBe('body')
     expect(byKey).toHaveBeenCalledTimes(2)
   })
 
@@ -195,20 +195,20 @@ describe('limits', () => {
     const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
     cache.set('a', makeResponse(), '/a')
     cache.set('b', makeResponse(), '/b')
-    const send = await listen(cache)
-    for (let index = 0; index < 50; index += 1) expect((await send(`/a?${index}`)).text).toBe('body')
-    expect((await send('/b')).text).toBe('body')
+    const get = await listen(cache)
+    for (let index = 0; index < 50; index += 1) expect((await get(`/a?${index}`)).text).toBe('body')
+    expect((await get('/b')).text).toBe('body')
     expect(cache.entryCount()).toBe(2)
   })
 
   test('a new response replaces the previous one, and an evicted one is not sent', async () => {
     const { cache } = createCacheFixture({ maxEntries: 1, maxBytes: 1_000_000 })
     cache.set('a', makeResponse(), '/a')
-    const send = await listen(cache)
+    const get = await listen(cache)
     cache.set('a', makeResponse({ bodies: { identity: 'newer' } }), '/a')
-    expect((await send('/a')).text).toBe('newer')
+    expect((await get('/a')).text).toBe('newer')
     cache.set('b', makeResponse(), '/b')
-    expect((await send('/a')).statusCode).toBe(299)
+    expect((await get('/a')).statusCode).toBe(299)
     expect(cache.find('a')).toBeUndefined()
   })
 
@@ -230,7 +230,7 @@ describe('limits', () => {
     expect([cache.entryCount(), cache.byteCount()]).toEqual([0, 0])
   })
 
-  test('bodies of all encodings and own headers count towards the size', () => {
+  test('bodies of all encodings and additional headers count towards the size', () => {
     const { cache } = createCacheFixture()
     cache.set('a', makeResponse({ bodies: { identity: '' } }), '/a')
     const before = cache.byteCount()

@@ -28,7 +28,7 @@ async function get({ port }: HttpServer, agent: Agent): Promise<IncomingMessage 
   return Object.assign(response, { text })
 }
 
-const answerOk = (_request: IncomingMessage, response: ServerResponse): void => void response.end('ok')
+const respondOk = (_request: IncomingMessage, response: ServerResponse): void => void response.end('ok')
 
 /** Advance the clock second by second and run due timers. */
 async function passTime(clock: FakeClock, ms: number): Promise<void> {
@@ -89,7 +89,7 @@ async function requestWithoutReading(
 describe('listening', () => {
   it('port 0 - listens on a free port', async () => {
     const { server, agent } = await startServer()
-    server.setHandler(answerOk)
+    server.setHandler(respondOk)
     expect(server.port).toBeGreaterThan(0)
     expect((await get(server, agent)).text).toBe('ok')
   })
@@ -111,7 +111,7 @@ describe('listening', () => {
   it('requests before setHandler - wait for it', async () => {
     const { server, agent } = await startServer()
     const early = Promise.all([get(server, agent), get(server, agent), get(server, agent)])
-    const late = vi.fn<typeof answerOk>(answerOk)
+    const late = vi.fn<typeof respondOk>(respondOk)
     const socket = connect(server.port, '127.0.0.1')
     await once(socket, 'connect')
     socket.destroy()
@@ -123,7 +123,7 @@ describe('listening', () => {
 
   it('headers beyond 8 kB - 431; invalid HTTP - 400; the next request succeeds', async () => {
     const { server, agent } = await startServer()
-    server.setHandler(answerOk)
+    server.setHandler(respondOk)
     for (const [sent, status] of [
       [`GET / HTTP/1.1\r\nHost: x\r\nX-Much: ${'x'.repeat(9_000)}\r\n\r\n`, '431'],
       ['SSH-2.0-x\r\n\r\n', '400'],
@@ -153,7 +153,7 @@ describe('stopping', () => {
 
   it('idle keep-alive connection - is closed and does not delay the stop', async () => {
     const { server, clock, agent } = await startServer()
-    server.setHandler(answerOk)
+    server.setHandler(respondOk)
     await get(server, agent)
     const [socket] = await vi.waitFor(() => {
       const [sockets = []] = Object.values(agent.freeSockets)
@@ -168,7 +168,7 @@ describe('stopping', () => {
 
   it('preconnected socket of a browser - is closed within half a second', async () => {
     const { server, clock } = await startServer()
-    server.setHandler(answerOk)
+    server.setHandler(respondOk)
     const socket = connect(server.port, '127.0.0.1')
     await once(socket, 'connect')
     const closed = once(socket, 'close')
@@ -179,7 +179,7 @@ describe('stopping', () => {
 
   it('connection with half a request - is closed within half a second', async () => {
     const { server, clock } = await startServer()
-    server.setHandler(answerOk)
+    server.setHandler(respondOk)
     const socket = connect(server.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write('GET / HTTP/1.1\r\nHost:')
@@ -192,7 +192,7 @@ describe('stopping', () => {
 
   it('request on its way when the stop began - gets a response', async () => {
     const { server, clock } = await startServer()
-    server.setHandler(answerOk)
+    server.setHandler(respondOk)
     const socket = connect(server.port, '127.0.0.1')
     await once(socket, 'connect')
     const stopped = server.stop()
@@ -204,16 +204,16 @@ describe('stopping', () => {
 
   it('pending response - completes, then its connection is closed', async () => {
     const { server, clock, agent } = await startServer()
-    const held: ServerResponse[] = []
+    const pendingResponses: ServerResponse[] = []
     server.setHandler((_request, response) => {
       response.write('first ')
-      held.push(response)
+      pendingResponses.push(response)
     })
     const pending = get(server, agent)
-    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await vi.waitFor(() => expect(pendingResponses).toHaveLength(1))
     const stopped = server.stop()
     await expectToBeRefused(server.port)
-    held[0]?.end('last')
+    pendingResponses[0]?.end('last')
     expect((await pending).text).toBe('first last')
     await advanceUntilSettled(clock, stopped)
     expect(clock.nowMs()).toBeLessThan(2 * SECOND_MS)
@@ -221,21 +221,21 @@ describe('stopping', () => {
 
   it('request on an open connection while stopping - response has Connection: close', async () => {
     const { server, clock } = await startServer()
-    const held: ServerResponse[] = []
+    const pendingResponses: ServerResponse[] = []
     server.setHandler((request, response) => {
-      if (request.url === '/slow') held.push(response)
+      if (request.url === '/slow') pendingResponses.push(response)
       else response.end('ok')
     })
     const socket = connect(server.port, '127.0.0.1')
     let text = ''
     socket.on('data', (chunk) => (text += chunk.toString()))
     socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
-    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await vi.waitFor(() => expect(pendingResponses).toHaveLength(1))
     const stopped = server.stop()
     socket.write('GET /fast HTTP/1.1\r\nHost: x\r\n\r\n')
     const closed = once(socket, 'close')
     await vi.waitFor(() => {
-      held[0]?.end('slow')
+      pendingResponses[0]?.end('slow')
       expect(text).toContain('ok')
     })
     expect(text).toMatch(/Connection: close\r\n[^]*ok$/)
@@ -260,7 +260,7 @@ describe('stopping', () => {
   it('slow reader of a large response - keeps no idle connection open beyond half a second', async () => {
     const { server, clock, agent } = await startServer()
     const reader = await requestWithoutReading(server, (response) => response.end(LARGE))
-    server.setHandler(answerOk)
+    server.setHandler(respondOk)
     await get(server, agent)
     const [socket] = await vi.waitFor(() => Object.values(agent.freeSockets)[0] as [Socket])
     const closed = once(socket, 'close')
@@ -281,13 +281,13 @@ describe('stopping', () => {
 
   it('response that never ends - is cut off after eight seconds', async () => {
     const { server, clock, agent } = await startServer()
-    const held: ServerResponse[] = []
+    const pendingResponses: ServerResponse[] = []
     server.setHandler((_request, response) => {
       response.write('x')
-      held.push(response)
+      pendingResponses.push(response)
     })
     const cut = get(server, agent).catch((error: unknown) => (error as { code?: unknown }).code)
-    await vi.waitFor(() => expect(held).toHaveLength(1))
+    await vi.waitFor(() => expect(pendingResponses).toHaveLength(1))
     const stopped = server.stop()
     await advanceUntilSettled(clock, stopped, SECOND_MS)
     expect(await cut).toBe('ECONNRESET')

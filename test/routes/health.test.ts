@@ -183,7 +183,7 @@ describe('/readyz, detail', () => {
     expect(await readReadiness(harness, ADMIN)).toMatchObject({ detail: { catalog: { limitedUntil: null } } })
   })
 
-  test('key refused - end of the pause, without the key', async () => {
+  test('key rejected - end of the pause, without the key', async () => {
     const harness = await startHarness({ ...WITH_PASSWORD, key: 'refused-key-of-the-test' })
     await fetchPath(harness, BOX)
     const seen = await fetchPath(harness, '/readyz', ADMIN)

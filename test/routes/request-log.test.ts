@@ -132,7 +132,7 @@ function failCalls({ catalog, clock }: Harness, afterMs = 0): void {
 }
 
 describe('line about a response', () => {
-  test('fetched for this visitor - one complete line, with the duration of the test clock', async () => {
+  test('fetched during the request - one complete line, with the duration of the test clock', async () => {
     const harness = await startHarness()
     harness.catalog.products.set(CHANNEL_ID, [makeWireProduct()])
     harness.catalog.fault = {
@@ -211,7 +211,7 @@ describe('line about a response', () => {
     expect(caches.filter((cache) => cache !== undefined)).toEqual(expected)
   })
 
-  test('own page - the response has the id of its line', async () => {
+  test('page of this server - the response has the id of its log line', async () => {
     const harness = await startHarness()
     const seen = [await fetchPath(harness, '/nothing'), await fetchPath(harness, '/nothing')]
     const ids = listLines(harness).map(({ requestId }) => requestId)

@@ -153,7 +153,7 @@ describe('controls', () => {
     expect(field.error).toMatch(/one value, six hex digits/)
   })
 
-  test("the server's own defaults - are the placeholders of empty fields", () => {
+  test('defaults of the server - are the placeholders of empty fields', () => {
     const over = { defaults: { locale: 'de-AT', currency: 'CHF' } }
     const fields = list('deals', '', over)
     expect(find(fields, 'locale').control).toMatchObject({ placeholder: 'de-AT' })

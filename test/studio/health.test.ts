@@ -41,8 +41,8 @@ describe('lines', () => {
     expect(readLine('Catalog', { isCatalogEmpty: true })).toMatch(
       /^bad: is empty \| .*backup.*"vitrine check"/,
     )
-    const refused = { breaker: 'open', keyRefusedUntilMs: NOON_MS + 1 } as const
-    expect(readLine('Catalog', withCallPolicy(refused))).toMatch(
+    const rejected = { breaker: 'open', keyRefusedUntilMs: NOON_MS + 1 } as const
+    expect(readLine('Catalog', withCallPolicy(rejected))).toMatch(
       /^bad: rejected the key \| .*VITRINE_CATALOG_KEY/,
     )
     expect(readLine('Catalog', withCallPolicy({ keyRefusedUntilMs: NOON_MS }))).toBe('good: responds')

@@ -141,7 +141,7 @@ async function startServer(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-describe('own code', () => {
+describe('code for fetch', () => {
   test.each([
     ['/good', '<p>new'],
     ['/hidden', ''],

@@ -50,7 +50,7 @@ describe('tabs', () => {
     })
   })
 
-  test('from deals and from health - the product is kept', () => {
+  test('from deals and from health - the link keeps the product', () => {
     expect(listTabs(`tab=deals&gtin=${GTIN}&sort=price&theme=dark`)['Where to buy']).toBe(
       `studio?${WHERE}&theme=dark`,
     )

@@ -119,7 +119,7 @@ describe('previews', () => {
   })
 
   test.each(['light', 'dark'] as const)(
-    'theme %s - is the same on both backgrounds, and the preview begins with its own',
+    'theme %s - is the same on both backgrounds, and its background is previewed first',
     (theme) => {
       const { previews, background } = toView(makeGrid(`theme=${theme}`))
       expect(previews.map((preview) => toRecord(preview)['data-theme'])).toEqual([theme, theme, theme, theme])

@@ -25,7 +25,7 @@ function getContrastRatio(one: string, other: string): number {
 }
 
 describe('renderAccentCss', () => {
-  test('orange - the accent unchanged, black text on it, separate text colours', () => {
+  test('orange - the accent is unchanged, with black text on it and separate text variants', () => {
     const css = renderAccentCss('FF6600')
     expect(css).toMatch(/^\.vitrine\[data-accent="ff6600"\]\{/)
     expect(readColour(css, '--vitrine-accent')).toBe('#ff6600')
@@ -34,7 +34,7 @@ describe('renderAccentCss', () => {
     expect(readColour(css, '--vitrine-accent-text-dark')).toBe('#ff6600')
   })
 
-  test('any colour - readable text on it, and readable as text in both themes', () => {
+  test('any colour - text on the accent is readable, and text in the accent on both backgrounds', () => {
     const isReadable = property(integer({ min: 0, max: 0xffffff }), (colour) => {
       const hex = colour.toString(16).padStart(6, '0')
       const css = renderAccentCss(hex)

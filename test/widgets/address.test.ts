@@ -15,7 +15,7 @@ describe('normalized address', () => {
     ['limit=5&theme=auto&css=link', ''],
     ['merchant=b&merchant=A&q2=', '?merchant=a&merchant=b'],
     [`x=${'y'.repeat(900)}`, ''],
-  ])('the query "%s" becomes "%s"', (query, normal) => {
+  ])('query "%s" - becomes "%s"', (query, normal) => {
     const { path } = parseBoxAddress({ ...PARTS, query, gtin: GTIN })
     expect(path).toBe(`${CHANNEL_ID}/where-to-buy/${GTIN}${normal}`)
     expect(parseGridAddress({ ...PARTS, query: query.replace('limit=5', '') }).path).toBe(
@@ -23,7 +23,7 @@ describe('normalized address', () => {
     )
   })
 
-  test('channel in upper case and GTIN without leading zeros - the same box', () => {
+  test('channel in upper case, GTIN without leading zeros - the same box', () => {
     const address = parseBoxAddress({ ...PARTS, gtin: GTIN })
     const { channelId, gtin, path } = parseBoxAddress({
       ...PARTS,
@@ -33,13 +33,13 @@ describe('normalized address', () => {
     expect({ channelId, gtin, path }).toEqual({ channelId: CHANNEL_ID, gtin: GTIN, path: address.path })
   })
 
-  test('options of fragments - are only in the address of a fragment', () => {
+  test('fragment-only options - are omitted from the address of an embed', () => {
     const query = 'isolate=shadow&markup=schema'
     expect(parseBoxAddress({ ...PARTS, query, gtin: GTIN }).path).toContain('?isolate=shadow&markup=schema')
     expect(parseBoxAddress({ ...PARTS, surface: 'embed', query, gtin: GTIN }).path).not.toContain('?')
   })
 
-  test('invalid option and invalid GTIN - the option is reported, also the second time', () => {
+  test('invalid option and invalid GTIN - the option is reported first, also on the second request', () => {
     for (let count = 0; count < 2; count += 1) {
       expect(() => parseBoxAddress({ ...PARTS, query: 'limit=0', gtin: 'x' })).toThrow(BadOptionError)
       expect(() => parseBoxAddress({ ...PARTS, gtin: 'x' })).toThrow(InvalidGtinError)

@@ -43,8 +43,8 @@ function view(
   return toGridView(data, parse(query), { viewContext: VIEW_CONTEXT, pages })
 }
 
-describe('query of the copy', () => {
-  test('no options - the first page plus one deal, only in stock', () => {
+describe('query of the stored copy', () => {
+  test('no options - the first page plus one deal, only offers in stock', () => {
     expect(toDealQuery(CHANNEL_ID, 'EUR', parse(''))).toEqual({
       channelId: CHANNEL_ID,
       currency: 'EUR',
@@ -61,7 +61,7 @@ describe('query of the copy', () => {
     })
   })
 
-  test('every option - is in its field of the query', () => {
+  test('every option - sets its field', () => {
     const query =
       'stock=any&merchant=A&exclude=B&min_discount=7&max_price=9.5&brand=Br&q=two+words&sort=newest&limit=60&page=1000'
     expect(toDealQuery('c', 'USD', parse(query))).toEqual({
@@ -80,10 +80,10 @@ describe('query of the copy', () => {
     })
   })
 
-  test('any limit - pages have no gap and no overlap', () => {
-    const places = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 999 }))
+  test('any limit - consecutive pages have no gap or overlap', () => {
+    const pages = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 999 }))
     fc.assert(
-      fc.property(places, ([limit, page]) => {
+      fc.property(pages, ([limit, page]) => {
         const here = toDealQuery('c', 'EUR', parse(`limit=${limit}&page=${page}`))
         const next = toDealQuery('c', 'EUR', parse(`limit=${limit}&page=${page + 1}`))
         expect(next.offset - here.offset).toBe(limit)
@@ -94,7 +94,7 @@ describe('query of the copy', () => {
 })
 
 describe('view of a grid', () => {
-  test('no deal - hidden', () => {
+  test('no deal - no view', () => {
     expect(view('', { deals: [] })).toBeUndefined()
     expect(view('page=2', { deals: [] })).toBeUndefined()
   })
@@ -123,7 +123,7 @@ describe('view of a grid', () => {
     ])
   })
 
-  test('one price too old - only its card loses the price, one millisecond after the limit', () => {
+  test('one price older than the limit by a millisecond - only its card omits the price', () => {
     const ages = [0, 3_600_000, 3_600_001]
     const deals = ages.map((ageMs) => makeEntry({ asOfMs: NOON_MS - ageMs }))
     const cards = view('', { deals })?.deals ?? []
@@ -134,7 +134,7 @@ describe('view of a grid', () => {
     })
   })
 
-  test('date - the given one, not that of a card', () => {
+  test('date - is the given one, not that of a card', () => {
     expect(view('', { asOfMs: NOON_MS - 60_000 })?.notices.checkedAt?.iso).toBe('2026-11-21T11:59:00.000Z')
   })
 
@@ -143,7 +143,7 @@ describe('view of a grid', () => {
     ['saving', 'Largest saving first'],
     ['price', 'Lowest price first'],
     ['newest', 'Newest deals first'],
-  ])('sort=%s - has the notice "%s"', (sort, order) => {
+  ])('sort=%s - the notice is "%s"', (sort, order) => {
     expect(view(`sort=${sort}`)?.notices.order).toBe(order)
   })
 
@@ -164,18 +164,18 @@ describe('pages of a grid', () => {
     expect(listLinks('', false)).toBeNull()
   })
 
-  test('first, middle and last page - links to existing pages; page 1 without the parameter', () => {
+  test('first, middle and last page - links to existing pages, page 1 without a query', () => {
     expect(listLinks('', true)).toEqual([null, `${PATH}?page=2`])
     expect(listLinks('page=2', true)).toEqual([PATH, `${PATH}?page=3`])
     expect(listLinks('page=3', false)).toEqual([`${PATH}?page=2`, null])
   })
 
-  test('page 1000 - is the last possible one', () => {
+  test('page 1000 - has no next page', () => {
     expect(listLinks('page=999', true)).toEqual([`${PATH}?page=998`, `${PATH}?page=1000`])
     expect(listLinks('page=1000', true)).toEqual([`${PATH}?page=999`, null])
   })
 
-  test('options - stay in the links', () => {
+  test('options - are part of the links', () => {
     const query = 'theme=dark&merchant=a%26b&limit=3&sort=price&q=two+words'
     expect(listLinks(`${query}&page=2`, true)).toEqual([`${PATH}?${query}`, `${PATH}?${query}&page=3`])
   })
@@ -188,7 +188,7 @@ describe('pages of a grid', () => {
     })
   })
 
-  test('fragment - has no links', () => {
+  test('fragment - has no links, even if there are more pages', () => {
     expect(view('page=2', { hasNext: true }, null)?.paging).toBeNull()
   })
 })

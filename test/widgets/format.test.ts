@@ -11,10 +11,10 @@ import {
   formatPastTime,
 } from '../../src/widgets/format.ts'
 
-/** Replace both kinds of no-break spaces by plain ones. */
+/** Replace no-break spaces of both widths by plain ones. */
 const toPlain = (text: string): string => text.replace(/[\u00a0\u202f]/g, ' ')
 
-/** A price of the catalog, and its digits as they must appear in the formatted text. */
+/** A price of the catalog, with the digits that the formatted text must contain. */
 const price = fc
   .tuple(
     fc.bigInt({ min: 0n, max: 999_999_999_999n }),
@@ -40,7 +40,7 @@ describe('price', () => {
     expect(toPlain(formatPrice(text, currency, locale))).toBe(shown)
   })
 
-  test('same locale with another currency, and the reverse - each has its own formatter', () => {
+  test('same locale with another currency, same currency with another locale - use different formatters', () => {
     const shown = [
       formatPrice('1', 'EUR', 'en'),
       formatPrice('1', 'USD', 'en'),
@@ -50,7 +50,7 @@ describe('price', () => {
     expect(shown.map(toPlain)).toEqual(['€1.00', '$1.00', '1,00 €', '€1.00'])
   })
 
-  test('any price - all significant digits are shown, none is rounded', () => {
+  test('any price - every significant digit is shown, without rounding', () => {
     fc.assert(
       fc.property(price, ({ text, whole, decimals }) => {
         const [shownWhole = '', shownDecimals = ''] = formatPrice(text, 'EUR', 'en')
@@ -70,11 +70,11 @@ describe('discount', () => {
     [100, 'en', '−100%'],
     [20, 'de', '−20 %'],
     [20, 'sv', '−20 %'],
-  ])('%i in %s - %s with a true minus sign', (percent, locale, shown) => {
+  ])('%i in %s - %s with the minus sign U+2212', (percent, locale, shown) => {
     expect(toPlain(formatDiscount(percent, locale))).toBe(shown)
   })
 
-  test('any percentage - is shown unchanged, without a hyphen', () => {
+  test('any percentage - is unchanged, with a minus sign instead of a hyphen', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), (percent) => {
         expect(formatDiscount(percent, 'en')).toBe(`−${percent}%`)
@@ -94,7 +94,7 @@ describe('time', () => {
     expect(toPlain(formatTime(timeMs, locale))).toBe(shown)
   })
 
-  test('midnight UTC - is the next day', () => {
+  test('midnight in UTC - is the next day', () => {
     const midnightMs = Date.UTC(2026, 0, 3)
     expect(toPlain(formatTime(midnightMs - 1, 'en-GB'))).toBe('2 Jan 2026, 23:59 UTC')
     expect(toPlain(formatTime(midnightMs, 'en-GB'))).toBe('3 Jan 2026, 00:00 UTC')

@@ -4,10 +4,7 @@ import { LANGUAGE_TAGS, getLocalization } from '../../src/widgets/locales/index.
 
 const TAGS = [...LANGUAGE_TAGS, 'no', 'nn', 'de-AT', 'PT-br', 'zh-Hant-TW', 'xx', '', 'constructor']
 
-test.each(TAGS)(
-  'language %j - the title that the loader gives a frame equals the heading of the widget',
-  (tag) => {
-    const { boxHeading, gridHeading } = getLocalization(tag).texts
-    expect([toFrameTitle('where-to-buy', tag), toFrameTitle('deals', tag)]).toEqual([boxHeading, gridHeading])
-  },
-)
+test.each(TAGS)('language %j - the frame title of the loader equals the heading of the server', (tag) => {
+  const { boxHeading, gridHeading } = getLocalization(tag).texts
+  expect([toFrameTitle('where-to-buy', tag), toFrameTitle('deals', tag)]).toEqual([boxHeading, gridHeading])
+})

@@ -3,9 +3,9 @@ import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { estimateHeightPx, toWidgetSize } from '../../src/widgets/heights.ts'
 import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeOffer } from '../helpers/views.ts'
 
-/** test/system/browser/heights.test.ts compares them with the layout in Chromium. */
+/** test/system/browser/heights.test.ts compares the estimates with the layout of Chromium. */
 describe('heights', () => {
-  test.each(BOX_LAYOUTS)('%s - each shop, a former price and folded offers increase the height', (layout) => {
+  test.each(BOX_LAYOUTS)('%s - a box is higher with more shops, former prices or a fold', (layout) => {
     for (const widthPx of [360, 680]) {
       const estimate = (shownCount: number, saleCount: number, isFolded: boolean): number =>
         estimateHeightPx({ layout, shownCount, saleCount, isFolded }, widthPx)
@@ -15,17 +15,14 @@ describe('heights', () => {
     }
   })
 
-  test.each(GRID_LAYOUTS)(
-    '%s - more cards never reduce the height, and a wider grid is not higher',
-    (layout) => {
-      const estimate = (cardCount: number, widthPx: number): number =>
-        estimateHeightPx({ layout, cardCount }, widthPx)
-      expect(estimate(12, 360)).toBeGreaterThanOrEqual(estimate(1, 360))
-      expect(estimate(12, 680)).toBeLessThanOrEqual(estimate(12, 360))
-    },
-  )
+  test.each(GRID_LAYOUTS)('%s - a grid is not lower with more cards, and not higher when wider', (layout) => {
+    const estimate = (cardCount: number, widthPx: number): number =>
+      estimateHeightPx({ layout, cardCount }, widthPx)
+    expect(estimate(12, 360)).toBeGreaterThanOrEqual(estimate(1, 360))
+    expect(estimate(12, 680)).toBeLessThanOrEqual(estimate(12, 360))
+  })
 
-  test('size of a view - visible shops, those on sale, and whether some are folded', () => {
+  test('view - its size has the shown shops, those on sale, and whether shops are folded', () => {
     const offers = [makeOffer(), makeOffer({ price: SALE_PRICE }), makeOffer({ price: null })]
     expect(toWidgetSize(makeBox({ offers, more: [makeOffer()] }))).toEqual({
       layout: 'list',

@@ -44,11 +44,11 @@ describe('reason of a hidden box', () => {
       'merchant=Kopje&currency=EUR',
       'The option merchant=kopje and the option currency=EUR together hide all 3 offers of this product. Its shops: Ärger & Söhne, Kopje, Maison. Its prices are in EUR, USD.',
     ],
-  ])('%s - names the option and the available values', (query, reason) => {
+  ])('%s - names the option and the existing shops or currencies', (query, reason) => {
     expect(explain({ offers }, query)).toBe(reason)
   })
 
-  test('currency of the settings - names the setting, also when the address has the same currency', () => {
+  test('currency of the settings - names the setting, also if the address has the same currency', () => {
     const reason =
       'The setting VITRINE_CURRENCY=SEK hides all 3 offers of this product. Its prices are in EUR, USD.'
     expect(explain({ offers }, '', { currency: 'SEK' })).toBe(reason)
@@ -56,7 +56,7 @@ describe('reason of a hidden box', () => {
     expect(explain({ offers }, 'currency=NOK', { currency: 'SEK' })).toContain('The option currency=NOK')
   })
 
-  test('twenty shops and twenty names - five of each, and the number of others', () => {
+  test('twenty shops and twenty names - lists five of each and counts the rest', () => {
     const many = Array.from({ length: 20 }, (_, index) => soldOut(`Shop ${String(index).padStart(2, '0')}`))
     const names = many.map((_, index) => `merchant=x${String(index).padStart(2, '0')}`)
     expect(explain({ offers: many }, names.join('&'))).toBe(
@@ -64,25 +64,27 @@ describe('reason of a hidden box', () => {
     )
   })
 
-  test('malformed offers - are named as such, alone or with valid ones', () => {
+  test('malformed offers - are described, alone or with valid offers', () => {
     expect(explain({ offers: [], drops: { link: 1, price: 3 } })).toBe(
       'The catalog sent 4 offers of this product, all of them malformed: 1 offer without a usable link, 3 offers without a usable price.',
     )
     expect(explain({ offers: [], drops: { price: 1 } })).toContain(
-      'one offer of this product, and it is malformed',
+      'one offer of this product, but it is malformed',
     )
     expect(explain({ offers, drops: { price: 2 } }, 'stock=in')).toBe(
-      'The option stock=in hides all 3 offers of this product. Malformed in addition: 2 offers without a usable price.',
+      'The option stock=in hides all 3 offers of this product. The catalog also sent malformed offers: 2 offers without a usable price.',
     )
   })
 
-  test('product without offers, unsold GTIN, mistyped GTIN - each has its own reason', () => {
+  test('product without offers, GTIN that no shop sells, mistyped GTIN - have different reasons', () => {
     expect(explain({ offers: [] })).toBe(
       'The catalog lists this product, but no shop of this channel has an offer for it.',
     )
-    expect(explain(null)).toBe('No shop of this channel sells the product with this GTIN.')
+    expect(explain(null)).toBe(
+      'No shop of this channel sells the product with this GTIN. Check the GTIN and the channel.',
+    )
     expect(explain(null, '', { gtin: '09520001001025' })).toBe(
-      'The last digit of this GTIN should be 4: check the GTIN for a typing error. No shop of this channel sells it as written.',
+      'The last digit of this GTIN is wrong (it should be 4): check the GTIN for a typing error. No shop of this channel sells it.',
     )
   })
 })
@@ -99,23 +101,26 @@ describe('reason of a hidden grid', () => {
     ['theme=dark&limit=3', 'No product of this channel has an offer that is on sale and in stock.'],
     [
       'merchant=A&exclude=B&currency=SEK&min_discount=50&max_price=9.99&brand=Lumen&q=arc+lamp',
-      'No offer that is on sale and in stock fits the option merchant=a, the option exclude=b, the option currency=SEK, the option min_discount=50, the option max_price=9.99, the option brand=Lumen and the option q=arc lamp.',
+      'No offer that is on sale and in stock matches the option merchant=a, the option exclude=b, the option currency=SEK, the option min_discount=50, the option max_price=9.99, the option brand=Lumen and the option q=arc lamp. Remove or change a filter.',
     ],
-    ['page=3', 'There is no page 3: too few products have an offer that is on sale and in stock.'],
+    [
+      'page=3',
+      'Page 3 is empty: too few products have an offer that is on sale and in stock. Use a lower page number.',
+    ],
     [
       'page=3&q=arc',
-      'There is no page 3: too few products have an offer that is on sale and in stock and fits the option q=arc.',
+      'Page 3 is empty: too few products have an offer that is on sale and in stock and matches the option q=arc. Use a lower page number.',
     ],
-  ])('"%s" - names the filtering options', (query, reason) => {
+  ])('"%s" - names the active filters', (query, reason) => {
     expect(explainGrid(query)).toBe(reason)
   })
 
   test('currency of the settings - is named as the setting', () => {
-    expect(explainGrid('', 'SEK')).toContain('fits the setting VITRINE_CURRENCY=SEK.')
+    expect(explainGrid('', 'SEK')).toContain('matches the setting VITRINE_CURRENCY=SEK.')
   })
 })
 
-test('offers - each with the option that hides it; shown ones first', () => {
+test('offers - have the filters that exclude them, shown offers first', () => {
   const offers = [
     soldOut('A'),
     makeParsedOffer({ merchant: 'B', price: '9.00' }),

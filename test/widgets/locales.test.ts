@@ -4,7 +4,7 @@ import { LANGUAGE_TAGS, type LocaleTexts, getLocalization } from '../../src/widg
 
 const getTexts = (tag: string): LocaleTexts => getLocalization(tag).texts
 
-/** All texts of a language by path; plural forms are checked separately. */
+/** List the texts of a language by path, without plural forms, which have a separate test. */
 function listTexts(value: unknown, path = ''): [path: string, text: string][] {
   if (typeof value === 'string') return [[path, value]]
   return Object.entries(value as object).flatMap(([key, inner]) =>
@@ -18,7 +18,7 @@ const listPlaceholders = (text: string): string[] =>
 const ENGLISH = new Map(listTexts(getTexts('en')))
 
 describe('languages', () => {
-  test('the fifteen languages - are the files of the folder', () => {
+  test('every supported language - has a file, and there are no other files', () => {
     expect(LANGUAGE_TAGS).toEqual(
       ['ar', 'cs', 'da', 'de', 'en', 'es', 'fi', 'fr', 'it', 'ja', 'nb', 'nl', 'pl', 'pt', 'sv'].sort(),
     )
@@ -28,7 +28,7 @@ describe('languages', () => {
     )
   })
 
-  test.each(LANGUAGE_TAGS)('%s - has every key of English and no other', (tag) => {
+  test.each(LANGUAGE_TAGS)('%s - has the same keys as English', (tag) => {
     expect(
       listTexts(getTexts(tag))
         .map(([path]) => path)
@@ -36,7 +36,7 @@ describe('languages', () => {
     ).toEqual([...ENGLISH.keys()].sort())
   })
 
-  test.each(LANGUAGE_TAGS)('%s - no text is empty, and each has the placeholders of English', (tag) => {
+  test.each(LANGUAGE_TAGS)('%s - every text is non-empty and has the placeholders of English', (tag) => {
     for (const [path, text] of listTexts(getTexts(tag))) {
       expect([path, text.trim()]).toEqual([path, text])
       expect([path, text.length > 0]).toEqual([path, true])
@@ -45,17 +45,17 @@ describe('languages', () => {
     }
   })
 
-  test.each(LANGUAGE_TAGS)('%s - has the plural forms of Intl and no other', (tag) => {
+  test.each(LANGUAGE_TAGS)('%s - has exactly the plural forms of Intl', (tag) => {
     const forms = getTexts(tag).moreShops
     const { pluralCategories } = new Intl.PluralRules(tag).resolvedOptions()
     expect(Object.keys(forms).sort()).toEqual([...pluralCategories].sort())
-    // Forms for exactly one and two may have the number as a word.
+    // Forms for exactly one and two may spell out the number.
     const counted = Object.entries(forms).filter(([form]) => !['zero', 'one', 'two'].includes(form))
     for (const [form, text] of counted) expect([form, listPlaceholders(text)]).toEqual([form, ['{count}']])
   })
 
   test.each(LANGUAGE_TAGS.filter((tag) => tag !== 'en'))(
-    '%s - is translated: almost no text equals English',
+    '%s - is translated: fewer than six texts equal English',
     (tag) => {
       const same = listTexts(getTexts(tag)).filter(([path, text]) => ENGLISH.get(path) === text)
       expect(same.length).toBeLessThan(6)
@@ -66,7 +66,7 @@ describe('languages', () => {
     expect(getLocalization(tag).dir).toBe(/\p{Script=Arabic}/u.test(getTexts(tag).boxHeading) ? 'rtl' : 'ltr')
   })
 
-  test.each(LANGUAGE_TAGS)('%s - names are inserted into sentences unchanged, in one pass', (tag) => {
+  test.each(LANGUAGE_TAGS)('%s - messages insert names unchanged, in one pass', (tag) => {
     const { messages } = getLocalization(tag)
     const merchant = 'A & B {price} $& {merchant}'
     expect(messages.formatBoxLabel({ title: merchant })).toContain(merchant)
@@ -93,7 +93,7 @@ describe('language of a tag', () => {
     ['__proto__', 'en'],
     ['index', 'en'],
     ['words', 'en'],
-  ])('%s - texts of %s', (tag, lang) => {
+  ])('%s - the texts of %s', (tag, lang) => {
     expect(getLocalization(tag).texts).toBe(getLocalization(lang).texts)
     expect(getLocalization(tag).lang).toBe(lang)
   })
@@ -114,7 +114,7 @@ describe('language of a tag', () => {
     expect(text.replace(/ (?:inny|inne|innych|kolejny|kolejne|kolejnych|więcej)/, '')).toContain(words)
   })
 
-  test('disclosures - begin with the customary label of the country', () => {
+  test('disclosures - begin with the customary word for advertising of the country', () => {
     expect(getTexts('de').disclosure).toMatch(/^Anzeige/)
     expect(getTexts('sv').disclosure).toMatch(/^Annons/)
     expect(getTexts('nb').disclosure).toMatch(/^Annonse/)
@@ -122,13 +122,13 @@ describe('language of a tag', () => {
   })
 })
 
-describe('findSpeech', () => {
+describe('localization', () => {
   test.each([
     ['pt-PT', 'pt', 'pt-PT'],
     ['no', 'nb', 'nb'],
     ['ar-EG', 'ar', 'ar-EG'],
     ['tlh', 'en', 'en'],
-  ])('%s - texts of %s, prices and dates of %s', (tag, lang, locale) => {
+  ])('%s - texts of %s, prices and dates as in %s', (tag, lang, locale) => {
     expect(getLocalization(tag)).toMatchObject({ lang, locale })
   })
 })

@@ -10,11 +10,11 @@ import { type OptionControl, describeAccepted } from '../../src/widgets/paramete
 
 const DEFAULTS = { locale: 'en', currency: null }
 
-/** Records which parameters a parser reads. */
+/** Records the parameters that a parser reads. */
 class WatchedQuery extends URLSearchParams {
-  readonly read = new Set<string>()
+  readonly readNames = new Set<string>()
   override getAll(name: string): string[] {
-    this.read.add(name)
+    this.readNames.add(name)
     return super.getAll(name)
   }
 }
@@ -43,12 +43,12 @@ describe('list of options', () => {
       const query = new WatchedQuery()
       parse(widget, query)
       const listed = rows.filter(([listedFor]) => listedFor === widget).map(([, name]) => name)
-      expect(new Set(listed)).toEqual(query.read)
+      expect(new Set(listed)).toEqual(query.readNames)
       expect(new Set(listed).size).toBe(listed.length)
     },
   )
 
-  test.each(rows)('%s, %s - the example is valid and has an effect', (widget, name, row) => {
+  test.each(rows)('%s, %s - the example is valid and changes an option', (widget, name, row) => {
     const query = new URLSearchParams(row.example)
     expect([...new Set(query.keys())]).toEqual([name])
     const plain = parse(widget, new URLSearchParams())
@@ -57,21 +57,24 @@ describe('list of options', () => {
     expect(JSON.stringify(parse(widget, query)) === JSON.stringify(plain)).toBe(isDefault)
   })
 
-  test.each(rows)('%s, %s - an invalid value is rejected with the text of the list', (widget, name, row) => {
-    const bad = new URLSearchParams({ [name]: '\u0001'.repeat(101) })
-    const words = describeAccepted(row.control)
-    const refusal = { publicMessage: `The parameter "${name}" accepts ${words}.` }
-    expect(() => parse(widget, bad)).toThrow(expect.objectContaining(refusal))
-  })
+  test.each(rows)(
+    '%s, %s - an invalid value is rejected with the description of the list',
+    (widget, name, row) => {
+      const bad = new URLSearchParams({ [name]: '\u0001'.repeat(101) })
+      const accepted = describeAccepted(row.control)
+      const rejection = { publicMessage: `The parameter "${name}" accepts ${accepted}.` }
+      expect(() => parse(widget, bad)).toThrow(expect.objectContaining(rejection))
+    },
+  )
 
-  test.each(rows)('%s, %s - has no effect in a frame when it is for fragments only', (widget, _name, row) => {
+  test.each(rows)('%s, %s - has no effect in a frame if it is fragment-only', (widget, _name, row) => {
     const plain = JSON.stringify(parse(widget, new URLSearchParams(), 'embed'))
-    const read = JSON.stringify(parse(widget, new URLSearchParams(row.example), 'embed'))
+    const changed = JSON.stringify(parse(widget, new URLSearchParams(row.example), 'embed'))
     const isDefault = widget === 'deals' && row.example === 'stock=in'
-    expect(read === plain).toBe(row.isFragmentOnly === true || isDefault)
+    expect(changed === plain).toBe(row.isFragmentOnly === true || isDefault)
   })
 
-  test.each(rows)('%s, %s - the default given explicitly changes nothing', (widget, name, row) => {
+  test.each(rows)('%s, %s - its explicit default changes nothing', (widget, name, row) => {
     const [, value] = /^(?:`([a-z]+)`|\d+)$/.exec(row.fallback) ?? []
     const written = value ?? row.fallback
     const query = new URLSearchParams(/^[a-z]+$|^\d+$/.test(written) ? { [name]: written } : {})
@@ -90,7 +93,7 @@ const accepts = (widget: Widget, name: string, value: string): boolean => {
   }
 }
 
-/** Valid values of each kind of field, and invalid ones. */
+/** Valid and invalid values by kind of text. */
 const KINDS = {
   text: { good: ['a', 'x'.repeat(100)], bad: ['x'.repeat(101)] },
   color: { good: ['ff6600', 'FF6600'], bad: ['#ff6600', 'f60', 'red'] },
@@ -100,7 +103,7 @@ const KINDS = {
   shops: { good: ['Kopje', 'A & B'], bad: [' ', 'x'.repeat(101)] },
 } as const
 
-/** Values that a control offers, and invalid ones. */
+/** List values that a control offers, and invalid ones. */
 function listTries(control: OptionControl): Readonly<{ good: readonly string[]; bad: readonly string[] }> {
   if (typeof control === 'string') return KINDS[control]
   if (!('min' in control)) return { good: control, bad: [`${control.join('')}x`, ''] }
@@ -115,7 +118,7 @@ const describeControl = (control: OptionControl): unknown => {
 
 describe('controls', () => {
   test.each(rows)(
-    '%s, %s - every choice and both bounds are accepted, other values are not',
+    '%s, %s - every word and both bounds are accepted, other values are not',
     (widget, name, { control }) => {
       const { good, bad } = listTries(control)
       expect(good.filter((value) => !accepts(widget, name, value))).toEqual([])
@@ -125,13 +128,13 @@ describe('controls', () => {
   )
 
   test.each(rows.filter(([, , { control }]) => typeof control === 'object'))(
-    '%s, %s - choices and bounds equal those in its error message',
+    '%s, %s - the description names its words or bounds',
     (_widget, _name, { control }) => {
       expect(describeAccepted(control)).toBe(describeControl(control))
     },
   )
 
-  test.each(['where-to-buy', 'deals'] as const)('%s - labels exist and differ', (widget) => {
+  test.each(['where-to-buy', 'deals'] as const)('%s - labels are present and unique', (widget) => {
     const labels = rows.filter(([listedFor]) => listedFor === widget).map(([, , { label }]) => label)
     expect(new Set(labels).size).toBe(labels.length)
     for (const label of labels) expect(label).toMatch(/^[A-Z][^.]+$/)

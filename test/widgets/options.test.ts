@@ -34,7 +34,7 @@ const parseGrid = (query: string, surface: 'fragment' | 'embed' = 'fragment'): G
   parseGridOptions(new URLSearchParams(query), DEFAULTS, surface)
 
 describe('options of a box', () => {
-  test('no options - the documented defaults', () => {
+  test('empty query - the documented defaults', () => {
     expect(parseBox('')).toEqual(PLAIN_BOX)
     expect(parseBox('', 'embed')).toEqual({ ...PLAIN_BOX, css: 'none' })
   })
@@ -50,11 +50,11 @@ describe('options of a box', () => {
     ['limit=1', { limit: 1 }],
     ['limit=50', { limit: 50 }],
     ['markup=schema', { markup: 'schema' }],
-  ])('%s - changes only that', (query, changes) => {
+  ])('%s - changes only that option', (query, changes) => {
     expect(parseBox(query)).toEqual({ ...PLAIN_BOX, ...changes })
   })
 
-  test('embed - ignores isolate, css and markup, but still rejects invalid values', () => {
+  test('embed - ignores fragment-only options, but still rejects invalid values', () => {
     expect(parseBox('isolate=shadow&css=link&markup=schema', 'embed')).toEqual({ ...PLAIN_BOX, css: 'none' })
     for (const query of ['isolate=x', 'css=x', 'markup=x'])
       expect(() => parseBox(query, 'embed')).toThrow(BadOptionError)
@@ -69,7 +69,7 @@ describe('options of a box', () => {
 })
 
 describe('options of a grid', () => {
-  test('no options - the documented defaults', () => {
+  test('empty query - the documented defaults', () => {
     expect(parseGrid('')).toEqual(PLAIN_GRID)
     expect(parseGrid('', 'embed')).toEqual({ ...PLAIN_GRID, css: 'none' })
   })
@@ -85,7 +85,7 @@ describe('options of a grid', () => {
     ['q=desk+lamp', { searchText: 'desk lamp' }],
     ['q=+', { searchText: null }],
     ['brand=', { brand: null }],
-  ])('%s - changes only that', (query, changes) => {
+  ])('%s - changes only that option', (query, changes) => {
     expect(parseGrid(query)).toEqual({ ...PLAIN_GRID, ...changes })
   })
 
@@ -106,16 +106,16 @@ describe('options of a grid', () => {
 describe('defaults of the server', () => {
   const defaults = { locale: 'de-AT', currency: 'CHF' }
 
-  test('no option - the defaults are used; an option takes precedence', () => {
+  test('empty query - the defaults apply; options in the query - override them', () => {
     const plain = parseBoxOptions(new URLSearchParams(), defaults, 'fragment')
     expect([plain.locale, plain.currency]).toEqual(['de-AT', 'CHF'])
-    const own = parseGridOptions(new URLSearchParams('locale=en&currency=EUR'), defaults, 'fragment')
-    expect([own.locale, own.currency]).toEqual(['en', 'EUR'])
+    const overridden = parseGridOptions(new URLSearchParams('locale=en&currency=EUR'), defaults, 'fragment')
+    expect([overridden.locale, overridden.currency]).toEqual(['en', 'EUR'])
   })
 })
 
 describe('names of merchants', () => {
-  test('case, spaces, order and repetition - make no difference', () => {
+  test('case, spaces, order and repetition - have no effect', () => {
     const query = 'merchant=Zaal&merchant=%20KOPJE&merchant=kopje&exclude=B%20%20b&exclude=a'
     expect(parseGrid(query)).toMatchObject({ merchants: ['kopje', 'zaal'], excluded: ['a', 'b b'] })
   })
@@ -142,11 +142,11 @@ const CHANGES = {
   q: 'kopje',
 }
 
-/** Return the query for the options in the address of a fragment. */
+/** Return the normalized query of a fragment. */
 const toKey = (query: string): string => toQuery(parseGrid(query), DEFAULTS, 'fragment')
 
-describe('key of options', () => {
-  test('options that differ in one value - all have different keys', () => {
+describe('normalized query as a key', () => {
+  test('options that differ in one value - have different keys', () => {
     const queries = ['', ...Object.entries(CHANGES).map(([name, value]) => `${name}=${value}`)]
     const keys = queries.map(toKey)
     expect(new Set(keys).size).toBe(queries.length)
@@ -172,14 +172,14 @@ describe('key of options', () => {
     )
   })
 
-  test('explicit defaults - the same key as no options', () => {
+  test('explicit defaults - the same key as an empty query', () => {
     const query =
       'theme=auto&stock=in&isolate=none&css=link&layout=grid&limit=12&page=01&sort=discount&min_discount=1&q=&brand='
     expect(toKey(query)).toBe(toKey(''))
   })
 })
 
-/** Text with letters of several alphabets, and characters that a query must encode. */
+/** Letters of several alphabets, and characters that a query must encode. */
 const text = fc.string({
   unit: fc.constantFrom(...'a Z é ß Σ я 日 & = + ? # % " < \\ 👍'.split(' '), ' ', '\u2028'),
   maxLength: 40,
@@ -217,21 +217,21 @@ const gridQuery = fc
   )
 
 describe('query of options', () => {
-  test('default options - no query', () => {
+  test('options that equal the defaults - an empty query', () => {
     expect(toQuery(parseGrid('', 'embed'), DEFAULTS)).toBe('')
     const defaults = { locale: 'de', currency: 'EUR' }
     const plain = parseGridOptions(new URLSearchParams('locale=de&currency=EUR'), defaults, 'embed')
     expect(toQuery(plain, defaults)).toBe('')
   })
 
-  test('single option - is in the query with its name and value', () => {
+  test('each option alone - is written with its name and value', () => {
     for (const [name, value] of Object.entries(CHANGES)) {
       if (name === 'isolate' || name === 'css') continue
       expect(toQuery(parseGrid(`${name}=${value}`, 'embed'), DEFAULTS)).toBe(`${name}=${value}`)
     }
   })
 
-  test('any options - parsing the query gives the same options', () => {
+  test('any options - parse back to the same options', () => {
     fc.assert(
       fc.property(
         gridQuery,

@@ -5,7 +5,7 @@ import { type ParameterReader, createParameterReader } from '../../src/widgets/p
 
 const read = (query: string): ParameterReader => createParameterReader(new URLSearchParams(query))
 
-/** The public error message; empty when the value was accepted. */
+/** Return the public message of the error; empty when the value was accepted. */
 function explain(action: () => unknown): string {
   try {
     action()
@@ -18,7 +18,7 @@ function explain(action: () => unknown): string {
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
 
 describe('absent parameter', () => {
-  test('any kind - its fallback, or null, or an empty list', () => {
+  test('any kind - its fallback, null or an empty list', () => {
     const reader = read('other=1')
     expect(reader.oneOf('x', ['a', 'b'], 'b')).toBe('b')
     expect(reader.number('x', { min: 1, max: 5 }, 3)).toBe(3)
@@ -59,7 +59,7 @@ describe('invalid value', () => {
     expect(explain(action)).toBe(`The parameter "x" accepts ${accepts}.`)
   })
 
-  test('error - only the name of the parameter is logged', () => {
+  test('error message - contains the name of the parameter, not its value', () => {
     const error = new BadOptionError('x', 'a or b')
     expect(() => read('x=secret-value').oneOf('x', ['a', 'b'], 'a')).toThrow(error.message)
     expect(error.message).toBe('bad value for the parameter x')
@@ -98,7 +98,7 @@ describe('number', () => {
 })
 
 describe('colour', () => {
-  test('upper and lower case - the same value', () => {
+  test('upper and lower case - become lower case', () => {
     expect(read('x=AaBb09').color('x')).toBe('aabb09')
   })
 
@@ -173,15 +173,15 @@ describe('text', () => {
     expect(read(`x=${encode(text)}`).text('x')).toBe(value)
   })
 
-  test('text of 101 characters that trimming would shorten - is rejected', () => {
+  test('101 characters including a trailing space - are rejected', () => {
     expect(explain(() => read(`x=${encode(`${'a'.repeat(100)} `)}`).text('x'))).not.toBe('')
   })
 
-  test('given twice, even empty - is rejected', () => {
+  test('two values, even empty - are rejected', () => {
     expect(explain(() => read('x=&x=').text('x'))).toContain('one value')
   })
 
-  test('any control character (C0, DEL, C1) in any position - is rejected, and no other character', () => {
+  test('every control character (C0, DEL, C1) at the beginning or end - is rejected, others are accepted', () => {
     for (let code = 0; code < 0x200; code += 1) {
       const isControl = code < 0x20 || (code >= 0x7f && code < 0xa0)
       for (const text of [`${String.fromCharCode(code)}a`, `a${String.fromCharCode(code)}`])
@@ -189,7 +189,7 @@ describe('text', () => {
     }
   })
 
-  test('any text of up to 100 characters without control characters - is trimmed and well-formed', () => {
+  test('any text of up to 100 characters without controls - is returned trimmed and well-formed', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 50, unit: 'binary' }), (given) => {
         const text = given.replace(/\p{Cc}/gu, ' ')
@@ -207,21 +207,21 @@ describe('names', () => {
     expect(read('x=b&y=c&x=%20a%20&x=b').names('x')).toEqual(['b', 'a', 'b'])
   })
 
-  test('twenty - are accepted; one more - is rejected', () => {
+  test('twenty - are accepted; twenty-one - are rejected', () => {
     expect(read(repeat(20)).names('x')).toHaveLength(20)
     expect(explain(() => read(repeat(21)).names('x'))).not.toBe('')
   })
 
   test.each(['x=a&x=', 'x=a&x=%20', `x=a&x=${'b'.repeat(101)}`])(
-    '%s - one invalid name rejects all',
+    '%s - is rejected because of one invalid name',
     (query) => {
       expect(explain(() => read(query).names('x'))).not.toBe('')
     },
   )
 
-  test('name of 100 characters - is accepted', () => {
+  test('name of 100 characters in lower case - is accepted', () => {
     expect(read(`x=${'b'.repeat(100)}`).names('x')).toEqual(['b'.repeat(100)])
-    // This letter has two UTF-16 units in lower case, which the link to the next page would contain.
+    // The lower case of this letter has two UTF-16 units, which links to the next page would contain.
     expect(read(`x=${'\u0130'.repeat(50)}`).names('x')).toHaveLength(1)
     expect(explain(() => read(`x=${'\u0130'.repeat(51)}`).names('x'))).not.toBe('')
   })

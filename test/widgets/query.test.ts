@@ -23,12 +23,12 @@ describe('query string', () => {
         ['x', '&limit=2'],
       ],
     ],
-  ] as const)('%j has the parameters %j', (query, pairs) => {
+  ] as const)('%j - has the parameters %j', (query, pairs) => {
     expect([...parseQueryString(query)]).toEqual(pairs)
   })
 
   test.each(['%6cimit=1', 'limi%74', 'x=1&%74heme=dark', '%6Dax_price=1', 'max%5fprice=1'])(
-    '%j names an option in percent-encoding',
+    '%j - has a percent-encoded option name',
     (query) => {
       expect(hasEncodedOptionName(query)).toBe(true)
     },
@@ -43,7 +43,7 @@ describe('query string', () => {
     'x=%6cimit',
     'utm%5fsource=1',
     'limit=%31',
-  ])('%j has no parameters', (query) => {
+  ])('%j - has no percent-encoded option name', (query) => {
     expect(hasEncodedOptionName(query)).toBe(false)
   })
 })
@@ -53,6 +53,6 @@ test.each([
   ['/a?', ''],
   ['/a?x=1?y=2', 'x=1?y=2'],
   ['/a??x=1', '?x=1'],
-])('the query of %j is %j', (target, query) => {
+])('query of %j - is %j', (target, query) => {
   expect(getQueryString(target)).toBe(query)
 })

@@ -57,9 +57,9 @@ function getText(node: Node): string {
   return 'childNodes' in node ? node.childNodes.map(getText).join('') : ''
 }
 
-/** Replace every text field of a view by `text`; addresses, enums and numbers stay. */
+/** Replace every text of a view by `text`; addresses, enums and numbers stay. */
 function poison<T>(value: T, text: string, key = ''): T {
-  const kept = [
+  const unchangedKeys = [
     'href',
     'imageUrl',
     'theme',
@@ -76,7 +76,7 @@ function poison<T>(value: T, text: string, key = ''): T {
     'type',
     'inputMode',
   ]
-  if (kept.includes(key)) return value
+  if (unchangedKeys.includes(key)) return value
   if (typeof value === 'string') return text as T
   if (Array.isArray(value)) return value.map((item) => poison<unknown>(item, text)) as T
   if (typeof value !== 'object' || value === null) return value
@@ -101,12 +101,12 @@ const grid = makeGrid({
 })
 
 describe('hostile texts', () => {
-  const forms = HOSTILE.flatMap((text) => [
+  const cases = HOSTILE.flatMap((text) => [
     ...BOX_LAYOUTS.map((layout) => ['none', text, { box: layout, grid: 'grid' }] as const),
     ...GRID_LAYOUTS.map((layout) => ['shadow', text, { box: 'list', grid: layout }] as const),
   ])
 
-  test.each(forms)(
+  test.each(cases)(
     'isolate %s, %s, %j - the same elements as with harmless texts',
     (isolate, text, layouts) => {
       const wrapper = makeWrapper({ isolate })
@@ -141,24 +141,24 @@ describe('hostile texts', () => {
       listing: { shop: 'a', title: 'b', price: 'c', pictureUrl: null },
       parameters: [{ name: 'd', value: 'e' }],
     }
-    const mistake = { title: 'a', message: 'b', styles: [], frameScript: null }
+    const errorPage = { title: 'a', message: 'b', styles: [], frameScript: null }
     const studios = ['find=lamp&theme=blue', 'tab=deals&q=%22', 'tab=health'].map((query) =>
       makeStudio(query),
     )
     const pairs = [
       [renderer.renderDemoShop(shop), renderer.renderDemoShop(poison(shop, text))],
-      [renderer.renderErrorPage(mistake), renderer.renderErrorPage(poison(mistake, text))],
+      [renderer.renderErrorPage(errorPage), renderer.renderErrorPage(poison(errorPage, text))],
       ...studios.map(
         (studio) => [renderer.renderStudio(studio), renderer.renderStudio(poison(studio, text))] as const,
       ),
     ] as const
-    for (const [tame, hostile] of pairs) {
+    for (const [harmless, hostile] of pairs) {
       const names = (html: string): string[] => listElements(parse(html)).map(({ tagName }) => tagName)
-      expect(names(hostile)).toEqual(names(tame))
+      expect(names(hostile)).toEqual(names(harmless))
     }
   })
 
-  test('JSON-LD that would end its element - the same JSON without a raw <', () => {
+  test('JSON-LD that contains </script> - is the same JSON without a raw <', () => {
     const data = { name: '</script><script>alert(1)</script><!--' }
     const html = renderer.renderBox(makeBox({ schema: data }))
     const scripts = findAll(html, 'script')
@@ -169,7 +169,7 @@ describe('hostile texts', () => {
 })
 
 describe('box', () => {
-  test('links - unchanged address, rel and target, and a name that contains their text', () => {
+  test('links - have unchanged addresses, rel, target, and a name with shop and price', () => {
     const links = findAll(renderer.renderBox(box), 'a')
     expect(links).toHaveLength(3)
     for (const link of links) {
@@ -180,21 +180,21 @@ describe('box', () => {
     }
   })
 
-  test('price on sale - "now", price, whose former price, struck former price, discount, in this order', () => {
+  test('price on sale - price, former price with its owner, and discount, in this order', () => {
     const html = renderer.renderBox(makeBox({ offers: [makeOffer({ price: SALE_PRICE })] }))
     const [row] = findAll(html, 'li')
     expect(getText(row as Node).replace(/\s+/g, ' ')).toContain('now €12.99 Shop’s former price €15.99 −19%')
     expect(getText(findAll(html, 's')[0] as Node)).toBe('€15.99')
   })
 
-  test('price too old - a text instead, still in a link', () => {
+  test('price too old - a text replaces it, and the link stays', () => {
     const html = renderer.renderBox(makeBox({ offers: [makeOffer({ price: null })] }))
     expect(html).toContain('See price at shop')
     expect(html).not.toContain('vitrine-price')
     expect(findAll(html, 'a')).toHaveLength(1)
   })
 
-  test('notices - time, order, shipping, coverage; disclosure before the first link', () => {
+  test('small print - time, order, shipping, coverage; the disclosure precedes the first link', () => {
     const html = renderer.renderBox(makeBox())
     for (const text of [NOTICES.order, NOTICES.shipping, NOTICES.coverage]) expect(html).toContain(text)
     expect(getAttribute(findAll(html, 'time')[0] as Element, 'datetime')).toBe('2026-11-21T05:12:00Z')
@@ -204,7 +204,7 @@ describe('box', () => {
     expect(quiet).not.toContain('vitrine-note')
   })
 
-  test('picture - with size, lazy, without referrer; a placeholder of the same size when there is none', () => {
+  test('picture - sized, lazy, without referrer; without one, a placeholder', () => {
     const [image] = findAll(renderer.renderBox(makeBox()), 'img')
     const names = ['alt', 'width', 'height', 'loading', 'decoding', 'referrerpolicy']
     expect(names.map((name) => image && getAttribute(image, name))).toEqual([
@@ -229,14 +229,14 @@ describe('box', () => {
     expect(renderer.renderBox(makeBox({ wrapper: makeWrapper({ styles: [] }) }))).not.toContain('<link')
   })
 
-  test('accent - an attribute that the rules of /accents/ select; absent without one', () => {
+  test('accent - an attribute that the rules of /accents/ select; absent without an accent', () => {
     expect(renderer.renderBox(makeBox({ wrapper: makeWrapper({ accent: 'ff6600' }) }))).toContain(
       'data-accent="ff6600"',
     )
     expect(renderer.renderBox(makeBox())).not.toContain('data-accent')
   })
 
-  test('JSON-LD with shadow - outside the shadow root', () => {
+  test('JSON-LD with shadow DOM - is outside the shadow root', () => {
     const html = renderer.renderBox(
       makeBox({ wrapper: makeWrapper({ isolate: 'shadow' }), schema: { a: 1 } }),
     )
@@ -245,7 +245,7 @@ describe('box', () => {
 })
 
 describe('grid', () => {
-  test('cards - the title is the link, and its name starts with the title; availability only when not in stock', () => {
+  test('cards - the title is the link and begins its name; availability only if not in stock', () => {
     const html = renderer.renderGrid(makeGrid())
     const [link] = findAll(html, 'a')
     expect(link && getAttribute(link, 'aria-label')).toBe('Lumen Arc: Buy at Kopje for €12.99')
@@ -254,7 +254,7 @@ describe('grid', () => {
     expect(renderer.renderGrid(makeGrid({ deals: [out] }))).toContain('Out of stock')
   })
 
-  test('paging - links to existing pages only', () => {
+  test('paging - only links to existing pages; no navigation without links', () => {
     const paging = { label: 'Pages', previous: null, next: { href: '?page=2', text: 'Next page' } }
     const html = renderer.renderGrid(makeGrid({ paging }))
     expect(findAll(html, 'nav')).toHaveLength(1)
@@ -270,7 +270,7 @@ const href = (index: number): string =>
   `https://track.example/c/${index * 7_919}?u=https%3A%2F%2Fshop.example%2F${index}`
 
 describe('sizes', () => {
-  test('box of 5 and grid of 12 - within 4 kB and 8 kB compressed, without blank lines', () => {
+  test('box of 5 and grid of 12 - at most 4 kB and 8 kB compressed, without blank lines', () => {
     const offers = varied(5, (i) => makeOffer({ merchant: `Shop ${i}`, href: href(i), price: price(i) }))
     const deals = varied(12, (i) =>
       makeDeal({ title: `Product ${i * 31} of some length`, href: href(i), price: price(i) }),
@@ -319,13 +319,15 @@ describe('documents', () => {
         renderer.renderEmbed({ ...embed, theme: 'auto', state: 'shown', body: renderer.renderGrid(grid) }),
     ],
     [
-      'mistake',
-      () =>
-        renderer.renderErrorPage({ title: 'A mistake', message: 'Why', styles: [], frameScript: '/f.js' }),
+      'error page',
+      () => renderer.renderErrorPage({ title: 'An error', message: 'Why', styles: [], frameScript: '/f.js' }),
     ],
     ['studio', () => renderer.renderStudio(makeStudio('find=lamp&theme=blue&limit=99&merchant=Elsewhere'))],
     ['studio of deals', () => renderer.renderStudio(makeStudio('tab=deals&brand=Lumen&max_price=x'))],
-    ['studio of a sick server', () => renderer.renderStudio(makeStudio('tab=health', { health: UNHEALTHY }))],
+    [
+      'studio of an unhealthy server',
+      () => renderer.renderStudio(makeStudio('tab=health', { health: UNHEALTHY })),
+    ],
     [
       'empty studio',
       () =>
@@ -335,12 +337,12 @@ describe('documents', () => {
       'demonstration shop',
       () => renderer.renderDemoShop({ styles: [], listing: null, parameters: [{ name: 'a', value: 'b' }] }),
     ],
-  ])('%s - valid HTML', async (_name, render) => {
+  ])('%s - is valid HTML', async (_name, render) => {
     expect(await findHtmlErrors(render())).toEqual([])
   })
 })
 
-/** A folder with copies of all templates, which the test may change. */
+/** Copy all templates to a temporary folder. */
 function copyViews(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-views-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -348,13 +350,13 @@ function copyViews(): string {
   return folder
 }
 
-describe('templates at the start', () => {
+describe('loading of templates', () => {
   const names = readdirSync(VIEWS_FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.eta'),
   )
-  const own = names.filter((name) => !name.includes('catalog'))
+  const widgetTemplates = names.filter((name) => !name.includes('catalog'))
 
-  test.each(own)('%s missing or malformed - fails and names it', (name) => {
+  test.each(widgetTemplates)('%s is missing or broken - fails with its name', (name) => {
     const folder = copyViews()
     const message = `The template ${join(folder, name)} is missing or broken. Install this server again.`
     writeFileSync(join(folder, name), '<% if ( %>')

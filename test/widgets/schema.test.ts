@@ -11,7 +11,7 @@ type Markup = Readonly<Record<string, unknown> & { offers: Readonly<Record<strin
 
 const renderer = createRenderer()
 
-/** The content of the script element. */
+/** Return the content of the script element. */
 function render(product: Product, offers: readonly Offer[]): string {
   const html = renderer.renderBox(makeBox({ schema: toSchema(product, offers) }))
   const [, text = ''] = /<script type="application\/ld\+json">([^]*)<\/script>$/.exec(html) ?? []
@@ -23,11 +23,11 @@ const parse = (product: Product, offers: readonly Offer[]): Markup =>
 const makePricedOffer = (price: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ price, ...over })
 
-/** Texts that would end a script element, open a comment or an include, or break a line in a script. */
+/** Characters that could end a script element, open a comment or an include, or break a line in a script. */
 const UNSAFE = /[<>&\u2028\u2029]/
 
 describe('schema.org markup', () => {
-  test('product without brand and picture - both are omitted, not null', () => {
+  test('product without brand and picture - omits both', () => {
     expect(parse(makeProduct({ brand: null, images: [] }), [makePricedOffer('49.90')])).toEqual({
       '@context': 'https://schema.org',
       '@type': 'Product',
@@ -48,7 +48,7 @@ describe('schema.org markup', () => {
     expect(parse(makeProduct({ images }), [makePricedOffer('1')])['image']).toBe(images[0])
   })
 
-  test('prices - are compared as decimals and printed as in the catalog', () => {
+  test('prices - are compared as decimals and printed unchanged', () => {
     const offers = [
       makePricedOffer('10'),
       makePricedOffer('9.9'),
@@ -62,7 +62,7 @@ describe('schema.org markup', () => {
     })
   })
 
-  test('offers - those of the box, in their order, not all of the product', () => {
+  test('offers - only those of the box are counted, and their order is unchanged', () => {
     const shown = [
       makePricedOffer('20', { currency: 'USD' }),
       makePricedOffer('5', { currency: 'USD', availability: 'no' }),
@@ -84,20 +84,20 @@ describe('schema.org markup', () => {
     '<esi:include src="/x"/>',
     '<?php system("id"); ?>',
     'a && b\u2028c\u2029d',
-  ])('%j in every text - creates no element and no include, and parses to the same text', (hostile) => {
+  ])('%j in every text - creates no element or include, and parses back unchanged', (hostile) => {
     const product = makeProduct({ title: hostile, brand: hostile, images: [hostile] })
     const markup = parse(product, [makePricedOffer('1')])
     expect(render(product, [makePricedOffer('1')])).not.toMatch(UNSAFE)
     expect(markup).toMatchObject({ name: hostile, brand: { name: hostile }, image: hostile })
   })
 
-  test('escapes - four hex digits each', () => {
+  test('escapes - have four hex digits', () => {
     expect(render(makeProduct({ title: '<>&\u2028\u2029' }), [makePricedOffer('1')])).toContain(
       String.raw`"name":"\u003c\u003e\u0026\u2028\u2029"`,
     )
   })
 
-  test('any title - is safe and parses to the same text', () => {
+  test('any title - is safe and parses back unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (title) => {
         const product = makeProduct({ title })
@@ -107,7 +107,7 @@ describe('schema.org markup', () => {
     )
   })
 
-  test('any prices - low and high price are their minimum and maximum', () => {
+  test('any prices - the lowest and the highest are correct', () => {
     const steps = fc.integer({ min: 1, max: 9_999_999 })
     const prices = fc.array(
       steps.map((value) => (value / 100).toFixed(2)),

@@ -42,14 +42,14 @@ describe('localization', () => {
     expect([localization.lang, localization.dir, localization.locale]).toEqual([lang, 'ltr', locale])
   })
 
-  test('same locale again - the same cached object; another one - a different object', () => {
+  test('same locale - the same cached object; another locale - another object', () => {
     expect(getLocalization('de-AT')).toBe(getLocalization('de-AT'))
     expect(getLocalization('de-AT').locale).not.toBe(getLocalization('de-CH').locale)
   })
 })
 
 describe('styles', () => {
-  test('address - absolute, with the path of the public address; the accent follows', () => {
+  test('address - is absolute, with the path of the public address; the accent comes last', () => {
     expect(listStyles(null, VIEW_CONTEXT)).toEqual([STYLE])
     expect(listStyles('aa00cc', VIEW_CONTEXT)).toEqual([
       STYLE,
@@ -57,7 +57,7 @@ describe('styles', () => {
     ])
   })
 
-  test('css=none - no style sheet, the accent stays on the frame', () => {
+  test('css=none - no style sheet, the accent attribute stays', () => {
     const options = parse('css=none&accent=aa00cc&theme=dark&locale=de-AT')
     expect(toWrapperView(options, getLocalization('de-AT'), VIEW_CONTEXT)).toEqual({
       lang: 'de',
@@ -69,7 +69,7 @@ describe('styles', () => {
     })
   })
 
-  test('isolate=shadow - has its style sheet for any css option, because styles of the page do not apply', () => {
+  test('isolate=shadow - links its style sheet regardless of css', () => {
     expect(toWrapperView(parse('css=none&isolate=shadow'), english, VIEW_CONTEXT)).toMatchObject({
       isolate: 'shadow',
       styles: [STYLE],
@@ -97,12 +97,7 @@ const viewOffer = (
   over: Parameters<typeof makeParsedOffer>[0] = {},
   { isPriced = true, localization = english } = {},
 ): Pick<OfferView, 'price' | 'availability' | 'linkLabel'> =>
-  toOfferView(makeParsedOffer(over), {
-    gtin: toGtin(1),
-    isPriced,
-    localization: localization,
-    surface: 'fragment',
-  })
+  toOfferView(makeParsedOffer(over), { gtin: toGtin(1), isPriced, localization, surface: 'fragment' })
 
 const viewPrice = (price: string, oldPrice: string | null): readonly unknown[] => {
   const view = viewOffer({ price, oldPrice }).price
@@ -125,14 +120,14 @@ describe('price', () => {
     expect(viewPrice(price, oldPrice)).toEqual(shown)
   })
 
-  test('texts - distinguish the current from the former price', () => {
+  test('hints - distinguish the price from the former one', () => {
     expect(viewOffer().price).toMatchObject({
       priceHint: 'now',
       oldPriceHint: 'Shop’s former price',
     })
   })
 
-  test('German - prices in German format', () => {
+  test('German - has German number formats', () => {
     const { price } = viewOffer(
       { price: '1049.5', oldPrice: '1399' },
       { localization: getLocalization('de') },
@@ -146,7 +141,7 @@ describe('price', () => {
 })
 
 describe('name of a link', () => {
-  test('with and without a price - has the shop, and the price only when it is shown', () => {
+  test('with and without a price - names the shop, and the price only if it is shown', () => {
     expect(viewOffer().linkLabel).toBe('Buy at Kopje for €49.90')
     expect(viewOffer({}, { isPriced: false })).toMatchObject({
       price: null,
@@ -178,7 +173,7 @@ describe('availability', () => {
     expect(viewStock(availability)).toBe(shown)
   })
 
-  test('any value except in_stock - is never shown as in stock', () => {
+  test('any value except in_stock - is not shown as in stock', () => {
     fc.assert(
       fc.property(fc.string(), fc.constantFrom('', 'in_stock', 'IN_STOCK'), (tail, head) => {
         const availability = `${head}${tail}`
@@ -194,14 +189,14 @@ const disclose = (disclosure: ViewContext['disclosure'], locale = 'en'): string 
 const makeNotices = (asOfMs: number): NoticesView =>
   toNoticesView(asOfMs, 'By price', english, { disclosure: { kind: 'off' }, nowMs: NOON_MS })
 
-describe('notices', () => {
-  test('time more than a minute ahead - is not shown; less - is shown', () => {
+describe('small print', () => {
+  test('time more than a minute ahead - is not shown; up to a minute - is shown', () => {
     expect(
       [60_000, 60_001, 86_400_000].map((ms) => makeNotices(NOON_MS + ms).checkedAt?.iso ?? null),
     ).toEqual(['2026-11-21T12:01:00.000Z', null, null])
   })
 
-  test('date, order, shipping and coverage - as printed on the page', () => {
+  test('date, order, shipping and coverage - are complete texts', () => {
     const notices = makeNotices(NOON_MS)
     const time = toPlain(notices.checkedAt?.time ?? '')
     expect({ ...notices, checkedAt: { ...notices.checkedAt, time } }).toEqual({
@@ -218,7 +213,7 @@ describe('notices', () => {
     })
   })
 
-  test("disclosure - of the locale, off, or the publisher's text in every locale", () => {
+  test('disclosure - of the locale, off, or the text of the publisher in every locale', () => {
     expect(disclose({ kind: 'locale' })).toBe('We may earn a commission when you buy through these links.')
     expect(disclose({ kind: 'locale' }, 'de')).toMatch(/^Anzeige: /)
     expect(disclose({ kind: 'off' }, 'de')).toBeNull()

@@ -34,11 +34,11 @@ function view(
   const { ageMs = 0, ...product } = over
   const data = { product: makeProduct({ offers, ...product }), asOfMs: NOON_MS - ageMs }
   const found = toBoxView(data, parse(query), VIEW_CONTEXT)
-  if (found === undefined) throw new Error('the box hides')
+  if (found === undefined) throw new Error('the box is hidden')
   return found
 }
 
-/** The shown offers, with equal prices and names normalized. */
+/** List the shown offers with normalized prices and names. */
 const outline = (offers: readonly Offer[]): unknown =>
   selectOffers(offers, parse('')).map(({ network, affiliateUrl, price, merchant }) => ({
     network,
@@ -48,7 +48,7 @@ const outline = (offers: readonly Offer[]): unknown =>
   }))
 
 describe('offers of a box', () => {
-  test('main currency - that of most offers after filtering', () => {
+  test('main currency - is determined after the filters', () => {
     const offers = [
       makePricedOffer('a', '1', { availability: 'out_of_stock' }),
       makePricedOffer('b', '2', { availability: 'out_of_stock' }),
@@ -59,7 +59,7 @@ describe('offers of a box', () => {
     expect(select(offers, 'exclude=a&exclude=b')).toEqual(['c 3'])
   })
 
-  test('currency of the server - takes precedence, even when no offer has it', () => {
+  test('currency of the server - overrides the main currency, and may exclude every offer', () => {
     const offers = [
       makePricedOffer('a', '1'),
       makePricedOffer('b', '2'),
@@ -70,7 +70,7 @@ describe('offers of a box', () => {
     expect(select(offers, 'currency=eur', 'USD')).toEqual(['a 1', 'b 2'])
   })
 
-  test('a merchant in several currencies - is shown with its offer of the chosen one', () => {
+  test('merchant with several currencies - is shown with its offer in the selected one', () => {
     const offers = [
       makePricedOffer('a', '9'),
       makePricedOffer('a', '1', { currency: 'USD' }),
@@ -80,7 +80,7 @@ describe('offers of a box', () => {
     expect(select(offers, 'currency=USD')).toEqual(['a 1'])
   })
 
-  test('merchant with nothing in stock - its cheapest offer, after all in stock', () => {
+  test('merchant without stock - is shown with its cheapest offer, after merchants in stock', () => {
     const out = { availability: 'out_of_stock' }
     const offers = [
       makePricedOffer('a', '3', out),
@@ -117,7 +117,7 @@ describe('offers of a box', () => {
     { maxLength: 12 },
   )
 
-  test('any offers - one currency, one per merchant, in stock first, then by price', () => {
+  test('any offers - one currency, one offer per merchant, in stock first, then by price', () => {
     fc.assert(
       fc.property(offers, (given) => {
         const shown = selectOffers(given, parse(''))
@@ -152,14 +152,14 @@ const listBest = (offers: readonly Offer[]): boolean[] => {
 }
 
 describe('view of a box', () => {
-  test('no offer left - hidden', () => {
+  test('no offer left - no view', () => {
     const data = { product: makeProduct({ offers: [] }), asOfMs: NOON_MS }
     expect(toBoxView(data, parse(''), VIEW_CONTEXT)).toBeUndefined()
     const one = { product: makeProduct(), asOfMs: NOON_MS }
     expect(toBoxView(one, parse('merchant=nobody'), VIEW_CONTEXT)).toBeUndefined()
   })
 
-  test('product - title, brand, first picture, and labels that contain the title', () => {
+  test('product - title, brand, first picture, and a label with the title', () => {
     const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
     expect(view([makePricedOffer('a', '1')], '', { images })).toMatchObject({
       label: 'Where to buy Lumen Arc desk lamp',
@@ -212,12 +212,12 @@ describe('view of a box', () => {
     expect(more.map(({ merchant }) => merchant).join('')).toBe(folded)
   })
 
-  test('folded offers - have a text with their number', () => {
+  test('folded offers - are counted in the label', () => {
     expect(view(five, 'limit=1').moreLabel).toBe('4 more shops')
     expect(view(five, 'limit=4').moreLabel).toBe('1 more shop')
   })
 
-  test('best price - only the first of at least two in stock, including folded ones', () => {
+  test('best price - only the first of at least two offers in stock, folded offers included', () => {
     const out = { availability: 'out_of_stock' }
     expect(listBest([makePricedOffer('a', '1')])).toEqual([false])
     expect(listBest([makePricedOffer('a', '1'), makePricedOffer('b', '2', out)])).toEqual([false, false])
@@ -228,7 +228,7 @@ describe('view of a box', () => {
     ).toEqual([true, false, false])
   })
 
-  test('prices exactly at their maximum age - are shown; one millisecond older - no price, "best" or markup', () => {
+  test('prices at the maximum age - are shown; a millisecond older - no price, no "best" mark, no markup', () => {
     const limit = view(five, 'markup=schema', { ageMs: 3_600_000 })
     expect(limit.offers[0]).toMatchObject({ isBest: true, price: { price: '€1.00' } })
     expect(limit.schema).toMatchObject({ offers: { lowPrice: '1' } })

@@ -9,7 +9,7 @@ import { GTIN, makeProductOnSale, startHarness, startStockedHarness } from '../a
 import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 
-/** Unsold GTINs, one with a correct and one with a wrong check digit. */
+/** One with a correct and one with a wrong check digit; no shop sells them. */
 const NOT_SOLD = '09521234567905'
 const MISTYPED = '09521234567906'
 const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
@@ -33,16 +33,16 @@ function failCatalog(harness: Harness): void {
   harness.catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
 }
 
-/** The key of a response, and its view. */
+/** The address and the digest of the data. */
 const toKey = ({ address, computeDigest }: Widget<unknown>): string =>
   `${address.surface} ${address.path} ${computeDigest('')}`
 
 async function listKeys(
   get: (input: AddressInput) => Promise<Widget<unknown>>,
-  input: readonly AddressInput[],
+  inputs: readonly AddressInput[],
 ): Promise<string[]> {
   const keys: string[] = []
-  for (const one of input) keys.push(toKey(await get(one)))
+  for (const input of inputs) keys.push(toKey(await get(input)))
   return keys
 }
 
@@ -80,7 +80,7 @@ describe('key of a box', () => {
     expect(new Set(keys).size).toBe(different.length)
   })
 
-  test('newer catalog response - another key', async () => {
+  test('newer response of the catalog - another key', async () => {
     const harness = await startStockedHarness()
     const before = await getBox(harness)
     harness.clock.advance(2 * HOUR_MS)
@@ -89,7 +89,7 @@ describe('key of a box', () => {
     expect(toKey(after)).not.toBe(toKey(before))
   })
 
-  test('price that becomes too old - another key, one millisecond after its maximum age', async () => {
+  test('price that becomes too old - another key, a millisecond after its maximum age', async () => {
     const harness = await startStockedHarness()
     const before = await getBox(harness)
     failCatalog(harness)
@@ -119,7 +119,7 @@ describe('key of a grid', () => {
 
   test('different views - different keys', async () => {
     const harness = await startStockedHarness()
-    const own = [
+    const gridOptions = [
       'stock=any',
       'page=2',
       'sort=price',
@@ -128,19 +128,23 @@ describe('key of a grid', () => {
       'brand=lumen',
       'q=arc',
     ]
-    const different: AddressInput[] = [{}, { surface: 'embed' }, ...toAddressInput([...COMMON, ...own])]
+    const different: AddressInput[] = [
+      {},
+      { surface: 'embed' },
+      ...toAddressInput([...COMMON, ...gridOptions]),
+    ]
     const keys = await listKeys((input) => getGrid(harness, input), different)
     expect(new Set(keys).size).toBe(different.length)
   })
 
-  test('box and grid of the same channel - different keys', async () => {
+  test('box and grid of the same channel - have different kinds', async () => {
     const harness = await startStockedHarness()
     expect([(await getBox(harness)).kind, (await getGrid(harness)).kind]).toEqual(['where-to-buy', 'deals'])
   })
 })
 
 describe('reason of a hidden widget', () => {
-  test('unsold, mistyped or filtered product - its own reason, and no view', async () => {
+  test('not sold, mistyped or excluded by an option - different reasons, and no view', async () => {
     const harness = await startStockedHarness()
     const reasons: string[] = []
     for (const input of [{ gtin: NOT_SOLD }, { gtin: MISTYPED }, { query: 'merchant=nobody' }]) {
@@ -149,13 +153,13 @@ describe('reason of a hidden widget', () => {
       reasons.push(widget.hiddenReason)
     }
     expect(reasons).toEqual([
-      'No shop of this channel sells the product with this GTIN.',
-      expect.stringMatching(/^The last digit of this GTIN should be \d: check the GTIN/),
+      'No shop of this channel sells the product with this GTIN. Check the GTIN and the channel.',
+      expect.stringMatching(/^The last digit of this GTIN is wrong \(it should be \d\): check the GTIN/),
       'The option merchant=nobody hides the only offer of this product. Its shops: Kopje.',
     ])
   })
 
-  test('removed channel - its copy is shown until rescue ends, then hidden on every surface', async () => {
+  test('channel that is no longer listed - is shown until rescue ends, then hidden on every surface', async () => {
     const harness = await startStockedHarness()
     const { catalog, clock, context } = harness
     catalog.channels = [{ id: OTHER_CHANNEL, name: 'Other', kind: 'app', url: null }]
@@ -178,26 +182,28 @@ describe('reason of a hidden widget', () => {
     expect(catalog.countCalls(/products/)).toBe(0)
   })
 
-  test('grid without a deal - the reason names the options', async () => {
+  test('grid without a deal - the reason names the option', async () => {
     const widget = await getGrid(await startStockedHarness(), { query: 'q=nothing' })
     expect(widget.getView()).toBeUndefined()
-    expect(widget.hiddenReason).toBe('No offer that is on sale and in stock fits the option q=nothing.')
+    expect(widget.hiddenReason).toBe(
+      'No offer that is on sale and in stock matches the option q=nothing. Remove or change a filter.',
+    )
   })
 
-  test('unsold product - has no price age', async () => {
+  test('product that no shop sells - has no oldest price', async () => {
     expect((await getBox(await startStockedHarness(), { gtin: NOT_SOLD })).oldestPriceMs).toBeNull()
   })
 })
 
 describe('oldest price of a grid', () => {
-  test('deals of several ages - the oldest that is still shown, with the printed date', async () => {
+  test('deals of several ages - the oldest shown price, whose date is printed', async () => {
     const harness = await startStockedHarness([
       makeProductOnSale(),
       makeProductOnSale({ gtin: OTHER_GTIN, title: 'Younger' }),
     ])
     harness.clock.advance(2 * HOUR_MS)
     const { asOfMs } = await getBox(harness, { gtin: OTHER_GTIN })
-    // A look-up is written to the copy shortly after the response.
+    // A look-up is stored shortly after its response.
     const findStored = (): Promise<CopyEntry | undefined> =>
       harness.context.store.findProduct(CHANNEL_ID, OTHER_GTIN)
     await vi.waitFor(async () => expect((await findStored())?.asOfMs).toBe(asOfMs))
@@ -214,7 +220,7 @@ describe('oldest price of a grid', () => {
     expect(none.getView()?.deals.map(({ price }) => price)).toEqual([null, null])
   })
 
-  test('price that becomes too old between two visits - another key for the same cached page', async () => {
+  test('price that becomes too old between two requests - another key for the same cached page', async () => {
     const settings = { VITRINE_PRICE_MAX_AGE_SECONDS: '60' }
     const harness = await startStockedHarness(undefined, { settings })
     const before = await getGrid(harness)
@@ -224,13 +230,13 @@ describe('oldest price of a grid', () => {
     expect(toKey(await getGrid(harness))).not.toBe(toKey(before))
   })
 
-  test('page without a deal - has none', async () => {
+  test('page without a deal - no oldest price', async () => {
     expect((await getGrid(await startStockedHarness([]))).oldestPriceMs).toBeNull()
   })
 })
 
 describe('pages of a grid', () => {
-  test('frame - has links with the public address; fragment - none', async () => {
+  test('frame - has links with the public address; fragment - no links', async () => {
     const products = [makeProductOnSale(), makeProductOnSale({ gtin: OTHER_GTIN })]
     const harness = await startStockedHarness(products, {
       over: { publicUrl: 'https://widgets.example/sub' },
@@ -243,8 +249,8 @@ describe('pages of a grid', () => {
   })
 })
 
-describe('invalid requests', () => {
-  test('invalid option, GTIN or channel - throws, for the option first', async () => {
+describe('invalid addresses', () => {
+  test('invalid option, GTIN or channel - throws; the option is checked first', async () => {
     const harness = await startStockedHarness()
     await expect(getBox(harness, { query: 'limit=0', gtin: 'x' })).rejects.toThrow(BadOptionError)
     await expect(getGrid(harness, { query: 'page=0', channelId: 'x' })).rejects.toThrow(BadOptionError)
@@ -256,7 +262,7 @@ describe('invalid requests', () => {
 })
 
 describe('defaults of the server', () => {
-  test('VITRINE_LOCALE with an extension, VITRINE_CURRENCY - normalized like options', async () => {
+  test('VITRINE_LOCALE with an extension, VITRINE_CURRENCY - are normalized like options', async () => {
     const settings = { VITRINE_LOCALE: 'de-at-u-co-phonebk', VITRINE_CURRENCY: 'chf' }
     const { context } = await startHarness({ settings })
     expect(context.widgets.defaults).toEqual({ locale: 'de-AT', currency: 'CHF' })
