@@ -7,7 +7,7 @@ import { loadPictures } from '../../helpers/pictures.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-const LOREM = '<p>An article goes on below the box, and its lines must stay where they are.</p>'.repeat(12)
+const LOREM = '<p>An article continues below the box, and its lines must not move.</p>'.repeat(12)
 const TWO_FRAMES = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
 const PICTURE =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 400" width="90" height="400"><path d="M0 0h90v400H0z"/></svg>'
