@@ -30,9 +30,9 @@ Set environment variables, or put them into a file \`.env\` beside package.json.
 value counts as not set.
 
 The server does not start (exit code 78) if a \`VITRINE_\` name is unknown or a value is malformed. One message lists all
-bad names, and no values. Names that Kubernetes injects for services are ignored.
+invalid settings, without their values. Names that Kubernetes injects for services are ignored.
 
-\`VITRINE_CATALOG_URL\` requires either \`VITRINE_CATALOG_KEY\` or \`VITRINE_CATALOG_KEY_FILE\`, and the other way around.
+\`VITRINE_CATALOG_URL\` requires either \`VITRINE_CATALOG_KEY\` or \`VITRINE_CATALOG_KEY_FILE\`; a key requires the URL.
 
 | name | default | accepts | meaning |
 | --- | --- | --- | --- |
@@ -51,7 +51,7 @@ ${table.join('\n')}
 | \`pool_size\` | 10 | connections of a process, at least 2; a walk uses 2 more, a start 1 more |
 | \`connect_timeout_ms\` | 2000 | maximum time to connect |
 | \`statement_timeout_ms\` | 1000 | maximum time of a read; a write may take twice as long, statements of a walk two minutes |
-| \`application_name\` | \`vitrine\` | name in the lists of PostgreSQL |
+| \`application_name\` | \`vitrine\` | client name that PostgreSQL shows |
 | \`host\` | none | folder of a Unix socket, such as \`/run/postgresql\` |
 `
 

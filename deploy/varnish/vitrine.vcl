@@ -27,13 +27,13 @@ sub vcl_init {
   servers.add_backend(vitrine3);
 }
 
-# Who may purge and see the pages for operators. Requests through another proxy are refused, whatever its address: see below.
+# Who may purge and see the pages for operators. Requests through another proxy get 403 or 404: see vitrine_purge.
 acl purgers {
   "127.0.0.1"/32;
 }
 
 sub vcl_recv {
-  # No valid request has a #. The server refuses it as well.
+  # No valid request has a #. The server rejects it as well.
   if (req.url ~ "#") { return (synth(400)); }
   set req.backend_hint = servers.backend();
   if (req.restarts == 0) { unset req.http.X-Vitrine-Rescue; }
@@ -113,10 +113,10 @@ sub vcl_backend_fetch {
 
 sub vcl_backend_response {
   if (!bereq.http.X-Vitrine-Surface) { return (deliver); }
-  # Not from Vitrine, which returns 200, 304, 400 or 404 here.
+  # Vitrine itself returns 200, 304, 400 or 404 here, or 503 without its database.
   if (beresp.status >= 500) { return (error(503)); }
   if (beresp.http.Vitrine-State == "unavailable") {
-    # An empty box because of a failure. A cached response is better and stays: see vcl_synth.
+    # An empty box because of a failure. Keep a cached response instead: see vcl_synth.
     if (bereq.is_bgfetch || !bereq.http.X-Vitrine-Rescue) { return (abandon); }
     # Nothing is cached. Hit-for-miss: visitors of the next seconds do not wait for each other.
     set beresp.uncacheable = true;
@@ -129,7 +129,7 @@ sub vcl_backend_response {
   if (beresp.http.Cache-Control ~ "stale-if-error=") {
     set beresp.grace = std.duration(regsub(beresp.http.Cache-Control, "^.*stale-if-error=([0-9]+).*$", "\1s"), 0s);
   }
-  # Kept longer only for revalidation.
+  # Keep the response after that only for revalidation.
   set beresp.keep = 1h;
 }
 
@@ -157,7 +157,7 @@ sub vcl_backend_error {
   if (bereq.retries < 3 && !bereq.http.X-Vitrine-Rescue) { return (retry); }
   # Keep the cached response: see vcl_synth.
   if (bereq.is_bgfetch || (bereq.http.X-Vitrine-Surface && !bereq.http.X-Vitrine-Rescue)) { return (abandon); }
-  # Nothing is cached either: try again after a second, not for each visitor.
+  # Nothing is cached: try again after a second, not for each visitor.
   if (bereq.http.X-Vitrine-Surface) { set beresp.ttl = 1s; } else { set beresp.ttl = 0s; }
   set beresp.grace = 0s;
   set beresp.keep = 0s;
@@ -172,7 +172,7 @@ sub vcl_backend_error {
     set beresp.status = 503;
     set beresp.http.Retry-After = "5";
     set beresp.http.Content-Type = "text/plain; charset=utf-8";
-    synthetic("No server answers.");
+    synthetic("No server responds.");
   }
   return (deliver);
 }
@@ -182,7 +182,7 @@ sub vcl_deliver {
     if (obj.hits > 0) { set resp.http.Cache-Status = resp.http.Cache-Status + ", varnish; hit"; }
     else { set resp.http.Cache-Status = resp.http.Cache-Status + ", varnish; fwd=miss"; }
     set resp.http.Cache-Status = regsub(resp.http.Cache-Status, "^, ", "");
-    # This time is for this cache; a browser would add it again. Keep it for a CDN in front of this cache.
+    # stale-while-revalidate is for this cache; a browser would add the time again. Keep it for a CDN in front of this cache.
     set resp.http.Cache-Control = regsub(resp.http.Cache-Control, ", *stale-while-revalidate=[0-9]+", "");
   }
   unset resp.http.X-Vitrine-Tags;

@@ -75,12 +75,12 @@ export const SETTINGS = {
   VITRINE_DATABASE_URL: defineSetting(
     databaseAddressParser,
     'sqlite:data/vitrine.db',
-    'database of the stored copy; a copy belongs to its catalog address',
+    'database of the stored copy; it has a separate copy for each catalog address',
   ),
   VITRINE_CATALOG_DATABASE_URL: defineSetting(
     databaseAddressParser,
     'sqlite:data/catalog.db',
-    'database of the embedded catalog service and of `vitrine catalog …`; several `catalog serve` can share one on PostgreSQL',
+    'database of the embedded catalog service and of `vitrine catalog …`; several catalog services can share one on PostgreSQL',
   ),
   VITRINE_CHANNELS: defineSetting(
     parsers.uuidList,
@@ -90,7 +90,7 @@ export const SETTINGS = {
   VITRINE_FRAME_ANCESTORS: defineSetting(
     parsers.originList,
     null,
-    'origins that may frame the embeds, in addition to the address of each channel; `*` allows all, also local files',
+    'origins that may frame the embeds, in addition to the address of each channel; `*` allows all, including local files',
   ),
   VITRINE_FRESH_SECONDS: defineSetting(
     parsers.wholeNumber(1, 5 * MINUTE_SECONDS),
@@ -185,7 +185,7 @@ export const SETTINGS = {
   VITRINE_TRUST_PROXY: defineSetting(
     parsers.proxyTrust,
     'false',
-    'number of proxies in front of the server, or their addresses (`trust proxy` of Express); `true` trusts every `X-Forwarded-For`, also those that visitors make up, so wrong admin passwords are then counted by the address of the connection',
+    'number of reverse proxies, or their addresses (`trust proxy` of Express); `true` also trusts forged `X-Forwarded-For` headers, so wrong admin passwords are then counted by the address of the connection',
   ),
   VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>
