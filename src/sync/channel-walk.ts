@@ -15,7 +15,7 @@ import { LEASE_MS, createLeaseLostError } from '../storage/sql-walk-leases.ts'
 import type { CopyState, HeldWalk, WalkPage, WalkPosition } from '../storage/store.ts'
 import { describeFailure } from '../storage/store-failures.ts'
 import { describeHold, findHoldReason, findLastWalkStart, evaluateWalk } from './held-walk.ts'
-import { createStoppedError, retryCall } from './walk-retries.ts'
+import { createWalkStoppedError, retryCall } from './walk-retries.ts'
 import type { ChannelWalkResult, WalkContext } from './walk-runner.ts'
 
 /** Empty pages in a row after which the walk fails: a catalog that invents cursors would keep it running forever. */
@@ -224,7 +224,7 @@ class LeasedWalk {
       await clock.wait(Math.min(remainingMs, WAIT_STEP_MS), signal)
       if (!signal.aborted) await this.#extendLease()
     }
-    if (signal.aborted) throw createStoppedError()
+    if (signal.aborted) throw createWalkStoppedError()
   }
 
   /** @throws WalkError when another process has taken over the walk */

@@ -20,10 +20,10 @@ export async function checkWalkClock({
   catalogSkewMs,
 }: ClockDetails): Promise<Readonly<{ isUnreliable: boolean }>> {
   const databaseSkewMs = await readDatabaseClockSkewMs(store, clock)
-  const knownSkewsMs = [databaseSkewMs, catalogSkewMs].filter((skewMs) => typeof skewMs === 'number')
-  if (knownSkewsMs.length === 0 || !knownSkewsMs.every(isClockSkewed)) return { isUnreliable: false }
-  const isBehind = knownSkewsMs.some((skewMs) => skewMs > 0)
-  if (knownSkewsMs.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
+  const clockSkewsMs = [databaseSkewMs, catalogSkewMs].filter((skewMs) => typeof skewMs === 'number')
+  if (clockSkewsMs.length === 0 || !clockSkewsMs.every(isClockSkewed)) return { isUnreliable: false }
+  const isBehind = clockSkewsMs.some((skewMs) => skewMs > 0)
+  if (clockSkewsMs.length > 1 || (isBehind && (await store.findFutureCopies()).length > 0))
     throw new WalkError(
       `the clock of this machine differs from the clock of the ${typeof databaseSkewMs === 'number' ? 'database' : 'catalog'} by more than a minute, so no walk was started; synchronize the clocks with NTP`,
     )

@@ -27,7 +27,7 @@ export async function retryCall<T>(
       if (!isRetryable(error) || signal.aborted) throw error
     }
     await clock.wait(waitMs, signal)
-    if (signal.aborted) throw createStoppedError()
+    if (signal.aborted) throw createWalkStoppedError()
   }
   return call()
 }
@@ -38,6 +38,6 @@ function isRetryable(error: unknown): boolean {
   return error instanceof CatalogError && !NOT_RETRIED.some((errorClass) => error instanceof errorClass)
 }
 
-export function createStoppedError(): WalkError {
+export function createWalkStoppedError(): WalkError {
   return new WalkError('the walk was stopped')
 }

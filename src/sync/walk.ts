@@ -12,7 +12,7 @@ import { openSqlStore } from '../storage/sql-store.ts'
 import { describeFailure } from '../storage/store-failures.ts'
 import { walkChannel } from './channel-walk.ts'
 import { isConfirmed } from './held-walk.ts'
-import { createStoppedError, retryCall } from './walk-retries.ts'
+import { createWalkStoppedError, retryCall } from './walk-retries.ts'
 import { checkWalkClock } from './walk-clock.ts'
 import type { ChannelWalkResult, WalkContext, WalkJob, WalkReport, WalkControl } from './walk-runner.ts'
 
@@ -110,7 +110,7 @@ async function openResources(
  * served, WalkError when the walk is stopped before that or the clock is wrong
  */
 async function walkCatalog(details: WalkContext): Promise<readonly ChannelWalkResult[]> {
-  if (details.signal.aborted) throw createStoppedError()
+  if (details.signal.aborted) throw createWalkStoppedError()
   const channels = await listWalkedChannels(details)
   const { isUnreliable: isClockUnreliable } = await details.checkClock()
   const runStartedAtMs = details.clock.nowMs()
