@@ -17,13 +17,13 @@ const CORRUPT_INDEX_ERROR = {
   cause: { message: expect.stringMatching(/^fts5: corrupt/) },
 }
 
-/** Kinds of damage that SQLite notices: of the list of parts, of the words themselves, and of both. */
+/** Damage that SQLite detects: to the list of segments, to the words, and to both. */
 const DAMAGE_CASES = [
-  ['list of parts overwritten', CORRUPT_INDEX_SQL],
-  ['list of parts gone', 'delete from product_words_data where id = 10'],
+  ['list of segments overwritten', CORRUPT_INDEX_SQL],
+  ['list of segments deleted', 'delete from product_words_data where id = 10'],
   ['words overwritten', `update product_words_data set block = x'ffffffffffffffffff' where id > 10`],
-  ['words gone', 'delete from product_words_data where id > 10'],
-  ['everything gone', 'delete from product_words_data'],
+  ['words deleted', 'delete from product_words_data where id > 10'],
+  ['all data deleted', 'delete from product_words_data'],
 ] as const
 
 let path: string
@@ -63,10 +63,10 @@ const putNew = (index: number): Promise<void> =>
     },
   ])
 
-const putGone = (index: number): Promise<void> =>
+const putAbsence = (index: number): Promise<void> =>
   store.putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry: { product: null, asOfMs: 200 } }])
 
-/** Waits until every product has its entry and no entry is left over, and has SQLite compare the index with itself. */
+/** Wait until the index has exactly one entry for each product, and run SQLite's integrity check on it. */
 async function expectFilled(): Promise<void> {
   const database = openSqlite({ path, role: 'writer' })
   onTestFinished(() => database.close())
@@ -83,9 +83,9 @@ async function expectFilled(): Promise<void> {
   expect(await store.findDamage()).toBeNull()
 }
 
-describe('damaged index of words', () => {
+describe('damaged word index', () => {
   test.each(DAMAGE_CASES)(
-    '%s - search - finds, and everything once it is filled again',
+    '%s - search - finds products at once, and all of them once the index is filled again',
     async (_name, statement) => {
       damage(statement)
       expect(await search('x7y')).toEqual(['Lamp x7y'])
@@ -99,9 +99,9 @@ describe('damaged index of words', () => {
     '%s - look-up of a new product, and a 404 - are stored',
     async (_name, statement) => {
       damage(statement)
-      // Damaged words are met by whoever reads them; what is written meets the list of parts.
+      // Reads detect damaged words; writes detect a damaged list of segments.
       await putNew(900)
-      await putGone(3)
+      await putAbsence(3)
       expect((await store.findProduct(CHANNEL, toGtin(900)))?.product?.title).toBe('New x900y')
       expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
       expect(await search('x900')).toEqual(['New x900y'])
@@ -111,22 +111,22 @@ describe('damaged index of words', () => {
     },
   )
 
-  test('list of parts overwritten - a 404 as the first to meet it - is stored', async () => {
+  test('list of segments overwritten - a 404 is the first to detect it - is stored', async () => {
     damage(CORRUPT_INDEX_SQL)
-    await putGone(3)
+    await putAbsence(3)
     expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
     await expectFilled()
   })
 
-  test('list of parts that lacks those that are there - look-up - is stored', async () => {
-    // FTS5 then gives a new part the number of one that exists, and says no more than that a constraint failed.
+  test('list of segments that lacks existing ones - look-up - is stored', async () => {
+    // FTS5 then reuses the number of an existing segment and reports only a failed constraint.
     damage(`update product_words_data set block = x'00000000ff000001000000' where id = 10`)
     await putNew(900)
     await expectFilled()
     expect(await search('x4y')).toEqual(['Lamp x4y'])
   })
 
-  test('walk on a connection of its own - stores its pages, completes, and removes what ended', async () => {
+  test('walk on a separate connection - stores its pages, completes, and removes old products', async () => {
     const walker = await openStore()
     damage(CORRUPT_INDEX_SQL)
     const walk = await begin(walker, 200)
@@ -134,13 +134,13 @@ describe('damaged index of words', () => {
     await walker.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 200 }))
     await walker.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
     await walker.close()
-    // The walk has gone, perhaps before the index was filled: the store that serves goes on with it.
+    // The walk may have ended before the index was filled. The serving store then continues filling it.
     await expectFilled()
     expect(await search('torch')).toEqual(['Torch'])
     expect(await search('lamp')).toHaveLength(20)
   })
 
-  test('removal of what ended as the first to meet it - walk completes', async () => {
+  test('removal of old products is the first to detect it - walk completes', async () => {
     const walk = await begin(store, 200)
     await store.applyPage(CHANNEL, makePage(walk, makeLamps(20), { asOfMs: 200 }))
     damage(CORRUPT_INDEX_SQL)
@@ -150,7 +150,7 @@ describe('damaged index of words', () => {
     expect(await search('lamp')).toHaveLength(20)
   })
 
-  test('many at the same time - all are stored, over an index that was made anew once', async () => {
+  test('many writes and searches at the same time - all succeed, and the index is rebuilt once', async () => {
     damage(CORRUPT_INDEX_SQL)
     const puts = Array.from({ length: 20 }, (_, index) => putNew(900 + index))
     const searches = ['x1y', 'x2y', 'x3y'].map((text) => search(text))
@@ -160,7 +160,7 @@ describe('damaged index of words', () => {
     expect(await search('new')).toHaveLength(20)
   })
 
-  test('damaged again at once - is not made anew in a loop, but reported; the next store makes it anew', async () => {
+  test('damaged again at once - is reported and not rebuilt in a loop; the next store rebuilds it', async () => {
     damage(CORRUPT_INDEX_SQL)
     await putNew(900)
     await expectFilled()
@@ -175,7 +175,7 @@ describe('damaged index of words', () => {
     await expectFilled()
   })
 
-  test('another process writes - the look-up says so, and is stored when it is tried again', async () => {
+  test('another process writes - the search fails as locked, and succeeds when it is retried', async () => {
     const timeouts = { openingMs: 0, openMs: 0 }
     const serving = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts })
     onTestFinished(() => serving.close())
@@ -191,7 +191,7 @@ describe('damaged index of words', () => {
   })
 })
 
-/** Runs actions over a damaged index at the same time, each failing once; how often the tables of the database changed. */
+/** Run actions on a damaged index at the same time, each failing once. Return how often the schema changed. */
 async function repairTogether(actions: readonly (() => Promise<void>)[]): Promise<number> {
   const { writer, close } = await openCopyDatabase({ kind: 'sqlite', path })
   const index = maintainSearchIndex(writer)
@@ -218,14 +218,14 @@ const failOnce = (before: () => Promise<void> = () => Promise.resolve()): (() =>
   }
 }
 
-describe('failures over one damaged index', () => {
-  test('two at the same time - it is made anew once', async () => {
+describe('several failures from one damaged index', () => {
+  test('two at the same time - the index is rebuilt once', async () => {
     const singleRepairChanges = await repairTogether([failOnce()])
     expect(singleRepairChanges).toBeGreaterThan(0)
     expect(await repairTogether([failOnce(), failOnce()])).toBe(singleRepairChanges)
   })
 
-  test('one that began before, and fails after, it was made anew - is done again without another', async () => {
+  test('action that started before the rebuild and fails after it - is retried without a second rebuild', async () => {
     const singleRepairChanges = await repairTogether([failOnce()])
     const rebuilt = new EventEmitter()
     const first = failOnce()
@@ -242,8 +242,8 @@ describe('failures over one damaged index', () => {
   })
 })
 
-describe('index that is not what is damaged', () => {
-  test('table of products without a column - is reported, and the index of words stays', async () => {
+describe('damage outside the word index', () => {
+  test('product table without a column - is reported, and the word index stays', async () => {
     damage('alter table products rename column search_text to lost_text')
     await expect(search('lamp')).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
     await expect(putNew(900)).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
@@ -255,7 +255,7 @@ describe('index that is not what is damaged', () => {
     ])
   })
 
-  test('letters that SQLite sees two words in - are no damage: looked for without the index', async () => {
+  test('word that SQLite splits in two - is not damage: the search does not use the index', async () => {
     await store.putLookups([
       { channelId: CHANNEL, gtin: toGtin(900), entry: { product: makeNamed(900, 'a\u19B0b'), asOfMs: 200 } },
     ])

@@ -9,17 +9,17 @@ import { openStore } from '../freshness/sources-fixture.ts'
 import { defer } from '../helpers/defer.ts'
 
 const fail = (code: string): Promise<never> =>
-  Promise.reject(new StoreError('refused', { cause: Object.assign(new Error('refused'), { code }) }))
+  Promise.reject(new StoreError('rejected', { cause: Object.assign(new Error('rejected'), { code }) }))
 
 const findSlowly = async (): Promise<readonly []> => {
   await systemClock.wait(800)
   return []
 }
 
-test('only read, and no connection left to check whether writes work - reads go on, and writes wait', async () => {
+test('read-only server without a free connection to check writes - reads continue, and writes wait', async () => {
   const checks: string[] = []
   const events: string[] = []
-  // A failover: the old primary only reads, then the server has no room, then it takes writes.
+  // A failover: no free connection, a timeout, a read-only server, a lost connection. Then the server accepts writes.
   const states = ['53300', '57014', '25006', '08006']
   const sql = await openStore()
   const inner: CopyStore = {
@@ -34,39 +34,39 @@ test('only read, and no connection left to check whether writes work - reads go 
   const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
-    onRecovered: () => events.push('back'),
-    onReadOnly: () => events.push('only reads'),
+    onFailure: () => events.push('unavailable'),
+    onRecovered: () => events.push('recovered'),
+    onReadOnly: () => events.push('read-only'),
     onWritable: () => events.push('writable'),
   })
   onTestFinished(() => store.close())
-  await expect(store.putLookups([])).rejects.toThrow('refused')
+  await expect(store.putLookups([])).rejects.toThrow('rejected')
   await vi.waitFor(
     async () => {
       expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
       expect(checks.at(-1)).toBe('writable')
-      expect(events).toEqual(['only reads', 'writable'])
+      expect(events).toEqual(['read-only', 'writable'])
     },
     { timeout: 30 * SECOND_MS, interval: 50 },
   )
   expect(checks).toEqual([...states, 'writable'])
 })
 
-test('write that waits too long for a lock - fails, and reads go on', async () => {
+test('write that waits too long for a lock - fails, and reads continue', async () => {
   const events: string[] = []
   const inner: CopyStore = { ...(await openStore()), updateQuota: () => fail('57014') }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 800,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
+    onFailure: () => events.push('unavailable'),
   })
   onTestFinished(() => store.close())
-  await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('refused')
+  await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('rejected')
   expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
   expect(events).toEqual([])
 })
 
-test('grid that takes longer than other reads, with patient visitors - is waited for', async () => {
+test('grid that takes longer than other reads, long visitor timeout - succeeds', async () => {
   const inner: CopyStore = { ...(await openStore()), findDeals: findSlowly }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 5_000,
@@ -77,7 +77,7 @@ test('grid that takes longer than other reads, with patient visitors - is waited
   expect(await store.findDeals(makeQuery())).toEqual([])
 })
 
-test('grid that gets no answer - fails in time, too', async () => {
+test('grid without a response - also fails within the visitor timeout', async () => {
   const inner: CopyStore = { ...(await openStore()), findDeals: () => new Promise(() => {}) }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
@@ -88,18 +88,18 @@ test('grid that gets no answer - fails in time, too', async () => {
   await expect(store.findDeals(makeQuery())).rejects.toThrow('did not respond for 70 ms')
 })
 
-test('read that gets no answer - fails before a visitor’s patience ends; its own end, later, says that the database is away', async () => {
+test('read without a response - fails before the visitor timeout; its later error marks the database as unavailable', async () => {
   const ending = defer<never>()
   const events: string[] = []
   const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending.promise }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
     open: () => Promise.resolve(inner),
-    onFailure: () => events.push('away'),
+    onFailure: () => events.push('unavailable'),
   })
   onTestFinished(() => store.close())
   await expect(store.getCopyState(CHANNEL_ID)).rejects.toThrow('did not respond for 70 ms')
   expect(events).toEqual([])
   ending.reject(new Error('Connection terminated'))
-  await vi.waitFor(() => expect(events).toEqual(['away']))
+  await vi.waitFor(() => expect(events).toEqual(['unavailable']))
 })

@@ -15,18 +15,18 @@ import {
 } from './subject.ts'
 
 const GTIN = toGtin(1)
-/** The real time, as a server's own clock tells it. */
+/** The real time, because a database server uses its own clock. */
 const NOW_MS: number = Date.now()
 const TOMORROW_MS: number = NOW_MS + DAY_MS
-/** As far ahead as clocks may differ. */
+/** The largest tolerated difference between clocks. */
 const SOON_MS: number = NOW_MS + MINUTE_MS
 
 const makeLamp = (title: string, gtin: string = GTIN): Product =>
   makeProduct({ title, gtin, offers: [makeParsedOffer({ oldPrice: '99.00' })] })
 
-/** What was written while a clock was a day ahead: it is written over, and is no news beside anything else. */
+/** Test data that was written while a clock was a day ahead: any later write replaces it. */
 export function describeFuture(subject: Subject): void {
-  describe(`${subject.name}: times of the future`, () => {
+  describe(`${subject.name}: times in the future`, () => {
     let fixture: CopyFixture
     let copy: Copy
     const put = (title: string | null, asOfMs: number): Promise<void> =>
@@ -49,20 +49,20 @@ export function describeFuture(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('look-up of tomorrow - is replaced by one of now', async () => {
+    test('look-up dated tomorrow - is replaced by one dated now', async () => {
       await put('tomorrow', TOMORROW_MS)
       expect(await readBox(copy, GTIN)).toBe(`tomorrow @${TOMORROW_MS}`)
       await put('now', NOW_MS)
       expect(await readBox(copy, GTIN)).toBe(`now @${NOW_MS}`)
     })
 
-    test('look-up a minute ahead - is newer than one of now', async () => {
+    test('look-up dated a minute ahead - counts as newer than one dated now', async () => {
       await put('soon', SOON_MS)
       await put('now', NOW_MS)
       expect(await readBox(copy, GTIN)).toBe(`soon @${SOON_MS}`)
     })
 
-    test('absence of tomorrow - gives way to a look-up and to a page of now', async () => {
+    test('absence dated tomorrow - is replaced by a look-up and by a page dated now', async () => {
       await put(null, TOMORROW_MS)
       await put('now', NOW_MS)
       expect(await readBox(copy, GTIN)).toBe(`now @${NOW_MS}`)
@@ -71,7 +71,7 @@ export function describeFuture(subject: Subject): void {
       expect(await readBox(copy, GTIN)).toBe(`walked @${NOW_MS}`)
     })
 
-    test('walk of tomorrow - is written over by one of now, what has changed and what has not', async () => {
+    test('walk dated tomorrow - is replaced by one dated now, for changed and unchanged products', async () => {
       const walked = [1, 2, 3].map((index) => makeLamp('first', toGtin(index)))
       await walkAll(copy, walked, TOMORROW_MS)
       expect(await copy.findFutureCopies()).toEqual([CHANNEL])
@@ -80,18 +80,18 @@ export function describeFuture(subject: Subject): void {
       expect(await readBox(copy, toGtin(1))).toBe(`second @${NOW_MS}`)
       expect(await readBox(copy, toGtin(2))).toBe(`first @${NOW_MS}`)
       expect(await readBox(copy, toGtin(3))).toBe('unknown')
-      // The future has come: nothing is dated by it any more.
+      // When that time has come, no entry has the future date any more.
       fixture.clock.step(2 * DAY_MS)
       expect(await readBox(copy, toGtin(2))).toBe(`first @${NOW_MS}`)
     })
 
-    test('page of tomorrow - leaves a look-up of now its time', async () => {
+    test('page dated tomorrow - a look-up dated now keeps its time', async () => {
       await walkAll(copy, [makeLamp('walked')], TOMORROW_MS)
       await put('now', NOW_MS)
       expect([await readBox(copy, GTIN), await readCard()]).toEqual([`now @${NOW_MS}`, `now @${NOW_MS}`])
     })
 
-    test('look-up of a machine a day ahead, after a page - is as young as the page, and a server knows better', async () => {
+    test('look-up by a machine a day ahead, after a page - gets the time of the page; a database server rejects it', async () => {
       await walkAll(copy, [makeLamp('walked')], NOW_MS)
       fixture.clock.step(DAY_MS)
       await put('tomorrow', TOMORROW_MS)
@@ -103,7 +103,7 @@ export function describeFuture(subject: Subject): void {
       ])
     })
 
-    test('look-up of tomorrow - of what a page and an absence of now lack - is stored, as it was never known', async () => {
+    test('look-up dated tomorrow - product missing from a page dated now, or absent - is stored with the current time', async () => {
       await walkAll(copy, [makeLamp('walked', toGtin(2))], NOW_MS)
       await put('tomorrow', TOMORROW_MS)
       expect(await readBox(copy, GTIN)).toBe(`tomorrow @${NOW_MS}`)
@@ -114,7 +114,7 @@ export function describeFuture(subject: Subject): void {
       expect(await readBox(copy, toGtin(3))).toBe(`back @${NOW_MS}`)
     })
 
-    test('walk that broke after a page of tomorrow - begins anew', async () => {
+    test('walk that failed after a page dated tomorrow - restarts from the first page', async () => {
       const walk = await begin(copy, TOMORROW_MS)
       await copy.applyPage(
         CHANNEL,
@@ -125,7 +125,7 @@ export function describeFuture(subject: Subject): void {
       expect(await copy.beginWalk(CHANNEL, next)).toMatchObject({ cursor: null, productCount: 0 })
     })
 
-    test('channel gone tomorrow - has gone at the next list', async () => {
+    test('channel removed with a time of tomorrow - gets the time of the next list', async () => {
       const channel = { id: CHANNEL, name: 'Site', kind: 'website', url: 'https://site.example/' } as const
       await copy.putChannelList([channel], NOW_MS)
       await copy.putChannelList([], TOMORROW_MS)
@@ -133,9 +133,9 @@ export function describeFuture(subject: Subject): void {
       expect((await copy.findChannelList())?.gone).toMatchObject([{ goneAtMs: NOW_MS }])
     })
 
-    test('time of the database - a server has a clock, a file has none', async () => {
+    test('database time - a server has a clock, a file has none', async () => {
       const timeMs = await copy.readDatabaseTime()
-      // The machine of the test may be slow, and its server is on it.
+      // The test machine also runs the server and may be slow.
       const isNear = timeMs !== null && Math.abs(timeMs - Date.now()) < 5 * MINUTE_MS
       expect([timeMs === null, isNear]).toEqual(subject.name === 'PostgreSQL' ? [false, true] : [true, false])
     })

@@ -5,9 +5,9 @@ import { CHANNEL, type Copy, type CopyFixture, type Subject } from './subject.ts
 
 const PRODUCT = { channelId: CHANNEL, gtin: toGtin(1) }
 
-/** Claims of look-ups: who asks the catalog for a product. */
+/** Test look-up leases, which decide which process requests a product from the catalog. */
 export function describeLookupLeases(subject: Subject): void {
-  describe(`${subject.name}: claims of look-ups`, () => {
+  describe(`${subject.name}: look-up leases`, () => {
     let fixture: CopyFixture
     let copy: Copy
     const acquire = (owner: string, product = PRODUCT): Promise<boolean> =>
@@ -19,7 +19,7 @@ export function describeLookupLeases(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('product that another one asks for - is his until he gives it back', async () => {
+    test('lease of another owner - is not available until the owner releases it', async () => {
       expect(await acquire('a')).toBe(true)
       expect(await acquire('b')).toBe(false)
       await copy.releaseLookupLease(PRODUCT, { owner: 'b' })
@@ -28,7 +28,7 @@ export function describeLookupLeases(subject: Subject): void {
       expect(await acquire('b')).toBe(true)
     })
 
-    test('other products, channels and catalogs - are free', async () => {
+    test('other products, channels and catalogs - can be leased', async () => {
       expect(await acquire('a')).toBe(true)
       expect(await acquire('b', { ...PRODUCT, gtin: toGtin(2) })).toBe(true)
       expect(await acquire('b', { ...PRODUCT, channelId: 'other' })).toBe(true)
@@ -36,18 +36,18 @@ export function describeLookupLeases(subject: Subject): void {
       expect(await other.acquireLookupLease(PRODUCT, { owner: 'b', forMs: HOUR_MS })).toBe(true)
     })
 
-    test('claim of one who died - ends with its time', async () => {
+    test('lease of a crashed owner - expires', async () => {
       await acquire('a')
       await fixture.passTime(50 * MINUTE_MS)
       expect(await acquire('b')).toBe(false)
       await fixture.passTime(10 * MINUTE_MS)
       expect(await acquire('b')).toBe(true)
-      // What a thought to be his is not.
+      // The first owner's late release has no effect.
       await copy.releaseLookupLease(PRODUCT, { owner: 'a' })
       expect(await acquire('c')).toBe(false)
     })
 
-    test('claim made before the clock was set back - does not last until the clock is there again', async () => {
+    test('lease acquired before the clock was set back - ends at once', async () => {
       await acquire('a')
       await fixture.passTime(-DAY_MS)
       expect(await acquire('b')).toBe(true)

@@ -4,24 +4,25 @@ import type { CopyStore, DealQuery, WalkPage, WalkStore } from '../../../src/sto
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import type { FakeClock } from '../../helpers/fake-clock.ts'
 
-/** Both sides of one catalog's copy. */
+/** The reading and the writing interface of one catalog's copy. */
 export type Copy = CopyStore & WalkStore
 
 /** A database under test. */
 export type Subject = Readonly<{
   name: string
-  /** Makes an empty database; the copies that `open` gave are closed with it. */
+  /** Create an empty database. Disposing it closes the copies that `open` returned. */
   start(): Promise<CopyFixture>
 }>
 
 /** One empty database. */
 export type CopyFixture = Readonly<{
-  /** A copy of the named catalog in it. `isShared`: two copies that are open at once see the same data. */
+  /** Open a copy of the named catalog. */
   open(catalog: string): Promise<SqlStore>
+  /** Two copies that are open at once see the same data. */
   isShared: boolean
-  /** Of the copies; a server has its own for leases. */
+  /** The clock of the copies. A database server uses its own clock for leases. */
   clock: FakeClock
-  /** Lets time pass for leases and claims: of a server, by moving their ends. */
+  /** Simulate elapsed time for leases. On a database server, this moves their expiry times. */
   passTime(byMs: number): Promise<void>
   dispose(): Promise<void>
 }>
@@ -29,7 +30,7 @@ export type CopyFixture = Readonly<{
 /** The channel of the conformance tests. */
 export const CHANNEL: string = CHANNEL_ID
 
-/** A question for every deal in EUR, changed by `over`. */
+/** Build a query for every deal in EUR, changed by `over`. */
 export function makeQuery(over: Partial<DealQuery> = {}): DealQuery {
   return {
     channelId: CHANNEL,
@@ -48,13 +49,13 @@ export function makeQuery(over: Partial<DealQuery> = {}): DealQuery {
   }
 }
 
-/** Begins a walk at `nowMs` and gives its number. */
+/** Begin a walk at `nowMs` and return its number. */
 export async function begin(copy: Copy, nowMs: number): Promise<number> {
   const { walk } = await copy.beginWalk(CHANNEL, { nowMs, resumableSinceMs: nowMs })
   return walk
 }
 
-/** A page of a walk; by default the whole catalog. */
+/** Build a page of a walk; by default, it is the last page. */
 export function makePage(
   walk: number,
   products: readonly Product[],
@@ -63,27 +64,27 @@ export function makePage(
   return { walk, afterGtin: '', products, nextCursor: null, drops: {}, ...over }
 }
 
-/** Walks the whole catalog in one page. */
+/** Walk the whole catalog in one page. */
 export async function walkAll(copy: Copy, products: readonly Product[], asOfMs: number): Promise<void> {
   const walk = await begin(copy, asOfMs)
   await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs }))
   await copy.completeWalk(CHANNEL, walk, { nowMs: asOfMs, isMalformed: false })
 }
 
-/** The title and time of a product as a box reads it; `'absent'` and `'unknown'` where there is none. */
+/** Return the title and time of a product as a box reads it, or `'absent'` or `'unknown'`. */
 export async function readBox(copy: Copy, gtin: string): Promise<string> {
   const entry = await copy.findProduct(CHANNEL, gtin)
   if (entry === undefined) return 'unknown'
   return `${entry.product === null ? 'absent' : entry.product.title} @${entry.asOfMs}`
 }
 
-/** Titles of a grid's cards in order. */
+/** Return the titles of a grid's cards in order. */
 export async function readGrid(copy: Copy, over: Partial<DealQuery> = {}): Promise<string[]> {
   const deals = await copy.findDeals(makeQuery(over))
   return deals.map(({ title }) => title)
 }
 
-/** A box and the grid at one moment. */
+/** Read a box and the grid. */
 export async function readView(
   copy: Copy,
   gtin: string,
