@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/database/sqlite.ts'
 
 const MIB = 1_024 * 1_024
 
-/** Opens a database whose disk has so much space left (`null`: it does not say), and whose log may have 12 MiB of it. */
+/** Open a database on a disk with the given free space (`null`: unknown) and a write-ahead log limit of 12 MiB. */
 function openOnDisk(freeBytes: number | null): Readonly<{ database: SqliteDatabase; logBytes(): number }> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-space-'))
   const path = join(folder, 'copy.db')
@@ -27,26 +27,26 @@ function openOnDisk(freeBytes: number | null): Readonly<{ database: SqliteDataba
   return { database, logBytes: () => statSync(`${path}-wal`).size }
 }
 
-/** Writes eight mebibytes in small transactions. */
+/** Write 8 MiB in small transactions. */
 function write(database: SqliteDatabase): void {
   database.prepare('create table items (id integer primary key, text text)').run([])
   for (let id = 0; id < 128; id += 1)
     database.prepare('insert into items values (?, ?)').run([id, 'x'.repeat(64 * 1_024)])
 }
 
-test('disk with little space left - the log takes a quarter of it, so that it can be copied into the file', () => {
+test('disk with little free space - the log is limited to a quarter of it, so that a checkpoint fits', () => {
   const { database, logBytes } = openOnDisk(4 * MIB)
   write(database)
   expect(logBytes()).toBeLessThan(1.5 * MIB)
 })
 
-test('disk with space - the log grows as long as it may', () => {
+test('disk with enough free space - the log grows up to its limit', () => {
   const { database, logBytes } = openOnDisk(1_000 * MIB)
   write(database)
   expect(logBytes()).toBeGreaterThan(8 * MIB)
 })
 
-test('disk that does not say what is left - the log grows as long as it may', () => {
+test('disk with unknown free space - the log grows up to its limit', () => {
   const { database, logBytes } = openOnDisk(null)
   write(database)
   expect(logBytes()).toBeGreaterThan(8 * MIB)

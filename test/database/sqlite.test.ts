@@ -10,7 +10,7 @@ type Tables = { items: { id: number; text: string | null; flag: number } }
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What takes so long waits for something. */
+/** An operation that takes this long is blocked. */
 const HANGS_MS = 60_000
 
 let files = 0
@@ -49,7 +49,7 @@ const count = async (database: Kysely<Tables>): Promise<number> =>
   ).n
 
 describe('opening', () => {
-  it('a file in folders that are not there - makes them', async () => {
+  it('file in missing folders - the folders are created', async () => {
     const path = newPath()
     await openWithTable(path)
     expect(readdirSync(join(folder, 'deep/er'))).toContain(path.split('/').at(-1))
@@ -58,7 +58,7 @@ describe('opening', () => {
   it.each([
     ['below a file', (path: string): string => join(path, 'x.db')],
     ['a folder', (): string => folder],
-    ['text that is no database', (path: string): string => path],
+    ['text file', (path: string): string => path],
   ])('%s - StoreError', (_name, toPath) => {
     const file = join(folder, `plain-${files++}`)
     writeFileSync(file, 'this is certainly no database. '.repeat(100))
@@ -69,7 +69,7 @@ describe('opening', () => {
     }
   })
 
-  it('settings of the connection - WAL, foreign keys, a wait for locks', async () => {
+  it('settings of the connection - WAL, foreign keys, and a busy timeout', async () => {
     const writer = open(newPath())
     const read = async (name: string): Promise<unknown> =>
       Object.values((await sql`pragma ${sql.raw(name)}`.execute(writer)).rows[0] ?? {})[0]
@@ -81,7 +81,7 @@ describe('opening', () => {
 })
 
 describe('reading and writing', () => {
-  it('values - text, null, number - come back; counts and new ids are told', async () => {
+  it('values - text, null, number - are read back; row counts and new IDs are returned', async () => {
     const writer = await openWithTable(newPath())
     const result = await writer
       .insertInto('items')
@@ -99,7 +99,7 @@ describe('reading and writing', () => {
     expect(returned).toEqual([{ id: 1 }, { id: 2 }])
   })
 
-  it('reader - of a file - sees what was committed, writes nothing', async () => {
+  it('reader - of a file - sees committed data and cannot write', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const reader = open(path, 'reader')
@@ -109,7 +109,7 @@ describe('reading and writing', () => {
     expect(await count(writer)).toBe(1)
   })
 
-  it('reader - during a transaction of the writer - sees the state before it, without a wait', async () => {
+  it('reader - during a transaction of the writer - sees the previous state, without waiting', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const reader = open(path, 'reader')
@@ -120,7 +120,7 @@ describe('reading and writing', () => {
     expect(await count(reader)).toBe(1)
   })
 
-  it('transaction - that throws - leaves nothing', async () => {
+  it('transaction - that throws - is rolled back', async () => {
     const writer = await openWithTable(newPath())
     const failing = writer.transaction().execute(async (transaction) => {
       await transaction.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
@@ -130,7 +130,7 @@ describe('reading and writing', () => {
     expect(await count(writer)).toBe(0)
   })
 
-  it('transaction of a writer - takes the write lock at its beginning, that of a reader does not', async () => {
+  it('transaction - of a writer - acquires the write lock when it begins; of a reader - does not', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const other = open(path)
@@ -143,9 +143,9 @@ describe('reading and writing', () => {
     await other.transaction().execute(() => Promise.resolve())
   })
 
-  it('more shapes of query than are kept - all work, and again', async () => {
+  it('more queries than the statement cache holds - all work, also the second time', async () => {
     const writer = await openWithTable(newPath())
-    for (const _turn of [1, 2]) {
+    for (const _round of [1, 2]) {
       for (let shape = 0; shape < 250; shape++) {
         const { rows } = await sql<{ n: number }>`select ${sql.raw(String(shape))} as n`.execute(writer)
         expect(rows).toEqual([{ n: shape }])
@@ -153,7 +153,7 @@ describe('reading and writing', () => {
     }
   })
 
-  it('memory - each its own, gone with it', async () => {
+  it('databases in memory - are separate', async () => {
     const first = await openWithTable(':memory:')
     await first.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
     const second = await openWithTable(':memory:')
@@ -161,13 +161,13 @@ describe('reading and writing', () => {
     expect(await count(open(':memory:', 'reader')).catch(() => 'no table')).toBe('no table')
   })
 
-  it('closing - of the writer - leaves everything in the one file', async () => {
+  it('closing - of the writer - leaves all data in the database file', async () => {
     const path = newPath()
     const writer = openKysely(path, 'writer')
     await sql`create table items (id integer primary key)`.execute(writer)
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
     await writer.destroy()
-    // SQLite for Node 20 keeps statements open until they are collected, and with them an empty -wal.
+    // On Node 20, statements stay open until garbage collection, which leaves an empty -wal file.
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
     const copy = newPath()
     copyFileSync(path, copy)
@@ -177,7 +177,7 @@ describe('reading and writing', () => {
   it('closing - while another process writes - does not wait for it', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
-    // SQLite waits on the calling thread, so a limit of the test would not end it.
+    // SQLite blocks the calling thread, so a test timeout could not end the wait.
     const other = openKysely(path, 'writer', { busyTimeoutMs: 2 * HANGS_MS })
     await writer.transaction().execute(async (transaction) => {
       await transaction.insertInto('items').values({ id: 1, text: null, flag: 0 }).execute()
@@ -189,17 +189,17 @@ describe('reading and writing', () => {
   })
 })
 
-describe('disk that has no room, and a place that is none', () => {
-  it.runIf(process.platform === 'linux')('folder that the system refuses to make - fails, and ends', () => {
+describe('full disk and invalid path', () => {
+  it.runIf(process.platform === 'linux')('folder that cannot be created - fails without hanging', () => {
     expect(() => openSqlite({ path: '/proc/nothing/deep/x.db', role: 'writer' })).toThrow(
       expect.objectContaining({ code: 'VITRINE_STORE_FAILED' }),
     )
   })
 
-  it('full within a transaction - says so; what was there stays, and it closes', async () => {
+  it('full during a transaction - reports it; existing data stays, and the database can be closed', async () => {
     const path = newPath()
     const database = await openWithTable(path)
-    await database.insertInto('items').values({ id: 1, text: 'kept', flag: 0 }).execute()
+    await database.insertInto('items').values({ id: 1, text: 'existing', flag: 0 }).execute()
     await sql`pragma max_page_count = 4`.execute(database)
     const filling = database.transaction().execute(async (transaction) => {
       for (let id = 2; id < 100; id++)
