@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { openSqlite } from '../../../src/database/sqlite.ts'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-it('three processes at once on a new file - all end well, each migration ran once', async () => {
+it('three processes at once on a new file - all succeed, and each migration runs once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-migrate-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'copy.db')

@@ -42,7 +42,7 @@ describe('values', () => {
     expect(rows).toEqual([{ large: Number.MAX_SAFE_INTEGER, sum: 0, count: 2 }])
   })
 
-  test('statement that comes again - is prepared at the server, once a connection', async () => {
+  test('repeated statement - is prepared once per connection', async () => {
     const opened = open({ size: 1 })
     for (let turn = 0; turn < 4; turn += 1) await readValue(opened)
     const { rows } = await sql`select name from pg_prepared_statements`.execute(opened.database)
@@ -51,9 +51,9 @@ describe('values', () => {
 })
 
 describe('statement that takes too long', () => {
-  test('server that knows the limit - ends it, and the connection goes on', async () => {
+  test('server that applies the timeout - cancels it, and the connection stays open', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 200 })
-    // Again where a busy server is half a second late, for then the connection is cut.
+    // Retry, because the connection is closed if a busy server is half a second late.
     await vi.waitFor(async () => {
       const before = await sql`select pg_backend_pid() as pid`.execute(opened.database)
       await expect(sql`select pg_sleep(30)`.execute(opened.database)).rejects.toMatchObject({ code: '57014' })
@@ -63,7 +63,7 @@ describe('statement that takes too long', () => {
     })
   })
 
-  test('server that stands still - its connection is given up, and a new one made when it goes on', async () => {
+  test('suspended server - its connection is closed, and a new one is opened once the server resumes', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 200 })
     await vi.waitFor(() => readValue(opened))
     server.pause()
@@ -72,13 +72,13 @@ describe('statement that takes too long', () => {
     } finally {
       server.resume()
     }
-    // On a busy machine the limit is soon over.
+    // Retry, because a busy machine may exceed the timeout.
     await vi.waitFor(async () => expect(await readValue(opened)).toBe(0))
   })
 })
 
-describe('transaction on a server that stands still', () => {
-  test('its end - is not waited for once more', async () => {
+describe('transaction on a suspended server', () => {
+  test('rollback - does not wait for a second timeout', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 5_000 })
     const slower = open({ size: 1, statementTimeoutMs: 8_000 })
     await Promise.all([readValue(opened), readValue(slower)])
@@ -93,7 +93,7 @@ describe('transaction on a server that stands still', () => {
     try {
       await work.catch(({ message }: Error) => ends.push(message))
       await other
-      // Twice the limit would be later than one that is longer by half.
+      // Two timeouts would end after the other connection's longer timeout.
       expect(ends).toEqual([expect.stringContaining('did not respond for 5500 ms'), '8500 ms'])
     } finally {
       server.resume()
@@ -102,8 +102,8 @@ describe('transaction on a server that stands still', () => {
   })
 })
 
-describe('server that ends', () => {
-  test('connections at rest and under way - end no process; the next statement makes a new one', async () => {
+describe('server that stops', () => {
+  test('idle and busy connections - do not end the process; the next statement opens a new one', async () => {
     const opened = open()
     await readValue(opened)
     const sleeping = sql`select pg_sleep(30)`.execute(opened.database)
@@ -130,31 +130,31 @@ const add = (opened: OpenPostgres<Tables>): Promise<void> =>
       .execute()
   })
 
-describe('transactions that meet', () => {
-  test('two that read what the other one writes - both count', async () => {
+describe('conflicting transactions', () => {
+  test('two that read what the other one writes - both succeed', async () => {
     const [one, other] = [open(), open()]
     for (let turn = 0; turn < 20; turn += 1) await Promise.all([add(one), add(other)])
     expect(await readValue(one, 2)).toBe(40)
   })
 
-  test('anything else that fails - is not tried again', async () => {
-    let tries = 0
+  test('other error - is not retried', async () => {
+    let attempts = 0
     const fail = (): Promise<never> => {
-      tries += 1
+      attempts += 1
       return Promise.reject(Object.assign(new Error('no such table'), { code: '42P01' }))
     }
     await expect(retryConflicts(fail)).rejects.toThrow('no such table')
-    expect(tries).toBe(1)
+    expect(attempts).toBe(1)
   })
 
-  test('one that always meets another - gives up in the end', async () => {
-    let tries = 0
+  test('transaction that always conflicts - fails after nine attempts', async () => {
+    let attempts = 0
     const failWithConflict = (): Promise<never> => {
-      tries += 1
+      attempts += 1
       return Promise.reject(Object.assign(new Error('could not serialize'), { code: '40001' }))
     }
     await expect(retryConflicts(failWithConflict)).rejects.toThrow('could not serialize')
-    expect(tries).toBe(9)
+    expect(attempts).toBe(9)
   })
 })
 
@@ -186,30 +186,30 @@ describeWithProgram('openssl', 'TLS', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('require - is encrypted, whoever the server is', async () => {
+  test('require - is encrypted, without checking the certificate', async () => {
     expect(await isConnectedWithTls('sslmode=require')).toBe(true)
   })
 
-  test('verify-ca with its certificate - is encrypted, whatever name it is for', async () => {
+  test('verify-ca with its certificate - is encrypted, without checking the host name', async () => {
     expect(await isConnectedWithTls(`sslmode=verify-ca&sslrootcert=${join(folder, 'server.crt')}`)).toBe(true)
   })
 
-  test('verify-ca without its certificate - is refused', async () => {
+  test('verify-ca without its certificate - is rejected', async () => {
     await expect(isConnectedWithTls('sslmode=verify-ca')).rejects.toThrow(/self-signed/)
   })
 
-  test('verify-full, certificate for another name - is refused', async () => {
+  test('verify-full, certificate for another name - is rejected', async () => {
     const connecting = isConnectedWithTls(`sslmode=verify-full&sslrootcert=${join(folder, 'server.crt')}`)
     await expect(connecting).rejects.toThrow(/127\.0\.0\.1/)
   })
 
-  test('sslrootcert that is not there - says so', async () => {
+  test('missing sslrootcert file - the error names the parameter', async () => {
     await expect(isConnectedWithTls('sslmode=verify-ca&sslrootcert=/nowhere/ca.pem')).rejects.toThrow(
       'sslrootcert',
     )
   })
 
-  test('disable - is plain', async () => {
+  test('disable - is not encrypted', async () => {
     expect(await isConnectedWithTls('')).toBe(false)
   })
 })
