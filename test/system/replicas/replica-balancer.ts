@@ -3,22 +3,22 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 
-/** How often a replica is asked whether it is ready, and how long one answer may take. */
+/** The interval of readiness checks, and the timeout of a response. */
 const POLL_INTERVAL_MS = 250
 const RESPONSE_TIMEOUT_MS: number = 30 * SECOND_MS
 
-/** What was answered how often, and what failed: an answer that did not come, or was none of ours. */
+/** A load balancer that counts responses by state and records failed or unexpected responses. */
 export type ReplicaBalancer = Readonly<{
   isReady(port: number): boolean
-  /** Asks one of those that are ready; one that breaks off is passed over, as nginx and Varnish do. */
+  /** Send a request to a ready replica. If it fails, try the next one, as nginx and Varnish do. */
   visit(path: string): Promise<void>
-  /** Asks each of those that are ready. */
+  /** Send a request to each ready replica. */
   visitEach(path: string): Promise<void>
   states(): Readonly<Record<string, number>>
   failures(): readonly string[]
 }>
 
-/** Something in front of replicas, as simple as it can be; it ends with the test. */
+/** Start a minimal load balancer that stops with the test. */
 export function startReplicaBalancer(ports: readonly number[]): ReplicaBalancer {
   const agent = new Agent({ keepAlive: true })
   const ready = new Set<number>()
@@ -65,7 +65,7 @@ export function startReplicaBalancer(ports: readonly number[]): ReplicaBalancer 
           ready.delete(port)
         }
       }
-      failures.push(`${path}: nobody answers`)
+      failures.push(`${path}: no replica responds`)
     },
     states: () => states,
     failures: () => failures,

@@ -8,21 +8,21 @@ import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-c
 import { defer } from '../../helpers/defer.ts'
 import { toGtin } from '../../helpers/products.ts'
 
-/** A call that came. `what`: the GTIN, or the cursor of a page (empty for the first), or nothing for the list. */
+/** A received call. `subject`: the GTIN, the cursor of a page (empty for the first), or empty for the channel list. */
 export type Call = Readonly<{ kind: 'channels' | 'page' | 'product'; subject: string; atMs: number }>
 
-/** A catalog whose pages take a while, so that a walk can be met half done. */
+/** A catalog with slow pages, so that a test can interrupt a walk. */
 export type SlowCatalog = Readonly<{
   url: string
   calls: readonly Call[]
-  /** From now on the page that begins at this place is not sent, until it is let go. */
+  /** Delay the page that starts at this index until it is released. */
   holdPage(startIndex: number): Readonly<{ isRequested(): boolean; release(): void }>
 }>
 
-/** How many products it has, how many are on a page, whatever the limit is, and how long a page takes. */
+/** The number of products, the page size (regardless of the requested limit), and the delay of a page. */
 type Size = Readonly<{ products: number; pageProducts: number; pageMs: number }>
 
-/** Starts one with a single channel; it ends with the test. Products are in the order of their GTINs. */
+/** Start a slow catalog with a single channel. It stops with the test. Products are in GTIN order. */
 export async function startSlowCatalog(size: Size): Promise<SlowCatalog> {
   const { products: count, pageProducts, pageMs } = size
   let heldPage: Readonly<{ startIndex: number; released: Promise<unknown> }> | undefined
