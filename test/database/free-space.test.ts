@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/database/sqlite.ts'
 
 const MIB = 1_024 * 1_024
 
-/** Open a database whose disk has this much free space (`null`: not reported), with a WAL limit of 12 MiB. */
+/** Open a database on a disk with the given free space (`null`: unknown) and a write-ahead log limit of 12 MiB. */
 function openOnDisk(freeBytes: number | null): Readonly<{ database: SqliteDatabase; logBytes(): number }> {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-space-'))
   const path = join(folder, 'copy.db')
@@ -34,19 +34,19 @@ function write(database: SqliteDatabase): void {
     database.prepare('insert into items values (?, ?)').run([id, 'x'.repeat(64 * 1_024)])
 }
 
-test('disk with little free space - the WAL uses a quarter of it, so that a checkpoint has space', () => {
+test('disk with little free space - the log is limited to a quarter of it, so that a checkpoint fits', () => {
   const { database, logBytes } = openOnDisk(4 * MIB)
   write(database)
   expect(logBytes()).toBeLessThan(1.5 * MIB)
 })
 
-test('disk with enough space - the WAL grows to its limit', () => {
+test('disk with enough free space - the log grows up to its limit', () => {
   const { database, logBytes } = openOnDisk(1_000 * MIB)
   write(database)
   expect(logBytes()).toBeGreaterThan(8 * MIB)
 })
 
-test('disk that does not report free space - the WAL grows to its limit', () => {
+test('disk with unknown free space - the log grows up to its limit', () => {
   const { database, logBytes } = openOnDisk(null)
   write(database)
   expect(logBytes()).toBeGreaterThan(8 * MIB)

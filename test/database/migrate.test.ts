@@ -38,7 +38,7 @@ const BROKEN = {
   },
 }
 
-/** All objects of the database except SQLite's. */
+/** Read all tables and rows, except SQLite's internal tables. */
 async function dump(database: Kysely<unknown>): Promise<unknown> {
   const tables = await sql<{
     name: string
@@ -61,13 +61,13 @@ const listTables = async (database: Kysely<unknown>): Promise<string[]> =>
   ).rows.map(({ name }) => name)
 
 describe('migrations', () => {
-  it('empty database - all, in the order of their names', async () => {
+  it('empty database - all migrations run, in the order of their names', async () => {
     const database = open(newPath())
     await migrateDatabase(database, { '0002-second': SECOND['0002-second'], ...FIRST })
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 
-  it('migrated again with a further migration - only the new one runs', async () => {
+  it('run again, with and without a new migration - only the new one runs', async () => {
     const path = newPath()
     await migrateDatabase(open(path), FIRST)
     const database = open(path)
@@ -78,7 +78,7 @@ describe('migrations', () => {
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 
-  it('newer database - StoreNewerError, and nothing is changed', async () => {
+  it('newer database - StoreNewerError, and the database is unchanged', async () => {
     const path = newPath()
     await migrateDatabase(open(path), SECOND)
     const database = open(path)
@@ -103,7 +103,7 @@ describe('migrations', () => {
     expect(await listTables(database)).toEqual(['first', 'second'])
   })
 
-  it('failing migration - StoreError, it is rolled back, and the corrected one succeeds', async () => {
+  it('migration that fails - StoreError, its changes are rolled back, and the fixed one succeeds', async () => {
     const path = newPath()
     const database = open(path)
     await migrateDatabase(database, FIRST)

@@ -18,11 +18,11 @@ function openAndCatch(path: string): StoreError {
   throw new Error('it opened')
 }
 
-/** An error as the system or SQLite throws it. */
-const failure = (fields: object): Error => Object.assign(new Error('the words of the system'), fields)
+/** Create an error like those of the system or SQLite. */
+const failure = (fields: object): Error => Object.assign(new Error('the system message'), fields)
 
 describe('database that cannot be opened', () => {
-  it('path below a file - names the file', () => {
+  it('path below a file - the message names the file', () => {
     const file = join(folder, 'plain')
     writeFileSync(file, '')
     for (const path of [join(file, 'x.db'), join(file, 'deep/er/x.db')]) {
@@ -32,14 +32,14 @@ describe('database that cannot be opened', () => {
     }
   })
 
-  it('path of a folder - is reported as a folder', () => {
+  it('path of a folder - the message reports it', () => {
     expect(openAndCatch(folder)).toMatchObject({
       message: `Cannot open the database "${folder}": it is a folder`,
       remedy: 'Choose the path of a file.',
     })
   })
 
-  it('file of another program - is reported as no database', () => {
+  it('file that is not a database - the message reports it', () => {
     const path = join(folder, 'text.db')
     writeFileSync(path, 'this is certainly no database. '.repeat(100))
     expect(openAndCatch(path)).toMatchObject({
@@ -70,10 +70,10 @@ describe('database that cannot be opened', () => {
     }
   })
 
-  it('unknown reason - the message of the system; a more specific error is not replaced', () => {
+  it('unknown reason - the message of the system; a more specific error is returned unchanged', () => {
     const path = join(folder, 'new.db')
     expect(toOpenError(path, failure({ code: 'ERR_SQLITE_ERROR', errcode: 5 }))).toMatchObject({
-      message: `Cannot open the database "${path}": the words of the system`,
+      message: `Cannot open the database "${path}": the system message`,
       remedy: null,
     })
     const newer = new StoreNewerError('newer')

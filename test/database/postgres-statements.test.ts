@@ -7,7 +7,7 @@ const STATEMENT = `create table texts (name ${TEXT} primary key, other ${TEXT})$
 test.each([
   ['PostgreSQL 18.4 on x86_64-pc-linux-gnu', STATEMENT],
   ['CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu)', 'create table texts (name text primary key, other text)'],
-])('statement for %s - is supported by it', async (version, expected) => {
+])('statement for %s - is one that the server supports', async (version, expected) => {
   const executed: string[] = []
   const query = (text: string): Promise<unknown> => {
     executed.push(text)

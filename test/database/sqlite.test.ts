@@ -10,7 +10,7 @@ type Tables = { items: { id: number; text: string | null; flag: number } }
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** An operation that takes this long waits for something. */
+/** An operation that takes this long is blocked. */
 const HANGS_MS = 60_000
 
 let files = 0
@@ -48,8 +48,8 @@ const count = async (database: Kysely<Tables>): Promise<number> =>
       .executeTakeFirstOrThrow()
   ).n
 
-describe('open', () => {
-  it('file in missing folders - creates them', async () => {
+describe('opening', () => {
+  it('file in missing folders - the folders are created', async () => {
     const path = newPath()
     await openWithTable(path)
     expect(readdirSync(join(folder, 'deep/er'))).toContain(path.split('/').at(-1))
@@ -58,7 +58,7 @@ describe('open', () => {
   it.each([
     ['below a file', (path: string): string => join(path, 'x.db')],
     ['a folder', (): string => folder],
-    ['text that is no database', (path: string): string => path],
+    ['text file', (path: string): string => path],
   ])('%s - StoreError', (_name, toPath) => {
     const file = join(folder, `plain-${files++}`)
     writeFileSync(file, 'this is certainly no database. '.repeat(100))
@@ -69,7 +69,7 @@ describe('open', () => {
     }
   })
 
-  it('settings of the connection - WAL, foreign keys, a wait for locks', async () => {
+  it('settings of the connection - WAL, foreign keys, and a busy timeout', async () => {
     const writer = open(newPath())
     const read = async (name: string): Promise<unknown> =>
       Object.values((await sql`pragma ${sql.raw(name)}`.execute(writer)).rows[0] ?? {})[0]
@@ -80,8 +80,8 @@ describe('open', () => {
   })
 })
 
-describe('read and write', () => {
-  it('text, null and number - are read unchanged; counts and new ids are returned', async () => {
+describe('reading and writing', () => {
+  it('values - text, null, number - are read back; row counts and new IDs are returned', async () => {
     const writer = await openWithTable(newPath())
     const result = await writer
       .insertInto('items')
@@ -99,7 +99,7 @@ describe('read and write', () => {
     expect(returned).toEqual([{ id: 1 }, { id: 2 }])
   })
 
-  it('reader of a file - sees committed data, cannot write', async () => {
+  it('reader - of a file - sees committed data and cannot write', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const reader = open(path, 'reader')
@@ -109,7 +109,7 @@ describe('read and write', () => {
     expect(await count(writer)).toBe(1)
   })
 
-  it('reader during a transaction of the writer - sees the previous state without waiting', async () => {
+  it('reader - during a transaction of the writer - sees the previous state, without waiting', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const reader = open(path, 'reader')
@@ -120,7 +120,7 @@ describe('read and write', () => {
     expect(await count(reader)).toBe(1)
   })
 
-  it('transaction that throws - is rolled back', async () => {
+  it('transaction - that throws - is rolled back', async () => {
     const writer = await openWithTable(newPath())
     const failing = writer.transaction().execute(async (transaction) => {
       await transaction.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
@@ -130,7 +130,7 @@ describe('read and write', () => {
     expect(await count(writer)).toBe(0)
   })
 
-  it('transaction of a writer - acquires the write lock at its start; that of a reader does not', async () => {
+  it('transaction - of a writer - acquires the write lock when it begins; of a reader - does not', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
     const other = open(path)
@@ -143,9 +143,9 @@ describe('read and write', () => {
     await other.transaction().execute(() => Promise.resolve())
   })
 
-  it('more distinct queries than cached statements - all work repeatedly', async () => {
+  it('more queries than the statement cache holds - all work, also the second time', async () => {
     const writer = await openWithTable(newPath())
-    for (const _turn of [1, 2]) {
+    for (const _round of [1, 2]) {
       for (let shape = 0; shape < 250; shape++) {
         const { rows } = await sql<{ n: number }>`select ${sql.raw(String(shape))} as n`.execute(writer)
         expect(rows).toEqual([{ n: shape }])
@@ -153,7 +153,7 @@ describe('read and write', () => {
     }
   })
 
-  it('in-memory databases - are separate and temporary', async () => {
+  it('databases in memory - are separate', async () => {
     const first = await openWithTable(':memory:')
     await first.insertInto('items').values({ id: 1, text: 'a', flag: 0 }).execute()
     const second = await openWithTable(':memory:')
@@ -161,13 +161,13 @@ describe('read and write', () => {
     expect(await count(open(':memory:', 'reader')).catch(() => 'no table')).toBe('no table')
   })
 
-  it('close of the writer - all data is in the one file', async () => {
+  it('closing - of the writer - leaves all data in the database file', async () => {
     const path = newPath()
     const writer = openKysely(path, 'writer')
     await sql`create table items (id integer primary key)`.execute(writer)
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
     await writer.destroy()
-    // On Node 20, statements stay open until garbage collection, and with them an empty -wal file.
+    // On Node 20, statements stay open until garbage collection, which leaves an empty -wal file.
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
     const copy = newPath()
     copyFileSync(path, copy)
@@ -177,7 +177,7 @@ describe('read and write', () => {
   it('close while another process writes - does not wait for it', async () => {
     const path = newPath()
     const writer = await openWithTable(path)
-    // SQLite blocks the calling thread, so a test timeout could not stop it.
+    // SQLite blocks the calling thread, so a test timeout could not end the wait.
     const other = openKysely(path, 'writer', { busyTimeoutMs: 2 * HANGS_MS })
     await writer.transaction().execute(async (transaction) => {
       await transaction.insertInto('items').values({ id: 1, text: null, flag: 0 }).execute()
@@ -189,20 +189,17 @@ describe('read and write', () => {
   })
 })
 
-describe('full disk and invalid folders', () => {
-  it.runIf(process.platform === 'linux')(
-    'folder that the system refuses to create - fails without an endless loop',
-    () => {
-      expect(() => openSqlite({ path: '/proc/nothing/deep/x.db', role: 'writer' })).toThrow(
-        expect.objectContaining({ code: 'VITRINE_STORE_FAILED' }),
-      )
-    },
-  )
+describe('full disk and invalid path', () => {
+  it.runIf(process.platform === 'linux')('folder that cannot be created - fails without hanging', () => {
+    expect(() => openSqlite({ path: '/proc/nothing/deep/x.db', role: 'writer' })).toThrow(
+      expect.objectContaining({ code: 'VITRINE_STORE_FAILED' }),
+    )
+  })
 
-  it('disk full during a transaction - is reported; committed data stays, and it closes', async () => {
+  it('full during a transaction - reports it; existing data stays, and the database can be closed', async () => {
     const path = newPath()
     const database = await openWithTable(path)
-    await database.insertInto('items').values({ id: 1, text: 'kept', flag: 0 }).execute()
+    await database.insertInto('items').values({ id: 1, text: 'existing', flag: 0 }).execute()
     await sql`pragma max_page_count = 4`.execute(database)
     const filling = database.transaction().execute(async (transaction) => {
       for (let id = 2; id < 100; id++)

@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module'
 
 type NativeDatabase = Readonly<{
-  /** Allows writes to the tables of an FTS5 index, which newer versions of SQLite protect. */
+  /** Newer SQLite versions protect the internal tables of an index. Older versions lack this method. */
   enableDefensive?(isOn: boolean): void
   exec(text: string): void
   close(): void
 }>
 type NativeModule = Readonly<{ DatabaseSync: new (path: string) => NativeDatabase }>
 
-/** Run a statement that changes the tables of an FTS5 index, as a broken disk would. */
+/** Corrupt a database as a broken disk would: run a statement on the internal tables of an index. */
 export function runUnsafeStatement(path: string, statement: string): void {
   const { DatabaseSync } = (process.getBuiltinModule('node:sqlite' as 'node:fs') ??
     createRequire(import.meta.url)('@photostructure/sqlite')) as unknown as NativeModule
@@ -21,5 +21,5 @@ export function runUnsafeStatement(path: string, statement: string): void {
   }
 }
 
-/** Overwrites the structure record of the search index, so that every search and write fails. */
+/** Make every search and write of the word index fail: overwrite its list of segments with invalid data. */
 export const CORRUPT_INDEX_SQL: string = `update product_words_data set block = x'ffffffffffffff' where id = 10`

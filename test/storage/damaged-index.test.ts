@@ -17,13 +17,13 @@ const CORRUPT_INDEX_ERROR = {
   cause: { message: expect.stringMatching(/^fts5: corrupt/) },
 }
 
-/** Kinds of damage that SQLite detects: in the structure record, in the words, and in both. */
+/** Damage that SQLite detects: to the list of segments, to the words, and to both. */
 const DAMAGE_CASES = [
-  ['list of parts overwritten', CORRUPT_INDEX_SQL],
-  ['list of parts gone', 'delete from product_words_data where id = 10'],
+  ['list of segments overwritten', CORRUPT_INDEX_SQL],
+  ['list of segments deleted', 'delete from product_words_data where id = 10'],
   ['words overwritten', `update product_words_data set block = x'ffffffffffffffffff' where id > 10`],
-  ['words gone', 'delete from product_words_data where id > 10'],
-  ['everything gone', 'delete from product_words_data'],
+  ['words deleted', 'delete from product_words_data where id > 10'],
+  ['all data deleted', 'delete from product_words_data'],
 ] as const
 
 let path: string
@@ -63,10 +63,10 @@ const putNew = (index: number): Promise<void> =>
     },
   ])
 
-const putGone = (index: number): Promise<void> =>
+const putAbsence = (index: number): Promise<void> =>
   store.putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry: { product: null, asOfMs: 200 } }])
 
-/** Wait until the index has exactly one entry per product, and run SQLite's integrity check of the index. */
+/** Wait until the index has exactly one entry for each product, and run SQLite's integrity check on it. */
 async function expectFilled(): Promise<void> {
   const database = openSqlite({ path, role: 'writer' })
   onTestFinished(() => database.close())
@@ -83,9 +83,9 @@ async function expectFilled(): Promise<void> {
   expect(await store.findDamage()).toBeNull()
 }
 
-describe('damaged search index', () => {
+describe('damaged word index', () => {
   test.each(DAMAGE_CASES)(
-    '%s - search works, and finds everything when the index is rebuilt',
+    '%s - search - finds products at once, and all of them once the index is filled again',
     async (_name, statement) => {
       damage(statement)
       expect(await search('x7y')).toEqual(['Lamp x7y'])
@@ -99,9 +99,9 @@ describe('damaged search index', () => {
     '%s - look-up of a new product, and a 404, are stored',
     async (_name, statement) => {
       damage(statement)
-      // Reads fail on damaged words; writes fail on a damaged structure record.
+      // Reads detect damaged words; writes detect a damaged list of segments.
       await putNew(900)
-      await putGone(3)
+      await putAbsence(3)
       expect((await store.findProduct(CHANNEL, toGtin(900)))?.product?.title).toBe('New x900y')
       expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
       expect(await search('x900')).toEqual(['New x900y'])
@@ -111,22 +111,22 @@ describe('damaged search index', () => {
     },
   )
 
-  test('structure record overwritten, a 404 as the first write - is stored', async () => {
+  test('list of segments overwritten - a 404 is the first to detect it - is stored', async () => {
     damage(CORRUPT_INDEX_SQL)
-    await putGone(3)
+    await putAbsence(3)
     expect((await store.findProduct(CHANNEL, toGtin(3)))?.product).toBeNull()
     await expectFilled()
   })
 
-  test('structure record without the existing segments - a look-up is stored', async () => {
-    // FTS5 then reuses the number of an existing segment, and reports only a failed constraint.
+  test('list of segments that lacks existing ones - look-up - is stored', async () => {
+    // FTS5 then reuses the number of an existing segment and reports only a failed constraint.
     damage(`update product_words_data set block = x'00000000ff000001000000' where id = 10`)
     await putNew(900)
     await expectFilled()
     expect(await search('x4y')).toEqual(['Lamp x4y'])
   })
 
-  test('walk on a separate connection - stores its pages, completes, and removes ended versions', async () => {
+  test('walk on a separate connection - stores its pages, completes, and removes old products', async () => {
     const walker = await openStore()
     damage(CORRUPT_INDEX_SQL)
     const walk = await begin(walker, 200)
@@ -134,13 +134,13 @@ describe('damaged search index', () => {
     await walker.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 200 }))
     await walker.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
     await walker.close()
-    // The walk may end before the index is rebuilt; the serving store continues.
+    // The walk may have ended before the index was filled. The serving store then continues filling it.
     await expectFilled()
     expect(await search('torch')).toEqual(['Torch'])
     expect(await search('lamp')).toHaveLength(20)
   })
 
-  test('removal of ended versions as the first write - the walk completes', async () => {
+  test('removal of old products is the first to detect it - walk completes', async () => {
     const walk = await begin(store, 200)
     await store.applyPage(CHANNEL, makePage(walk, makeLamps(20), { asOfMs: 200 }))
     damage(CORRUPT_INDEX_SQL)
@@ -150,7 +150,7 @@ describe('damaged search index', () => {
     expect(await search('lamp')).toHaveLength(20)
   })
 
-  test('many concurrent look-ups - all are stored, and the index is rebuilt once', async () => {
+  test('many writes and searches at the same time - all succeed, and the index is rebuilt once', async () => {
     damage(CORRUPT_INDEX_SQL)
     const puts = Array.from({ length: 20 }, (_, index) => putNew(900 + index))
     const searches = ['x1y', 'x2y', 'x3y'].map((text) => search(text))
@@ -160,7 +160,7 @@ describe('damaged search index', () => {
     expect(await search('new')).toHaveLength(20)
   })
 
-  test('damaged again at once - is reported, not rebuilt in a loop; the next store rebuilds it', async () => {
+  test('damaged again at once - is reported and not rebuilt in a loop; the next store rebuilds it', async () => {
     damage(CORRUPT_INDEX_SQL)
     await putNew(900)
     await expectFilled()
@@ -175,7 +175,7 @@ describe('damaged search index', () => {
     await expectFilled()
   })
 
-  test('another process writes - the look-up fails with that error, and succeeds when retried', async () => {
+  test('another process writes - the search fails as locked, and succeeds when it is retried', async () => {
     const timeouts = { openingMs: 0, openMs: 0 }
     const serving = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c', timeouts })
     onTestFinished(() => serving.close())
@@ -191,7 +191,7 @@ describe('damaged search index', () => {
   })
 })
 
-/** Run concurrent actions that each fail once on a damaged index; return the number of schema changes. */
+/** Run actions on a damaged index at the same time, each failing once. Return how often the schema changed. */
 async function repairTogether(actions: readonly (() => Promise<void>)[]): Promise<number> {
   const { writer, close } = await openCopyDatabase({ kind: 'sqlite', path })
   const index = maintainSearchIndex(writer)
@@ -218,14 +218,14 @@ const failOnce = (before: () => Promise<void> = () => Promise.resolve()): (() =>
   }
 }
 
-describe('concurrent failures of a damaged index', () => {
+describe('several failures from one damaged index', () => {
   test('two at the same time - the index is rebuilt once', async () => {
     const singleRepairChanges = await repairTogether([failOnce()])
     expect(singleRepairChanges).toBeGreaterThan(0)
     expect(await repairTogether([failOnce(), failOnce()])).toBe(singleRepairChanges)
   })
 
-  test('action that began before the rebuild and fails after it - is repeated without another rebuild', async () => {
+  test('action that started before the rebuild and fails after it - is retried without a second rebuild', async () => {
     const singleRepairChanges = await repairTogether([failOnce()])
     const rebuilt = new EventEmitter()
     const first = failOnce()
@@ -242,8 +242,8 @@ describe('concurrent failures of a damaged index', () => {
   })
 })
 
-describe('other errors', () => {
-  test('missing column of the products table - is reported, and the search index stays', async () => {
+describe('damage outside the word index', () => {
+  test('product table without a column - is reported, and the word index stays', async () => {
     damage('alter table products rename column search_text to lost_text')
     await expect(search('lamp')).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
     await expect(putNew(900)).rejects.toMatchObject({ code: 'VITRINE_STORE_FAILED' })
@@ -255,7 +255,7 @@ describe('other errors', () => {
     ])
   })
 
-  test('letters that SQLite splits into two words - are not damage: searched without the index', async () => {
+  test('word that SQLite splits in two - is not damage: the search does not use the index', async () => {
     await store.putLookups([
       { channelId: CHANNEL, gtin: toGtin(900), entry: { product: makeNamed(900, 'a\u19B0b'), asOfMs: 200 } },
     ])

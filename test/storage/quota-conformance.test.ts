@@ -50,19 +50,19 @@ const lookUp = (copy: Copy, nowMs: number): Promise<QuotaState> =>
 
 type Step = Readonly<{
   waitMs: number
-  event: 'walk' | 'refresh' | 'lookup' | 'channels' | 'limited' | 'responded' | 'paused' | 'read'
+  event: 'walk' | 'refresh' | 'lookup' | 'channels' | 'limited' | 'success' | 'paused' | 'read'
   spanMs: number | null
-  /** Two share the file. */
-  who: 0 | 1
+  /** Which of the two copies that share the file. */
+  copyIndex: 0 | 1
   isReopened: boolean
 }>
 
-/** Apply a step to a state like the rate limiter. */
+/** Convert a step to the change that the rate limiter would make. */
 function toChange({ event, spanMs }: Step, nowMs: number): QuotaChange {
   switch (event) {
     case 'limited':
       return (state) => recordRateLimit(state, { retryAfterMs: spanMs, nowMs, calledAtMs: nowMs })
-    case 'responded':
+    case 'success':
       return (state) => recordSuccess(state, nowMs - (spanMs ?? 0))
     case 'paused':
       return (state) => ({ ...state, limitedUntilMs: Math.max(state.limitedUntilMs, nowMs + (spanMs ?? 0)) })
@@ -75,7 +75,7 @@ function toChange({ event, spanMs }: Step, nowMs: number): QuotaChange {
 
 const toMinute = (timeMs: number): number => Math.floor(timeMs / MINUTE_MS)
 
-/** Model of a quota store without a database: calls by day, look-ups by minute. */
+/** Create the expected behaviour of a store without a database: calls by day, look-ups by minute. */
 function createModel(): Readonly<{ update(nowMs: number, change: QuotaChange): QuotaState }> {
   let pause = createQuotaState(0)
   const days = new Map<number, QuotaState['calls']>()
@@ -107,12 +107,12 @@ const step: fc.Arbitrary<Step> = fc.record({
     'lookup',
     'channels',
     'limited',
-    'responded',
+    'success',
     'paused',
     'read',
   ),
   spanMs: fc.option(fc.integer({ min: 1, max: 2 * DAY_MS })),
-  who: fc.constantFrom(0, 1),
+  copyIndex: fc.constantFrom(0, 1),
   isReopened: fc.boolean(),
 })
 
@@ -123,7 +123,7 @@ const failing: QuotaChange = () => {
 describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
   const isFile = kind === 'SQLite file'
 
-  test('any changes at any times by two copies - the same states as the model, also after reopening', async () => {
+  test('any changes at any times, by either of two copies - the same states as without a database, also after reopening', async () => {
     const folder = await makeFolder()
     let run = 0
     await fc.assert(
@@ -141,10 +141,10 @@ describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
           nowMs += currentStep.waitMs
           const change = toChange(currentStep, nowMs)
           if (isFile && currentStep.isReopened) {
-            await copies[currentStep.who].close()
-            copies[currentStep.who] = await openOne()
+            await copies[currentStep.copyIndex].close()
+            copies[currentStep.copyIndex] = await openOne()
           }
-          expect(await copies[currentStep.who].updateQuota(nowMs, change)).toEqual(
+          expect(await copies[currentStep.copyIndex].updateQuota(nowMs, change)).toEqual(
             model.update(nowMs, change),
           )
         }
@@ -157,12 +157,12 @@ describe.each(['SQLite file', 'SQLite in memory'])('quota in %s', (kind) => {
     )
   })
 
-  test('nothing stored - the empty state', async () => {
+  test('empty database - the initial state', async () => {
     const copy = await open(isFile ? join(await makeFolder(), 'copy.db') : ':memory:')
     expect(await copy.updateQuota(NOON_MS, keep)).toEqual(createQuotaState(NOON_MS))
   })
 
-  test('concurrent changes - each sees those before it', async () => {
+  test('concurrent changes - each sees the previous ones', async () => {
     const copy = await open(isFile ? join(await makeFolder(), 'copy.db') : ':memory:')
     await Promise.all(Array.from({ length: 50 }, () => lookUp(copy, NOON_MS)))
     expect(await copy.updateQuota(NOON_MS, keep)).toMatchObject({
@@ -204,50 +204,50 @@ const countRows = async (path: string): Promise<Readonly<{ days: number[]; minut
 }
 
 describe('old rows', () => {
-  test('one call a day for thirty days - rows of the last nine days stay', async () => {
+  test('one call a day for thirty days - the last nine days are retained', async () => {
     const { copy, path } = await openFile()
     for (let day = 0; day < 30; day += 1) await lookUp(copy, NOON_MS + day * DAY_MS)
     expect(await countRows(path)).toEqual({ days: [21, 22, 23, 24, 25, 26, 27, 28, 29], minutes: 1 })
   })
 
-  test('one look-up a minute for four hours - rows of the last hour stay', async () => {
+  test('one look-up a minute for four hours - the minutes of the last hour are retained', async () => {
     const { copy, path } = await openFile()
     for (let minute = 0; minute < 240; minute += 1) await lookUp(copy, NOON_MS + minute * MINUTE_MS)
     expect((await countRows(path)).minutes).toBe(61)
   })
 
-  test('look-ups of one minute - are one row', async () => {
+  test('look-ups in the same minute - are one row', async () => {
     const { copy, path } = await openFile()
     for (let turn = 0; turn < 20; turn += 1) await lookUp(copy, NOON_MS + turn)
     expect(await countRows(path)).toEqual({ days: [0], minutes: 1 })
   })
 
-  test('changes without an effect - write nothing', async () => {
+  test('updates that change nothing - write nothing', async () => {
     const { copy, path } = await openFile()
     for (let turn = 0; turn < 5; turn += 1) await copy.updateQuota(NOON_MS + turn * DAY_MS, keep)
     expect(await countRows(path)).toEqual({ days: [], minutes: 0 })
   })
 })
 
-describe('look-ups of the hour, by minutes', () => {
-  test('any 60 minutes - at most the hourly limit', async () => {
+describe('hourly look-up budget, counted by minutes', () => {
+  test('any 60 minutes - never exceed the budget', async () => {
     const { copy } = await openFile()
     const clock = createFakeClock(NOON_MS + 59_999)
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 5, store: copy })
-    const takenMs: number[] = []
+    const acquiredMs: number[] = []
     for (let turn = 0; turn < 200; turn += 1) {
       await limiter.take('lookup').then(
-        () => void takenMs.push(clock.nowMs()),
+        () => void acquiredMs.push(clock.nowMs()),
         () => {},
       )
       clock.advance(61_001)
     }
-    for (const fromMs of takenMs) {
-      const within = takenMs.filter((timeMs) => timeMs >= fromMs && timeMs < fromMs + HOUR_MS)
+    for (const fromMs of acquiredMs) {
+      const within = acquiredMs.filter((timeMs) => timeMs >= fromMs && timeMs < fromMs + HOUR_MS)
       expect(within.length).toBeLessThanOrEqual(5)
     }
-    // The minute an hour ago counts completely, so slightly less than the limit can be used.
-    expect(takenMs.length).toBeGreaterThanOrEqual(14)
+    // The minute an hour ago counts in full, so slightly less than the budget is used.
+    expect(acquiredMs.length).toBeGreaterThanOrEqual(14)
   })
 })
 
@@ -264,19 +264,19 @@ describe('two processes', () => {
     })
   }
 
-  test('alternating on two connections - the last call of each share is allowed once', async () => {
+  test('alternating calls, on two connections - together they use exactly each share', async () => {
     const { path } = await openFile()
     const limiters = [await makeProcess(path), await makeProcess(path)]
-    const taken = { walk: 0, refresh: 0, lookup: 0 }
+    const counts = { walk: 0, refresh: 0, lookup: 0 }
     for (let turn = 0; turn < 60; turn += 1) {
       for (const share of QUOTA_SHARES) {
         const limiter = limiters[turn % 2]
         await limiter?.take(share).then(
-          () => void (taken[share] += 1),
+          () => void (counts[share] += 1),
           () => {},
         )
       }
     }
-    expect(taken).toEqual({ walk: 20, refresh: 16, lookup: 4 })
+    expect(counts).toEqual({ walk: 20, refresh: 16, lookup: 4 })
   })
 })

@@ -8,14 +8,14 @@ import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, makeQuery, walkAll } from './conformance/subject.ts'
 
-/** Products that change with every walk; in even walks, the first offer is not on sale. */
+/** Build products that change with every walk. In even walks, the first offer is not the one on sale. */
 function makeCatalog(walk: number): Product[] {
   const sale = makeParsedOffer({ merchant: walk % 2 === 0 ? 'Zaal' : 'Alpha', oldPrice: `${100 + walk}.00` })
   const offers = [sale, makeParsedOffer({ merchant: 'Kopje' })]
   return [1, 2, 3].map((index) => makeProduct({ gtin: toGtin(index), title: `walk ${walk}`, offers }))
 }
 
-test('readers while walks complete on another connection - always get one complete version', async () => {
+test('readers - while walks complete on another connection - always find one complete version', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-race-'))
   const database = { kind: 'sqlite', path: join(folder, 'copy.db') } as const
   const walker = await openSqlStore({ database, catalog: 'c' })
@@ -43,7 +43,7 @@ test('readers while walks complete on another connection - always get one comple
       expect(deals).toHaveLength(3)
       for (const { offer } of deals) expect(offer.oldPrice).toBeTruthy()
       expect(await reader.searchProducts(CHANNEL, 'walk', 8)).toHaveLength(3)
-      // Walks yield to other tasks of the event loop, so continuous readers would block them.
+      // Walks yield to other work on the event loop. A reader that never yields would starve them.
       await setImmediate()
     }
   }

@@ -15,7 +15,7 @@ import { CHANNEL } from './conformance/subject.ts'
 type StoreFixture = Readonly<{ store: CopyStore; clock: FakeClock; path: string }>
 
 async function openStore(): Promise<StoreFixture> {
-  const folder = mkdtempSync(join(tmpdir(), 'vitrine-heal-'))
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-reconnect-'))
   const path = join(folder, 'copy.db')
   const clock = createFakeClock(0)
   const store = await openReconnectingStore({
@@ -40,7 +40,7 @@ const put = (store: CopyStore, index: number): Promise<void> =>
     },
   ])
 
-test('database locked by another process - one write waits, the next ones fail, reads work; then writes work again', async () => {
+test('database locked by another process - one write waits, the next ones fail at once, reads continue; then writes recover', async () => {
   const { store, clock, path } = await openStore()
   await put(store, 1)
   const other = openSqlite({ path, role: 'writer' })
@@ -56,7 +56,7 @@ test('database locked by another process - one write waits, the next ones fail, 
   expect((await store.findProduct(CHANNEL, toGtin(4)))?.asOfMs).toBe(1)
 })
 
-test('file moved away - is detected within half a minute, and a new one is created', async () => {
+test('database file moved elsewhere - is detected within half a minute, and a new file is created', async () => {
   const { store, clock, path } = await openStore()
   await put(store, 1)
   renameSync(path, `${path}.${randomUUID()}`)

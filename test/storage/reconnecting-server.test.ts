@@ -9,17 +9,17 @@ import { openStore } from '../freshness/sources-fixture.ts'
 import { defer } from '../helpers/defer.ts'
 
 const fail = (code: string): Promise<never> =>
-  Promise.reject(new StoreError('refused', { cause: Object.assign(new Error('refused'), { code }) }))
+  Promise.reject(new StoreError('rejected', { cause: Object.assign(new Error('rejected'), { code }) }))
 
 const findSlowly = async (): Promise<readonly []> => {
   await systemClock.wait(800)
   return []
 }
 
-test('read-only server without a free connection to check writes - reads work, and writes wait', async () => {
+test('read-only server without a free connection to check writes - reads continue, and writes wait', async () => {
   const checks: string[] = []
   const events: string[] = []
-  // A failover: the old primary is read-only, then no connection is free, then writes work.
+  // A failover: no free connection, a timeout, a read-only server, a lost connection. Then the server accepts writes.
   const states = ['53300', '57014', '25006', '08006']
   const sql = await openStore()
   const inner: CopyStore = {
@@ -40,7 +40,7 @@ test('read-only server without a free connection to check writes - reads work, a
     onWritable: () => events.push('writable'),
   })
   onTestFinished(() => store.close())
-  await expect(store.putLookups([])).rejects.toThrow('refused')
+  await expect(store.putLookups([])).rejects.toThrow('rejected')
   await vi.waitFor(
     async () => {
       expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
@@ -52,7 +52,7 @@ test('read-only server without a free connection to check writes - reads work, a
   expect(checks).toEqual([...states, 'writable'])
 })
 
-test('write that waits too long for a lock - fails, and reads work', async () => {
+test('write that waits too long for a lock - fails, and reads continue', async () => {
   const events: string[] = []
   const inner: CopyStore = { ...(await openStore()), updateQuota: () => fail('57014') }
   const store = await openReconnectingStore({
@@ -61,12 +61,12 @@ test('write that waits too long for a lock - fails, and reads work', async () =>
     onFailure: () => events.push('unavailable'),
   })
   onTestFinished(() => store.close())
-  await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('refused')
+  await expect(store.updateQuota(0, (state) => state)).rejects.toThrow('rejected')
   expect(await store.getCopyState(CHANNEL_ID)).toMatchObject({ currentWalk: 0 })
   expect(events).toEqual([])
 })
 
-test('slow grid with a long visitor timeout - is waited for', async () => {
+test('grid that takes longer than other reads, long visitor timeout - succeeds', async () => {
   const inner: CopyStore = { ...(await openStore()), findDeals: findSlowly }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 5_000,
@@ -77,7 +77,7 @@ test('slow grid with a long visitor timeout - is waited for', async () => {
   expect(await store.findDeals(makeQuery())).toEqual([])
 })
 
-test('grid without a response - fails in time, too', async () => {
+test('grid without a response - also fails within the visitor timeout', async () => {
   const inner: CopyStore = { ...(await openStore()), findDeals: () => new Promise(() => {}) }
   const store = await openReconnectingStore({
     visitorTimeoutMs: 80,
@@ -88,7 +88,7 @@ test('grid without a response - fails in time, too', async () => {
   await expect(store.findDeals(makeQuery())).rejects.toThrow('did not respond for 70 ms')
 })
 
-test('read without a response - fails before the visitor timeout; its own later failure marks the database as unavailable', async () => {
+test('read without a response - fails before the visitor timeout; its later error marks the database as unavailable', async () => {
   const ending = defer<never>()
   const events: string[] = []
   const inner: CopyStore = { ...(await openStore()), getCopyState: () => ending.promise }

@@ -12,7 +12,7 @@ import {
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { closePrice } from '../offers/price-arbitraries.ts'
 
-/** Offers that differ in their identifying fields, with few values, so that many are equal. */
+/** Offers that differ in their identifying fields. Few values, so that many fields are equal. */
 const anyOffers: fc.Arbitrary<Offer[]> = fc.uniqueArray(
   fc.record({
     merchant: fc.constantFrom('Kopje', 'kopje', 'Zwart', 'Ä'),
@@ -50,7 +50,7 @@ const digestOf = (product: Product, knownBrand: string | null = null): string =>
 const SALE = makeParsedOffer({ price: '75.00', oldPrice: '100.00' })
 
 describe('stored shape, product', () => {
-  test('product - all columns', () => {
+  test('product - stored - every column has its expected value', () => {
     const product = makeProduct({ title: 'Crème  Straße', brand: 'LUMEN', images: ['https://a.example/"'] })
     expect(createStoredProduct(product, 'ignored')).toEqual({
       content: {
@@ -67,7 +67,7 @@ describe('stored shape, product', () => {
     })
   })
 
-  test('brand absent - the known one is used in row, search text and digest; unknown - none', () => {
+  test('brand absent - the known brand is used in row, search text and digest; no known brand - none is stored', () => {
     const product = makeProduct({ brand: null })
     expect(createStoredProduct(product, 'Known').content).toMatchObject({
       brand: 'Known',
@@ -91,16 +91,16 @@ describe('stored shape, product', () => {
     ...Object.keys(makeParsedOffer()).map((field) => ({
       offers: [makeParsedOffer({ [field]: field === 'oldPrice' ? '60.00' : 'changed' })],
     })),
-  ])('%j - changed - another digest', (change) => {
+  ])('%j - changed - the digest differs', (change) => {
     expect(digestOf(makeProduct(change))).not.toBe(digestOf(makeProduct()))
   })
 
-  test('word moved from title to brand - another digest', () => {
+  test('title and brand - a word moved from one to the other - the digest differs', () => {
     const moved = makeProduct({ title: 'Lumen Arc desk', brand: 'lamp Lumen' })
     expect(digestOf(moved)).not.toBe(digestOf(makeProduct()))
   })
 
-  test('order of the offers - by currency, merchant, on sale first, network, price, link, each as text', () => {
+  test('order of offers - by currency, merchant, on sale first, network, price, link, each compared as text', () => {
     const sorted = [
       makeParsedOffer({ currency: 'CHF', merchant: 'z' }),
       makeParsedOffer({ merchant: 'Z' }),
@@ -126,7 +126,7 @@ describe('stored shape, product', () => {
 })
 
 describe('stored shape, deals', () => {
-  test('offer on sale - all columns, with the sort and filter keys of grids', () => {
+  test('offer on sale - every column - has the keys that grids sort and filter by', () => {
     const offers = [{ ...SALE, merchant: 'ÉTÉ  Shop' }, makeParsedOffer({ merchant: 'A' })]
     expect(createStoredProduct(makeProduct({ brand: 'LUMEN', offers }), null).deals).toEqual([
       {
@@ -162,7 +162,7 @@ describe('stored shape, deals', () => {
     })
   })
 
-  test('best deal sold out - is not the best in stock', () => {
+  test('best deal sold out - another deal is the best in stock', () => {
     const offers = [{ ...SALE, merchant: 'A', price: '10.00', availability: 'sold_out' }, SALE]
     const flags = createStoredProduct(makeProduct({ offers }), null).deals.map((deal) => [
       deal.offer_index,
@@ -176,7 +176,7 @@ describe('stored shape, deals', () => {
     ])
   })
 
-  test('any offers - each deal refers to its offer in the row, and is read as that offer', () => {
+  test('any offers - each deal points to its offer in the row, and is read back as that offer', () => {
     fc.assert(
       fc.property(anyOffers, (offers) => {
         const { content, deals } = createStoredProduct(makeProduct({ offers }), null)
@@ -201,7 +201,7 @@ const ROW = {
   offer: JSON.stringify(SALE),
 }
 
-/** Invalid offers. */
+/** Invalid offers in the file. */
 const DAMAGED: readonly unknown[] = [
   null,
   'x',
@@ -222,8 +222,8 @@ const DAMAGED: readonly unknown[] = [
 const store = (drops: Product['drops']): ReturnType<typeof createStoredProduct>['content'] =>
   createStoredProduct({ ...makeProduct(), ...(drops && { drops }) }).content
 
-describe('row that is read', () => {
-  test('any product - is equal after storing and reading, its offers in order', () => {
+describe('reading a row', () => {
+  test('any product - stored and read - is equal, with its offers in order', () => {
     fc.assert(
       fc.property(anyOffers, fc.array(fc.string()), fc.string(), (offers, images, title) => {
         const product = makeProduct({ title, images, offers })
@@ -235,7 +235,7 @@ describe('row that is read', () => {
     )
   })
 
-  test('counts of dropped offers - are read as stored, and their order does not change the digest', () => {
+  test('counts of dropped offers - are read as stored, and change the digest regardless of their order', () => {
     const stored = store({ price: 2, link: 1 })
     expect(parseProductRow(stored)?.drops).toEqual({ link: 1, price: 2 })
     expect(store({ link: 1, price: 2 })).toEqual(stored)
@@ -243,19 +243,22 @@ describe('row that is read', () => {
     expect(parseProductRow(store(undefined))).not.toHaveProperty('drops')
   })
 
-  test('card - the first of several pictures, or none', () => {
+  test('card - several pictures, or none - has the first one, or none', () => {
     const card = { gtin: toGtin(1), title: 'Lamp', brand: null, offer: SALE }
     expect(parseDealRow(ROW)).toEqual({ ...card, imageUrl: 'https://a.example/1.jpg' })
     expect(parseDealRow({ ...ROW, images: '[]' })).toEqual({ ...card, imageUrl: null })
   })
 
-  test.each(DAMAGED.map((offer) => [offer]))('stored offer %j - product and card are ignored', (offer) => {
-    expect(parseProductRow({ ...ROW, offers: JSON.stringify([SALE, offer]) })).toBeUndefined()
-    expect(parseDealRow({ ...ROW, offer: JSON.stringify(offer) })).toBeUndefined()
-  })
+  test.each(DAMAGED.map((offer) => [offer]))(
+    'offer %j in the file - no product and no card is returned',
+    (offer) => {
+      expect(parseProductRow({ ...ROW, offers: JSON.stringify([SALE, offer]) })).toBeUndefined()
+      expect(parseDealRow({ ...ROW, offer: JSON.stringify(offer) })).toBeUndefined()
+    },
+  )
 
   test.each(['', '{', 'null', '{}', '[1]'])(
-    'stored pictures or offers "%s" - ignored without an error',
+    'pictures or offers "%s" in the file - no product, no card and no error',
     (json) => {
       expect(parseProductRow({ ...ROW, images: json })).toBeUndefined()
       expect(parseDealRow({ ...ROW, images: json })).toBeUndefined()
@@ -264,7 +267,7 @@ describe('row that is read', () => {
     },
   )
 
-  test('stored field of a later version - is ignored', () => {
+  test('field of a later version in the file - is ignored', () => {
     const offer = JSON.stringify({ ...SALE, commission: '12 %' })
     expect(parseDealRow({ ...ROW, offer })?.offer).toEqual(SALE)
   })
@@ -278,7 +281,7 @@ describe('row that is read', () => {
     ['[3]', {}],
     ['{"price":"2"}', {}],
     ['{"price":2,"link":null}', {}],
-  ])('counts %s - %j', (json, expected) => {
+  ])('drop counts %s - are parsed as %j', (json, expected) => {
     expect(parseDrops(json)).toEqual(expected)
   })
 })

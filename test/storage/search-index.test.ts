@@ -15,7 +15,7 @@ import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, makePage, makeQuery, walkAll } from './conformance/subject.ts'
 
-/** Products, and deals, that are scanned at most when no index helps. */
+/** The largest number of products or deals that are scanned where no index can be used. */
 const BOUND = 20_000
 
 let path: string
@@ -32,7 +32,7 @@ async function openStore(): Promise<SqlStore> {
   return store
 }
 
-/** A separate connection of the test. */
+/** Open a separate connection for the test. */
 function connect(): Kysely<CopyTables> {
   const database = openSqlite({ path, role: 'writer' })
   const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database }) })
@@ -46,7 +46,7 @@ const makeNamed = (index: number, title: string): Product =>
 const makeLamps = (count: number): Product[] =>
   Array.from({ length: count }, (_, index) => makeNamed(index, `Lamp x${index}`))
 
-/** A walked database without the search index, as in an earlier version. */
+/** Create a walked database of a version without the word index. */
 async function makeOldDatabase(products: readonly Product[]): Promise<void> {
   const database = connect()
   await migrateDatabase(database, COPY_MIGRATIONS)
@@ -67,7 +67,7 @@ async function makeOldDatabase(products: readonly Product[]): Promise<void> {
   expect(rows).toHaveLength(5)
 }
 
-/** Index entries without a product, and products without an entry. */
+/** Count the index entries without a product, and the products without an entry. */
 async function countStray(database: Kysely<CopyTables>): Promise<unknown> {
   await sql`insert into product_words(product_words) values ('integrity-check')`.execute(database)
   const { rows } = await sql`select
@@ -88,8 +88,8 @@ async function waitUntilFilled(database: Kysely<CopyTables>): Promise<void> {
   )
 }
 
-describe('search index', () => {
-  test('walks, look-ups, removals - exactly one entry for each product', async () => {
+describe('word index', () => {
+  test('walks, look-ups, removals - each product has one entry, and no other entry exists', async () => {
     const store = await openStore()
     await walkAll(store, makeLamps(30), 100)
     await walkAll(store, [...makeLamps(10), makeNamed(12, 'Kettle'), makeNamed(40, 'Torch')], 200)
@@ -101,7 +101,7 @@ describe('search index', () => {
     expect([await search(store, 'x3'), await search(store, 'rena')]).toEqual([[], ['Renamed']])
   })
 
-  test('product of a writer without deferred words - is indexed by the trigger', async () => {
+  test('product of a writer that does not defer words - is indexed by the trigger', async () => {
     const store = await openStore()
     await walkAll(store, makeLamps(3), 100)
     const database = connect()
@@ -113,7 +113,7 @@ describe('search index', () => {
     expect(await database.selectFrom('deferred_words').selectAll().execute()).toEqual([])
   })
 
-  test('database of the previous version - is indexed in steps, and its products are found', async () => {
+  test('database of the previous version - opened - the index is filled step by step, and existing products are found', async () => {
     await makeOldDatabase(makeLamps(450))
     const store = await openStore()
     expect(await search(store, 'x449')).toEqual(['Lamp x449'])
@@ -126,7 +126,7 @@ describe('search index', () => {
     ])
   })
 
-  test('products that change before they are indexed - have one entry with the new words', async () => {
+  test('products that change before the index is filled - have one entry, with their new words', async () => {
     await makeOldDatabase(makeLamps(450))
     const database = connect()
     await migrateDatabase(database, COPY_MIGRATIONS)
@@ -149,7 +149,7 @@ describe('search index', () => {
     ])
   })
 
-  test('store closed during indexing - the next one continues', async () => {
+  test('store closed - while its index is being filled - the next store continues filling it', async () => {
     await makeOldDatabase(makeLamps(450))
     const first = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
     await first.close()
@@ -160,7 +160,7 @@ describe('search index', () => {
   })
 })
 
-/** Multiply a product and its deal by SQL, because a walk would take a minute. The title ends in the number. */
+/** Multiply the one product and its deal by SQL, because walking as many would take a minute. Titles contain the number. */
 async function multiply(database: Kysely<CopyTables>, count: number): Promise<void> {
   const list = async (table: 'products' | 'deals'): Promise<string[]> =>
     (
@@ -186,8 +186,8 @@ async function multiply(database: Kysely<CopyTables>, count: number): Promise<vo
   }
 }
 
-describe('large copy', () => {
-  test('search with matching and unmatched words or digits - finds matches, inside words within the scan limit', async () => {
+describe('copy with many products', () => {
+  test('search - existing and missing words and digits - finds existing ones, and within words only up to the scan limit', async () => {
     const store = await openStore()
     await walkAll(store, [makeNamed(1, 'Lamp')], 100)
     await multiply(connect(), 30_000)
@@ -201,12 +201,12 @@ describe('large copy', () => {
     expect(await find('90000000029999')).toEqual(['alamp x29999y'])
     expect(await find('nothing')).toEqual([])
     expect(await find('77777')).toEqual([])
-    // Inside words, only within the scan limit.
+    // Within words, the search scans only the first products.
     expect(await find('1y')).toEqual(['alamp x1y', 'alamp x11y', 'alamp x21y'])
     expect([await find('19998y'), await find('20001y')]).toEqual([['alamp x19998y'], []])
   })
 
-  test('counts at the limit of deals, and one above - report whether there are more', async () => {
+  test('counts - deals at the scan limit, and one more - are exact, and marked as bounded', async () => {
     const store = await openStore()
     await walkAll(store, [makeNamed(1, 'Lamp')], 100)
     const database = connect()

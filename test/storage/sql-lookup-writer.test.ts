@@ -12,7 +12,7 @@ import { CHANNEL } from './conformance/subject.ts'
 
 let database: Kysely<CopyTables>
 let put: (lookups: readonly Lookup[]) => Promise<void>
-/** Products in each transaction so far. */
+/** The number of products in each transaction so far. */
 let transactions: number[]
 /** How often old absences were removed. */
 let cleanings: number
@@ -59,21 +59,21 @@ async function listStored(): Promise<readonly string[]> {
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index)
 
-test('forty look-ups at once - are written in few transactions', async () => {
+test('forty concurrent look-ups - are written in few transactions', async () => {
   const results = await putAll(range(40).map((index) => makeLookup(index)))
   expect(results.every(({ status }) => status === 'fulfilled')).toBe(true)
   expect(await listStored()).toEqual(range(40).map(toGtin))
   expect(transactions).toEqual([16, 16, 8])
 })
 
-test('look-ups with many offers - more transactions, with one product at least in each', async () => {
+test('look-ups with many offers - are written in more transactions, each with at least one product', async () => {
   await putAll([300, 90, 90, 90, 1].map((offers, index) => makeLookup(index, offers)))
   expect(transactions).toEqual([1, 2, 2])
 })
 
-test('look-up that the database rejects - only it fails, and the others are written', async () => {
-  await sql`create trigger refuse before insert on products when new.gtin = ${sql.lit(toGtin(2))}
-    begin select raise(abort, 'refused'); end`.execute(database)
+test('one look-up rejected by the database - only this one fails, and the others are written', async () => {
+  await sql`create trigger reject_product before insert on products when new.gtin = ${sql.lit(toGtin(2))}
+    begin select raise(abort, 'rejected'); end`.execute(database)
   const results = await putAll(range(5).map((index) => makeLookup(index)))
   expect(results.map(({ status }) => status)).toEqual([
     'fulfilled',
@@ -85,13 +85,13 @@ test('look-up that the database rejects - only it fails, and the others are writ
   expect(await listStored()).toEqual([0, 1, 3, 4].map(toGtin))
 })
 
-test('look-ups in any order - are written in GTIN order, so that machines never deadlock', async () => {
+test('look-ups in any order - are written in GTIN order, so that machines cannot deadlock', async () => {
   await put([5, 1, 4, 2, 3].map((index) => makeLookup(index)))
   const rows = await database.selectFrom('products').select('gtin').orderBy('id').execute()
   expect(rows.map(({ gtin }) => gtin)).toEqual([1, 2, 3, 4, 5].map(toGtin))
 })
 
-test('many absences in one transaction - old ones are searched once', async () => {
+test('many absences in one transaction - old ones are removed once', async () => {
   await put([makeAbsence(1, 1)])
   expect(cleanings).toBe(1)
   await put([makeAbsence(2, DAY_MS + 2), makeAbsence(3, DAY_MS + 3), makeAbsence(4, DAY_MS + 2)])

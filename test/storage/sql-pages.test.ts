@@ -34,7 +34,7 @@ async function open(name: string): Promise<CopyFixture> {
   return { copy, database: opened.writer, close }
 }
 
-/** Walk a catalog in pages of a size; `isRepeated`: each page twice; call `between` after each page. */
+/** Walk a catalog in pages of a given size: each page twice if `isRepeated`, with `between` after each. */
 async function walkInPages(
   copy: Copy,
   products: readonly Product[],
@@ -53,7 +53,7 @@ async function walkInPages(
   await copy.completeWalk(CHANNEL, walk, { nowMs: options.nowMs, isMalformed: false })
 }
 
-/** Read everything that readers can see, without ids of rows and walks. */
+/** Read everything that readers could see, without the numbers of rows and walks. */
 async function readTables({ database }: CopyFixture): Promise<unknown> {
   const products = await sql`select gtin, digest, title, brand, search_text, images, offers, until_walk
     from products order by gtin`.execute(database)
@@ -101,7 +101,7 @@ const walks = fc.array(
 )
 
 describe('pages of walks', () => {
-  test('any consecutive catalogs with look-ups in between - equals one walk of the last catalog', async () => {
+  test('any catalogs one after the other, with look-ups between - same result as one walk of the last catalog', async () => {
     let run = 0
     await fc.assert(
       fc.asyncProperty(walks, products, async (before, last) => {
@@ -111,12 +111,12 @@ describe('pages of walks', () => {
           let nowMs = 100
           for (const walk of before) {
             nowMs += 100
-            const left = [...walk.lookups]
+            const remaining = [...walk.lookups]
             await walkInPages(used.copy, walk.products, {
               ...walk,
               nowMs,
               async between() {
-                const one = left.pop()
+                const one = remaining.pop()
                 if (one === undefined) return
                 const gtin = toGtin(one.index)
                 const product = one.product && makeProduct({ gtin, brand: 'Lumen', offers: one.product })
@@ -167,22 +167,22 @@ describe('pages of walks', () => {
     await walkAll(copy, make([0, 150, 299]), 300)
     expect(await listWritten()).toEqual([toGtin(0), toGtin(150), toGtin(299)])
     const { rows } = await sql<{ count: number }>`select count(*) as count from written`.execute(database)
-    // A version and its deal are inserted; the previous ones end and are removed.
+    // The new version and its deal are inserted; the old ones are ended, then removed.
     expect(rows[0]?.count).toBe(3 * 2 * 3)
   })
 
-  test('gap with more products than one step reads - all of them end', async () => {
+  test('gap of more products than one step handles - all of them are removed', async () => {
     const { copy, database, close } = await open('gap.db')
     onTestFinished(close)
     const many = Array.from({ length: 1_201 }, (_, index) => makeProduct({ gtin: toGtin(index) }))
     await walkAll(copy, many, 100)
     await walkAll(copy, [...many.slice(0, 1), ...many.slice(-1)], 200)
-    const left = await database.selectFrom('products').select('gtin').orderBy('gtin').execute()
-    expect(left.map(({ gtin }) => gtin)).toEqual([toGtin(0), toGtin(1_200)])
+    const remaining = await database.selectFrom('products').select('gtin').orderBy('gtin').execute()
+    expect(remaining.map(({ gtin }) => gtin)).toEqual([toGtin(0), toGtin(1_200)])
   })
 })
 
-test('grid indexes - missing during the first walk, and as migrated when it is complete', async () => {
+test('grid indexes - are missing during the first walk, and are restored as migrated once it is complete', async () => {
   const { copy, database, close } = await open('indexes.db')
   onTestFinished(close)
   const readIndexes = async (): Promise<readonly unknown[]> => {

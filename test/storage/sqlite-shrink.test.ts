@@ -14,7 +14,7 @@ const toAddress = ({ job }: WalkFixture): Readonly<{ kind: 'sqlite'; path: strin
   path: job.database.slice('sqlite:'.length),
 })
 
-/** Open the copy with this many free pages, left by a removed table. */
+/** Open the copy with the given number of free pages, left by a dropped table. */
 async function openWithFreePages(fixture: WalkFixture, pages: number): Promise<CopyDatabase> {
   const opened = await openCopyDatabase(toAddress(fixture))
   onTestFinished(() => opened.close())
@@ -32,7 +32,7 @@ async function countPages({ writer }: CopyDatabase): Promise<Readonly<{ all: num
   return rows[0] ?? { all: 0, free: 0 }
 }
 
-test('catalog that became small - the walk shrinks the file, and the rest is readable', async () => {
+test('catalog that became small - the walk shrinks the file, and the remaining data is readable', async () => {
   const fixture = await makeWalkFixture()
   const { path } = toAddress(fixture)
   setProducts(fixture.catalog, makeWireProducts(4_000))
@@ -47,7 +47,7 @@ test('catalog that became small - the walk shrinks the file, and the rest is rea
   await fixture.walk()
   const { all, free } = await openCopyDatabase(toAddress(fixture)).then(async (opened) => {
     onTestFinished(() => opened.close())
-    // The freed space may still be in the WAL.
+    // The shrunk size may still be only in the write-ahead log.
     await sql`pragma wal_checkpoint(truncate)`.execute(opened.writer)
     return countPages(opened)
   })
@@ -59,23 +59,23 @@ test('catalog that became small - the walk shrinks the file, and the rest is rea
   expect(await store.findDamage()).toBeNull()
 })
 
-test('free pages - half of the file stays free; a second run changes nothing', async () => {
+test('free pages - the file shrinks until half of it is free; a second run changes nothing', async () => {
   const opened = await openWithFreePages(await makeWalkFixture(), 4_000)
   await shrinkFile(opened.writer)
-  const once = await countPages(opened)
-  expect(once.free / once.all).toBeCloseTo(1 / 2, 1)
+  const shrunk = await countPages(opened)
+  expect(shrunk.free / shrunk.all).toBeCloseTo(1 / 2, 1)
   await shrinkFile(opened.writer)
-  expect(await countPages(opened)).toEqual(once)
+  expect(await countPages(opened)).toEqual(shrunk)
 })
 
-test('stopped - does not shrink the file', async () => {
+test('aborted - the file does not shrink', async () => {
   const opened = await openWithFreePages(await makeWalkFixture(), 1_000)
   const before = await countPages(opened)
   await shrinkFile(opened.writer, AbortSignal.abort())
   expect(await countPages(opened)).toEqual(before)
 })
 
-test('shrinks in steps - another connection can write between them without waiting', async () => {
+test('file shrinks in steps - another connection without a busy timeout writes between them', async () => {
   const fixture = await makeWalkFixture()
   const opened = await openWithFreePages(fixture, 8_000)
   const other = openSqlite({ path: toAddress(fixture).path, role: 'writer', busyTimeoutMs: 0 })
@@ -92,7 +92,7 @@ test('shrinks in steps - another connection can write between them without waiti
   expect(writes).toBeGreaterThan(10)
 })
 
-test('file of an older version - is walked as before', async () => {
+test('file created by an older version - can be walked', async () => {
   const fixture = await makeWalkFixture()
   const address = toAddress({
     ...fixture,

@@ -35,13 +35,13 @@ const locked = new StoreError('the stored copy failed at findProduct', {
 })
 
 describe('health of the store', () => {
-  test('no failure - nothing is reported', async () => {
+  test('no failure - nothing is counted or logged', async () => {
     const { health, lines, countFailures } = makeHealth()
     expect(health.getLastFailure()).toBeNull()
     expect([await countFailures(), lines]).toEqual(['0', []])
   })
 
-  test('failure - is counted, logged, and recorded with the message of the database', async () => {
+  test('failure - is counted, logged as an error, and recorded with the message of the database', async () => {
     const { health, lines, countFailures } = makeHealth()
     health.recordFailure(locked)
     expect(await countFailures()).toBe('1')
@@ -63,7 +63,7 @@ describe('health of the store', () => {
     expect(health.getLastFailure()?.reason).toBe(`${cause.message}. Choose another path.`)
   })
 
-  test('many failures - each is counted, one line a minute', async () => {
+  test('many failures - each is counted, and one line a minute is logged', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
     for (let turn = 0; turn < 1_000; turn += 1) health.recordFailure(locked)
     clock.advance(MINUTE_MS - 1)
@@ -85,30 +85,30 @@ describe('health of the store', () => {
     })
   })
 
-  test('value that PostgreSQL rejects (class 22) - is not a failure: one warning a minute, not counted or recorded', async () => {
+  test('value that PostgreSQL rejects (class 22) - not a failure: one warning a minute, nothing counted or recorded', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
-    const refused = new StoreError('the stored copy failed at findDeals', {
+    const invalidValue = new StoreError('the stored copy failed at findDeals', {
       cause: Object.assign(new Error('invalid byte sequence for encoding "UTF8": 0x00'), { code: '22021' }),
     })
-    for (let turn = 0; turn < 1_000; turn += 1) health.recordFailure(refused)
+    for (let turn = 0; turn < 1_000; turn += 1) health.recordFailure(invalidValue)
     expect([await countFailures(), health.getLastFailure()]).toEqual(['0', null])
     expect(lines.map((line) => (JSON.parse(line) as { level: number }).level)).toEqual([40])
     health.recordFailure(locked)
     expect([await countFailures(), lines.length]).toEqual(['1', 2])
     clock.advance(MINUTE_MS)
-    health.recordFailure(refused)
+    health.recordFailure(invalidValue)
     expect(lines).toHaveLength(3)
   })
 
-  test('read-only database - is reported once each time, and rejected writes are not counted', async () => {
+  test('read-only database - is logged once each time, and no rejected write is counted', async () => {
     const { health, clock, lines, countFailures } = makeHealth()
-    const refused = new StoreError('the stored copy failed at putLookups', {
+    const rejected = new StoreError('the stored copy failed at putLookups', {
       cause: Object.assign(new Error('db: the server is read-only'), { code: '25006' }),
     })
     for (const _ of [1, 2]) {
-      health.recordReadOnly(refused)
+      health.recordReadOnly(rejected)
       for (let turn = 0; turn < 3; turn += 1) {
-        health.recordFailure(refused)
+        health.recordFailure(rejected)
         clock.advance(MINUTE_MS)
       }
       health.recordWritable()
@@ -120,7 +120,7 @@ describe('health of the store', () => {
     ])
   })
 
-  test('thrown text instead of an error - is recorded, too', () => {
+  test('thrown string - is recorded with an unknown reason', () => {
     const { health } = makeHealth()
     health.recordFailure('no error at all')
     expect(health.getLastFailure()).toEqual({ atMs: NOON_MS, reason: 'unknown reason' })
@@ -134,7 +134,7 @@ test.each([
     level: 40,
     msg: 'stored copy reopened; it has no data of this catalog yet',
   },
-])('open again, with the channels $channels - $msg', async ({ channels, level, msg }) => {
+])('database reopened, with the channels $channels - $msg', async ({ channels, level, msg }) => {
   const lines: string[] = []
   const logger = createLogger({ level: 'info', stream: { write: (line) => void lines.push(line) } })
   const list = channels && { asOfMs: 0, heldSinceMs: null, channels, gone: [] }

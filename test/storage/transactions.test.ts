@@ -12,7 +12,7 @@ import { makeCopyFile } from '../helpers/copy-file.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL, type Copy, makePage, readBox, readGrid, walkAll } from './conformance/subject.ts'
 
-/** Limits of one transaction of a walk. */
+/** The largest number of rows that a transaction of a walk may write. */
 const MAX_ROWS = 500
 
 const CATALOG = 'https://one.example'
@@ -33,7 +33,7 @@ beforeEach(async () => {
   })
 })
 
-/** Count the rows written by each transaction, or statement outside of one. */
+/** Count the rows that each transaction, or statement outside of one, writes. */
 function watchWrites(inner: SqliteDatabase, rowCounts: number[]): SqliteDatabase {
   let isOpen = false
   const count = (rows: number): void => {
@@ -66,7 +66,7 @@ function watchWrites(inner: SqliteDatabase, rowCounts: number[]): SqliteDatabase
   }
 }
 
-/** A walk store on a separate connection that counts the rows of each transaction. */
+/** Open a walk store on a separate connection that records how many rows each transaction wrote. */
 function openWatched(): Readonly<{
   store: Pick<WalkStore, 'beginWalk' | 'applyPage' | 'completeWalk'>
   rowCounts: number[]
@@ -78,7 +78,7 @@ function openWatched(): Readonly<{
   return { store: createSqlWalkStore(connection, CATALOG), rowCounts }
 }
 
-/** Products with many offers on sale each. */
+/** Build products with many offers on sale each. */
 function makeWideProducts(count: number, offerCount: number, oldPrice: string): Product[] {
   const offers = Array.from({ length: offerCount }, (_, shop) =>
     makeParsedOffer({ merchant: `Shop ${shop}`, price: `${10 + shop}.00`, oldPrice }),
@@ -97,7 +97,7 @@ describe('transactions of a walk', () => {
   test.each([
     ['changed', makeWideProducts(40, 60, '200.00')],
     ['unchanged', makeWideProducts(40, 60, '100.00')],
-    ['gone', []],
+    ['removed', []],
   ])('40 products of 60 offers, all %s - no transaction writes more than 500 rows', async (_, products) => {
     const { store, rowCounts } = openWatched()
     for (const [index, page] of [makeWideProducts(40, 60, '100.00'), products, []].entries()) {
@@ -111,7 +111,7 @@ describe('transactions of a walk', () => {
     expect(await readGrid(copy)).toEqual([])
   })
 
-  test('clean-up after changed, ended and dropped products - one version of each stays', async () => {
+  test('clean-up - after walks that changed and removed products - one version of each remains', async () => {
     await walkAll(copy, makeWideProducts(30, 3, '100.00'), 100)
     await walkAll(copy, makeWideProducts(20, 3, '200.00'), 200)
     await walkAll(copy, makeWideProducts(10, 2, '200.00'), 300)
@@ -129,7 +129,7 @@ describe('transactions of a walk', () => {
   })
 })
 
-test('clean-up without walks - absences of the previous day are removed with the next one', async () => {
+test('clean-up without walks - absences older than a day - are removed when the next one is stored', async () => {
   await copy.putLookups([{ channelId: CHANNEL, gtin: toGtin(1), entry: { product: null, asOfMs: 100 } }])
   await copy.putLookups([
     { channelId: CHANNEL, gtin: toGtin(2), entry: { product: null, asOfMs: 100 + DAY_MS } },
@@ -148,7 +148,7 @@ describe('damaged rows', () => {
     ['offers', JSON.stringify([{ ...makeParsedOffer(), affiliateUrl: 'javascript:alert(1)' }])],
     ['offers', JSON.stringify([{ ...makeParsedOffer(), price: '-1' }])],
     ['images', '[1]'],
-  ] as const)('%s %s - the row is ignored in boxes and searches', async (column, text) => {
+  ] as const)('%s %s - the row is missing from boxes and searches', async (column, text) => {
     const offers = [makeParsedOffer({ oldPrice: '99.00' })]
     await walkAll(
       copy,
@@ -169,7 +169,7 @@ describe('damaged rows', () => {
     ['deals', 'offer', JSON.stringify({ ...makeParsedOffer(), affiliateUrl: 'javascript:alert(1)' })],
     ['deals', 'offer', JSON.stringify({ ...makeParsedOffer(), price: '-1' })],
     ['products', 'images', '[1]'],
-  ] as const)('%s, %s %s - the card is ignored in grids', async (table, column, text) => {
+  ] as const)('%s, %s %s - the card is missing from grids', async (table, column, text) => {
     const offers = [makeParsedOffer({ oldPrice: '99.00' })]
     await walkAll(
       copy,
@@ -184,13 +184,13 @@ describe('damaged rows', () => {
     expect(await readGrid(copy)).toHaveLength(1)
   })
 
-  test('drops that are not JSON - the state has no counts', async () => {
+  test('drop counts that are not JSON - the state has none', async () => {
     await walkAll(copy, [], 100)
     await database.updateTable('copies').set({ drops: '{{' }).execute()
     expect((await copy.getCopyState(CHANNEL)).drops).toEqual({})
   })
 
-  test('closed database - any read throws a StoreError', async () => {
+  test('closed database - any read - throws a store error', async () => {
     const closed = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
     await closed.ping()
     await closed.close()

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { isPostgres } from '../../src/database/is-postgres.ts'
 
-/** Undo migration 0008 of a copy (0003 on PostgreSQL) and later ones. */
+/** Revert a copy to its schema before migration 0008, which is 0003 on PostgreSQL. */
 export async function undoMigrationsFrom0008(database: Kysely<CopyTables>): Promise<void> {
   for (const column of [
     'is_malformed',

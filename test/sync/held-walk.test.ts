@@ -7,7 +7,7 @@ const COPY: PreviousCopy = { currentWalk: 1, productCount: 120, isMalformed: fal
 
 type Walk = Readonly<{ startMinute: number; lastsMinutes?: number; isClockUnreliable?: boolean }>
 
-/** Evaluate walks that find nothing, in turn: return the minute since which each is held, `unknown` or `accepted`. */
+/** Evaluate walks without products in order. Return the minute since which each is held, `unknown` or `accepted`. */
 function evaluateAll(walks: readonly Walk[]): readonly (number | string)[] {
   let copy = COPY
   return walks.map(({ startMinute, lastsMinutes = 0, isClockUnreliable = false }) => {
@@ -21,7 +21,7 @@ function evaluateAll(walks: readonly Walk[]): readonly (number | string)[] {
   })
 }
 
-describe('walks that find no products, although there was a copy', () => {
+describe('walks that find no products, although the copy has some', () => {
   test('each takes 170 minutes and two machines overlap - the hold is still confirmed', () => {
     const starts = [0, 60, 180, 240]
     expect(evaluateAll(starts.map((startMinute) => ({ startMinute, lastsMinutes: 170 })))).toEqual([

@@ -24,11 +24,11 @@ beforeEach(async () => {
   await walk()
 })
 
-/** Walk and return how it ended: `outcome`, products found, and reason. */
+/** Walk and return the outcome and the number of products, or the failure. */
 async function walk(job: Partial<WalkJob> = {}): Promise<string> {
   const { walks, failure } = await fixture.walk({ job })
-  const [own] = walks
-  return own === undefined ? (failure ?? 'nothing') : `${own.outcome} ${own.productCount}`
+  const [first] = walks
+  return first === undefined ? (failure ?? 'no walk') : `${first.outcome} ${first.productCount}`
 }
 
 async function walkLater(products: readonly WireProduct[], afterMs = HOUR_MS): Promise<string> {
@@ -52,10 +52,10 @@ function countEndedRows(): number {
   return database.prepare('select id from products where until_walk is not null').all([]).length
 }
 
-/** Add a channel without products that walks read first. */
+/** Add a channel without products, which a walk reads first. */
 function addChannelBefore(): string {
-  const [own] = fixture.catalog.channels
-  const other = { ...own, id: '00000000-0000-4000-8000-000000000001' } as WireChannel
+  const [existing] = fixture.catalog.channels
+  const other = { ...existing, id: '00000000-0000-4000-8000-000000000001' } as WireChannel
   fixture.catalog.channels.unshift(other)
   return other.id
 }
@@ -192,7 +192,7 @@ describe('walk that finds far fewer products', () => {
     expect(await fixture.copy.getCopyState(CHANNEL_ID)).toMatchObject({ held: null })
   })
 
-  test('hold recorded by a clock that was ahead - is replaced with the right time', async () => {
+  test('hold recorded by a clock that was ahead - is replaced with the correct time', async () => {
     await walkLater([], 48 * HOUR_MS)
     fixture.clock.advance(-47 * HOUR_MS)
     expect(await walk()).toBe('held 0')
@@ -304,7 +304,7 @@ describe('first seen', () => {
 })
 
 describe('list of channels', () => {
-  test('empty, but had channels before - is held: nothing is walked, and the channels stay', async () => {
+  test('empty, but had channels before - is held: no channel is walked, and the channels stay', async () => {
     fixture.catalog.channels = []
     fixture.clock.advance(HOUR_MS)
     expect(await fixture.walk()).toMatchObject({
@@ -347,7 +347,7 @@ describe('list of channels', () => {
     expect(await fixture.copy.findChannelList()).toMatchObject({ heldSinceMs: null })
   })
 
-  test('empty from the start - is accepted, and the report says why nothing is walked', async () => {
+  test('empty from the start - is accepted, and the report has the reason why no channel is walked', async () => {
     const fresh = await makeWalkFixture()
     fresh.catalog.channels = []
     expect(await fresh.walk()).toMatchObject({

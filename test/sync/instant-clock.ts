@@ -4,7 +4,7 @@ import type { FakeClock } from '../helpers/fake-clock.ts'
 /** A clock on which a wait ends at once and advances the time. Call deadlines never fire. */
 export type InstantClock = Clock & Readonly<{ waitsMs: readonly number[] }>
 
-/** Create one that advances `clock`; `onWait` runs at the end of each wait. */
+/** Create an instant clock that advances `clock`; `onWait` runs at the end of each wait. */
 export function createInstantClock(
   clock: FakeClock,
   onWait: () => Promise<void> = () => Promise.resolve(),

@@ -13,10 +13,10 @@ test('page prefetched by a failed walk - arrives while the next channel is walke
   fixture.catalog.channels = [first, { ...first, id: OTHER_ID, name: 'Other' }]
   // The first channel's pages cannot be stored, as on a full disk.
   const channel = `select id from copies where channel_id = '${CHANNEL_ID}'`
-  const refusal = `begin select raise(abort, 'database or disk is full'); end`
+  const rejection = `begin select raise(abort, 'database or disk is full'); end`
   runUnsafeStatement(
     fixture.job.database.replace('sqlite:', ''),
-    `create trigger full before insert on walk_pages when new.copy_id = (${channel}) ${refusal}`,
+    `create trigger full before insert on walk_pages when new.copy_id = (${channel}) ${rejection}`,
   )
   const products = makeWireProducts(400, 'First')
   let prefetchedResponse: ServerResponse | undefined

@@ -107,7 +107,7 @@ describe('consecutive walks', () => {
         fc.array(fc.tuple(catalog, lookups), { maxLength: 4 }),
         catalog,
         async (before, last) => {
-          // Known brands are kept by design, so this test excludes them.
+          // Known brands are retained by design, so this test excludes them.
           const branded = last.map((item) => ({ ...item, brand: 'Lumen' }))
           await withCopy(async (used) => {
             let nowMs = 100

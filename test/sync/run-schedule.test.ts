@@ -45,7 +45,7 @@ describe('schedule', () => {
     expect(clock.pendingWaits).toBe(0)
   })
 
-  test('clock set back a day - no run is late or made twice', async () => {
+  test('clock set back a day - no run is late or repeated', async () => {
     const runs = start('7 * * * *')
     await pass(30 * MINUTE_MS)
     clock.step(-DAY_MS)
@@ -53,7 +53,7 @@ describe('schedule', () => {
     expect(runs()).toEqual([7, 67, 127])
   })
 
-  test('clock a day ahead is corrected - the next run is at the right time', async () => {
+  test('clock a day ahead is corrected - the next run is at the correct time', async () => {
     clock.step(DAY_MS)
     const runs = start('0 13 * * *')
     await pass(30 * MINUTE_MS)
@@ -83,7 +83,7 @@ describe('schedule', () => {
     expect(runs()).toEqual([3, 37])
   })
 
-  test('timers that fire early - make one run, not two', async () => {
+  test('timers that fire early - cause one run, not two', async () => {
     const runs = start('7 * * * *')
     await pass(6 * MINUTE_MS)
     clock.step(-5)

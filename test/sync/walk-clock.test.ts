@@ -10,7 +10,7 @@ import { type WalkFixture, makeWalkFixture, makeWireProducts, setProducts } from
 
 type Others = Readonly<{ database?: number; catalog?: number; futureCopies?: number }>
 
-/** Check clocks that are this far ahead of this machine's, in milliseconds: `agrees`, `unreliable` or `refused`. */
+/** Check clocks that are ahead of this machine's by the given milliseconds: `agrees`, `unreliable` or `rejected`. */
 async function checkClock({ database, catalog, futureCopies = 0 }: Others): Promise<string> {
   const check = checkWalkClock({
     clock: createFakeClock(NOON_MS),
@@ -22,21 +22,21 @@ async function checkClock({ database, catalog, futureCopies = 0 }: Others): Prom
   })
   return check.then(
     ({ isUnreliable }) => (isUnreliable ? 'unreliable' : 'agrees'),
-    (error: { code: string }) => (error.code === 'VITRINE_WALK_FAILED' ? 'refused' : error.code),
+    (error: { code: string }) => (error.code === 'VITRINE_WALK_FAILED' ? 'rejected' : error.code),
   )
 }
 
 describe('clock of a walk', () => {
   test.each<[string, Others, string]>([
-    ['nothing is known', {}, 'agrees'],
+    ['no other clock known', {}, 'agrees'],
     ['catalog within a minute', { catalog: MINUTE_MS }, 'agrees'],
     ['catalog ahead', { catalog: HOUR_MS }, 'unreliable'],
-    ['catalog behind, copy of the future', { catalog: -HOUR_MS, futureCopies: 1 }, 'unreliable'],
-    ['catalog ahead, copy of the future', { catalog: DAY_MS, futureCopies: 1 }, 'refused'],
+    ['catalog behind, copy dated in the future', { catalog: -HOUR_MS, futureCopies: 1 }, 'unreliable'],
+    ['catalog ahead, copy dated in the future', { catalog: DAY_MS, futureCopies: 1 }, 'rejected'],
     ['database ahead', { database: HOUR_MS }, 'unreliable'],
     ['database ahead, catalog agrees', { database: HOUR_MS, catalog: 0, futureCopies: 1 }, 'agrees'],
-    ['database and catalog ahead', { database: HOUR_MS, catalog: HOUR_MS }, 'refused'],
-    ['database and catalog behind', { database: -HOUR_MS, catalog: -HOUR_MS }, 'refused'],
+    ['database and catalog ahead', { database: HOUR_MS, catalog: HOUR_MS }, 'rejected'],
+    ['database and catalog behind', { database: -HOUR_MS, catalog: -HOUR_MS }, 'rejected'],
   ])('%s - %o - %s', async (_name, others, expected) => {
     expect(await checkClock(others)).toBe(expected)
   })
@@ -51,7 +51,7 @@ describe('machine whose clock is wrong', () => {
     await fixture.walk()
   })
 
-  /** For the machine and for the catalog. */
+  /** Advance the clocks of the machine and the catalog. */
   const passTime = (hours: number): void => {
     const nowMs = fixture.catalog.nowMs?.() ?? NOON_MS
     fixture.catalog.nowMs = () => nowMs + hours * HOUR_MS

@@ -20,7 +20,7 @@ import { NOON_MS } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import type { Copy } from '../storage/conformance/subject.ts'
 
-/** A fake catalog, a copy in a file, and a clock that the test moves. */
+/** A fake catalog, a copy in a file, and a clock that the test controls. */
 export type WalkFixture = Readonly<{
   catalog: FakeCatalog
   clock: FakeClock

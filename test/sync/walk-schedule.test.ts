@@ -117,7 +117,7 @@ const checkIsDueForTwo = (oneAgeMs: number, otherAgeMs: number): Promise<boolean
   checkIsDue({ limit: 48, copies: { [A]: makeCopy(2_000, oneAgeMs), [B]: makeCopy(2_000, otherAgeMs) } })
 
 describe('scheduled walk: walks per day', () => {
-  // 2000 products are ten pages and the list of channels: eleven calls, a walk a `11 / share` of a day.
+  // A walk of 2000 products takes eleven calls: ten pages and the list of channels.
   test.each([
     [528, HOUR_MS, true],
     [528, HOUR_MS - MINUTE_MS, true],
@@ -148,7 +148,7 @@ describe('scheduled walk: walks per day', () => {
     expect(await at(apartMs - MINUTE_MS - 1)).toBe(false)
   })
 
-  test('two channels - their calls are added up, the older copy counts', async () => {
+  test('two channels - their calls are added up, and the older copy decides', async () => {
     expect(await checkIsDueForTwo(20 * HOUR_MS, 20 * HOUR_MS)).toBe(false)
     expect(await checkIsDueForTwo(HOUR_MS, 21 * HOUR_MS)).toBe(true)
   })
@@ -179,7 +179,7 @@ describe('scheduled walk: walks per day', () => {
     expect(await checkIsDue({ limit: 48, store })).toBe(true)
   })
 
-  test('any hour of a day on an hourly schedule - the walks that are due fit into the share together', async () => {
+  test('hourly schedule for a week - the due walks fit into the share together', async () => {
     for (const limit of [30, 48, 100, 240, 1_000]) {
       let startedAtMs = NOON_MS - DAY_MS
       let walks = 0

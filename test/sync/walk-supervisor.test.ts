@@ -74,7 +74,7 @@ describe('walks of a process', () => {
     expect(catalog.countCalls(PAGES)).toBe(1)
   })
 
-  test('429 met by a walk - pauses the calls of visitors too', async () => {
+  test('429 during a walk - also pauses calls for visitors', async () => {
     const { catalog, context } = harness
     catalog.fault = {
       pathPattern: PAGES,

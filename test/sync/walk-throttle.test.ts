@@ -96,7 +96,7 @@ describe('walk that does not fit into its share', () => {
     expect(days.calls.walk).toBe(2)
   })
 
-  test.each([7, 11])('limit of %i - no day sees more calls than half of it', async (dailyLimit) => {
+  test.each([7, 11])('limit of %i - walks use at most half of it each day', async (dailyLimit) => {
     await walkYesterday()
     const today = Math.floor(TODAY_MS / DAY_MS)
     // The list of channels is the first call of the first day.
@@ -134,20 +134,20 @@ describe('walk that does not fit into its share', () => {
   })
 })
 
-const takeLeaseAsOther = (): Promise<boolean> =>
-  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'other', forMs: HOUR_MS })
+const acquireLeaseAsOther = (): Promise<boolean> =>
+  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'stranger', forMs: HOUR_MS })
 
 describe('lease of a walk that waits', () => {
-  test('hours of waiting - no other process can take it, and it is released afterwards', async () => {
+  test('hours of waiting - no other process can acquire it, and it is released afterwards', async () => {
     await walkYesterday()
-    let taken = 0
+    let acquired = 0
     const instantClock = createInstantClock(fixture.clock, async () => {
-      taken += Number(await takeLeaseAsOther())
+      acquired += Number(await acquireLeaseAsOther())
     })
     expect((await walkWithin({ clock: instantClock })).walks).toMatchObject([{ outcome: 'complete' }])
     expect(instantClock.waitsMs.length).toBeGreaterThanOrEqual(90)
-    expect(taken).toBe(0)
-    expect(await takeLeaseAsOther()).toBe(true)
+    expect(acquired).toBe(0)
+    expect(await acquireLeaseAsOther()).toBe(true)
   })
 
   test('lost while waiting, as after a suspend of the machine - stops without another call', async () => {
@@ -155,13 +155,13 @@ describe('lease of a walk that waits', () => {
     const instantClock = createInstantClock(fixture.clock, async () => {
       if (instantClock.waitsMs.length !== 5) return
       fixture.clock.advance(MINUTE_MS)
-      expect(await takeLeaseAsOther()).toBe(true)
+      expect(await acquireLeaseAsOther()).toBe(true)
     })
     const { walks } = await walkWithin({ clock: instantClock })
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
     expect(instantClock.waitsMs).toHaveLength(5)
     expect(fixture.catalog.countCalls(PAGES)).toBe(0)
-    expect(await takeLeaseAsOther()).toBe(true)
+    expect(await acquireLeaseAsOther()).toBe(true)
   })
 })
 

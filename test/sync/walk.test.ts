@@ -34,9 +34,9 @@ const put = (items: readonly unknown[], nextCursor: string | null): void => {
   }
 }
 
-/** Try to take the lease as another process. */
-const takeLeaseAsOther = (): Promise<boolean> =>
-  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'other', forMs: LEASE_MS })
+/** Try to acquire the lease as another process. */
+const acquireLeaseAsOther = (): Promise<boolean> =>
+  fixture.copy.acquireWalkLease(CHANNEL_ID, { owner: 'stranger', forMs: LEASE_MS })
 
 describe('walk', () => {
   test('malformed offers and products - their GTINs are reported, the first ten per reason', async () => {
@@ -226,21 +226,21 @@ describe('interrupted walks', () => {
     expect(state.completedStartedAtMs).toBe(NOON_MS + HOUR_MS + 1)
   })
 
-  test('cursor refused with 400 on resuming - starts again, counts and dates every product once', async () => {
+  test('cursor rejected with 400 on resuming - starts again, counts and dates every product once', async () => {
     failWith(401, new RegExp(`cursor=${toGtin(399)}`))
     await fixture.walk()
     fixture.clock.advance(MINUTE_MS)
     setProducts(fixture.catalog, makeWireProducts(451).slice(1))
-    let refusedCount = 0
+    let rejectedCount = 0
     fixture.catalog.fault = {
       pathPattern: new RegExp(`cursor=${toGtin(399)}`),
       respond: (_request, response) => {
-        refusedCount += 1
+        rejectedCount += 1
         sendJson(response, 400, { error: 'bad cursor' })
       },
     }
     expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'complete', productCount: 450 }])
-    expect(refusedCount).toBe(1)
+    expect(rejectedCount).toBe(1)
     const state = await fixture.copy.getCopyState(CHANNEL_ID)
     expect(state).toMatchObject({ productCount: 450, dealCount: 450 })
     const laterMs = NOON_MS + MINUTE_MS
@@ -249,7 +249,7 @@ describe('interrupted walks', () => {
     expect(await readBox(fixture.copy, toGtin(450))).toBe(`Lamp 450 @${laterMs}`)
   })
 
-  test('catalog that refuses every cursor - fails each walk after its first page and does not loop', async () => {
+  test('catalog that rejects every cursor - fails each walk after its first page and does not loop', async () => {
     failWith(400, SECOND_PAGE)
     for (const calls of [2, 5]) {
       expect((await fixture.walk()).walks).toMatchObject([
@@ -333,25 +333,25 @@ describe('invalid pages', () => {
   })
 })
 
-/** Take the lease as another process as soon as the first page is stored. */
+/** Acquire the lease as another process as soon as the first page is stored. */
 async function loseLease(): Promise<void> {
   await vi.waitFor(async () => expect(await readBox(fixture.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`))
   fixture.clock.advance(MINUTE_MS)
-  await takeLeaseAsOther()
+  await acquireLeaseAsOther()
 }
 
 describe('leases', () => {
   beforeEach(() => setProducts(fixture.catalog, makeWireProducts(450)))
 
-  test('lease taken by another process - the channel is not walked', async () => {
-    await takeLeaseAsOther()
+  test('lease owned by another process - the channel is not walked', async () => {
+    await acquireLeaseAsOther()
     expect((await fixture.walk()).walks).toMatchObject([{ outcome: 'busy', failure: null }])
     expect(fixture.catalog.countCalls(PAGES)).toBe(0)
   })
 
   test('walk that has ended - releases the lease', async () => {
     await fixture.walk()
-    expect(await takeLeaseAsOther()).toBe(true)
+    expect(await acquireLeaseAsOther()).toBe(true)
   })
 
   test('lease lost while a page is fetched - stops without storing that page', async () => {
@@ -372,7 +372,7 @@ describe('leases', () => {
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])
     expect(await readBox(fixture.copy, toGtin(199))).toBe(`Lamp 199 @${NOON_MS}`)
     expect(await readBox(fixture.copy, toGtin(200))).toBe('unknown')
-    expect(await takeLeaseAsOther()).toBe(true)
+    expect(await acquireLeaseAsOther()).toBe(true)
     expect(catalog.countCalls(PAGES)).toBe(2)
   })
 
@@ -382,7 +382,7 @@ describe('leases', () => {
       clock: { ...clock, nowMs: clock.nowMs, wait: () => new Promise(() => {}), startTimer: () => () => {} },
       onProgress: () => {
         clock.advance(MINUTE_MS)
-        void takeLeaseAsOther()
+        void acquireLeaseAsOther()
       },
     })
     expect(walks).toMatchObject([{ outcome: 'failed', failure: 'VITRINE_WALK_FAILED' }])

@@ -11,7 +11,7 @@ const makeChannel = (id: string, over: Partial<Channel> = {}): Channel => ({
   ...over,
 })
 
-/** Tests of the list of channels, and of copies of several catalogs. */
+/** Test the channel list, and that a copy belongs to one catalog. */
 export function describeChannels(subject: Subject): void {
   describe(`${subject.name}: channels and catalogs`, () => {
     let fixture: CopyFixture
@@ -22,13 +22,13 @@ export function describeChannels(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('before the first list - unknown; an empty list - is a list', async () => {
+    test('channel list - none stored - is unknown; empty list stored - is an empty list', async () => {
       expect(await copy.findChannelList()).toBeUndefined()
       await copy.putChannelList([], 100)
       expect(await copy.findChannelList()).toEqual({ asOfMs: 100, heldSinceMs: null, channels: [], gone: [] })
     })
 
-    test('stored list - is read in its order with every field', async () => {
+    test('channel list - stored - is read back in its order with every field', async () => {
       const channels = [
         makeChannel('c', { kind: 'newsletter', url: null }),
         makeChannel('a'),
@@ -40,7 +40,7 @@ export function describeChannels(subject: Subject): void {
       expect((await copy.findChannelList())?.channels.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
     })
 
-    test('channel missing from a later list - is removed since then, and listed again when it returns', async () => {
+    test('channel - missing in a later list - is listed as removed since then, until it returns', async () => {
       const [a, b] = [makeChannel('a'), makeChannel('b')]
       await copy.putChannelList([a, b], 100)
       await copy.putChannelList([b], 200)
@@ -58,7 +58,7 @@ export function describeChannels(subject: Subject): void {
       expect(await copy.findChannelList()).toMatchObject({ channels: [renamed], gone: [{ channel: b }] })
     })
 
-    test('empty list is held - the list stays, with the time of the first empty one; the next list ends the hold', async () => {
+    test('empty channel list - held - the stored list stays, with the earliest time of the hold; the next list ends it', async () => {
       const a = makeChannel('a')
       await copy.recordEmptyChannelList(50)
       expect(await copy.findChannelList()).toBeUndefined()
@@ -90,7 +90,7 @@ export function describeChannels(subject: Subject): void {
       expect(await readGrid(copy)).toEqual([product.title])
     })
 
-    test('copy opened again - has all data', async () => {
+    test('copy opened again - same database - has all its data', async () => {
       if (!fixture.isShared) return
       await walkAll(copy, [makeProduct()], 100)
       const again = await fixture.open('https://one.example')

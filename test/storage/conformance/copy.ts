@@ -10,7 +10,7 @@ import { describeSearch } from './search.ts'
 import type { Subject } from './subject.ts'
 import { describeWalks } from './walks.ts'
 
-/** Tests of a stored copy for every database. */
+/** Test the whole contract of a stored copy, on any database. */
 export function describeCopy(subject: Subject): void {
   describeLookups(subject)
   describeChannels(subject)

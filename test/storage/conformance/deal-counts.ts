@@ -17,7 +17,7 @@ import {
 } from './subject.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
 
-/** Cards on all pages of a grid. */
+/** Count the cards on all pages of a grid. */
 async function countCards(copy: Copy, query: DealQuery): Promise<number> {
   let count = 0
   for (;;) {
@@ -76,7 +76,7 @@ const makeSale = (index: number, currency: string): Product =>
     offers: [makeParsedOffer({ price: '80.00', oldPrice: '100.00', currency })],
   })
 
-/** Tests that compare counts with their grids. */
+/** Compare the counts with the grids that they describe. */
 export function describeDealCounts(subject: Subject): void {
   describe(`${subject.name}: counts of deals`, () => {
     let fixture: CopyFixture
@@ -87,7 +87,7 @@ export function describeDealCounts(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('any catalog and any query - counts equal the grids', async () => {
+    test('counts - any catalog and any query - equal the number of cards in the grids', async () => {
       const names = {
         brands: ['lumen', 'flambé'],
         merchants: ['kopje', 'zaal', 'ärger', 'alpha'],
@@ -96,9 +96,9 @@ export function describeDealCounts(subject: Subject): void {
         fc.asyncProperty(dealCatalog, dealQuery, async (products, query) => {
           const { dispose, open } = await subject.start()
           try {
-            const own = await open('https://one.example')
-            await walkAll(own, products, 100)
-            expect(lowerNames(await own.countDeals(query))).toEqual(await countByGrids(own, query, names))
+            const store = await open('https://one.example')
+            await walkAll(store, products, 100)
+            expect(lowerNames(await store.countDeals(query))).toEqual(await countByGrids(store, query, names))
           } finally {
             await dispose()
           }
@@ -107,7 +107,7 @@ export function describeDealCounts(subject: Subject): void {
       )
     })
 
-    test('names in several spellings, empty, many - are written as in the catalog, at most thirty', async () => {
+    test('names - several spellings, empty, more than thirty - keep a spelling of the catalog, and at most thirty are listed', async () => {
       const products = Array.from({ length: 40 }, (_, index) =>
         makeProduct({
           gtin: toGtin(index),
@@ -137,10 +137,10 @@ export function describeDealCounts(subject: Subject): void {
       ])
     })
 
-    test('running walk, other currency, unknown channel - are not counted', async () => {
-      const nothing = await copy.countDeals(makeQuery())
-      expect(nothing).toMatchObject({ total: 0, isBounded: false, brands: [], merchants: [] })
-      expect(nothing.discounts).toHaveLength(DISCOUNT_STEPS_PERCENT.length)
+    test('walk in progress, other currency, unknown channel - are not counted', async () => {
+      const noDeals = await copy.countDeals(makeQuery())
+      expect(noDeals).toMatchObject({ total: 0, isBounded: false, brands: [], merchants: [] })
+      expect(noDeals.discounts).toHaveLength(DISCOUNT_STEPS_PERCENT.length)
       await walkAll(copy, [makeSale(1, 'EUR'), makeSale(2, 'USD')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(3, 'EUR'), makeSale(4, 'EUR')], { asOfMs: 200 }))
@@ -150,7 +150,7 @@ export function describeDealCounts(subject: Subject): void {
       await copy.completeWalk(CHANNEL, walk, { nowMs: 200, isMalformed: false })
       expect(await copy.countDeals(makeQuery())).toMatchObject({ total: 2 })
       const elsewhere = makeQuery({ channelId: '00000000-0000-4000-8000-000000000002' })
-      expect(await copy.countDeals(elsewhere)).toEqual(nothing)
+      expect(await copy.countDeals(elsewhere)).toEqual(noDeals)
     })
   })
 }

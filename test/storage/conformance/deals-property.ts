@@ -35,7 +35,7 @@ export const dealCatalog: fc.Arbitrary<Product[]> = fc
   )
   .map((products) => products.map((over, index) => makeProduct({ ...over, gtin: toGtin(index) })))
 
-/** Grid queries for them. */
+/** Queries for these catalogs. */
 export const dealQuery: fc.Arbitrary<DealQuery> = fc
   .record({
     isInStockOnly: fc.boolean(),
@@ -51,7 +51,7 @@ export const dealQuery: fc.Arbitrary<DealQuery> = fc
   })
   .map((over) => makeQuery(over as Partial<DealQuery>))
 
-/** Prices as whole ten-thousandths. */
+/** Convert a price to an integer number of ten-thousandths. */
 function toSteps(text: string): bigint {
   const [whole = '', decimals = ''] = text.split('.')
   return BigInt(whole) * 10_000n + BigInt(decimals.padEnd(4, '0'))
@@ -65,7 +65,7 @@ const isInStock = (one: Offer): boolean => one.availability === 'in_stock'
 const isReduced = (one: Offer): boolean => toSteps(one.oldPrice ?? '0') > toSteps(one.price)
 const toLower = (list: readonly string[]): string[] => list.map((name) => name.toLowerCase())
 
-/** Reference implementation: per shop, the cheapest offer in stock; at equal price, the one on sale. */
+/** Pick each shop's offer: in stock first, then the cheapest, at equal price the one on sale. */
 function pickShops(offers: readonly Offer[]): Offer[] {
   const ranked = offers.toSorted(
     (a, b) =>
@@ -126,12 +126,15 @@ const toText = (product: Product): string => fold(`${product.title} ${product.br
 const filterByText = (products: readonly Product[], words: readonly string[]): readonly Product[] =>
   products.filter((product) => words.every((word) => toText(product).includes(word)))
 
-/** Products with words that begin with the search words; if there are none, those that contain the text. */
+/**
+ * Filter products by words that start with the typed words and contain their punctuation. If no product matches,
+ * filter by the text anywhere.
+ */
 function filterByWords(products: readonly Product[], text: string | null): readonly Product[] {
   if (text === null) return products
   const words = split(text)
   const found = products.filter((product) =>
-    words.every((word) => split(toText(product)).some((own) => own.startsWith(word))),
+    words.every((word) => split(toText(product)).some((candidate) => candidate.startsWith(word))),
   )
   const typed = fold(text).split(' ')
   return words.length > 0 && found.length > 0
@@ -142,7 +145,7 @@ function filterByWords(products: readonly Product[], text: string | null): reado
     : filterByText(products, typed)
 }
 
-/** Compute a grid from arrays: the GTIN and offer of each card. */
+/** Compute a grid over plain arrays: the GTIN and offer of each card. */
 export function computeGrid(products: readonly Product[], query: DealQuery): string[] {
   return filterByWords(products, query.searchText)
     .filter((one) => query.brand === null || one.brand?.toLowerCase() === query.brand.toLowerCase())
@@ -152,7 +155,7 @@ export function computeGrid(products: readonly Product[], query: DealQuery): str
     .map((card) => `${card.gtin} ${describeOffer(card.offer)}`)
 }
 
-/** Format an offer like `computeGrid`. */
+/** Describe an offer in the format of `computeGrid`. */
 export function describeOffer(one: Offer | undefined): string {
   return one === undefined
     ? 'nothing'
@@ -166,10 +169,10 @@ export function describeOffer(one: Offer | undefined): string {
       ])
 }
 
-/** Tests that compare the grids of the database with a reference computation. */
+/** Compare the database's grids with a reference computation. */
 export function describeDealsProperty(subject: Subject): void {
   describe(`${subject.name}: deals over random catalogs`, () => {
-    test('any catalog and any query - the grid equals a reference computation', async () => {
+    test('grid - any catalog and any query - equals the reference computation', async () => {
       await fc.assert(
         fc.asyncProperty(
           dealCatalog,

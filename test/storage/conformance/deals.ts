@@ -13,14 +13,14 @@ import {
 
 let index = 0
 
-/** A product on sale; the title identifies it. */
+/** Build a product on sale with a title that identifies it. */
 function makeSale(title: string, offers: readonly Partial<Offer>[], over: Partial<Product> = {}): Product {
   index += 1
   const made = offers.map((offer) => makeParsedOffer({ price: '50.00', oldPrice: '100.00', ...offer }))
   return makeProduct({ gtin: toGtin(index), title, brand: null, offers: made, ...over })
 }
 
-/** Tests of grids: which deals, in which order, and which offer of a product. */
+/** Test grids: which deals they contain, in which order, and which offer makes a product a deal. */
 export function describeDeals(subject: Subject): void {
   describe(`${subject.name}: deals`, () => {
     let fixture: CopyFixture
@@ -32,7 +32,7 @@ export function describeDeals(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('discounts that round to the same percentage - are ordered exactly, then by price, then by GTIN', async () => {
+    test('discount - ratios that round to the same percentage - sort by the exact ratio, then by price, then by GTIN', async () => {
       await walkAll(
         copy,
         [
@@ -47,7 +47,7 @@ export function describeDeals(subject: Subject): void {
       expect(await readGrid(copy)).toEqual(['a', 'b', 'c', 'd', 'e'])
     })
 
-    test('sort orders saving, price, newest - are applied', async () => {
+    test('sort orders - discount, saving, price, newest - each sorts by its own key', async () => {
       const cheap = makeSale('cheap', [{ price: '5.00', oldPrice: '10.00' }])
       const expensive = makeSale('expensive', [{ price: '900.00', oldPrice: '1000.00' }])
       const middle = makeSale('middle', [{ price: '60.00', oldPrice: '100.00' }])
@@ -60,7 +60,7 @@ export function describeDeals(subject: Subject): void {
       expect(await readGrid(copy, { sort: 'newest' })).toEqual(['middle', 'cheap', 'expensive'])
     })
 
-    test('filters stock, discount, price, brand - are applied', async () => {
+    test('filters - stock, discount, price, brand - each returns only matching deals', async () => {
       await walkAll(
         copy,
         [
@@ -78,7 +78,7 @@ export function describeDeals(subject: Subject): void {
       expect(await readGrid(copy, { brand: 'crème' })).toEqual(['out of stock', 'expensive'])
     })
 
-    test('search words - match the beginnings of words in title or brand, without case and accents; otherwise the text anywhere', async () => {
+    test('search text - ignoring case and accents - matches the start of words in title or brand, else the text anywhere', async () => {
       await walkAll(
         copy,
         [
@@ -104,7 +104,7 @@ export function describeDeals(subject: Subject): void {
       expect(await readGrid(copy, { searchText: 'k\\s' })).toEqual(['back\\slash'])
     })
 
-    test('merchant filters, without case - another offer can be the best of its product', async () => {
+    test('merchant filters - ignoring case - make another offer the best of its product', async () => {
       const product = makeSale('one', [
         { merchant: 'Big Discount', price: '10.00' },
         { merchant: 'Kopje', price: '80.00' },
@@ -121,7 +121,7 @@ export function describeDeals(subject: Subject): void {
       expect(await pick({ merchants: ['nobody'] })).toEqual([])
     })
 
-    test('equal offers of two shops - the same one is the card, with and without a filter', async () => {
+    test('equal offers of two shops - with and without a filter - the card shows the same one', async () => {
       const product = makeSale('one', [
         { merchant: 'Beta', network: 'a' },
         { merchant: 'Alpha', network: 'b' },
@@ -133,7 +133,7 @@ export function describeDeals(subject: Subject): void {
       expect(await pick('99.00')).toEqual(['Alpha'])
     })
 
-    test('shop with two offers, the more expensive one on sale - is not a deal', async () => {
+    test('shop with two offers - the more expensive one on sale - is not a deal', async () => {
       const product = makeSale('one', [
         { network: 'a', price: '40.00', oldPrice: null },
         { network: 'b', price: '50.00', oldPrice: '100.00' },
@@ -142,7 +142,7 @@ export function describeDeals(subject: Subject): void {
       expect(await readGrid(copy)).toEqual([])
     })
 
-    test('pages - contain every deal once and in order', async () => {
+    test('pages - of a fixed size - contain every deal once and in order', async () => {
       const products = Array.from({ length: 7 }, (_, position) =>
         makeSale(`p${position}`, [{ price: `${50 + position}.00` }]),
       )
@@ -153,7 +153,7 @@ export function describeDeals(subject: Subject): void {
       expect(filtered).toEqual(['p3', 'p4', 'p5'])
     })
 
-    test('currencies - the one with most deals, a tie by alphabet; grids never mix them', async () => {
+    test('currencies - the one with most deals is chosen, a tie by alphabet - and grids never mix them', async () => {
       expect(await copy.findDealCurrency(CHANNEL)).toBeUndefined()
       const usd = makeSale('dollars', [{ currency: 'USD' }])
       const eur = makeSale('euros', [{ currency: 'EUR' }])

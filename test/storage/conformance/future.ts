@@ -15,18 +15,18 @@ import {
 } from './subject.ts'
 
 const GTIN = toGtin(1)
-/** The real time, as the clock of a database server. */
+/** The real time, because a database server uses its own clock. */
 const NOW_MS: number = Date.now()
 const TOMORROW_MS: number = NOW_MS + DAY_MS
-/** The largest tolerated difference of clocks. */
+/** The largest tolerated difference between clocks. */
 const SOON_MS: number = NOW_MS + MINUTE_MS
 
 const makeLamp = (title: string, gtin: string = GTIN): Product =>
   makeProduct({ title, gtin, offers: [makeParsedOffer({ oldPrice: '99.00' })] })
 
-/** Tests of data written while a clock was a day ahead: it is overwritten, and never counts as newer. */
+/** Test data that was written while a clock was a day ahead: any later write replaces it. */
 export function describeFuture(subject: Subject): void {
-  describe(`${subject.name}: future times`, () => {
+  describe(`${subject.name}: times in the future`, () => {
     let fixture: CopyFixture
     let copy: Copy
     const put = (title: string | null, asOfMs: number): Promise<void> =>
@@ -49,20 +49,20 @@ export function describeFuture(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('look-up dated tomorrow - is replaced by a current one', async () => {
+    test('look-up dated tomorrow - is replaced by one dated now', async () => {
       await put('tomorrow', TOMORROW_MS)
       expect(await readBox(copy, GTIN)).toBe(`tomorrow @${TOMORROW_MS}`)
       await put('now', NOW_MS)
       expect(await readBox(copy, GTIN)).toBe(`now @${NOW_MS}`)
     })
 
-    test('look-up a minute ahead - is newer than a current one', async () => {
+    test('look-up dated a minute ahead - counts as newer than one dated now', async () => {
       await put('soon', SOON_MS)
       await put('now', NOW_MS)
       expect(await readBox(copy, GTIN)).toBe(`soon @${SOON_MS}`)
     })
 
-    test('absence dated tomorrow - is replaced by a current look-up or page', async () => {
+    test('absence dated tomorrow - is replaced by a look-up and by a page dated now', async () => {
       await put(null, TOMORROW_MS)
       await put('now', NOW_MS)
       expect(await readBox(copy, GTIN)).toBe(`now @${NOW_MS}`)
@@ -71,7 +71,7 @@ export function describeFuture(subject: Subject): void {
       expect(await readBox(copy, GTIN)).toBe(`walked @${NOW_MS}`)
     })
 
-    test('walk dated tomorrow - is overwritten by a current one, changed and unchanged products', async () => {
+    test('walk dated tomorrow - is replaced by one dated now, for changed and unchanged products', async () => {
       const walked = [1, 2, 3].map((index) => makeLamp('first', toGtin(index)))
       await walkAll(copy, walked, TOMORROW_MS)
       expect(await copy.findFutureCopies()).toEqual([CHANNEL])
@@ -80,18 +80,18 @@ export function describeFuture(subject: Subject): void {
       expect(await readBox(copy, toGtin(1))).toBe(`second @${NOW_MS}`)
       expect(await readBox(copy, toGtin(2))).toBe(`first @${NOW_MS}`)
       expect(await readBox(copy, toGtin(3))).toBe('unknown')
-      // Advance to that time: no data is dated in the future any longer.
+      // When that time has come, no entry has the future date any more.
       fixture.clock.step(2 * DAY_MS)
       expect(await readBox(copy, toGtin(2))).toBe(`first @${NOW_MS}`)
     })
 
-    test('page dated tomorrow - a current look-up keeps its time', async () => {
+    test('page dated tomorrow - a look-up dated now keeps its time', async () => {
       await walkAll(copy, [makeLamp('walked')], TOMORROW_MS)
       await put('now', NOW_MS)
       expect([await readBox(copy, GTIN), await readCard()]).toEqual([`now @${NOW_MS}`, `now @${NOW_MS}`])
     })
 
-    test('look-up of a machine a day ahead, after a page - gets the time of the page, or of the database server', async () => {
+    test('look-up by a machine a day ahead, after a page - gets the time of the page; a database server rejects it', async () => {
       await walkAll(copy, [makeLamp('walked')], NOW_MS)
       fixture.clock.step(DAY_MS)
       await put('tomorrow', TOMORROW_MS)
@@ -103,7 +103,7 @@ export function describeFuture(subject: Subject): void {
       ])
     })
 
-    test('look-up dated tomorrow of a product missing from a current page and absence - is stored as unknown before', async () => {
+    test('look-up dated tomorrow - product missing from a page dated now, or absent - is stored with the current time', async () => {
       await walkAll(copy, [makeLamp('walked', toGtin(2))], NOW_MS)
       await put('tomorrow', TOMORROW_MS)
       expect(await readBox(copy, GTIN)).toBe(`tomorrow @${NOW_MS}`)
@@ -114,7 +114,7 @@ export function describeFuture(subject: Subject): void {
       expect(await readBox(copy, toGtin(3))).toBe(`back @${NOW_MS}`)
     })
 
-    test('walk interrupted after a page dated tomorrow - starts again', async () => {
+    test('walk that failed after a page dated tomorrow - restarts from the first page', async () => {
       const walk = await begin(copy, TOMORROW_MS)
       await copy.applyPage(
         CHANNEL,
@@ -125,7 +125,7 @@ export function describeFuture(subject: Subject): void {
       expect(await copy.beginWalk(CHANNEL, next)).toMatchObject({ cursor: null, productCount: 0 })
     })
 
-    test('channel removed tomorrow - is removed at the time of the next list', async () => {
+    test('channel removed with a time of tomorrow - gets the time of the next list', async () => {
       const channel = { id: CHANNEL, name: 'Site', kind: 'website', url: 'https://site.example/' } as const
       await copy.putChannelList([channel], NOW_MS)
       await copy.putChannelList([], TOMORROW_MS)
@@ -135,7 +135,7 @@ export function describeFuture(subject: Subject): void {
 
     test('database time - a server has a clock, a file has none', async () => {
       const timeMs = await copy.readDatabaseTime()
-      // The test machine and its database server may be slow.
+      // The test machine also runs the server and may be slow.
       const isNear = timeMs !== null && Math.abs(timeMs - Date.now()) < 5 * MINUTE_MS
       expect([timeMs === null, isNear]).toEqual(subject.name === 'PostgreSQL' ? [false, true] : [true, false])
     })

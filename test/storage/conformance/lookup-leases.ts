@@ -5,7 +5,7 @@ import { CHANNEL, type Copy, type CopyFixture, type Subject } from './subject.ts
 
 const PRODUCT = { channelId: CHANNEL, gtin: toGtin(1) }
 
-/** Tests of look-up leases: one process fetches a product. */
+/** Test look-up leases, which decide which process requests a product from the catalog. */
 export function describeLookupLeases(subject: Subject): void {
   describe(`${subject.name}: look-up leases`, () => {
     let fixture: CopyFixture
@@ -19,7 +19,7 @@ export function describeLookupLeases(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('leased product - is denied to others until it is released', async () => {
+    test('lease of another owner - is not available until the owner releases it', async () => {
       expect(await acquire('a')).toBe(true)
       expect(await acquire('b')).toBe(false)
       await copy.releaseLookupLease(PRODUCT, { owner: 'b' })
@@ -28,7 +28,7 @@ export function describeLookupLeases(subject: Subject): void {
       expect(await acquire('b')).toBe(true)
     })
 
-    test('other products, channels and catalogs - are not leased', async () => {
+    test('other products, channels and catalogs - can be leased', async () => {
       expect(await acquire('a')).toBe(true)
       expect(await acquire('b', { ...PRODUCT, gtin: toGtin(2) })).toBe(true)
       expect(await acquire('b', { ...PRODUCT, channelId: 'other' })).toBe(true)
@@ -36,18 +36,18 @@ export function describeLookupLeases(subject: Subject): void {
       expect(await other.acquireLookupLease(PRODUCT, { owner: 'b', forMs: HOUR_MS })).toBe(true)
     })
 
-    test('lease of a crashed process - expires', async () => {
+    test('lease of a crashed owner - expires', async () => {
       await acquire('a')
       await fixture.passTime(50 * MINUTE_MS)
       expect(await acquire('b')).toBe(false)
       await fixture.passTime(10 * MINUTE_MS)
       expect(await acquire('b')).toBe(true)
-      // The first owner no longer has the lease.
+      // The first owner's late release has no effect.
       await copy.releaseLookupLease(PRODUCT, { owner: 'a' })
       expect(await acquire('c')).toBe(false)
     })
 
-    test('lease acquired before the clock was set back - does not last until the old time', async () => {
+    test('lease acquired before the clock was set back - ends at once', async () => {
       await acquire('a')
       await fixture.passTime(-DAY_MS)
       expect(await acquire('b')).toBe(true)

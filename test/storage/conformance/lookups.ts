@@ -18,7 +18,7 @@ import {
 const GTIN = toGtin(1)
 const OTHER_CHANNEL = '00000000-0000-4000-8000-000000000002'
 
-/** A product with one deal. */
+/** Build a product with one deal. */
 function makeDeal(index: number, title: string, price: string): Product {
   return makeProduct({ gtin: toGtin(index), title, offers: [makeParsedOffer({ price, oldPrice: '99.00' })] })
 }
@@ -27,7 +27,7 @@ function toLookup(index: number, product: Product | null, asOfMs: number, channe
   return { channelId, gtin: toGtin(index), entry: { product, asOfMs } }
 }
 
-/** Tests of look-ups, single and many in one call. */
+/** Test look-ups, single and many in one call. */
 export function describeLookups(subject: Subject): void {
   describe(`${subject.name}: look-ups`, () => {
     let fixture: CopyFixture
@@ -57,7 +57,7 @@ export function describeLookups(subject: Subject): void {
       expect(await copy.findProduct(OTHER_CHANNEL, GTIN)).toBeUndefined()
     })
 
-    test('product looked up - is read completely, its offers in a fixed order', async () => {
+    test('product - looked up - is read back with all fields, its offers in the stored order', async () => {
       const offers = ['Zulu', 'Alpha', 'Mike'].map((merchant) =>
         makeParsedOffer({ merchant, oldPrice: merchant === 'Mike' ? '60.00' : null }),
       )
@@ -70,7 +70,7 @@ export function describeLookups(subject: Subject): void {
       })
     })
 
-    test('offers of a channel - the count equals the visible ones', async () => {
+    test('offers of a channel - the count includes only those that readers see', async () => {
       expect(await copy.countOffers(CHANNEL)).toBe(0)
       const offers = [makeParsedOffer(), makeParsedOffer({ merchant: 'Maison' })]
       await walkAll(copy, [makeProduct({ offers }), makeProduct({ gtin: toGtin(2), offers: [] })], 100)
@@ -79,7 +79,7 @@ export function describeLookups(subject: Subject): void {
       expect(await copy.countOffers(CHANNEL)).toBe(1)
     })
 
-    test('dropped offers - are recorded by look-up and walk until all offers are usable', async () => {
+    test('dropped offers - are recorded by look-up and walk, until all offers are usable', async () => {
       const broken = makeProduct({ offers: [], drops: { price: 4 } })
       const readDrops = async (): Promise<unknown> => (await copy.findProduct(CHANNEL, GTIN))?.product?.drops
       await walkAll(copy, [makeProduct({ offers: [] })], 100)
@@ -93,7 +93,7 @@ export function describeLookups(subject: Subject): void {
       expect(await readDrops()).toBeUndefined()
     })
 
-    test('look-up newer than the last - replaces it; older - is ignored', async () => {
+    test('look-up - newer than the last - replaces it; older - is ignored', async () => {
       await put('second', 200)
       await put('third', 300)
       expect(await readBox(copy, GTIN)).toBe('third @300')
@@ -103,7 +103,7 @@ export function describeLookups(subject: Subject): void {
       expect(await readBox(copy, GTIN)).toBe('same moment @300')
     })
 
-    test('404 for a known product - deletes it and stores an absence', async () => {
+    test('404 - of a known product - deletes it and stores an absence', async () => {
       await walkAll(copy, [makeProduct({ offers: [makeParsedOffer({ oldPrice: '99.00' })] })], 100)
       expect(await readGrid(copy)).toHaveLength(1)
       await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product: null, asOfMs: 200 } }])
@@ -119,7 +119,7 @@ export function describeLookups(subject: Subject): void {
       expect(await readBox(copy, GTIN)).toBe('Lamp @200')
     })
 
-    test('product newer than the absence - ends it; older - is ignored', async () => {
+    test('product - newer than the absence - replaces it; older - is ignored', async () => {
       await copy.putLookups([{ channelId: CHANNEL, gtin: GTIN, entry: { product: null, asOfMs: 200 } }])
       await put('from before', 100)
       expect(await readBox(copy, GTIN)).toBe('absent @200')
@@ -127,7 +127,7 @@ export function describeLookups(subject: Subject): void {
       expect(await readBox(copy, GTIN)).toBe('back @300')
     })
 
-    test('look-up older than the page that confirmed the copy - is ignored', async () => {
+    test('look-up - older than the page that confirmed the copy - is ignored', async () => {
       await walkAll(copy, [makeProduct({ title: 'Lamp' })], 100)
       await walkAll(copy, [makeProduct({ title: 'Lamp' })], 500)
       expect(await readBox(copy, GTIN)).toBe('Lamp @500')
@@ -137,7 +137,7 @@ export function describeLookups(subject: Subject): void {
       expect(await readBox(copy, GTIN)).toBe('Lamp @500')
     })
 
-    test('look-up older than the page without the product - does not restore it', async () => {
+    test('look-up - older than the page that lacks the product - does not restore it', async () => {
       await walkAll(copy, [makeProduct({ gtin: toGtin(2) })], 500)
       await put('from a cache', 300)
       expect(await readBox(copy, GTIN)).toBe('unknown')
@@ -145,7 +145,7 @@ export function describeLookups(subject: Subject): void {
       expect(await readBox(copy, GTIN)).toBe('new @600')
     })
 
-    test('brand missing from a later response - is kept; a different one - replaces it', async () => {
+    test('brand - missing in a later response - is retained; different brand - replaces it', async () => {
       await putBrand('Lumen', 100)
       await putBrand(null, 200)
       expect(await readBrand()).toBe('Lumen')
@@ -153,7 +153,7 @@ export function describeLookups(subject: Subject): void {
       expect(await readBrand()).toBe('Lumen & Co')
     })
 
-    test('brand missing from a walk - is kept, also in a second walk', async () => {
+    test('brand - missing in a walk - is retained, also after a second walk', async () => {
       await walkAll(copy, [makeProduct({ brand: 'Lumen' })], 100)
       await walkAll(copy, [makeProduct({ brand: null, title: 'Renamed' })], 200)
       await walkAll(copy, [makeProduct({ brand: null, title: 'Again' })], 300)
@@ -161,7 +161,7 @@ export function describeLookups(subject: Subject): void {
       expect(entry?.product).toMatchObject({ title: 'Again', brand: 'Lumen' })
     })
 
-    test('many look-ups in one call: new, unchanged, changed, absent, returned, older, repeated - are all handled', async () => {
+    test('many look-ups in one call - new, unchanged, changed, absent, returned, older, duplicate - each is applied', async () => {
       const known = [2, 3, 4, 5].map((index) => makeDeal(index, `Lamp ${index}`, '50.00'))
       await walkAll(copy, known, 100)
       await copy.putLookups([toLookup(6, null, 150)])
@@ -207,11 +207,11 @@ export function describeLookups(subject: Subject): void {
       expect(await copy.searchProducts(CHANNEL, 'elsewhere', 50)).toEqual([])
     })
 
-    test('many look-ups in one call during a walk - are visible at once, and stay when the walk completes', async () => {
+    test('many look-ups in one call, during a walk - are visible at once, and stay when the walk ends', async () => {
       const old = [1, 2, 3, 4, 5, 6].map((index) => makeDeal(index, `Lamp ${index}`, '50.00'))
       await walkAll(copy, old, 100)
       const walk = await begin(copy, 200)
-      // The page changes product 1, confirms 2 and lacks 3; the next page has not arrived.
+      // This page changes 1, confirms 2 and lacks 3. The next page follows below.
       const first = [makeDeal(1, 'Walked 1', '48.00'), makeDeal(2, 'Lamp 2', '50.00')]
       const untilThree = makeDeal(4, 'Lamp 4', '50.00')
       await copy.applyPage(CHANNEL, makePage(walk, [...first, untilThree], { asOfMs: 210, nextCursor: 'c' }))

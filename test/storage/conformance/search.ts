@@ -17,24 +17,26 @@ const fold = (text: string): string =>
   text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replace(/ß/g, 'ss').trim()
 const listWords = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** Reference implementation of the search, for texts other than digits: GTINs in order. */
+/** Search by a full scan, for texts that are not digits; return the GTINs in order. */
 function searchByScan(products: readonly Product[], text: string): string[] {
   const named = products.map(({ gtin, title, brand }) => ({ gtin, text: fold(`${title} ${brand ?? ''}`) }))
   const wanted = [...new Set(listWords(text))]
-  const begins = named.filter(
+  const matches = named.filter(
     (one) =>
-      wanted.length > 0 && wanted.every((word) => listWords(one.text).some((own) => own.startsWith(word))),
+      wanted.length > 0 &&
+      wanted.every((word) => listWords(one.text).some((candidate) => candidate.startsWith(word))),
   )
-  if (begins.length === 0) {
+  if (matches.length === 0) {
     const parts = fold(text).split(/\s+/)
     return named.filter((one) => parts.every((part) => one.text.includes(part))).map(({ gtin }) => gtin)
   }
-  const countWhole = (own: string): number => wanted.filter((word) => listWords(own).includes(word)).length
-  const isFirst = (own: string): number => Number(own.startsWith(fold(text)))
-  return begins
+  const countExact = (candidate: string): number =>
+    wanted.filter((word) => listWords(candidate).includes(word)).length
+  const isFirst = (candidate: string): number => Number(candidate.startsWith(fold(text)))
+  return matches
     .toSorted(
       (a, b) =>
-        countWhole(b.text) - countWhole(a.text) ||
+        countExact(b.text) - countExact(a.text) ||
         isFirst(b.text) - isFirst(a.text) ||
         a.text.length - b.text.length ||
         (a.gtin < b.gtin ? -1 : 1),
@@ -91,7 +93,7 @@ const texts = fc
   )
   .map((words) => words.join(' '))
 
-/** Texts with syntax of FTS5 or LIKE, and texts that no title contains. */
+/** Texts with special meaning in FTS5 or LIKE, and texts that no title contains. */
 const HOSTILE = [
   '"',
   "'",
@@ -133,7 +135,7 @@ const HOSTILE = [
   '/* lamp',
 ]
 
-/** Tests of the product search: words, GTINs, versions, and unusual texts. */
+/** Test product search: words, GTINs, versions, and hostile texts. */
 export function describeSearch(subject: Subject): void {
   describe(`${subject.name}: search`, () => {
     let fixture: CopyFixture
@@ -144,7 +146,7 @@ export function describeSearch(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('words and beginnings of words, without case and accents - best first, then by GTIN', async () => {
+    test('words and starts of words - ignoring case and accents - are found, best match first, then by GTIN', async () => {
       const [crème, torch, twin, kettle] = [
         'Crème brûlée torch',
         'Torch 100%_off',
@@ -168,7 +170,7 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, ' ', 2)).toEqual([crème, torch])
     })
 
-    test('middle of a word, language without spaces - found only when no word begins with the text', async () => {
+    test('middle of a word, language without spaces - are found only if no word starts with the text', async () => {
       const list = ['Schreibtischlampe', 'Lampe', '北欧桌灯 白色', 'AB4711C', 'Kabel 4711']
       await walkAll(
         copy,
@@ -183,7 +185,7 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, 'b4711')).toEqual(['AB4711C'])
     })
 
-    test('GTIN prefix, whole GTIN, other leading zeros, middle digits - are found', async () => {
+    test('GTIN - its start, complete, with more or fewer leading zeros, middle digits - is found', async () => {
       const gtins = ['00012345678905', '00123456789012', '04006381333931', '40063813339310']
       await walkAll(
         copy,
@@ -207,12 +209,12 @@ export function describeSearch(subject: Subject): void {
       expect(await search(copy, '1234', 1)).toEqual([gtins[0]])
     })
 
-    test('versions of a running walk, replaced, removed, looked up - only visible ones are found', async () => {
+    test('versions - in a running walk, replaced, removed, looked up - only what readers see is found', async () => {
       await walkAll(copy, [makeNamed(toGtin(1), 'Old lamp'), makeNamed(toGtin(2), 'Gone lamp')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeNamed(toGtin(1), 'Lamp new')], { asOfMs: 200 }))
       expect(await search(copy, 'lamp')).toEqual(['Old lamp', 'Gone lamp'])
-      // The new version would sort first; the visible one must still be found within the limit.
+      // The invisible new version would rank first. It must not use up the limit.
       expect(await search(copy, 'new lamp', 1)).toEqual([])
       expect(await search(copy, 'lamp', 1)).toEqual(['Old lamp'])
       expect(await search(copy, 'new')).toEqual([])
@@ -230,7 +232,7 @@ export function describeSearch(subject: Subject): void {
       expect([await search(copy, 'tor'), await search(copy, '')]).toEqual([[], []])
     })
 
-    test('two catalogs with the same words - each finds its own products', async () => {
+    test('two catalogs - with the same words - each finds only its products', async () => {
       const other = await fixture.open('https://two.example')
       await walkAll(copy, [makeNamed(toGtin(1), 'Lamp one')], 100)
       await walkAll(other, [makeNamed(toGtin(1), 'Lamp')], 100)
@@ -240,26 +242,29 @@ export function describeSearch(subject: Subject): void {
       ])
     })
 
-    test.each(HOSTILE)('search text %j - is text, not syntax', async (text) => {
-      await walkAll(
-        copy,
-        [makeNamed(toGtin(1), 'Desk lamp'), makeNamed(toGtin(2), 'and or near not words')],
-        100,
-      )
-      const wanted = listWords(text.toWellFormed())
-      const all = ['Desk lamp', 'and or near not words']
-      const plain = all.filter((title) => wanted.every((word) => title.toLowerCase().includes(word)))
-      expect(await search(copy, text)).toEqual(wanted.length === 0 ? [] : plain)
-    })
+    test.each(HOSTILE)(
+      'search text %j - is never parsed as syntax - finds titles with its letters',
+      async (text) => {
+        await walkAll(
+          copy,
+          [makeNamed(toGtin(1), 'Desk lamp'), makeNamed(toGtin(2), 'and or near not words')],
+          100,
+        )
+        const wanted = listWords(text.toWellFormed())
+        const all = ['Desk lamp', 'and or near not words']
+        const plain = all.filter((title) => wanted.every((word) => title.toLowerCase().includes(word)))
+        expect(await search(copy, text)).toEqual(wanted.length === 0 ? [] : plain)
+      },
+    )
 
-    test('search text of thousands of characters - is cut', async () => {
+    test('search text of thousands of characters - is truncated, and the search ends', async () => {
       await walkAll(copy, [makeNamed(toGtin(1), 'Desk lamp')], 100)
       for (const text of ['x', '"', 'a b c d e f g h i j k l m n o p ', '% ', '\u0000'])
         expect(await search(copy, text.repeat(5_000))).toEqual([])
       expect(await search(copy, 'desk lamp '.repeat(5_000))).toEqual(['Desk lamp'])
     })
 
-    test('letters inside a word that the index treats as separators - are found', async () => {
+    test('letters that the index treats as marks - within a word - are found', async () => {
       await walkAll(copy, [makeNamed(toGtin(1), 'ᦟᦲᧃ lamp'), makeNamed(toGtin(2), 'a\u19b5b')], 100)
       expect([await search(copy, 'ᦟᦲᧃ'), await search(copy, 'a\u19b5b')]).toEqual([
         ['ᦟᦲᧃ lamp'],
@@ -267,7 +272,7 @@ export function describeSearch(subject: Subject): void {
       ])
     })
 
-    test('any consecutive catalogs and any text - equals the reference search', async () => {
+    test('search - any catalogs, one after the other, and any text - finds the same as a full scan', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.tuple(catalog, catalog, catalog),
@@ -275,13 +280,13 @@ export function describeSearch(subject: Subject): void {
           async ([before, now, next], list) => {
             const { dispose, open } = await subject.start()
             try {
-              const own = await open('https://one.example')
-              await walkAll(own, before, 100)
-              await walkAll(own, now, 200)
-              const walk = await begin(own, 300)
-              await own.applyPage(CHANNEL, makePage(walk, next, { asOfMs: 300 }))
+              const store = await open('https://one.example')
+              await walkAll(store, before, 100)
+              await walkAll(store, now, 200)
+              const walk = await begin(store, 300)
+              await store.applyPage(CHANNEL, makePage(walk, next, { asOfMs: 300 }))
               for (const text of list) {
-                const entries = await own.searchProducts(CHANNEL, text, 50)
+                const entries = await store.searchProducts(CHANNEL, text, 50)
                 const found = entries.map(({ product }) => product?.gtin)
                 expect([text, found]).toEqual([text, searchByScan(now, text)])
               }

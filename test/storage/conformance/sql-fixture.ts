@@ -4,7 +4,7 @@ import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { NOON_MS } from '../../helpers/harness.ts'
 import type { Copy, CopyFixture } from './subject.ts'
 
-/** Copies in one database, with a fake clock; `remove` is called after they are closed. */
+/** Create copies in one database, with a clock that the test controls. `remove` is called after they are closed. */
 export function makeCopyFixture(
   { address, isShared }: Readonly<{ address: DatabaseAddress; isShared: boolean }>,
   remove: () => Promise<void>,

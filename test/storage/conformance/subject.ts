@@ -4,24 +4,25 @@ import type { CopyStore, DealQuery, WalkPage, WalkStore } from '../../../src/sto
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import type { FakeClock } from '../../helpers/fake-clock.ts'
 
-/** The copy of one catalog, for readers and walks. */
+/** The reading and the writing interface of one catalog's copy. */
 export type Copy = CopyStore & WalkStore
 
 /** A database under test. */
 export type Subject = Readonly<{
   name: string
-  /** Create an empty database; copies from `open` are closed with it. */
+  /** Create an empty database. Disposing it closes the copies that `open` returned. */
   start(): Promise<CopyFixture>
 }>
 
 /** One empty database. */
 export type CopyFixture = Readonly<{
-  /** Open a copy of the named catalog. `isShared`: two open copies see the same data. */
+  /** Open a copy of the named catalog. */
   open(catalog: string): Promise<SqlStore>
+  /** Two copies that are open at once see the same data. */
   isShared: boolean
-  /** Clock of the copies; a database server has its own for leases. */
+  /** The clock of the copies. A database server uses its own clock for leases. */
   clock: FakeClock
-  /** Let time pass for leases; on a database server, by moving their ends. */
+  /** Simulate elapsed time for leases. On a database server, this moves their expiry times. */
   passTime(byMs: number): Promise<void>
   dispose(): Promise<void>
 }>
@@ -29,7 +30,7 @@ export type CopyFixture = Readonly<{
 /** The channel of the conformance tests. */
 export const CHANNEL: string = CHANNEL_ID
 
-/** A query for all deals in EUR, with changes. */
+/** Build a query for every deal in EUR, changed by `over`. */
 export function makeQuery(over: Partial<DealQuery> = {}): DealQuery {
   return {
     channelId: CHANNEL,
@@ -54,7 +55,7 @@ export async function begin(copy: Copy, nowMs: number): Promise<number> {
   return walk
 }
 
-/** A page of a walk; by default the whole catalog. */
+/** Build a page of a walk; by default, it is the last page. */
 export function makePage(
   walk: number,
   products: readonly Product[],
@@ -70,7 +71,7 @@ export async function walkAll(copy: Copy, products: readonly Product[], asOfMs: 
   await copy.completeWalk(CHANNEL, walk, { nowMs: asOfMs, isMalformed: false })
 }
 
-/** Return title and time of a product as a box reads it, or `'absent'` or `'unknown'`. */
+/** Return the title and time of a product as a box reads it, or `'absent'` or `'unknown'`. */
 export async function readBox(copy: Copy, gtin: string): Promise<string> {
   const entry = await copy.findProduct(CHANNEL, gtin)
   if (entry === undefined) return 'unknown'
@@ -83,7 +84,7 @@ export async function readGrid(copy: Copy, over: Partial<DealQuery> = {}): Promi
   return deals.map(({ title }) => title)
 }
 
-/** Read a box and the grid at one moment. */
+/** Read a box and the grid. */
 export async function readView(
   copy: Copy,
   gtin: string,

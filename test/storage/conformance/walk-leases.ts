@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/clock.ts'
 import { makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, type Copy, type CopyFixture, type Subject, begin, makePage, walkAll } from './subject.ts'
 
-/** Tests of walk leases, and of resuming interrupted walks. */
+/** Test walk leases, and where a failed walk resumes. */
 export function describeWalkLeases(subject: Subject): void {
   describe(`${subject.name}: leases and resuming`, () => {
     let fixture: CopyFixture
@@ -16,7 +16,7 @@ export function describeWalkLeases(subject: Subject): void {
     const acquire = (owner: string): Promise<boolean> =>
       copy.acquireWalkLease(CHANNEL, { owner, forMs: HOUR_MS })
 
-    test('lease of another owner - is denied until it expires', async () => {
+    test('lease - of another owner - is not available until it has expired', async () => {
       expect(await acquire('a')).toBe(true)
       await fixture.passTime(50 * MINUTE_MS)
       expect(await acquire('b')).toBe(false)
@@ -25,7 +25,7 @@ export function describeWalkLeases(subject: Subject): void {
       expect(await acquire('a')).toBe(false)
     })
 
-    test('own lease - is extended', async () => {
+    test('lease - acquired again by its owner - is extended', async () => {
       await acquire('a')
       await fixture.passTime(50 * MINUTE_MS)
       expect(await acquire('a')).toBe(true)
@@ -33,13 +33,13 @@ export function describeWalkLeases(subject: Subject): void {
       expect(await acquire('b')).toBe(false)
     })
 
-    test('lease acquired while the clock was a day ahead - is expired when the clock is right', async () => {
+    test('lease - acquired while the clock was a day ahead - has expired once the clock is correct', async () => {
       expect(await acquire('a')).toBe(true)
       await fixture.passTime(-DAY_MS)
       expect(await acquire('b')).toBe(true)
     })
 
-    test('released lease - is free; released by another owner - is not', async () => {
+    test('lease - released by its owner - is free; released by another - is not', async () => {
       await acquire('a')
       await copy.releaseWalkLease(CHANNEL, 'b')
       expect(await acquire('b')).toBe(false)
@@ -53,7 +53,7 @@ export function describeWalkLeases(subject: Subject): void {
       expect(await copy.acquireWalkLease('00000000-0000-4000-8000-000000000002', lease)).toBe(true)
     })
 
-    test('walk taken over - its first owner has no lease', async () => {
+    test('walk that another owner took over - the first owner can no longer hold it', async () => {
       if (!fixture.isShared) return
       await walkAll(copy, [makeProduct({ gtin: toGtin(1) })], 100)
       const other = await fixture.open('https://one.example')
@@ -67,7 +67,7 @@ export function describeWalkLeases(subject: Subject): void {
       expect(await other.acquireWalkLease(CHANNEL, { owner: 'b', forMs: HOUR_MS })).toBe(true)
       await expect(holdAfterTakeover()).rejects.toThrow('took over the walk')
       expect(await other.getCopyState(CHANNEL)).toMatchObject({ held: null, isRunning: true })
-      // The page is still stored for the new owner.
+      // The new owner resumes after the stored page.
       const resumed = await other.beginWalk(CHANNEL, { nowMs: 210, resumableSinceMs: 200 })
       expect(resumed).toMatchObject({ walk, cursor: 'c', productCount: 1 })
       const last = { asOfMs: 210, afterGtin: toGtin(2) }
@@ -78,9 +78,9 @@ export function describeWalkLeases(subject: Subject): void {
       expect(await other.getCopyState(CHANNEL)).toMatchObject({ currentWalk: walk, held: null })
     })
 
-    test('walk never begun - begins at the first page', async () => {
-      const fixture = await copy.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 0 })
-      expect(fixture).toEqual({
+    test('walk - never started - starts at the first page', async () => {
+      const started = await copy.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 0 })
+      expect(started).toEqual({
         walk: 1,
         cursor: null,
         afterGtin: '',
@@ -90,7 +90,7 @@ export function describeWalkLeases(subject: Subject): void {
       })
     })
 
-    test('walk interrupted after two pages - resumes after the second', async () => {
+    test('walk - failed after two pages - resumes after the second', async () => {
       await walkAll(copy, [], 50)
       const walk = await begin(copy, 100)
       const first = { asOfMs: 100, nextCursor: 'c1' }
@@ -108,28 +108,28 @@ export function describeWalkLeases(subject: Subject): void {
       })
     })
 
-    test('walk interrupted too long ago - starts again and counts its pages once', async () => {
+    test('walk - failed too long ago - restarts and counts its pages once', async () => {
       const walk = await begin(copy, 100)
       const page = makePage(walk, [makeProduct({ gtin: toGtin(1) })], { asOfMs: 100, nextCursor: 'c1' })
       await copy.applyPage(CHANNEL, page)
-      const fixture = await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 101 })
-      expect(fixture).toMatchObject({ walk, cursor: null, afterGtin: '', productCount: 0 })
+      const restarted = await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 101 })
+      expect(restarted).toMatchObject({ walk, cursor: null, afterGtin: '', productCount: 0 })
       const products = [1, 2].map((index) => makeProduct({ gtin: toGtin(index) }))
       await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 200 }))
       await copy.completeWalk(CHANNEL, walk, { nowMs: 210, isMalformed: false })
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ productCount: 2, completedStartedAtMs: 200 })
     })
 
-    test('walk interrupted after its last page - only needs completion', async () => {
+    test('walk - interrupted after its last page - resumes with all pages stored', async () => {
       const walk = await begin(copy, 100)
       await copy.applyPage(CHANNEL, makePage(walk, [makeProduct()], { asOfMs: 100 }))
-      const fixture = await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 0 })
-      expect(fixture).toMatchObject({ walk, hasAllPages: true, productCount: 1 })
+      const resumed = await copy.beginWalk(CHANNEL, { nowMs: 200, resumableSinceMs: 0 })
+      expect(resumed).toMatchObject({ walk, hasAllPages: true, productCount: 1 })
       await copy.completeWalk(CHANNEL, walk, { nowMs: 210, isMalformed: false })
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, completedStartedAtMs: 100 })
     })
 
-    test('complete walk - the next one has the next number', async () => {
+    test('walk - complete - the next one gets the next number', async () => {
       await walkAll(copy, [], 100)
       expect(await begin(copy, 200)).toBe(2)
       await copy.completeWalk(CHANNEL, 1, { nowMs: 300, isMalformed: false })

@@ -17,12 +17,12 @@ import {
 
 const [ONE, TWO, THREE] = [toGtin(1), toGtin(2), toGtin(3)]
 
-/** A product on sale; the title identifies its walk. */
+/** Build a product on sale. The title identifies the walk that stored it. */
 function makeSale(gtin: string, title: string): Product {
   return makeProduct({ gtin, title, offers: [makeParsedOffer({ price: '50.00', oldPrice: '100.00' })] })
 }
 
-/** Tests of versions: what readers see during a walk. */
+/** Test versions: what readers see while a walk is being written. */
 export function describeWalks(subject: Subject): void {
   describe(`${subject.name}: versions`, () => {
     let fixture: CopyFixture
@@ -45,7 +45,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, TWO)).toEqual({ box: 'two @110', grid: ['one', 'two'] })
     })
 
-    test('second walk, incomplete - is invisible; complete - is visible completely', async () => {
+    test('second walk - half done - is invisible to readers; complete - is fully visible', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const before = ['one', 'two']
       const walk = await begin(copy, 200)
@@ -90,7 +90,7 @@ export function describeWalks(subject: Subject): void {
       })
     })
 
-    test('failed walk - keeps the old copy, and its failure is stored until the next begins', async () => {
+    test('walk - failed - the old copy stays and the state has the failure, until the next walk begins', async () => {
       await walkAll(copy, [makeSale(ONE, 'one')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [], { asOfMs: 200, nextCursor: 'c' }))
@@ -102,7 +102,7 @@ export function describeWalks(subject: Subject): void {
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({ isRunning: true, failure: null })
     })
 
-    test('held walk - readers see the previous copy, and the next walk starts again', async () => {
+    test('suspicious walk - held - readers see the previous copy, and the next walk restarts', async () => {
       const products = Array.from({ length: 100 }, (_, index) => makeSale(toGtin(index), `lamp ${index}`))
       await walkAll(copy, products, 100)
       const walk = await begin(copy, 200)
@@ -114,8 +114,8 @@ export function describeWalks(subject: Subject): void {
       expect((await readView(copy, ONE)).box).toBe('lamp 1 @100')
       expect(await readBox(copy, toGtin(99))).toBe('lamp 99 @100')
       expect(await readGrid(copy)).toHaveLength(61)
-      const fixture = await copy.beginWalk(CHANNEL, { nowMs: 300, resumableSinceMs: 0 })
-      expect(fixture).toMatchObject({ walk, cursor: null, productCount: 0, startedAtMs: 300 })
+      const restarted = await copy.beginWalk(CHANNEL, { nowMs: 300, resumableSinceMs: 0 })
+      expect(restarted).toMatchObject({ walk, cursor: null, productCount: 0, startedAtMs: 300 })
       await copy.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 300 }))
       await copy.completeWalk(CHANNEL, walk, { nowMs: 300, isMalformed: false })
       expect(await copy.getCopyState(CHANNEL)).toMatchObject({
@@ -126,7 +126,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readBox(copy, ONE)).toBe('lamp 1 @300')
     })
 
-    test('held walk, store closed and opened again - is still held, and the next walk starts again', async () => {
+    test('held walk - store closed and opened again - is still held, and the next walk restarts', async () => {
       if (!fixture.isShared) return
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two'), makeSale(THREE, 'three')], 100)
       const before = ['one', 'two', 'three']
@@ -166,7 +166,7 @@ export function describeWalks(subject: Subject): void {
       expect(await checkMalformed({ price: 2, link: 1 })).toBe(true)
     })
 
-    test('unchanged products walked again - get their time from the page', async () => {
+    test('unchanged products - walked again - get the time of the page', async () => {
       const products = [makeSale(ONE, 'one'), makeSale(TWO, 'two')]
       await walkAll(copy, products, 100)
       const walk = await begin(copy, 200)
@@ -193,7 +193,7 @@ export function describeWalks(subject: Subject): void {
       expect(state).toMatchObject({ productCount: 2, dealCount: 2, drops: { price: 1 } })
     })
 
-    test('product removed and back during a repeated walk - is unchanged', async () => {
+    test('product - missing, then back while a walk is repeated - is unchanged', async () => {
       await walkAll(copy, [makeSale(ONE, 'one')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(TWO, 'staged')], { asOfMs: 200 }))
@@ -215,7 +215,7 @@ export function describeWalks(subject: Subject): void {
     })
     afterEach(() => fixture.dispose())
 
-    test('look-up newer than the page - is neither overwritten nor ended by the walk', async () => {
+    test('look-up - newer than the page - is neither overwritten nor removed by the walk', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       await copy.putLookups([
@@ -231,7 +231,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, TWO)).toEqual({ box: 'two, looked up @300', grid })
     })
 
-    test('look-up while its page is staged - is visible at once and after the walk', async () => {
+    test('look-up - while its page is staged - is visible at once and after the walk', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 200 }))
@@ -247,7 +247,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readBox(copy, TWO)).toBe('back @300')
     })
 
-    test('look-up older than the staged page - the data of the walk stays', async () => {
+    test('look-up - older than the staged page - does not replace the data of the walk', async () => {
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 100)
       const walk = await begin(copy, 200)
       await copy.applyPage(CHANNEL, makePage(walk, [makeSale(ONE, 'walked')], { asOfMs: 300 }))
@@ -262,7 +262,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readBox(copy, TWO)).toBe('unknown')
     })
 
-    test('absence newer than the page - stays; older - is replaced', async () => {
+    test('absence - newer than the page - stays; older - is replaced', async () => {
       await copy.putLookups([{ channelId: CHANNEL, gtin: ONE, entry: { product: null, asOfMs: 300 } }])
       await copy.putLookups([{ channelId: CHANNEL, gtin: TWO, entry: { product: null, asOfMs: 100 } }])
       await walkAll(copy, [makeSale(ONE, 'one'), makeSale(TWO, 'two')], 200)
@@ -270,7 +270,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, TWO)).toEqual({ box: 'two @200', grid: ['two'] })
     })
 
-    test('look-up of a product missing from the copy - is visible at once and stays after an older walk', async () => {
+    test('look-up of a product that the copy lacks - is visible at once and survives an older walk', async () => {
       await walkAll(copy, [], 100)
       await copy.putLookups([
         { channelId: CHANNEL, gtin: ONE, entry: { product: makeSale(ONE, 'new'), asOfMs: 300 } },
@@ -282,7 +282,7 @@ export function describeWalks(subject: Subject): void {
       expect(await readView(copy, ONE)).toEqual({ box: 'unknown', grid: [] })
     })
 
-    test('first-seen time of an offer on sale - stays through walks and look-ups, and ends with the sale', async () => {
+    test('first-seen time - of an offer on sale - survives walks and look-ups, and ends with the sale', async () => {
       const sell = (oldPrice: string | null, price = '50.00'): Product =>
         makeProduct({ gtin: ONE, title: 'one', offers: [makeParsedOffer({ price, oldPrice })] })
       await walkAll(copy, [sell('100.00')], 100)

@@ -19,7 +19,7 @@ beforeEach(async () => {
 const built = (name: string): string =>
   JSON.stringify(new URL(`../../../dist/${name}.js`, import.meta.url).href)
 
-/** Slow migrations that count how often they ran. */
+/** Slow migrations that record each run. */
 const STEPS = `{
   '0001-table': { up: (db) => sql\`create table made (name text not null)\`.execute(db) },
   '0002-row': { up: async (db) => { await sql\`select pg_sleep(0.3)\`.execute(db); await sql\`insert into made values ('0002-row')\`.execute(db) } },
@@ -39,7 +39,7 @@ async function startProcess(): Promise<void> {
   await promisify(execFile)(process.execPath, ['--input-type=module', '-e', PROGRAM, database.url])
 }
 
-test('ten processes start at once - each migration runs once, in one of them', async () => {
+test('ten processes that start at once - each migration runs once, in one of them', async () => {
   await Promise.all(Array.from({ length: PROCESSES }, startProcess))
   expect(await server.run(database.url, `select name from ${SCHEMA}.made`)).toEqual([{ name: '0002-row' }])
   expect(await server.run(database.url, `select name from ${SCHEMA}.kysely_migration order by name`)).toEqual(
@@ -55,7 +55,7 @@ function makeTable(name: string): Migration {
   }
 }
 
-test('failing migration - earlier ones are rolled back, and the next start runs all', async () => {
+test('migration that fails - the ones before it are rolled back, and the next start runs all of them', async () => {
   const opened = openPostgres<unknown>({
     address: database.address,
     schema: SCHEMA,
@@ -65,12 +65,12 @@ test('failing migration - earlier ones are rolled back, and the next start runs 
   onTestFinished(opened.close)
   const first = makeTable('one')
   const broken = { up: () => Promise.reject(new Error('no room')) }
-  const whole = makeTable('two')
+  const fixed = makeTable('two')
   await expect(
     migratePostgres(opened.database, SCHEMA, { '0001-one': first, '0002-two': broken }),
   ).rejects.toThrow('no room')
-  await migratePostgres(opened.database, SCHEMA, { '0001-one': first, '0002-two': whole })
-  await migratePostgres(opened.database, SCHEMA, { '0001-one': first, '0002-two': whole })
+  await migratePostgres(opened.database, SCHEMA, { '0001-one': first, '0002-two': fixed })
+  await migratePostgres(opened.database, SCHEMA, { '0001-one': first, '0002-two': fixed })
   const tables = await server.run(
     database.url,
     `select tablename from pg_tables where schemaname = '${SCHEMA}' and tablename in ('one', 'two') order by 1`,
@@ -78,7 +78,7 @@ test('failing migration - earlier ones are rolled back, and the next start runs 
   expect(tables).toEqual([{ tablename: 'one' }, { tablename: 'two' }])
 })
 
-test('database of a newer version - is rejected and not changed', async () => {
+test('database of a newer version - is rejected', async () => {
   const opened = openPostgres<unknown>({
     address: database.address,
     schema: SCHEMA,

@@ -9,7 +9,7 @@ import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-open-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Permissions do not apply to root, so a separate process becomes another user after it has loaded its modules. */
+/** Permissions do not apply to root. A separate process loads the modules as root, then changes its user. */
 describe.runIf(process.getuid?.() === 0)('user without write access', () => {
   const NOBODY = 65_534
   const body = `
@@ -27,17 +27,17 @@ describe.runIf(process.getuid?.() === 0)('user without write access', () => {
     return execFileSync(process.execPath, args, { encoding: 'utf8' })
   }
 
-  it('folder, file, or -wal file of another user - permission denied, with the path that needs access', () => {
+  it('folder, file or log of another user - permission denied, and the remedy names its path', () => {
     chmodSync(folder, 0o755)
-    const own = join(folder, 'own')
-    mkdirSync(own)
-    const path = join(own, 'v.db')
+    const subfolder = join(folder, 'subfolder')
+    mkdirSync(subfolder)
+    const path = join(subfolder, 'v.db')
     const toMessage = (target: string): string =>
       `Cannot open the database "${path}": permission denied. Give the server's user write access to ${target}.`
-    expect(openAsNobody(path)).toBe(toMessage(`the folder "${own}"`))
+    expect(openAsNobody(path)).toBe(toMessage(`the folder "${subfolder}"`))
     openSqlite({ path, role: 'writer' }).close()
     chmodSync(path, 0o600)
-    chownSync(own, NOBODY, NOBODY)
+    chownSync(subfolder, NOBODY, NOBODY)
     expect(openAsNobody(path)).toBe(toMessage(`the file "${path}"`))
     chownSync(path, NOBODY, NOBODY)
     expect(openAsNobody(path)).toBe('')

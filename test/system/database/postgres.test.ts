@@ -50,10 +50,10 @@ describe('values', () => {
   })
 })
 
-describe('slow statement', () => {
-  test('server with a statement timeout - cancels it, and the connection stays usable', async () => {
+describe('statement that takes too long', () => {
+  test('server that applies the timeout - cancels it, and the connection stays open', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 200 })
-    // Retry when a busy server is half a second late, because the connection is then closed.
+    // Retry, because the connection is closed if a busy server is half a second late.
     await vi.waitFor(async () => {
       const before = await sql`select pg_backend_pid() as pid`.execute(opened.database)
       await expect(sql`select pg_sleep(30)`.execute(opened.database)).rejects.toMatchObject({ code: '57014' })
@@ -63,7 +63,7 @@ describe('slow statement', () => {
     })
   })
 
-  test('silent server - its connection is closed, and a new one opened when it responds again', async () => {
+  test('suspended server - its connection is closed, and a new one is opened once the server resumes', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 200 })
     await vi.waitFor(() => readValue(opened))
     server.pause()
@@ -72,13 +72,13 @@ describe('slow statement', () => {
     } finally {
       server.resume()
     }
-    // On a busy machine the timeout can pass early.
+    // Retry, because a busy machine may exceed the timeout.
     await vi.waitFor(async () => expect(await readValue(opened)).toBe(0))
   })
 })
 
-describe('transaction on a silent server', () => {
-  test('rollback - is not waited for again', async () => {
+describe('transaction on a suspended server', () => {
+  test('rollback - does not wait for a second timeout', async () => {
     const opened = open({ size: 1, statementTimeoutMs: 5_000 })
     const slower = open({ size: 1, statementTimeoutMs: 8_000 })
     await Promise.all([readValue(opened), readValue(slower)])
@@ -93,7 +93,7 @@ describe('transaction on a silent server', () => {
     try {
       await work.catch(({ message }: Error) => ends.push(message))
       await other
-      // Two timeouts would take longer than one and a half.
+      // Two timeouts would end after the other connection's longer timeout.
       expect(ends).toEqual([expect.stringContaining('did not respond for 5500 ms'), '8500 ms'])
     } finally {
       server.resume()
@@ -103,7 +103,7 @@ describe('transaction on a silent server', () => {
 })
 
 describe('server that stops', () => {
-  test('idle and active connections - do not crash the process; the next statement opens a new one', async () => {
+  test('idle and busy connections - do not end the process; the next statement opens a new one', async () => {
     const opened = open()
     await readValue(opened)
     const sleeping = sql`select pg_sleep(30)`.execute(opened.database)
@@ -131,30 +131,30 @@ const add = (opened: OpenPostgres<Tables>): Promise<void> =>
   })
 
 describe('conflicting transactions', () => {
-  test('two that each read what the other writes - both take effect', async () => {
+  test('two that read what the other one writes - both succeed', async () => {
     const [one, other] = [open(), open()]
     for (let turn = 0; turn < 20; turn += 1) await Promise.all([add(one), add(other)])
     expect(await readValue(one, 2)).toBe(40)
   })
 
-  test('any other failure - is not retried', async () => {
-    let tries = 0
+  test('other error - is not retried', async () => {
+    let attempts = 0
     const fail = (): Promise<never> => {
-      tries += 1
+      attempts += 1
       return Promise.reject(Object.assign(new Error('no such table'), { code: '42P01' }))
     }
     await expect(retryConflicts(fail)).rejects.toThrow('no such table')
-    expect(tries).toBe(1)
+    expect(attempts).toBe(1)
   })
 
-  test('permanent conflict - fails after the last retry', async () => {
-    let tries = 0
+  test('transaction that always conflicts - fails after nine attempts', async () => {
+    let attempts = 0
     const failWithConflict = (): Promise<never> => {
-      tries += 1
+      attempts += 1
       return Promise.reject(Object.assign(new Error('could not serialize'), { code: '40001' }))
     }
     await expect(retryConflicts(failWithConflict)).rejects.toThrow('could not serialize')
-    expect(tries).toBe(9)
+    expect(attempts).toBe(9)
   })
 })
 
@@ -186,11 +186,11 @@ describeWithProgram('openssl', 'TLS', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('require - is encrypted, with any server', async () => {
+  test('require - is encrypted, without checking the certificate', async () => {
     expect(await isConnectedWithTls('sslmode=require')).toBe(true)
   })
 
-  test('verify-ca with its certificate - is encrypted, with any server name', async () => {
+  test('verify-ca with its certificate - is encrypted, without checking the host name', async () => {
     expect(await isConnectedWithTls(`sslmode=verify-ca&sslrootcert=${join(folder, 'server.crt')}`)).toBe(true)
   })
 
@@ -203,7 +203,7 @@ describeWithProgram('openssl', 'TLS', () => {
     await expect(connecting).rejects.toThrow(/127\.0\.0\.1/)
   })
 
-  test('missing sslrootcert file - is reported', async () => {
+  test('missing sslrootcert file - the error names the parameter', async () => {
     await expect(isConnectedWithTls('sslmode=verify-ca&sslrootcert=/nowhere/ca.pem')).rejects.toThrow(
       'sslrootcert',
     )

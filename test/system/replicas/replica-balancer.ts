@@ -3,22 +3,22 @@ import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import { SECOND_MS, systemClock } from '../../../src/clock.ts'
 
-/** Interval and timeout of the readiness checks. */
+/** The interval of readiness checks, and the timeout of a response. */
 const POLL_INTERVAL_MS = 250
 const RESPONSE_TIMEOUT_MS: number = 30 * SECOND_MS
 
-/** Counts of responses and failures: missing responses, and responses not from Vitrine. */
+/** A load balancer that counts responses by state and records failed or unexpected responses. */
 export type ReplicaBalancer = Readonly<{
   isReady(port: number): boolean
-  /** Request a path from a ready replica; on a connection error, try the next one, as nginx and Varnish do. */
+  /** Send a request to a ready replica. If it fails, try the next one, as nginx and Varnish do. */
   visit(path: string): Promise<void>
-  /** Request a path from each ready replica. */
+  /** Send a request to each ready replica. */
   visitEach(path: string): Promise<void>
   states(): Readonly<Record<string, number>>
   failures(): readonly string[]
 }>
 
-/** Create a minimal balancer for replicas; it is closed after the test. */
+/** Start a minimal load balancer that stops with the test. */
 export function startReplicaBalancer(ports: readonly number[]): ReplicaBalancer {
   const agent = new Agent({ keepAlive: true })
   const ready = new Set<number>()

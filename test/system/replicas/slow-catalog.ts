@@ -8,21 +8,21 @@ import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../../helpers/fake-c
 import { defer } from '../../helpers/defer.ts'
 import { toGtin } from '../../helpers/products.ts'
 
-/** A received call. `what`: the GTIN, the cursor of a page (empty for the first), or nothing for the list. */
+/** A received call. `subject`: the GTIN, the cursor of a page (empty for the first), or empty for the channel list. */
 export type Call = Readonly<{ kind: 'channels' | 'page' | 'product'; subject: string; atMs: number }>
 
-/** A catalog with slow pages, so that tests can interrupt a walk. */
+/** A catalog with slow pages, so that a test can interrupt a walk. */
 export type SlowCatalog = Readonly<{
   url: string
   calls: readonly Call[]
-  /** Do not send the page with this cursor until it is released. */
+  /** Delay the page that starts at this index until it is released. */
   holdPage(startIndex: number): Readonly<{ isRequested(): boolean; release(): void }>
 }>
 
-/** Number of products, products per page (regardless of the limit), and duration of a page. */
+/** The number of products, the page size (regardless of the requested limit), and the delay of a page. */
 type Size = Readonly<{ products: number; pageProducts: number; pageMs: number }>
 
-/** Start one with a single channel, closed after the test. Products are in GTIN order. */
+/** Start a slow catalog with a single channel. It stops with the test. Products are in GTIN order. */
 export async function startSlowCatalog(size: Size): Promise<SlowCatalog> {
   const { products: count, pageProducts, pageMs } = size
   let heldPage: Readonly<{ startIndex: number; released: Promise<unknown> }> | undefined

@@ -8,16 +8,16 @@ import { findFreePort } from '../includes/program.ts'
 import { type ReplicaBalancer, startReplicaBalancer } from './replica-balancer.ts'
 import { type SlowCatalog, startSlowCatalog } from './slow-catalog.ts'
 
-/** Visits to some products of a catalog with ten slow pages: each box several times while it is fresh. */
+/** Visits cover part of a catalog of ten slow pages. Each box is visited several times while it is fresh. */
 const PAGE_PRODUCTS = 40
 const PRODUCTS: number = 10 * PAGE_PRODUCTS
 const VISITED_PRODUCTS = 60
 const PAGE_MS = 300
 const VISIT_EVERY_MS = 40
 const FRESH_SECONDS = 5
-/** Longer than any fresh time. */
+/** Longer than any cached data stays fresh. */
 const OUTAGE_MS: number = (FRESH_SECONDS + 2) * SECOND_MS
-/** Without a call for this long, none is running. Longer than a replica can stall on a busy machine. */
+/** After this time without a call, none is in progress. Longer than a replica may stall on a busy machine. */
 const QUIET_PERIOD_MS: number = 3 * SECOND_MS
 const DAILY_LIMIT = 40_000
 const LONG_TIMEOUT_PARAMETERS = 'statement_timeout_ms=4000&connect_timeout_ms=4000'
@@ -47,7 +47,7 @@ async function startReplicaSet(catalog: SlowCatalog, databaseUrl: string, size: 
       VITRINE_FRESH_SECONDS: String(FRESH_SECONDS),
       // Walks of about three seconds, at fixed times of the minute.
       VITRINE_SYNC_CRON: '*/10 * * * * *',
-      // Allow for a slow machine.
+      // A slow machine must not cause failures.
       VITRINE_VISITOR_TIMEOUT_MS: '5000',
       VITRINE_LOG_LEVEL: 'warn',
       VITRINE_PORT: String(port),
@@ -59,7 +59,7 @@ async function startReplicaSet(catalog: SlowCatalog, databaseUrl: string, size: 
   return { ports, replicas, start }
 }
 
-/** Find the process that walks, by the owner of its lease. */
+/** Find the process that is walking, from its lease. */
 async function findWalkerPid(url: string): Promise<number> {
   const [row] = await server.run(
     url,
@@ -69,7 +69,7 @@ async function findWalkerPid(url: string): Promise<number> {
   return Number(row?.['pid'] ?? 0)
 }
 
-/** Count repeated pages: a page is requested again when its walk was interrupted. */
+/** Count repeated page requests. A page is requested again only if its walker crashed while fetching it. */
 function countRepeatedPages(catalog: SlowCatalog): number {
   const pages = catalog.calls.filter(({ kind }) => kind === 'page')
   const walks: string[][] = []
@@ -80,7 +80,7 @@ function countRepeatedPages(catalog: SlowCatalog): number {
   return walks.reduce((sum, walk) => sum + walk.length - new Set(walk).size, 0)
 }
 
-/** Count calls for a product whose previous response was still fresh. */
+/** Find calls for a product whose previous response was still fresh, and return their ages. */
 function findEarlyCallAges(catalog: SlowCatalog): readonly number[] {
   const lastMs = new Map<string, number>()
   const callAgesMs: number[] = []
@@ -93,13 +93,12 @@ function findEarlyCallAges(catalog: SlowCatalog): readonly number[] {
   return callAgesMs
 }
 
-/** Whether the database is unavailable for this server. */
 async function isDatabaseUnavailable(port: number): Promise<boolean> {
   const { status } = await fetch(`http://127.0.0.1:${port}/readyz?require=database`)
   return status === 503
 }
 
-/** Wait until no call is running, and return the number of calls. */
+/** Wait until no call is in progress, and return the number of calls. */
 async function countSettledCalls({ calls }: SlowCatalog): Promise<number> {
   for (;;) {
     const before = calls.length
@@ -111,13 +110,13 @@ async function countSettledCalls({ calls }: SlowCatalog): Promise<number> {
 const GRID = `/fragments/${CHANNEL_ID}/deals`
 const toBoxPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 
-/** Visit through each balancer until stopped. */
+/** Send visits through each load balancer until stopped. */
 function startLoad(balancers: readonly ReplicaBalancer[]): { stop(): Promise<void> } {
   const stopController = new AbortController()
   const startedAtMs = Date.now()
   const load = async (): Promise<void> => {
     const pendingVisits = new Set<Promise<void>>()
-    // By time, not by count: a round takes the same time on a busy machine, so the calls are comparable.
+    // Select by time, not by count, so that the number of calls is comparable on a busy machine.
     for (
       let turn = 0;
       !stopController.signal.aborted;
@@ -141,7 +140,7 @@ function startLoad(balancers: readonly ReplicaBalancer[]): { stop(): Promise<voi
   }
 }
 
-test('three replicas, one killed during its walk, one restarted, database unavailable beyond the fresh time - no failed request, and no more calls than one machine', async () => {
+test('three replicas - one killed during its walk, one restarted, database unavailable for longer than prices are fresh - serve without a failure, and call no more than one server', async () => {
   const databases = await Promise.all([
     server.makeDatabase(LONG_TIMEOUT_PARAMETERS),
     server.makeDatabase(LONG_TIMEOUT_PARAMETERS),
@@ -167,7 +166,7 @@ test('three replicas, one killed during its walk, one restarted, database unavai
   await vi.waitFor(() => expect(replicaSet.ports.every(balancers[0].isReady)).toBe(true))
   const load = startLoad(balancers)
 
-  // Kill the walking replica; another one continues the walk.
+  // Kill the walking replica; another one resumes the walk.
   const page = catalog.holdPage(PRODUCTS / 2)
   await vi.waitFor(() => expect(page.isRequested()).toBe(true))
   const pid = await findWalkerPid(shared.url)
@@ -179,12 +178,12 @@ test('three replicas, one killed during its walk, one restarted, database unavai
   await waitForWalks([walkBefore])
   replicaSet.start(killed)
 
-  // Restart another one.
+  // Restart another replica.
   const restarted = replicaSet.ports.find((port) => port !== killed) ?? 0
   await replicaSet.replicas.get(restarted)?.stop('SIGTERM')
   replicaSet.start(restarted)
   await vi.waitFor(() => expect(replicaSet.ports.every(balancers[0].isReady)).toBe(true))
-  // All have cached the grid and every product when the database becomes unavailable.
+  // Fill the caches of each replica before the database stops.
   await balancers[0].visitEach(GRID)
   for (let index = 0; index < VISITED_PRODUCTS; index += 1) await balancers[0].visitEach(toBoxPath(index))
 
@@ -192,22 +191,23 @@ test('three replicas, one killed during its walk, one restarted, database unavai
   await server.stop('immediate')
   for (const port of replicaSet.ports)
     await vi.waitFor(async () => expect(await isDatabaseUnavailable(port)).toBe(true))
-  const callsAway = await countSettledCalls(catalog)
+  const callsBeforeOutage = await countSettledCalls(catalog)
   await systemClock.wait(OUTAGE_MS)
-  expect(catalog.calls.length - callsAway).toBe(0)
+  expect(catalog.calls.length - callsBeforeOutage).toBe(0)
   await server.start()
-  await vi.waitFor(() => expect(catalog.calls.length).toBeGreaterThan(callsAway))
+  await vi.waitFor(() => expect(catalog.calls.length).toBeGreaterThan(callsBeforeOutage))
   await waitForWalks(walks)
 
   await load.stop()
   expect(balancers[0].failures()).toEqual([])
   expect(Object.keys(balancers[0].states())).toEqual(['200 shown'])
-  // Three without sharing would make three times as many calls. One of three may reach the database a second earlier than one alone, and refresh.
-  const sooner = (2 * SECOND_MS) / VISIT_EVERY_MS
-  expect(catalog.calls.length).toBeLessThanOrEqual(singleCatalog.calls.length * 1.5 + sooner)
-  // At most two pages (current and prefetched) of the killed walk, and two of a walk that lost its database.
+  // Three servers that share nothing would make three times as many calls.
+  // Three replicas may reconnect up to two seconds earlier than one, and refresh meanwhile.
+  const earlyCalls = (2 * SECOND_MS) / VISIT_EVERY_MS
+  expect(catalog.calls.length).toBeLessThanOrEqual(singleCatalog.calls.length * 1.5 + earlyCalls)
+  // Two walks were interrupted, by the kill and by the outage. Each repeats its current and its prefetched page.
   expect(countRepeatedPages(catalog)).toBeLessThanOrEqual(4)
-  // Calls of the killed replica are repeated.
+  // Requests that were in progress in the killed replica are repeated.
   expect(findEarlyCallAges(catalog).length).toBeLessThanOrEqual(4)
   expect(catalog.calls.length).toBeLessThan(DAILY_LIMIT)
 })

@@ -11,7 +11,7 @@ import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { computeGrid, describeOffer } from '../../storage/conformance/deals-property.ts'
 import { CHANNEL, begin, makePage, makeQuery } from '../../storage/conformance/subject.ts'
 
-/** Enough that only the filters named "rare" are rare, and that the window of first deals does not contain all. */
+/** Enough products that only the "rare" filters match few deals, and that the first deals are not all of them. */
 const PRODUCTS = 3_500
 
 const products = Array.from({ length: PRODUCTS }, (_, index): Product => {
@@ -33,7 +33,7 @@ const products = Array.from({ length: PRODUCTS }, (_, index): Product => {
 })
 
 const FILTERS: Readonly<Record<string, Partial<DealQuery>>> = {
-  none: {},
+  'no filter': {},
   'in stock': { isInStockOnly: true },
   'common brand': { brand: 'common' },
   'rare brand': { brand: 'RARE' },
@@ -52,7 +52,7 @@ const FILTERS: Readonly<Record<string, Partial<DealQuery>>> = {
   'unknown words': { searchText: 'kettle' },
   'high discount': { minDiscountPercent: 90 },
   'common filters that no deal passes together': { brand: 'Common', merchants: ['beta'], maxPrice: '29.99' },
-  everything: {
+  'all filters': {
     brand: 'Common',
     searchText: 'lamp',
     excluded: ['corner'],
@@ -73,15 +73,14 @@ async function fill(copy: SqlStore): Promise<void> {
   await copy.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
 }
 
-const wholes = new Map<string, readonly string[]>()
+const grids = new Map<string, readonly string[]>()
 
-/** All cards of a grid, computed once for its pages and both databases. */
-function computeWhole(over: Partial<DealQuery>): readonly string[] {
+/** Compute a complete grid, once for all its pages and both databases. */
+function computeFullGrid(over: Partial<DealQuery>): readonly string[] {
   const key = JSON.stringify(over)
-  const whole =
-    wholes.get(key) ?? computeGrid(products, makeQuery({ ...over, offset: 0, limit: PRODUCTS * 2 }))
-  wholes.set(key, whole)
-  return whole
+  const grid = grids.get(key) ?? computeGrid(products, makeQuery({ ...over, offset: 0, limit: PRODUCTS * 2 }))
+  grids.set(key, grid)
+  return grid
 }
 
 const stores: Record<string, SqlStore> = {}
@@ -106,19 +105,19 @@ afterAll(async () => {
 
 describe.each(['SQLite', 'PostgreSQL'])('grids of a large copy - %s', (name) => {
   describe.each(Object.entries(FILTERS))('%s', (_filter, over) => {
-    test.each(SORTS)('sorted by %s - every page equals a reference computation', async (sort) => {
-      const whole = computeWhole({ ...over, sort })
+    test.each(SORTS)('sorted by %s - every page equals the reference computation', async (sort) => {
+      const grid = computeFullGrid({ ...over, sort })
       for (const offset of [0, 60, 960, 2_400]) {
         const query = makeQuery({ ...over, sort, offset, limit: 13 })
         const deals = (await stores[name]?.findDeals(query)) ?? []
         const found = deals.map(({ gtin, offer }) => `${gtin} ${describeOffer(offer)}`)
-        expect(found).toEqual(whole.slice(offset, offset + 13))
+        expect(found).toEqual(grid.slice(offset, offset + 13))
       }
     })
   })
 })
 
-test('PostgreSQL, timeout - the server cancels the statement, which is not a failure of the store', async () => {
+test('PostgreSQL, timeout exceeded - the server cancels the statement, and the store has not failed', async () => {
   const store = stores['PostgreSQL']
   const query = makeQuery({ excluded: ['alpha'], sort: 'saving', offset: 2_400 })
   await expect(store?.findDeals(query, 0)).rejects.toMatchObject({ code: 'VITRINE_UNAVAILABLE' })

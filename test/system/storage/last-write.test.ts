@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-/** A program whose database is locked by another process at the first attempt. */
+/** A complete program whose database is locked by another process at the first attempt. */
 const LAST_WRITE = `
   import { openReconnectingStore } from '${join(PACKAGE_FOLDER, 'dist/storage/reconnecting-store.js')}'
   import { StoreError } from '${join(PACKAGE_FOLDER, 'dist/errors.js')}'
-  let isHeld = true
+  let isLocked = true
   const store = await openReconnectingStore({
     open: () =>
       Promise.resolve({
         async putLookups() {
-          if (!isHeld) return console.log('written')
-          isHeld = false
+          if (!isLocked) return console.log('written')
+          isLocked = false
           throw new StoreError('database is locked')
         },
         close: () => Promise.resolve(),
@@ -23,7 +23,7 @@ const LAST_WRITE = `
   await store.putLookups([])
   await store.close()`
 
-test('database locked during the stop - the process runs until the look-up is written', () => {
+test('database locked at shutdown, no other work in the process - it exits only after the look-up is written', () => {
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', LAST_WRITE], {
     encoding: 'utf8',
   })

@@ -8,7 +8,7 @@ import { isShortRead } from '../../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, makeQuery, walkAll } from '../../storage/conformance/subject.ts'
 
-/** The built module: a thread needs JavaScript. */
+/** The built module, because a thread needs JavaScript. */
 const BUILT_THREAD = new URL('../../../dist/storage/long-reads.js', import.meta.url).href
 
 const products = Array.from({ length: 600 }, (_, index) =>
@@ -39,7 +39,7 @@ beforeEach(async () => {
 })
 
 describe('long reads in a separate thread', () => {
-  test('grids, counts and searches - equal those of the calling thread', async () => {
+  test('grids, counts and searches - equal the results of the calling thread', async () => {
     const direct = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
     onTestFinished(() => direct.close())
     const short = makeQuery({ limit: 5 })
@@ -54,7 +54,7 @@ describe('long reads in a separate thread', () => {
     )
   })
 
-  test('timeout - the read is stopped, and the thread continues with the next one', async () => {
+  test('timeout exceeded - the read is cancelled, and the thread continues with the next one', async () => {
     const reads = openReadThread({ path, catalog: 'c' })
     onTestFinished(() => reads.close())
     for (const over of [
@@ -69,15 +69,15 @@ describe('long reads in a separate thread', () => {
     }
   })
 
-  test('failing read - a StoreError with the message of the database', async () => {
+  test('read that fails - is a store error with the message of the database', async () => {
     const reads = openReadThread({ path: join(path, 'no-folder', 'copy.db'), catalog: 'c' })
     onTestFinished(() => reads.close())
     await expect(reads.findDeals(makeQuery())).rejects.toThrow(/Cannot open the database/)
-    // The same thread reads again.
+    // The same thread handles another read.
     await expect(reads.findDeals(makeQuery())).rejects.toThrow(/Cannot open the database/)
   })
 
-  test('close of the store - ends the thread after its pending reads', async () => {
+  test('closing - ends the thread after its pending reads', async () => {
     const reads = openReadThread({ path, catalog: 'c' })
     const read = reads.findDeals(makeQuery({ searchText: 'lamp' }))
     await reads.close()
@@ -85,7 +85,7 @@ describe('long reads in a separate thread', () => {
   })
 })
 
-test('short reads - first pages without a filter that needs a search', () => {
+test('short reads - are only pages near the start without filters that require a search', () => {
   expect(isShortRead(makeQuery({ minDiscountPercent: 20, offset: 960 }))).toBe(true)
   for (const over of [
     { searchText: 'x' },

@@ -8,7 +8,7 @@ import { useDatabase } from '../use-database.ts'
 import { makeProduct, toGtin } from '../../helpers/products.ts'
 import { CHANNEL, type Copy, readBox } from '../../storage/conformance/subject.ts'
 
-/** Several machines on one PostgreSQL, one with a wrong clock. The clock of the database server is correct. */
+/** Several machines share one PostgreSQL server with a correct clock. One machine has a wrong clock. */
 
 const CATALOG = 'https://one.example'
 const GTIN = toGtin(1)
@@ -17,7 +17,7 @@ beforeEach(() => database.truncate())
 
 type Machine = Readonly<{ copy: Copy; limiter: RateLimiter; nowMs: number }>
 
-/** A machine whose clock is ahead of the database server's. */
+/** Open a machine whose clock is ahead of the server's clock. */
 async function openMachine(aheadMs: number): Promise<Machine> {
   const nowMs = Date.now() + aheadMs
   const clock = createFakeClock(nowMs)
@@ -35,40 +35,40 @@ const limited = (retryAfterMs: number): CatalogRateLimitedError =>
   new CatalogRateLimitedError('429', retryAfterMs)
 
 describe('pause after a 429', () => {
-  test('machine a day behind - makes no call and does not end the pause of the others', async () => {
-    const [right, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
-    await right.limiter.recordRateLimit(limited(3 * MINUTE_MS), right.nowMs)
+  test('machine a day behind - neither calls nor ends the pause of the other machines', async () => {
+    const [correct, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
+    await correct.limiter.recordRateLimit(limited(3 * MINUTE_MS), correct.nowMs)
     await expect(behind.limiter.take('refresh')).rejects.toThrow('paused')
     await behind.limiter.read()
-    await expect(right.limiter.take('refresh')).rejects.toThrow('paused')
+    await expect(correct.limiter.take('refresh')).rejects.toThrow('paused')
   })
 
-  test('machine two days ahead - keeps the pause that it recorded itself', async () => {
+  test('machine two days ahead - observes the pause that it recorded', async () => {
     const ahead = await openMachine(2 * DAY_MS)
     await ahead.limiter.recordRateLimit(limited(3 * MINUTE_MS), ahead.nowMs)
     await expect(ahead.limiter.take('refresh')).rejects.toThrow('paused')
   })
 
-  test('pause of a machine two days ahead, beyond the next reset - is ignored by the others', async () => {
-    const [right, ahead] = [await openMachine(0), await openMachine(2 * DAY_MS)]
+  test('pause of a machine two days ahead, beyond the next reset - is ignored by the other machines', async () => {
+    const [correct, ahead] = [await openMachine(0), await openMachine(2 * DAY_MS)]
     await ahead.limiter.recordRateLimit(limited(3 * MINUTE_MS), ahead.nowMs)
-    await right.limiter.take('refresh')
-    expect((await right.limiter.read()).quota.limitedUntilMs).toBe(0)
+    await correct.limiter.take('refresh')
+    expect((await correct.limiter.read()).quota.limitedUntilMs).toBe(0)
   })
 })
 
 describe('look-ups of one product', () => {
-  test('machine a day behind - does not overwrite look-ups of the others', async () => {
-    const [right, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
-    await lookUp(right, 'now')
+  test('machine a day behind - does not overwrite look-ups of the other machines', async () => {
+    const [correct, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
+    await lookUp(correct, 'now')
     await lookUp(behind, 'a day behind')
-    expect(await readBox(right.copy, GTIN)).toBe(`now @${right.nowMs}`)
+    expect(await readBox(correct.copy, GTIN)).toBe(`now @${correct.nowMs}`)
   })
 
-  test('machine a day ahead - its look-ups are overwritten by the others', async () => {
-    const [right, ahead] = [await openMachine(-SECOND_MS), await openMachine(DAY_MS)]
+  test('machine a day ahead - its look-up is replaced by those of the other machines', async () => {
+    const [correct, ahead] = [await openMachine(-SECOND_MS), await openMachine(DAY_MS)]
     await lookUp(ahead, 'a day ahead')
-    await lookUp(right, 'now')
-    expect(await readBox(right.copy, GTIN)).toBe(`now @${right.nowMs}`)
+    await lookUp(correct, 'now')
+    expect(await readBox(correct.copy, GTIN)).toBe(`now @${correct.nowMs}`)
   })
 })

@@ -28,14 +28,14 @@ import { toRunCount } from '../../helpers/property-runs.ts'
 
 const CATALOG = 'https://one.example'
 
-/** Lock timeout of a server. */
+/** The lock timeouts of a serving process. */
 const SERVING = { openingMs: 0, openMs: 0 }
 
 const server = usePostgres()
 const database = useDatabase()
 beforeEach(() => database.truncate())
 
-/** The connections of one machine to the shared database, closed by the test. */
+/** Open a machine's connections to the shared database. The test must close them. */
 const openUnclosed = (): Promise<Copy> => openSqlStore({ database: database.address, catalog: CATALOG })
 
 async function countDeadlocks(): Promise<number> {
@@ -45,7 +45,7 @@ async function countDeadlocks(): Promise<number> {
   return Number(row?.deadlocks)
 }
 
-/** The connections of one machine to the shared database. */
+/** Open a machine's connections to the shared database. They are closed after the test. */
 async function open(): Promise<Copy> {
   const copy = await openUnclosed()
   onTestFinished(() => copy.close())
@@ -73,7 +73,7 @@ const refresh = (copy: Copy, index: number): Promise<unknown> =>
   )
 
 describe('quota of four machines', () => {
-  test('concurrent counts of all machines - are all stored', async () => {
+  test('calls counted by all at the same time - are all counted', async () => {
     const copies = await openMany(4)
     await Promise.all(copies.flatMap((copy) => Array.from({ length: 30 }, () => count(copy))))
     expect(await copies[0]?.updateQuota(NOON_MS, (state) => state)).toEqual({
@@ -83,7 +83,7 @@ describe('quota of four machines', () => {
     })
   })
 
-  test('concurrent changes of count and pause - none is lost', async () => {
+  test('calls of which some change more than the count - are all counted', async () => {
     const copies = await openMany(4)
     await Promise.all(
       copies.map(async (copy) => {
@@ -94,18 +94,18 @@ describe('quota of four machines', () => {
     expect(calls).toEqual({ walk: 0, refresh: 160, lookup: 40 })
   })
 
-  test('limit of 100 calls, four machines with 400 requests - exactly the shares are allowed', async () => {
+  test('limit of 100 calls, four machines that request 400 - exactly the share is allowed', async () => {
     const copies = await openMany(4)
     const clock = createFakeClock(NOON_MS)
     const limiters = copies.map((store) =>
       createRateLimiter({ clock, unknownLookupsPerHour: 1_000, dailyLimit: 100, store }),
     )
-    const tries = limiters.flatMap(({ take }) => Array.from({ length: 100 }, () => take('refresh')))
-    const outcomes = await Promise.allSettled(tries)
+    const attempts = limiters.flatMap(({ take }) => Array.from({ length: 100 }, () => take('refresh')))
+    const outcomes = await Promise.allSettled(attempts)
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(40)
   })
 
-  test('429 for one machine - blocks the next call of every other', async () => {
+  test('429 received by one - blocks the next call of every machine', async () => {
     const copies = await openMany(3)
     const clock = createFakeClock(NOON_MS)
     const limiters = copies.map((store) => createRateLimiter({ clock, unknownLookupsPerHour: 10, store }))
@@ -116,7 +116,7 @@ describe('quota of four machines', () => {
   })
 })
 
-test('machine disconnected while it has the quota lock - the others cannot count, but can read', async () => {
+test('machine disconnected while it holds the quota lock - the others cannot count calls, and continue reading', async () => {
   const [first] = (await openMany(1)) as [Copy]
   await count(first)
   const disconnected = new Client({ connectionString: database.url })
@@ -145,21 +145,24 @@ test('machine disconnected while it has the quota lock - the others cannot count
 test.each([
   ['visitors', SERVING, '3s'],
   ['a walk', undefined, '10s'],
-] as const)('write connection of %s - releases its locks when its transaction is idle', async (...row) => {
-  const [, timeouts, after] = row
-  const opened = await openCopyDatabase(database.address, timeouts)
-  onTestFinished(() => opened.close())
-  const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(opened.writer)
-  expect(rows).toEqual([{ idle_in_transaction_session_timeout: after }])
-})
+] as const)(
+  'connection for writes of %s - releases its locks when its transaction is idle',
+  async (...row) => {
+    const [, timeouts, after] = row
+    const opened = await openCopyDatabase(database.address, timeouts)
+    onTestFinished(() => opened.close())
+    const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(opened.writer)
+    expect(rows).toEqual([{ idle_in_transaction_session_timeout: after }])
+  },
+)
 
 const lease = (owner: string): Parameters<Copy['acquireWalkLease']>[1] => ({ owner, forMs: LEASE_MS })
 
-/** The database clock cannot be moved, so expire the leases instead. */
-const endLeases = (): Promise<unknown> => database.run('update vitrine_copy.copies set lease_until_ms = 0')
+/** Expire all leases, because a test cannot change the server's clock. */
+const expireLeases = (): Promise<unknown> => database.run('update vitrine_copy.copies set lease_until_ms = 0')
 
 describe('leases of two machines', () => {
-  test('stalled machine whose walk was taken over - writes no more of it', async () => {
+  test('suspended machine whose walk was taken over - can no longer write to it', async () => {
     const [sleeper, other] = (await openMany(2)) as [Copy, Copy]
     expect(await sleeper.acquireWalkLease(CHANNEL, lease('sleeper 1 a'))).toBe(true)
     const walk = await begin(sleeper, 100)
@@ -167,7 +170,7 @@ describe('leases of two machines', () => {
       CHANNEL,
       makePage(walk, makeProducts(0, 2, 'first'), { asOfMs: 100, nextCursor: 'c' }),
     )
-    await endLeases()
+    await expireLeases()
     expect(await other.acquireWalkLease(CHANNEL, lease('other 1 b'))).toBe(true)
     const late = { asOfMs: 160, afterGtin: toGtin(1), nextCursor: null }
     const page = makePage(walk, makeProducts(2, 4, 'late'), late)
@@ -187,23 +190,23 @@ describe('leases of two machines', () => {
     expect(await sleeper.getCopyState(CHANNEL)).toMatchObject({ currentWalk: 1, productCount: 4 })
   })
 
-  test('lease that another machine had in the meantime - is not extended, although it is free again', async () => {
+  test('lease that another owner had in between - is not extended, although it is free again', async () => {
     const [first, second] = (await openMany(2)) as [Copy, Copy]
     await first.acquireWalkLease(CHANNEL, lease('first 1 a'))
-    await endLeases()
+    await expireLeases()
     await second.acquireWalkLease(CHANNEL, lease('second 1 b'))
     await second.releaseWalkLease(CHANNEL, 'second 1 b')
     expect(await first.acquireWalkLease(CHANNEL, lease('first 1 a'))).toBe(false)
   })
 
-  test('running walk and ended walk - only the first is listed as unfinished', async () => {
+  test('running walk and completed walk - only the running one is listed as unfinished', async () => {
     const [one, other] = (await openMany(2)) as [Copy, Copy]
     await one.acquireWalkLease(CHANNEL, lease('one 1 a'))
     const walk = await begin(one, 100)
     expect(await other.findUnfinishedWalks()).toEqual([
       { channelId: CHANNEL, owner: 'one 1 a', isLeaseExpired: false },
     ])
-    await endLeases()
+    await expireLeases()
     expect(await other.findUnfinishedWalks()).toMatchObject([{ isLeaseExpired: true }])
     await one.applyPage(CHANNEL, makePage(walk, [], { asOfMs: 100 }))
     await one.completeWalk(CHANNEL, walk, { nowMs: 110, isMalformed: false })
@@ -211,7 +214,7 @@ describe('leases of two machines', () => {
   })
 })
 
-/** Products that change with every walk; in even walks, the first offer is not on sale. */
+/** Build products that change with every walk. In even walks, the first offer is not the one on sale. */
 const makeCatalog = (walk: number): Product[] => {
   const sale = makeParsedOffer({
     merchant: walk % 2 === 0 ? 'Zaal' : 'Alpha',
@@ -221,8 +224,8 @@ const makeCatalog = (walk: number): Product[] => {
   return [1, 2, 3].map((index) => makeProduct({ gtin: toGtin(index), title: `walk ${walk}`, offers }))
 }
 
-describe('concurrent walks, look-ups and readers of several machines', () => {
-  test('readers while other machines complete walks - always get one complete version', async () => {
+describe('walks, look-ups and readers of several machines at once', () => {
+  test('readers while walks complete elsewhere - always find one complete version', async () => {
     const [walker, reader] = (await openMany(2)) as [Copy, Copy]
     await walkAll(walker, makeCatalog(0), 100)
     const walking = new AbortController()
@@ -246,19 +249,19 @@ describe('concurrent walks, look-ups and readers of several machines', () => {
     await Promise.all([walkOften(), readOften()])
   })
 
-  test('look-ups of three machines during walks of a fourth - the newest data of each product wins', async () => {
+  test('look-ups of three machines during walks of a fourth - the newest data of each product is stored', async () => {
     const machines = await openMany(4)
     const [walker, ...visited] = machines as [Copy, ...Copy[]]
     const indexes = fc.nat({ max: 5 })
-    const event = fc.record({ index: indexes, isGone: fc.boolean(), machine: fc.nat({ max: 2 }) })
+    const event = fc.record({ index: indexes, isAbsent: fc.boolean(), machine: fc.nat({ max: 2 }) })
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 6, maxLength: 24 }), async (events) => {
         await database.truncate()
         await walkAll(walker, makeProducts(0, 6, 'walk @100'), 100)
-        // All times differ, so that one of two versions is always newer.
-        const lookups = events.map(({ index, isGone, machine }, position) => {
+        // Each time is unique, so one of two entries for a product is always newer.
+        const lookups = events.map(({ index, isAbsent, machine }, position) => {
           const asOfMs = 200 + 2 * position
-          const product = isGone ? null : makeProduct({ gtin: toGtin(index), title: `look-up @${asOfMs}` })
+          const product = isAbsent ? null : makeProduct({ gtin: toGtin(index), title: `look-up @${asOfMs}` })
           return { machine, lookup: { channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs } } }
         })
         const walkAtMs = 201 + 2 * Math.floor(events.length / 2)
@@ -286,7 +289,7 @@ describe('concurrent walks, look-ups and readers of several machines', () => {
 })
 
 describe('machines that start together', () => {
-  test('ten open an empty database at once - each migration runs once', async () => {
+  test('ten that open an empty database at once - each migration runs once', async () => {
     const empty = await server.makeDatabase()
     onTestFinished(() => empty.drop())
     const copies = await Promise.all(
@@ -303,11 +306,11 @@ describe('machines that start together', () => {
   })
 })
 
-describe('two machines that write the same look-ups, one of them in reverse order', () => {
+describe('two machines that store the same look-ups, one of them in reverse order', () => {
   test.each([
     ['unchanged products', (index: number) => makeProduct({ gtin: toGtin(index), title: 'Lamp' })],
     ['absences', () => null],
-  ])('%s - never deadlock', async (_name, find) => {
+  ])('%s - no deadlock occurs', async (_name, find) => {
     const stores = [await openUnclosed(), await openUnclosed()]
     const makeLookups = (round: number, isReversed: boolean): readonly Lookup[] => {
       const indexes = Array.from({ length: 32 }, (_, index) => (isReversed ? 32 - index : index + 1))
@@ -320,7 +323,7 @@ describe('two machines that write the same look-ups, one of them in reverse orde
     const before = await countDeadlocks()
     for (let round = 0; round < 8; round += 1)
       await Promise.all(stores.map((store, index) => store.putLookups(makeLookups(round, index === 1))))
-    // A connection reports its statistics when it closes, with a short delay.
+    // A connection reports its statistics when it closes, which the server processes a moment later.
     for (const store of stores) await store.close()
     const countOpen = `select count(*)::int as count from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`

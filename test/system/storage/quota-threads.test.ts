@@ -12,7 +12,7 @@ const DAILY_LIMIT = 40
 const built = (name: string): string =>
   JSON.stringify(new URL(`../../../dist/${name}.js`, import.meta.url).href)
 
-test('several threads at once - together they get exactly the share', async () => {
+test('three rate limiters in separate threads at the same time - together they use exactly the share', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'vitrine-quota-'))
   const path = join(folder, 'copy.db')
   const copy = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: CATALOG })
@@ -21,16 +21,16 @@ test('several threads at once - together they get exactly the share', async () =
     await rm(folder, { recursive: true, force: true })
   })
   const ready = new Int32Array(new SharedArrayBuffer(4))
-  const taken = await Promise.all([1, 2, 3].map(() => takeInThread(path, { ready, threadCount: 3 })))
-  expect(taken.reduce((sum, calls) => sum + calls, 0)).toBe(DAILY_LIMIT / 2)
+  const counts = await Promise.all([1, 2, 3].map(() => callInThread(path, { ready, threadCount: 3 })))
+  expect(counts.reduce((sum, calls) => sum + calls, 0)).toBe(DAILY_LIMIT / 2)
   expect((await copy.updateQuota(NOON_MS, (state) => state)).calls.walk).toBe(DAILY_LIMIT / 2)
 })
 
 /**
- * Request thirty calls of a walk with the built code, like another process, when all threads are ready. Return how many
- * were allowed.
+ * Request thirty walk calls with the built code, like another process, once all threads are ready.
+ * Return how many were allowed.
  */
-function takeInThread(
+function callInThread(
   path: string,
   start: Readonly<{ ready: Int32Array; threadCount: number }>,
 ): Promise<number> {
@@ -48,14 +48,14 @@ function takeInThread(
       Atomics.notify(ready, 0)
       for (let count = Atomics.load(ready, 0); count < threadCount; count = Atomics.load(ready, 0))
         Atomics.wait(ready, 0, count)
-      let taken = 0
+      let allowed = 0
       for (let turn = 0; turn < 30; turn += 1)
         await limiter.take('walk').then(
-          () => { taken += 1 },
+          () => { allowed += 1 },
           (error) => { if (error.code !== 'VITRINE_CATALOG_CALL_BLOCKED') throw error },
         )
       await store.close()
-      parentPort.postMessage(taken)
+      parentPort.postMessage(allowed)
     }
     run().catch((error) => { throw error })`
   return new Promise((resolve, reject) => {

@@ -33,7 +33,7 @@ function advance(byMs: number): void {
   for (const { clock } of machines) clock.advance(byMs)
 }
 
-/** Walk on one machine; `walkedSinceMs`: `null` when an operator requests the walk. */
+/** Walk on one machine; `skipWalkedSinceMs`: `null` when an operator requests the walk. */
 async function walk({ owner, clock }: Machine, skipWalkedSinceMs: number | null): Promise<string> {
   const { walks, failure } = await fixture.walk({ clock, job: { owner, skipWalkedSinceMs } })
   return walks.map(({ outcome, productCount }) => `${outcome} ${productCount}`).join() || String(failure)

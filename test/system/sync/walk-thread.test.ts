@@ -19,12 +19,12 @@ beforeEach(async () => {
   runWalkInThread = built.runWalkInThread
 })
 
-/** Threads of this process that keep it alive. */
+/** List the threads that keep this process alive. */
 const listThreads = (): string[] =>
   process.getActiveResourcesInfo().filter((name) => name === 'MessagePort' || name === 'Worker')
 
 describe('walk in its own thread', () => {
-  test('whole catalog - is stored, progress is reported, and no thread is left', async () => {
+  test('complete catalog - is stored, progress is reported, and no thread remains', async () => {
     const threadsBefore = listThreads().length
     const progress: WalkProgress[] = []
     const report = await runWalkInThread(fixture.job, {
@@ -65,7 +65,7 @@ describe('walk in its own thread', () => {
     await expect(walking).resolves.toMatchObject({ failure: 'VITRINE_STORE_FAILED' })
   })
 
-  test('report of a refused walk - does not contain the key', async () => {
+  test('report of a walk with a rejected key - does not contain the key', async () => {
     const report = await runWalkInThread(
       { ...fixture.job, key: 'wrong-key-123' },
       { signal: new AbortController().signal },
@@ -76,7 +76,7 @@ describe('walk in its own thread', () => {
   })
 })
 
-/** Respond to the next page request once in another way. */
+/** Respond differently to the next page request only. */
 function failOnce(respond: FaultHandler): void {
   fixture.catalog.fault = {
     pathPattern: /products\?/,
@@ -120,7 +120,7 @@ describe('page that cannot be fetched', () => {
   })
 })
 
-/** Niceness of the threads of this process, the main one first. */
+/** Read the niceness of this process's threads, the main one first. */
 const readNiceness = async (): Promise<number[]> => {
   const threads = await readdir('/proc/self/task')
   const stats = await Promise.all(
