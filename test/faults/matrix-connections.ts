@@ -15,36 +15,36 @@ import {
 const CHUNKED = 'Transfer-Encoding: chunked'
 const LAST_CHUNK = '0\r\n\r\n'
 
-/** Look-ups whose connection breaks, or that are no HTTP; wherever a body is whole, it is a good product. */
+/** Look-ups with a broken connection or invalid HTTP. Every complete body is a valid product. */
 export const CONNECTION_FAULTS: readonly FaultRow[] = [
   fail('reset before any byte', UNREACHABLE, ({ socket }) => void socket.resetAndDestroy()),
   fail('reset in the headers', UNREACHABLE, sendRaw('HTTP/1.1 200 OK\r\nContent-Ty', 'reset')),
   fail('reset in the body', UNREACHABLE, sendRaw(toRaw(['Content-Length: 5000'], GOOD_BODY), 'reset')),
-  fail('closed without an answer', UNREACHABLE, ({ socket }) => void socket.end()),
+  fail('closed without a response', UNREACHABLE, ({ socket }) => void socket.end()),
   fail('closed in the headers', UNREACHABLE, sendRaw('HTTP/1.1 200 OK\r\nContent-Ty')),
   fail('body shorter than its length', UNREACHABLE, sendRaw(toRaw(['Content-Length: 5000'], GOOD_BODY))),
   fail('body longer than its length', INVALID, sendRaw(toRaw(['Content-Length: 40'], GOOD_BODY))),
   succeed('bytes after the body', 'product', sendRaw(toRaw([GOOD_LENGTH], `${GOOD_BODY}${GOOD_BODY}`))),
   succeed(
-    'a second answer after the first',
+    'a second response after the first',
     'product',
     sendRaw(toRaw([GOOD_LENGTH], GOOD_BODY) + toRaw(['Content-Length: 4'], 'null')),
   ),
   fail('bad chunk size', UNREACHABLE, sendRaw(toRaw([CHUNKED], `ZZ\r\n${GOOD_BODY}\r\n${LAST_CHUNK}`))),
   fail('negative chunk size', UNREACHABLE, sendRaw(toRaw([CHUNKED], `-5\r\n${GOOD_BODY}\r\n${LAST_CHUNK}`))),
-  fail('chunks without the last one, closed', UNREACHABLE, sendRaw(toRaw([CHUNKED], GOOD_CHUNK))),
-  fail('two lengths', UNREACHABLE, sendRaw(toRaw([GOOD_LENGTH, 'Content-Length: 3'], GOOD_BODY))),
+  fail('closed before the last chunk', UNREACHABLE, sendRaw(toRaw([CHUNKED], GOOD_CHUNK))),
+  fail('two different lengths', UNREACHABLE, sendRaw(toRaw([GOOD_LENGTH, 'Content-Length: 3'], GOOD_BODY))),
   fail('the same length twice', UNREACHABLE, sendRaw(toRaw([GOOD_LENGTH, GOOD_LENGTH], GOOD_BODY))),
   fail('negative length', UNREACHABLE, sendRaw(toRaw(['Content-Length: -1'], GOOD_BODY))),
   fail(
-    'length and chunks at once',
+    'length and chunked encoding together',
     UNREACHABLE,
     sendRaw(toRaw([GOOD_LENGTH, CHUNKED], GOOD_CHUNK + LAST_CHUNK)),
   ),
-  fail('no HTTP at all', UNREACHABLE, sendRaw('SSH-2.0-OpenSSH_9.9\r\n')),
-  fail('HTTP/2 without being asked', UNREACHABLE, sendRaw(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))),
-  fail('body alone', UNREACHABLE, sendRaw(GOOD_BODY)),
-  fail('status that is none', UNREACHABLE, sendRaw(`HTTP/1.1 20x OK\r\n${GOOD_LENGTH}\r\n\r\n${GOOD_BODY}`)),
+  fail('not HTTP', UNREACHABLE, sendRaw('SSH-2.0-OpenSSH_9.9\r\n')),
+  fail('unrequested HTTP/2', UNREACHABLE, sendRaw(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))),
+  fail('body without headers', UNREACHABLE, sendRaw(GOOD_BODY)),
+  fail('invalid status', UNREACHABLE, sendRaw(`HTTP/1.1 20x OK\r\n${GOOD_LENGTH}\r\n\r\n${GOOD_BODY}`)),
   fail('header without a colon', UNREACHABLE, sendRaw(toRaw(['X-Bad', GOOD_LENGTH], GOOD_BODY))),
   fail(
     '200 kB header',
@@ -59,7 +59,7 @@ export const CONNECTION_FAULTS: readonly FaultRow[] = [
     ),
   ),
   fail(
-    'upgrade that nobody asked for',
+    'unrequested protocol upgrade',
     UNREACHABLE,
     sendRaw('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n'),
   ),

@@ -4,22 +4,22 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { TestResponse } from '../app/app-client.ts'
 
-/** The server as its visitors see it, over connections that stay: ten thousand visits need no ten thousand servers. */
+/** The server over HTTP with keep-alive connections, so that ten thousand visits share one server. */
 export type TestServer = Readonly<{
   port: number
   visit(path: string, headers?: Readonly<Record<string, string>>): Promise<TestResponse>
-  /** Visits that have come and are not answered yet. */
+  /** Number of requests without a complete response. */
   countWaiting(): number
   close(): Promise<void>
 }>
 
 /**
- * Connections at once; further visits wait for one of them. More than a listener's backlog (511) within one moment are
- * reset by the kernel when the machine is busy, which says nothing of the server.
+ * Simultaneous connections; further visits wait. On a busy machine the kernel resets connections beyond the listener's
+ * backlog (511), which is not an error of the server.
  */
 const MAX_CONNECTIONS = 256
 
-/** Listens on a free port of loopback until `close`, or the end of the test. */
+/** Listen on a free loopback port until `close` or the end of the test. */
 export async function startTestServer(app: RequestListener): Promise<TestServer> {
   let waitingCount = 0
   const server = createServer((request, response) => {
@@ -29,7 +29,7 @@ export async function startTestServer(app: RequestListener): Promise<TestServer>
     })
     app(request, response)
   }).listen(0, '127.0.0.1')
-  // On a busy machine a connection would else be closed in the moment in which it is used again.
+  // Otherwise, on a busy machine, the server may close an idle connection just as the client reuses it.
   server.keepAliveTimeout = 0
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -27,20 +27,20 @@ import { toGtin } from '../helpers/products.ts'
 import { IS_FULL } from '../helpers/property-runs.ts'
 import { startAppProcess } from './app-process.ts'
 
-/** Sequences that are played; more of them find more. With the seed of a failure, the same ones again. */
+/** Number of random sequences. The seed of a failed run repeats its sequences. */
 // oxlint-disable-next-line node/no-process-env -- for a longer run by hand
 const { WALK_SEQUENCES_RUNS = IS_FULL ? '10' : '4', WALK_SEQUENCES_SEED } = process.env
 
 /**
- * What the catalog says: all is well, nothing, too little, prices that cannot be read (of all products, of a third, of half and
- * one more), or that there are no channels.
+ * States of the catalog: all products valid, unreadable prices (a third of the products, one more than half, all), too few
+ * products, no products, or no channels.
  */
 const CATALOGS = ['good', 'third', 'half', 'malformed', 'shrunken', 'empty', 'unlisted'] as const
 type CatalogKind = (typeof CATALOGS)[number]
 
 /**
- * What happens between two visits. `jumpMs`: how far the clock is set, beside the time that passes. `takenOverMs`: the process of
- * the walk ends behind its first page, and so much later another one finds that; `null`: it does not.
+ * What happens between two visits. `jumpMs`: a clock jump on top of the elapsed time. `takenOverMs`: the walking process crashes
+ * after its first page, and this much later another process takes over; `null`: no crash.
  */
 type Step = Readonly<{
   catalog: CatalogKind
@@ -54,7 +54,7 @@ const PRODUCTS = Array.from({ length: 100 }, (_, index) => makeProductOnSale({ g
 const VISITED = [toGtin(0), toGtin(50), toGtin(99)]
 const GRID = `/fragments/${CHANNEL_ID}/deals`
 const PAGES = /\/products\?/
-/** Fewer than a walk asks for, so that it has several. */
+/** Fewer products than a walk requests, so that it has several pages. */
 const PAGE_PRODUCTS = 40
 const PERIOD_MS = HOUR_MS
 const SLACK_MS = MINUTE_MS
@@ -78,7 +78,7 @@ const steps: Arbitrary<Step[]> = array(
   { minLength: 3, maxLength: 12 },
 )
 
-/** How many products, the first ones, have no price that can be read. */
+/** Number of products, from the first, with an unreadable price. */
 const MALFORMED: Readonly<Partial<Record<CatalogKind, number>>> = { third: 34, half: 51, malformed: 100 }
 
 function listProducts(kind: CatalogKind): readonly WireProduct[] {
@@ -91,20 +91,20 @@ function listProducts(kind: CatalogKind): readonly WireProduct[] {
 const isOffered = (kind: CatalogKind, gtin: string): boolean =>
   listProducts(kind).findIndex((product) => product.gtin === gtin) >= (MALFORMED[kind] ?? 0)
 
-/** What readers may expect: the rule of the test, without any of the program's. */
+/** What visitors may expect, modelled without the program's code. */
 class ExpectedState {
-  /** When each product was last seen in a walk that is believed, by the clock of the server. */
+  /** When each product was last seen in an accepted walk, by the server's clock. */
   readonly #acceptedAtMs = new Map<string, number>()
-  /** Walks of the products that found the same, in a row. */
+  /** Consecutive walks with the same result. */
   #similarWalks: Readonly<{ finding: string; startedAtMs: number }>[] = []
   readonly #withdrawn = new Set<string>()
   readonly #notFoundAtMs = new Map<string, number>()
-  /** When a walk of all products was last believed; `null`: one of fewer, or without their prices, may have been since. */
+  /** When a walk of all products was last accepted; `null`: a worse one may have been accepted since. */
   #completeWalkAtMs: number | null = null
 
-  /** Return how the walk ends; `either`: one in a row of walks that found the same may be believed. */
+  /** Return how the walk ends; `either`: it repeats an earlier result, so it may be accepted. */
   recordWalk(kind: CatalogKind, startedAtMs: number): 'accepted' | 'held' | 'either' {
-    // Without channels no product is asked for, and copies stay.
+    // Without channels no product is requested, and copies stay.
     if (kind === 'unlisted') return 'either'
     const finding = kind === 'half' ? 'malformed' : kind
     if (this.#similarWalks.at(-1)?.finding !== finding) this.#similarWalks = []
@@ -116,7 +116,7 @@ class ExpectedState {
       this.#recordAccepted(kind, startedAtMs)
       return 'accepted'
     }
-    // What is left has fewer products than are guarded, or is malformed: the next one like it is believed at once.
+    // The accepted copy is now too small to be protected, or malformed: the next similar walk is accepted at once.
     if (isConfirmed) this.#completeWalkAtMs = null
     if (this.#completeWalkAtMs !== null) return 'held'
     for (const gtin of VISITED) this.#withdrawn.add(gtin)
@@ -132,14 +132,14 @@ class ExpectedState {
       } else this.#withdrawn.add(gtin)
   }
 
-  /** The catalog answered 404 for one of them. */
+  /** Record that the catalog returned 404 for this product. */
   recordNotFound(gtin: string, nowMs: number): void {
     this.#withdrawn.add(gtin)
     this.#notFoundAtMs.set(gtin, nowMs)
   }
 
   isShown(gtin: string, nowMs: number): boolean {
-    // Such an answer holds for five minutes, also after a walk that finds the product; a clock that is set back brings them together.
+    // A 404 is cached for five minutes, even if a walk then finds the product. The clock may have jumped back.
     if (Math.abs(nowMs - (this.#notFoundAtMs.get(gtin) ?? Infinity)) <= NOT_FOUND_MS) return false
     return !this.#withdrawn.has(gtin) && nowMs - (this.#acceptedAtMs.get(gtin) ?? 0) <= RESCUE_MS
   }
@@ -149,12 +149,12 @@ class ExpectedState {
   }
 }
 
-/** A server that is restarted, and the catalog that it calls. */
+/** A server that can be restarted, and its catalog. */
 class RestartableServer {
   readonly #harness: Harness
   #context: Context
   #seenCalls = 0
-  #order: WalkJob | undefined
+  #job: WalkJob | undefined
 
   constructor(harness: Harness) {
     this.#harness = harness
@@ -162,9 +162,9 @@ class RestartableServer {
   }
 
   static async start(): Promise<RestartableServer> {
-    const walkRunner: WalkRunner = (order, watch) => {
-      server.#order = order
-      return runWalk(order, watch, harness.clock)
+    const walkRunner: WalkRunner = (job, control) => {
+      server.#job = job
+      return runWalk(job, control, harness.clock)
     }
     const harness = await startHarness({ over: { walkRunner } })
     const server = new RestartableServer(harness)
@@ -186,43 +186,43 @@ class RestartableServer {
     await this.#context.walks.runNow()
   }
 
-  /** A walk whose process ends behind the first page: its lease stays. */
+  /** Run a walk whose process crashes after the first page: its lease remains. */
   async walkAndCrash(kind: CatalogKind): Promise<void> {
     this.#stock(kind)
     const overrides = { isTakeover: false, skipWalkedSinceMs: null, channels: null }
-    const order = { ...this.#getOrder(), ...overrides, owner: 'killed 1 elsewhere' }
-    const dying = new AbortController()
-    this.#servePages(() => dying.abort())
-    await runWalk(order, { signal: dying.signal }, this.clock)
+    const job = { ...this.#getJob(), ...overrides, owner: 'killed 1 elsewhere' }
+    const crash = new AbortController()
+    this.#servePages(() => crash.abort())
+    await runWalk(job, { signal: crash.signal }, this.clock)
     this.#servePages()
-    // One that is told to end gives its lease back; one that is killed does not.
+    // An aborted walk releases its lease, a killed one does not: acquire the lease again.
     const store = await openSqlStore({
-      database: parseSerializedAddress(order.database),
-      catalog: order.catalog,
+      database: parseSerializedAddress(job.database),
+      catalog: job.catalog,
       clock: this.clock,
     })
-    await store.acquireWalkLease(CHANNEL_ID, { owner: order.owner, forMs: LEASE_MS })
+    await store.acquireWalkLease(CHANNEL_ID, { owner: job.owner, forMs: LEASE_MS })
     const progress = await store.beginWalk(CHANNEL_ID, { nowMs: this.clock.nowMs(), resumableSinceMs: 0 })
     await store.close()
     if (progress.productCount !== PAGE_PRODUCTS)
-      throw new Error(`it broke off behind ${progress.productCount} products`)
+      throw new Error(`the walk stopped after ${progress.productCount} products`)
   }
 
   async takeOver(): Promise<void> {
-    if (!(await this.#context.walks.runUnscheduled())) throw new Error('nothing was taken over')
+    if (!(await this.#context.walks.runUnscheduled())) throw new Error('no walk was taken over')
   }
 
-  /** Is the box shown? */
+  /** Return whether the box is shown. */
   async visit(gtin: string): Promise<boolean> {
     return (await this.#visit(`/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)).length > 0
   }
 
-  /** How many deals does the grid show? */
+  /** Return the number of deals in the grid. */
   async visitGrid(): Promise<number> {
     return listRows(await this.#visit(GRID)).length
   }
 
-  /** Products that the catalog was asked for since the last time. */
+  /** Return the products that were looked up since the last call. */
   takeLookups(): readonly string[] {
     const { calls } = this.#harness.catalog
     const since = calls.slice(this.#seenCalls)
@@ -248,7 +248,7 @@ class RestartableServer {
   async #visit(path: string): Promise<string> {
     const response = await fetchPath({ app: createApp(this.#context) }, path)
     await this.#context.waitForWrites()
-    if (response.status !== 200) throw new Error(`${path} is answered by ${response.status}`)
+    if (response.status !== 200) throw new Error(`${path} responded with ${response.status}`)
     return response.text
   }
 
@@ -259,7 +259,7 @@ class RestartableServer {
     this.#servePages()
   }
 
-  /** `onSecond`: in place of the second page. */
+  /** Serve pages of products; `onSecond` replaces the second page. */
   #servePages(onSecond?: () => void): void {
     const { catalog } = this.#harness
     catalog.fault = {
@@ -275,15 +275,15 @@ class RestartableServer {
     }
   }
 
-  #getOrder(): WalkJob {
-    if (this.#order === undefined) throw new Error('no walk was made before')
-    return this.#order
+  #getJob(): WalkJob {
+    if (this.#job === undefined) throw new Error('no walk has run yet')
+    return this.#job
   }
 }
 
 const CHANNELS = [{ id: CHANNEL_ID, name: 'Magazine', kind: 'website', url: null } as const]
 
-/** One sequence, and what went wrong in it. */
+/** One sequence, and the problems found in it. */
 class Sequence {
   readonly problems: string[] = []
   readonly #server: RestartableServer
@@ -303,7 +303,7 @@ class Sequence {
     this.#server.clock.advance(step.passesMs + step.jumpMs)
     if (step.isRestarted) await this.#server.restart()
     await this.#walk(step)
-    // The second visit finds what a refresh behind the first one brought.
+    // The second visit sees the result of the background refresh that the first one started.
     await this.#visit(step.catalog)
     await this.#visit(step.catalog)
   }
@@ -316,7 +316,7 @@ class Sequence {
       await this.#server.walkAndCrash(catalog)
       await this.#visit(catalog)
       clock.advance(takenOverMs)
-      // It goes on where it stopped, or begins anew when that is too long ago, or not yet.
+      // The walk resumes after two minutes; after a longer time or a backwards jump it starts again.
       if (takenOverMs !== 2 * MINUTE_MS) startedAtMs = clock.nowMs()
       await this.#server.takeOver()
     } else await this.#server.walk(catalog)
@@ -334,7 +334,7 @@ class Sequence {
     for (const gtin of VISITED) {
       const isShown = await this.#server.visit(gtin)
       for (const requestedGtin of this.#server.takeLookups())
-        // Where no channel is listed, a 404 is not to be believed.
+        // Without a listed channel, all products exist here, and a 404 is ignored.
         if (!listProducts(kind).some((product) => product.gtin === requestedGtin))
           this.#expected.recordNotFound(requestedGtin, clock.nowMs())
       if (!isShown && this.#expected.isShown(gtin, clock.nowMs()))
@@ -344,8 +344,8 @@ class Sequence {
     if (dealCount === 0 && this.#expected.hasDeals(clock.nowMs())) this.#addProblem('the grid is empty')
   }
 
-  #addProblem(fault: string): void {
-    this.problems.push(`${this.#name}: ${fault}`)
+  #addProblem(problem: string): void {
+    this.problems.push(`${this.#name}: ${problem}`)
   }
 }
 
@@ -361,7 +361,7 @@ async function play(sequence: readonly Step[]): Promise<void> {
 }
 
 test(
-  'any sequence of walks, take-overs, clock jumps and restarts - no box and no grid is lost that the catalog did not withdraw',
+  'any sequence of walks, take-overs, clock jumps and restarts - boxes and grids stay shown unless the catalog withdrew them',
   async () => {
     const seed = WALK_SEQUENCES_SEED === undefined ? {} : { seed: Number(WALK_SEQUENCES_SEED) }
     await assert(asyncProperty(steps, play), { numRuns: Number(WALK_SEQUENCES_RUNS), ...seed })
