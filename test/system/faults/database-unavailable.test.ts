@@ -9,7 +9,7 @@ import { type PostgresServer, type TestDatabase, startPostgres } from '../../hel
 import { toGtin } from '../../helpers/products.ts'
 
 const KNOWN = toGtin(1)
-/** Of these the copy knows nothing. */
+/** Products that are not in the copy. */
 const UNKNOWN = Array.from({ length: 14 }, (_, index) => toGtin(100 + index))
 
 let server: PostgresServer
@@ -46,14 +46,14 @@ const countProductCalls = (): number => harness.catalog.countCalls(/\/products\/
 const readReady = async (query = ''): Promise<number> =>
   (await request(harness.app).get(`/readyz${query}`)).status
 
-/** Let the server refuse every write from now on, as a standby does, or take them again; connections stay. */
+/** Make the server reject writes, as a standby does, or accept them again; connections stay open. */
 async function setReadOnly(isOn: boolean): Promise<void> {
   const adminUrl = new URL('/postgres', database.url).href
   await server.run(adminUrl, `alter system set default_transaction_read_only = ${isOn ? 'on' : 'off'}`)
   await server.run(adminUrl, 'select pg_reload_conf()')
 }
 
-/** Warm, walked, and known to be stored. */
+/** Walk the catalog, and visit a box and a grid so that they are cached. */
 async function warmUp(): Promise<void> {
   await harness.context.walks.runNow()
   expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
@@ -61,7 +61,7 @@ async function warmUp(): Promise<void> {
   expect(grid.headers['vitrine-state']).toBe('shown')
 }
 
-/** Shown as it is, and fetched anew behind; on a busy machine the database may seem away for a moment. */
+/** Wait for the background refresh; on a busy machine the database may seem unavailable for a moment. */
 async function refresh(): Promise<void> {
   await vi.waitFor(async () => {
     const { state, cache } = await visit(KNOWN)
@@ -70,8 +70,8 @@ async function refresh(): Promise<void> {
   expect(countProductCalls()).toBe(1)
 }
 
-describe('database that several machines share', () => {
-  test('gone for a while - boxes and grids go on with their age, nothing is refreshed, and it heals by itself', async () => {
+describe('shared database', () => {
+  test('stopped for a while - boxes and grids are still shown, nothing is refreshed, and the server reconnects by itself', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     await refresh()
@@ -95,7 +95,7 @@ describe('database that several machines share', () => {
     expect(harness.logs()).toContain('stored copy reopened')
   })
 
-  test('gone - products that nobody has seen are not looked up, and are when it is back', async () => {
+  test('stopped - unknown products are not looked up until it is back', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     await refresh()
@@ -113,7 +113,7 @@ describe('database that several machines share', () => {
     )
   })
 
-  test('gone - what is not known is nothing for readers, and 503 for a proxy that requires the database', async () => {
+  test('stopped - an unknown box or grid is empty for visitors, and 503 for a proxy that requires the database', async () => {
     await warmUp()
     harness.catalog.fault = {
       pathPattern: /products/,
@@ -146,7 +146,7 @@ describe('database that several machines share', () => {
     }
   })
 
-  test('standing still - one visitor waits no longer than the limit of a statement, and the next ones not at all', async () => {
+  test('paused - one visitor waits for at most the statement timeout, and the next ones do not wait', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     server.pause()
@@ -162,24 +162,24 @@ describe('database that several machines share', () => {
     await vi.waitFor(async () => expect(await harness.context.store.ping()).toBeUndefined())
   })
 
-  test('standing still, with limits of a minute - grids, boxes and /readyz wait as long as a visitor does', async () => {
+  test('paused, with timeouts of a minute - grids, boxes and /readyz wait no longer than the visitor timeout', async () => {
     const slow = await server.makeDatabase('statement_timeout_ms=60000&connect_timeout_ms=60000')
-    const own = await createHarness({
+    const slowHarness = await createHarness({
       settings: { VITRINE_DATABASE_URL: slow.url, VITRINE_SYNC_CRON: 'off' },
     })
-    own.catalog.products.set(CHANNEL_ID, [
+    slowHarness.catalog.products.set(CHANNEL_ID, [
       makeWireProduct({ gtin: KNOWN, offers: [makeWireOffer({ old_price: '59.90' })] }),
     ])
-    await own.context.walks.runNow()
+    await slowHarness.context.walks.runNow()
     const grid = `/fragments/${CHANNEL_ID}/deals`
     const paths = [grid, `${grid}?limit=5`, `/fragments/${CHANNEL_ID}/where-to-buy/${KNOWN}`]
     const visitPath = async (path: string): Promise<string> => {
-      const { status, headers } = await request(own.app).get(path)
+      const { status, headers } = await request(slowHarness.app).get(path)
       return `${status} ${headers['vitrine-state'] ?? ''}`.trim()
     }
     expect(await visitPath(grid)).toBe('200 shown')
-    // Warm answers are believed for a second, and the list of channels for ten.
-    own.clock.advance(11 * SECOND_MS)
+    // Cached responses are valid for one second, and the list of channels for ten.
+    slowHarness.clock.advance(11 * SECOND_MS)
     server.pause()
     try {
       const results: string[] = []
@@ -187,7 +187,7 @@ describe('database that several machines share', () => {
         results.push(`${path} ${await visitPath(path)}`)
       })
       await vi.waitFor(() => {
-        own.clock.advance(50)
+        slowHarness.clock.advance(50)
         expect(results).toHaveLength(pendingVisits.length)
       })
       expect(results.toSorted()).toEqual(
@@ -202,10 +202,10 @@ describe('database that several machines share', () => {
     } finally {
       server.resume()
     }
-    await own.dispose()
+    await slowHarness.dispose()
   })
 
-  test('only read, as after a failover - everything stored is shown, writes wait, and it is told once', async () => {
+  test('read-only, as after a failover - stored products are shown, writes are rejected, and it is logged once', async () => {
     await warmUp()
     await setReadOnly(true)
     await vi.waitFor(async () =>
@@ -231,7 +231,7 @@ describe('database that several machines share', () => {
     expect(harness.logs()).not.toContain('stored copy failed;')
   })
 
-  test('only read, at the start - the server shows what is stored', async () => {
+  test('read-only at the start - the server shows what is stored', async () => {
     await warmUp()
     await setReadOnly(true)
     const late = await createHarness({
@@ -249,7 +249,7 @@ describe('database that several machines share', () => {
     }
   })
 
-  test('only read - check says so and what to do, and sync refuses at once', async () => {
+  test('read-only - check reports it with a remedy, and sync fails at once', async () => {
     await setReadOnly(true)
     const settings = {
       VITRINE_DATABASE_URL: database.url,
@@ -268,7 +268,7 @@ describe('database that several machines share', () => {
     await setReadOnly(false)
   })
 
-  test('away at the start - the server starts, and has its copy when it comes', async () => {
+  test('unavailable at the start - the server starts, and uses the copy once the database is up', async () => {
     await server.stop('fast')
     const late = await createHarness({
       settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
@@ -284,7 +284,7 @@ describe('database that several machines share', () => {
     }
   })
 
-  test('password that is wrong, database that is not there - check says so without the password', async () => {
+  test('wrong password or missing database - check reports it without the password', async () => {
     const { host, port } = database.address
     const { code, out, err } = await runInProcess(['check'], {
       VITRINE_DATABASE_URL: `postgres://owner:secret-pass-1@${host}:${port}/nowhere`,
@@ -292,10 +292,10 @@ describe('database that several machines share', () => {
       VITRINE_CATALOG_KEY: 'some-key-1234',
     })
     expect(code).toBe(1)
-    const said = out + err
-    expect(said).toContain('the database does not exist')
-    expect(said).toContain('Check user, password, database and sslmode')
-    expect(said).not.toContain('secret-pass')
+    const output = out + err
+    expect(output).toContain('the database does not exist')
+    expect(output).toContain('Check user, password, database and sslmode')
+    expect(output).not.toContain('secret-pass')
     expect(harness.logs()).not.toContain('secret-pass')
   })
 })
