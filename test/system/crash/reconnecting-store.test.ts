@@ -16,12 +16,12 @@ import { defer } from '../../helpers/defer.ts'
 const FAILED = 'VITRINE_STORE_FAILED'
 const WAIT_MS: number = 30 * SECOND_MS
 
-/** A store that is opened when the test says so. */
+/** A reconnecting store with a fake clock; the test opens it. */
 type StoreFixture = Readonly<{
   path: string
   clock: FakeClock
   failures: unknown[]
-  /** Openings that were tried. */
+  /** Number of attempts to open the store. */
   openings(): number
   open(opener?: () => Promise<CopyStore>): Promise<CopyStore>
 }>
@@ -55,13 +55,13 @@ function makeStoreFixture(): StoreFixture {
 
 const breakFile = (path: string): void => writeFileSync(path, 'no database '.repeat(5_000))
 
-/** What SQLite says of a file that is spoiled under an open connection. */
+/** SQLite's error for a file that is damaged while a connection is open. */
 const damaged = new StoreError('failed at ping', { cause: new Error('disk I/O error') })
 const busy = new StoreError('failed at ping', { cause: new Error('database is locked') })
 
 const newer = (): Promise<CopyStore> => Promise.reject(new StoreNewerError('newer'))
 
-/** A real store whose `ping` fails with what is given, once. */
+/** Open a real store whose first `ping` fails with `failure`. */
 async function openFailing(path: string, failure: Error, closed: string[]): Promise<CopyStore> {
   const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
   let isFailing = true
@@ -80,7 +80,7 @@ async function openFailing(path: string, failure: Error, closed: string[]): Prom
 }
 
 describe('store that cannot be opened', () => {
-  test('first opening fails - is told once; for 30 s nothing is tried, and every method throws', async () => {
+  test('first opening fails - one failure is reported; for 30 s there is no new attempt, and every method throws', async () => {
     const { path, clock, failures, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
@@ -99,7 +99,7 @@ describe('store that cannot be opened', () => {
     expect(openings()).toBe(1)
   })
 
-  test('30 s later, file mended meanwhile - many callers, one opening, all are answered', async () => {
+  test('30 s later, file repaired - many callers cause one opening, and all succeed', async () => {
     const { path, clock, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
@@ -113,7 +113,7 @@ describe('store that cannot be opened', () => {
     expect(openings()).toBe(2)
   })
 
-  test('30 s later, still broken - many callers, one opening, all get the error; then 30 s more', async () => {
+  test('30 s later, still broken - many callers cause one opening, and all fail; the next attempt is 30 s later', async () => {
     const { path, clock, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
@@ -129,7 +129,7 @@ describe('store that cannot be opened', () => {
     expect(openings()).toBe(3)
   })
 
-  test('newer version at the start - passes through; later - is an error like any other', async () => {
+  test('copy of a newer version - the first opening fails; later it is an error like any other', async () => {
     await expect(makeStoreFixture().open(newer)).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
     const { clock, open } = makeStoreFixture()
     const results = [() => Promise.reject(new StoreError('broken')), newer]
@@ -141,7 +141,7 @@ describe('store that cannot be opened', () => {
 })
 
 describe('store that fails while it is open', () => {
-  test('damage - it is closed once, for 30 s nothing is tried, then the file is opened anew', async () => {
+  test('damaged file - the store is closed once; after 30 s without an attempt the file is opened again', async () => {
     const { path, clock, openings, open } = makeStoreFixture()
     const closed: string[] = []
     const store = await open(() => openFailing(path, damaged, closed))
@@ -156,7 +156,7 @@ describe('store that fails while it is open', () => {
     expect([openings(), closed.length]).toEqual([2, 1])
   })
 
-  test('locked - the store stays open, and the next call is answered', async () => {
+  test('locked file - the store stays open, and the next call succeeds', async () => {
     const { path, openings, open } = makeStoreFixture()
     const closed: string[] = []
     const store = await open(() => openFailing(path, busy, closed))
@@ -165,7 +165,7 @@ describe('store that fails while it is open', () => {
     expect([openings(), closed]).toEqual([1, []])
   })
 
-  test('pages spoiled under it, then another file in its place - found by itself', async () => {
+  test('damaged file, then replaced by another - the store opens the new file by itself', async () => {
     const { path, clock, open } = makeStoreFixture()
     const spare = join(makeFolder(), 'spare.db')
     const other = await openSqlStore({ database: { kind: 'sqlite', path: spare }, catalog: 'c' })
@@ -189,7 +189,7 @@ describe('store that fails while it is open', () => {
 })
 
 describe('close', () => {
-  test('while it is being opened - waits for it, and closes what was opened; nothing is opened after', async () => {
+  test('during an opening - waits for it and closes the opened store; nothing is opened afterwards', async () => {
     const { path, clock, openings, open } = makeStoreFixture()
     const opened = defer<undefined>()
     const closed: string[] = []
@@ -203,19 +203,19 @@ describe('close', () => {
       return openFailing(path, busy, closed)
     })
     clock.advance(WAIT_MS)
-    const asked = store.getCopyState(CHANNEL_ID).catch((error: unknown) => error)
+    const pendingCall = store.getCopyState(CHANNEL_ID).catch((error: unknown) => error)
     const closing = store.close()
     expect(closed).toEqual([])
     opened.resolve(undefined)
     await closing
-    await asked
+    await pendingCall
     expect(closed).toHaveLength(1)
     clock.advance(10 * WAIT_MS)
     await expect(store.ping()).rejects.toMatchObject({ code: FAILED })
     expect(openings()).toBe(2)
   })
 
-  test('a store that never opened - ends at once', async () => {
+  test('store that never opened - closes at once', async () => {
     const { path, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
