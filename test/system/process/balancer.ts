@@ -3,20 +3,20 @@ import { Agent, type IncomingMessage, type ServerResponse, createServer, get, re
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** How often the balancer asks its servers whether they are ready. */
+/** Interval of the readiness checks. */
 const POLL_INTERVAL_MS = 50
 
 /** A server behind the balancer. */
 type Backend = { readonly port: number; isReady: boolean }
 
-/** A balancer as simple as they come: it asks `/readyz`, keeps connections alive, and tries nothing twice. */
+/** A minimal load balancer: it polls `/readyz`, keeps connections alive and never retries. */
 export type Balancer = Readonly<{
   url: string
   isReady(port: number): boolean
   failures(): readonly string[]
 }>
 
-/** Starts a balancer in front of servers on this machine; it ends with the test. */
+/** Start a load balancer for servers on this machine; it stops with the test. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true })
   const backends: Backend[] = ports.map((port) => ({ port, isReady: false }))
@@ -25,7 +25,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   const server = createServer((incoming, outgoing) => {
     const ready = backends.filter(({ isReady }) => isReady)
     const backend = ready[nextIndex++ % Math.max(1, ready.length)]
-    if (backend === undefined) return recordFailure(outgoing, failures, 'nobody is ready')
+    if (backend === undefined) return recordFailure(outgoing, failures, 'no server is ready')
     forward(incoming, { agent, port: backend.port })
       .then(
         (response) => void response.pipe(outgoing.writeHead(response.statusCode ?? 500, response.headers)),

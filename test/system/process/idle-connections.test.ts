@@ -5,18 +5,18 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makeFolder, makeSettings, startBuilt } from '../../cli/run-cli.ts'
 
 const CONNECTIONS = 10_000
-/** Opened together: less than the listener's queue. */
+/** Connections opened at the same time: fewer than the listener's backlog. */
 const CONCURRENT_CONNECTIONS = 200
 const MAX_MEMORY_BYTES: number = 512 * 1024 ** 2
 
-test('10,000 idle connections - everybody else is answered, memory stays bounded, and the stop is not held up', async () => {
+test('10,000 idle connections - other visitors are served, memory stays bounded, and the stop is not delayed', async () => {
   const running = startBuilt(['serve', '--json'], makeSettings(makeFolder()))
   const { publicUrl, box } = JSON.parse(await running.firstLine) as { publicUrl: string; box: string }
   const { hostname, port } = new URL(publicUrl)
   const sockets: Socket[] = []
   onTestFinished(() => sockets.forEach((socket) => socket.destroy()))
 
-  /** Every other one has had an answer and is kept alive; the rest never say a word. */
+  /** Open a connection: every second one gets a response and stays alive, the others send nothing. */
   const open = async (index: number): Promise<void> => {
     const socket = connect(Number(port), hostname)
     sockets.push(socket)

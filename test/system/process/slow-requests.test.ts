@@ -4,7 +4,7 @@ import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeFolder, makeSettings, startBuilt } from '../../cli/run-cli.ts'
 
-/** What such a connection sends at first, and whether it goes on with a byte again and again. */
+/** Slow connections: the name, the first bytes, and whether further bytes follow one by one. */
 const SLOW: readonly (readonly [string, string, boolean])[] = [
   ['nothing at all', '', false],
   ['half of its headers', 'GET /healthz HTTP/1.1\r\nHost: x\r\n', false],
@@ -12,10 +12,10 @@ const SLOW: readonly (readonly [string, string, boolean])[] = [
   ['a body that never ends', 'GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n', true],
 ]
 const SEND_INTERVAL_MS = 500
-/** Headers may take 5 s, a request 8 s; without our limits it would be a minute and five. */
+/** Our limits are 5 s for headers and 8 s for a request; Node's defaults are one minute and five. */
 const MAX_WAIT_MS = 55_000
 
-/** Resolves with what was received when the server has closed the connection. */
+/** Send a slow request, and return what was received until the server closed the connection. */
 async function waitUntilClosed(port: number, head: string, isSendingSlowly: boolean): Promise<string> {
   const socket: Socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
@@ -33,7 +33,7 @@ async function waitUntilClosed(port: number, head: string, isSendingSlowly: bool
   return received
 }
 
-test('connections that send slowly or not at all - are closed in time, and hold up nobody', async () => {
+test('connections that send slowly or not at all - are closed in time, and do not delay other visitors', async () => {
   const running = startBuilt(['serve', '--json'], makeSettings(makeFolder()))
   const { publicUrl, box } = JSON.parse(await running.firstLine) as { publicUrl: string; box: string }
   const port = Number(new URL(publicUrl).port)

@@ -11,33 +11,33 @@ import {
   startRemoteCatalog,
 } from '../../cli/run-cli.ts'
 
-type HeldServer = Readonly<{
+type PausedServer = Readonly<{
   running: RunningCommand
-  /** Lets the start go on. */
+  /** Let the start continue. */
   release(): void
-  /** Lines of the log with this message. */
+  /** Return the number of log lines with this message. */
   countLines(message: string): number
 }>
 
 /**
- * Starts a server whose start stands still: in one process at the thread of its catalog, with workers (and a catalog of
- * others) at theirs. It says when it has been told to stop.
+ * Start a server whose start is paused: a single process in its catalog thread, several workers (with a remote catalog) in
+ * each worker. It prints a line when it receives SIGTERM.
  */
-async function startHeldServer(workers: '1' | '2'): Promise<HeldServer> {
+async function startPausedServer(workers: '1' | '2'): Promise<PausedServer> {
   const folder = makeFolder()
-  const [fuse, file] = [join(folder, 'fuse'), join(folder, 'hold.mjs')]
-  writeFileSync(fuse, '')
+  const [pauseFile, file] = [join(folder, 'pause-file'), join(folder, 'pause.mjs')]
+  writeFileSync(pauseFile, '')
   writeFileSync(
     file,
     `import { existsSync, writeSync } from 'node:fs'
      import { isMainThread } from 'node:worker_threads'
      const cell = new Int32Array(new SharedArrayBuffer(4))
      if (isMainThread && !process.argv[1].endsWith('worker.js'))
-       process.on('SIGTERM', () => writeSync(2, 'told to stop\\n'))
-     else if (existsSync(${JSON.stringify(fuse)})) {
-       writeSync(2, 'held\\n')
-       if (isMainThread) process.on('exit', () => writeSync(2, 'worker left\\n'))
-       while (existsSync(${JSON.stringify(fuse)})) Atomics.wait(cell, 0, 0, 20)
+       process.on('SIGTERM', () => writeSync(2, 'SIGTERM received\\n'))
+     else if (existsSync(${JSON.stringify(pauseFile)})) {
+       writeSync(2, 'paused\\n')
+       if (isMainThread) process.on('exit', () => writeSync(2, 'worker exited\\n'))
+       while (existsSync(${JSON.stringify(pauseFile)})) Atomics.wait(cell, 0, 0, 20)
      }`,
   )
   const settings = workers === '1' ? makeSettings(folder) : (await startRemoteCatalog(folder)).settings
@@ -47,11 +47,11 @@ async function startHeldServer(workers: '1' | '2'): Promise<HeldServer> {
     VITRINE_LOG_LEVEL: 'info',
     NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
   })
-  // Each worker stands still, or the thread of the catalog.
-  await vi.waitFor(() => expect(running.output().split('held\n').length - 1).toBe(Number(workers)))
+  // Each worker, or the catalog thread, is paused.
+  await vi.waitFor(() => expect(running.output().split('paused\n').length - 1).toBe(Number(workers)))
   return {
     running,
-    release: () => rmSync(fuse),
+    release: () => rmSync(pauseFile),
     countLines: (message) => running.output().split(`"msg":"${message}`).length - 1,
   }
 }
@@ -60,17 +60,17 @@ test.each([
   ['1', 0],
   ['2', 2],
 ] as const)(
-  'told to stop during the start, VITRINE_WORKERS=%s - 0; it neither says that it listens nor begins a walk',
-  async (workers, leaving) => {
-    const { running, release, countLines } = await startHeldServer(workers)
-    // Its output, and that of its workers, has ended as well: all that it said is there.
+  'SIGTERM during the start, VITRINE_WORKERS=%s - exits with 0; it neither listens nor starts a walk',
+  async (workers, workerExits) => {
+    const { running, release, countLines } = await startPausedServer(workers)
+    // `close`, not `exit`: the output of the server and its workers is complete.
     const ended = once(running.child, 'close')
     running.child.kill('SIGTERM')
-    await vi.waitFor(() => expect(running.output()).toContain('told to stop\n'))
+    await vi.waitFor(() => expect(running.output()).toContain('SIGTERM received\n'))
     release()
     expect(await ended).toEqual([0, null])
-    // By themselves: none had to be killed.
-    await vi.waitFor(() => expect(running.output().split('worker left').length - 1).toBe(leaving))
+    // The workers exited by themselves: none had to be killed.
+    await vi.waitFor(() => expect(running.output().split('worker exited').length - 1).toBe(workerExits))
     expect(countLines('listening')).toBe(0)
     expect(running.output()).not.toContain('walk')
   },
@@ -80,12 +80,12 @@ test.each([
   ['1', 'read the key again'],
   ['2', 'reload done: all workers were replaced'],
 ] as const)(
-  'SIGHUP during the start, VITRINE_WORKERS=%s - the server comes up, and heeds it then',
-  async (workers, heeded) => {
-    const { running, release, countLines } = await startHeldServer(workers)
+  'SIGHUP during the start, VITRINE_WORKERS=%s - the server starts, and then handles the signal',
+  async (workers, message) => {
+    const { running, release, countLines } = await startPausedServer(workers)
     running.child.kill('SIGHUP')
     release()
-    await vi.waitFor(() => expect(countLines(heeded)).toBe(1))
+    await vi.waitFor(() => expect(countLines(message)).toBe(1))
     expect((await running.stop('SIGINT')).code).toBe(0)
     expect(countLines('listening')).toBe(1)
   },
