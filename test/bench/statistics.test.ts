@@ -16,14 +16,14 @@ const drawFive = (seed: number): number[] => Array.from({ length: 5 }, createRan
 
 const someNumbers = array(double({ noNaN: true, min: -1e9, max: 1e9 }), { minLength: 1 })
 
-describe('the statistics of the bench', () => {
-  it('a median - of odd and even counts - is the middle, and the mean of both middles', () => {
+describe('benchmark statistics', () => {
+  it('median - of odd and even counts - is the middle number, or the mean of the two middle numbers', () => {
     expect(computeMedian([9, 1, 5])).toBe(5)
     expect(computeMedian([9, 1, 5, 6])).toBe(5.5)
     expect(computeMedian([100, 20, 3])).toBe(20)
   })
 
-  it('a quantile - of any numbers - is one of them, and the share below or equal is at least as asked', () => {
+  it('quantile - of any numbers - is one of them, and at least the requested share is less than or equal to it', () => {
     assert(
       property(someNumbers, double({ min: 0.01, max: 1, noNaN: true }), (numbers, share) => {
         const found = computeQuantile(numbers, share)
@@ -36,23 +36,23 @@ describe('the statistics of the bench', () => {
     )
   })
 
-  it('a quantile - of a hundred numbers - is the nearest rank', () => {
+  it('quantile - of a hundred numbers - is the nearest rank', () => {
     const numbers = Array.from({ length: 100 }, (_, index) => 100 - index)
     expect([0.5, 0.99, 1].map((share) => computeQuantile(numbers, share))).toEqual([50, 99, 100])
   })
 
-  it('no numbers - have no median and no quantile', () => {
+  it('empty list - median and quantile throw', () => {
     expect(() => computeMedian([])).toThrow(RangeError)
     expect(() => computeQuantile([], 0.5)).toThrow(RangeError)
   })
 
-  it('random numbers - of one seed - are the same each time, and those of another are not', () => {
+  it('random numbers - of one seed - are the same each time; another seed gives different ones', () => {
     expect(drawFive(1)).toEqual(drawFive(1))
     expect(drawFive(1)).not.toEqual(drawFive(2))
     for (const number of drawFive(3)) expect(number >= 0 && number < 1).toBe(true)
   })
 
-  it('Zipf ranks - of many draws - fall as one over the rank, and stay within the count', () => {
+  it('Zipf ranks - of many draws - have frequencies proportional to 1/rank, and stay within the count', () => {
     const ranks = drawZipfRanks({ count: 100, draws: 50_000, seed: 3 })
     const counts = Array.from({ length: 100 }, () => 0)
     for (const rank of ranks) counts[rank] = (counts[rank] ?? Number.NaN) + 1

@@ -9,7 +9,7 @@ const makeTemporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'bench-test
 
 type CommandResult = Readonly<{ code: number; out: string; err: string }>
 
-/** Runs the bench with this temporary folder. */
+/** Run the benchmark with this temporary folder. */
 function runBench(folder: string, ...args: string[]): Promise<CommandResult> {
   const env = { TMPDIR: folder }
   return new Promise((resolve) => {
@@ -22,9 +22,9 @@ function runBench(folder: string, ...args: string[]): Promise<CommandResult> {
 
 const SMALLEST_ARGS = ['--rounds', '1', '--seconds', '0.5', '--products', '200', '--no-fail']
 
-// A bench mostly waits for programs that start, or that are to be at rest.
-describe.concurrent('the bench', () => {
-  test('scenarios at their smallest - run, print their tables, write results, and leave nothing behind', async () => {
+// A benchmark mostly waits for programs to start or to become idle.
+describe.concurrent('benchmark', () => {
+  test('scenarios with the smallest settings - run, print tables, write results and leave no other files', async () => {
     const folder = makeTemporaryFolder()
     const results = join(folder, 'results')
     const names = ['hot', 'cold', 'copy', 'walk', 'import', 'start']
@@ -44,7 +44,7 @@ describe.concurrent('the bench', () => {
     expect(readdirSync(folder)).toEqual(['results'])
   })
 
-  test('the cost of views and products, at its smallest - is measured', async () => {
+  test('sizing with the smallest settings - measures the cost of views and products', async () => {
     const folder = makeTemporaryFolder()
     const { code, out, err } = await runBench(folder, 'sizing', ...SMALLEST_ARGS, '--results', folder)
     expect(err).not.toContain('Error')
@@ -54,13 +54,13 @@ describe.concurrent('the bench', () => {
   })
 
   test.each([
-    ['a word that is no scenario', ['warm'], /^Unknown scenario: warm\./],
-    ['an option that does not exist', ['hot', '--warm'], /--warm/],
-    ['a number that is none', ['hot', '--rounds', 'many'], /^Numbers must be positive\./],
-  ])('%s - ends with code 2 and says what is possible', async (_what, words, said) => {
-    const { code, out, err } = await runBench(makeTemporaryFolder(), ...words)
+    ['unknown scenario', ['warm'], /^Unknown scenario: warm\./],
+    ['unknown option', ['hot', '--warm'], /--warm/],
+    ['invalid number', ['hot', '--rounds', 'many'], /^Numbers must be positive\./],
+  ])('%s - exits with 2 and prints the usage', async (_title, args, message) => {
+    const { code, out, err } = await runBench(makeTemporaryFolder(), ...args)
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toMatch(said)
+    expect(err).toMatch(message)
     expect(err).toContain('npm run bench -- [scenario ...] [options]')
   })
 })
