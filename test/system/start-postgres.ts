@@ -1,6 +1,6 @@
 import { SHARED_SERVER_VARIABLE, startPostgres } from '../helpers/postgres.ts'
 
-/** Start the PostgreSQL that all system tests share, unless there is one; return what ends it. */
+/** Start the PostgreSQL that all system tests share, unless one is running; return the function that stops it. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {
   /* oxlint-disable node/no-process-env -- the processes of the tests read it there */
   if (process.env[SHARED_SERVER_VARIABLE] !== undefined) return undefined

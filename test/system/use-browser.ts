@@ -3,14 +3,14 @@ import { afterEach, beforeEach } from 'vitest'
 import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { getShared } from './shared.ts'
 
-/** A page that is not there by then never comes: machines of CI have stood still for half a minute. */
+/** Long, because CI machines have paused for half a minute. */
 const PAGE_LOAD_TIMEOUT_MS = 120_000
 
 /** The browser that all files share. What a test opens is closed after it, what `beforeAll` opens after the file. */
 export type FileBrowser = Readonly<{
-  /** A visitor of their own: no cookies, nothing cached. */
+  /** Create a new visitor, without cookies or cached files. */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
-  /** A page of a visitor of their own. */
+  /** Open a page as a new visitor. */
   newPage(options?: BrowserContextOptions): Promise<Page>
 }>
 

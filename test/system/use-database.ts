@@ -2,16 +2,16 @@ import type { PostgresAddress } from '../../src/config/database-address.ts'
 import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { usePostgres } from '../helpers/postgres.ts'
 
-/** A database of a test file's own. It is there from `beforeAll` on. */
+/** A separate database for one test file, available from `beforeAll` on. */
 export type FileDatabase = Readonly<{
   readonly url: string
   readonly address: PostgresAddress
-  /** Removes every row, and nothing else. */
+  /** Delete all rows; the tables stay. */
   truncate(): Promise<void>
   run(statement: string): Promise<readonly Record<string, unknown>[]>
 }>
 
-/** Makes a database before the tests of a file, on the server that all share, and drops it after them; `parameters` are put behind its address. */
+/** Create a database on the shared server before the tests of a file, and drop it afterwards; `parameters` go into its URL. */
 export function useDatabase(parameters?: string): FileDatabase {
   const server = usePostgres()
   const get = setUpOnce(async () => {
