@@ -34,7 +34,7 @@ function readAll(generation = 0): unknown[] {
 }
 
 describe('benchmark catalog', () => {
-  it('pages parsed like a walk - contain every product once, in order, and nothing is dropped', () => {
+  it('pages - read as a walk does - contain every product once, in order, and nothing is dropped', () => {
     expect(readAll()).toHaveLength(COUNT)
     const page = parseProductPage(readPage(2_400), { ownOrigin: 'http://127.0.0.1:1' })
     expect(page).toMatchObject({ nextCursor: null })
@@ -44,7 +44,7 @@ describe('benchmark catalog', () => {
     expect(gtins).toEqual([...gtins].sort())
   })
 
-  it('GTINs - have 14 digits with a valid check digit, and give their index', () => {
+  it('GTINs - have 14 digits with a valid check digit, and map back to their index', () => {
     for (const index of [0, 1, 999, COUNT - 1]) {
       expect(toGtin(index)).toMatch(/^\d{14}$/)
       expect(isCheckDigitValid(toGtin(index))).toBe(true)
@@ -54,11 +54,11 @@ describe('benchmark catalog', () => {
     expect(data.findIndex('00000000000017')).toBeUndefined()
   })
 
-  it('product of a look-up - equals that of its page', () => {
+  it('one product - looked up - equals the product on its page', () => {
     expect(JSON.parse(data.toProduct(205).toString())).toEqual(readPage(200).items[5])
   })
 
-  it('products - have about 1.2 kB and four offers, a third of them on sale', () => {
+  it('products - have about 1.2 kB and four offers, and a third of them are on sale', () => {
     const products = Array.from({ length: COUNT }, (_, index) => data.toProduct(index))
     const bytes = products.reduce((sum, product) => sum + product.length, 0) / COUNT
     expect(bytes).toBeGreaterThan(1_000)
@@ -74,7 +74,7 @@ describe('benchmark catalog', () => {
     expect(onSale).toBeLessThan(0.39)
   })
 
-  it('another generation - changes one product in a hundred, and returns their number', () => {
+  it('another generation - changes one product in a hundred, and reports the number', () => {
     const before = readAll()
     const changed = readAll(1).filter(
       (product, index) => JSON.stringify(product) !== JSON.stringify(before[index]),
@@ -83,7 +83,7 @@ describe('benchmark catalog', () => {
     expect(data.changedCount).toBe(25)
   })
 
-  it('same seed - the same bytes; another seed - other bytes', () => {
+  it('seed - the same one gives the same bytes, another one different bytes', () => {
     const page = { first: 0, limit: 200 }
     expect(createCatalogData({ count: COUNT }).toPage(page).equals(data.toPage(page))).toBe(true)
     expect(createCatalogData({ count: COUNT, seed: 2 }).toPage(page).equals(data.toPage(page))).toBe(false)

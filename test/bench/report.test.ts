@@ -51,7 +51,7 @@ describe('targets', () => {
     })
   })
 
-  test('fewer products than a target requires - is not checked', () => {
+  test('fewer products than a target needs - the target is not checked', () => {
     expect(checkTarget('walk', 0.1, { atLeast: 0.4, products: 99_999 }).isMet).toBeNull()
     expect(checkTarget('walk', 0.1, { atLeast: 0.4, products: 100_000 }).isMet).toBe(false)
   })
@@ -59,17 +59,17 @@ describe('targets', () => {
 
 test('ratio - is computed round by round', () => {
   const rounds = {
-    own: [{ cpuUs: 1 }, { cpuUs: 6 }, { cpuUs: 2 }],
+    vitrine: [{ cpuUs: 1 }, { cpuUs: 6 }, { cpuUs: 2 }],
     peer: [{ cpuUs: 2 }, { cpuUs: 3 }, { cpuUs: 2 }],
   }
-  expect(computeRatio(rounds, { of: 'own', to: 'peer', field: 'cpuUs' })).toEqual({
+  expect(computeRatio(rounds, { of: 'vitrine', to: 'peer', field: 'cpuUs' })).toEqual({
     median: 1,
     min: 0.5,
     max: 2,
   })
 })
 
-test('rounds - each subject is measured once per round, and each round begins with another subject', async () => {
+test('rounds - each subject is measured once per round, and each round starts with a different one', async () => {
   const order: string[] = []
   const subject = (name: string) => (seconds: number) => Promise.resolve(void order.push(`${name}${seconds}`))
   const run = { options: { rounds: 2, seconds: 4 }, log: () => {} }
@@ -77,7 +77,7 @@ test('rounds - each subject is measured once per round, and each round begins wi
   expect(order).toEqual(['a12', 'b12', 'a4', 'b4', 'b4', 'a4'])
 })
 
-test('outcome - is printed as Markdown with table, targets and notes', () => {
+test('outcome - is Markdown with tables, targets and notes', () => {
   const text = formatOutcome({
     tables: [{ title: 'A box', columns: ['', 'CPU µs'], rows: [['Vitrine', '13']] }],
     targets: [checkTarget('of bare', 1, { atLeast: 0.95 })],

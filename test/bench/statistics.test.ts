@@ -17,13 +17,13 @@ const drawFive = (seed: number): number[] => Array.from({ length: 5 }, createRan
 const someNumbers = array(double({ noNaN: true, min: -1e9, max: 1e9 }), { minLength: 1 })
 
 describe('benchmark statistics', () => {
-  it('median of odd and even counts - the middle value, or the mean of the two middle values', () => {
+  it('median - of odd and even counts - is the middle number, or the mean of the two middle numbers', () => {
     expect(computeMedian([9, 1, 5])).toBe(5)
     expect(computeMedian([9, 1, 5, 6])).toBe(5.5)
     expect(computeMedian([100, 20, 3])).toBe(20)
   })
 
-  it('quantile of any numbers - one of them, and at least the requested share is not above it', () => {
+  it('quantile - of any numbers - is one of them, and at least the requested share is less than or equal to it', () => {
     assert(
       property(someNumbers, double({ min: 0.01, max: 1, noNaN: true }), (numbers, share) => {
         const found = computeQuantile(numbers, share)
@@ -36,23 +36,23 @@ describe('benchmark statistics', () => {
     )
   })
 
-  it('quantile of a hundred numbers - the nearest rank', () => {
+  it('quantile - of a hundred numbers - is the nearest rank', () => {
     const numbers = Array.from({ length: 100 }, (_, index) => 100 - index)
     expect([0.5, 0.99, 1].map((share) => computeQuantile(numbers, share))).toEqual([50, 99, 100])
   })
 
-  it('no numbers - no median and no quantile', () => {
+  it('empty list - median and quantile throw', () => {
     expect(() => computeMedian([])).toThrow(RangeError)
     expect(() => computeQuantile([], 0.5)).toThrow(RangeError)
   })
 
-  it('random numbers - the same for the same seed, different for another', () => {
+  it('random numbers - of one seed - are the same each time; another seed gives different ones', () => {
     expect(drawFive(1)).toEqual(drawFive(1))
     expect(drawFive(1)).not.toEqual(drawFive(2))
     for (const number of drawFive(3)) expect(number >= 0 && number < 1).toBe(true)
   })
 
-  it('Zipf ranks of many draws - are distributed as 1 / rank, and stay below the count', () => {
+  it('Zipf ranks - of many draws - have frequencies proportional to 1/rank, and stay within the count', () => {
     const ranks = drawZipfRanks({ count: 100, draws: 50_000, seed: 3 })
     const counts = Array.from({ length: 100 }, () => 0)
     for (const rank of ranks) counts[rank] = (counts[rank] ?? Number.NaN) + 1

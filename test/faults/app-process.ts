@@ -5,10 +5,10 @@ import { runWalk } from '../../src/sync/walk.ts'
 import type { Harness } from '../helpers/harness.ts'
 import { type TestServer, startTestServer } from './test-server.ts'
 
-/** Another process with the same stored copy and catalog. */
+/** Another server process that shares the stored copy and the catalog. */
 export type AppProcess = Readonly<{ context: Context; server: TestServer }>
 
-/** Start a process that knows only what is stored. */
+/** Start another process with empty caches: it knows only what is stored. */
 export async function startAppProcess(harness: Harness): Promise<AppProcess> {
   const { config, secrets, clock, logger, publicUrl, key } = harness.context
   const { url } = harness.catalog
@@ -20,7 +20,7 @@ export async function startAppProcess(harness: Harness): Promise<AppProcess> {
     publicUrl,
     catalog: { baseUrl: url, key, copyName: url },
     demo: null,
-    walkRunner: (order, watch) => runWalk(order, watch, clock),
+    walkRunner: (job, control) => runWalk(job, control, clock),
   })
   onTestFinished(() => context.dispose())
   return { context, server: await startTestServer(createApp(context)) }

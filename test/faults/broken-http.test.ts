@@ -15,12 +15,12 @@ import { startRawServer, createValidResponse } from './raw-server.ts'
 const UNREACHABLE = 'VITRINE_CATALOG_UNREACHABLE'
 const DEADLINE = 'VITRINE_CATALOG_DEADLINE'
 
-/** Deadline on the fake clock; the connection's own limits, on the system clock, are longer. */
+/** Deadline by the fake clock; so long that no socket timeout, which uses the real clock, fires before it. */
 const LONG_MS: number = 10 * MINUTE_MS
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 
-/** A way to break HTTP, and whether the server then disconnects. */
+/** Ways to break HTTP: the title, and what the server does with the socket. */
 const BREAKAGES: readonly (readonly [string, (socket: Socket) => void])[] = [
   ['reset before any byte', (socket) => socket.resetAndDestroy()],
   ['closed before any byte', (socket) => socket.end()],
@@ -39,18 +39,21 @@ const BREAKAGES: readonly (readonly [string, (socket: Socket) => void])[] = [
   ],
   ['not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')],
   [
-    'length and chunks at once',
+    'Content-Length and chunked encoding together',
     (socket) =>
       socket.end(`${HEAD}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
   ],
-  ['two lengths', (socket) => socket.end(`${HEAD}Content-Length: 2\r\nContent-Length: 30\r\n\r\n{}`)],
-  ['invalid status', (socket) => socket.end('HTTP/1.1 20x OK\r\n\r\n')],
+  [
+    'two different lengths',
+    (socket) => socket.end(`${HEAD}Content-Length: 2\r\nContent-Length: 30\r\n\r\n{}`),
+  ],
+  ['an invalid status', (socket) => socket.end('HTTP/1.1 20x OK\r\n\r\n')],
   ['200 kB of headers', (socket) => socket.end(`${HEAD}X-Much: ${'x'.repeat(200_000)}\r\n\r\n{}`)],
 ]
 
 describe('broken connections', () => {
   it.each(BREAKAGES)(
-    '%s - every operation - unreachable, one try, and the next call works',
+    '%s - every operation - fails as unreachable after one attempt; the next call works',
     async (_name, breakIt) => {
       let isBroken = true
       const server = await startRawServer((socket) => {
@@ -68,7 +71,7 @@ describe('broken connections', () => {
     },
   )
 
-  it('port without a listener - unreachable', async () => {
+  it('no server listens - unreachable', async () => {
     const server = createServer()
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -82,7 +85,7 @@ describe('broken connections', () => {
     })
   })
 
-  it('TLS request to a server without TLS - unreachable', async () => {
+  it('TLS connection to a server without TLS - unreachable', async () => {
     const server = createServer((socket) =>
       socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'),
     )
@@ -93,9 +96,9 @@ describe('broken connections', () => {
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: UNREACHABLE })
   })
 
-  it('two responses to one request - the second is not read as the response of the next call', async () => {
-    const evil = createValidResponse('{"items":[]}')
-    const server = await startRawServer((socket) => socket.write(createValidResponse() + evil))
+  it('second response after the first - is not read as the response to the next call', async () => {
+    const extraResponse = createValidResponse('{"items":[]}')
+    const server = await startRawServer((socket) => socket.write(createValidResponse() + extraResponse))
     const { client } = createClient(server.url)
     expect((await client.fetchChannels()).value).toHaveLength(1)
     const next = await client.fetchChannels().then(
@@ -106,88 +109,88 @@ describe('broken connections', () => {
   })
 })
 
-describe('one deadline', () => {
-  it('hang before the headers - ends at the deadline, with its connection', async () => {
+describe('deadline of a call', () => {
+  it('server hangs before the headers - the deadline ends the call and closes the connection', async () => {
     const server = await startRawServer(() => {})
     const fixture = createClient(server.url, { timeoutMs: LONG_MS })
     const call = fixture.client.fetchChannels()
-    const late = getFailureCode(call)
+    const failureCode = getFailureCode(call)
     await vi.waitFor(() => expect(server.requests).toHaveLength(1))
     fixture.clock.advance(LONG_MS - 1)
     expect(fixture.outcomes).toEqual([])
     fixture.clock.advance(1)
-    expect(await late).toBe(DEADLINE)
+    expect(await failureCode).toBe(DEADLINE)
     expect(fixture.outcomes).toEqual([`channels ${DEADLINE}`])
     await vi.waitFor(() => expect(server.countClosed()).toBe(1))
     expect(fixture.clock.pendingWaits).toBe(0)
   })
 
-  it('hang while connecting - ends at the deadline', async () => {
+  it('server hangs while connecting - the deadline ends the call', async () => {
     const server = await startRawServer(() => {})
     const fixture = createClient(server.url.replace('http:', 'https:'), { timeoutMs: LONG_MS })
-    const late = getFailureCode(fixture.client.fetchChannels())
+    const failureCode = getFailureCode(fixture.client.fetchChannels())
     await vi.waitFor(() => expect(server.countOpened()).toBe(1))
     fixture.clock.advance(LONG_MS)
-    expect(await late).toBe(DEADLINE)
+    expect(await failureCode).toBe(DEADLINE)
   })
 
-  it('hang within the body - ends at the deadline, and the next call works', async () => {
+  it('server hangs within the body - the deadline ends the call, and the next call works', async () => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url, { timeoutMs: LONG_MS })
     const nowMs = vi.spyOn(fixture.clock, 'nowMs')
-    let looksBefore = Infinity
+    let clockReadsBefore = Infinity
     catalog.fault = {
       pathPattern: /./,
       respond(_request, response) {
-        looksBefore = nowMs.mock.calls.length
+        clockReadsBefore = nowMs.mock.calls.length
         response.writeHead(200).write('{"items":')
       },
     }
-    const late = getFailureCode(fixture.client.fetchChannels())
-    // The client reads the clock again when the headers have arrived.
-    await vi.waitFor(() => expect(nowMs.mock.calls.length).toBeGreaterThan(looksBefore))
+    const failureCode = getFailureCode(fixture.client.fetchChannels())
+    // The client reads the clock once more when the headers have arrived.
+    await vi.waitFor(() => expect(nowMs.mock.calls.length).toBeGreaterThan(clockReadsBefore))
     fixture.clock.advance(LONG_MS)
-    expect(await late).toBe(DEADLINE)
+    expect(await failureCode).toBe(DEADLINE)
     catalog.fault = null
     expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
-  it('one byte at a time - does not extend the deadline', async () => {
+  it('server sends the body byte by byte - the deadline does not move', async () => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url, { timeoutMs: LONG_MS })
-    const heldResponses: ServerResponse[] = []
+    const pendingResponses: ServerResponse[] = []
     catalog.fault = {
       pathPattern: /./,
       respond(_request, response) {
         response.writeHead(200).write('{')
-        heldResponses.push(response)
+        pendingResponses.push(response)
       },
     }
-    const late = getFailureCode(fixture.client.fetchChannels())
-    await vi.waitFor(() => expect(heldResponses).toHaveLength(1))
+    const failureCode = getFailureCode(fixture.client.fetchChannels())
+    await vi.waitFor(() => expect(pendingResponses).toHaveLength(1))
     for (let step = 0; step < 10; step++) {
-      await new Promise<void>((resolve) => void heldResponses[0]?.write(' ', () => resolve()))
+      await new Promise<void>((resolve) => void pendingResponses[0]?.write(' ', () => resolve()))
       fixture.clock.advance(LONG_MS / 10)
     }
-    expect(await late).toBe(DEADLINE)
+    expect(await failureCode).toBe(DEADLINE)
   })
 
   it('connection error at the deadline - is reported as the deadline', async () => {
     const server = await startRawServer(() => {})
     const { client, clock } = createClient(server.url, { timeoutMs: 1 })
-    const late = getFailureCode(client.fetchChannels())
+    const failureCode = getFailureCode(client.fetchChannels())
     await vi.waitFor(() => expect(server.requests).toHaveLength(1))
     clock.advance(1)
-    expect(await late).toBe(DEADLINE)
+    expect(await failureCode).toBe(DEADLINE)
   })
 
-  it('timeout of the connection itself before the deadline - is reported as the deadline, too', async () => {
+  it('socket timeout before the deadline - is reported as the deadline', async () => {
     const server = await startRawServer(() => {})
     const { client } = createClient(server.url, { timeoutMs: 20 })
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: DEADLINE })
   })
 
-  it('more calls than connections - sent calls end at the deadline, the others are not sent', async () => {
+  it('calls queued behind busy connections - the deadline ends the sent calls, and the queued ones are never made', async () => {
     const server = await startRawServer(() => {})
     const fixture = createClient(server.url, { timeoutMs: LONG_MS })
     const calls = Promise.allSettled(Array.from({ length: 80 }, () => fixture.client.fetchChannels()))
@@ -201,7 +204,7 @@ describe('one deadline', () => {
     expect(server.requests).toHaveLength(64)
   })
 
-  it('close during a call - ends the call', async () => {
+  it('client closed during a call - the call ends', async () => {
     const server = await startRawServer(() => {})
     const { client, clock } = createClient(server.url)
     const ended = getFailureCode(client.fetchChannels())

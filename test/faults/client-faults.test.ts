@@ -37,24 +37,27 @@ describe('statuses', () => {
     [502, STATUS],
     [503, STATUS],
     [504, STATUS],
-  ])('list - %i - its error, one call, and the next call works', async (status, code) => {
-    const catalog = await startCatalog()
-    const fixture = createClient(catalog.url)
-    catalog.fault = {
-      pathPattern: /./,
-      respond: (_request, response) => response.writeHead(status).end(status === 204 ? undefined : '{}'),
-    }
-    for (const operation of ['channels', 'products']) {
-      fixture.clock.advance(DAY_MS)
-      const call = OPERATIONS[operation]?.(fixture.client)
-      await expect(call).rejects.toMatchObject({ code, ...(code === STATUS && { upstreamStatus: status }) })
-    }
-    expect(catalog.calls).toHaveLength(2)
-    catalog.fault = null
-    expect(await isNextCallSuccessful(fixture)).toBe(true)
-  })
+  ])(
+    'list call - %i - fails with the matching error after one call; the next call works',
+    async (status, code) => {
+      const catalog = await startCatalog()
+      const fixture = createClient(catalog.url)
+      catalog.fault = {
+        pathPattern: /./,
+        respond: (_request, response) => response.writeHead(status).end(status === 204 ? undefined : '{}'),
+      }
+      for (const operation of ['channels', 'products']) {
+        fixture.clock.advance(DAY_MS)
+        const call = OPERATIONS[operation]?.(fixture.client)
+        await expect(call).rejects.toMatchObject({ code, ...(code === STATUS && { upstreamStatus: status }) })
+      }
+      expect(catalog.calls).toHaveLength(2)
+      catalog.fault = null
+      expect(await isNextCallSuccessful(fixture)).toBe(true)
+    },
+  )
 
-  it.each([400, 410, 500])('look-up - %i - is not handled as a 404', async (status) => {
+  it.each([400, 410, 500])('look-up - %i - is not treated as a 404', async (status) => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.writeHead(status).end() }
@@ -77,11 +80,11 @@ describe('statuses', () => {
 
 describe('redirects', () => {
   it.each([300, 301, 302, 303, 304, 307, 308])(
-    '%i to another host - an error; the host receives no request, so no key',
+    '%i to another host - is an error; the host receives no request, so no key',
     async (status) => {
-      const foreign: unknown[] = []
+      const receivedHeaders: unknown[] = []
       const server = createServer((request, response) => {
-        foreign.push(request.headers)
+        receivedHeaders.push(request.headers)
         response.end(JSON.stringify(LIST))
       })
       server.listen(0, '127.0.0.1')
@@ -100,7 +103,7 @@ describe('redirects', () => {
       expect(catalog.calls).toHaveLength(3)
       catalog.fault = null
       expect(await isNextCallSuccessful(fixture)).toBe(true)
-      expect(foreign).toEqual([])
+      expect(receivedHeaders).toEqual([])
     },
   )
 })
@@ -111,9 +114,9 @@ describe('429', () => {
   it.each([
     ['seconds', { 'retry-after': '120' }, 120 * SECOND_MS],
     ['nine digits', { 'retry-after': '999999999' }, 999_999_999 * SECOND_MS],
-    ["a date, relative to the response's Date", { 'retry-after': inAMinute, date }, MINUTE_MS],
+    ["a date, relative to the response's Date header", { 'retry-after': inAMinute, date }, MINUTE_MS],
     [
-      'a date without Date, relative to our clock',
+      'a date without a Date header, relative to our clock',
       { 'retry-after': inAMinute, date: '' },
       DAY_MS + MINUTE_MS,
     ],
@@ -124,7 +127,7 @@ describe('429', () => {
     ['1e9', { 'retry-after': '1e9' }, null],
     ['20 digits', { 'retry-after': '1'.repeat(20) }, null],
     ['tomorrow', { 'retry-after': 'tomorrow' }, null],
-  ])('Retry-After - %s - is applied', async (_name, headers, retryAfterMs) => {
+  ])('Retry-After - %s - is parsed as expected', async (_name, headers, retryAfterMs) => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url)
     catalog.fault = {
@@ -146,7 +149,7 @@ describe('429', () => {
 
 const NESTED = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
 
-describe('200 without a valid response', () => {
+describe('200 with an invalid body', () => {
   it.each([
     ['HTML', '<!doctype html><title>Down</title>'],
     ['truncated JSON', '{"items":[{"id":"3f2'],
@@ -159,8 +162,8 @@ describe('200 without a valid response', () => {
     ['invalid UTF-8', Buffer.from([...Buffer.from('{"items":["'), 0xff, 0xfe, ...Buffer.from('"]}')])],
     ['UTF-16', Buffer.from('{"items":[]}', 'utf16le')],
     ['200,000 nested arrays', NESTED],
-    ['items that are nested', `{"items":${JSON.stringify('x')}}`],
-  ])('%s - every operation - invalid, and the next call works', async (_name, body) => {
+    ['items that are not a list', `{"items":${JSON.stringify('x')}}`],
+  ])('%s - every operation - fails as invalid; the next call works', async (_name, body) => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url, { maxBytes: 1024 ** 2 })
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(body) }
@@ -171,7 +174,7 @@ describe('200 without a valid response', () => {
     expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
-  it('another product of the same shape - invalid', async () => {
+  it('product of another GTIN - is invalid', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     const other = JSON.stringify(makeWireProduct({ gtin: '00000000000017' }))
@@ -179,7 +182,7 @@ describe('200 without a valid response', () => {
     await expect(OPERATIONS['product']?.(client)).rejects.toMatchObject({ code: INVALID })
   })
 
-  it('nested arrays as an offer and a title - only these are dropped', async () => {
+  it('deeply nested arrays - as an offer and an unknown field - only that offer is dropped', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url, { maxBytes: 1024 ** 2 })
     const body = `{"gtin":"${GTIN}","title":"T","offers":[${NESTED}],"more":${NESTED.slice(100_000, 300_000)}}`
@@ -191,8 +194,8 @@ describe('200 without a valid response', () => {
   it('keys __proto__ and constructor - no prototype is changed', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
-    const evil = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'
-    const body = `{${evil},"gtin":"${GTIN}","title":"T","offers":[{${evil},"merchant":{${evil},"name":"M"},"network":"n","price":"1","currency":"EUR","availability":"in_stock","affiliate_url":"https://a.example/"}]}`
+    const dangerousKeys = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'
+    const body = `{${dangerousKeys},"gtin":"${GTIN}","title":"T","offers":[{${dangerousKeys},"merchant":{${dangerousKeys},"name":"M"},"network":"n","price":"1","currency":"EUR","availability":"in_stock","affiliate_url":"https://a.example/"}]}`
     catalog.fault = { pathPattern: /./, respond: (_request, response) => response.end(body) }
     const { value } = await client.fetchProduct({ channelId: CHANNEL_ID, gtin: GTIN, purpose: 'refresh' })
     expect(value?.offers).toHaveLength(1)
@@ -226,15 +229,15 @@ describe('encodings and sizes', () => {
     ['GZIP', ' GZIP ', gzipSync(text)],
     ['brotli', 'br', brotliCompressSync(text)],
     ['identity', 'identity', Buffer.from(text)],
-    ['none', null, Buffer.from(text)],
-  ])('%s - is decoded', async (_name, encoding, body) => {
+    ['no Content-Encoding', null, Buffer.from(text)],
+  ])('%s - valid body - is read', async (_name, encoding, body) => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = { pathPattern: /./, respond: respond(encoding, body) }
     expect((await client.fetchChannels()).value).toMatchObject([{ name: 'Packed' }])
   })
 
-  it('gzip with a limit of a terabyte - is decoded', async () => {
+  it('gzip - size limit of a terabyte - is read', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url, { maxBytes: 1024 ** 4 })
     catalog.fault = { pathPattern: /./, respond: respond('gzip', gzipSync(text)) }
@@ -253,7 +256,7 @@ describe('encodings and sizes', () => {
     ['gzip twice', 'gzip, gzip', gzipSync(gzipSync(text)), INVALID],
     ['one byte over the limit', null, Buffer.alloc(MAX_BYTES + 1, 0x20), TOO_LARGE],
     ['far over the limit', null, bomb, TOO_LARGE],
-  ])('%s - its error, and the next call works', async (...[, encoding, body, code]) => {
+  ])('%s - fails with the matching error; the next call works', async (...[, encoding, body, code]) => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url)
     catalog.fault = { pathPattern: /./, respond: respond(encoding, body) }
@@ -264,14 +267,14 @@ describe('encodings and sizes', () => {
     expect(await isNextCallSuccessful(fixture)).toBe(true)
   })
 
-  it('body exactly at the limit - is read', async () => {
+  it('body of exactly the maximum size - is read', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = { pathPattern: /./, respond: respond(null, text.padEnd(MAX_BYTES, ' ')) }
     expect((await client.fetchChannels()).value).toHaveLength(1)
   })
 
-  it('endless body - too large, and the connection is closed', async () => {
+  it('endless body - fails as too large, and the connection is closed', async () => {
     const catalog = await startCatalog()
     const fixture = createClient(catalog.url)
     const ended: Promise<unknown>[] = []
@@ -294,7 +297,7 @@ describe('encodings and sizes', () => {
 })
 
 describe('errors', () => {
-  it('error response with the key in body and headers - the error contains neither', async () => {
+  it('response with the key in its body and headers - the error does not contain the key', async () => {
     const catalog = await startCatalog()
     const { client } = createClient(catalog.url)
     catalog.fault = {

@@ -2,7 +2,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { CHANNEL_ID, FAKE_KEY, type FaultHandler, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { FAULT_TITLE, type FaultRow, GOOD_BODY, INVALID, TOO_LARGE, succeed, fail } from './matrix.ts'
 
-/** Response limit in these tests: small, so that it is exceeded quickly. */
+/** Maximum response size in these tests: small, so that a body exceeds it quickly. */
 export const MAX_BYTES: number = 1024 ** 2
 
 const BOMB_BYTES: number = 64 * 1024 ** 2
@@ -16,7 +16,7 @@ const send =
 const encode = (encoding: string, body: string | Buffer): FaultHandler =>
   send(body, { 'content-encoding': encoding })
 
-/** An endless body, sent as fast as it is read. */
+/** Send a body that never ends, as fast as the client reads it. */
 const sendEndlessly =
   (chunk: string | Buffer): FaultHandler =>
   (_request, response) => {
@@ -31,9 +31,9 @@ const invalid = (name: string, body: string | Buffer): FaultRow => fail(name, IN
 
 const NESTED = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
 const BAD_UTF8: Buffer = Buffer.from(GOOD_BODY.replace(FAULT_TITLE, `${FAULT_TITLE} \u00ff`), 'latin1')
-const EVIL = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'
+const DANGEROUS_KEYS = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'
 
-/** 200 responses whose body is above the limit, as sent or after decompression. */
+/** Responses with status 200 whose body exceeds the limit, before or after decompression. */
 export const LARGE_FAULTS: readonly FaultRow[] = [
   fail('huge body', TOO_LARGE, send(GOOD_BODY.padEnd(32 * 1024 ** 2, ' '))),
   fail('endless body', TOO_LARGE, sendEndlessly(Buffer.alloc(65_536, 0x20))),
@@ -41,7 +41,7 @@ export const LARGE_FAULTS: readonly FaultRow[] = [
   fail('brotli bomb', TOO_LARGE, encode('br', brotliCompressSync(Buffer.alloc(BOMB_BYTES, 0x20), QUICK))),
 ]
 
-/** Look-ups with a 200 response that is not a product. */
+/** Look-ups with status 200 and an invalid or unusual body. */
 export const BODY_FAULTS: readonly FaultRow[] = [
   ...LARGE_FAULTS,
   fail('one byte over the limit', TOO_LARGE, send(GOOD_BODY.padEnd(MAX_BYTES + 1, ' '))),
@@ -53,13 +53,13 @@ export const BODY_FAULTS: readonly FaultRow[] = [
   ),
   fail('truncated gzip', INVALID, encode('gzip', gzipSync(GOOD_BODY).subarray(0, -9))),
   fail('truncated brotli', INVALID, encode('br', brotliCompressSync(GOOD_BODY).subarray(0, -9))),
-  fail('gzip by its header, plain', INVALID, encode('gzip', GOOD_BODY)),
-  fail('brotli by its header, plain', INVALID, encode('br', GOOD_BODY)),
-  fail('gzip by its header, empty', INVALID, encode('gzip', '')),
-  fail('gzip without its header', INVALID, send(gzipSync(GOOD_BODY))),
+  fail('Content-Encoding gzip, body not compressed', INVALID, encode('gzip', GOOD_BODY)),
+  fail('Content-Encoding br, body not compressed', INVALID, encode('br', GOOD_BODY)),
+  fail('Content-Encoding gzip, empty body', INVALID, encode('gzip', '')),
+  fail('gzip body without Content-Encoding', INVALID, send(gzipSync(GOOD_BODY))),
   fail('unknown Content-Encoding', INVALID, encode('zstd', GOOD_BODY)),
   fail('Content-Encoding that is the key', INVALID, encode(FAKE_KEY, GOOD_BODY)),
-  fail('gzip of gzip', INVALID, encode('gzip, gzip', gzipSync(gzipSync(GOOD_BODY)))),
+  fail('gzip twice', INVALID, encode('gzip, gzip', gzipSync(gzipSync(GOOD_BODY)))),
   invalid('HTML', `<!doctype html><title>${FAULT_TITLE}</title>`),
   invalid('empty', ''),
   invalid('truncated JSON', GOOD_BODY.slice(0, -1)),
@@ -76,7 +76,7 @@ export const BODY_FAULTS: readonly FaultRow[] = [
   invalid('product of another GTIN', JSON.stringify(makeWireProduct({ gtin: '00000000000017' }))),
   invalid('product without a title', GOOD_BODY.replace('"title"', '"name"')),
   invalid('product whose title is blank', GOOD_BODY.replace(FAULT_TITLE, ' \\u200b ')),
-  invalid('product whose offers are no list', GOOD_BODY.replace('"offers":[', '"offers":7,"more":[')),
+  invalid('product whose offers are not a list', GOOD_BODY.replace('"offers":[', '"offers":7,"more":[')),
   invalid('invalid UTF-8', BAD_UTF8),
   invalid('UTF-16', Buffer.from(GOOD_BODY, 'utf16le')),
   invalid('body that echoes the key', `{"error":"${FAKE_KEY} is refused","channel":"${CHANNEL_ID}"}`),
@@ -89,11 +89,11 @@ export const BODY_FAULTS: readonly FaultRow[] = [
       })
       .end(GOOD_BODY),
   ),
-  succeed('__proto__ keys', 'product', send(GOOD_BODY.replaceAll('{', `{${EVIL},`))),
+  succeed('__proto__ keys', 'product', send(GOOD_BODY.replaceAll('{', `{${DANGEROUS_KEYS},`))),
   succeed('byte order mark', 'product', send(`\ufeff${GOOD_BODY}`)),
-  succeed('HTML by its header, JSON', 'product', send(GOOD_BODY, { 'content-type': 'text/html' })),
+  succeed('JSON with Content-Type text/html', 'product', send(GOOD_BODY, { 'content-type': 'text/html' })),
   succeed(
-    '200,000 nested arrays beside a product',
+    '200,000 nested arrays in an unknown field of a product',
     'product',
     send(GOOD_BODY.replace('{', `{"x":${NESTED},`)),
   ),

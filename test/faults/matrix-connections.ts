@@ -15,7 +15,7 @@ import {
 const CHUNKED = 'Transfer-Encoding: chunked'
 const LAST_CHUNK = '0\r\n\r\n'
 
-/** Look-ups with a broken connection or invalid HTTP. Each complete body is a valid product. */
+/** Look-ups with a broken connection or invalid HTTP. Every complete body is a valid product. */
 export const CONNECTION_FAULTS: readonly FaultRow[] = [
   fail('reset before any byte', UNREACHABLE, ({ socket }) => void socket.resetAndDestroy()),
   fail('reset in the headers', UNREACHABLE, sendRaw('HTTP/1.1 200 OK\r\nContent-Ty', 'reset')),
@@ -32,18 +32,18 @@ export const CONNECTION_FAULTS: readonly FaultRow[] = [
   ),
   fail('bad chunk size', UNREACHABLE, sendRaw(toRaw([CHUNKED], `ZZ\r\n${GOOD_BODY}\r\n${LAST_CHUNK}`))),
   fail('negative chunk size', UNREACHABLE, sendRaw(toRaw([CHUNKED], `-5\r\n${GOOD_BODY}\r\n${LAST_CHUNK}`))),
-  fail('chunks without the last one, closed', UNREACHABLE, sendRaw(toRaw([CHUNKED], GOOD_CHUNK))),
-  fail('two lengths', UNREACHABLE, sendRaw(toRaw([GOOD_LENGTH, 'Content-Length: 3'], GOOD_BODY))),
+  fail('closed before the last chunk', UNREACHABLE, sendRaw(toRaw([CHUNKED], GOOD_CHUNK))),
+  fail('two different lengths', UNREACHABLE, sendRaw(toRaw([GOOD_LENGTH, 'Content-Length: 3'], GOOD_BODY))),
   fail('the same length twice', UNREACHABLE, sendRaw(toRaw([GOOD_LENGTH, GOOD_LENGTH], GOOD_BODY))),
   fail('negative length', UNREACHABLE, sendRaw(toRaw(['Content-Length: -1'], GOOD_BODY))),
   fail(
-    'length and chunks at once',
+    'length and chunked encoding together',
     UNREACHABLE,
     sendRaw(toRaw([GOOD_LENGTH, CHUNKED], GOOD_CHUNK + LAST_CHUNK)),
   ),
   fail('not HTTP', UNREACHABLE, sendRaw('SSH-2.0-OpenSSH_9.9\r\n')),
   fail('unrequested HTTP/2', UNREACHABLE, sendRaw(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))),
-  fail('body alone', UNREACHABLE, sendRaw(GOOD_BODY)),
+  fail('body without headers', UNREACHABLE, sendRaw(GOOD_BODY)),
   fail('invalid status', UNREACHABLE, sendRaw(`HTTP/1.1 20x OK\r\n${GOOD_LENGTH}\r\n\r\n${GOOD_BODY}`)),
   fail('header without a colon', UNREACHABLE, sendRaw(toRaw(['X-Bad', GOOD_LENGTH], GOOD_BODY))),
   fail(
@@ -59,7 +59,7 @@ export const CONNECTION_FAULTS: readonly FaultRow[] = [
     ),
   ),
   fail(
-    'unrequested upgrade',
+    'unrequested protocol upgrade',
     UNREACHABLE,
     sendRaw('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n'),
   ),

@@ -22,11 +22,11 @@ const WINDOW_MS: number = 5 * SECOND_MS
 const STEP_MS = 100
 const PATHS = [BOX, BOX_EMBED, BOX, BOX_EMBED, BOX]
 
-/** Advance the clock in steps; the catalog sends a further byte in each of them. */
+/** Advance the clock in steps; in each step the catalog sends the row's `drip` bytes. */
 async function advanceInSteps(scenario: Scenario, byMs: number): Promise<void> {
   for (let leftMs = byMs; leftMs > 0; leftMs -= STEP_MS) {
     scenario.advance(Math.min(leftMs, STEP_MS))
-    for (const response of scenario.heldResponses) await drip(response, scenario.row)
+    for (const response of scenario.faultyResponses) await drip(response, scenario.row)
   }
 }
 
@@ -35,7 +35,7 @@ async function drip({ req: { socket } }: ServerResponse, { drip: bytes }: FaultR
   await new Promise<void>((resolve) => void socket.write(bytes, () => resolve()))
 }
 
-/** When these are answered, every response that was ready has been sent. */
+/** Let pending responses reach their visitors: these requests are served after them. */
 async function flushPendingVisits(scenario: Scenario): Promise<void> {
   for (let count = 0; count < 3; count++) await scenario.server.visit('/healthz')
 }
@@ -53,33 +53,33 @@ async function visitAll(
   return Promise.all(paths.map(async (path) => readBoxState(path, await visitPath(path))))
 }
 
-/** Visits that begin now. Without a young copy they are answered exactly when the visitor timeout ends. */
+/** Start visits now. Without a copy that is young enough, they get a response at the visitor timeout, not earlier. */
 async function visitMeanwhile(
   scenario: Scenario,
   paths: readonly string[],
   deadlineInMs: number,
 ): Promise<void> {
-  let answeredCount = 0
+  let responseCount = 0
   const visitPath = async (path?: string): Promise<TestResponse> => {
     const response = await scenario.visit(path)
-    answeredCount++
+    responseCount++
     return response
   }
   const responses = visitAll(scenario, paths, visitPath)
   if (scenario.initialState.name !== 'stale') {
-    // Visitors of the same address at the same moment share one wait.
+    // Simultaneous visits to one address share one timer.
     await waitForDelays(scenario, [...Array.from(new Set(paths), () => VISITOR_TIMEOUT_MS), deadlineInMs])
     await vi.waitFor(() => expect(scenario.server.countWaiting()).toBe(paths.length))
-    await vi.waitFor(() => expect(scenario.heldResponses).toHaveLength(1))
+    await vi.waitFor(() => expect(scenario.faultyResponses).toHaveLength(1))
     await advanceInSteps(scenario, VISITOR_TIMEOUT_MS - 1)
     await flushPendingVisits(scenario)
-    expect(answeredCount).toBe(0)
+    expect(responseCount).toBe(0)
     scenario.advance(1)
   }
   expect(await responses).toEqual(paths.map(() => createFallbackState(scenario)))
 }
 
-/** The call ends exactly at its deadline, with its connection and timers. */
+/** Expect the call to end exactly at its deadline, and the connection and timers with it. */
 async function expectEndAtDeadline(scenario: Scenario, deadlineInMs: number): Promise<void> {
   await waitForDelays(scenario, [deadlineInMs])
   await advanceInSteps(scenario, deadlineInMs - 1)
@@ -89,11 +89,11 @@ async function expectEndAtDeadline(scenario: Scenario, deadlineInMs: number): Pr
   await vi.waitFor(async () => expect(await scenario.readOutcomes()).toEqual({ [DEADLINE]: 1 }))
   await waitForDelays(scenario, [])
   await vi.waitFor(() =>
-    expect(scenario.heldResponses.map(({ req }) => req.socket.destroyed)).toEqual([true]),
+    expect(scenario.faultyResponses.map(({ req }) => req.socket.destroyed)).toEqual([true]),
   )
 }
 
-/** Return the number of look-ups: the hanging one, one after its pause, and one two days later. */
+/** Return the number of look-ups: the hanging one, the one after its window, and the one two days later. */
 async function runScenario(row: FaultRow, initialState: InitialState): Promise<number> {
   const scenario = await startScenario(row, initialState)
   const { clock, catalog } = scenario.harness
@@ -115,19 +115,19 @@ async function runScenario(row: FaultRow, initialState: InitialState): Promise<n
   await scenario.visit()
   await scenario.settleCalls()
   expect(scenario.countLookUps()).toBe(2)
-  // A background refresh would still be running two days later.
+  // Wait for the background refresh: it would time out when the clock jumps by two days.
   await waitForDelays(scenario, [])
   await expectRecovery(scenario, 2)
   await expectCleanProcess(scenario)
   return scenario.countLookUps()
 }
 
-describe('hanging call', () => {
+describe('catalog that hangs', () => {
   const scenarios = HANGING_FAULTS.flatMap((row) =>
     INITIAL_STATES.map((initialState) => [row.name, initialState.name, row, initialState] as const),
   )
   it.each(scenarios)(
-    '%s - %s - visitors wait until their timeout, the call until its deadline',
+    '%s - %s - visitors wait until the visitor timeout, the call until its deadline',
     async (...[, , row, initialState]) => expect(await runScenario(row, initialState)).toBe(3),
   )
 })

@@ -18,7 +18,7 @@ import {
 } from './scenario.ts'
 
 const VISITS_IN_WINDOW = 5
-/** A product without any stored data. */
+/** A product that is not stored. */
 const OTHER_BOX = `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`
 
 /** The first visitor waits for the call, unless a young copy can be shown at once. */
@@ -28,13 +28,13 @@ function createFirstState(scenario: Scenario): BoxState {
   return createShownState(row.meaning === 'product' ? FAULT_TITLE : null, 0, 'miss')
 }
 
-/** Visitors after a call that ended `agoMs` ago. */
+/** What visitors see when the call ended `agoMs` ago. */
 function createLaterState(scenario: Scenario, agoMs: number): BoxState {
   if (scenario.row.meaning === 'failure') return createFallbackState(scenario)
   return createShownState(scenario.row.meaning === 'product' ? FAULT_TITLE : null, agoMs, 'hit')
 }
 
-/** The first visit after a pause: a known response is then `windowMs` old, and an absence has expired. */
+/** What the first visitor after a window sees: the product is then `windowMs` old; a 404 has expired. */
 function createNextState(scenario: Scenario, windowMs: number): BoxState {
   if (scenario.row.meaning === 'failure') return createFallbackState(scenario)
   return scenario.row.meaning === 'product'
@@ -42,7 +42,7 @@ function createNextState(scenario: Scenario, windowMs: number): BoxState {
     : createShownState(null, 0, 'miss')
 }
 
-/** Wait until the call has ended and its result is visible, also after a background refresh. */
+/** Wait until the call has ended and its result is visible; no visitor waits for a background refresh. */
 async function waitForOutcome(scenario: Scenario, outcomes: Readonly<Record<string, number>>): Promise<void> {
   await vi.waitFor(async () => expect(await scenario.readOutcomes()).toEqual(outcomes))
   if (scenario.row.meaning === 'failure') return
@@ -52,7 +52,7 @@ async function waitForOutcome(scenario: Scenario, outcomes: Readonly<Record<stri
   })
 }
 
-/** Visits on both surfaces; the last one in the last millisecond without another call. */
+/** Visit fragment and embed in turn; the last visit is in the last millisecond of the window. */
 async function visitWithinWindow(scenario: Scenario, windowMs: number): Promise<void> {
   const stepMs = Math.floor((windowMs - 1) / VISITS_IN_WINDOW)
   for (let count = 1; count <= VISITS_IN_WINDOW; count++) {
@@ -69,7 +69,7 @@ async function visitWithinWindow(scenario: Scenario, windowMs: number): Promise<
   }
 }
 
-/** Return the number of look-ups: one after each of two pauses, and one two days later. */
+/** Return the number of look-ups: one in each of two windows, and one two days later. */
 async function runScenario(row: FaultRow, initialState: InitialState): Promise<number> {
   const scenario = await startScenario(row, initialState)
   const { clock } = scenario.harness
@@ -90,16 +90,16 @@ async function runScenario(row: FaultRow, initialState: InitialState): Promise<n
   return scenario.countLookUps()
 }
 
-/** One look-up with each fault, and all expected responses before, during and after it. */
+/** Test each fault: what visitors see before, during and after it, and the number of calls. */
 export function describeFaults(part: string, rows: readonly FaultRow[]): void {
   const scenarios = rows.flatMap((row) =>
     listInitialStates(rows, row).map(
       (initialState) => [row.name, initialState.name, row, initialState] as const,
     ),
   )
-  describe(`fault: ${part}`, () => {
+  describe(`faulty ${part}`, () => {
     it.each(scenarios)(
-      '%s - %s - expected responses, one call per pause, and recovery',
+      '%s - %s - visitors see the expected state, one call per window, and the server recovers',
       async (...[, , row, initialState]) => expect(await runScenario(row, initialState)).toBe(3),
     )
 
@@ -111,8 +111,8 @@ export function describeFaults(part: string, rows: readonly FaultRow[]): void {
 }
 
 /**
- * Frames are visited second; visiting them first is tested once for each outcome. `npm test` tests such a row with every
- * initial state, and each other row with one, in turn.
+ * Return the states that a row is tested in. The first row of each outcome is tested in all of them, also with the embed first.
+ * A full run tests the other rows in all but that one; `npm test` tests each in one state, in rotation.
  */
 function listInitialStates(rows: readonly FaultRow[], row: FaultRow): readonly InitialState[] {
   const isFirst = rows.find(({ outcome }) => outcome === row.outcome) === row

@@ -13,7 +13,7 @@ import {
   toLongestPauseMs,
 } from './matrix.ts'
 
-/** Each response has a valid product as its body, so that a wrongly accepted body would be shown. */
+/** Send a valid product with every status: if the server used the body by mistake, the test would see it. */
 const respond =
   (status: number, headers: Readonly<Record<string, string>> = {}): FaultHandler =>
   (_request, response) => {
@@ -21,7 +21,7 @@ const respond =
     response.writeHead(status, headers).end(mayHaveBody ? GOOD_BODY : undefined)
   }
 
-/** Redirects to another address of the fake catalog, where a call would count as a look-up. */
+/** Redirect to another address of the fake catalog, where a call would count as one more look-up. */
 const redirect =
   (status: number, host: '127.0.0.1' | 'localhost'): FaultHandler =>
   (request, response) => {
@@ -35,12 +35,12 @@ const PLAIN_STATUSES = [
 
 const REDIRECTS: readonly FaultRow[] = [
   fail('300 without a location', REDIRECT, respond(300)),
-  fail('301 to a foreign host', REDIRECT, redirect(301, 'localhost')),
+  fail('301 to another host', REDIRECT, redirect(301, 'localhost')),
   fail('302 to a file', REDIRECT, respond(302, { location: 'file:///etc/passwd' })),
-  fail('303 to its own host', REDIRECT, redirect(303, '127.0.0.1')),
+  fail('303 to the same host', REDIRECT, redirect(303, '127.0.0.1')),
   fail('unrequested 304', REDIRECT, respond(304, { etag: '"x"' })),
-  fail('307 to a foreign host', REDIRECT, redirect(307, 'localhost')),
-  fail('308 to its own host', REDIRECT, redirect(308, '127.0.0.1')),
+  fail('307 to another host', REDIRECT, redirect(307, 'localhost')),
+  fail('308 to the same host', REDIRECT, redirect(308, '127.0.0.1')),
   fail('308 to itself', REDIRECT, (request, response) =>
     response.writeHead(308, { location: request.url ?? '/' }).end(),
   ),
@@ -49,7 +49,7 @@ const REDIRECTS: readonly FaultRow[] = [
 const toMinute = (): number => MINUTE_MS
 const date = new Date(NOON_MS + DAY_MS)
 const inTwoMinutes = new Date(date.getTime() + 2 * MINUTE_MS)
-/** After the start of any test, and before the end of the longest pause. */
+/** Later than the start of every test, and earlier than the longest pause. */
 const evening = new Date(NOON_MS + 6 * HOUR_MS)
 
 const LIMITS: readonly FaultRow[] = [
@@ -57,12 +57,12 @@ const LIMITS: readonly FaultRow[] = [
   limit('429, Retry-After of an hour', { 'retry-after': '3600' }, () => HOUR_MS),
   limit('429, Retry-After of nine digits', { 'retry-after': '999999999' }, toLongestPauseMs),
   limit(
-    "429, Retry-After as a date after the response's Date",
+    '429, Retry-After as a date after the Date header',
     { date: date.toUTCString(), 'retry-after': inTwoMinutes.toUTCString() },
     () => 2 * MINUTE_MS,
   ),
   limit(
-    '429, Retry-After as a date, no Date',
+    '429, Retry-After as a date, no Date header',
     { 'retry-after': evening.toUTCString() },
     (nowMs) => evening.getTime() - nowMs,
   ),
@@ -76,7 +76,7 @@ const LIMITS: readonly FaultRow[] = [
     { date: inTwoMinutes.toUTCString(), 'retry-after': date.toUTCString() },
     toMinute,
   ),
-  limit('429, Retry-After as a date in another form', { 'retry-after': evening.toISOString() }, toMinute),
+  limit('429, Retry-After as a date in another format', { 'retry-after': evening.toISOString() }, toMinute),
   limit('429, Retry-After 0', { 'retry-after': '0' }, toMinute),
   limit('429, Retry-After -5', { 'retry-after': '-5' }, toMinute),
   limit('429, Retry-After 1.5', { 'retry-after': '1.5' }, toMinute),
@@ -88,7 +88,7 @@ const LIMITS: readonly FaultRow[] = [
   limit('429, Retry-After empty', { 'retry-after': '' }, toMinute),
 ]
 
-/** Look-ups with a status other than 200. */
+/** Look-ups whose response has a status other than 200. */
 export const STATUS_FAULTS: readonly FaultRow[] = [
   ...PLAIN_STATUSES.map((status) => fail(String(status), STATUS, respond(status))),
   ...REDIRECTS,

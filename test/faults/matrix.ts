@@ -4,30 +4,30 @@ import { GTIN } from '../app/app-client.ts'
 import { type FaultHandler, makeWireProduct } from '../helpers/fake-catalog.ts'
 
 /**
- * - `failure`: no usable response; known data stays
- * - `absence`: the catalog says that no shop sells it
- * - `product`: unusual, but a valid response; it is shown
+ * - `failure`: no usable response; the stored copy stays
+ * - `absence`: the catalog reports that no shop sells the product
+ * - `product`: unusual but valid; it is shown
  */
 export type Meaning = 'failure' | 'absence' | 'product'
 
-/** One kind of response to a look-up, and its consequences. */
+/** One way a look-up can go, and its consequences. */
 export type FaultRow = Readonly<{
   name: string
   meaning: Meaning
-  /** Label of the metric: `ok`, `not_found` or an error code. */
+  /** Label in the metrics: `ok`, `not_found` or an error code. */
   outcome: string
-  does: FaultHandler
-  /** Time after its end (`endedAtMs`) without another call for the product. */
+  respond: FaultHandler
+  /** Return how long no further call is made after the end of this one at `endedAtMs`. */
   toWindowMs(endedAtMs: number): number
-  /** Whether calls for other products are paused, too. */
+  /** Whether calls for other products stop, too. */
   isCatalogWide: boolean
-  /** Whether it ends only at the deadline of the call. */
+  /** Whether only the deadline of the call ends it. */
   isHanging: boolean
-  /** Sent repeatedly while a hanging response lasts. */
+  /** Bytes that a hanging response sends repeatedly while time passes. */
   drip?: string
 }>
 
-/** Title of products in faulty responses; it must not be visible unless the response is accepted. */
+/** Title of the product in faulty responses: it must not be shown when the response is invalid. */
 export const FAULT_TITLE = 'From a fault'
 
 export const UNREACHABLE = 'VITRINE_CATALOG_UNREACHABLE'
@@ -39,7 +39,7 @@ export const INVALID = 'VITRINE_CATALOG_INVALID'
 export const TOO_LARGE = 'VITRINE_CATALOG_TOO_LARGE'
 export const DEADLINE = 'VITRINE_CATALOG_DEADLINE'
 
-/** How long a failure of a product is cached. */
+/** How long a failed look-up of a product is cached. */
 const WINDOWS_MS: Readonly<Record<string, number>> = {
   [UNREACHABLE]: 5 * SECOND_MS,
   [STATUS]: 5 * SECOND_MS,
@@ -50,56 +50,56 @@ const WINDOWS_MS: Readonly<Record<string, number>> = {
   [TOO_LARGE]: MINUTE_MS,
 }
 
-/** How long responses and absences are fresh. */
+/** How long products and 404s are fresh. */
 const FRESH_MS: number = 5 * MINUTE_MS
 
-/** A look-up that fails with `outcome`. */
-export function fail(name: string, outcome: string, does: FaultHandler): FaultRow {
+/** Create a look-up that fails with `outcome`. */
+export function fail(name: string, outcome: string, respond: FaultHandler): FaultRow {
   const windowMs = WINDOWS_MS[outcome] ?? 0
   return {
     name,
     meaning: 'failure',
     outcome,
-    does,
+    respond,
     toWindowMs: () => windowMs,
     isCatalogWide: outcome === REFUSED || outcome === LIMITED,
     isHanging: false,
   }
 }
 
-/** A look-up that ends only at its deadline. */
-export function hang(name: string, does: FaultHandler, drip?: string): FaultRow {
-  return { ...fail(name, DEADLINE, does), isHanging: true, ...(drip !== undefined && { drip }) }
+/** Create a look-up that never ends by itself. */
+export function hang(name: string, respond: FaultHandler, drip?: string): FaultRow {
+  return { ...fail(name, DEADLINE, respond), isHanging: true, ...(drip !== undefined && { drip }) }
 }
 
-/** A look-up with a valid response. */
-export function succeed(name: string, meaning: 'absence' | 'product', does: FaultHandler): FaultRow {
+/** Create an unusual look-up that still succeeds. */
+export function succeed(name: string, meaning: 'absence' | 'product', respond: FaultHandler): FaultRow {
   const outcome = meaning === 'absence' ? 'not_found' : 'ok'
-  return { ...fail(name, outcome, does), meaning, toWindowMs: () => FRESH_MS }
+  return { ...fail(name, outcome, respond), meaning, toWindowMs: () => FRESH_MS }
 }
 
-/** A 429; `toWindowMs`: how long calls are paused after it. */
+/** Create a 429; `toWindowMs` returns how long no call is made after it. */
 export function limit(
   name: string,
   headers: Readonly<Record<string, string>>,
   toWindowMs: FaultRow['toWindowMs'],
 ): FaultRow {
-  const does: FaultHandler = (_request, response) => {
+  const respond: FaultHandler = (_request, response) => {
     response.sendDate = false
     response.writeHead(429, headers).end(GOOD_BODY)
   }
-  return { ...fail(name, LIMITED, does), toWindowMs }
+  return { ...fail(name, LIMITED, respond), toWindowMs }
 }
 
-/** Until 00:05 UTC, the end of the longest pause. */
+/** Return the longest possible pause: until five minutes after 00:00 UTC. */
 export function toLongestPauseMs(nowMs: number): number {
   return DAY_MS - (nowMs % DAY_MS) + 5 * MINUTE_MS
 }
 
-/** A product that would be visible if it were accepted. */
+/** A valid product, which is shown if the response is accepted. */
 export const GOOD_BODY: string = JSON.stringify(makeWireProduct({ gtin: GTIN, title: FAULT_TITLE }))
 
-/** Send raw bytes on the connection. */
+/** Write raw bytes to the connection, bypassing HTTP. */
 export function sendRaw(
   bytes: string | Buffer,
   then: 'end' | 'reset' | 'stay' = 'end',
@@ -110,13 +110,13 @@ export function sendRaw(
   }
 }
 
-/** Build a response with `headers` and `body`. */
+/** Create a raw response from `headers` and `body`. */
 export function toRaw(headers: readonly string[], body: string): string {
   return ['HTTP/1.1 200 OK', 'Content-Type: application/json', ...headers, '', body].join('\r\n')
 }
 
-/** Correct length of the body. */
+/** Content-Length header of the valid body. */
 export const GOOD_LENGTH = `Content-Length: ${Buffer.byteLength(GOOD_BODY)}`
 
-/** The body as one chunk, without the final chunk. */
+/** The valid body as one chunk, without the final empty chunk. */
 export const GOOD_CHUNK = `${Buffer.byteLength(GOOD_BODY).toString(16)}\r\n${GOOD_BODY}\r\n`

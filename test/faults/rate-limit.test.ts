@@ -16,7 +16,7 @@ const OTHER_CHANNEL_BOX = BOX.replace(CHANNEL_ID, '11111111-2222-4333-8444-55555
 const MIDNIGHT_MS: number = computeNextMidnightUtcMs(NOON_MS)
 const START_MS: number = NOON_MS + 2 * HOUR_MS
 
-/** At 02:00: one copy is two hours old, another ten minutes, and the catalog responds with 429 to everything. */
+/** Start at 14:00 with one copy of two hours, one of ten minutes, and a catalog that returns 429 for everything. */
 async function startLimited(retryAfter: string): Promise<Readonly<{ harness: Harness; server: TestServer }>> {
   const harness = await startHarness()
   const server = await startTestServer(harness.app)
@@ -39,7 +39,7 @@ async function startLimited(retryAfter: string): Promise<Readonly<{ harness: Har
 
 type AppUnderTest = Readonly<{ server: TestServer; context: Context }>
 
-/** Everything that could make a call, and its expected result. */
+/** Try everything that could call the catalog, and return the results. */
 async function tryEverything({ server, context }: AppUnderTest): Promise<Readonly<Record<string, string>>> {
   const paths = { BOX, BOX_EMBED, STALE_BOX, UNKNOWN_BOX, OTHER_CHANNEL_BOX, GRID }
   const states: Record<string, string> = {}
@@ -73,7 +73,7 @@ describe('one 429 with Retry-After', () => {
     ['three days', String(3 * 86_400), 5 * MINUTE_MS],
     ['date of next year', 'Fri, 01 Jan 2027 00:00:00 GMT', 5 * MINUTE_MS],
   ])(
-    '%s - no call until 00:00 UTC by this process, another one, or after a restart; copies stay visible',
+    '%s - this process, a parallel one and the next one make no call until 00:00 UTC; copies are still shown',
     async (_name, retryAfter, slackMs) => {
       const { harness, server } = await startLimited(retryAfter)
       const { catalog, clock, context } = harness
@@ -83,8 +83,8 @@ describe('one 429 with Retry-After', () => {
       await vi.waitFor(() => expect(context.callPolicy.getRateLimitedUntilMs()).toBe(MIDNIGHT_MS + slackMs))
       expect(catalog.calls.length - before).toBe(1)
 
-      const expectNoCall = async (seats: readonly AppUnderTest[]): Promise<void> => {
-        for (const seat of seats) expect(await tryEverything(seat)).toEqual(WHILE_LIMITED)
+      const expectNoCall = async (apps: readonly AppUnderTest[]): Promise<void> => {
+        for (const app of apps) expect(await tryEverything(app)).toEqual(WHILE_LIMITED)
         expect(catalog.calls.length - before).toBe(1)
       }
       await expectNoCall([{ server, context }, otherProcess])

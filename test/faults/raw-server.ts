@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A server that sends raw bytes, for responses that violate HTTP. */
+/** A raw TCP server, for tests of broken HTTP. */
 export type RawServer = Readonly<{
   url: string
-  /** The heads of requests as they arrived. */
+  /** Heads of the received requests, in order. */
   requests: readonly string[]
-  /** Numbers of opened and of closed sockets. */
+  /** Number of opened sockets, and how many of them are closed. */
   countOpened(): number
   countClosed(): number
 }>
 
-/** Calls `respond` when the head of a request has arrived; closed after the test. */
+/** Start a server that calls `respond` for each complete request head; it stops with the test. */
 export async function startRawServer(respond: (socket: Socket, head: string) => void): Promise<RawServer> {
   const requests: string[] = []
   const sockets = new Set<Socket>()
@@ -48,7 +48,7 @@ export async function startRawServer(respond: (socket: Socket, head: string) => 
   }
 }
 
-/** The bytes of a valid response to the list of channels. */
+/** Create the bytes of a valid response: a list of channels. */
 export function createValidResponse(
   body = '{"items":[{"id":"3f2b8c1e-6a54-4d0b-9c7e-1b2a3c4d5e6f","name":"M","kind":"website","url":null}]}',
 ): string {

@@ -19,12 +19,12 @@ import { type TestServer, startTestServer } from './test-server.ts'
 import type { FaultRow } from './matrix.ts'
 import { MAX_BYTES } from './matrix-bodies.ts'
 
-/** The stored data of the product when the fault begins, and the surface of the first visit. */
+/** What is stored about the product when the fault begins, and the page that is visited first. */
 export const INITIAL_STATES = [
   { name: 'cold', path: BOX, ageMs: null },
   { name: 'cold, in a frame', path: BOX_EMBED, ageMs: null },
   { name: 'stale', path: BOX, ageMs: 10 * MINUTE_MS },
-  { name: 'rescue', path: BOX, ageMs: 2 * HOUR_MS },
+  { name: 'rescued', path: BOX, ageMs: 2 * HOUR_MS },
 ] as const
 
 export type InitialState = (typeof INITIAL_STATES)[number]
@@ -34,30 +34,30 @@ const NEW_TITLE = 'After the fault'
 const PASSWORD = 'metrics-password'
 const LOOK_UP = /\/products\//
 
-/** One fault of one product, from before until long after it. */
+/** One fault in the look-ups of one product, from before it until long after. */
 export type Scenario = Readonly<{
   harness: Harness
   server: TestServer
   row: FaultRow
   initialState: InitialState
-  /** Number of responses with the fault. */
-  heldResponses: readonly ServerResponse[]
-  /** Request a path, and record the response for the search for the key. */
+  /** Catalog responses that the fault controls. */
+  faultyResponses: readonly ServerResponse[]
+  /** Request a page, and record the response for `collectAll`. */
   visit(path?: string): Promise<TestResponse>
   advance(byMs: number): void
   countLookUps(): number
-  /** Wait until every counted call has arrived at the catalog. */
+  /** Wait until the catalog has received every counted call. */
   settleCalls(): Promise<void>
-  /** Outcomes of look-ups with their counts in the metrics. */
+  /** Return the counts of look-ups by outcome, from the metrics. */
   readOutcomes(): Promise<Readonly<Record<string, number>>>
-  /** All responses, logs and metrics. */
+  /** Return all responses, logs and metrics as one text. */
   collectAll(): Promise<string>
   unhandled: readonly unknown[]
 }>
 
-/** Start a server whose fault has just begun. */
+/** Start a server in its initial state, and a catalog with the fault. */
 export async function startScenario(row: FaultRow, initialState: InitialState): Promise<Scenario> {
-  // Without jitter, a pause can be tested to the millisecond.
+  // Without jitter a window is exact to the millisecond.
   const random = vi.spyOn(Math, 'random').mockReturnValue(0)
   onTestFinished(() => random.mockRestore())
   const harness = await startHarness({
@@ -70,7 +70,7 @@ export async function startScenario(row: FaultRow, initialState: InitialState): 
   })
   const { catalog, clock, context } = harness
   const server = await startTestServer(harness.app)
-  const heldResponses: ServerResponse[] = []
+  const faultyResponses: ServerResponse[] = []
   const received: string[] = []
   let callsBeforeToday = 0
   if (initialState.ageMs !== null) {
@@ -80,8 +80,8 @@ export async function startScenario(row: FaultRow, initialState: InitialState): 
   catalog.fault = {
     pathPattern: LOOK_UP,
     respond(request, response) {
-      heldResponses.push(response)
-      row.does(request, response)
+      faultyResponses.push(response)
+      row.respond(request, response)
     },
   }
   const visit = async (path: string = initialState.path): Promise<TestResponse> => {
@@ -100,7 +100,7 @@ export async function startScenario(row: FaultRow, initialState: InitialState): 
     server,
     row,
     initialState,
-    heldResponses,
+    faultyResponses,
     visit,
     unhandled: collectUnhandled(),
     advance(byMs) {
@@ -127,7 +127,7 @@ export async function startScenario(row: FaultRow, initialState: InitialState): 
   }
 }
 
-/** Collect unhandled rejections and errors until the end of the test. */
+/** Collect unhandled rejections and uncaught exceptions until the end of the test. */
 export function collectUnhandled(): readonly unknown[] {
   const unhandled: unknown[] = []
   const record = (reason: unknown): void => void unhandled.push(reason)
@@ -139,16 +139,16 @@ export function collectUnhandled(): readonly unknown[] {
   return unhandled
 }
 
-/** The expected response of a visitor. */
+/** What a visitor sees of a box, and its cache headers. */
 export type BoxState = Readonly<{
   state: 'shown' | 'hidden' | 'unavailable'
-  /** `null`: nothing. */
+  /** `null`: the box is empty. */
   title: string | null
   cacheStatus: string
   cacheControl: string
 }>
 
-/** Classify the response of a visitor in the same way; for a frame, the state that its document reports. */
+/** Read what a visitor saw; for an embed, also check the state in its document. */
 export function readBoxState(path: string, response: TestResponse): BoxState {
   expect(response.status).toBe(200)
   expect(response.headers['content-length']).toBe(String(response.body.length))
@@ -166,7 +166,7 @@ export function readBoxState(path: string, response: TestResponse): BoxState {
   }
 }
 
-/** Return the title of the product, or a description of any other content. */
+/** Return the product's title, or a description of any other text in the box. */
 function readTitle(path: string, html: string): string | null {
   if (html === '' && path.startsWith('/fragments/')) return null
   const text = readVisibleText(html.replace(/<title>.*<\/title>/, ''))
@@ -174,7 +174,7 @@ function readTitle(path: string, html: string): string | null {
   return /(?:Before|From|After) (?:the|a) fault/.exec(text)?.[0] ?? `something else: ${text}`
 }
 
-/** The expected response from data that is `ageMs` old. */
+/** Create the state of a box whose catalog response is `ageMs` old. */
 export function createShownState(
   title: string | null,
   ageMs: number,
@@ -182,7 +182,7 @@ export function createShownState(
 ): BoxState {
   const ageSeconds = Math.floor(ageMs / 1_000)
   const maxAgeSeconds = Math.max(60, 300 - ageSeconds)
-  // The maximum age of prices does not apply without a price.
+  // Only prices have a maximum age, so an empty box does not shorten it.
   const ifErrorSeconds = title === null ? 86_400 : 86_400 - ageSeconds
   const statuses = {
     hit: 'vitrine; hit',
@@ -205,14 +205,14 @@ const UNAVAILABLE: BoxState = {
   cacheControl: 'no-store',
 }
 
-/** The expected response while the catalog fails: the copy with its age, or nothing. */
+/** Create the state without a usable catalog response: the stored copy with its age, or nothing. */
 export function createFallbackState({ harness, initialState }: Scenario): BoxState {
   if (initialState.ageMs === null) return UNAVAILABLE
   const ageMs = harness.clock.nowMs() - NOON_MS
   return createShownState(OLD_TITLE, ageMs, ageMs <= HOUR_MS ? 'stale' : 'rescued')
 }
 
-/** Long after the fault, the catalog works again, and the server recovers with one call. */
+/** Two days later the catalog works again: expect the server to recover with one call. */
 export async function expectRecovery(scenario: Scenario, lookUpsBefore: number): Promise<void> {
   const { harness } = scenario
   harness.catalog.fault = null
@@ -226,7 +226,7 @@ export async function expectRecovery(scenario: Scenario, lookUpsBefore: number):
   expect(scenario.countLookUps()).toBe(lookUpsBefore + 1)
 }
 
-/** Check what must be true after any fault: no unhandled error, and no visible key. */
+/** Expect that the fault leaked no key and left no unhandled error and no pending timer. */
 export async function expectCleanProcess(scenario: Scenario): Promise<void> {
   const { harness } = scenario
   const all = await scenario.collectAll()

@@ -25,14 +25,14 @@ const VISITOR_TIMEOUT_MS = 800
 const DEADLINE_MS: number = 5 * SECOND_MS
 const TITLE = 'Lumen Arc desk lamp'
 
-/** Visit each path; all visits begin before the first response. */
+/** Visit all paths at once, before any response arrives. */
 function visitAll(server: TestServer, paths: readonly string[]): Promise<readonly TestResponse[]> {
   return Promise.all(paths.map((path) => server.visit(path)))
 }
 
-/** Different boxes of one product, on both surfaces. */
+/** Different boxes of one product, as fragments and as embeds. */
 const ADDRESSES = [BOX, BOX_EMBED].flatMap((box) =>
-  Array.from({ length: 5 }, (_, at) => `${box}?limit=${at + 1}`),
+  Array.from({ length: 5 }, (_, index) => `${box}?limit=${index + 1}`),
 )
 
 function repeat(count: number): readonly string[] {
@@ -48,46 +48,53 @@ function countStates(responses: readonly TestResponse[]): Readonly<Record<string
   return counts
 }
 
-describe('200 visitors at once', () => {
+describe('200 simultaneous visitors', () => {
   it.each([
     ['cold', null, 'vitrine; fwd=miss; stored'],
-    ['rescue', 2 * HOUR_MS, 'vitrine; fwd=miss; stored'],
+    ['rescued', 2 * HOUR_MS, 'vitrine; fwd=miss; stored'],
     ['stale', 10 * MINUTE_MS, 'vitrine; fwd=stale; detail=stale'],
-  ] as const)('%s product - one call, all shown', async (...[, ageMs, cacheStatus]) => {
-    const harness = await startHarness()
-    const server = await startTestServer(harness.app)
-    const { catalog, clock } = harness
-    if (ageMs !== null) {
-      await stockCatalog(harness)
-      clock.advance(ageMs)
-    }
-    const before = catalog.calls.length
-    const heldResponses: ServerResponse[] = []
-    catalog.fault = {
-      pathPattern: LOOK_UP,
-      respond: (_request, response) => void heldResponses.push(response),
-    }
-    const responses = visitAll(server, repeat(200))
-    // The deadline of the one call, and one visitor timeout for all visitors of an address.
-    const [waits, waiting] = ageMs === 10 * MINUTE_MS ? [1, 0] : [1 + ADDRESSES.length, 200]
-    await vi.waitFor(() =>
-      expect([clock.pendingWaits, server.countWaiting(), heldResponses.length]).toEqual([waits, waiting, 1]),
-    )
-    // A young copy is shown without waiting: the catalog responds only after all visitors.
-    if (cacheStatus.includes('stale')) await responses
-    for (const response of heldResponses) sendJson(response, 200, makeProductOnSale())
-    const seen = await responses
-    expect(countStates(seen)).toEqual({ '200 shown': 200 })
-    expect(new Set(seen.map(({ headers }) => headers['cache-status']))).toEqual(new Set([cacheStatus]))
-    expect(seen.every(({ text }) => readVisibleText(text).includes(TITLE))).toBe(true)
-    expect(catalog.countCalls(LOOK_UP)).toBe(1)
-    expect(catalog.calls.length - before).toBe(ageMs === null ? 2 : 1)
-  })
+  ] as const)(
+    '%s product - one catalog call, and all visitors see the product',
+    async (...[, ageMs, cacheStatus]) => {
+      const harness = await startHarness()
+      const server = await startTestServer(harness.app)
+      const { catalog, clock } = harness
+      if (ageMs !== null) {
+        await stockCatalog(harness)
+        clock.advance(ageMs)
+      }
+      const before = catalog.calls.length
+      const pendingResponses: ServerResponse[] = []
+      catalog.fault = {
+        pathPattern: LOOK_UP,
+        respond: (_request, response) => void pendingResponses.push(response),
+      }
+      const responses = visitAll(server, repeat(200))
+      // One timer for the deadline of the call, and one for the waiting visitors of each address.
+      const [waits, waiting] = ageMs === 10 * MINUTE_MS ? [1, 0] : [1 + ADDRESSES.length, 200]
+      await vi.waitFor(() =>
+        expect([clock.pendingWaits, server.countWaiting(), pendingResponses.length]).toEqual([
+          waits,
+          waiting,
+          1,
+        ]),
+      )
+      // Visitors who see a stale copy do not wait: the catalog responds only after all of them.
+      if (cacheStatus.includes('stale')) await responses
+      for (const response of pendingResponses) sendJson(response, 200, makeProductOnSale())
+      const seen = await responses
+      expect(countStates(seen)).toEqual({ '200 shown': 200 })
+      expect(new Set(seen.map(({ headers }) => headers['cache-status']))).toEqual(new Set([cacheStatus]))
+      expect(seen.every(({ text }) => readVisibleText(text).includes(TITLE))).toBe(true)
+      expect(catalog.countCalls(LOOK_UP)).toBe(1)
+      expect(catalog.calls.length - before).toBe(ageMs === null ? 2 : 1)
+    },
+  )
 })
 
 type AppUnderTest = Readonly<{ harness: Harness; server: TestServer }>
 
-/** A kind of failure; `fewest`: minimum number of calls, without which the pauses are not tested. */
+/** A way to fail. With fewer than `minCalls` calls, the windows would not be tested. */
 type FaultyCatalog = Readonly<{
   name: string
   respond: FaultHandler
@@ -95,33 +102,33 @@ type FaultyCatalog = Readonly<{
   visit(app: AppUnderTest): Promise<readonly TestResponse[]>
 }>
 
-describe('product that fails', () => {
+describe('product whose look-ups fail', () => {
   const WINDOWS = 10
   const VISITORS = 20
   const WINDOW_MS: number = 6 * SECOND_MS
 
-  /** Concurrent visitors, until each has a response. */
+  /** Visit simultaneously, and wait for every response. */
   const visitWindow = ({ server }: AppUnderTest): Promise<readonly TestResponse[]> =>
     visitAll(server, repeat(VISITORS))
 
-  /** The same with a hanging catalog, until each has a response and the call has ended. */
+  /** The same for a catalog that hangs; also wait until the call, if there is one, has ended. */
   const visitUntilTimeout = async ({ harness, server }: AppUnderTest): Promise<readonly TestResponse[]> => {
     const { catalog, clock, context } = harness
     const callsBefore = catalog.countCalls(LOOK_UP)
-    let isAnswered = false
+    let isDone = false
     const responses = visitAll(server, repeat(VISITORS)).finally(() => {
-      isAnswered = true
+      isDone = true
     })
     await vi.waitFor(() => {
       const haveAllArrived = clock.pendingWaits === ADDRESSES.length + 1 && server.countWaiting() === VISITORS
       const isWaiting = haveAllArrived && catalog.countCalls(LOOK_UP) > callsBefore
-      expect(isAnswered || isWaiting).toBe(true)
+      expect(isDone || isWaiting).toBe(true)
     })
-    if (isAnswered) return responses
+    if (isDone) return responses
     clock.advance(VISITOR_TIMEOUT_MS)
     await responses
     clock.advance(DEADLINE_MS - VISITOR_TIMEOUT_MS)
-    // Once a failure is counted, all parts of the server have recorded it.
+    // Once the failure is counted, the caches and the circuit breaker have recorded it.
     const counted = `outcome="VITRINE_CATALOG_DEADLINE"} ${callsBefore + 1}`
     await vi.waitFor(async () => {
       const { text } = await context.metrics.render()
@@ -137,7 +144,7 @@ describe('product that fails', () => {
       minCalls: 1 + WINDOWS,
       visit: visitWindow,
     },
-    // Five connection failures in a row open the breaker, which reduces the calls further.
+    // Five consecutive connection failures open the circuit breaker: then even fewer calls are made.
     {
       name: 'reset',
       respond: ({ socket }) => void socket.resetAndDestroy(),
@@ -147,17 +154,17 @@ describe('product that fails', () => {
     { name: 'hang', respond: () => {}, minCalls: 5, visit: visitUntilTimeout },
   ]
   const cases = faults.flatMap((fault) =>
-    (['cold', 'rescue'] as const).map((initialState) => [fault.name, initialState, fault] as const),
+    (['cold', 'rescued'] as const).map((initialState) => [fault.name, initialState, fault] as const),
   )
 
   it.each(cases)(
-    '%s, %s - one call for all, then at most one per pause',
+    '%s, %s - one call for all visitors, then at most one per window',
     async (...[, initialState, { respond, minCalls, visit }]) => {
       const unhandled = collectUnhandled()
       const harness = await startHarness()
       const server = await startTestServer(harness.app)
       const { catalog, clock } = harness
-      if (initialState === 'rescue') {
+      if (initialState === 'rescued') {
         await stockCatalog(harness)
         clock.advance(2 * HOUR_MS)
       }
@@ -184,13 +191,13 @@ describe('product that fails', () => {
 
 const toPath = (index: number): string => `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 
-describe('thousands of unsold GTINs', () => {
+describe('thousands of unknown GTINs', () => {
   const COUNT = IS_FULL ? 10_000 : 3_000
   const BATCH = 500
   const BUDGET = 600
   const isKnown = /\/products\/09521234567899$/
 
-  it('outdated copy, after a restart - at most 600 calls an hour, and known boxes stay', async () => {
+  it('channel walked long ago, after a restart - at most 600 calls an hour, and known boxes stay shown', async () => {
     const harness = await startHarness({ settings: { VITRINE_SYNC_CRON: 'off' } })
     await stockCatalog(harness)
     const { catalog, clock } = harness
@@ -216,10 +223,10 @@ describe('thousands of unsold GTINs', () => {
     }
     expect(totals).toEqual({ '200 hidden': BUDGET, '200 unavailable': COUNT - BUDGET })
     expect(catalog.countCalls(isKnown)).toBe(1)
-    // One list of channels, to confirm the first 404.
+    // One further list of channels, to confirm the first 404.
     expect(catalog.countCalls(/channels$/)).toBe(2)
 
-    // Refreshes of known products have another share.
+    // Refreshes of known products have a separate quota.
     clock.advance(10 * MINUTE_MS)
     expect(await visitKnown()).toBe('shown, vitrine; fwd=stale; detail=stale, true')
     await vi.waitFor(async () => expect(await visitKnown()).toBe('shown, vitrine; hit, true'))
@@ -262,7 +269,7 @@ describe('200 random query strings', () => {
     expect(measure()).toEqual(before)
   })
 
-  it('unsold product - one call', async () => {
+  it('unknown product - one call', async () => {
     const harness = await startHarness()
     const server = await startTestServer(harness.app)
     const path = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`

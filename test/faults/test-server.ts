@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { TestResponse } from '../app/app-client.ts'
 
-/** A real listener with keep-alive connections, so that thousands of visits share one server. */
+/** The server over HTTP with keep-alive connections, so that ten thousand visits share one server. */
 export type TestServer = Readonly<{
   port: number
   visit(path: string, headers?: Readonly<Record<string, string>>): Promise<TestResponse>
-  /** Number of pending requests. */
+  /** Number of requests without a complete response. */
   countWaiting(): number
   close(): Promise<void>
 }>
 
 /**
- * Concurrent connections; further visits wait for one of them. A busy kernel resets connections beyond the backlog
- * of a listener (511), which is not a fault of the server.
+ * Simultaneous connections; further visits wait. On a busy machine the kernel resets connections beyond the listener's
+ * backlog (511), which is not an error of the server.
  */
 const MAX_CONNECTIONS = 256
 
@@ -29,7 +29,7 @@ export async function startTestServer(app: RequestListener): Promise<TestServer>
     })
     app(request, response)
   }).listen(0, '127.0.0.1')
-  // On a busy machine, a connection could otherwise be closed at the moment of its next use.
+  // Otherwise, on a busy machine, the server may close an idle connection just as the client reuses it.
   server.keepAliveTimeout = 0
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -3,7 +3,7 @@ import { startHarness, fetchPath } from '../app/app-client.ts'
 import { CHANNEL_ID, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 
-test('server without walks - invented GTINs make no more calls than the hourly limit', async () => {
+test('server without walks - unknown GTINs cause no more calls than the hourly limit', async () => {
   const settings = { VITRINE_SYNC_CRON: 'off', VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '20' }
   const harness = await startHarness({ settings })
   const gtins = Array.from({ length: 60 }, (_, index) => toGtin(100 + index))

@@ -27,20 +27,20 @@ import { toGtin } from '../helpers/products.ts'
 import { IS_FULL } from '../helpers/property-runs.ts'
 import { startAppProcess } from './app-process.ts'
 
-/** Number of random sequences. The seed of a failure repeats them. */
-// oxlint-disable-next-line node/no-process-env -- for longer manual runs
+/** Number of random sequences. The seed of a failed run repeats its sequences. */
+// oxlint-disable-next-line node/no-process-env -- for a longer run by hand
 const { WALK_SEQUENCES_RUNS = IS_FULL ? '10' : '4', WALK_SEQUENCES_SEED } = process.env
 
 /**
- * Content of the catalog: complete, empty, too few products, malformed prices (of all products, a third, or half and one
- * more), or no channels.
+ * States of the catalog: all products valid, unreadable prices (a third of the products, one more than half, all), too few
+ * products, no products, or no channels.
  */
 const CATALOGS = ['good', 'third', 'half', 'malformed', 'shrunken', 'empty', 'unlisted'] as const
 type CatalogKind = (typeof CATALOGS)[number]
 
 /**
- * Events between two visits. `jumpMs`: clock adjustment, in addition to the time that passes. `takenOverMs`: the process of
- * the walk dies after its first page, and another one notices this much later; `null`: it does not die.
+ * What happens between two visits. `jumpMs`: a clock jump on top of the elapsed time. `takenOverMs`: the walking process crashes
+ * after its first page, and this much later another process takes over; `null`: no crash.
  */
 type Step = Readonly<{
   catalog: CatalogKind
@@ -54,7 +54,7 @@ const PRODUCTS = Array.from({ length: 100 }, (_, index) => makeProductOnSale({ g
 const VISITED = [toGtin(0), toGtin(50), toGtin(99)]
 const GRID = `/fragments/${CHANNEL_ID}/deals`
 const PAGES = /\/products\?/
-/** Fewer than a walk requests, so that there are several pages. */
+/** Fewer products than a walk requests, so that it has several pages. */
 const PAGE_PRODUCTS = 40
 const PERIOD_MS = HOUR_MS
 const SLACK_MS = MINUTE_MS
@@ -78,7 +78,7 @@ const steps: Arbitrary<Step[]> = array(
   { minLength: 3, maxLength: 12 },
 )
 
-/** Number of products, from the first, with malformed prices. */
+/** Number of products, from the first, with an unreadable price. */
 const MALFORMED: Readonly<Partial<Record<CatalogKind, number>>> = { third: 34, half: 51, malformed: 100 }
 
 function listProducts(kind: CatalogKind): readonly WireProduct[] {
@@ -91,20 +91,20 @@ function listProducts(kind: CatalogKind): readonly WireProduct[] {
 const isOffered = (kind: CatalogKind, gtin: string): boolean =>
   listProducts(kind).findIndex((product) => product.gtin === gtin) >= (MALFORMED[kind] ?? 0)
 
-/** The expected state of boxes and grids: a model that is independent of the program. */
+/** What visitors may expect, modelled without the program's code. */
 class ExpectedState {
-  /** When each product was last seen in an accepted walk, by the clock of the server. */
+  /** When each product was last seen in an accepted walk, by the server's clock. */
   readonly #acceptedAtMs = new Map<string, number>()
-  /** Number of consecutive walks with the same result. */
+  /** Consecutive walks with the same result. */
   #similarWalks: Readonly<{ finding: string; startedAtMs: number }>[] = []
   readonly #withdrawn = new Set<string>()
   readonly #notFoundAtMs = new Map<string, number>()
-  /** When a complete walk was last accepted; `null` when a smaller or malformed one may have been accepted since. */
+  /** When a walk of all products was last accepted; `null`: a worse one may have been accepted since. */
   #completeWalkAtMs: number | null = null
 
-  /** Return how the walk ends; `either`: a repeated result may be accepted. */
+  /** Return how the walk ends; `either`: it repeats an earlier result, so it may be accepted. */
   recordWalk(kind: CatalogKind, startedAtMs: number): 'accepted' | 'held' | 'either' {
-    // Without channels no products are walked, and copies stay.
+    // Without channels no product is requested, and copies stay.
     if (kind === 'unlisted') return 'either'
     const finding = kind === 'half' ? 'malformed' : kind
     if (this.#similarWalks.at(-1)?.finding !== finding) this.#similarWalks = []
@@ -116,7 +116,7 @@ class ExpectedState {
       this.#recordAccepted(kind, startedAtMs)
       return 'accepted'
     }
-    // A copy this small, or malformed, is not protected: the next similar walk is accepted at once.
+    // The accepted copy is now too small to be protected, or malformed: the next similar walk is accepted at once.
     if (isConfirmed) this.#completeWalkAtMs = null
     if (this.#completeWalkAtMs !== null) return 'held'
     for (const gtin of VISITED) this.#withdrawn.add(gtin)
@@ -132,14 +132,14 @@ class ExpectedState {
       } else this.#withdrawn.add(gtin)
   }
 
-  /** Record a 404 for a product. */
+  /** Record that the catalog returned 404 for this product. */
   recordNotFound(gtin: string, nowMs: number): void {
     this.#withdrawn.add(gtin)
     this.#notFoundAtMs.set(gtin, nowMs)
   }
 
   isShown(gtin: string, nowMs: number): boolean {
-    // A 404 is cached for five minutes, also after a walk that finds the product; a clock step back extends that.
+    // A 404 is cached for five minutes, even if a walk then finds the product. The clock may have jumped back.
     if (Math.abs(nowMs - (this.#notFoundAtMs.get(gtin) ?? Infinity)) <= NOT_FOUND_MS) return false
     return !this.#withdrawn.has(gtin) && nowMs - (this.#acceptedAtMs.get(gtin) ?? 0) <= RESCUE_MS
   }
@@ -154,7 +154,7 @@ class RestartableServer {
   readonly #harness: Harness
   #context: Context
   #seenCalls = 0
-  #order: WalkJob | undefined
+  #job: WalkJob | undefined
 
   constructor(harness: Harness) {
     this.#harness = harness
@@ -162,9 +162,9 @@ class RestartableServer {
   }
 
   static async start(): Promise<RestartableServer> {
-    const walkRunner: WalkRunner = (order, watch) => {
-      server.#order = order
-      return runWalk(order, watch, harness.clock)
+    const walkRunner: WalkRunner = (job, control) => {
+      server.#job = job
+      return runWalk(job, control, harness.clock)
     }
     const harness = await startHarness({ over: { walkRunner } })
     const server = new RestartableServer(harness)
@@ -186,43 +186,43 @@ class RestartableServer {
     await this.#context.walks.runNow()
   }
 
-  /** Walk in a process that dies after the first page; its lease stays. */
+  /** Run a walk whose process crashes after the first page: its lease remains. */
   async walkAndCrash(kind: CatalogKind): Promise<void> {
     this.#stock(kind)
     const overrides = { isTakeover: false, skipWalkedSinceMs: null, channels: null }
-    const order = { ...this.#getOrder(), ...overrides, owner: 'killed 1 elsewhere' }
-    const dying = new AbortController()
-    this.#servePages(() => dying.abort())
-    await runWalk(order, { signal: dying.signal }, this.clock)
+    const job = { ...this.#getJob(), ...overrides, owner: 'killed 1 elsewhere' }
+    const crash = new AbortController()
+    this.#servePages(() => crash.abort())
+    await runWalk(job, { signal: crash.signal }, this.clock)
     this.#servePages()
-    // A stopped process releases its lease; a killed one does not.
+    // An aborted walk releases its lease, a killed one does not: acquire the lease again.
     const store = await openSqlStore({
-      database: parseSerializedAddress(order.database),
-      catalog: order.catalog,
+      database: parseSerializedAddress(job.database),
+      catalog: job.catalog,
       clock: this.clock,
     })
-    await store.acquireWalkLease(CHANNEL_ID, { owner: order.owner, forMs: LEASE_MS })
+    await store.acquireWalkLease(CHANNEL_ID, { owner: job.owner, forMs: LEASE_MS })
     const progress = await store.beginWalk(CHANNEL_ID, { nowMs: this.clock.nowMs(), resumableSinceMs: 0 })
     await store.close()
     if (progress.productCount !== PAGE_PRODUCTS)
-      throw new Error(`it broke off behind ${progress.productCount} products`)
+      throw new Error(`the walk stopped after ${progress.productCount} products`)
   }
 
   async takeOver(): Promise<void> {
-    if (!(await this.#context.walks.runUnscheduled())) throw new Error('nothing was taken over')
+    if (!(await this.#context.walks.runUnscheduled())) throw new Error('no walk was taken over')
   }
 
-  /** Whether the box is shown. */
+  /** Return whether the box is shown. */
   async visit(gtin: string): Promise<boolean> {
     return (await this.#visit(`/fragments/${CHANNEL_ID}/where-to-buy/${gtin}`)).length > 0
   }
 
-  /** Number of deals in the grid. */
+  /** Return the number of deals in the grid. */
   async visitGrid(): Promise<number> {
     return listRows(await this.#visit(GRID)).length
   }
 
-  /** Products looked up since the last call of this function. */
+  /** Return the products that were looked up since the last call. */
   takeLookups(): readonly string[] {
     const { calls } = this.#harness.catalog
     const since = calls.slice(this.#seenCalls)
@@ -259,7 +259,7 @@ class RestartableServer {
     this.#servePages()
   }
 
-  /** `onSecond`: called instead of sending the second page. */
+  /** Serve pages of products; `onSecond` replaces the second page. */
   #servePages(onSecond?: () => void): void {
     const { catalog } = this.#harness
     catalog.fault = {
@@ -275,15 +275,15 @@ class RestartableServer {
     }
   }
 
-  #getOrder(): WalkJob {
-    if (this.#order === undefined) throw new Error('no walk was made before')
-    return this.#order
+  #getJob(): WalkJob {
+    if (this.#job === undefined) throw new Error('no walk has run yet')
+    return this.#job
   }
 }
 
 const CHANNELS = [{ id: CHANNEL_ID, name: 'Magazine', kind: 'website', url: null } as const]
 
-/** Run one sequence and return its problems. */
+/** One sequence, and the problems found in it. */
 class Sequence {
   readonly problems: string[] = []
   readonly #server: RestartableServer
@@ -303,7 +303,7 @@ class Sequence {
     this.#server.clock.advance(step.passesMs + step.jumpMs)
     if (step.isRestarted) await this.#server.restart()
     await this.#walk(step)
-    // The second visit gets the result of the background refresh.
+    // The second visit sees the result of the background refresh that the first one started.
     await this.#visit(step.catalog)
     await this.#visit(step.catalog)
   }
@@ -316,7 +316,7 @@ class Sequence {
       await this.#server.walkAndCrash(catalog)
       await this.#visit(catalog)
       clock.advance(takenOverMs)
-      // It resumes, or starts again when the last page is too old or in the future.
+      // The walk resumes after two minutes; after a longer time or a backwards jump it starts again.
       if (takenOverMs !== 2 * MINUTE_MS) startedAtMs = clock.nowMs()
       await this.#server.takeOver()
     } else await this.#server.walk(catalog)
@@ -334,7 +334,7 @@ class Sequence {
     for (const gtin of VISITED) {
       const isShown = await this.#server.visit(gtin)
       for (const requestedGtin of this.#server.takeLookups())
-        // Without a listed channel, a 404 is not accepted.
+        // Without a listed channel, all products exist here, and a 404 is ignored.
         if (!listProducts(kind).some((product) => product.gtin === requestedGtin))
           this.#expected.recordNotFound(requestedGtin, clock.nowMs())
       if (!isShown && this.#expected.isShown(gtin, clock.nowMs()))
@@ -344,8 +344,8 @@ class Sequence {
     if (dealCount === 0 && this.#expected.hasDeals(clock.nowMs())) this.#addProblem('the grid is empty')
   }
 
-  #addProblem(fault: string): void {
-    this.problems.push(`${this.#name}: ${fault}`)
+  #addProblem(problem: string): void {
+    this.problems.push(`${this.#name}: ${problem}`)
   }
 }
 
@@ -361,7 +361,7 @@ async function play(sequence: readonly Step[]): Promise<void> {
 }
 
 test(
-  'any sequence of walks, takeovers, clock steps and restarts - a box or grid is lost only when the catalog withdrew it',
+  'any sequence of walks, take-overs, clock jumps and restarts - boxes and grids stay shown unless the catalog withdrew them',
   async () => {
     const seed = WALK_SEQUENCES_SEED === undefined ? {} : { seed: Number(WALK_SEQUENCES_SEED) }
     await assert(asyncProperty(steps, play), { numRuns: Number(WALK_SEQUENCES_RUNS), ...seed })

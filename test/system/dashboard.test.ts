@@ -23,7 +23,7 @@ const { panels } = JSON.parse(
 ) as Readonly<{ panels: readonly Panel[] }>
 const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
-/** The metrics pages of a single process and of several. */
+/** Return the metrics pages of a single process and of a cluster. */
 async function readPages(): Promise<string> {
   const settings = { VITRINE_ADMIN_PASSWORD: 'p', VITRINE_CATALOG_DAILY_LIMIT: '5000' }
   const harness = await startStockedHarness(undefined, { settings })
@@ -36,7 +36,7 @@ async function readPages(): Promise<string> {
 
 let knownMetrics: Promise<Map<string, Set<string>>> | undefined
 
-/** Metrics of both pages with their labels, fetched once. */
+/** Return the metrics of both pages with their labels; the pages are fetched once. */
 function readMetrics(): Promise<Map<string, Set<string>>> {
   return (knownMetrics ??= collectMetrics())
 }
@@ -52,7 +52,7 @@ async function collectMetrics(): Promise<Map<string, Set<string>>> {
   return metrics
 }
 
-test('dashboard - every metric and label that it queries exists', async () => {
+test('dashboard - every metric and label in its queries - is on the metrics page', async () => {
   const metrics = await readMetrics()
   expect(expressions.length).toBeGreaterThan(25)
   for (const expression of expressions) {
@@ -65,19 +65,21 @@ test('dashboard - every metric and label that it queries exists', async () => {
   }
 })
 
-test('every metric of Vitrine - is on the dashboard', async () => {
-  const own = [...(await readMetrics()).keys()].filter((name) => name.startsWith('vitrine_'))
-  const unused = own.filter((name) => !expressions.some((expression) => expression.includes(`${name}{`)))
-  // The same information as the age, as a point in time.
+test('metrics page - every Vitrine metric - is on the dashboard', async () => {
+  const vitrineMetrics = [...(await readMetrics()).keys()].filter((name) => name.startsWith('vitrine_'))
+  const unused = vitrineMetrics.filter(
+    (name) => !expressions.some((expression) => expression.includes(`${name}{`)),
+  )
+  // The dashboard shows the age of the copy instead.
   expect(unused).toEqual(['vitrine_copy_completed_timestamp_seconds'])
 })
 
-test('event loop panel - subtracts the value of an idle process', () => {
-  const rateWindows = expressions.filter((expression) =>
+test('event loop panel - subtracts the value of an idle event loop', () => {
+  const lagExpressions = expressions.filter((expression) =>
     expression.includes('nodejs_eventloop_lag_p99_seconds{'),
   )
-  expect(rateWindows).toHaveLength(1)
-  expect(rateWindows[0]).toContain(`} - ${EVENT_LOOP_SAMPLE_INTERVAL_MS / SECOND_MS}`)
+  expect(lagExpressions).toHaveLength(1)
+  expect(lagExpressions[0]).toContain(`} - ${EVENT_LOOP_SAMPLE_INTERVAL_MS / SECOND_MS}`)
 })
 
 test('panels - have a unique id, a title and a description, and do not overlap', () => {
@@ -105,19 +107,21 @@ const { groups } = readYaml('docs/operate/grafana/vitrine-alerts.yml') as Readon
 }>
 const alerts = groups.flatMap(({ rules }) => rules)
 
-test('alerts - every metric and label that they query exists', async () => {
+test('alerts - every metric and label in their queries - is on the metrics page', async () => {
   const metrics = await readMetrics()
   expect(alerts.length).toBeGreaterThan(8)
   for (const { alert, expr } of alerts) {
     const names = [...expr.matchAll(/\bvitrine_\w+/g)].map(([name]) => name)
     for (const name of names) expect([...metrics.keys()], alert).toContain(name)
-    const labels = [...expr.matchAll(/by \((\w+)\)|[{,](\w+)=/g)].map(([, by, own]) => by ?? own ?? '')
+    const labels = [...expr.matchAll(/by \((\w+)\)|[{,](\w+)=/g)].map(
+      ([, grouped, matched]) => grouped ?? matched ?? '',
+    )
     for (const name of new Set(names))
       for (const label of labels) expect([...(metrics.get(name) ?? [])], alert).toContain(label)
   }
 })
 
-test('alerts - each has a unique name and a severity, and uses only labels that its expression keeps', () => {
+test('alerts - have a unique name and a severity, and use only labels that their expression retains', () => {
   expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length)
   for (const { labels, annotations, expr } of alerts) {
     expect(labels.severity).toMatch(/^(?:page|warning)$/)

@@ -2,8 +2,8 @@ import type { ServedAddresses } from '../helpers/built-server.ts'
 import type { DatabaseReference } from './wordpress/database.ts'
 
 /**
- * The programs that all test files share, each with its address: the Playwright endpoint, a built server with sample data,
- * and the database of an installed WordPress, which is only copied.
+ * Programs that all test files share, and how to reach them: Playwright's endpoint, the addresses of a built server with sample
+ * data, and the database of an installed WordPress, which tests only copy.
  */
 export type SharedPrograms = Readonly<{
   browser: string
@@ -11,10 +11,10 @@ export type SharedPrograms = Readonly<{
   wordpress: DatabaseReference
 }>
 
-/** Environment variable with the address from which test processes get them. */
+/** Environment variable with the URL where test processes request the shared programs. */
 export const SHARED_PROGRAMS = 'TEST_PROGRAMS_URL'
 
-/** Get the address of a shared program; the first call of all files starts it. */
+/** Get the address of a shared program; the first call from any file starts it. */
 export async function getShared<Name extends keyof SharedPrograms>(
   name: Name,
 ): Promise<SharedPrograms[Name]> {

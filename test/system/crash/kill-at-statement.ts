@@ -4,8 +4,8 @@ import type { Environment } from '../../../src/config/config.ts'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
 /**
- * Wraps the SQLite module of the real program, also in its walk thread, and kills the process immediately before a
- * statement runs. No other method hits the time between two statements.
+ * Wraps the SQLite module of the real program, also in its walk thread, and kills the process just before a statement
+ * runs. No other way hits the moment between two statements.
  */
 const PRELOAD_SCRIPT = `
 const { createRequire } = require('node:module')
@@ -39,7 +39,7 @@ if (builtIn.call(process, 'node:sqlite') === undefined) {
 }
 `
 
-/** Return settings that kill a program before the `count`-th matching statement. */
+/** Return settings that kill a program before the `count`-th statement that matches `pattern`. */
 export function killAtStatement(folder: string, pattern: RegExp, count = 1): Environment {
   const file = join(folder, 'bomb.cjs')
   const main = JSON.stringify(join(PACKAGE_FOLDER, 'dist/main.js'))

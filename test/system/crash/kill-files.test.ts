@@ -23,10 +23,10 @@ import { killAtStatement } from './kill-at-statement.ts'
 const OLD = '49.90'
 const NEW = '39.90'
 
-/** Poll without a pause, because a migration takes a few milliseconds. */
+/** Poll every millisecond: a migration takes a few milliseconds. */
 const BUSY_POLLING = { interval: 1 } as const
 
-/** A statement before which the process is killed: label, pattern, and which occurrence. */
+/** A statement before which the process is killed: its name, its pattern, and which match it is, from 1. */
 type KillPoint = readonly [string, RegExp, number]
 
 const KILL_POINTS: readonly KillPoint[] = [
@@ -40,9 +40,9 @@ const KILL_POINTS: readonly KillPoint[] = [
 
 describe('kill -9 during the first migration', () => {
   test.each([
-    ['the file is there', '', 0],
+    ['the file exists', '', 0],
     ['-wal has 40 kB', '-wal', 40_000],
-  ])('as soon as %s - the next start recovers', async (_name, end, bytes) => {
+  ])('as soon as %s - the next start repairs the copy', async (_name, end, bytes) => {
     const fixture = await makeCrashFixture(3, OLD)
     const running = startBuilt(['serve'], fixture.settings)
     await vi.waitFor(() => expect(getFileSize(fixture.path + end)).toBeGreaterThanOrEqual(bytes), {
@@ -55,9 +55,9 @@ describe('kill -9 during the first migration', () => {
     ])
   })
 
-  test('immediately before a statement - the next start recovers', async () => {
+  test('just before a statement - the next walk repairs the copy', async () => {
     const seen: unknown[] = []
-    const tryOne = async ([name, matches, count]: KillPoint): Promise<void> => {
+    const testKillPoint = async ([name, matches, count]: KillPoint): Promise<void> => {
       const fixture = await makeCrashFixture(3, OLD)
       const killSettings = killAtStatement(fixture.folder, matches, count)
       const { code } = await runBuilt(['sync'], { ...fixture.settings, ...killSettings })
@@ -67,16 +67,16 @@ describe('kill -9 during the first migration', () => {
       const { currentWalk, productCount } = await store.getCopyState(CHANNEL_ID)
       seen.push([name, code, currentWalk, productCount])
     }
-    // Two at a time, because programs mostly wait while they start.
+    // Two at a time: most of the time is starting programs.
     for (let index = 0; index < KILL_POINTS.length; index += 2)
-      await Promise.all(KILL_POINTS.slice(index, index + 2).map(tryOne))
+      await Promise.all(KILL_POINTS.slice(index, index + 2).map(testKillPoint))
     const expected = KILL_POINTS.map(([name]) => [name, null, 1, 3])
     expect(seen).toHaveLength(expected.length)
     expect(seen).toEqual(expect.arrayContaining(expected))
   })
 })
 
-/** Start the server with the remaining files, and expect a box and a grid. */
+/** Start the server on the files that the kill left, and visit a box and a grid. */
 async function startAgain(fixture: CrashFixture): Promise<readonly VisitResult[]> {
   expectIntact(fixture.path)
   const second = startBuilt(['serve', '--json'], fixture.settings)
@@ -87,17 +87,17 @@ async function startAgain(fixture: CrashFixture): Promise<readonly VisitResult[]
   return seen
 }
 
-/** Rows of the killed import, and of the earlier import of the same shop. */
+/** Rows of the feed whose import is killed, and of the earlier feed of the same merchant. */
 const ROWS = 12_000
 const OLD_ROWS = 300
 
-/** Long links, so that the import exceeds the page cache and writes to the WAL before its commit. */
+/** Long links make the import exceed SQLite's page cache, so that pages reach the write-ahead log before the commit. */
 const LINK_CHARACTERS = 3_500
 
-/** Kill points: the first write of offers, one after the page cache is full, and the commit. */
+/** The first statement that writes offers, one after the page cache is full, and the commit. */
 const IMPORT_KILL_POINTS: readonly KillPoint[] = [
   ['first offers', /insert into offers/, 1],
-  ['pages in the log', /insert into offers/, 57 * 200 + 1],
+  ['pages in the write-ahead log', /insert into offers/, 57 * 200 + 1],
   ['end', /^commit$/, 1],
 ]
 
@@ -112,7 +112,7 @@ function writeFeed(folder: string, rows: number, price: string): string {
   return file
 }
 
-/** Content of the catalog: products, prices, and import ids. */
+/** Return the number of products and offers in the catalog, and the price range. */
 function readCatalog(path: string): unknown {
   const database = openSqlite({ path, role: 'reader' })
   const sql =
@@ -122,8 +122,8 @@ function readCatalog(path: string): unknown {
   return row
 }
 
-describe('kill -9 during an import into a catalog with an earlier one', () => {
-  test('immediately before a statement - the old data is served; importing again works', async () => {
+describe('kill -9 during an import into a catalog with an earlier import', () => {
+  test('just before a statement - the old data is served, and a new import works', async () => {
     const folder = makeFolder()
     const path = join(folder, 'catalog.db')
     const settings = makeSettings(folder)
@@ -141,7 +141,7 @@ describe('kill -9 during an import into a catalog with an earlier one', () => {
       expect(readCatalog(path)).toEqual(before)
     }
 
-    expect(logs).toContainEqual(['pages in the log', true])
+    expect(logs).toContainEqual(['pages in the write-ahead log', true])
     const server = startBuilt(['serve', '--json'], settings)
     const { box, grid } = JSON.parse(await server.firstLine) as { box: string; grid: string }
     for (const address of [box, grid]) {

@@ -29,19 +29,19 @@ const NEW = '39.90'
 const NO_SCHEDULE: Environment = { VITRINE_SYNC_CRON: 'off' }
 const EACH_SECOND: Environment = { VITRINE_SYNC_CRON: '* * * * * *' }
 
-/** A product of each page, and the first and last of all. */
+/** One product of each page, and the first and last product. */
 const SAMPLE: readonly number[] = [
   0,
   ...Array.from({ length: PAGES }, (_, page) => page * PAGE_PRODUCTS + 20),
   PRODUCTS - 1,
 ]
-/** Other products, which are in no cache yet. */
+/** Other products, which no cache contains yet. */
 const OTHER_PRODUCTS: readonly number[] = SAMPLE.slice(1, -1).map((index) => index + 1)
 
 const pagesFrom = (page: number): number[] =>
   Array.from({ length: PAGES - page + 1 }, (_, index) => page + index)
 
-/** A statement of a walk before which the process is killed: label, pattern, which occurrence, and what is shown then. */
+/** A statement before which the process is killed: its name, its pattern, which match it is, and the price shown then. */
 type KillPoint = readonly [string, RegExp, number, string]
 
 const KILL_POINTS: readonly KillPoint[] = [
@@ -57,7 +57,7 @@ async function makeWalkedWithNewPrices(): Promise<CrashFixture> {
   return fixture
 }
 
-/** Return the distinct prices of all products of the copy, as readers see them. */
+/** Return the distinct prices of all products in the copy. */
 async function listBoxPrices(fixture: CrashFixture): Promise<string[]> {
   const store = await openCopy(fixture)
   const entries = await store.searchProducts(CHANNEL_ID, '', PRODUCTS + 1)
@@ -66,7 +66,7 @@ async function listBoxPrices(fixture: CrashFixture): Promise<string[]> {
   return [...new Set(entries.map(({ product }) => product?.offers[0]?.price ?? 'none'))]
 }
 
-/** Return the price of all cards: one deal for each product, in pages of 60. */
+/** Return the distinct prices of all deals in the copy. */
 async function listDealPrices(fixture: CrashFixture): Promise<string[]> {
   const store = await openCopy(fixture)
   const query = { isInStockOnly: false, merchants: [], excluded: [], minDiscountPercent: 1, offset: 0 }
@@ -77,13 +77,13 @@ async function listDealPrices(fixture: CrashFixture): Promise<string[]> {
   return [...new Set(deals.map(({ offer }) => offer.price))]
 }
 
-/** Expect that the next walk completes and requests no stored page again. */
+/** Expect the next walk to complete and to request exactly these pages. */
 async function expectWalked(fixture: CrashFixture, pages: readonly number[]): Promise<void> {
   await walkInProcess(fixture)
   expect(takeRequestedPages(fixture)).toEqual(pages)
 }
 
-/** A server notices a walk of another process after a moment (ADR 0012). */
+/** Wait until the grids show this price: a server notices the walk of another process after a moment (ADR 0012). */
 async function waitForGrids(url: string, price: string): Promise<void> {
   for (const page of [1, 2])
     await vi.waitFor(async () =>
@@ -93,7 +93,7 @@ async function waitForGrids(url: string, price: string): Promise<void> {
 
 describe('kill -9 during a walk that changes every price', () => {
   test.each([2, 10])(
-    'serve, page %i of 10 - the old walk is shown, before and after; the next walk resumes at that page',
+    'serve, page %i of 10 - the old walk is shown before and after; the next walk resumes at that page',
     async (page) => {
       const fixture = await makeWalkedWithNewPrices()
       const blocked = blockPage(fixture, page)
@@ -114,7 +114,7 @@ describe('kill -9 during a walk that changes every price', () => {
     },
   )
 
-  test('sync killed repeatedly, each time at a later page - only interrupted pages are requested again', async () => {
+  test('sync, killed twice, each time at a later page - only the interrupted pages are requested twice', async () => {
     const fixture = await makeWalkedWithNewPrices()
     const { url } = await startListening({ ...fixture.settings, ...NO_SCHEDULE })
     let from = 1
@@ -132,7 +132,7 @@ describe('kill -9 during a walk that changes every price', () => {
     await expectAllShown(url, OTHER_PRODUCTS, NEW)
   })
 
-  test('serve, as soon as the last page is sent - one complete version, and the next walk completes', async () => {
+  test('serve, as soon as the last page is sent - one complete version is shown, and the next walk completes', async () => {
     const fixture = await makeWalkedWithNewPrices()
     const { running } = await startListening({ ...fixture.settings, ...EACH_SECOND })
     const blocked = blockPage(fixture, PAGES)
@@ -148,9 +148,9 @@ describe('kill -9 during a walk that changes every price', () => {
     expect(await listDealPrices(fixture)).toEqual([NEW])
   })
 
-  test('sync, immediately before a statement - readers see one version, and the next walk completes', async () => {
+  test('sync, just before a statement - visitors see one version, and the next walk completes', async () => {
     const seen: unknown[] = []
-    const tryOne = async ([name, matches, count]: KillPoint): Promise<void> => {
+    const testKillPoint = async ([name, matches, count]: KillPoint): Promise<void> => {
       const fixture = await makeWalkedWithNewPrices()
       const killSettings = killAtStatement(fixture.folder, matches, count)
       const { code } = await runBuilt(['sync'], { ...fixture.settings, ...killSettings })
@@ -160,9 +160,9 @@ describe('kill -9 during a walk that changes every price', () => {
       const after = [...(await listDealPrices(fixture)), ...(await listBoxPrices(fixture))]
       seen.push([name, code, prices, after])
     }
-    // Two at a time: most of it is a program that starts.
+    // Two at a time: most of the time is starting programs.
     for (let index = 0; index < KILL_POINTS.length; index += 2)
-      await Promise.all(KILL_POINTS.slice(index, index + 2).map(tryOne))
+      await Promise.all(KILL_POINTS.slice(index, index + 2).map(testKillPoint))
     const expected = KILL_POINTS.map(([name, , , price]) => [name, null, [price, price], [NEW, NEW]])
     expect(seen).toHaveLength(expected.length)
     expect(seen).toEqual(expect.arrayContaining(expected))
@@ -171,7 +171,7 @@ describe('kill -9 during a walk that changes every price', () => {
 
 describe('kill -9 during the first walk', () => {
   test.each([2, 10])(
-    'page %i of 10 - walked products are shown again, and the walk resumes by itself',
+    'page %i of 10 - walked products are shown after the restart, and the walk resumes at that page',
     async (page) => {
       const fixture = await makeCrashFixture(PRODUCTS, OLD)
       const blocked = blockPage(fixture, page)

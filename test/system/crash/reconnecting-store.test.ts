@@ -16,12 +16,12 @@ import { defer } from '../../helpers/defer.ts'
 const FAILED = 'VITRINE_STORE_FAILED'
 const WAIT_MS: number = 30 * SECOND_MS
 
-/** A store that opens when the test allows it. */
+/** A reconnecting store with a fake clock; the test opens it. */
 type StoreFixture = Readonly<{
   path: string
   clock: FakeClock
   failures: unknown[]
-  /** Number of attempts to open. */
+  /** Number of attempts to open the store. */
   openings(): number
   open(opener?: () => Promise<CopyStore>): Promise<CopyStore>
 }>
@@ -55,13 +55,13 @@ function makeStoreFixture(): StoreFixture {
 
 const breakFile = (path: string): void => writeFileSync(path, 'no database '.repeat(5_000))
 
-/** SQLite's error for a file that is damaged under an open connection. */
+/** SQLite's error for a file that is damaged while a connection is open. */
 const damaged = new StoreError('failed at ping', { cause: new Error('disk I/O error') })
 const busy = new StoreError('failed at ping', { cause: new Error('database is locked') })
 
 const newer = (): Promise<CopyStore> => Promise.reject(new StoreNewerError('newer'))
 
-/** A real store whose `ping` fails once with the given error. */
+/** Open a real store whose first `ping` fails with `failure`. */
 async function openFailing(path: string, failure: Error, closed: string[]): Promise<CopyStore> {
   const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
   let isFailing = true
@@ -80,7 +80,7 @@ async function openFailing(path: string, failure: Error, closed: string[]): Prom
 }
 
 describe('store that cannot be opened', () => {
-  test('opening fails - is reported once; no attempt for 30 s, and every method throws', async () => {
+  test('first opening fails - one failure is reported; for 30 s there is no new attempt, and every method throws', async () => {
     const { path, clock, failures, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
@@ -99,7 +99,7 @@ describe('store that cannot be opened', () => {
     expect(openings()).toBe(1)
   })
 
-  test('30 s later, file repaired - many callers, one attempt, all succeed', async () => {
+  test('30 s later, file repaired - many callers cause one opening, and all succeed', async () => {
     const { path, clock, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
@@ -113,7 +113,7 @@ describe('store that cannot be opened', () => {
     expect(openings()).toBe(2)
   })
 
-  test('30 s later, still damaged - many callers, one attempt, all get the error; then 30 s more', async () => {
+  test('30 s later, still broken - many callers cause one opening, and all fail; the next attempt is 30 s later', async () => {
     const { path, clock, openings, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()
@@ -129,7 +129,7 @@ describe('store that cannot be opened', () => {
     expect(openings()).toBe(3)
   })
 
-  test('newer version at the start - is thrown; later - is an ordinary error', async () => {
+  test('copy of a newer version - the first opening fails; later it is an error like any other', async () => {
     await expect(makeStoreFixture().open(newer)).rejects.toMatchObject({ code: 'VITRINE_STORE_NEWER' })
     const { clock, open } = makeStoreFixture()
     const results = [() => Promise.reject(new StoreError('broken')), newer]
@@ -140,8 +140,8 @@ describe('store that cannot be opened', () => {
   })
 })
 
-describe('open store that fails', () => {
-  test('damage - closed once, no attempt for 30 s, then the file is opened again', async () => {
+describe('store that fails while it is open', () => {
+  test('damaged file - the store is closed once; after 30 s without an attempt the file is opened again', async () => {
     const { path, clock, openings, open } = makeStoreFixture()
     const closed: string[] = []
     const store = await open(() => openFailing(path, damaged, closed))
@@ -156,7 +156,7 @@ describe('open store that fails', () => {
     expect([openings(), closed.length]).toEqual([2, 1])
   })
 
-  test('locked - the store stays open, and the next call succeeds', async () => {
+  test('locked file - the store stays open, and the next call succeeds', async () => {
     const { path, openings, open } = makeStoreFixture()
     const closed: string[] = []
     const store = await open(() => openFailing(path, busy, closed))
@@ -165,7 +165,7 @@ describe('open store that fails', () => {
     expect([openings(), closed]).toEqual([1, []])
   })
 
-  test('damaged pages, then the file replaced - the new file is opened', async () => {
+  test('damaged file, then replaced by another - the store opens the new file by itself', async () => {
     const { path, clock, open } = makeStoreFixture()
     const spare = join(makeFolder(), 'spare.db')
     const other = await openSqlStore({ database: { kind: 'sqlite', path: spare }, catalog: 'c' })
@@ -189,7 +189,7 @@ describe('open store that fails', () => {
 })
 
 describe('close', () => {
-  test('during opening - waits for it, closes the store, and never opens again', async () => {
+  test('during an opening - waits for it and closes the opened store; nothing is opened afterwards', async () => {
     const { path, clock, openings, open } = makeStoreFixture()
     const opened = defer<undefined>()
     const closed: string[] = []
@@ -203,19 +203,19 @@ describe('close', () => {
       return openFailing(path, busy, closed)
     })
     clock.advance(WAIT_MS)
-    const read = store.getCopyState(CHANNEL_ID).catch((error: unknown) => error)
+    const pendingCall = store.getCopyState(CHANNEL_ID).catch((error: unknown) => error)
     const closing = store.close()
     expect(closed).toEqual([])
     opened.resolve(undefined)
     await closing
-    await read
+    await pendingCall
     expect(closed).toHaveLength(1)
     clock.advance(10 * WAIT_MS)
     await expect(store.ping()).rejects.toMatchObject({ code: FAILED })
     expect(openings()).toBe(2)
   })
 
-  test('store that never opened - resolves at once', async () => {
+  test('store that never opened - closes at once', async () => {
     const { path, open } = makeStoreFixture()
     breakFile(path)
     const store = await open()

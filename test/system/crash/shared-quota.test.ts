@@ -41,7 +41,7 @@ const toSettings = (over: Environment = {}): Environment => ({
   ...over,
 })
 
-/** A server in this process with its own store of the shared file, and the shared clock. */
+/** Create a server in this process, with a separate store on the shared file, and the shared clock. */
 async function open(over: Environment = {}): Promise<Context> {
   const { config, secrets } = parseConfig(toSettings(over))
   const context = await createContext({
@@ -58,13 +58,13 @@ async function open(over: Environment = {}): Promise<Context> {
   return context
 }
 
-/** Request a box; any response will do, because calls are counted at the catalog. */
+/** Visit a box; a failure does not matter, because the tests count the calls at the catalog. */
 async function visitBox({ widgets }: Context, index: number): Promise<void> {
   const parts = { surface: 'fragment', channelId: CHANNEL_ID, gtin: toGtin(index), query: '' } as const
   await widgets.getBox(widgets.parseBoxAddress(parts)).catch(() => undefined)
 }
 
-/** One after the other: both share a thread here, which SQLite blocks while it waits for a transaction. */
+/** Visit one box after the other: both stores share a thread, where SQLite would wait for the other's transaction. */
 async function visitBoxes(contexts: readonly Context[], from: number, count: number): Promise<void> {
   for (let index = 0; index < count; index++) await visitBox(pick(contexts, index), from + index)
 }
@@ -75,7 +75,7 @@ function pick(contexts: readonly Context[], index: number): Context {
   return context
 }
 
-/** The limit of the catalog is reached: every call gets a 429. */
+/** Make the catalog respond to every call with a 429. */
 function rejectWith429(retryAfterSeconds?: number): void {
   catalog.fault = {
     pathPattern: /./,
@@ -86,7 +86,7 @@ function rejectWith429(retryAfterSeconds?: number): void {
   }
 }
 
-/** Calls at the catalog by purpose. */
+/** Count the calls at the catalog by purpose. */
 function countCalls(): Record<'pages' | 'lists' | 'known' | 'unknown', number> {
   const gtins = catalog.calls.flatMap(({ path }) => /products\/(\d+)$/.exec(path)?.[1] ?? [])
   const known = gtins.filter((gtin) => gtin < toGtin(PRODUCTS)).length
@@ -106,7 +106,7 @@ beforeEach(async () => {
 })
 
 describe('429 for one of two servers', () => {
-  test('look-up - the other makes no more calls, and both call again after the pause', async () => {
+  test('during a look-up - the other server makes no call either, and both call again after the pause', async () => {
     const [a, b] = [await open(), await open()]
     await visitBoxes([a, b], 0, 4)
     rejectWith429(120)
@@ -122,7 +122,7 @@ describe('429 for one of two servers', () => {
     expect(countCalls().known).toBe(2)
   })
 
-  test('walk - stops look-ups of both; look-up - stops walks of both', async () => {
+  test('during a walk - stops the look-ups of both; during a look-up - stops the walks of both', async () => {
     const [a, b] = [await open(), await open()]
     await visitBoxes([a, b], 0, 2)
     rejectWith429(300)
@@ -139,7 +139,7 @@ describe('429 for one of two servers', () => {
     expect(catalog.calls).toEqual([])
   })
 
-  test('check and sync while a server is paused - no call, the reason, and 1; and a server while they are paused', async () => {
+  test('real check and sync - make no call, report the reason and exit with 1; a 429 for sync stops the server, too', async () => {
     clock = createFakeClock(Date.now())
     const a = await open()
     await visitBox(a, 0)
@@ -168,8 +168,8 @@ describe('429 for one of two servers', () => {
   })
 })
 
-describe('counts of two servers', () => {
-  test('look-ups of the hour - are counted together, and are free again an hour later', async () => {
+describe('shared quota of two servers', () => {
+  test('hourly look-ups - are counted together, and are available again an hour later', async () => {
     const over = { VITRINE_UNKNOWN_LOOKUPS_PER_HOUR: '10' }
     const [a, b] = [await open(over), await open(over)]
     await a.walks.runNow()
@@ -182,13 +182,13 @@ describe('counts of two servers', () => {
     expect(countCalls().unknown).toBe(20)
   })
 
-  test('limit of 100 a day - 50 for walks, 40 for refreshes, 10 for look-ups, on each UTC day', async () => {
-    // Visitors wait for refreshes, so that none is still running at the next visit.
+  test('daily limit of 100 - 50 calls for walks, 40 for refreshes and 10 for look-ups, on each UTC day', async () => {
+    // With a short stale period visitors wait for the refresh, so none runs in the background of the next visit.
     const over = { VITRINE_CATALOG_DAILY_LIMIT: '100', VITRINE_STALE_SECONDS: '301' }
     const [a, b] = [await open(over), await open(over)]
     for (let day = 0; day < 2; day++) {
       catalog.calls.length = 0
-      // A walk requests the list and three pages; the thirteenth walk is cut short.
+      // A walk requests the list and three pages, so the thirteenth walk is interrupted.
       for (let turn = 0; turn < 14; turn++) await pick([a, b], turn).walks.runNow()
       expect(catalog.calls).toHaveLength(50)
       clock.advance(STALE_MS)
@@ -203,7 +203,7 @@ describe('counts of two servers', () => {
     }
   })
 
-  test('killed with -9 - two new processes continue with the counts of the old one', async () => {
+  test('server killed with -9 - two new processes continue its count of calls', async () => {
     const fixture = await makeCrashFixture(20, '49.90')
     const settings = { ...fixture.settings, VITRINE_SYNC_CRON: 'off', VITRINE_CATALOG_DAILY_LIMIT: '100' }
     const first = await startListening(settings)
@@ -239,42 +239,42 @@ const succeed = (): Promise<string> => Promise.resolve('response')
 
 const failWith429 = (): Promise<never> => Promise.reject(new CatalogRateLimitedError('429', HOUR_MS))
 
-describe('failing store', () => {
-  test('calls during the failure - continue from the last known counts, within the share', async () => {
+describe('store that is unavailable', () => {
+  test('calls meanwhile - the process continues from the last known count, and stays within its share', async () => {
     const { breakable, store, setDown } = await openBreakableStore()
-    const gate = createCallPolicy({ clock, unknownLookupsPerHour: 600, dailyLimit: 100, store: breakable })
-    for (let call = 0; call < 4; call++) await gate.execute('lookup', succeed)
+    const policy = createCallPolicy({ clock, unknownLookupsPerHour: 600, dailyLimit: 100, store: breakable })
+    for (let call = 0; call < 4; call++) await policy.execute('lookup', succeed)
     setDown(true)
     let made = 0
     for (let call = 0; call < 20; call++)
-      await gate.execute('lookup', succeed).then(
+      await policy.execute('lookup', succeed).then(
         () => made++,
         () => {},
       )
     expect(made).toBe(6)
     setDown(false)
-    await expect(gate.execute('lookup', succeed)).rejects.toMatchObject({
+    await expect(policy.execute('lookup', succeed)).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
     })
     expect((await store.updateQuota(clock.nowMs(), (state) => state)).calls.lookup).toBe(10)
   })
 
-  test('429 during the failure - pauses this server at once, and the other when the store is available', async () => {
+  test('429 meanwhile - applies to this process at once, and to the other as soon as the store is back', async () => {
     const { breakable, store, setDown } = await openBreakableStore()
     const options = { clock, unknownLookupsPerHour: 600, dailyLimit: null }
-    const own = createCallPolicy({ ...options, store: breakable })
+    const first = createCallPolicy({ ...options, store: breakable })
     const other = createCallPolicy({ ...options, store })
-    await own.execute('refresh', succeed)
+    await first.execute('refresh', succeed)
     setDown(true)
-    await expect(own.execute('refresh', failWith429)).rejects.toMatchObject({
+    await expect(first.execute('refresh', failWith429)).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_RATE_LIMITED',
     })
-    await expect(own.execute('refresh', succeed)).rejects.toMatchObject({
+    await expect(first.execute('refresh', succeed)).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
     })
     expect(await other.execute('refresh', succeed)).toBe('response')
     setDown(false)
-    await expect(own.execute('refresh', succeed)).rejects.toMatchObject({
+    await expect(first.execute('refresh', succeed)).rejects.toMatchObject({
       code: 'VITRINE_CATALOG_CALL_BLOCKED',
     })
     await expect(other.execute('walk', succeed)).rejects.toMatchObject({

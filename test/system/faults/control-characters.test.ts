@@ -10,7 +10,7 @@ const BAD = 400
 
 const server = usePostgres()
 
-/** A walked copy on a real PostgreSQL, which rejects texts with NUL. */
+/** Start a server with a walked copy on a real PostgreSQL, which rejects text with NUL. */
 async function startOnPostgres(): Promise<Harness> {
   const database = await server.makeDatabase()
   const harness = await createHarness({
@@ -30,7 +30,7 @@ async function countStoreFailures(harness: Harness): Promise<string | undefined>
 }
 
 describe('control characters on PostgreSQL', () => {
-  test('in any option - 400 that names it; no database query, and the store has not failed', async () => {
+  test('in any option - 400 that names the option; the database is not queried, and no store failure is counted', async () => {
     const harness = await startOnPostgres()
     for (const name of ['brand', 'q', 'merchant', 'exclude']) {
       for (const text of ['%00', 'a%00b', '%1f', 'a%7F', '%C2%80', '%C2%9Fa', 'a%0A']) {
@@ -45,7 +45,7 @@ describe('control characters on PostgreSQL', () => {
     expect(await countStoreFailures(harness)).toBe('0')
   })
 
-  test('in channel, GTIN and offer of an address - a response, and the store has not failed', async () => {
+  test('in channel, GTIN or offer of an address - a normal response, and no store failure is counted', async () => {
     const harness = await startOnPostgres()
     const paths = [
       '/fragments/%00/deals',
@@ -58,7 +58,7 @@ describe('control characters on PostgreSQL', () => {
     expect(await countStoreFailures(harness)).toBe('0')
   })
 
-  test('one that reaches the database - a rejected value, not a failure of the store', async () => {
+  test('control character that reaches the database - is an invalid value, not a store failure', async () => {
     const { context } = await startOnPostgres()
     const error: unknown = await context.store
       .findProduct(CHANNEL_ID, '1\0')
@@ -66,7 +66,7 @@ describe('control characters on PostgreSQL', () => {
     expect([isInvalidValue(error), isUnavailable(error)]).toEqual([true, false])
   })
 
-  test('in every field of the studio - the page is shown, and the store has not failed', async () => {
+  test('in any field of the studio - the page is shown, and no store failure is counted', async () => {
     const harness = await startOnPostgres()
     for (const query of [
       'find=a%00b',

@@ -53,7 +53,7 @@ async function setReadOnly(isOn: boolean): Promise<void> {
   await server.run(adminUrl, 'select pg_reload_conf()')
 }
 
-/** Start a walked server with warm caches, whose look-ups are stored. */
+/** Walk the catalog, and visit a box and a grid so that they are cached. */
 async function warmUp(): Promise<void> {
   await harness.context.walks.runNow()
   expect(await visit(KNOWN)).toMatchObject({ state: 'shown' })
@@ -61,7 +61,7 @@ async function warmUp(): Promise<void> {
   expect(grid.headers['vitrine-state']).toBe('shown')
 }
 
-/** Wait until the box is shown and refreshed; on a busy machine the database can seem unavailable for a moment. */
+/** Wait for the background refresh; on a busy machine the database may seem unavailable for a moment. */
 async function refresh(): Promise<void> {
   await vi.waitFor(async () => {
     const { state, cache } = await visit(KNOWN)
@@ -70,8 +70,8 @@ async function refresh(): Promise<void> {
   expect(countProductCalls()).toBe(1)
 }
 
-describe('database shared by several machines', () => {
-  test('unavailable for a while - boxes and grids stay with their age, nothing is refreshed, and the server recovers', async () => {
+describe('shared database', () => {
+  test('stopped for a while - boxes and grids are still shown, nothing is refreshed, and the server reconnects by itself', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     await refresh()
@@ -95,7 +95,7 @@ describe('database shared by several machines', () => {
     expect(harness.logs()).toContain('stored copy reopened')
   })
 
-  test('unavailable - unknown products are looked up only when it is available again', async () => {
+  test('stopped - unknown products are not looked up until it is back', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     await refresh()
@@ -113,7 +113,7 @@ describe('database shared by several machines', () => {
     )
   })
 
-  test('unavailable - an unknown product is nothing for readers, and 503 for a proxy that requires the database', async () => {
+  test('stopped - an unknown box or grid is empty for visitors, and 503 for a proxy that requires the database', async () => {
     await warmUp()
     harness.catalog.fault = {
       pathPattern: /products/,
@@ -146,7 +146,7 @@ describe('database shared by several machines', () => {
     }
   })
 
-  test('silent - one visitor waits at most for the statement timeout, the next ones do not wait', async () => {
+  test('paused - one visitor waits for at most the statement timeout, and the next ones do not wait', async () => {
     await warmUp()
     harness.clock.advance(400 * SECOND_MS)
     server.pause()
@@ -162,24 +162,24 @@ describe('database shared by several machines', () => {
     await vi.waitFor(async () => expect(await harness.context.store.ping()).toBeUndefined())
   })
 
-  test('silent, with timeouts of a minute - grids, boxes and /readyz wait at most for the visitor timeout', async () => {
+  test('paused, with timeouts of a minute - grids, boxes and /readyz wait no longer than the visitor timeout', async () => {
     const slow = await server.makeDatabase('statement_timeout_ms=60000&connect_timeout_ms=60000')
-    const own = await createHarness({
+    const slowHarness = await createHarness({
       settings: { VITRINE_DATABASE_URL: slow.url, VITRINE_SYNC_CRON: 'off' },
     })
-    own.catalog.products.set(CHANNEL_ID, [
+    slowHarness.catalog.products.set(CHANNEL_ID, [
       makeWireProduct({ gtin: KNOWN, offers: [makeWireOffer({ old_price: '59.90' })] }),
     ])
-    await own.context.walks.runNow()
+    await slowHarness.context.walks.runNow()
     const grid = `/fragments/${CHANNEL_ID}/deals`
     const paths = [grid, `${grid}?limit=5`, `/fragments/${CHANNEL_ID}/where-to-buy/${KNOWN}`]
     const visitPath = async (path: string): Promise<string> => {
-      const { status, headers } = await request(own.app).get(path)
+      const { status, headers } = await request(slowHarness.app).get(path)
       return `${status} ${headers['vitrine-state'] ?? ''}`.trim()
     }
     expect(await visitPath(grid)).toBe('200 shown')
-    // Cached responses are valid for a second, and the list of channels for ten.
-    own.clock.advance(11 * SECOND_MS)
+    // Cached responses are valid for one second, and the list of channels for ten.
+    slowHarness.clock.advance(11 * SECOND_MS)
     server.pause()
     try {
       const results: string[] = []
@@ -187,7 +187,7 @@ describe('database shared by several machines', () => {
         results.push(`${path} ${await visitPath(path)}`)
       })
       await vi.waitFor(() => {
-        own.clock.advance(50)
+        slowHarness.clock.advance(50)
         expect(results).toHaveLength(pendingVisits.length)
       })
       expect(results.toSorted()).toEqual(
@@ -202,10 +202,10 @@ describe('database shared by several machines', () => {
     } finally {
       server.resume()
     }
-    await own.dispose()
+    await slowHarness.dispose()
   })
 
-  test('read-only after a failover - stored data is shown, writes wait, and it is reported once', async () => {
+  test('read-only, as after a failover - stored products are shown, writes are rejected, and it is logged once', async () => {
     await warmUp()
     await setReadOnly(true)
     await vi.waitFor(async () =>
@@ -231,7 +231,7 @@ describe('database shared by several machines', () => {
     expect(harness.logs()).not.toContain('stored copy failed;')
   })
 
-  test('read-only at the start - the server shows stored data', async () => {
+  test('read-only at the start - the server shows what is stored', async () => {
     await warmUp()
     await setReadOnly(true)
     const late = await createHarness({
@@ -268,7 +268,7 @@ describe('database shared by several machines', () => {
     await setReadOnly(false)
   })
 
-  test('unavailable at the start - the server starts, and uses the copy when it is available', async () => {
+  test('unavailable at the start - the server starts, and uses the copy once the database is up', async () => {
     await server.stop('fast')
     const late = await createHarness({
       settings: { VITRINE_DATABASE_URL: database.url, VITRINE_SYNC_CRON: 'off' },
@@ -284,7 +284,7 @@ describe('database shared by several machines', () => {
     }
   })
 
-  test('wrong password, missing database - check reports it without the password', async () => {
+  test('wrong password or missing database - check reports it without the password', async () => {
     const { host, port } = database.address
     const { code, out, err } = await runInProcess(['check'], {
       VITRINE_DATABASE_URL: `postgres://owner:secret-pass-1@${host}:${port}/nowhere`,

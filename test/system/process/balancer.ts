@@ -9,14 +9,14 @@ const POLL_INTERVAL_MS = 50
 /** A server behind the balancer. */
 type Backend = { readonly port: number; isReady: boolean }
 
-/** A minimal balancer: checks `/readyz`, keeps connections alive, and never retries. */
+/** A minimal load balancer: it polls `/readyz`, keeps connections alive and never retries. */
 export type Balancer = Readonly<{
   url: string
   isReady(port: number): boolean
   failures(): readonly string[]
 }>
 
-/** Start a balancer for servers on this machine; it is closed after the test. */
+/** Start a load balancer for servers on this machine; it stops with the test. */
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true })
   const backends: Backend[] = ports.map((port) => ({ port, isReady: false }))
@@ -25,7 +25,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
   const server = createServer((incoming, outgoing) => {
     const ready = backends.filter(({ isReady }) => isReady)
     const backend = ready[nextIndex++ % Math.max(1, ready.length)]
-    if (backend === undefined) return recordFailure(outgoing, failures, 'no backend is ready')
+    if (backend === undefined) return recordFailure(outgoing, failures, 'no server is ready')
     forward(incoming, { agent, port: backend.port })
       .then(
         (response) => void response.pipe(outgoing.writeHead(response.statusCode ?? 500, response.headers)),

@@ -5,13 +5,13 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { useServer } from '../use-server.ts'
 
-/** Blocks the long-read thread while the file `fuse` exists. */
-const HOLD_MODULE = `
+/** Blocks the thread for long reads while a file exists. */
+const BLOCKING_MODULE = `
 import { existsSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
 const cell = new Int32Array(new SharedArrayBuffer(4))
 const isReadThread = !isMainThread && Object.keys(workerData ?? {}).join() === 'path,catalog'
-if (isReadThread) while (existsSync(FUSE)) Atomics.wait(cell, 0, 0, 20)
+if (isReadThread) while (existsSync(BLOCK_FILE)) Atomics.wait(cell, 0, 0, 20)
 `
 
 async function getState(url: string): Promise<string | null> {
@@ -21,16 +21,16 @@ async function getState(url: string): Promise<string | null> {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-grid-threads-'))
-const file = join(folder, 'hold.mjs')
+const file = join(folder, 'block.mjs')
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe.each(['1', '2'])('%s workers', (workers) => {
-  const fuse = join(folder, `fuse-${workers}`)
+  const blockFile = join(folder, `block-${workers}`)
   beforeAll(() => {
-    writeFileSync(fuse, '')
+    writeFileSync(blockFile, '')
     writeFileSync(
       file,
-      HOLD_MODULE.replace('FUSE', () => JSON.stringify(fuse)),
+      BLOCKING_MODULE.replace('BLOCK_FILE', () => JSON.stringify(blockFile)),
     )
   })
   const server = useServer({
@@ -38,7 +38,7 @@ describe.each(['1', '2'])('%s workers', (workers) => {
     NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
   })
 
-  test('grid read that does not end - delays no box, and no grid without a filter', async () => {
+  test('grid query that never ends - does not delay boxes or grids without a filter', async () => {
     const searched = `${server.addresses.grid}?q=headphones`
     for (const url of [searched, `${server.addresses.grid}?sort=newest&page=200&limit=60`]) {
       const grid = getState(url)
@@ -46,7 +46,7 @@ describe.each(['1', '2'])('%s workers', (workers) => {
       expect(await getState(server.addresses.grid)).toBe('shown')
       expect(await grid).toBe('unavailable')
     }
-    rmSync(fuse)
+    rmSync(blockFile)
     await vi.waitFor(async () => expect(await getState(searched)).toBe('shown'))
   })
 })

@@ -5,18 +5,18 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makeFolder, makeSettings, startBuilt } from '../../cli/run-cli.ts'
 
 const CONNECTIONS = 10_000
-/** Opened together; fewer than the backlog of the listener. */
+/** Connections opened at the same time: fewer than the listener's backlog. */
 const CONCURRENT_CONNECTIONS = 200
 const MAX_MEMORY_BYTES: number = 512 * 1024 ** 2
 
-test('10,000 idle connections - other requests are served, memory stays bounded, and the stop is not delayed', async () => {
+test('10,000 idle connections - other visitors are served, memory stays bounded, and the stop is not delayed', async () => {
   const running = startBuilt(['serve', '--json'], makeSettings(makeFolder()))
   const { publicUrl, box } = JSON.parse(await running.firstLine) as { publicUrl: string; box: string }
   const { hostname, port } = new URL(publicUrl)
   const sockets: Socket[] = []
   onTestFinished(() => sockets.forEach((socket) => socket.destroy()))
 
-  /** Every other connection received a response and is kept alive; the others never send a request. */
+  /** Open a connection: every second one gets a response and stays alive, the others send nothing. */
   const open = async (index: number): Promise<void> => {
     const socket = connect(Number(port), hostname)
     sockets.push(socket)

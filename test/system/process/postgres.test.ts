@@ -19,7 +19,7 @@ async function makeSettings(): Promise<Readonly<Record<string, string>>> {
 }
 
 test.each(['1', '2'])(
-  'serve with %s worker(s) - walks into the database server, and shows its data',
+  'serve with %s worker(s) - stores its walk in PostgreSQL, and shows the product',
   async (workers) => {
     const settings = { ...(await makeSettings()), VITRINE_WORKERS: workers }
     const running = startBuilt(['serve', '--json'], settings)
@@ -33,7 +33,7 @@ test.each(['1', '2'])(
   },
 )
 
-test('sync and check with a database server - succeed, and print it without its user', async () => {
+test('sync and check with PostgreSQL - succeed, and name the database without its user', async () => {
   const settings = await makeSettings()
   const synced = await runBuilt(['sync'], settings)
   expect(synced).toMatchObject({ code: 0 })

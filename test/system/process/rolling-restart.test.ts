@@ -9,7 +9,7 @@ import { startBalancer } from './balancer.ts'
 const VISITORS = 8
 const PRODUCTS = 40
 
-test('two servers restarted one after the other under load - no request fails', async () => {
+test('two servers restarted one after the other under load - no visitor loses a response', async () => {
   const { catalog, settings } = await startRemoteCatalog(makeFolder())
   const gtins = Array.from({ length: PRODUCTS }, (_, index) => toGtin(index))
   catalog.products.set(
@@ -25,7 +25,7 @@ test('two servers restarted one after the other under load - no request fails', 
     servers.set(port, start(port))
     await vi.waitFor(() => expect(balancer.isReady(port)).toBe(true))
   }
-  // Ready means that channels are known; the first walk may still run.
+  // A ready server knows its channels, but its first walk may still be running.
   for (const server of servers.values()) await server.firstLine
 
   const done = new AbortController()

@@ -4,7 +4,7 @@ import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeFolder, makeSettings, startBuilt } from '../../cli/run-cli.ts'
 
-/** First bytes of a slow connection, and whether it then sends single bytes. */
+/** Slow connections: the name, the first bytes, and whether further bytes follow one by one. */
 const SLOW: readonly (readonly [string, string, boolean])[] = [
   ['nothing at all', '', false],
   ['half of its headers', 'GET /healthz HTTP/1.1\r\nHost: x\r\n', false],
@@ -12,10 +12,10 @@ const SLOW: readonly (readonly [string, string, boolean])[] = [
   ['a body that never ends', 'GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n', true],
 ]
 const SEND_INTERVAL_MS = 500
-/** Limits: 5 s for headers, 8 s for a request. Node's defaults are one and five minutes. */
+/** Our limits are 5 s for headers and 8 s for a request; Node's defaults are one minute and five. */
 const MAX_WAIT_MS = 55_000
 
-/** Resolve with the received bytes when the server has closed the connection. */
+/** Send a slow request, and return what was received until the server closed the connection. */
 async function waitUntilClosed(port: number, head: string, isSendingSlowly: boolean): Promise<string> {
   const socket: Socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
@@ -33,7 +33,7 @@ async function waitUntilClosed(port: number, head: string, isSendingSlowly: bool
   return received
 }
 
-test('connections that send slowly or not at all - are closed in time, and delay no other request', async () => {
+test('connections that send slowly or not at all - are closed in time, and do not delay other visitors', async () => {
   const running = startBuilt(['serve', '--json'], makeSettings(makeFolder()))
   const { publicUrl, box } = JSON.parse(await running.firstLine) as { publicUrl: string; box: string }
   const port = Number(new URL(publicUrl).port)

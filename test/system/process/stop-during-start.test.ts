@@ -11,33 +11,33 @@ import {
   startRemoteCatalog,
 } from '../../cli/run-cli.ts'
 
-type HeldServer = Readonly<{
+type PausedServer = Readonly<{
   running: RunningCommand
   /** Let the start continue. */
   release(): void
-  /** Log lines with this message. */
+  /** Return the number of log lines with this message. */
   countLines(message: string): number
 }>
 
 /**
- * Start a server whose start is blocked: as one process when it starts the catalog thread, with workers (and a remote
- * catalog) when they start. It logs when a stop is requested.
+ * Start a server whose start is paused: a single process in its catalog thread, several workers (with a remote catalog) in
+ * each worker. It prints a line when it receives SIGTERM.
  */
-async function startHeldServer(workers: '1' | '2'): Promise<HeldServer> {
+async function startPausedServer(workers: '1' | '2'): Promise<PausedServer> {
   const folder = makeFolder()
-  const [fuse, file] = [join(folder, 'fuse'), join(folder, 'hold.mjs')]
-  writeFileSync(fuse, '')
+  const [pauseFile, file] = [join(folder, 'pause-file'), join(folder, 'pause.mjs')]
+  writeFileSync(pauseFile, '')
   writeFileSync(
     file,
     `import { existsSync, writeSync } from 'node:fs'
      import { isMainThread } from 'node:worker_threads'
      const cell = new Int32Array(new SharedArrayBuffer(4))
      if (isMainThread && !process.argv[1].endsWith('worker.js'))
-       process.on('SIGTERM', () => writeSync(2, 'stop requested\\n'))
-     else if (existsSync(${JSON.stringify(fuse)})) {
-       writeSync(2, 'held\\n')
-       if (isMainThread) process.on('exit', () => writeSync(2, 'worker left\\n'))
-       while (existsSync(${JSON.stringify(fuse)})) Atomics.wait(cell, 0, 0, 20)
+       process.on('SIGTERM', () => writeSync(2, 'SIGTERM received\\n'))
+     else if (existsSync(${JSON.stringify(pauseFile)})) {
+       writeSync(2, 'paused\\n')
+       if (isMainThread) process.on('exit', () => writeSync(2, 'worker exited\\n'))
+       while (existsSync(${JSON.stringify(pauseFile)})) Atomics.wait(cell, 0, 0, 20)
      }`,
   )
   const settings = workers === '1' ? makeSettings(folder) : (await startRemoteCatalog(folder)).settings
@@ -47,11 +47,11 @@ async function startHeldServer(workers: '1' | '2'): Promise<HeldServer> {
     VITRINE_LOG_LEVEL: 'info',
     NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
   })
-  // Each worker is blocked, or the catalog thread.
-  await vi.waitFor(() => expect(running.output().split('held\n').length - 1).toBe(Number(workers)))
+  // Each worker, or the catalog thread, is paused.
+  await vi.waitFor(() => expect(running.output().split('paused\n').length - 1).toBe(Number(workers)))
   return {
     running,
-    release: () => rmSync(fuse),
+    release: () => rmSync(pauseFile),
     countLines: (message) => running.output().split(`"msg":"${message}`).length - 1,
   }
 }
@@ -60,17 +60,17 @@ test.each([
   ['1', 0],
   ['2', 2],
 ] as const)(
-  'stopped during the start, VITRINE_WORKERS=%s - 0, without the startup message and without a walk',
-  async (workers, leaving) => {
-    const { running, release, countLines } = await startHeldServer(workers)
-    // Its output and that of its workers has ended, so it is complete.
+  'SIGTERM during the start, VITRINE_WORKERS=%s - exits with 0; it neither listens nor starts a walk',
+  async (workers, workerExits) => {
+    const { running, release, countLines } = await startPausedServer(workers)
+    // `close`, not `exit`: the output of the server and its workers is complete.
     const ended = once(running.child, 'close')
     running.child.kill('SIGTERM')
-    await vi.waitFor(() => expect(running.output()).toContain('stop requested\n'))
+    await vi.waitFor(() => expect(running.output()).toContain('SIGTERM received\n'))
     release()
     expect(await ended).toEqual([0, null])
-    // All exited by themselves; none was killed.
-    await vi.waitFor(() => expect(running.output().split('worker left').length - 1).toBe(leaving))
+    // The workers exited by themselves: none had to be killed.
+    await vi.waitFor(() => expect(running.output().split('worker exited').length - 1).toBe(workerExits))
     expect(countLines('listening')).toBe(0)
     expect(running.output()).not.toContain('walk')
   },
@@ -80,12 +80,12 @@ test.each([
   ['1', 'read the key again'],
   ['2', 'reload done: all workers were replaced'],
 ] as const)(
-  'SIGHUP during the start, VITRINE_WORKERS=%s - the server starts, then handles it',
-  async (workers, heeded) => {
-    const { running, release, countLines } = await startHeldServer(workers)
+  'SIGHUP during the start, VITRINE_WORKERS=%s - the server starts, and then handles the signal',
+  async (workers, message) => {
+    const { running, release, countLines } = await startPausedServer(workers)
     running.child.kill('SIGHUP')
     release()
-    await vi.waitFor(() => expect(countLines(heeded)).toBe(1))
+    await vi.waitFor(() => expect(countLines(message)).toBe(1))
     expect((await running.stop('SIGINT')).code).toBe(0)
     expect(countLines('listening')).toBe(1)
   },

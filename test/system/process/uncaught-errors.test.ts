@@ -11,7 +11,7 @@ import { CHANNEL_ID, FAKE_KEY, makeWireProduct, sendJson } from '../../helpers/f
 const GTIN = '09521234567899'
 const PATH = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`
 
-/** Loaded into the real program to throw an uncaught error. */
+/** Loaded into the real program: throws an uncaught error when a signal arrives. */
 const CRASH_MODULE = `
 process.on('SIGUSR2', () => setImmediate(() => { throw new Error('boom ${FAKE_KEY}') }))
 process.on('SIGUSR1', () => void Promise.reject(new Error('boom ${FAKE_KEY}')))
@@ -20,17 +20,17 @@ process.on('SIGUSR1', () => void Promise.reject(new Error('boom ${FAKE_KEY}')))
 async function startCrashingServer(): Promise<{
   running: RunningCommand
   url: string
-  heldRequests: ServerResponse[]
+  pendingResponses: ServerResponse[]
 }> {
   const folder = makeFolder()
   const modulePath = join(folder, 'bomb.mjs')
   writeFileSync(modulePath, CRASH_MODULE)
   const { catalog, settings } = await startRemoteCatalog(folder)
-  const heldRequests: ServerResponse[] = []
-  onTestFinished(() => heldRequests.forEach((response) => response.destroy()))
+  const pendingResponses: ServerResponse[] = []
+  onTestFinished(() => pendingResponses.forEach((response) => response.destroy()))
   catalog.fault = {
     pathPattern: /\/products\/\d/,
-    respond: (_request, response) => void heldRequests.push(response),
+    respond: (_request, response) => void pendingResponses.push(response),
   }
   const running = startBuilt(['serve', '--json'], {
     ...settings,
@@ -40,21 +40,21 @@ async function startCrashingServer(): Promise<{
     VITRINE_CATALOG_TIMEOUT_MS: '9000',
   })
   const { publicUrl } = JSON.parse(await running.firstLine) as { publicUrl: string }
-  return { running, url: publicUrl, heldRequests }
+  return { running, url: publicUrl, pendingResponses }
 }
 
 test.each(['SIGUSR2', 'SIGUSR1'] as const)(
   'uncaught error (%s) - is logged without the key; the pending response completes; exit code 70',
   async (signal) => {
-    const { running, url, heldRequests } = await startCrashingServer()
+    const { running, url, pendingResponses } = await startCrashingServer()
     const response = request(url)
       .get(PATH)
       .then(({ status, headers }) => [status, headers['vitrine-state']])
-    await vi.waitFor(() => expect(heldRequests).toHaveLength(1))
+    await vi.waitFor(() => expect(pendingResponses).toHaveLength(1))
     const closed = once(running.child, 'close')
     running.child.kill(signal)
     await vi.waitFor(() => expect(running.output()).toContain('boom'))
-    for (const response of heldRequests) sendJson(response, 200, makeWireProduct())
+    for (const response of pendingResponses) sendJson(response, 200, makeWireProduct())
     expect(await response).toEqual([200, 'shown'])
     expect(await closed).toEqual([70, null])
     const line = running
@@ -70,11 +70,11 @@ test.each(['SIGUSR2', 'SIGUSR1'] as const)(
 )
 
 test('second uncaught error - ends the process at once', async () => {
-  const { running, url, heldRequests } = await startCrashingServer()
+  const { running, url, pendingResponses } = await startCrashingServer()
   const response = request(url)
     .get(PATH)
     .catch((error: { code?: unknown }) => error.code)
-  await vi.waitFor(() => expect(heldRequests).toHaveLength(1))
+  await vi.waitFor(() => expect(pendingResponses).toHaveLength(1))
   running.child.kill('SIGUSR2')
   await vi.waitFor(() => expect(running.output()).toContain('boom'))
   running.child.kill('SIGUSR2')
