@@ -34,7 +34,7 @@ import { type Widgets, createWidgets } from './widgets/widgets.ts'
 export type Demo = Readonly<{
   findPicture(name: string): string | undefined
   /** Find the product that a page of a sample shop sells. */
-  findListing(
+  findDemoProduct(
     pageUrl: string,
   ):
     | Readonly<{ shop: string; title: string; price: string; currency: string; pictureUrl: string | null }>

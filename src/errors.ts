@@ -111,7 +111,7 @@ export class BadOptionError extends RequestError {
 export class InvalidGtinError extends VitrineError {
   static readonly code = 'VITRINE_INVALID_GTIN'
   override readonly publicMessage: string =
-    'A GTIN is 1 to 14 digits, without spaces or hyphens. Correct the GTIN in this address.'
+    'A GTIN is 1 to 14 digits, without spaces or hyphens. Correct the GTIN.'
 }
 
 /** Throw this when the catalog does not list the channel, or `VITRINE_CHANNELS` excludes it. */

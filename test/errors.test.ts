@@ -52,7 +52,7 @@ const SERVER_ERRORS: readonly (readonly [error: VitrineError, message: string])[
   [new UnavailableError(SECRET_DETAIL), 'No usable data yet. The server tries again at the next visit.'],
   [
     new InvalidGtinError(SECRET_DETAIL),
-    'A GTIN is 1 to 14 digits, without spaces or hyphens. Correct the GTIN in this address.',
+    'A GTIN is 1 to 14 digits, without spaces or hyphens. Correct the GTIN.',
   ],
   [
     new UnknownChannelError(SECRET_DETAIL),

@@ -32,7 +32,7 @@ export function prepareLiveForm(form: HTMLFormElement): void {
   // Fields anywhere on the page belong to the form by its id.
   document.addEventListener('change', ({ target }) => {
     if (!isField(target) || target.form !== form) return
-    if (!('whole' in target.dataset)) void refresh()
+    if (!('reloadsPage' in target.dataset)) void refresh()
     else if (target instanceof HTMLSelectElement) form.requestSubmit()
   })
   document.addEventListener('input', ({ target }) => {
@@ -58,7 +58,7 @@ function isField(target: unknown): target is HTMLInputElement | HTMLSelectElemen
 
 /** Whether a change of the field keeps channel and search. */
 function isOption(target: unknown): target is HTMLInputElement | HTMLSelectElement {
-  return isField(target) && target.form !== null && !('whole' in target.dataset)
+  return isField(target) && target.form !== null && !('reloadsPage' in target.dataset)
 }
 
 function toQuery(form: HTMLFormElement): string {

@@ -23,7 +23,7 @@ export type ThreadMessage = Readonly<
 type CatalogThread = Readonly<{
   catalogId: string
   /** The address that the sample data links to; `null` without sample data. */
-  sampleBase: string | null
+  sampleBaseUrl: string | null
   /** `true` when the catalog is empty although the stored copy has its content. It then takes over the copy's catalog id. */
   isContentLost: boolean
   url: string
@@ -35,7 +35,7 @@ type CatalogThread = Readonly<{
 type CatalogThreadOptions = Readonly<{
   database: DatabaseAddress
   /** Where the pictures and links of sample data lead; `null`: do not create sample data. */
-  sampleBase: string | null
+  sampleBaseUrl: string | null
   /** Find the id of the catalog in the stored copy: `undefined` without a copy or for sample data, `null` when unknown. */
   findCopiedCatalogId(): Promise<string | null | undefined>
   key: Secret
@@ -93,15 +93,15 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
 }
 
 /** Migrate the database. Fill an empty catalog with sample data, unless the stored copy has another catalog's content. */
-async function prepareCatalog({ database, sampleBase, findCopiedCatalogId, clock }: CatalogThreadOptions) {
+async function prepareCatalog({ database, sampleBaseUrl, findCopiedCatalogId, clock }: CatalogThreadOptions) {
   const store = await openCatalogStore({ database, clock, role: 'embedded' })
   try {
     let isContentLost = false
-    if (sampleBase !== null) {
+    if (sampleBaseUrl !== null) {
       const copiedCatalogId = (await isCatalogEmpty(store.reader)) ? await findCopiedCatalogId() : undefined
       if (copiedCatalogId === undefined) {
         const { seedSampleData } = await import('./sample/seed-sample-data.ts')
-        await seedSampleData(store, sampleBase)
+        await seedSampleData(store, sampleBaseUrl)
       } else if (copiedCatalogId !== null) {
         isContentLost = await store.write(async (transaction) => {
           if (!(await isCatalogEmpty(transaction))) return false
@@ -111,8 +111,8 @@ async function prepareCatalog({ database, sampleBase, findCopiedCatalogId, clock
         })
       }
     }
-    const storedSampleBase = (await findMeta(store.reader, 'sample_base')) ?? null
-    return { catalogId: await getOrCreateCatalogId(store), sampleBase: storedSampleBase, isContentLost }
+    const storedSampleBaseUrl = (await findMeta(store.reader, 'sample_base')) ?? null
+    return { catalogId: await getOrCreateCatalogId(store), sampleBaseUrl: storedSampleBaseUrl, isContentLost }
   } finally {
     await store.close()
   }

@@ -41,10 +41,10 @@ export async function runExplain(
     const { defaults } = context.widgets
     const options = parseOptionQuery(query, defaults)
     const inputs = await gatherInputs(command, context, { ...request, mayCall })
-    const names = new Set(listOptions('where-to-buy').map(({ name }) => name))
-    const ignored = [...new Set(query.keys())].filter((name) => !names.has(name))
+    const knownNames = new Set(listOptions('where-to-buy').map(({ name }) => name))
+    const ignoredParameters = [...new Set(query.keys())].filter((name) => !knownNames.has(name))
     const { config, clock } = command
-    const view = explainBox(inputs, { options, defaults, ignored, config, nowMs: clock.nowMs() })
+    const view = explainBox(inputs, { options, defaults, ignoredParameters, config, nowMs: clock.nowMs() })
     command.io.err(
       `A running server may show a cached response for up to ${config.freshness.freshSeconds} more seconds.`,
     )

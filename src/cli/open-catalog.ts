@@ -66,7 +66,7 @@ async function openEmbeddedCatalog(
   const key = new Secret(randomBytes(EMBEDDED_KEY_BYTES).toString('base64url'))
   const thread = await startCatalogThread({
     database: config.catalogDatabase,
-    sampleBase: shouldAddSample ? publicUrl : null,
+    sampleBaseUrl: shouldAddSample ? publicUrl : null,
     findCopiedCatalogId: () =>
       findCopiedCatalogId(config.database).catch((error: unknown) => {
         logger.error({ reason: describeStoreFailure(error) }, UNREADABLE_COPY_MESSAGE)
@@ -77,7 +77,7 @@ async function openEmbeddedCatalog(
     logger,
   })
   if (thread.isContentLost) logger.error({ remedy: describeLostCatalogRemedy(config) }, LOST_CATALOG_MESSAGE)
-  const sampleUrl = thread.sampleBase ?? publicUrl
+  const sampleUrl = thread.sampleBaseUrl ?? publicUrl
   return {
     catalog: {
       baseUrl: thread.url,

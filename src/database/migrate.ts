@@ -78,7 +78,7 @@ async function applyPending<T>(transaction: Transaction<T>, migrations: Migratio
   const applied = await listApplied(transaction)
   if ([...applied].some((name) => !Object.hasOwn(migrations, name)))
     throw new StoreNewerError(
-      'A newer version of Vitrine created the database; nothing was changed. Start that version, or use another database',
+      'A newer version of Vitrine has migrated the database; nothing was changed. Start that version, or use another database',
     )
   for (const name of Object.keys(migrations).toSorted()) {
     if (applied.has(name)) continue

@@ -93,7 +93,7 @@ export type Bodies<Bytes = string> = Readonly<{ identity: Bytes; gzip?: Bytes; b
 const sharedBuffer = Buffer.allocUnsafe(64 * 1_024)
 
 /** Return the UTF-8 bytes of a text as a latin1 string. */
-export function toByteString(text: string): string {
+export function toUtf8ByteString(text: string): string {
   // A UTF-16 code unit has at most three bytes in UTF-8.
   if (text.length * 3 > sharedBuffer.length) return Buffer.from(text).toString('latin1')
   return sharedBuffer.toString('latin1', 0, sharedBuffer.write(text))

@@ -29,13 +29,13 @@ export function createDemoRouter(context: Context): Router {
   })
   router.get('/demo/shop', createOwnPageHeaders(context.ownOrigin), (request, response) => {
     const query = parseQuery(request)
-    const listing = demo.findListing(query.get('url') ?? '')
+    const demoProduct = demo.findDemoProduct(query.get('url') ?? '')
     const html = context.renderer.renderDemoShop({
       styles: [`${context.publicUrl}${context.assets.get('studio.css').path}`],
-      listing:
-        listing === undefined
+      demoProduct:
+        demoProduct === undefined
           ? null
-          : { ...listing, price: formatPrice(listing.price, listing.currency, 'en') },
+          : { ...demoProduct, price: formatPrice(demoProduct.price, demoProduct.currency, 'en') },
       parameters: [...query].slice(0, MAX_PRINTED_PARAMETERS).map(([name, value]) => ({
         name: name.slice(0, MAX_PRINTED_CHARACTERS),
         value: value.slice(0, MAX_PRINTED_CHARACTERS),

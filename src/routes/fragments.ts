@@ -1,6 +1,6 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
-import { type Headers, toByteString } from '../http/response.ts'
+import { type Headers, toUtf8ByteString } from '../http/response.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import { createWidgetRouter, renderView } from './widget-routes.ts'
 
@@ -15,7 +15,7 @@ export function createFragmentsRouter(context: Context): Router {
     surface: 'fragment',
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
-    render: (widget, view) => ({ identity: toByteString(renderView(context, widget, view)) }),
+    render: (widget, view) => ({ identity: toUtf8ByteString(renderView(context, widget, view)) }),
     renderFailure: ({ body, message }) => (body === 'message' ? `<!-- Vitrine: ${message ?? ''} -->` : ''),
   })
 }

@@ -38,6 +38,7 @@ export type ReconnectingDetails = Readonly<{
   onRecovered?(): void
   /** Called once each time a server begins to refuse writes. */
   onReadOnly?(error: unknown): void
+  /** Called once when it accepts writes again. */
   onWritable?(): void
 }>
 

@@ -27,7 +27,7 @@ export async function findChannelList(
 }
 
 /** Replace the list. A missing channel keeps its row, with the time at which it was first missing. */
-export async function storeChannelList(
+export async function putChannelList(
   database: Kysely<CopyTables>,
   catalog: string,
   channels: readonly Channel[],

@@ -5,7 +5,7 @@ import { isPostgres } from '../database/is-postgres.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type BusyTimeouts, openCopyDatabase } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
-import { findChannelList, recordEmptyChannelList, storeChannelList } from './sql-channels.ts'
+import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
 import { createLookupLeases } from './sql-lookup-leases.ts'
 import { type OpenLongReads, createLongReads } from './long-reads.ts'
 import {
@@ -67,7 +67,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     putLookups: createLookupWriter(writer, catalog, clock),
     ...createLookupLeases(writer, catalog, clock),
     findChannelList: () => readInSnapshot(reader, (snapshot) => findChannelList(snapshot, catalog)),
-    putChannelList: (channels, asOfMs) => storeChannelList(writer, catalog, channels, asOfMs),
+    putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, channels, asOfMs),
     recordEmptyChannelList: (asOfMs) => recordEmptyChannelList(writer, catalog, asOfMs),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
     findDeals: (query, timeoutMs) =>
@@ -111,11 +111,9 @@ function wrapMethods(
   methods: SqlStore,
   run: <T>(name: string, action: () => Promise<T>) => Promise<T>,
 ): SqlStore {
-  const wrapped = Object.entries(methods).map(([name, method]) => [
-    name,
-    (...parameters: readonly unknown[]) =>
-      run(name, () => (method as (...parameters: readonly unknown[]) => Promise<unknown>)(...parameters)),
-  ])
+  const wrapped = Object.entries<(...parameters: never) => Promise<unknown>>(methods).map(
+    ([name, method]) => [name, (...parameters: never) => run(name, () => method(...parameters))] as const,
+  )
   return Object.fromEntries(wrapped) as SqlStore
 }
 

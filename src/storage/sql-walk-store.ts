@@ -13,7 +13,7 @@ import { deleteVersions } from './sql-versions.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
 import type { HeldWalk, WalkPosition, WalkStore } from './store.ts'
 
-/** Most products, with their deals, that one transaction deletes. */
+/** Maximum number of products, with their deals, that one transaction deletes. */
 const MAX_TRANSACTION_PRODUCTS = 100
 
 /** How long first-seen times are kept while a product is absent; after that, it counts as a new sale. */

@@ -12,7 +12,7 @@ const MIN_EXCESS_PAGES = 256
 const STEP_PAGES = 64
 const STEP_PAUSE_MS = 1
 
-/** Most transactions after one walk (1 GB); the next walk continues. */
+/** Maximum number of transactions after one walk (1 GB); the next walk continues. */
 const MAX_STEPS = 4_096
 
 /**

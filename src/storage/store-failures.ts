@@ -16,7 +16,7 @@ const DATA_EXCEPTION = /^22/
 /** Codes of the operating system and of TLS, but not of SQLite. */
 const SYSTEM_CODE = /^E(?!RR_SQLITE)/
 
-/** Messages of the driver and of `postgres.ts`. */
+/** Messages of the driver, of `database/postgres.ts` and of `reconnecting-store.ts`. */
 const CONNECTION_LOST = /connection|timeout|terminated|did not respond|does not support SSL/i
 
 /** SQLite's messages about a file that must be reopened. Single damaged pages are not among them. */

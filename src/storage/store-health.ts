@@ -10,7 +10,7 @@ export type StoreFailure = Readonly<{ atMs: number; reason: string }>
 
 export type StoreHealth = Readonly<{
   recordFailure(error: unknown): void
-  /** Record the start of a read-only period; failed writes are then neither logged nor counted. */
+  /** Record the start of a read-only period; failures with that cause are then neither logged nor counted. */
   recordReadOnly(error: unknown): void
   recordWritable(): void
   getLastFailure(): StoreFailure | null

@@ -134,7 +134,7 @@ async function readExplanation(
   const options = parseBoxOptions(query, defaults, 'fragment')
   const skipReason = 'this page makes only the calls of its preview; "vitrine explain" calls the catalog'
   const inputs = await readBoxInputs(context, product, { kind: 'skipped', reason: skipReason })
-  return explainBox(inputs, { options, defaults, ignored: [], config, nowMs: clock.nowMs() })
+  return explainBox(inputs, { options, defaults, ignoredParameters: [], config, nowMs: clock.nowMs() })
 }
 
 async function readGrid(
@@ -165,7 +165,7 @@ async function readWidgetStatus(getWidget: () => Promise<Widget<BoxView | GridVi
     if (!(error instanceof VitrineError)) throw error
     const reason =
       error instanceof UnavailableError
-        ? 'The server has no usable data for it yet. It tries again at the next request.'
+        ? 'The server has no usable data for it yet. Run "vitrine check" to find out why.'
         : error.publicMessage
     return { kind: 'hidden', reason }
   }

@@ -36,7 +36,7 @@ export type ExplainRules = Readonly<{
   options: CommonOptions
   defaults: OptionDefaults
   /** Parameters of the address that are not options of a box. */
-  ignored: readonly string[]
+  ignoredParameters: readonly string[]
   config: Config
   nowMs: number
 }>
@@ -297,9 +297,12 @@ function describeCatalog({ catalog }: BoxInputs): string {
   }
 }
 
-function describeOptions({ options, defaults, ignored }: ExplainRules): string {
+function describeOptions({ options, defaults, ignoredParameters }: ExplainRules): string {
   const activeFilters = listFilters(options).map((filter) => formatFilter(filter, options, defaults))
-  const unknown = ignored.length === 0 ? '' : `; ignored (not an option of a box): ${ignored.join(', ')}`
+  const unknown =
+    ignoredParameters.length === 0
+      ? ''
+      : `; ignored (not an option of a box): ${ignoredParameters.join(', ')}`
   return `${activeFilters.length === 0 ? 'none' : activeFilters.join(', ')}${unknown}`
 }
 

@@ -32,7 +32,7 @@ export async function retryCall<T>(
   return call()
 }
 
-/** A 4xx status does not change on a retry. */
+/** Whether a retry can succeed: after a 5xx status, or a failure that is not in `NOT_RETRIED`. */
 function isRetryable(error: unknown): boolean {
   if (error instanceof CatalogStatusError) return error.upstreamStatus >= 500
   return error instanceof CatalogError && !NOT_RETRIED.some((errorClass) => error instanceof errorClass)

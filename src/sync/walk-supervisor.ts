@@ -134,7 +134,7 @@ export class WalkSupervisor {
         resolve()
       }
       this.#run(trigger, onProgress)
-        .catch((error: unknown) => logger.error({ err: error }, 'walk failed'))
+        .catch((error: unknown) => logger.error({ err: error }, 'walk ended with an unexpected error'))
         .finally(resolve)
     })
   }

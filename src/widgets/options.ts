@@ -62,7 +62,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: 'color',
     fallback: 'the colour of the theme',
     meaning:
-      'colour of the filled button and of highlighted text; adjusted where the contrast would be too low',
+      'colour of the filled button; text on it is black or white, and text in this colour is adjusted for contrast',
     example: 'accent=ff6600',
   },
   {
@@ -118,7 +118,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     fallback: '`none`',
     meaning:
-      '`none`: the font and other styles of the page apply; `shadow`: declarative shadow DOM, in which they do not',
+      '`none`: inherits the font of the page and resists its general rules; `shadow`: declarative shadow DOM, to which styles of the page do not apply',
     example: 'isolate=shadow',
   },
   {

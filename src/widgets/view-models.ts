@@ -46,6 +46,6 @@ export type ErrorPageView = Readonly<{
 /** The demonstration shop, the target of the sample tracking links. */
 export type DemoShopView = Readonly<{
   styles: readonly string[]
-  listing: Readonly<{ shop: string; title: string; price: string; pictureUrl: string | null }> | null
+  demoProduct: Readonly<{ shop: string; title: string; price: string; pictureUrl: string | null }> | null
   parameters: readonly Readonly<{ name: string; value: string }>[]
 }>

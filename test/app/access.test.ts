@@ -252,7 +252,7 @@ describe('demo', () => {
       expect((await fetchPath(harness, `/demo/pictures/${other}`)).status).toBe(404)
   })
 
-  test('/demo/shop - shows the listing and the tracking parameters of the link, escaped', async () => {
+  test('/demo/shop - shows the product and the tracking parameters of the link, escaped', async () => {
     const harness = await startDemo()
     const url = `https://novabrueck.example/p/${SAMPLE.showcase.gtin}`
     const query = new URLSearchParams({ url, 'click<b>': '<script>alert(1)</script>' }).toString()

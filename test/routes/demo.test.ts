@@ -7,7 +7,7 @@ import type { Harness } from '../helpers/harness.ts'
 
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 const PAGE_URL = 'https://kopje.example/p/1?a=1&b=2'
-const LISTING = {
+const DEMO_PRODUCT = {
   shop: 'Kopje',
   title: 'Lamp <b>bright</b>',
   price: '1049.5',
@@ -17,7 +17,7 @@ const LISTING = {
 
 const DEMO: Demo = {
   findPicture: (name) => (name === 'lamp.svg' ? PICTURE : undefined),
-  findListing: (pageUrl) => (pageUrl === PAGE_URL ? LISTING : undefined),
+  findDemoProduct: (pageUrl) => (pageUrl === PAGE_URL ? DEMO_PRODUCT : undefined),
   showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' },
   readCatalogContent: () => Promise.resolve('sample'),
 }
@@ -58,7 +58,7 @@ describe('pictures', () => {
 })
 
 describe('shop', () => {
-  test('listing - shop, escaped title, and price in English', async () => {
+  test('known address - shop, escaped title, and price in English', async () => {
     const seen = await fetchPath(await startDemo(), toShop([['url', PAGE_URL]]))
     expect(readVisibleText(seen.text)).toContain('Kopje')
     expect(readVisibleText(seen.text)).toContain('Lamp <b>bright</b>')
@@ -87,7 +87,7 @@ describe('shop', () => {
         ['url', PAGE_URL],
       ],
     ],
-  ] as [string, [string, string][]][])('%s - no listing', async (_case, pairs) => {
+  ] as [string, [string, string][]][])('%s - no product', async (_case, pairs) => {
     expect(readVisibleText((await fetchPath(await startDemo(), toShop(pairs))).text)).toContain(
       'Nothing is listed here',
     )

@@ -25,7 +25,7 @@ function explain(over: Partial<BoxInputs>): ExplanationView {
     catalog: { kind: 'skipped', reason: 'a test' },
     ...over,
   }
-  const rules = { options: OPTIONS, defaults: DEFAULTS, ignored: [], config, nowMs: NOON_MS }
+  const rules = { options: OPTIONS, defaults: DEFAULTS, ignoredParameters: [], config, nowMs: NOON_MS }
   return explainBox(inputs, rules)
 }
 

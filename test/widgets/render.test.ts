@@ -138,7 +138,7 @@ describe('hostile texts', () => {
   test.each(HOSTILE)('pages with %s - the same elements as with harmless texts', (text) => {
     const shop = {
       styles: [],
-      listing: { shop: 'a', title: 'b', price: 'c', pictureUrl: null },
+      demoProduct: { shop: 'a', title: 'b', price: 'c', pictureUrl: null },
       parameters: [{ name: 'd', value: 'e' }],
     }
     const errorPage = { title: 'a', message: 'b', styles: [], frameScript: null }
@@ -335,7 +335,8 @@ describe('documents', () => {
     ],
     [
       'demonstration shop',
-      () => renderer.renderDemoShop({ styles: [], listing: null, parameters: [{ name: 'a', value: 'b' }] }),
+      () =>
+        renderer.renderDemoShop({ styles: [], demoProduct: null, parameters: [{ name: 'a', value: 'b' }] }),
     ],
   ])('%s - is valid HTML', async (_name, render) => {
     expect(await findHtmlErrors(render())).toEqual([])

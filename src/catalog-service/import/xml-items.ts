@@ -30,7 +30,7 @@ type Item = Readonly<{ google: Fields; plain: Fields }>
 
 /**
  * @yields the RSS items or Atom entries of each chunk; memory is bounded by one chunk and one item
- * @throws ImportError when it is not well-formed, declares a document type, or an item is too long.
+ * @throws ImportError when it is not well-formed, has a document type with declarations, or an item is too long.
  */
 export async function* readXmlItems(texts: AsyncIterable<string>, file: string): AsyncGenerator<SourceRow[]> {
   const itemParser = createItemParser(file)

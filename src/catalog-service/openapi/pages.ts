@@ -70,7 +70,7 @@ export function createOpenApiPages(): OpenApiPages {
 type TextSegments = readonly Readonly<{ text: string; isCode: boolean }>[]
 
 /** A row of a table. `details` is the small text below the name, such as its type. */
-type Row = Readonly<{ name: string; details: string; segments: TextSegments; constraints: TextSegments }>
+type Row = Readonly<{ name: string; details: string; segments: TextSegments; notes: TextSegments }>
 
 function toPageView(document: OpenApiDocument) {
   const { title, version, description } = document.info
@@ -117,7 +117,7 @@ function toParameterRow({ name, in: location, required, description, schema }: P
     name,
     details: details.join(', '),
     segments: toTextSegments(description),
-    constraints: toTextSegments(describeConstraints(schema)),
+    notes: toTextSegments(describeConstraints(schema)),
   }
 }
 
@@ -126,7 +126,7 @@ function toFieldRows({ required, properties }: JsonSchema): Row[] {
     name,
     details: describeType(field) + ((required as readonly string[]).includes(name) ? '' : ', optional'),
     segments: toTextSegments((field['description'] as string | undefined) ?? ''),
-    constraints: toTextSegments(describeConstraints(field)),
+    notes: toTextSegments(describeConstraints(field)),
   }))
 }
 
@@ -138,8 +138,8 @@ function toStatusRows(document: OpenApiDocument): Row[] {
       const response = shared ?? (entry as ResponseObject)
       const key = '$ref' in entry ? `${status} ${entry.$ref}` : status
       const segments = toTextSegments(shared?.description ?? 'The requested data.')
-      const constraints = toTextSegments(formatHeaders(document, response))
-      rows.set(key, { name: status, details: STATUS_CODES[status] ?? '', segments, constraints })
+      const notes = toTextSegments(formatHeaders(document, response))
+      rows.set(key, { name: status, details: STATUS_CODES[status] ?? '', segments, notes })
     }
   }
   return [...rows].sort(([a], [b]) => a.localeCompare(b, 'en')).map(([, row]) => row)

@@ -34,7 +34,7 @@ type SampleData = Readonly<{
 export function createDemo<ReadCatalogContent>(publicUrl: string, readCatalogContent: ReadCatalogContent) {
   return {
     findPicture: findSamplePicture,
-    findListing: (pageUrl: string) => findSampleListing(pageUrl, publicUrl),
+    findDemoProduct: (pageUrl: string) => findDemoProduct(pageUrl, publicUrl),
     /** The first box in the studio: the channel with every offer, a product with a picture and eight shops. */
     showcase: { channelId: '952a0000-0000-4000-8000-000000000001', gtin: '09520001001024' },
     readCatalogContent,
@@ -68,15 +68,15 @@ export function toPictureUrl(base: string, picture: string): string {
 
 let pages: ReadonlyMap<string, Readonly<{ product: SampleProduct; offer: SampleOffer }>> | undefined
 
-function findSampleListing(pageUrl: string, base: string) {
+function findDemoProduct(pageUrl: string, base: string) {
   pages ??= new Map(
     getSampleData().products.flatMap((product) =>
       product.offers.map((offer) => [toPageUrl(product.gtin, offer), { product, offer }]),
     ),
   )
-  const listing = pages.get(pageUrl)
-  if (listing === undefined) return undefined
-  const { product, offer } = listing
+  const page = pages.get(pageUrl)
+  if (page === undefined) return undefined
+  const { product, offer } = page
   return {
     shop: offer.shop,
     title: product.title,

@@ -27,7 +27,7 @@ import {
   createChangeAction,
   getChannel,
   getOrganization,
-  getOwnerId,
+  getOrCreateOwnerId,
   createListAction,
   requireOption,
   removeSampleBeforeFirstAdd,
@@ -111,7 +111,7 @@ async function add(
 ): Promise<CommandResult> {
   const { id = randomUUID(), kind = 'website', url = null } = options
   const { removedSample, notes } = await removeSampleBeforeFirstAdd(database)
-  const organizationId = await getOwnerId({ database, nowMs }, options.organization)
+  const organizationId = await getOrCreateOwnerId({ database, nowMs }, options.organization)
   const all = await fetchOwnedChannels(database)
   if (all.some((other) => other.id === id)) throw new UsageError(`a channel with the id ${id} already exists`)
   await assertNameIsFree(database, organizationId, name)

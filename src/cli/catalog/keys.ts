@@ -20,7 +20,7 @@ import {
   createAction,
   createChangeAction,
   getOrganization,
-  getOwnerId,
+  getOrCreateOwnerId,
   createListAction,
 } from './store.ts'
 
@@ -100,7 +100,7 @@ async function add(
   name: string,
   { organization }: OrganizationOption,
 ): Promise<CommandResult> {
-  const organizationId = await getOwnerId({ database, nowMs }, organization)
+  const organizationId = await getOrCreateOwnerId({ database, nowMs }, organization)
   const existing = (await fetchApiKeys({ reader: database })).find(
     (other) => other.organizationId === organizationId && other.revokedAtMs === null && other.name === name,
   )

@@ -124,8 +124,8 @@ export async function getOrganization(
   )
 }
 
-/** Return `--organization`, or the only organization. @throws UsageError when there are several and none is named. */
-export async function getOwnerId(
+/** Return `--organization`, or the only one, created when there is none. @throws UsageError when there are several. */
+export async function getOrCreateOwnerId(
   { database, nowMs }: ChangeTransaction,
   organizationRef?: string,
 ): Promise<string> {

@@ -86,7 +86,7 @@ describe('sample data, as served by the catalog', () => {
     )
     for (const link of links) {
       expect(`${link.origin}${link.pathname}`).toBe(`${BASE}/demo/shop`)
-      expect(DEMO.findListing(link.searchParams.get('url') ?? '')).toBeDefined()
+      expect(DEMO.findDemoProduct(link.searchParams.get('url') ?? '')).toBeDefined()
     }
   })
 })
@@ -187,10 +187,10 @@ describe('sample pictures', () => {
   )
 })
 
-describe('sample listing', () => {
+describe('product of a sample shop page', () => {
   it('page of a shop - usual currency - price, title and picture', () => {
     const page = `https://novabrueck.example/p/${DEMO.showcase.gtin}`
-    expect(DEMO.findListing(page)).toEqual({
+    expect(DEMO.findDemoProduct(page)).toEqual({
       shop: 'Novabrück',
       title: 'Sonderby Arne 2 Wireless Over-Ear Headphones, Sand',
       price: '199.00',
@@ -203,7 +203,7 @@ describe('sample listing', () => {
   it.each(['', 'https://novabrueck.example/p/1', 'https://example.com/', 'javascript:1'])(
     'page - "%s" - undefined',
     (page) => {
-      expect(DEMO.findListing(page)).toBeUndefined()
+      expect(DEMO.findDemoProduct(page)).toBeUndefined()
     },
   )
 })

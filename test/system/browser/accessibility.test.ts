@@ -134,7 +134,7 @@ describe('accessibility', () => {
       const pageStyles = [assets.get('studio.css').path]
       const shop = renderer.renderDemoShop({
         styles: pageStyles,
-        listing: { shop: 'Kopje', title: 'Lumen Arc', price: '€12.99', pictureUrl: null },
+        demoProduct: { shop: 'Kopje', title: 'Lumen Arc', price: '€12.99', pictureUrl: null },
         parameters: [{ name: 'utm_source', value: 'fernweh' }],
       })
       const mistake = renderer.renderErrorPage({

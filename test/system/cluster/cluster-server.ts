@@ -27,6 +27,9 @@ function listChildren(pid: number): readonly number[] {
 }
 
 /** Is this process running? Zombies do not count. */
+/** Start of the log message about a worker that ended by itself. */
+export const ENDED_MESSAGE = 'a worker ended'
+
 export function isAlive(pid: number): boolean {
   try {
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')

@@ -7,6 +7,7 @@ import { setUpOnce } from '../../helpers/cleanup.ts'
 import { makeFolder, makeSettings, runBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 import {
   type ClusterServer,
+  ENDED_MESSAGE,
   requestOutcome,
   isAlive,
   fetchText,
@@ -15,8 +16,6 @@ import {
   sumSeries,
   waitForResponses,
 } from './cluster-server.ts'
-
-const ENDED_MESSAGE = 'a worker ended'
 
 /** Write a module that runs `code` in every worker; in `code`, `fuse` is the path of a file that triggers the crash. */
 function createCrashingModule(

@@ -4,7 +4,14 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { makeFolder, makeSettings, runBuilt, startBuilt, startRemoteCatalog } from '../../cli/run-cli.ts'
 import { CHANNEL_ID, makeWireProduct, sendJson } from '../../helpers/fake-catalog.ts'
 import type { ServerResponse } from 'node:http'
-import { requestOutcome, isAlive, startCluster, startVisitors, waitForResponses } from './cluster-server.ts'
+import {
+  ENDED_MESSAGE,
+  requestOutcome,
+  isAlive,
+  startCluster,
+  startVisitors,
+  waitForResponses,
+} from './cluster-server.ts'
 
 describe('stopping a cluster', () => {
   test('SIGTERM under load - /readyz is 503, no response is lost before the port closes, exits with 0', async () => {
@@ -46,7 +53,7 @@ describe('stopping a cluster', () => {
     for (const response of pendingResponses) sendJson(response, 200, makeWireProduct())
     expect(await outcome).toBe('200 shown')
     expect(await ended).toEqual([0, null])
-    expect(server.findLogLines('a worker ended')).toEqual([])
+    expect(server.findLogLines(ENDED_MESSAGE)).toEqual([])
   })
 
   test('SIGTERM to the whole process group, as service managers send it - exits with 0, and no worker is replaced', async () => {
@@ -54,7 +61,7 @@ describe('stopping a cluster', () => {
     const ended = once(server.running.child, 'exit')
     process.kill(-server.primaryPid, 'SIGTERM')
     expect(await ended).toEqual([0, null])
-    expect(server.findLogLines('a worker ended')).toEqual([])
+    expect(server.findLogLines(ENDED_MESSAGE)).toEqual([])
   })
 
   test('started by npm, whose shell does not forward SIGTERM - exits with the shell', async () => {

@@ -17,16 +17,16 @@ const VITRINE_CONTENT_FILTERS = array( 'the_content', 'widget_text', 'widget_tex
 /**
  * Returns the boxes of this page view by placeholder.
  *
- * @param string|null $place Placeholder to add.
- * @param string      $html  Its box.
+ * @param string|null $placeholder Placeholder to add.
+ * @param string      $html        Its box.
  * @return string[]
  */
-function vitrine_placeholders( $place = null, $html = '' ) {
-	static $places = array();
-	if ( null !== $place ) {
-		$places[ $place ] = $html;
+function vitrine_placeholders( $placeholder = null, $html = '' ) {
+	static $placeholders = array();
+	if ( null !== $placeholder ) {
+		$placeholders[ $placeholder ] = $html;
 	}
-	return $places;
+	return $placeholders;
 }
 
 /**
@@ -63,9 +63,9 @@ function vitrine_insert_placeholder( $html ) {
 	if ( 0 === vitrine_filter_depth() && ! vitrine_is_whole_page_filtered() ) {
 		return $html;
 	}
-	$place = '<div data-vitrine-place="' . wp_generate_password( 20, false ) . '"></div>';
-	vitrine_placeholders( $place, $html );
-	return $place;
+	$placeholder = '<div data-vitrine-place="' . wp_generate_password( 20, false ) . '"></div>';
+	vitrine_placeholders( $placeholder, $html );
+	return $placeholder;
 }
 
 /**
@@ -75,12 +75,12 @@ function vitrine_insert_placeholder( $html ) {
  * @return string
  */
 function vitrine_replace_placeholders( $content ) {
-	$places = vitrine_placeholders();
-	if ( ! $places || ! is_string( $content ) || false === strpos( $content, '<div data-vitrine-place=' ) ) {
+	$placeholders = vitrine_placeholders();
+	if ( ! $placeholders || ! is_string( $content ) || false === strpos( $content, '<div data-vitrine-place=' ) ) {
 		return $content;
 	}
 	$unwrapped = preg_replace( '#<p(?: [^>]*)?>\s*(<div data-vitrine-place="\w+"></div>)\s*</p>#', '$1', $content );
-	return strtr( null === $unwrapped ? $content : $unwrapped, $places );
+	return strtr( null === $unwrapped ? $content : $unwrapped, $placeholders );
 }
 
 /**
