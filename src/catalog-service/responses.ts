@@ -23,22 +23,22 @@ const MIN_COMPRESSED_BYTES = 1_024
 const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const GZIP_OPTIONS = { level: 1 }
 
-/** Send `value`, or 304. `canCompress`: compress long bodies for clients that accept it. */
+/** Send `value` as JSON, or 304 if the client has it. `canCompress`: compress long bodies for clients that accept it. */
 export function sendResult(
   request: Request,
   response: Response,
   { value, canCompress }: Readonly<{ value: unknown; canCompress: boolean }>,
 ): void {
   const text = JSON.stringify(value)
-  const plain = Buffer.from(text)
-  const shouldCompress = canCompress && plain.length >= MIN_COMPRESSED_BYTES
+  const bytes = Buffer.from(text)
+  const shouldCompress = canCompress && bytes.length >= MIN_COMPRESSED_BYTES
   const encoding = shouldCompress ? chooseEncoding(request.headers['accept-encoding']) : null
   // A strong ETag identifies one representation, so each encoding needs its own.
   const etag = `"${hash('sha1', text, 'base64url')}${encoding === null ? '' : `-${encoding}`}"`
   response.set({ ...COMMON_HEADERS, 'Cache-Control': CACHE_CONTROL, ETag: etag })
   if (request.fresh) return void response.status(304).end()
   if (encoding !== null) response.set('Content-Encoding', encoding)
-  response.set(CONTENT_TYPE_HEADER).send(compress(plain, encoding))
+  response.set(CONTENT_TYPE_HEADER).send(compress(bytes, encoding))
 }
 
 function compress(bytes: Buffer, encoding: Encoding): Buffer {
@@ -47,7 +47,7 @@ function compress(bytes: Buffer, encoding: Encoding): Buffer {
 }
 
 export function sendError(response: Response, error: CatalogServiceError): void {
-  // The failure came after the headers: cut the connection so that the client notices.
+  // The headers are already sent: close the connection so that the client notices the failure.
   if (response.headersSent) return void response.destroy()
   const { statusCode, publicMessage, retryAfterSeconds } = error
   // A 404 is a cacheable result; after any other error the client should retry.
@@ -58,7 +58,7 @@ export function sendError(response: Response, error: CatalogServiceError): void 
   })
   if (statusCode === 401) response.set('WWW-Authenticate', 'Bearer')
   if (retryAfterSeconds !== null) response.set('Retry-After', String(retryAfterSeconds))
-  // A request body is never read, so the connection cannot be reused.
+  // The server never reads a request body, so the connection cannot be reused.
   if (statusCode === 405) response.set({ Allow: 'GET, HEAD', Connection: 'close' })
   response.status(statusCode).send(Buffer.from(JSON.stringify({ error: publicMessage })))
 }
@@ -67,7 +67,7 @@ export const rejectMethod: RequestHandler = () => {
   throw new CatalogServiceError(405, 'only GET and HEAD are allowed here')
 }
 
-/** Format as `{ "error": … }` the refusal of a request that never reached the API. */
+/** Format the refusal of a request that did not reach the API as `{ "error": … }`. */
 export const formatRefusal: FormatRefusal = ({ message }) => ({
   headers: { 'Cache-Control': 'no-store', ...COMMON_HEADERS, ...CONTENT_TYPE_HEADER },
   body: JSON.stringify({ error: message }),

@@ -75,7 +75,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
     headersTimeout: options.timeoutMs,
     bodyTimeout: options.timeoutMs,
   })
-  /** Call within the call policy and parse the response. An unusable response is a failed call too. */
+  /** Send the call if the call policy allows it, and parse the response. An unusable response counts as a failed call. */
   const execute = async <T>(
     call: CatalogCall,
     parse: (response: RawResponse) => T,
@@ -132,8 +132,8 @@ function parseSafely<T>(response: RawResponse, parse: (raw: RawResponse) => T): 
 }
 
 /**
- * Send with one deadline for connecting, the whole body and a retry with another key. The promise is rejected here, because undici
- * checks a signal only after it has connected.
+ * Send with one deadline for connecting, the whole body and a retry with another key. The timer itself rejects the promise,
+ * because undici checks a signal only after it has connected.
  * @throws CatalogError
  */
 function sendWithDeadline(
@@ -144,15 +144,15 @@ function sendWithDeadline(
   return new Promise((resolve, reject) => {
     // Undici accepts an EventEmitter, which is several times cheaper than an AbortSignal.
     const signal = new EventEmitter()
-    const rejectLate = (): void =>
+    const rejectAsTimedOut = (): void =>
       reject(new CatalogDeadlineError(`no complete response within ${options.timeoutMs} ms`))
     const cancel = options.clock.startTimer(options.timeoutMs, () => {
-      rejectLate()
+      rejectAsTimedOut()
       signal.emit('abort')
     })
     sendWithKeyRetry(options, pool, { operation, path, signal })
       .then(resolve, (error: unknown) => {
-        if (UNDICI_TIMEOUT_CODE.test(findErrorCode(error) ?? '')) rejectLate()
+        if (UNDICI_TIMEOUT_CODE.test(findErrorCode(error) ?? '')) rejectAsTimedOut()
         else reject(toCatalogError(error))
       })
       .finally(cancel)
@@ -161,7 +161,7 @@ function sendWithDeadline(
 
 type HttpRequest = Readonly<{ operation: Operation; path: string; signal: EventEmitter }>
 
-/** After a refused key, read the key again and retry once if it has changed, also when another call has read it. */
+/** If the key is refused, read it again and retry once with a new one, even if another call has already read it. */
 async function sendWithKeyRetry(
   options: CatalogClientOptions,
   pool: Pool,
@@ -210,7 +210,7 @@ async function send(
   throw toStatusError(response, receivedAtMs)
 }
 
-/** Convert a status other than 200 and 404. Each error class needs a different reaction. */
+/** Convert an unexpected status to an error. Each error class needs a different reaction. */
 function toStatusError({ statusCode, headers }: Dispatcher.ResponseData, nowMs: number): CatalogError {
   const message = `the catalog responded with status ${statusCode}`
   if (statusCode === 401 || statusCode === 403) return new CatalogKeyRefusedError(message)

@@ -4,14 +4,14 @@ import { isPrice } from '../offers/money.ts'
 import { cleanText } from '../offers/text.ts'
 
 /**
- * The Product Catalog Service Interface, version 0, for both sides: wire formats (`Wire…`, snake case) and shared rules. The client
- * reads it through the tolerant parse.ts; the catalog service writes it.
+ * The Product Catalog Service Interface, version 0: wire formats (`Wire…`, snake case) and rules that the client and the catalog
+ * service share. The client parses responses tolerantly in parse.ts.
  */
 
-/** Contract, section 9. */
+/** Path prefix (contract, section 9). */
 export const VERSION_PATH = '/v0'
 
-/** Contract, section 8. */
+/** Products per page (contract, section 8). */
 export const MAX_PAGE_PRODUCTS = 200
 
 /** Offers per product beyond this limit are dropped, on both sides. */
@@ -34,7 +34,7 @@ export const CHANNEL_KINDS = [
 ] as const
 export type ChannelKind = (typeof CHANNEL_KINDS)[number]
 
-/** An unknown `kind` is read as `other`. An id has the form of a uuid, of any version and variant. */
+/** An unknown `kind` is read as `other`. An id is a UUID of any version or variant. */
 export const wireChannelSchema = object({
   id: guid().transform((id) => id.toLowerCase()),
   name: string(),
@@ -65,10 +65,10 @@ export const wireProductSchema = object({
   offers: array(unknown()),
 })
 
-/** The contract requires text; some catalogs send a JSON number. */
+/** The contract requires a string; some catalogs send a number. */
 const wireDecimalSchema = union([string(), number().transform(String)])
 
-/** `availability` and `network` are open sets. */
+/** `availability` and `network` may be any text. */
 export const wireOfferSchema = object({
   merchant: object({ name: string() }),
   network: string().nullish().catch(null),

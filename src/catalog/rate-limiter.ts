@@ -39,14 +39,14 @@ export type RateLimiter = Readonly<{
   take(purpose: CallPurpose): Promise<void>
   recordSuccess(calledAtMs: number): Promise<void>
   recordRateLimit(error: CatalogRateLimitedError, calledAtMs: number): Promise<void>
-  /** `true` when `take` would allow the call, by local knowledge. Does not read the store. */
+  /** Predict `take` from local state, without reading the store; `true` when that state is too old to deny the call. */
   canCall(purpose: CallPurpose): boolean
-  /** Apply a pause that another thread has met. */
+  /** Apply a pause that another thread reported. */
   pauseUntil(untilMs: number): Promise<void>
-  /** Compute the wait that spreads `remainingCalls` over the day when they exceed the walk share; 0 when they fit. */
-  computeWalkWaitMs(remainingCalls: number): number
+  /** Compute the wait before the next walk call: 0 if `plannedCalls` fit into the walk share, else spread it over the day. */
+  computeWalkWaitMs(plannedCalls: number): number
   read(): Promise<QuotaReport>
-  /** Return the same from local knowledge, without reading the store. */
+  /** Return the report from local state, without reading the store. */
   getLocal(): QuotaReport
 }>
 
@@ -109,8 +109,8 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
       const toLaterEnd = ({ limitedUntilMs }: QuotaState): number => Math.max(limitedUntilMs, untilMs)
       await counter.update((state) => ({ ...state, limitedUntilMs: toLaterEnd(state) }))
     },
-    computeWalkWaitMs: (remainingCalls) =>
-      computeWaitMs(counter.getState(), rules, { remainingCalls, nowMs: clock.nowMs() }),
+    computeWalkWaitMs: (plannedCalls) =>
+      computeWaitMs(counter.getState(), rules, { plannedCalls, nowMs: clock.nowMs() }),
     read: async () => toReport(await counter.update((state) => state)),
     getLocal: () => toReport(counter.getState()),
   }
@@ -124,11 +124,11 @@ function assertAllowed(decision: Decision | 'degraded'): void {
 function computeWaitMs(
   state: QuotaState,
   rules: QuotaRules,
-  request: Readonly<{ remainingCalls: number; nowMs: number }>,
+  request: Readonly<{ plannedCalls: number; nowMs: number }>,
 ): number {
-  const remaining = computeRemainingCalls(state, rules, request.nowMs)?.walk ?? Infinity
-  if (request.remainingCalls <= remaining) return 0
-  return Math.ceil((computeNextMidnightUtcMs(request.nowMs) - request.nowMs) / (remaining + 1))
+  const allowedCalls = computeRemainingCalls(state, rules, request.nowMs)?.walk ?? Infinity
+  if (request.plannedCalls <= allowedCalls) return 0
+  return Math.ceil((computeNextMidnightUtcMs(request.nowMs) - request.nowMs) / (allowedCalls + 1))
 }
 
 /** One change of a batch. `nowMs`: time of the batch; `isDegraded`: the counts of other machines are unknown. */
@@ -166,10 +166,10 @@ function createQuotaCounter({ clock, store, isShared = false, onStoreFailure }: 
     applyUpdate(before, change(before), nowMs)
   }
   const updateInStore = async (quotaStore: QuotaStore, nowMs: number, change: QuotaChange): Promise<void> => {
-    const local = localState === syncedState ? undefined : toLocalState(nowMs)
+    const unsyncedState = localState === syncedState ? undefined : toLocalState(nowMs)
     let before = syncedState
     const after = await quotaStore.updateQuota(nowMs, (stored) => {
-      before = local === undefined ? stored : mergeOfflineState(stored, local, syncedState)
+      before = unsyncedState === undefined ? stored : mergeOfflineState(stored, unsyncedState, syncedState)
       return change(before)
     })
     applyUpdate(before, after, nowMs)
@@ -179,7 +179,7 @@ function createQuotaCounter({ clock, store, isShared = false, onStoreFailure }: 
   const update = createBatcher<QuotaUpdate, QuotaState>(async (updates) => {
     const nowMs = clock.nowMs()
     const toChange = (degraded: boolean) => (state: QuotaState) =>
-      updates.reduce((before, update) => update(before, nowMs, degraded), state)
+      updates.reduce((current, apply) => apply(current, nowMs, degraded), state)
     try {
       if (store === undefined) updateInMemory(nowMs, toChange(false))
       else await updateInStore(store, nowMs, toChange(false))

@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache'
 /** Headers by name; `undefined` values are omitted. */
 export type Headers = Readonly<Record<string, string | undefined>>
 
-/** `etag`: `null` without revalidation. */
+/** `etag`: `null` disables revalidation. */
 export type ResponseDetails = Readonly<{
   status: number
   headers: Headers
@@ -21,23 +21,23 @@ export type ResponseDetails = Readonly<{
 /** Headers that a 304 omits: a cache would apply them to a stored body of another encoding. */
 export const BODY_HEADERS: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding'])
 
-/** Send a response with `Content-Length`, without Express: no `Vary`, encoding or redirect is added. */
+/** Send a response with `Content-Length`. Bypass Express, so that nothing adds `Vary`, an encoding or a redirect. */
 export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, etag, getBody }: ResponseDetails,
 ): void {
-  const list = listHeaders({ ...headers, ETag: etag ?? undefined })
+  const pairs = listHeaders({ ...headers, ETag: etag ?? undefined })
   if (etag !== null && isEtagMatch(request.headers['if-none-match'], etag)) {
-    response.writeHead(304, list.filter(([name]) => !BODY_HEADERS.has(name)).flat()).end()
+    response.writeHead(304, pairs.filter(([name]) => !BODY_HEADERS.has(name)).flat()).end()
     return
   }
   const body = getBody()
-  response.writeHead(status, [...list, ['Content-Length', String(body.length)]].flat())
+  response.writeHead(status, [...pairs, ['Content-Length', String(body.length)]].flat())
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** Return pairs of names and values without `undefined` values. */
+/** Return the headers that have a value, as pairs of name and value. */
 export function listHeaders(headers: Headers): (readonly [name: string, value: string])[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
@@ -49,15 +49,15 @@ const MAX_HEADER_CHARACTERS = 500
 
 /** Convert text to a header value of printable ASCII: accents are removed, other characters become question marks. */
 export function toHeaderText(text: string): string {
-  const plain = text
+  const ascii = text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .replace(/[\u2018\u2019]/g, "'")
     .replace(/[^ -~]/gu, '?')
-  return plain.length > MAX_HEADER_CHARACTERS ? `${plain.slice(0, MAX_HEADER_CHARACTERS - 3)}...` : plain
+  return ascii.length > MAX_HEADER_CHARACTERS ? `${ascii.slice(0, MAX_HEADER_CHARACTERS - 3)}...` : ascii
 }
 
-/** Return a strong ETag of a text. */
+/** Return a strong ETag for a text. */
 export function createEtag(text: string): string {
   return `"${hash('sha256', text, 'base64url').slice(0, 27)}"`
 }
@@ -73,7 +73,7 @@ export function isEtagMatch(header: string | undefined, etag: string): boolean {
   })
 }
 
-/** Hash all files in some folders. */
+/** Hash the contents of all files in the folders. */
 export function hashFolders(folders: readonly string[]): string {
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -102,7 +102,7 @@ export function toUtf8ByteString(text: string): string {
 /** Value of `Content-Encoding`; `null`: not encoded. */
 export type Encoding = 'br' | 'gzip' | null
 
-/** At these levels, 10 kB take 0.1 ms. */
+/** At these levels, compressing 10 kB takes 0.1 ms. */
 const BROTLI_LEVEL = 5
 const GZIP_LEVEL = 6
 
@@ -116,12 +116,12 @@ export async function encodeBody(text: string): Promise<Required<Bodies>> {
     [constants.BROTLI_PARAM_QUALITY]: BROTLI_LEVEL,
     [constants.BROTLI_PARAM_SIZE_HINT]: identity.length,
   }
-  const bodies = await Promise.all([
+  const compressed = await Promise.all([
     compressGzip(identity, { level: GZIP_LEVEL }),
     compressBrotli(identity, { params: parameters }),
   ])
-  const [zipped, brotli] = bodies.map((bytes) => bytes.toString('latin1')) as [string, string]
-  return { identity: identity.toString('latin1'), gzip: zipped, br: brotli }
+  const [gzipBody, brotliBody] = compressed.map((bytes) => bytes.toString('latin1')) as [string, string]
+  return { identity: identity.toString('latin1'), gzip: gzipBody, br: brotliBody }
 }
 
 /** Return the best body that `Accept-Encoding` allows, and its encoding. */

@@ -31,11 +31,11 @@ const MARKUPS = ['none', 'schema'] as const
 /** An option of a widget's address, for documentation and studio; `parseBoxOptions` and `parseGridOptions` parse it. */
 export type OptionDefinition = Readonly<{
   name: string
-  /** Label of its field. */
+  /** Label of the field in the studio. */
   label: string
   control: OptionControl
   widget: 'both' | 'where-to-buy' | 'deals'
-  /** Without effect in a frame, which has no host page. */
+  /** Without effect in an embed, which is a separate document. */
   isFragmentOnly?: boolean
   /** The default: an accepted value, or a description. */
   fallback: string
@@ -104,7 +104,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   {
     name: 'exclude',
     widget: 'both',
-    label: 'Never these shops',
+    label: 'Except these shops',
     control: 'shops',
     fallback: 'none',
     meaning: 'no offers of this shop, case-insensitive; repeat the option for several shops',
@@ -129,7 +129,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     fallback: '`link`',
     meaning:
-      'link the style sheets in the fragment, or leave that to the page (also for an `accent`); `isolate=shadow` always links them',
+      '`link`: the fragment links its style sheets; `none`: your page links them, including that of an `accent`; `isolate=shadow` always links them',
     example: 'css=none',
   },
   {
@@ -148,7 +148,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Shops shown',
     control: { min: 1, max: 50 },
     fallback: '5',
-    meaning: 'visible shops; the others open with "more shops", without a script',
+    meaning: 'number of visible shops; "more shops" opens the others, without a script',
     example: 'limit=3',
   },
   {
@@ -159,7 +159,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     fallback: '`none`',
     meaning:
-      'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; includes all shops of the box, also folded and sold-out ones (`stock=in` omits those)',
+      'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; covers all shops of the box, including those under "more shops" and sold-out ones (`stock=in` omits the latter)',
     example: 'markup=schema',
   },
   {
@@ -196,7 +196,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Order',
     control: DEAL_SORTS,
     fallback: '`discount`',
-    meaning: 'first: highest discount in per cent, highest saving, lowest price, or newest sale',
+    meaning: 'what comes first: highest discount in per cent, highest saving, lowest price or newest sale',
     example: 'sort=price',
   },
   {
@@ -233,7 +233,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: 'text',
     fallback: 'none',
     meaning:
-      'deals with every word in title or brand, without case and accents; matches the beginnings of words, or any part of a word when no title has such a beginning',
+      'only deals with all these words in title or brand, ignoring case and accents; matches the beginnings of words, or any part of a word if no title has a word that begins so',
     example: 'q=lamp',
   },
 ]
@@ -289,7 +289,7 @@ function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock 
     theme: reader.oneOf('theme', THEMES, 'auto'),
     /** `null`: the colour of the theme. */
     accent: reader.color('accent'),
-    /** Language with script and region only. */
+    /** Language tag, reduced to language, script and region. */
     locale: reader.locale('locale', defaults.locale),
     /** `null`: the currency of most offers. */
     currency: reader.currency('currency') ?? defaults.currency,
@@ -298,7 +298,7 @@ function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock 
     merchants: normalizeNames(reader.names('merchant')),
     excluded: normalizeNames(reader.names('exclude')),
   }
-  // A frame has no host page and always links its styles.
+  // An embed is a separate document that always links its styles, so neither option has an effect.
   if (surface === 'embed') return { ...own, isolate: 'none' as const, css: 'none' as const }
   // Styles of the page do not apply inside a shadow root, so it always links its own.
   return { ...own, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
@@ -309,7 +309,7 @@ function normalizeNames(names: readonly string[]): readonly string[] {
 }
 
 /** Parameters whose property has another name. */
-const OPTION_NAMES: Readonly<Record<string, string>> = {
+const PROPERTY_NAMES: Readonly<Record<string, string>> = {
   merchant: 'merchants',
   exclude: 'excluded',
   min_discount: 'minDiscountPercent',
@@ -317,7 +317,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   q: 'searchText',
 }
 
-/** Parameters in the order of normalized addresses: as in the list, but the page last. */
+/** Parameters in the order of normalized addresses: as in `OPTION_LIST`, but `page` last. */
 const PARAMETER_NAMES: readonly string[] = [
   ...new Set([...OPTION_LIST.map(({ name }) => name).filter((name) => name !== 'page'), 'page']),
 ]
@@ -325,8 +325,8 @@ const PARAMETER_NAMES: readonly string[] = [
 type OptionValue = string | number | readonly string[] | null
 
 /**
- * Format options as a query string without defaults. Equal options have equal texts, different options have different ones.
- * Parsing it gives the same options.
+ * Format options as a normalized query string without defaults. Two strings are equal if and only if their options are.
+ * Parsing the string returns the same options.
  */
 export function toQuery(
   options: BoxOptions | GridOptions,
@@ -340,10 +340,10 @@ export function toQuery(
   const givenOptions = new Map<string, OptionValue>(Object.entries(options))
   const query = new URLSearchParams()
   for (const name of PARAMETER_NAMES) {
-    const option = OPTION_NAMES[name] ?? name
-    const value = givenOptions.get(option) ?? []
+    const property = PROPERTY_NAMES[name] ?? name
+    const value = givenOptions.get(property) ?? []
     if (typeof value === 'object') for (const text of value) query.append(name, text)
-    else if (value !== defaultOptions.get(option)) query.set(name, String(value))
+    else if (value !== defaultOptions.get(property)) query.set(name, String(value))
   }
   return query.toString()
 }

@@ -9,7 +9,6 @@ import { formatDiscount, formatPrice, formatTime } from './format.ts'
 import type { AvailabilityKey, Localization, LocaleTexts } from './locales/index.ts'
 import type { CommonOptions, Surface } from './options.ts'
 
-/** The context of every view. */
 export type ViewContext = Readonly<{
   /** Absolute, because fragments are part of pages of other sites. */
   publicUrl: string
@@ -45,7 +44,7 @@ export function listStyles(
   return styles
 }
 
-/** Whether a price of that time may be shown; `false` when its age is unknown. */
+/** Whether a price from `asOfMs` may be shown; `false` for a time in the future, because the age is unknown. */
 export function isPriceShown(
   asOfMs: number,
   { nowMs, priceMaxAgeSeconds }: Pick<ViewContext, 'nowMs' | 'priceMaxAgeSeconds'>,
@@ -83,7 +82,7 @@ export function toOfferView(offer: Offer, { gtin, isPriced, localization, surfac
   }
 }
 
-/** A price, with texts by which screen readers distinguish it from the former one. */
+/** Build a price, with hints that tell it from the former price for users of screen readers. */
 function toPriceView(offer: Offer, { texts, locale }: Localization) {
   const oldPrice = isOnSale(offer) ? offer.oldPrice : null
   const percent = oldPrice === null ? 0 : computeDiscountPercent(offer.price, oldPrice)
@@ -98,7 +97,6 @@ function toPriceView(offer: Offer, { texts, locale }: Localization) {
   }
 }
 
-/** Length of an offer id. */
 const OFFER_ID_CHARACTERS = 16
 
 /** Compute the id of an offer in `/go/{channel}/{gtin}/{offer}`: the start of SHA-256 of network, merchant and currency. */
@@ -117,7 +115,7 @@ const AVAILABILITY_SPELLINGS: ReadonlyMap<string, AvailabilityKey> = new Map([
   ['discontinued', 'discontinued'],
 ])
 
-/** Convert `availability` to the key of its text; for an unknown value, the text refers to the shop. */
+/** Convert `availability` to a text and a kind. For an unknown value, the text refers to the shop. */
 function toAvailabilityView(
   offer: Offer,
   { availability }: LocaleTexts,

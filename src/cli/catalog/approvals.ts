@@ -51,7 +51,7 @@ export function addApprovals(catalog: Command, run: Runner): void {
     .option('--all', 'all merchants that have offers in the network')
   addApproval(group.command('remove [merchant]'), run, false)
     .alias('revoke')
-    .description('stop a channel from showing a merchant, also after later imports')
+    .description('stop a channel from showing a merchant, even after later imports')
     .option('--all', 'all merchants that have offers in the network')
   addExamples(group, 'vitrine catalog approvals', [
     `vitrine catalog approvals list --channel ${EXAMPLE_CHANNEL}`,
@@ -104,7 +104,7 @@ function toEntries(approvals: readonly Approval[]): Listing['entries'] {
 /** `all`: every merchant that has offers. Without `network`: every network of the channel. */
 type ApprovalOptions = Readonly<{ channel: string; network?: string; all?: boolean }>
 
-/** Declare the command that approves or revokes a merchant for a channel; the decision outlasts later imports. */
+/** Add options and action to a command that approves or revokes a merchant for a channel. Later imports keep the decision. */
 export function addApproval(command: Command, run: Runner, isApproved: boolean): Command {
   return command
     .requiredOption('--channel <id>', 'id of the channel')
@@ -164,7 +164,7 @@ async function setApprovalInNetwork(
   return { network, networkChannelId, changes, notes }
 }
 
-/** Explain why nothing changed, or that the merchant was unknown: the user may have meant another one. */
+/** Explain why nothing changed, or warn that a revoked merchant was never approved: the user may have meant another one. */
 function listChangeNotes(
   network: string,
   isApproved: boolean,
@@ -210,12 +210,12 @@ async function findUnassignedHint(
   if (ownNetworkChannels.some(({ channelId }) => channelId === channel.id)) return undefined
   const approvals = await fetchApprovals(database, networkFilter)
   const approvedIds = new Set(approvals.map(({ networkChannelId }) => networkChannelId))
-  const names = ownNetworkChannels
+  const kept = ownNetworkChannels
     .filter(({ id, channelId }) => channelId === null && approvedIds.has(id))
     .map(({ id, network }) => `network channel ${id} (${quote(network)})`)
   const scope = networkFilter.networkId === undefined ? '' : ' there'
   const keptText =
-    names.length === 0 ? '' : `; the approvals of ${names.join(', ')} are kept but have no effect`
+    kept.length === 0 ? '' : `; the approvals of ${kept.join(', ')} are kept but have no effect`
   return `The channel has no network channel${scope}${keptText}. Assign one: vitrine catalog networks assign NETWORK --channel ${channel.id}`
 }
 

@@ -33,7 +33,7 @@ import {
 export function addNetworks(catalog: Command, run: Runner): void {
   const group = catalog
     .command('networks')
-    .description('manage affiliate networks, their link templates and their channels')
+    .description('manage affiliate networks, link templates and network channels')
   group
     .command('list')
     .description('list the networks with their network channels')
@@ -70,7 +70,7 @@ export function addNetworks(catalog: Command, run: Runner): void {
     .requiredOption('--channel <id>', 'id of the channel')
     .option(
       '--publisher <reference>',
-      'name or number of the publisher in the network; a new one creates a network channel',
+      'publisher reference (name or number) in the network; a new reference creates a network channel',
       createLineParser('--publisher accepts'),
     )
     .option('--network-channel <number>', 'an existing network channel; --publisher sets its reference')
@@ -91,20 +91,24 @@ export function addNetworks(catalog: Command, run: Runner): void {
 }
 
 async function listNetworks({ reader }: CatalogStore): Promise<Listing> {
-  const networkChannels = await fetchNetworkChannels(reader)
+  const allNetworkChannels = await fetchNetworkChannels(reader)
   const networks = (await fetchNetworks(reader)).map(({ id, name, linkTemplate }) => {
-    return { name, linkTemplate, ownChannels: networkChannels.filter(({ networkId }) => networkId === id) }
-  })
-  return {
-    rows: networks.map(({ name, linkTemplate, ownChannels }) => ({
+    return {
       name,
       linkTemplate,
-      networkChannels: ownChannels.map(({ networkId: _id, network: _network, ...rest }) => rest),
+      networkChannels: allNetworkChannels.filter(({ networkId }) => networkId === id),
+    }
+  })
+  return {
+    rows: networks.map(({ name, linkTemplate, networkChannels }) => ({
+      name,
+      linkTemplate,
+      networkChannels: networkChannels.map(({ networkId: _id, network: _network, ...rest }) => rest),
     })),
-    entries: networks.map(({ name, linkTemplate, ownChannels }) => [
+    entries: networks.map(({ name, linkTemplate, networkChannels }) => [
       name,
       linkTemplate ?? '(no link template: only offers with tracking links are shown)',
-      ...ownChannels.flatMap(describeNetworkChannel),
+      ...networkChannels.flatMap(describeNetworkChannel),
     ]),
     emptyMessage: 'There are no networks yet. Import a feed, or run: vitrine catalog networks add NAME',
   }
@@ -155,11 +159,11 @@ async function set(
   const { template: linkTemplate, notes } = options.template ?? { template: before.linkTemplate, notes: [] }
   if (name !== before.name) await assertNameIsFree(database, name)
   await updateNetwork(database, id, { name, linkTemplate })
-  const ownChannels = await fetchNetworkChannels(database, { networkId: id })
+  const networkChannels = await fetchNetworkChannels(database, { networkId: id })
   return {
     json: { name, linkTemplate },
     line: `${name}  ${linkTemplate ?? '(no link template)'}`,
-    notes: [...notes, ...listMissingReferenceWarnings({ id, name, linkTemplate }, ownChannels)],
+    notes: [...notes, ...listMissingReferenceWarnings({ id, name, linkTemplate }, networkChannels)],
   }
 }
 
@@ -169,22 +173,19 @@ async function remove(
   { yes = false }: Confirmation,
 ): Promise<CommandResult> {
   const { id: networkId, name } = await getNetwork(database, networkName)
-  const ownChannels = await fetchNetworkChannels(database, { networkId })
+  const networkChannels = await fetchNetworkChannels(database, { networkId })
   const approvals = (await fetchApprovals(database, { networkId })).length
-  const belongings = [pluralize(ownChannels.length, 'network channel'), pluralize(approvals, 'approval')]
+  const dependents = [pluralize(networkChannels.length, 'network channel'), pluralize(approvals, 'approval')]
   if (!yes && (await hasNetworkOffers(database, networkId)))
     throw new UsageError(
-      `${quote(name)} has offers; add --yes to remove it with its offers, ${belongings.join(' and ')}`,
+      `${quote(name)} has offers; add --yes to remove it with its offers, ${dependents.join(' and ')}`,
     )
-  if (
-    !yes &&
-    (ownChannels.length > 1 || ownChannels.some((networkChannel) => !isReferenceMissing(networkChannel)))
-  )
-    throw new UsageError(`${quote(name)} has ${belongings.join(' and ')}; add --yes to remove them all`)
+  if (!yes && (networkChannels.length > 1 || !networkChannels.every(isReferenceMissing)))
+    throw new UsageError(`${quote(name)} has ${dependents.join(' and ')}; add --yes to remove them all`)
   const { offers, products } = await removeNetwork(database, networkId)
-  const removedParts = [...belongings, pluralize(offers, 'offer'), pluralize(products, 'product')]
+  const removedParts = [...dependents, pluralize(offers, 'offer'), pluralize(products, 'product')]
   return {
-    json: { name, removed: true, networkChannels: ownChannels.length, approvals, offers, products },
+    json: { name, removed: true, networkChannels: networkChannels.length, approvals, offers, products },
     line: `removed ${quote(name)}, with ${removedParts.join(', ')}`,
   }
 }
@@ -198,17 +199,16 @@ async function assign(
   options: AssignOptions,
 ): Promise<CommandResult> {
   const assignment = await findAssignment(database, networkName, options.channel)
-  const { channel, network, ownChannels } = assignment
+  const { channel, network, networkChannels } = assignment
   const id = await getOrCreateNetworkChannelId(database, assignment, options)
-  const replaced = ownChannels.find(
+  const replaced = networkChannels.find(
     (networkChannel) => networkChannel.channelId === channel.id && networkChannel.id !== id,
   )
   if (replaced !== undefined) await assignChannel(database, replaced.id, null)
   const movedFrom =
-    ownChannels.find((networkChannel) => networkChannel.channelId !== channel.id && networkChannel.id === id)
-      ?.channelId ?? null
+    networkChannels.find((other) => other.channelId !== channel.id && other.id === id)?.channelId ?? null
   await assignChannel(database, id, channel.id)
-  const networkChannels = await fetchNetworkChannels(database, {
+  const assigned = await fetchNetworkChannels(database, {
     networkId: network.id,
     channelId: channel.id,
   })
@@ -229,7 +229,7 @@ async function assign(
       ...(network.linkTemplate === null
         ? [`${quote(network.name)} has no link template: only offers with tracking links are shown.`]
         : []),
-      ...listMissingReferenceWarnings(network, networkChannels),
+      ...listMissingReferenceWarnings(network, assigned),
       `To see its approvals: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,
     ],
   }
@@ -255,18 +255,18 @@ async function unassign(
 
 type Assignment = Awaited<ReturnType<typeof findAssignment>>
 
-/** `ownChannels`: network channels of the channel's organization in the network. `current`: the one assigned to the channel. */
+/** `networkChannels`: those of the channel's organization in the network. `current`: the one assigned to the channel. */
 async function findAssignment(database: Catalog, networkName: string, channelId: string) {
   const channel = await getChannel(database, channelId)
   const network = await getNetwork(database, networkName)
   const key = { networkId: network.id, organizationId: channel.organizationId }
-  const ownChannels = await fetchNetworkChannels(database, key)
+  const networkChannels = await fetchNetworkChannels(database, key)
   return {
     channel,
     network,
     key,
-    ownChannels,
-    current: ownChannels.find((networkChannel) => networkChannel.channelId === channel.id),
+    networkChannels,
+    current: networkChannels.find((networkChannel) => networkChannel.channelId === channel.id),
   }
 }
 
@@ -280,7 +280,7 @@ async function getOrCreateNetworkChannelId(
   if (networkChannel === undefined)
     return insertNetworkChannel(database, { ...assignment.key, reference: publisher ?? '' })
   if (publisher === undefined || publisher === networkChannel.reference) return networkChannel.id
-  const existing = assignment.ownChannels.find(({ reference }) => reference === publisher)
+  const existing = assignment.networkChannels.find(({ reference }) => reference === publisher)
   if (existing !== undefined)
     throw new UsageError(
       `network channel ${existing.id} already has the publisher reference ${quote(publisher)}`,
@@ -291,36 +291,36 @@ async function getOrCreateNetworkChannelId(
 
 /** Find the network channel that the options select; `undefined`: create one. @throws UsageError when they are ambiguous. */
 function findNetworkChannel(assignment: Assignment, options: AssignOptions): NetworkChannel | undefined {
-  const { ownChannels, current } = assignment
+  const { networkChannels, current } = assignment
   const { publisher, networkChannel } = options
   if (networkChannel !== undefined) return getByNumber(assignment, networkChannel)
   if (publisher === undefined) return current ?? findOnlyNetworkChannel(assignment)
-  const match = ownChannels.find(({ reference }) => reference === publisher)
+  const match = networkChannels.find(({ reference }) => reference === publisher)
   if (match !== undefined || current === undefined) return match
   // A network channel that an import created has no reference yet: use it, so that its approvals and links are kept.
   return isReferenceMissing(current) ? current : undefined
 }
 
-function getByNumber({ channel, network, ownChannels }: Assignment, number: string): NetworkChannel {
-  const match = ownChannels.find(({ id }) => String(id) === number.trim())
+function getByNumber({ channel, network, networkChannels }: Assignment, number: string): NetworkChannel {
+  const match = networkChannels.find(({ id }) => String(id) === number.trim())
   if (match !== undefined) return match
   throw new UsageError(
-    `${quote(channel.organization)} has no network channel ${quote(number)} in ${quote(network.name)}; ${describeOwnChannels(ownChannels)}`,
+    `${quote(channel.organization)} has no network channel ${quote(number)} in ${quote(network.name)}; ${describeChoices(networkChannels)}`,
   )
 }
 
-function findOnlyNetworkChannel({ network, ownChannels }: Assignment): NetworkChannel | undefined {
-  const [only, ...others] = ownChannels
+function findOnlyNetworkChannel({ network, networkChannels }: Assignment): NetworkChannel | undefined {
+  const [only, ...others] = networkChannels
   if (only === undefined && !network.linkTemplate?.includes('{publisher}')) return undefined
   if (only?.channelId === null && others.length === 0) return only
   throw new UsageError(
-    `give the publisher reference in ${quote(network.name)} with --publisher REF, or a network channel with --network-channel; ${describeOwnChannels(ownChannels)}`,
+    `give the publisher reference in ${quote(network.name)} with --publisher REF, or a network channel with --network-channel; ${describeChoices(networkChannels)}`,
   )
 }
 
-function describeOwnChannels(ownChannels: readonly NetworkChannel[]): string {
-  if (ownChannels.length === 0) return 'it has none in this network yet'
-  const descriptions = ownChannels.map((networkChannel) => {
+function describeChoices(networkChannels: readonly NetworkChannel[]): string {
+  if (networkChannels.length === 0) return 'it has none in this network yet'
+  const descriptions = networkChannels.map((networkChannel) => {
     const publisher = isReferenceMissing(networkChannel)
       ? 'no publisher reference'
       : `publisher ${quote(networkChannel.reference)}`

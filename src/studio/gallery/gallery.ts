@@ -19,12 +19,12 @@ export type GalleryDetails = Readonly<{
 /** Parse the filters of the gallery; `null` means all. Invalid values count as absent. */
 export function parseGallerySelection(query: URLSearchParams) {
   const reader = createParameterReader(withoutEmptyFields(query))
-  const parseWord = <T extends string>(name: string, options: readonly T[]): T | null =>
+  const parseChoice = <T extends string>(name: string, options: readonly T[]): T | null =>
     parseOrDefault(() => reader.oneOf(name, options, null), null)
   return {
-    layout: parseWord('layout', LAYOUTS.map(toLayoutId)),
-    theme: parseWord('theme', THEMES),
-    caseId: parseWord(
+    layout: parseChoice('layout', LAYOUTS.map(toLayoutId)),
+    theme: parseChoice('theme', THEMES),
+    caseId: parseChoice(
       'case',
       GALLERY_CASES.map(({ id }) => id),
     ),
@@ -38,7 +38,7 @@ export type GalleryView = Awaited<ReturnType<typeof toGalleryView>>
 export async function toGalleryView(details: GalleryDetails) {
   const { publicUrl, stylePath, pageStylePath, selection } = details
   const groups = []
-  for (const layout of LAYOUTS.filter((layout) => isSelected(selection.layout, toLayoutId(layout)))) {
+  for (const layout of LAYOUTS.filter((layout) => isIncluded(selection.layout, toLayoutId(layout)))) {
     const title = `${layout.widget === 'deals' ? 'Deals' : 'Where to buy'}, ${layout.name}`
     groups.push({ id: toLayoutId(layout), title, cases: await createCases(layout, details) })
   }
@@ -56,23 +56,23 @@ export async function toGalleryView(details: GalleryDetails) {
   }
 }
 
-function isSelected(selected: string | null, id: string): boolean {
-  return selected === null || selected === id
+function isIncluded(filter: string | null, id: string): boolean {
+  return filter === null || filter === id
 }
 
 async function createCases(layout: Layout, details: GalleryDetails) {
   const { selection } = details
   const cases = []
-  for (const entry of GALLERY_CASES.filter(({ id }) => isSelected(selection.caseId, id))) {
-    // All examples take a second, so yield to other requests between two cases.
+  for (const galleryCase of GALLERY_CASES.filter(({ id }) => isIncluded(selection.caseId, id))) {
+    // Rendering all examples takes a second: let other requests run between two cases.
     await setImmediate()
     cases.push({
-      id: `${toLayoutId(layout)}-${entry.id}`,
-      title: entry.title,
-      note: entry.note,
-      isNarrow: entry.isNarrow,
-      examples: THEMES.filter((theme) => isSelected(selection.theme, theme)).map((theme) =>
-        renderExample({ layout, entry, theme }, details),
+      id: `${toLayoutId(layout)}-${galleryCase.id}`,
+      title: galleryCase.title,
+      note: galleryCase.note,
+      isNarrow: galleryCase.isNarrow,
+      examples: THEMES.filter((theme) => isIncluded(selection.theme, theme)).map((theme) =>
+        renderExample({ layout, galleryCase, theme }, details),
       ),
     })
   }
@@ -80,18 +80,18 @@ async function createCases(layout: Layout, details: GalleryDetails) {
 }
 
 function renderExample(
-  { layout, entry, theme }: Readonly<{ layout: Layout; entry: GalleryCase; theme: Theme }>,
-  { publicUrl, stylePath, selection, render }: GalleryDetails,
+  { layout, galleryCase, theme }: Readonly<{ layout: Layout; galleryCase: GalleryCase; theme: Theme }>,
+  { publicUrl, stylePath, selection: { locale, width }, render }: GalleryDetails,
 ) {
   const id = toLayoutId(layout)
-  const query = new URLSearchParams({ layout: id, theme, case: entry.id })
-  if (selection.locale !== 'en') query.set('locale', selection.locale)
-  if (selection.width !== 'phone') query.set('width', selection.width)
+  const query = new URLSearchParams({ layout: id, theme, case: galleryCase.id })
+  if (locale !== 'en') query.set('locale', locale)
+  if (width !== 'phone') query.set('width', width)
   return {
-    id: `${id}-${entry.id}-${theme}`,
+    id: `${id}-${galleryCase.id}-${theme}`,
     theme,
     href: `${publicUrl}/studio/gallery?${query.toString()}`,
-    html: render(createExample(layout, entry, { publicUrl, stylePath, theme, locale: selection.locale })),
+    html: render(createExample(layout, galleryCase, { publicUrl, stylePath, theme, locale })),
   }
 }
 
@@ -100,11 +100,11 @@ type SelectOption = Readonly<{ value: string; text: string }>
 const ALL: SelectOption = { value: '', text: 'All' }
 
 function listControls(selection: GalleryDetails['selection']) {
-  const cases = GALLERY_CASES.map(({ id, title }) => ({ value: id, text: title }))
+  const caseOptions = GALLERY_CASES.map(({ id, title }) => ({ value: id, text: title }))
   return [
     toControl('layout', 'Layout', [ALL, ...LAYOUTS.map(toLayoutId).map(toSelectOption)], selection.layout),
     toControl('theme', 'Theme', [ALL, ...THEMES.map(toSelectOption)], selection.theme),
-    toControl('case', 'Case', [ALL, ...cases], selection.caseId),
+    toControl('case', 'Case', [ALL, ...caseOptions], selection.caseId),
     toControl('locale', 'Language', LANGUAGE_TAGS.map(toSelectOption), selection.locale),
     toControl('width', 'Column', COLUMN_WIDTHS.map(toSelectOption), selection.width),
   ]
