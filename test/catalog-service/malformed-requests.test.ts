@@ -40,7 +40,7 @@ describe('contract, section 7: every error is a JSON object', () => {
   it.each([
     ['too many headers', `GET /v0/channels HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, '431'],
     ['a header without a name', 'GET /v0/channels HTTP/1.1\r\nHost: a\r\n: x\r\n\r\n', '400'],
-    ['no HTTP at all', 'hello\r\n\r\n', '400'],
+    ['not HTTP', 'hello\r\n\r\n', '400'],
     ['no Host', 'GET /v0/channels HTTP/1.1\r\n\r\n', '400'],
   ])('malformed request - %s - gets a JSON error and is disconnected', async (_what, text, status) => {
     const { head, body } = await sendRaw(await startTestService(), text)
@@ -60,7 +60,7 @@ describe('contract, section 7: every error is a JSON object', () => {
 })
 
 describe('one connection', () => {
-  it('more than 64 pipelined requests - end it', async () => {
+  it('more than 64 pipelined requests - close it', async () => {
     const fixture = await startTestService()
     const one = createRequest(fixture, '/v0/channels').replace('Connection: close\r\n', '')
     const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1')

@@ -26,8 +26,8 @@ const ADVERTISER = {
 
 const read = (changes: Record<string, string>): Promise<FeedResult> => readCells({ ...PUBLISHER, ...changes })
 
-describe('awin row that is good', () => {
-  it('of a publisher - every column - the tracked link byte by byte', async () => {
+describe('valid awin row', () => {
+  it('row of a publisher - every column - the tracked link is unchanged byte for byte', async () => {
     const result = await read({
       merchant_image_url: 'https://img.example/1.jpg',
       aw_image_url: 'https://img.example/proxy.jpg',
@@ -70,7 +70,7 @@ describe('awin row that is good', () => {
     })
   })
 
-  it('of an advertiser - the page is the link and names the shop', async () => {
+  it('row of an advertiser - the page address is the link and names the shop', async () => {
     const { products, rejects, hasLinkMerchants } = await readCells(ADVERTISER)
     expect(rejects).toEqual([])
     expect(hasLinkMerchants).toBe(true)
@@ -85,7 +85,7 @@ describe('awin row that is good', () => {
     ])
   })
 
-  it('tracked link without a named shop - the host of the page stands in, never that of the network', async () => {
+  it('tracked link without a shop name - the host of the shop page is the name, never the host of the network', async () => {
     const { products } = await read({ merchant_name: '', merchant_deep_link: 'https://shop.example/x' })
     expect(products[0]?.offers[0]).toMatchObject({ merchant: 'shop.example', url: TRACKED, link: 'tracked' })
     const { rejects } = await read({ merchant_name: '' })
@@ -113,7 +113,7 @@ describe('awin row that is good', () => {
   })
 
   it.each([{ product_price_old: '50' }, { product_price_old: 'was more' }, { product_price_old: '1.500' }])(
-    'former price malformed %j - costs only itself, with a line',
+    'malformed former price %j - only the former price is dropped, with a reject',
     async (changes) => {
       const { products, rejects } = await read(changes)
       expect(products[0]?.offers[0]?.oldPrice).toBeNull()
@@ -121,7 +121,7 @@ describe('awin row that is good', () => {
     },
   )
 
-  it('former price - in another currency, as no column says one - costs only itself, with a line', async () => {
+  it('former price - in another currency, without a currency column - is dropped, with a reject', async () => {
     const changes = { search_price: '98.0 EUR', currency: '', product_price_old: '120.00 USD' }
     const { products, rejects } = await read(changes)
     expect(products[0]?.offers[0]?.oldPrice).toBeNull()
@@ -146,7 +146,7 @@ describe('awin row that is good', () => {
     [{ product_GTIN: '', ean: '9520001001024', upc: '96385074' }, '09520001001024', []],
     [{ product_GTIN: 'X1', ean: '', upc: '96385074' }, '00000096385074', ['product_gtin']],
     [{ product_GTIN: '', ean: '1.2E+12', isbn: '0-306-40615-2' }, '09780306406157', ['ean']],
-  ])('numbers %j - the gtin is %s', async (changes, gtin, fields) => {
+  ])('product numbers %j - the gtin is %s', async (changes, gtin, fields) => {
     const { products, rejects } = await read(changes)
     expect(products[0]?.gtin).toBe(gtin)
     expect(rejects.map(({ field }) => field)).toEqual(fields)
@@ -161,7 +161,7 @@ describe('awin row that is good', () => {
     expect(rejects).toHaveLength(lines)
   })
 
-  it('pictures - the first malformed - the next column stands in', async () => {
+  it('pictures - the first malformed - the next column is used', async () => {
     const { products, rejects } = await read({
       merchant_image_url: 'none',
       image_url: 'https://img.example/1.jpg',
@@ -171,7 +171,7 @@ describe('awin row that is good', () => {
   })
 })
 
-describe('awin row that cannot be used', () => {
+describe('unusable awin row', () => {
   it.each([
     [{ product_GTIN: '' }, 'gtin', 'there is no gtin'],
     [{ product_GTIN: '', ean: 'LNG11ENCH' }, 'ean', 'not 8, 12, 13 or 14 digits'],

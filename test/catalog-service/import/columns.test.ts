@@ -16,7 +16,7 @@ describe('column names', () => {
     },
   )
 
-  it.each([',', ';', '|', '\t'])('delimiter %j - is found, quoted or not', (delimiter) => {
+  it.each([',', ';', '|', '\t'])('delimiter %j - is detected, quoted or not', (delimiter) => {
     const names = ['gtin', 'title', 'price', 'note, and more; of | it']
     expect(parseTableHead(names.slice(0, 3).join(delimiter)).delimiter).toBe(delimiter)
     expect(parseTableHead(names.map((name) => `"${name}"`).join(delimiter)).delimiter).toBe(delimiter)
@@ -42,13 +42,13 @@ describe('format', () => {
     expect(detectFormat(Buffer.from(text), 'feed')).toBe(format)
   })
 
-  it('UTF-16 - either way - is looked into', () => {
+  it('UTF-16 - either byte order - is detected', () => {
     expect(detectFormat(utf16('id,title,link'), 'feed')).toBe('google-csv')
     expect(detectFormat(utf16('<rss/>', true), 'feed')).toBe('google-xml')
   })
 
   it.each(['', '\n\n', 'hello', 'title', 'product_name,shoe', 'a,b,c\n1,2,3', '%PDF-1.7'])(
-    '%j - ImportError that says what it looked for',
+    '%j - ImportError that lists the expected formats',
     (text) => {
       const detect = (): string => detectFormat(Buffer.from(text), 'a/feed')
       expect(detect).toThrow(
@@ -69,11 +69,11 @@ describe('format', () => {
     )
   })
 
-  it('one JSON list - ImportError that says how it should be', () => {
+  it('JSON array - ImportError that explains the expected format', () => {
     expect(() => detectFormat(Buffer.from(' [{"gtin":"17"}]'), 'feed')).toThrow('one product per line')
   })
 
-  it('name - unknown - UsageError that lists all', () => {
+  it('unknown format name - UsageError that lists all names', () => {
     expect(parseFeedFormat('awin-csv')).toBe('awin-csv')
     expect(() => parseFeedFormat('csv')).toThrow('ndjson, google-xml, google-tsv, google-csv, awin-csv')
   })

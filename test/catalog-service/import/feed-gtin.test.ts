@@ -26,7 +26,7 @@ describe('gtin of a feed', () => {
     ['4,26E+12', 'rounded by a spreadsheet: its last digits are lost'],
     ['642015000000', 'the check digit is wrong'],
     ['0000000000000', 'only zeros'],
-  ])('%j - is refused: %s', (text, reason) => {
+  ])('%j - is rejected: %s', (text, reason) => {
     expect(parseFeedGtin(text)).toBe(reason)
   })
 
@@ -40,7 +40,7 @@ describe('gtin of a feed', () => {
     '02000008',
     '00000020000011',
     '12001234567890',
-  ])('%j - restricted or coupon - is refused', (text) => {
+  ])('%j - restricted or coupon - is rejected', (text) => {
     expect(parseFeedGtin(text)).toBe('a number for one shop only, or a coupon')
   })
 
@@ -56,7 +56,7 @@ describe('gtin of a feed', () => {
   it.each([
     ['0306406153', 'the check digit is wrong'],
     ['X306406152', 'not 8, 12, 13 or 14 digits'],
-  ])('isbn %j - is refused: %s', (text, reason) => {
+  ])('isbn %j - is rejected: %s', (text, reason) => {
     expect(parseIsbn(text)).toBe(reason)
   })
 })

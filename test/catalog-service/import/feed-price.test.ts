@@ -49,7 +49,7 @@ describe('price of a feed', () => {
     ['$15', '<script>', 'not a currency code of three letters'],
     ['15.00 USD', 'EUR', 'names two currencies, USD and EUR'],
     ['EUR 15.00 USD', '', 'names two currencies, EUR and USD'],
-  ])('%j with currency column %j - is refused: %s', (text, column, reason) => {
+  ])('%j with currency column %j - is rejected: %s', (text, column, reason) => {
     expect(parseFeedPrice(text, column)).toBe(reason)
   })
 
@@ -65,11 +65,11 @@ describe('price of a feed', () => {
     'free USD',
     '5.00 US dollars',
     '１５ USD',
-  ])('%j - is no price', (text) => {
+  ])('%j - is not a price', (text) => {
     expect(parseFeedPrice(text, '')).toContain('not a price')
   })
 
-  it('any whole amount and cents - in any grouping - is the same digits', () => {
+  it('any amount - in any digit grouping - has the same digits', () => {
     assert(
       property(
         integer({ min: 1_000, max: 999_999_999 }),
@@ -86,13 +86,13 @@ describe('price of a feed', () => {
   })
 
   it.each(['', '0', '0.00', '0,00 EUR', 'EUR 0', '0.00 USD', '0,00\u00a0EUR', ' 0 '])(
-    '%j - names none',
+    '%j - counts as missing',
     (text) => {
       expect(isPriceMissing(text)).toBe(true)
     },
   )
 
-  it.each(['0.01', '10', 'x', '5 EUR'])('%j - names one, or is a fault', (text) => {
+  it.each(['0.01', '10', 'x', '5 EUR'])('%j - does not count as missing', (text) => {
     expect(isPriceMissing(text)).toBe(false)
   })
 })

@@ -14,7 +14,7 @@ function readRejects(path: string | null): Reject[] {
 }
 
 describe('import of other formats', () => {
-  it('table, gzip - a file alone is enough - format and shop are found', async () => {
+  it('gzipped table - without options - format and shop are detected', async () => {
     const fixture = await openTestStore()
     const summary = await importText(fixture, gzipSync(TABLE))
     expect(summary).toMatchObject({
@@ -29,7 +29,7 @@ describe('import of other formats', () => {
     expect(readRejects(summary.rejectsPath)).toMatchObject([{ row: 3, field: 'gtin' }])
   })
 
-  it('format - named - is used', async () => {
+  it('format - given - is used', async () => {
     const fixture = await openTestStore()
     await expect(importText(fixture, TABLE, { format: 'google-xml' })).rejects.toThrow(
       'is not well-formed XML',
@@ -44,7 +44,7 @@ describe('import of other formats', () => {
     expect(seen).toEqual([2])
   })
 
-  it('nothing usable - says how many were rejected, the reasons that came most often, and where', async () => {
+  it('nothing usable - the error has the number of rejects, the most frequent reasons and the rejects file', async () => {
     const fixture = await openTestStore()
     const rows = ['9520001001023', '9520001001023', '9520001001023', 'a', 'a', '00000000', ''].map(
       (gtin) => `${gtin},T,https://shop.example/,1 EUR`,

@@ -17,8 +17,8 @@ const readChanged = (changes: Changes): ParsedRow => readRow(createProduct('17',
 const readOffer = (offer: unknown, names: NameOverrides = {}): ParsedRow =>
   readRow(createProduct('17', { offers: [offer] }), names)
 
-describe('row that is good', () => {
-  test('every field - stays byte by byte, the GTIN padded, the currency in upper case', () => {
+describe('valid row', () => {
+  test('every field - is unchanged byte for byte, except the padded GTIN and the upper-case currency', () => {
     const images = [{ url: 'http://shop.example/a.png', width: 9 }]
     const offer = createOffer({ merchant: { name: ' Shop  A ' }, old_price: '012.5000', currency: 'eUr' })
     expect(readChanged({ title: ' A\u00a0"b" ', images, offers: [offer], more: 1 })).toEqual({
@@ -46,7 +46,7 @@ describe('row that is good', () => {
   })
 
   test.each<Changes>([{}, { brand: null }, { brand: '' }, { brand: 7 }, { images: null }, { images: [] }])(
-    '%j - without brand and images, without a word',
+    '%j - no brand and images, and no reject',
     (changes) => {
       const { product, rejects } = readChanged({ brand: undefined, images: undefined, ...changes })
       expect([product, rejects]).toMatchObject([{ brand: null, images: [] }, []])
@@ -64,7 +64,7 @@ describe('row that is good', () => {
     expect(product?.offers).toMatchObject([{ network, availability }])
   })
 
-  test('names for the file - stand in for those of every offer, a missing merchant as well', () => {
+  test('names for the file - replace those of every offer, also a missing merchant', () => {
     const { product, rejects } = readOffer(createOffer({ merchant: undefined }), {
       network: 'N',
       merchant: 'M',
@@ -76,16 +76,16 @@ describe('row that is good', () => {
     expect(readOffer('x', { merchant: 'M' }).rejects).toMatchObject([{ field: 'offers[0]' }])
   })
 
-  test.each(['', ' ', '\t\r', '\ufeff', '\u00a0'])('blank line %j - nothing at all', (line) => {
+  test.each(['', ' ', '\t\r', '\ufeff', '\u00a0'])('blank line %j - no product and no reject', (line) => {
     expect(read(line)).toEqual({ product: undefined, rejects: [] })
   })
 
-  test('byte order mark and white space around - is read', () => {
+  test('row with a byte order mark and white space around it - is read', () => {
     expect(read(`\ufeff ${JSON.stringify(createProduct('17'))}\r`).product?.gtin).toBe('00000000000017')
   })
 })
 
-describe('row that is refused', () => {
+describe('rejected row', () => {
   const CASES: readonly (readonly [name: string, line: string | Buffer, field: string, reason: string])[] = [
     ['no JSON', '{"gtin":', 'row', 'not JSON in UTF-8'],
     ['broken UTF-8', Buffer.from([0x22, 0xc3, 0x28, 0x22]), 'row', 'not JSON in UTF-8'],
@@ -120,14 +120,14 @@ describe('row that is refused', () => {
     [{ offers: [] }, 'offers', 'the product has no offer'],
     [{ images: 'x' }, 'images', 'not an array'],
     [{ images: { url: 'x' } }, 'images', 'not an array'],
-    // Several faults: the first one is told.
+    // Several errors: the first one is reported.
     [{ gtin: '18', title: ' ', offers: [], images: 5 }, 'gtin', 'the check digit is wrong'],
   ])('%j - %s: %s', (changes, field, reason) => {
     const raw = JSON.stringify(createProduct('17', changes))
     expect(readChanged(changes)).toEqual({ product: undefined, rejects: [{ row: 7, field, reason, raw }] })
   })
 
-  test('line beyond the limit that begins with blanks - is a reject, too', () => {
+  test('line beyond the limit that begins with blanks - is rejected too', () => {
     const { product, rejects } = parseRow(
       { row: 1, bytes: Buffer.from(' '.repeat(2_000)), isTooLong: true },
       {},
@@ -135,7 +135,7 @@ describe('row that is refused', () => {
     expect([product, rejects.map(({ reason }) => reason)]).toEqual([undefined, ['the line is too long']])
   })
 
-  test('line that is too long - refused unread, its beginning is kept', () => {
+  test('line that is too long - is rejected unparsed, with its beginning in the reject', () => {
     const bytes = Buffer.from(JSON.stringify(createProduct('17')))
     expect(parseRow({ row: 1, bytes, isTooLong: true }, {})).toEqual({
       product: undefined,
@@ -143,22 +143,19 @@ describe('row that is refused', () => {
     })
   })
 
-  test('line that is too long, cut within a character - what is there is shown', () => {
+  test('line that is too long, cut within a character - the cut character is replaced', () => {
     const bytes = Buffer.from('{"title":"€').subarray(0, -1)
     const { rejects } = parseRow({ row: 1, bytes, isTooLong: true }, {})
     expect(rejects).toMatchObject([{ reason: 'the line is too long', raw: '{"title":"\ufffd' }])
   })
 
-  test.each([2_000, 2_001])(
-    'refused line of %i characters - at most 2,000 are written down',
-    (characters) => {
-      const [reject] = read('x'.repeat(characters)).rejects
-      expect(reject?.raw).toBe('x'.repeat(2_000))
-    },
-  )
+  test.each([2_000, 2_001])('rejected line of %i characters - the reject has at most 2,000', (characters) => {
+    const [reject] = read('x'.repeat(characters)).rejects
+    expect(reject?.raw).toBe('x'.repeat(2_000))
+  })
 })
 
-describe('offer that is refused', () => {
+describe('rejected offer', () => {
   test.each<[unknown, string, string]>([
     ['x', '', 'missing, or not an object'],
     [null, '', 'missing, or not an object'],
@@ -186,19 +183,19 @@ describe('offer that is refused', () => {
     expect(rejects).toEqual([{ row: 7, field: `offers[1]${field}`, reason, raw: JSON.stringify(offer) }])
   })
 
-  test('every offer - a line each, and no product', () => {
+  test('every offer invalid - one reject each, and no product', () => {
     const { product, rejects } = readChanged({ offers: ['x', createOffer({ price: '0' })] })
     expect(product).toBeUndefined()
     expect(rejects.map(({ field }) => field)).toEqual(['offers[0]', 'offers[1].price'])
   })
 
-  test('nested a hundred thousand deep - a reason in the place of what cannot be written down', () => {
+  test('nested a hundred thousand deep - the reject has a note instead of the content', () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000)
     const { rejects } = read(`{"gtin":"17","title":"T","offers":[${deep}]}`)
     expect(rejects).toMatchObject([{ field: 'offers[0]', raw: 'nested too deeply to show' }])
   })
 
-  test('image - no http or https address - a line, the offers stay', () => {
+  test('image - not an http or https address - one reject, the offers stay', () => {
     const { product, rejects } = readChanged({ images: [{ url: 'not even an address' }] })
     expect([product?.images, product?.offers.length]).toEqual([[], 1])
     expect(rejects).toMatchObject([
@@ -206,7 +203,7 @@ describe('offer that is refused', () => {
     ])
   })
 
-  test('more faults than a call takes arguments - twenty lines, and how many there are more', () => {
+  test('more errors than a call accepts arguments - twenty rejects and the number of further ones', () => {
     const count = IS_FULL ? 1_000_000 : 200_000
     const { rejects } = readChanged({ offers: Array.from({ length: count }, () => 0) })
     expect(rejects).toHaveLength(21)
@@ -214,7 +211,7 @@ describe('offer that is refused', () => {
   })
 
   test.each([[{}], [null], ['https://a.example/x.png'], [{ url: '' }], [{ url: 5 }]])(
-    'image %j - a line, the other pictures stay',
+    'image %j - one reject, the other pictures stay',
     (image) => {
       const { product, rejects } = readChanged({
         images: [{ url: 'https://a.example/' }, image, { url: 'http://b.example/' }],
@@ -228,7 +225,7 @@ describe('offer that is refused', () => {
 
 describe('former price', () => {
   test.each([[undefined], [null], [''], ['0'], ['0.00'], [0]])(
-    '%j - none is given, without a word',
+    '%j - counts as missing, without a reject',
     (value) => {
       const { product, rejects } = readOffer(createOffer({ old_price: value }))
       expect([product?.offers, rejects]).toMatchObject([[{ oldPrice: null }], []])
@@ -245,7 +242,7 @@ describe('former price', () => {
   })
 
   test.each([['12,50'], ['-1'], [-1], ['1.00001'], [true], [{}], [[]], [' ']])(
-    '%j - a line, and the offer is kept without it',
+    '%j - one reject, and the offer stays without it',
     (value) => {
       const { product, rejects } = readOffer(createOffer({ old_price: value }))
       expect(product?.offers).toMatchObject([{ price: '10.00', oldPrice: null }])
@@ -255,8 +252,8 @@ describe('former price', () => {
   )
 })
 
-describe('row, whatever it holds', () => {
-  test('any JSON - a product, a reason, or both; never an exception, never neither', () => {
+describe('row with any content', () => {
+  test('any JSON - gives a product, a reject, or both, and never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const { product, rejects } = readRow(value)
@@ -265,7 +262,7 @@ describe('row, whatever it holds', () => {
     )
   })
 
-  test('any title - is refused for U+0000 exactly when it holds it', () => {
+  test('any title - is rejected exactly when it contains U+0000', () => {
     const piece = fc.constantFrom('\u0000', '\\', 'u0000', String.raw`\u0000`, 'x', '"')
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {

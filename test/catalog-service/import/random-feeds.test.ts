@@ -50,14 +50,14 @@ const XML_PIECES = [
   '\u{1f600}',
 ]
 
-/** Feeds of which products came, so that the property is about rows and not only about refusals. */
-let usable = 0
+/** Number of feeds with products: the property must cover rows, not only rejected feeds. */
+let usableCount = 0
 
-/** What came of it, in words: the same feed in other pieces must come to the same. */
+/** Return the result of a feed as text: it must not depend on how the feed is split. */
 async function describeFeed(content: string, pieceBytes: number): Promise<string> {
   try {
     const read = await readFeedText(content, { pieceBytes })
-    if (read.products.length > 0) usable += 1
+    if (read.products.length > 0) usableCount += 1
     return JSON.stringify(read)
   } catch (error) {
     if (error instanceof ImportError) return error.message
@@ -65,15 +65,15 @@ async function describeFeed(content: string, pieceBytes: number): Promise<string
   }
 }
 
-describe('feeds by chance', () => {
+describe('random feeds', () => {
   it.each([
     ['table', 'gtin,title,link,price\n', TABLE_PIECES],
     ['XML', '<rss><channel>', XML_PIECES],
   ])(
-    '%s - any pieces, cut anywhere - rows and rejects, or an ImportError, and the same each time',
+    '%s - any pieces, split anywhere - the same rows and rejects, or the same ImportError',
     async (_, head, pieces) => {
       const end = head.startsWith('<') ? '</channel></rss>' : ''
-      usable = 0
+      usableCount = 0
       const words = array(constantFrom(...pieces), { maxLength: 30 })
       await assert(
         asyncProperty(words, integer({ min: 1, max: 9 }), async (selected, pieceBytes) => {
@@ -84,9 +84,9 @@ describe('feeds by chance', () => {
         }),
         { numRuns: toRunCount(1_000) },
       )
-      // Of a few runs perhaps none makes a usable product.
+      // A few runs may produce no usable product.
       const isFull = toRunCount(1_000) === 1_000
-      expect(usable).toBeGreaterThan(isFull ? 20 : -1)
+      expect(usableCount).toBeGreaterThan(isFull ? 20 : -1)
     },
   )
 })
