@@ -7,7 +7,7 @@ import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** The built server with its sample data, the browser, and a publisher's page on an origin of its own. */
+/** The built server with its sample data, the browser, and a publisher's page on another origin. */
 const server = useServer()
 const browser = useBrowser()
 let addresses: ServedAddresses
@@ -15,7 +15,7 @@ let publisher: PageServer
 
 let context: BrowserContext
 let page: Page
-/** Whatever went wrong in the browser during a test. */
+/** Errors in the browser during a test. */
 let problems: string[]
 let hosts: Set<string>
 
@@ -44,24 +44,24 @@ async function openContext(options: BrowserContextOptions = {}): Promise<void> {
   })
 }
 
-/** Waits until the expression gives the value; a page's content policy refuses Playwright's own way. */
+/** Wait until the expression gives the value: a page's content policy blocks Playwright's `waitForFunction`. */
 async function waitFor(expression: string, value: unknown): Promise<void> {
   await expect.poll(() => page.evaluate<unknown>(expression)).toBe(value)
 }
 
-/** Waits until so many frames have opened to their content. */
+/** Wait until `count` frames have the height of their content. */
 function waitForFrames(count: number): Promise<void> {
   const expression = `[...document.querySelectorAll("iframe")].filter((frame) => frame.offsetHeight > 50 &&
     getComputedStyle(frame).visibility === "visible").length`
   return waitFor(expression, count)
 }
 
-describe('the server as it is started, in a browser', () => {
+describe('the built server in a browser', () => {
   test.each([
     ['box', '', '.vitrine-offer'],
     ['grid', '?tab=deals', '.vitrine-deal'],
   ])(
-    'studio, %s - the preview opens, nothing fails, nothing foreign is asked for',
+    'studio, %s - the preview opens, without errors or requests to other hosts',
     async (_kind, query, rows) => {
       await page.goto(`${addresses.studio}${query}`)
       await waitForFrames(1)
@@ -111,7 +111,7 @@ describe('the server as it is started, in a browser', () => {
     },
   )
 
-  test("loader on a publisher's page - two widgets open to their height, a hidden one takes no room", async () => {
+  test("loader on a publisher's page - two widgets open to their height, a hidden one takes no space", async () => {
     const [channel = '', , gtin = ''] = new URL(addresses.box).pathname.split('/').slice(2)
     const body = [
       `<div id="box" data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}"></div>`,
@@ -140,7 +140,7 @@ describe('the server as it is started, in a browser', () => {
         ),
       ),
     )
-    // Children's frames come in no certain order.
+    // Child frames have no fixed order.
     expect(new Set(inside)).toEqual(new Set(heights))
     expect(
       await page
@@ -149,7 +149,7 @@ describe('the server as it is started, in a browser', () => {
         ?.locator('.vitrine-deal')
         .count(),
     ).toBe(4)
-    // The mistyped one alone is said, for whoever builds the page.
+    // Only the mistyped GTIN is logged, for the developer of the page.
     expect(problems.map((problem) => /GTIN is 1 to 14 digits.*not-a-gtin$/.test(problem))).toEqual([true])
     expect([...hosts].toSorted()).toEqual(
       [new URL(addresses.publicUrl).host, new URL(publisher.origin).host].toSorted(),
@@ -158,8 +158,8 @@ describe('the server as it is started, in a browser', () => {
 
   test('fragment put into a page - is styled and works without a script', async () => {
     const address = addresses.box.replace('/embeds/', '/fragments/')
-    const answer = await context.request.get(`${address}?markup=schema`)
-    const html = `<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${await answer.text()}`
+    const response = await context.request.get(`${address}?markup=schema`)
+    const html = `<!doctype html><title>Article</title><link rel="icon" href="data:,"><body>${await response.text()}`
     const csp = `default-src 'none'; style-src ${addresses.publicUrl}; img-src ${addresses.publicUrl} data:`
     publisher.responses.set('/fragment', toHtmlResponse(html, csp))
     await page.goto(`${publisher.origin}/fragment`)

@@ -7,7 +7,7 @@ import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** The whole way from another origin: the real server, its loader, its frames. */
+/** Embedding from another origin with the real server, its loader and its frames. */
 const browser = useBrowser()
 const server = useServer()
 let page: Page
@@ -27,12 +27,12 @@ beforeEach(async () => {
   })
 })
 afterEach(() => {
-  // Nothing thrown and nothing refused by a content policy, in any test.
+  // No test may cause an exception or a violation of a content policy.
   if (problems.length > 0) throw new Error(problems.join('\n'))
 })
 
 const HIDDEN = '09521234500005'
-/** Counts what moves, from the first paint on. */
+/** Adds up the layout shifts from the first paint on. */
 const WATCH_SHIFT =
   "<script>shift = 0; new PerformanceObserver((list) => { for (const { value } of list.getEntries()) shift += value }).observe({ type: 'layout-shift', buffered: true })</script>"
 
@@ -49,7 +49,7 @@ function toPinnedScript(attributes = `src="${server.addresses.publicUrl}/embed.j
 
 async function openPage(body: string, csp?: string): Promise<void> {
   publisher.responses.set('/', toHtmlResponse(`<!doctype html><title>Article</title><body>${body}`, csp))
-  // A slow frame keeps the page from being loaded.
+  // A slow frame delays the load event of the page.
   await page.goto(`${publisher.origin}/`, { waitUntil: 'domcontentloaded' })
 }
 
@@ -61,7 +61,7 @@ const readHeights = (): Promise<number[]> =>
 const isOpen = async (index: number): Promise<boolean> => ((await readHeights())[index] ?? 0) > 200
 
 describe('embedding from another origin', () => {
-  test('three widgets and one that is hidden, one slow, one on a server that is gone - each by itself', async () => {
+  test('three widgets, one hidden, one slow, one on an unreachable server - each works independently', async () => {
     const slow = defer<undefined>()
     await page.route(/limit=2$/, async (route) => {
       await slow.promise
@@ -86,7 +86,7 @@ describe('embedding from another origin', () => {
     expect([heights[1], heights[3]]).toEqual([0, 0])
   })
 
-  test('loader that cannot be loaded - placeholders take no room', async () => {
+  test('loader that cannot be loaded - placeholders take no space', async () => {
     await page.route('**/embed.js', (route) => route.abort('connectionrefused'))
     await openPage(toPlaceholder(getShownGtin()) + toPinnedScript())
     await page.waitForLoadState('load')
@@ -124,7 +124,7 @@ describe('embedding from another origin', () => {
     await expect.poll(() => isOpen(0)).toBe(true)
   })
 
-  test('loader pinned by its digest - the hashed copy works like the other, and a changed one is refused', async () => {
+  test('loader pinned by its digest - the hashed copy works, and a changed one is blocked', async () => {
     const { path, integrity } = loadAssets(BUILT_FOLDER).get('embed.js')
     const pin = (digest: string): string =>
       toPinnedScript(
@@ -137,7 +137,7 @@ describe('embedding from another origin', () => {
     expect(await page.locator('iframe').count()).toBe(0)
   })
 
-  test('reserved height and more, a hidden one, and one below the fold - nothing moves', async () => {
+  test('reserved height, a hidden widget, and one below the fold - nothing moves', async () => {
     for (const [body, isShown] of [
       [toPlaceholder(getShownGtin(), 'data-height="900" style="min-height:900px"'), true],
       [toPlaceholder(HIDDEN), false],
@@ -147,7 +147,7 @@ describe('embedding from another origin', () => {
         `${WATCH_SHIFT}<p>Before</p>${body}<p>After</p>${toPlaceholder(getShownGtin(), 'data-limit="1"')}${toPinnedScript()}`,
       )
       await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
-      // It opens before a reader comes near, who has words to read until then.
+      // It opens before the reader scrolls to it.
       await expect.poll(() => isOpen(0)).toBe(isShown)
       await page.mouse.wheel(0, 2_000)
       await expect.poll(() => isOpen(1)).toBe(true)
@@ -155,12 +155,12 @@ describe('embedding from another origin', () => {
     }
   })
 
-  test('page whose element has the id vitrine - is no loader', async () => {
+  test('page with an element whose id is vitrine - the element does not count as the loader', async () => {
     await openPage(`<div id="vitrine"></div>${toPlaceholder(getShownGtin())}${toPinnedScript()}`)
     await expect.poll(() => isOpen(0)).toBe(true)
   })
 
-  test('single-page app - widgets come and go with their pages, and leave nothing', async () => {
+  test('single-page app - widgets are added and removed with their pages, and leave nothing', async () => {
     await openPage(`<main></main>${toPinnedScript()}`)
     await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
     await page.evaluate(
@@ -183,7 +183,7 @@ describe('embedding from another origin', () => {
     }
   })
 
-  test('dark page and dark reader - the frame stands on the page’s own ground', async () => {
+  test('dark page and dark colour scheme - the frame shows the page’s background', async () => {
     await page.emulateMedia({ colorScheme: 'dark' })
     await openPage(
       `<meta name="color-scheme" content="dark light">${toPlaceholder(getShownGtin())}${toPinnedScript()}`,

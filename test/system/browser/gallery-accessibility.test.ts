@@ -23,7 +23,7 @@ async function findViolations(page: Page): Promise<unknown[]> {
   )
 }
 
-/** Tabs through a specimen and says what had the focus, and whether it showed. */
+/** Tab through a specimen and list what had the focus, and whether it was visible. */
 async function tabThrough(page: Page): Promise<string[]> {
   await page.locator('figcaption a').focus()
   const seen: string[] = []
@@ -46,10 +46,10 @@ async function tabThrough(page: Page): Promise<string[]> {
 }
 
 describe('axe, WCAG 2.2 AA', () => {
-  test.each(LAYOUTS)('%s, every theme and case, reader prefers light - finds nothing', async (layout) => {
+  test.each(LAYOUTS)('%s, every theme and case, reader prefers light - no violation', async (layout) => {
     const page = await gallery.open(`layout=${layout}`)
     expect(await page.locator('.ground').count()).toBeGreaterThan(30)
-    // Theme auto is the light one here, to the pixel: the photographs hold that.
+    // Theme auto equals the light theme here to the pixel: the screenshots verify that.
     await page.evaluate(
       'for (const ground of document.querySelectorAll(".ground[data-theme=auto]")) ground.remove()',
     )
@@ -57,7 +57,7 @@ describe('axe, WCAG 2.2 AA', () => {
     expect(await findViolations(page)).toEqual([])
   })
 
-  test.each(LAYOUTS)('%s, theme auto, reader prefers dark - finds nothing', async (layout) => {
+  test.each(LAYOUTS)('%s, theme auto, reader prefers dark - no violation', async (layout) => {
     const page = await gallery.open(`layout=${layout}&theme=auto`, { colorScheme: 'dark' })
     const ground = await page.evaluate<string>(
       'getComputedStyle(document.querySelector(".vitrine")).backgroundColor',
@@ -66,7 +66,7 @@ describe('axe, WCAG 2.2 AA', () => {
     expect(await findViolations(page)).toEqual([])
   })
 
-  test.each(['de', 'ar', 'ja', 'pl'])('%s, every layout and theme - finds nothing', async (locale) => {
+  test.each(['de', 'ar', 'ja', 'pl'])('%s, every layout and theme - no violation', async (locale) => {
     for (const caseId of ['usual', 'old-prices']) {
       const page = await gallery.open(`case=${caseId}&locale=${locale}`)
       expect(await page.locator('.ground').count()).toBe(21)
@@ -78,7 +78,7 @@ describe('axe, WCAG 2.2 AA', () => {
     ['color-contrast', '<p style="color:#bbb">grey</p>'],
     ['target-size', '<a href="#a" style="font-size:6px">one</a> <a href="#b" style="font-size:6px">two</a>'],
     ['link-name', '<a href="#c"></a>'],
-  ])('%s - is found out', async (rule, html) => {
+  ])('%s - is reported', async (rule, html) => {
     const page = await gallery.open('theme=light&case=paged&layout=deals-grid')
     await page.evaluate(
       `document.querySelector('.ground').insertAdjacentHTML('beforeend', ${JSON.stringify(html)})`,
@@ -87,9 +87,9 @@ describe('axe, WCAG 2.2 AA', () => {
   })
 })
 
-describe('what a screen reader is given', () => {
+describe('accessibility tree', () => {
   test.each(LAYOUTS)(
-    '%s - each link names shop and price, or says that the price is at the shop',
+    '%s - each link names shop and price, or states that the price is at the shop',
     async (layout) => {
       const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
       const example = (await readAccessibilityTree(page))
@@ -105,7 +105,7 @@ describe('what a screen reader is given', () => {
   )
 
   test.each(LAYOUTS)(
-    '%s - old and new price are told apart, and the old one is named the shop’s',
+    '%s - old and new price are distinguished, and the old one is labelled as the shop’s',
     async (layout) => {
       const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
       const text = (await readAccessibilityTree(page))
@@ -117,26 +117,23 @@ describe('what a screen reader is given', () => {
     },
   )
 
-  test.each([1_300, 340])(
-    'table in a window of %i px - is a table with heads to its columns and rows',
-    async (width) => {
-      const page = await gallery.open('layout=where-to-buy-table&theme=light&case=usual&width=article', {
-        viewport: { width, height: 900 },
-      })
-      const nodes = await readAccessibilityTree(page)
-      expect(nodes.filter(({ role }) => role === 'table')).toHaveLength(1)
-      expect(nodes.filter(({ role }) => role === 'columnheader').map(({ name }) => name)).toEqual([
-        'Shop',
-        'Availability',
-        'Price',
-        'Link',
-      ])
-      expect(nodes.filter(({ role }) => role === 'rowheader')).toHaveLength(5)
-      expect(nodes.filter(({ role }) => role === 'cell')).toHaveLength(15)
-    },
-  )
+  test.each([1_300, 340])('table in a window of %i px - has column and row headers', async (width) => {
+    const page = await gallery.open('layout=where-to-buy-table&theme=light&case=usual&width=article', {
+      viewport: { width, height: 900 },
+    })
+    const nodes = await readAccessibilityTree(page)
+    expect(nodes.filter(({ role }) => role === 'table')).toHaveLength(1)
+    expect(nodes.filter(({ role }) => role === 'columnheader').map(({ name }) => name)).toEqual([
+      'Shop',
+      'Availability',
+      'Price',
+      'Link',
+    ])
+    expect(nodes.filter(({ role }) => role === 'rowheader')).toHaveLength(5)
+    expect(nodes.filter(({ role }) => role === 'cell')).toHaveLength(15)
+  })
 
-  test('carousel - its buttons are named in the language of the reader', async () => {
+  test('carousel - its buttons have names in the language of the widget', async () => {
     const page = await gallery.open('layout=deals-carousel&theme=light&case=usual&locale=de')
     const names = (await readAccessibilityTree(page))
       .filter(({ role }) => role === 'button')
@@ -153,16 +150,19 @@ describe('keyboard', () => {
     ['where-to-buy-button', [...Array<string>(5).fill('A shown'), 'SUMMARY shown', 'A shown', 'A shown']],
     ['deals-grid', Array<string>(6).fill('A shown')],
     ['deals-list', Array<string>(6).fill('A shown')],
-  ])('%s - every control is reached in order, shows its focus, and the fold opens', async (layout, stops) => {
-    for (const width of ['phone', 'article']) {
-      const page = await gallery.open(`layout=${layout}&theme=light&case=usual&width=${width}`)
-      expect(await tabThrough(page)).toEqual(stops)
-    }
-  })
+  ])(
+    '%s - every control is reached in order, shows its focus, and the disclosure opens',
+    async (layout, stops) => {
+      for (const width of ['phone', 'article']) {
+        const page = await gallery.open(`layout=${layout}&theme=light&case=usual&width=${width}`)
+        expect(await tabThrough(page)).toEqual(stops)
+      }
+    },
+  )
 
   test('carousel - each card is scrolled into view when its link has the focus', async () => {
     const page = await gallery.open('layout=deals-carousel&theme=light&case=usual', {
-      // Then scrolling is done at once, and where it ends can be looked at.
+      // Reduced motion makes scrolling immediate, so its end position can be checked.
       reducedMotion: 'reduce',
     })
     const stops = await tabThrough(page)

@@ -7,12 +7,12 @@ import { LAYOUTS, useGallery } from './gallery-fixture.ts'
 const gallery = useGallery()
 const LONG_TITLE = 'Adjustable reading lamp with linen shade, '.repeat(6)
 
-/** Names what reaches out of its widget, and widgets that are wider than their column; a carousel's cards may. */
+/** Lists elements that overflow their widget, and widgets wider than their column; cards of a carousel may overflow. */
 const FIND_OVERFLOW = `[...document.querySelectorAll('.ground')].flatMap((ground) => {
   const root = ground.querySelector('.vitrine-host')?.shadowRoot ?? ground
   const widget = root.querySelector('.vitrine')
   const sheet = widget.getBoundingClientRect()
-  // A carousel scrolls, what is only heard has no size, and the space at the end of a name's line hangs over.
+  // A carousel scrolls, text for screen readers has no size, and a space at the end of a name's line overhangs.
   const clipped = (element) => element.matches('.vitrine-name') || element.closest('[data-layout="carousel"] .vitrine-deals') || element.closest('.vitrine-said, .vitrine-go-text, thead')
   const out = [...widget.querySelectorAll('*')].filter((element) => {
     const { left, right, width } = element.getBoundingClientRect()
@@ -25,7 +25,7 @@ const FIND_OVERFLOW = `[...document.querySelectorAll('.ground')].flatMap((ground
 })`
 
 describe('in a column of 280 px', () => {
-  test.each(LANGUAGE_TAGS)('%s, every layout - nothing reaches out', async (locale) => {
+  test.each(LANGUAGE_TAGS)('%s, every layout - nothing overflows', async (locale) => {
     const page = await gallery.open(`case=narrow&theme=light&locale=${locale}`)
     expect(await page.locator('.vitrine').count()).toBe(LAYOUTS.length)
     expect(
@@ -38,7 +38,7 @@ describe('in a column of 280 px', () => {
     expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
   })
 
-  test.each(LAYOUTS)('%s, every case - nothing reaches out', async (layout) => {
+  test.each(LAYOUTS)('%s, every case - nothing overflows', async (layout) => {
     const page = await gallery.open(`layout=${layout}&theme=light`)
     await page.addStyleTag({ content: '.specimens[data-width] { --specimen: 304px }' })
     await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
@@ -47,7 +47,7 @@ describe('in a column of 280 px', () => {
 })
 
 describe('in wider columns', () => {
-  test.each(LANGUAGE_TAGS)('%s, every layout in an article - nothing reaches out', async (locale) => {
+  test.each(LANGUAGE_TAGS)('%s, every layout in an article - nothing overflows', async (locale) => {
     const page = await gallery.open(`case=usual&theme=light&width=article&locale=${locale}`)
     for (const widthPx of [664, 604, 544, 464]) {
       await page.addStyleTag({ content: `.specimens[data-width] { --specimen: ${widthPx}px }` })
@@ -55,8 +55,8 @@ describe('in wider columns', () => {
     }
   })
 
-  // Firefox applies it to a row group, and puts a head of 1px outside a table that is right to left; Chromium does not.
-  test('a table with its head, right to left - the head has no size of its own', async () => {
+  // Firefox applies a size to a row group and puts a 1px head outside a right-to-left table; Chromium does not.
+  test('right-to-left table with a head - the head has no explicit size', async () => {
     const query = 'layout=where-to-buy-table&case=usual&theme=light&width=article&locale=ar'
     const page = await gallery.open(query)
     const read = `(() => {
@@ -68,30 +68,24 @@ describe('in wider columns', () => {
     expect(await page.evaluate(read)).toEqual(['table-header-group', 'auto', 'auto', true])
   })
 
-  test.each(['phone', 'article', 'page'])(
-    '%s, every layout and case - nothing reaches out',
-    async (width) => {
-      const page = await gallery.open(`theme=light&width=${width}`)
-      expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
-    },
-  )
+  test.each(['phone', 'article', 'page'])('%s, every layout and case - nothing overflows', async (width) => {
+    const page = await gallery.open(`theme=light&width=${width}`)
+    expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
+  })
 
-  test.each(['usual', 'shadow'])(
-    '%s, text of twice the size - is followed, and nothing reaches out',
-    async (id) => {
-      const page = await gallery.open(`theme=light&case=${id}`)
-      await page.addStyleTag({ content: ':root { font-size: 200% }' })
-      const sizes = await page.evaluate<string[]>(
-        `[...document.querySelectorAll('.ground')].map((ground) => getComputedStyle((ground.querySelector('.vitrine-host')?.shadowRoot ?? ground).querySelector('.vitrine')).fontSize)`,
-      )
-      expect(new Set(sizes)).toEqual(new Set(['32px']))
-      expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
-    },
-  )
+  test.each(['usual', 'shadow'])('%s, doubled text size - is applied, and nothing overflows', async (id) => {
+    const page = await gallery.open(`theme=light&case=${id}`)
+    await page.addStyleTag({ content: ':root { font-size: 200% }' })
+    const sizes = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('.ground')].map((ground) => getComputedStyle((ground.querySelector('.vitrine-host')?.shadowRoot ?? ground).querySelector('.vitrine')).fontSize)`,
+    )
+    expect(new Set(sizes)).toEqual(new Set(['32px']))
+    expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
+  })
 })
 
-describe('where a column has no width of its own', () => {
-  const PLACES = [
+describe('in a column without an explicit width', () => {
+  const CONTAINERS = [
     ['a row of flex items', 'display: flex'],
     ['a column of flex items at its start', 'display: flex; flex-direction: column; align-items: flex-start'],
     ['a grid cell at its start', 'display: grid; justify-items: start'],
@@ -100,7 +94,7 @@ describe('where a column has no width of its own', () => {
     ['a cell of a table', 'display: table-cell'],
   ] as const
 
-  test.each(PLACES)('%s - no layout falls together, plain or isolated', async (_place, css) => {
+  test.each(CONTAINERS)('%s - no layout collapses, plain or isolated', async (_container, css) => {
     for (const id of ['usual', 'shadow']) {
       const page = await gallery.open(`theme=light&case=${id}`)
       await page.addStyleTag({ content: `.ground { ${css} } .specimen { overflow: hidden }` })
@@ -114,7 +108,7 @@ describe('where a column has no width of its own', () => {
 })
 
 describe('text spacing as readers set it (WCAG 1.4.12)', () => {
-  test.each(LAYOUTS)('%s - takes effect, and nothing is cut', async (layout) => {
+  test.each(LAYOUTS)('%s - takes effect, and nothing is clipped', async (layout) => {
     const page = await gallery.open(`layout=${layout}&theme=light&case=usual&locale=de`)
     await page.addStyleTag({
       content:
@@ -129,7 +123,7 @@ describe('text spacing as readers set it (WCAG 1.4.12)', () => {
 })
 
 describe('from right to left', () => {
-  test('arrows point to where they lead', async () => {
+  test('arrows - point in the reading direction', async () => {
     const page = await gallery.open('theme=light&case=right-to-left&locale=ar')
     const read = (selector: string, pseudo: string, property: string): Promise<string> =>
       page.evaluate(
@@ -153,7 +147,7 @@ describe('from right to left', () => {
     ['where-to-buy-list', '.vitrine-title'],
     ['deals-grid', '.vitrine-name'],
     ['deals-carousel', '.vitrine-deal:nth-child(2) .vitrine-name'],
-  ])('%s, a long name in Latin letters - says that it is cut', async (layout, selector) => {
+  ])('%s, a long name in Latin letters - is truncated with an ellipsis', async (layout, selector) => {
     const page = await gallery.open(`layout=${layout}&theme=light&case=long&locale=ar`)
     await useOwnFonts(page)
     const name = page.locator(selector).first()
@@ -165,7 +159,7 @@ describe('from right to left', () => {
     const box = await name.boundingBox()
     if (box === null) throw new Error('no name')
     const heightPx = Math.floor(Number.parseFloat(lineHeight))
-    // The ellipsis hangs over the side on which the name stands.
+    // The ellipsis overhangs the right side of the name.
     const end = { x: Math.ceil(box.x + box.width) + 1, y: Math.floor(box.y + box.height - heightPx - 2) }
     const { data } = PNG.sync.read(
       await page.screenshot({ fullPage: true, clip: { ...end, width: 10, height: heightPx } }),
@@ -175,7 +169,7 @@ describe('from right to left', () => {
 })
 
 describe('without scripts', () => {
-  test('the fold opens, the carousel scrolls, every link is there', async () => {
+  test('every layout - disclosures open, the carousel scrolls, and every link is present', async () => {
     const page = await gallery.openWithoutScripts('theme=light&case=usual')
     const disclosures = page.locator('details.vitrine-more')
     expect(await disclosures.count()).toBe(4)
@@ -211,7 +205,7 @@ describe('without scripts', () => {
 })
 
 describe('on paper', () => {
-  test('every card of a carousel and every folded shop is there', async () => {
+  test('every card of a carousel and every collapsed shop - is printed', async () => {
     const page = await gallery.open('theme=light&case=usual&width=article')
     await page.emulateMedia({ media: 'print' })
     expect(await page.locator('.vitrine-go:visible, .vitrine-pages:visible').count()).toBe(0)

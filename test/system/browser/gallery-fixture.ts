@@ -5,17 +5,17 @@ import { loadPictures } from '../../helpers/pictures.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** Layouts by the id that the gallery knows them under. */
+/** Ids of the layouts in the gallery. */
 export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
 
-/** What a reader prefers, and their window. */
+/** Preferences and viewport of the reader. */
 type BrowserPreferences = Pick<BrowserContextOptions, 'colorScheme' | 'reducedMotion' | 'viewport'>
 
 /** The gallery of the built server in a browser, for one test file. */
 export type GalleryFixture = Readonly<{
   /** Open a part of the gallery with every picture loaded, in the one page that all tests of the file use. */
   open(query: string, reader?: BrowserPreferences): Promise<Page>
-  /** The same in a page of its own that runs no scripts. */
+  /** Like `open`, in a separate page without scripts. */
   openWithoutScripts(query: string): Promise<Page>
   publicUrl(): string
 }>
@@ -47,10 +47,10 @@ export function useGallery(): GalleryFixture {
   }
 }
 
-/** A node of the accessibility tree, as a screen reader is given it. */
+/** A node of the accessibility tree that screen readers use. */
 export type AccessibilityNode = Readonly<{ role: string; name: string }>
 
-/** What a screen reader is given of a page, in reading order. */
+/** Read the accessibility tree of a page, in reading order. */
 export async function readAccessibilityTree(page: Page): Promise<readonly AccessibilityNode[]> {
   const session: CDPSession = await page.context().newCDPSession(page)
   const { nodes } = await session.send('Accessibility.getFullAXTree')
@@ -59,8 +59,8 @@ export async function readAccessibilityTree(page: Page): Promise<readonly Access
   const read = (id: string): readonly AccessibilityNode[] => {
     const node = byId.get(id)
     if (node === undefined) return []
-    const own = { role: String(node.role?.value ?? ''), name: String(node.name?.value ?? '') }
-    return [...(node.ignored ? [] : [own]), ...(node.childIds ?? []).flatMap(read)]
+    const current = { role: String(node.role?.value ?? ''), name: String(node.name?.value ?? '') }
+    return [...(node.ignored ? [] : [current]), ...(node.childIds ?? []).flatMap(read)]
   }
   return read(nodes[0]?.nodeId ?? '')
 }

@@ -5,26 +5,26 @@ import { useOwnFonts } from '../../helpers/screenshots.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** Frames without the loader are as high as the server says: sample data in Chromium in one font, phone and article. */
+/** Compare the estimated height of frames without the loader with the actual one, in Chromium with one font. */
 const browser = useBrowser()
 const server = useServer()
 let page: Page
 beforeAll(async () => {
-  // For the fonts alone: the policy of an embed refuses styles of others.
+  // Only to set the fonts: the content policy of an embed blocks foreign styles.
   page = await browser.newPage({ bypassCSP: true })
 })
 
 type Heights = Readonly<{ estimatedPx: number; actualPx: number }>
 
-/** What the server says of an embed's height. */
+/** Fetch the server's estimate of an embed's height. */
 async function readEstimate(embed: string, widthPx: number): Promise<number> {
   const query = new URLSearchParams({ url: embed, maxwidth: String(widthPx) })
-  const answer = await fetch(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
-  const { height } = (await answer.json()) as { height: number }
+  const response = await fetch(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
+  const { height } = (await response.json()) as { height: number }
   return height
 }
 
-/** What the open embed takes at a width. */
+/** Measure the height of the open embed at a width. */
 async function measure(widthPx: number): Promise<number> {
   await page.setViewportSize({ width: widthPx, height: 900 })
   await page.waitForFunction(`innerWidth === ${widthPx}`)
@@ -33,11 +33,11 @@ async function measure(widthPx: number): Promise<number> {
   )
 }
 
-/** Enough, and not so much that the page has a hole: a seventh, and two lines of a title that is shorter. */
+/** High enough, without a large gap: at most 15 % more, plus two lines that a shorter title does not need. */
 const fits = ({ estimatedPx, actualPx }: Heights): boolean =>
   estimatedPx >= actualPx && estimatedPx <= actualPx * 1.15 + 54
 
-/** Addresses whose height is said wrongly, with both heights. */
+/** List the addresses with a wrong estimate, with both heights. */
 async function listWrongHeights(embeds: readonly string[], widths: readonly number[]): Promise<string[]> {
   const wrongHeights: string[] = []
   for (const embed of embeds) {
@@ -52,13 +52,19 @@ async function listWrongHeights(embeds: readonly string[], widths: readonly numb
 }
 
 describe('height of a frame', () => {
-  test.each(BOX_LAYOUTS)('%s - any number of shops - is enough, and not much more', async (layout) => {
-    const embeds = [1, 3, 5, 8].map((limit) => `${server.addresses.box}?layout=${layout}&limit=${limit}`)
-    expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680])).toEqual([])
-  })
+  test.each(BOX_LAYOUTS)(
+    '%s - any number of shops - the height is sufficient, and not much more',
+    async (layout) => {
+      const embeds = [1, 3, 5, 8].map((limit) => `${server.addresses.box}?layout=${layout}&limit=${limit}`)
+      expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680])).toEqual([])
+    },
+  )
 
-  test.each(GRID_LAYOUTS)('%s - any number of cards - is enough, and not much more', async (layout) => {
-    const embeds = [1, 4, 12].map((limit) => `${server.addresses.grid}?layout=${layout}&limit=${limit}`)
-    expect(await listWrongHeights(embeds, [320, 360, 680])).toEqual([])
-  })
+  test.each(GRID_LAYOUTS)(
+    '%s - any number of cards - the height is sufficient, and not much more',
+    async (layout) => {
+      const embeds = [1, 4, 12].map((limit) => `${server.addresses.grid}?layout=${layout}&limit=${limit}`)
+      expect(await listWrongHeights(embeds, [320, 360, 680])).toEqual([])
+    },
+  )
 })

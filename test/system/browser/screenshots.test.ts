@@ -5,14 +5,14 @@ import { LAYOUTS, useGallery } from './gallery-fixture.ts'
 
 const gallery = useGallery()
 
-/** Every case in a phone's column, a layout a page. */
+/** Every case in a phone's column, one layout per page. */
 const IN_A_PHONE = LAYOUTS.map((layout) => ({
   set: 'phone',
   query: `theme=light&layout=${layout}`,
   specimens: GALLERY_CASES.map(({ id }) => `${layout}-${id}-light`),
 }))
 
-/** Every layout in other themes, columns and languages, a case a page. */
+/** Every layout in other themes, columns and languages, one case per page. */
 const ELSEWHERE = (
   [
     ['dark', 'theme=dark', ['usual', 'long', 'right-to-left', 'accent']],
@@ -30,13 +30,13 @@ const ELSEWHERE = (
 
 describe('the gallery', () => {
   test.each([...IN_A_PHONE, ...ELSEWHERE])(
-    '$set, $query - looks as it did',
+    '$set, $query - matches the baseline',
     async ({ set, query, specimens }) => {
       const page = await gallery.open(query)
       await useOwnFonts(page)
-      const taken = await takeScreenshot(page)
+      const screenshot = await takeScreenshot(page)
       const compare = (id: string): Promise<string | undefined> =>
-        compareWithBaseline(taken, `#${id}`, `${set}/${id}`)
+        compareWithBaseline(screenshot, `#${id}`, `${set}/${id}`)
       const differences = await Promise.all(specimens.map(compare))
       expect(differences.filter((difference) => difference !== undefined)).toEqual([])
     },
@@ -47,24 +47,28 @@ describe('theme auto', () => {
   test.each([
     ['light', 'phone'],
     ['dark', 'dark'],
-  ] as const)('reader prefers %s - looks as that theme does', async (colorScheme, set) => {
+  ] as const)('reader prefers %s - matches that theme', async (colorScheme, set) => {
     const page = await gallery.open('theme=auto&case=usual', { colorScheme })
     await useOwnFonts(page)
-    const taken = await takeScreenshot(page)
+    const screenshot = await takeScreenshot(page)
     for (const layout of LAYOUTS)
       expect(
-        await compareWithBaseline(taken, `#${layout}-usual-auto`, `${set}/${layout}-usual-${colorScheme}`),
+        await compareWithBaseline(
+          screenshot,
+          `#${layout}-usual-auto`,
+          `${set}/${layout}-usual-${colorScheme}`,
+        ),
       ).toBeUndefined()
   })
 })
 
 describe('screenshots', () => {
   test.each([
-    ['a price in another place', '.vitrine-price { translate: 60px 0 }'],
-    ['a line that is gone', '.vitrine-note { display: none !important }'],
+    ['a moved price', '.vitrine-price { translate: 60px 0 }'],
+    ['a missing line', '.vitrine-note { display: none !important }'],
     ['other colours', '.vitrine { --vitrine-accent-text: #b00; --vitrine-ink: #00b }'],
     ['no picture', '.vitrine-picture img { visibility: hidden }'],
-  ])('%s - is found out', async (_what, rule) => {
+  ])('%s - is detected', async (_what, rule) => {
     const page = await gallery.open('layout=where-to-buy-card&case=usual&theme=light')
     await useOwnFonts(page)
     await page.addStyleTag({ content: rule })

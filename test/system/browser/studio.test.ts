@@ -11,10 +11,10 @@ import { useServer } from '../use-server.ts'
 const browser = useBrowser()
 const server = useServer()
 let page: Page
-/** Whatever went wrong in the browser during a test. */
+/** Errors and warnings in the browser during a test. */
 let problems: string[]
 
-/** Opens the studio, or another address, in a browser of its own. */
+/** Open the studio, or another address, in a separate page. */
 async function open(address = '', options: BrowserContextOptions = {}): Promise<void> {
   page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options })
   problems = []
@@ -28,10 +28,10 @@ async function open(address = '', options: BrowserContextOptions = {}): Promise<
   await page.goto(/^\w+:/.test(address) ? address : `${server.addresses.publicUrl}/studio${address}`)
 }
 
-/** Waits for something to hold; a page's content policy refuses Playwright's own way. */
+/** Wait until the check passes: a page's content policy blocks Playwright's `waitForFunction`. */
 const until = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, { interval: 30 })
 
-/** Address of the preview that is seen. */
+/** Read the address of the visible preview. */
 const readPreview = async (): Promise<string> =>
   (await page.locator('.stage:visible iframe').first().getAttribute('src')) ?? ''
 const readCode = async (id: string): Promise<string> =>
@@ -42,13 +42,13 @@ const readQuery = (): URLSearchParams => new URL(page.url()).searchParams
 const waitForQuery = (name: string, value: string | null): Promise<void> =>
   until(async () => expect(readQuery().get(name)).toBe(value))
 
-/** Marks the document: a mark that is gone says that the page was asked for anew. */
+/** Mark the document: without the mark, the page was loaded again. */
 const mark = (): Promise<unknown> => page.evaluate('window.marked = true')
 const isMarked = (): Promise<boolean> => page.evaluate<boolean>('window.marked === true')
 const readFocus = (): Promise<string> => page.evaluate<string>('document.activeElement.id')
 
-describe('a change of an option', () => {
-  test('shows at once in previews, snippets, links and address - on the same page, with the focus kept', async () => {
+describe('changed option', () => {
+  test('any option - previews, snippets, links and address change at once, on the same page, with the same focus', async () => {
     await open()
     await until(async () => expect(await readPreview()).toContain('theme=light'))
     await mark()
@@ -72,7 +72,7 @@ describe('a change of an option', () => {
     expect(problems).toEqual([])
   })
 
-  test('of fragments alone - changes their snippets, and leaves the previews as they are', async () => {
+  test('option of fragments only - changes their snippets, not the previews', async () => {
     await open()
     await until(async () => expect(await readPreview()).not.toBe(''))
     const frame = await page.locator('.stage:visible iframe').first().elementHandle()
@@ -82,24 +82,24 @@ describe('a change of an option', () => {
     expect(await frame?.evaluate((element) => element.isConnected)).toBe(true)
   })
 
-  test('text - counts after a pause, not with every key, and the caret stays', async () => {
+  test('text - is applied after a pause, not at every key, and the caret stays', async () => {
     await open('?tab=deals')
     await mark()
-    let asked = 0
-    page.on('request', (request) => (asked += /\/studio\/live/.test(request.url()) ? 1 : 0))
+    let requestCount = 0
+    page.on('request', (request) => (requestCount += /\/studio\/live/.test(request.url()) ? 1 : 0))
     await page.clock.install()
     await page.clock.pauseAt(Date.now() + 60_000)
     const text = 'lamp of oak'
     await page.locator('#option-q').pressSequentially(text)
     await page.clock.runFor(299)
-    expect([await readFocus(), asked]).toEqual(['option-q', 0])
+    expect([await readFocus(), requestCount]).toEqual(['option-q', 0])
     await page.clock.runFor(1)
     await waitForQuery('q', text)
-    expect([await isMarked(), await readFocus(), asked]).toEqual([true, 'option-q', 1])
+    expect([await isMarked(), await readFocus(), requestCount]).toEqual([true, 'option-q', 1])
     expect(await page.evaluate<number>('document.activeElement.selectionStart')).toBe(text.length)
   })
 
-  test('filter of deals - counts and total follow', async () => {
+  test('filter of deals - counts and total are updated', async () => {
     await open('?tab=deals')
     const total = page.locator('[data-text="count total"]')
     const before = Number(await total.textContent())
@@ -117,7 +117,7 @@ describe('a change of an option', () => {
     expect(problems).toEqual([])
   })
 
-  test('that leaves nothing - says why it is hidden, and takes it back', async () => {
+  test('option that leaves no offers - the reason is shown, and removed again', async () => {
     await open('?tab=deals')
     const notice = page.locator('[data-text="notice"]')
     expect(await notice.isVisible()).toBe(false)
@@ -132,38 +132,38 @@ describe('a change of an option', () => {
     ['accent', 'red', 'ff6600', 'six hex digits'],
     ['limit', '99', '3', 'a whole number from 1 to 50'],
     ['locale', 'nonsense!', 'de', 'a language tag'],
-  ])('%s, wrong - is named at its field and is no part of the choice, until it is mended', async (...row) => {
-    const [name, bad, good, words] = row
+  ])('%s, invalid - is reported at its field and not applied until it is corrected', async (...row) => {
+    const [name, invalid, valid, message] = row
     await open()
     const field = page.locator(`#option-${name}`)
     const wrong = page.locator(`#wrong-${name}`)
-    await field.fill(bad)
+    await field.fill(invalid)
     await until(async () => expect(await wrong.isVisible()).toBe(true))
-    expect(await wrong.textContent()).toContain(words)
+    expect(await wrong.textContent()).toContain(message)
     expect(await field.getAttribute('aria-invalid')).toBe('true')
     expect(await field.getAttribute('aria-describedby')).toContain(`wrong-${name}`)
-    expect([await field.inputValue(), await readFocus()]).toEqual([bad, `option-${name}`])
+    expect([await field.inputValue(), await readFocus()]).toEqual([invalid, `option-${name}`])
     expect(readQuery().get(name)).toBeNull()
-    await field.fill(good)
-    await waitForQuery(name, good)
+    await field.fill(valid)
+    await waitForQuery(name, valid)
     expect(await wrong.isVisible()).toBe(false)
     expect(await field.getAttribute('aria-invalid')).toBeNull()
     expect(problems).toEqual([])
   })
 
-  test('answers that overtake each other - the last question counts', async () => {
+  test('responses out of order - the last request counts', async () => {
     await open()
-    const held: Route[] = []
-    await page.route(/\/studio\/live.*theme=dark/, (route) => void held.push(route))
+    const delayed: Route[] = []
+    await page.route(/\/studio\/live.*theme=dark/, (route) => void delayed.push(route))
     await page.evaluate(`window.seen = []
       new MutationObserver(() => window.seen.push(location.search)).observe(
         document.querySelector('[data-text="address"]'), { childList: true })`)
     await page.locator('#option-theme').selectOption('dark')
     await page.locator('#option-theme').selectOption('light')
     await waitForQuery('theme', 'light')
-    const answered = page.waitForResponse(/\/studio\/live.*theme=dark/)
-    await held[0]?.continue()
-    await (await answered).finished()
+    const lateResponse = page.waitForResponse(/\/studio\/live.*theme=dark/)
+    await delayed[0]?.continue()
+    await (await lateResponse).finished()
     await page.locator('#option-layout').selectOption('card')
     await waitForQuery('layout', 'card')
     const seen = await page.evaluate<string[]>('[location.search, ...window.seen]')
@@ -171,14 +171,14 @@ describe('a change of an option', () => {
     expect(seen.filter((search) => search.includes('theme=dark'))).toEqual([])
   })
 
-  test('that the server refuses - sends the form, whose page says why', async () => {
+  test('server error - the form is submitted, and its page has the option', async () => {
     await open()
     await page.route(/\/studio\/live/, (route) => route.fulfill({ status: 500 }))
     await page.locator('#option-theme').selectOption('dark')
     await until(async () => expect(await readCode('loader').catch(() => '')).toContain('data-theme="dark"'))
   })
 
-  test('while the server is away - is said, nothing is lost, and the next one counts', async () => {
+  test('server unavailable - is reported, nothing is lost, and the next change is applied', async () => {
     await open()
     await page.route(/\/studio\/live/, (route) => route.abort(), { times: 1 })
     await page.locator('#option-theme').selectOption('dark')
@@ -189,8 +189,8 @@ describe('a change of an option', () => {
   })
 })
 
-describe('other choices', () => {
-  test('channel - is another page, which keeps the options, a wrong one too', async () => {
+describe('other controls', () => {
+  test('channel - opens another page with the same options, also an invalid one', async () => {
     await open('?theme=dark&limit=99')
     await mark()
     const channel = page.locator('#channel')
@@ -205,7 +205,7 @@ describe('other choices', () => {
     expect(await readLink('embed')).toContain(`${other}/where-to-buy/`)
   })
 
-  test('search by Enter - finds, and keeps the options', async () => {
+  test('search by Enter - finds products, and the options stay', async () => {
     await open('?theme=dark')
     await page.locator('#find').fill('lamp')
     await page.locator('#find').press('Enter')
@@ -214,7 +214,7 @@ describe('other choices', () => {
     expect(await page.locator('.match-title').first().textContent()).toMatch(/lamp/i)
   })
 
-  test('link followed while an answer is awaited - leads where it says', async () => {
+  test('link followed while a response is pending - opens its address', async () => {
     await open()
     await page.route(/\/studio\/live/, () => undefined)
     await page.locator('#option-layout').selectOption('card')
@@ -225,7 +225,7 @@ describe('other choices', () => {
     expect(readQuery().get('tab')).toBe('deals')
   })
 
-  test('back and forward - each page as it was left', async () => {
+  test('back and forward - each page is restored', async () => {
     await open()
     await page.locator('#option-theme').selectOption('dark')
     await waitForQuery('theme', 'dark')
@@ -243,7 +243,7 @@ describe('other choices', () => {
   })
 })
 
-test('switches - light and dark, article and phone, by keyboard', async () => {
+test('switches for light and dark, article and phone - work by keyboard', async () => {
   await open()
   const seen = async (): Promise<string[]> =>
     page
@@ -262,7 +262,7 @@ test('switches - light and dark, article and phone, by keyboard', async () => {
   expect(problems).toEqual([])
 })
 
-test('without script - the button and the links do everything', async () => {
+test('without script - the button and the links are sufficient', async () => {
   await open('', { javaScriptEnabled: false })
   expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0)
   expect(await page.getByRole('link', { name: 'Open the widget itself' }).isVisible()).toBe(true)
@@ -286,7 +286,7 @@ test('without script - the button and the links do everything', async () => {
   expect(problems).toEqual([])
 })
 
-/** Copies a snippet as a visitor does, and reads it from the clipboard. */
+/** Copy a snippet like a visitor, and read it from the clipboard. */
 async function copySnippet(label: string): Promise<string> {
   const snippet = page.locator('details.snippet', { hasText: label })
   if (!(await snippet.evaluate((details) => details.hasAttribute('open'))))
@@ -299,7 +299,7 @@ async function copySnippet(label: string): Promise<string> {
 describe('copying', () => {
   const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
 
-  test('button - copies what is shown, changes included, and says so', async () => {
+  test('button - copies what is shown, with changes, and confirms it', async () => {
     await open('', CLIPBOARD)
     expect(await copySnippet('Script (any page)')).toBe(await readCode('loader'))
     await page.locator('#option-theme').selectOption('dark')
@@ -309,7 +309,7 @@ describe('copying', () => {
     expect(problems).toEqual([])
   })
 
-  test('without the clipboard interface - copies all the same', async () => {
+  test('without the clipboard interface - copies anyway', async () => {
     await open()
     await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`)
     await page.getByRole('button', { name: 'Copy' }).first().click()
@@ -320,7 +320,7 @@ describe('copying', () => {
   })
 
   test.each(['Script (any page)', 'Plain iframe (no script)', 'Pinned script (integrity hash)'])(
-    'newcomer pastes "%s" into a page - it opens from the disk and from a server of this machine',
+    '"%s" pasted into a page - opens from the disk and from a local server',
     async (label) => {
       await open('', CLIPBOARD)
       const html = `<!doctype html><title>Mine</title><link rel="icon" href="data:,"><p>Text</p>\n${await copySnippet(label)}`
