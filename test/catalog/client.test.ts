@@ -104,7 +104,7 @@ describe('catalog client: the request', () => {
     ['/', '/v0/channels'],
     ['/shop/api', '/shop/api/v0/channels'],
     ['/shop/api//', '/shop/api/v0/channels'],
-  ])('base address - path "%s" - is kept before the version', async (basePath, expected) => {
+  ])('base address - path "%s" - is preserved before the version', async (basePath, expected) => {
     const catalog = await startCatalog()
     const { client } = createClient(`${catalog.url}${basePath}`)
     await client.fetchChannels().catch(() => {})

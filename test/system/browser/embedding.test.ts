@@ -174,10 +174,10 @@ describe('embedding from another origin', () => {
       await expect.poll(() => isOpen(0)).toBe(true)
       expect(await page.evaluate('listeners')).toBe(1)
       const before = await page.evaluate<string>(
-        `kept = document.querySelector('[data-vitrine]'); vitrine.destroy(kept); kept.outerHTML`,
+        `placeholder = document.querySelector('[data-vitrine]'); vitrine.destroy(placeholder); placeholder.outerHTML`,
       )
       expect(before).toBe(toPlaceholder(getShownGtin(), `data-limit="${turn}"`))
-      await page.evaluate("vitrine.scan(kept); show('<p>Another page</p>')")
+      await page.evaluate("vitrine.scan(placeholder); show('<p>Another page</p>')")
       await expect.poll(() => page.evaluate('listeners')).toBe(0)
       expect(await page.locator('iframe').count()).toBe(0)
     }

@@ -224,8 +224,8 @@ describe('loader', () => {
     await waitFor(`${isShown(0)} && root.querySelector('iframe').offsetHeight > 50`)
     await page.evaluate('vitrine.destroy(root.firstChild); vitrine.destroy(document.body)')
     expect(await page.evaluate('root.querySelector("iframe")')).toBeNull()
-    await page.evaluate('kept = document.querySelector("[data-vitrine]"); kept.remove()')
-    await waitFor('kept.childElementCount === 0')
+    await page.evaluate('placeholder = document.querySelector("[data-vitrine]"); placeholder.remove()')
+    await waitFor('placeholder.childElementCount === 0')
   })
 
   test('content that grows and shrinks – the frame follows', async () => {
