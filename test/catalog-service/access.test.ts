@@ -109,10 +109,10 @@ describe('internal key', () => {
   it('internal key - import creates the organization later - is accepted for the first organization', async () => {
     const prepared = await openTestStore()
     const logger = createLogger({ level: 'silent' })
-    const internalKey = new Secret('own-key')
+    const internalKey = new Secret('internal-key')
     const service = createCatalogService({ store: prepared.store, logger, internalKey })
     const { url } = await service.listen('127.0.0.1', 0)
-    const get = () => requestValidated(url).get('/v0/channels').set('Authorization', 'Bearer own-key')
+    const get = () => requestValidated(url).get('/v0/channels').set('Authorization', 'Bearer internal-key')
     expect(await get()).toMatchObject({
       status: 503,
       body: { error: 'the catalog is empty: import a feed first' },
@@ -121,7 +121,7 @@ describe('internal key', () => {
     const { body } = await get().expect(200)
     expect(body.items[0].id).toBe(channelId)
     expect(
-      (await requestValidated(url).get('/v0/channels').set('Authorization', 'Bearer own-kez')).status,
+      (await requestValidated(url).get('/v0/channels').set('Authorization', 'Bearer internal-kez')).status,
     ).toBe(401)
     await service.close()
   })
@@ -136,7 +136,7 @@ describe('internal key', () => {
 })
 
 describe('contract, section 8: daily request limit', () => {
-  it('limit - reached - 429 with the seconds until 00:00 UTC, then open again', async () => {
+  it('limit - reached - 429 with the seconds until 00:00 UTC, then requests are allowed again', async () => {
     const fixture = await startTestService()
     await setLimit(fixture, 2)
     expect((await fixture.get('/v0/channels')).status).toBe(200)

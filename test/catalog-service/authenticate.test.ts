@@ -38,7 +38,7 @@ async function insertKey({ store }: StoreUnderTest, organizationId: string, key:
 }
 
 describe('stored keys', () => {
-  test('two organizations - each key belongs to its own, with its limit', async () => {
+  test('two organizations - each key belongs to its organization, with its limit', async () => {
     const fixture = await openTestStore()
     await addOrganization(fixture, { id: 'old', dailyLimit: null, createdAtMs: 1 })
     await addOrganization(fixture, { id: 'new', dailyLimit: 7, createdAtMs: 2 })
@@ -126,27 +126,29 @@ describe('header', () => {
 describe('internal key', () => {
   test('catalog without organization - 503 for the internal key only', async () => {
     const { store } = await openTestStore()
-    const authenticate = createAuthenticator(store, new Secret('own-key'))
-    await expect(authenticate('Bearer own-key')).rejects.toThrow(expect.objectContaining(EMPTY))
-    await expect(authenticate('Bearer own-key2')).rejects.toThrow(expect.objectContaining(WRONG))
+    const authenticate = createAuthenticator(store, new Secret('internal-key'))
+    await expect(authenticate('Bearer internal-key')).rejects.toThrow(expect.objectContaining(EMPTY))
+    await expect(authenticate('Bearer internal-key2')).rejects.toThrow(expect.objectContaining(WRONG))
   })
 
   test('several organizations - belongs to the oldest at the time of the call, with its limit', async () => {
     const fixture = await openTestStore()
-    const authenticate = createAuthenticator(fixture.store, new Secret('own-key'))
+    const authenticate = createAuthenticator(fixture.store, new Secret('internal-key'))
     await addOrganization(fixture, { id: 'a', dailyLimit: null, createdAtMs: 5 })
-    expect((await authenticate('Bearer own-key')).organization).toEqual({ id: 'a', dailyLimit: null })
+    expect((await authenticate('Bearer internal-key')).organization).toEqual({ id: 'a', dailyLimit: null })
     await addOrganization(fixture, { id: 'b', dailyLimit: 3, createdAtMs: 4 })
-    expect((await authenticate('Bearer own-key')).organization).toEqual({ id: 'b', dailyLimit: 3 })
+    expect((await authenticate('Bearer internal-key')).organization).toEqual({ id: 'b', dailyLimit: 3 })
   })
 
-  test('stored keys beside it - stay valid, and the internal key is not stored', async () => {
+  test('stored keys in addition - stay valid, and the internal key is not stored', async () => {
     const { store } = await openTestStore()
     const { key } = await addApiKey(store, 'one')
-    const authenticate = createAuthenticator(store, new Secret('own-key'))
+    const authenticate = createAuthenticator(store, new Secret('internal-key'))
     expect((await authenticate(`Bearer ${key}`)).organization).toEqual(
-      (await authenticate('Bearer own-key')).organization,
+      (await authenticate('Bearer internal-key')).organization,
     )
-    await expect(createAuthenticator(store)('Bearer own-key')).rejects.toThrow(expect.objectContaining(WRONG))
+    await expect(createAuthenticator(store)('Bearer internal-key')).rejects.toThrow(
+      expect.objectContaining(WRONG),
+    )
   })
 })

@@ -14,7 +14,7 @@ const END = '"next_cursor":null}'
 
 type Reader = Readonly<{ readAll(): Promise<string> }>
 
-/** Requests all products without reading. It returns when the response has started; most of it waits in the service. */
+/** Request all products without reading. Return when the response has started; the service buffers most of it. */
 async function requestWithoutReading({ url, key }: ServiceUnderTest, channelId: string): Promise<Reader> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

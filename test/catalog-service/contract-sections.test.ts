@@ -14,7 +14,7 @@ import { requestValidated } from './openapi-validation.ts'
 
 const OTHER = '952a0000-0000-4000-8000-0000000000f1'
 
-/** Starts a service with a channel with products, and another organization with its own channel and key. */
+/** Start a service with a channel with products, and a second organization with a channel and a key. */
 async function startWithTwo(): Promise<ServiceUnderTest & { channelId: string; otherKey: string }> {
   const fixture = await startTestService()
   const { clock } = fixture.store
@@ -157,7 +157,7 @@ describe('contract, section 5: unknown and foreign channels are indistinguishabl
 
   it('no key, wrong key, revoked key - the same 401 for channels that exist and that do not', async () => {
     const { store, url, channelId } = await startWithTwo()
-    const { id, key } = await addApiKey(store, 'gone')
+    const { id, key } = await addApiKey(store, 'revoked')
     await revokeApiKey(store, id)
     for (const authorization of ['', 'Bearer vk_wrong', `Bearer ${key}`]) {
       const texts = new Set<string>()

@@ -235,7 +235,9 @@ describe('contract, section 7: errors', () => {
 
   it('internal error - table missing - 500 with a message, logged without the key', async () => {
     const fixture = await startTestService()
-    await fixture.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
+    await fixture.store.write((database) =>
+      database.schema.alterTable('channels').renameTo('renamed').execute(),
+    )
     expect(await fixture.get('/v0/channels')).toMatchObject({
       status: 500,
       body: { error: 'something went wrong in the catalog service' },
@@ -278,7 +280,7 @@ describe('contract, section 8: caching', () => {
 })
 
 describe('service, start and close', () => {
-  it('close - idle keep-alive connection - ends at once', async () => {
+  it('close - idle keep-alive connection - is closed at once', async () => {
     const fixture = await startTestService()
     const path = '/v0/channels'
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -293,7 +295,7 @@ describe('service, start and close', () => {
     await expect(requestValidated(fixture.url).get('/v0/channels')).rejects.toThrow('ECONNREFUSED')
   })
 
-  it('listen - address taken - UsageError', async () => {
+  it('listen - address in use - UsageError', async () => {
     const fixture = await startTestService()
     const port = Number(new URL(fixture.url).port)
     const second = await startTestService()

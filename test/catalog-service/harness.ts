@@ -164,7 +164,7 @@ export async function importText(
   return importFeed({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
 }
 
-/** Create a key for the first organization, which is created when there is none. */
+/** Create a key for the first organization, which is created if missing. */
 export async function addApiKey(store: CatalogStore, name: string): Promise<NewApiKey> {
   const nowMs = store.clock.nowMs()
   return store.write(async (transaction) => {

@@ -60,7 +60,7 @@ describe('contract, section 7: every error is a JSON object', () => {
 })
 
 describe('one connection', () => {
-  it('more than 64 pipelined requests - end it', async () => {
+  it('more than 64 pipelined requests - close it', async () => {
     const fixture = await startTestService()
     const one = createRequest(fixture, '/v0/channels').replace('Connection: close\r\n', '')
     const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1')

@@ -23,7 +23,7 @@ const PUBLIC = [
   ['/docs.css', 'text/css; charset=utf-8'],
 ] as const
 
-/** On several lines: the validator takes a single line for a file name. */
+/** On several lines: the validator treats a single line as a file name. */
 const toText = (document: object): string => JSON.stringify(document, null, 2)
 
 async function countRequests({ store }: ServiceUnderTest): Promise<number> {
@@ -189,7 +189,9 @@ async function collectStatuses(path: string, bad: readonly string[]): Promise<Se
   await fixture.store.write((database) =>
     database.updateTable('organizations').set({ daily_limit: null }).execute(),
   )
-  await fixture.store.write((database) => database.schema.alterTable('channels').renameTo('gone').execute())
+  await fixture.store.write((database) =>
+    database.schema.alterTable('channels').renameTo('renamed').execute(),
+  )
   responses.push(await fixture.get(address))
   return new Set(responses.map(({ status }) => String(status)))
 }

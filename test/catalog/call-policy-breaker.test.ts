@@ -103,7 +103,7 @@ describe('call policy, unreachable catalog', () => {
     expect(await call(fixture, succeed)).toBe('succeeded')
   })
 
-  test('probe denied by a used-up share - lets the next call probe', async () => {
+  test('probe denied by a used-up share - the next call probes', async () => {
     const clock = createFakeClock(NOON_MS)
     const policy = createCallPolicy({ clock, unknownLookupsPerHour: 600, dailyLimit: 10, random: () => 0 })
     const fixture = { policy, clock, sentCount: 0 }

@@ -105,17 +105,14 @@ describe('call policy: pauses', () => {
   it.each([
     ['429', limited(null), MINUTE_MS],
     ['401', rejected, 5 * SECOND_MS],
-  ])(
-    '%s - thirty calls that left together - one pause, and the next is only doubled once',
-    async (...row) => {
-      const [, failure, pauseMs] = row
-      const fixture = createPolicy()
-      await Promise.all(Array.from({ length: 30 }, () => call(fixture, 'refresh', failure)))
-      expect(fixture.calls).toHaveLength(30)
-      fixture.clock.advance(pauseMs)
-      expect(await measurePause(fixture, failure)).toBe(2 * pauseMs)
-    },
-  )
+  ])('%s - thirty calls sent together - one pause, and the next is doubled only once', async (...row) => {
+    const [, failure, pauseMs] = row
+    const fixture = createPolicy()
+    await Promise.all(Array.from({ length: 30 }, () => call(fixture, 'refresh', failure)))
+    expect(fixture.calls).toHaveLength(30)
+    fixture.clock.advance(pauseMs)
+    expect(await measurePause(fixture, failure)).toBe(2 * pauseMs)
+  })
 
   it('429 with a longer and then a shorter time - the longer one stays', async () => {
     const fixture = createPolicy()
@@ -225,7 +222,7 @@ describe('call policy: pauses', () => {
 })
 
 describe('call policy: look-ups of unknown products', () => {
-  it('budget used up - blocks only look-ups; each is free again after an hour', async () => {
+  it('budget used up - blocks only look-ups; each look-up expires after an hour', async () => {
     const fixture = createPolicy(2)
     expect(await call(fixture, 'lookup')).toBe('succeeded')
     fixture.clock.advance(10 * MINUTE_MS)

@@ -88,16 +88,19 @@ describe('breaker: opens', () => {
     new CatalogKeyRefusedError('401'),
     new CatalogInvalidError('HTML'),
     new TypeError('a bug'),
-  ])('$name - shows a connection: resets the failures and never opens it', async (response) => {
-    const fixture = makeBreaker()
-    await fail(fixture, FAILURE_THRESHOLD - 1)
-    await fail(fixture, 1, response)
-    await fail(fixture, FAILURE_THRESHOLD - 1)
-    expect(fixture.breaker.state()).toBe('closed')
-    const other = makeBreaker()
-    await fail(other, 3 * FAILURE_THRESHOLD, response)
-    expect(other.breaker.state()).toBe('closed')
-  })
+  ])(
+    '$name - proves that the catalog is reachable: resets the failures and never opens it',
+    async (response) => {
+      const fixture = makeBreaker()
+      await fail(fixture, FAILURE_THRESHOLD - 1)
+      await fail(fixture, 1, response)
+      await fail(fixture, FAILURE_THRESHOLD - 1)
+      expect(fixture.breaker.state()).toBe('closed')
+      const other = makeBreaker()
+      await fail(other, 3 * FAILURE_THRESHOLD, response)
+      expect(other.breaker.state()).toBe('closed')
+    },
+  )
 
   test('success in between - resets the failures', async () => {
     const fixture = makeBreaker()
@@ -133,7 +136,7 @@ describe('breaker: pauses', () => {
     expect(await waitOutPause(fixture)).toBe(5 * SECOND_MS)
   })
 
-  test('probe with an error status - shows a connection: closes it', async () => {
+  test('probe with an error status - proves that the catalog is reachable: closes it', async () => {
     const fixture = makeBreaker()
     await fail(fixture, FAILURE_THRESHOLD)
     await waitOutPause(fixture)

@@ -104,7 +104,7 @@ describe('catalog client: the request', () => {
     ['/', '/v0/channels'],
     ['/shop/api', '/shop/api/v0/channels'],
     ['/shop/api//', '/shop/api/v0/channels'],
-  ])('base address - path "%s" - is kept before the version', async (basePath, expected) => {
+  ])('base address - path "%s" - is preserved before the version', async (basePath, expected) => {
     const catalog = await startCatalog()
     const { client } = createClient(`${catalog.url}${basePath}`)
     await client.fetchChannels().catch(() => {})
@@ -242,7 +242,7 @@ describe('catalog client: key rotation', () => {
     expect(callPolicy.canCall('walk')).toBe(true)
   })
 
-  it('key file - changed, new key refused too - two calls, refused', async () => {
+  it('key file - changed, new key rejected too - two calls, then an error', async () => {
     const catalog = await startCatalog()
     const path = createKeyFile('old-key')
     const { client, callPolicy } = createClient(catalog.url, {
@@ -255,7 +255,7 @@ describe('catalog client: key rotation', () => {
     expect(callPolicy.canCall('walk')).toBe(false)
   })
 
-  it.each(['unchanged', 'gone', 'empty', 'fixed'])('key - %s - a 401 is not retried', async (state) => {
+  it.each(['unchanged', 'missing', 'empty', 'fixed'])('key - %s - a 401 is not retried', async (state) => {
     const catalog = await startCatalog()
     const path = createKeyFile('old-key')
     const { client } = createClient(
@@ -263,7 +263,7 @@ describe('catalog client: key rotation', () => {
       state === 'fixed' ? {} : { key: openKeySource({ catalogKey: null, catalogKeyFile: path }) },
     )
     acceptOnlyKey(catalog, 'third-key')
-    if (state === 'gone') rmSync(path)
+    if (state === 'missing') rmSync(path)
     if (state === 'empty') writeFileSync(path, ' \n')
     await expect(client.fetchChannels()).rejects.toMatchObject({ code: 'VITRINE_CATALOG_KEY_REFUSED' })
     expect(catalog.calls).toHaveLength(1)

@@ -43,7 +43,7 @@ describe('contract, numbers', () => {
 })
 
 describe('contract, channel', () => {
-  test.each(CHANNEL_KINDS)('kind %s - known - stays', (kind) => {
+  test.each(CHANNEL_KINDS)('kind %s - known - is unchanged', (kind) => {
     expect(wireChannelSchema.parse(createChannel({ kind })).kind).toBe(kind)
   })
 
@@ -120,7 +120,7 @@ describe('contract, product', () => {
 })
 
 describe('contract, offer', () => {
-  test('several faults at once - the first of merchant, price, currency and link is reported', () => {
+  test('several errors at once - the first of merchant, price, currency and link is reported', () => {
     const problems = [
       { merchant: { name: ' ' } },
       { price: '0' },
@@ -170,7 +170,7 @@ describe('contract, offer', () => {
     expect(readNamed(`${name}n`)).toMatchObject({ merchant: cut, network: cut, availability: cut })
   })
 
-  test('any price, as text - stays byte by byte, current and former', () => {
+  test('any price, as text - is unchanged byte for byte, current and former', () => {
     fc.assert(
       fc.property(anyPrice, anyPrice, (price, oldPrice) => {
         expect(parseOffer(createOffer({ price, old_price: oldPrice }))).toMatchObject({ price, oldPrice })
@@ -200,9 +200,9 @@ describe('contract, offer', () => {
 
   test('shape - without network, old price and availability - is valid', () => {
     const { merchant, price, currency, affiliate_url } = makeWireOffer()
-    const least = { merchant, price, currency, affiliate_url }
-    expect(wireOfferSchema.parse(least)).toEqual(least)
-    expect(parseOffer(least)).toEqual({
+    const minimal = { merchant, price, currency, affiliate_url }
+    expect(wireOfferSchema.parse(minimal)).toEqual(minimal)
+    expect(parseOffer(minimal)).toEqual({
       merchant: 'Kopje',
       network: '',
       price: '49.90',

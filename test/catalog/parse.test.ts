@@ -26,7 +26,7 @@ function readOffers(...offers: unknown[]): { offers: readonly Offer[]; drops: un
 const createOffer = (changes: Changes): Changes => ({ ...makeWireOffer(), ...changes })
 
 describe('offers', () => {
-  it('good - every field', () => {
+  it('valid offer - every field', () => {
     expect(readOffers(createOffer({ old_price: '60.0000', price: '49.9' }))).toEqual({
       offers: [
         {
@@ -50,9 +50,9 @@ describe('offers', () => {
     ['no merchant', 'shape', createOffer({ merchant: undefined })],
     ['merchant as text', 'shape', createOffer({ merchant: 'Kopje' })],
     ['merchant without name', 'shape', createOffer({ merchant: {} })],
-    ['merchant named by white space', 'merchant', createOffer({ merchant: { name: ' \n' } })],
+    ['merchant name of white space', 'merchant', createOffer({ merchant: { name: ' \n' } })],
     [
-      'merchant named by nothing visible',
+      'merchant name without visible characters',
       'merchant',
       createOffer({ merchant: { name: '\u200b\u202e\u2066' } }),
     ],
@@ -150,7 +150,7 @@ describe('products', () => {
     ['gtin empty', { ...makeWireProduct(), gtin: '' }],
     ['no title', { ...makeWireProduct(), title: undefined }],
     ['title empty', { ...makeWireProduct(), title: '' }],
-    ['title of nothing visible', { ...makeWireProduct(), title: '\u0000\u202e \ufeff' }],
+    ['title without visible characters', { ...makeWireProduct(), title: '\u0000\u202e \ufeff' }],
     ['title as list', { ...makeWireProduct(), title: ['x'] }],
     ['no offers', { ...makeWireProduct(), offers: undefined }],
     ['offers as object', { ...makeWireProduct(), offers: {} }],
@@ -191,7 +191,7 @@ describe('products', () => {
       [null, {}, { url: null }, { url: 'https://a.example/x.jpg' }],
       ['https://a.example/x.jpg'],
     ],
-    ['http of elsewhere', [{ url: 'http://a.example/x.jpg' }], []],
+    ['http of another host', [{ url: 'http://a.example/x.jpg' }], []],
     ['http of this server', [{ url: 'http://127.0.0.1:3000/demo/x' }], ['http://127.0.0.1:3000/demo/x']],
     ['data', [{ url: 'data:image/svg+xml,<svg/>' }], []],
   ])('images %s - the usable ones', (_name, images, expected) => {
@@ -226,7 +226,7 @@ describe('pages', () => {
     [{ items: [], next_cursor: '' }],
     [{ items: [], next_cursor: 5 }],
     [{ items: [], next_cursor: {} }],
-  ])('%j - no page - CatalogInvalidError', (response) => {
+  ])('%j - not a page - CatalogInvalidError', (response) => {
     expect(() => parseProductPage(response, OPTIONS)).toThrow(INVALID)
   })
 
@@ -295,7 +295,7 @@ describe('channels', () => {
     expect(parseChannelList({ items: [{ id, name: 'N', kind: 'app', url: null }] })).toHaveLength(1)
   })
 
-  it.each([[null], [[]], [{}], [{ items: 5 }]])('%j - no list - CatalogInvalidError', (response) => {
+  it.each([[null], [[]], [{}], [{ items: 5 }]])('%j - not a list - CatalogInvalidError', (response) => {
     expect(() => parseChannelList(response)).toThrow(INVALID)
   })
 })

@@ -181,7 +181,7 @@ describe('quota: merging two states', () => {
     )
   })
 
-  test('any two - the result of the later 429 is kept whole', () => {
+  test('any two - all fields of the later 429 are used', () => {
     fc.assert(
       fc.property(sameDay, ([stored, own, synced]) => {
         fc.pre(stored.limitedAtMs !== own.limitedAtMs)
@@ -195,7 +195,7 @@ describe('quota: merging two states', () => {
     )
   })
 
-  test('success that refuted a 429 in the meantime - is kept', () => {
+  test('success that refuted a 429 in the meantime - is preserved', () => {
     const stored = recordLimitAfter(100)
     const own = recordSuccess(stored, NOON_MS + HOUR_MS)
     expect(mergeOfflineState(stored, own, stored)).toMatchObject({
@@ -204,7 +204,7 @@ describe('quota: merging two states', () => {
     })
   })
 
-  test('counts of the day before - are not counted today, but the pause is kept', () => {
+  test('counts of the day before - are not counted today, but the pause remains', () => {
     const stored = createQuotaState(MIDNIGHT_MS)
     const own = { ...recordLimitAfter(30), limitedUntilMs: MIDNIGHT_MS + SLACK_MS }
     expect(mergeOfflineState(stored, own, createQuotaState(NOON_MS))).toMatchObject({

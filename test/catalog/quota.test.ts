@@ -79,13 +79,16 @@ describe('quota: decisions', () => {
     ['refresh', 4, ['allowed', 'share_exhausted', 'allowed', 'allowed']],
     ['lookup', 1, ['allowed', 'allowed', 'share_exhausted', 'share_exhausted']],
     ['channels', 1, ['allowed', 'allowed', 'share_exhausted', 'share_exhausted']],
-  ] as const)('share of %s spent - that one alone is closed: none borrows', (purpose, calls, decisions) => {
-    const left = recordCalls(fresh, calls - 1, { purpose })
-    expect(check(left, createRules(10))).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
-    expect(check(recordCalls(left, 1, { purpose }), createRules(10))).toEqual(decisions)
-  })
+  ] as const)(
+    'share of %s used up - only this share denies calls: shares do not borrow',
+    (purpose, calls, decisions) => {
+      const left = recordCalls(fresh, calls - 1, { purpose })
+      expect(check(left, createRules(10))).toEqual(['allowed', 'allowed', 'allowed', 'allowed'])
+      expect(check(recordCalls(left, 1, { purpose }), createRules(10))).toEqual(decisions)
+    },
+  )
 
-  test('limit of one call - neither walks nor refreshes', () => {
+  test('limit of one call - allows neither walks nor refreshes', () => {
     expect(check(fresh, createRules(1))).toEqual(['share_exhausted', 'share_exhausted', 'allowed', 'allowed'])
   })
 
@@ -107,14 +110,14 @@ describe('quota: decisions', () => {
     },
   )
 
-  test('pause - blocks to its last millisecond, whatever quota remains', () => {
+  test('pause - blocks to its last millisecond, regardless of the remaining quota', () => {
     const state = recordLimit(fresh, { retryAfterMs: 30 * SECOND_MS, nowMs: NOON_MS })
     const untilMs = NOON_MS + 30 * SECOND_MS
     expect(new Set(check(state, createRules(1_000), untilMs - 1))).toEqual(new Set(['paused']))
     expect(new Set(check(state, createRules(1_000), untilMs))).toEqual(new Set(['allowed']))
   })
 
-  test('any calls at any times - no day sees more of a share than its part of the limit', () => {
+  test('any calls at any times - no share exceeds its part of the limit on any day', () => {
     const step = fc.record({ purpose: fc.constantFrom(...PURPOSES), waitMs: fc.nat({ max: 3 * HOUR_MS }) })
     fc.assert(
       fc.property(
@@ -176,13 +179,10 @@ describe('quota: midnight', () => {
   test.each([
     ['23:59:59.999', MIDNIGHT_MS - 1, MIDNIGHT_MS + SLACK_MS],
     ['00:00', MIDNIGHT_MS, MIDNIGHT_MS + HOUR_MS],
-  ])(
-    '429 at %s with an hour to wait - is over soon after the reset that follows',
-    (_time, nowMs, untilMs) => {
-      const state = recordLimit(createQuotaState(NOON_MS), { retryAfterMs: HOUR_MS, nowMs })
-      expect(state).toMatchObject({ limitedUntilMs: untilMs, day: toDayNumber(nowMs) })
-    },
-  )
+  ])('429 at %s with an hour to wait - ends soon after the next reset', (_time, nowMs, untilMs) => {
+    const state = recordLimit(createQuotaState(NOON_MS), { retryAfterMs: HOUR_MS, nowMs })
+    expect(state).toMatchObject({ limitedUntilMs: untilMs, day: toDayNumber(nowMs) })
+  })
 })
 
 describe('quota: pauses', () => {

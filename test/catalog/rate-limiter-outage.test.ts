@@ -124,7 +124,7 @@ describe('rate limiter, store failing', () => {
     await fixture.limiter.take('refresh')
   })
 
-  test('look-ups - only its own expire by their time', async () => {
+  test('look-ups - only its own are counted, and they expire after an hour', async () => {
     const fixture = createLimiter()
     await take(fixture.other, 'lookup', 5)
     await fixture.limiter.take('lookup')
@@ -160,7 +160,7 @@ describe('rate limiter, store available again', () => {
     })
   })
 
-  test('longer stored pause of others - is kept; calls of both - are added', async () => {
+  test('longer stored pause of others - remains; calls of both - are added', async () => {
     const fixture = createLimiter()
     fixture.setBroken(true)
     await fixture.limiter.take('refresh')
@@ -275,7 +275,7 @@ describe('concurrent calls', () => {
   test('slow update that ends after a failed one was requested - keeps the pause recorded by the failed one', async () => {
     const fixture = createLimiter()
     const slow = defer<void>()
-    const turns: QuotaStore['updateQuota'][] = [
+    const updates: QuotaStore['updateQuota'][] = [
       async (nowMs, change) => {
         const state = await fixture.store.updateQuota(nowMs, change)
         await slow.promise
@@ -284,7 +284,7 @@ describe('concurrent calls', () => {
       () => Promise.reject(new StoreError('locked')),
     ]
     const store: QuotaStore = {
-      updateQuota: (nowMs, change) => (turns.shift() ?? fixture.store.updateQuota)(nowMs, change),
+      updateQuota: (nowMs, change) => (updates.shift() ?? fixture.store.updateQuota)(nowMs, change),
     }
     const limiter = createRateLimiter({ clock: fixture.clock, unknownLookupsPerHour: 100, store })
     const reading = limiter.read()

@@ -104,24 +104,24 @@ describe('rate limiter: shares', () => {
   })
 })
 
-const refusal = (limiter: RateLimiter, purpose: CallPurpose): Promise<string> =>
+const getDenial = (limiter: RateLimiter, purpose: CallPurpose): Promise<string> =>
   limiter.take(purpose).then(
-    () => 'taken',
+    () => 'allowed',
     (error: CatalogCallBlockedError) => `${error.code}: ${error.message}`,
   )
 
 describe('rate limiter: denials', () => {
   test('each cause - has its own message', async () => {
     const { limiter, clock } = createLimiters({ dailyLimit: 10, unknownLookupsPerHour: 0 })
-    expect(await refusal(limiter, 'lookup')).toMatch(
+    expect(await getDenial(limiter, 'lookup')).toMatch(
       /^VITRINE_CATALOG_CALL_BLOCKED: .*for this hour are used up$/,
     )
     await takeAll(limiter, 'walk', 5)
-    expect(await refusal(limiter, 'walk')).toMatch(
+    expect(await getDenial(limiter, 'walk')).toMatch(
       /^VITRINE_CATALOG_CALL_BLOCKED: .*used up until 00:00 UTC$/,
     )
     await limiter.pauseUntil(clock.nowMs() + 1)
-    expect(await refusal(limiter, 'walk')).toMatch(
+    expect(await getDenial(limiter, 'walk')).toMatch(
       /^VITRINE_CATALOG_CALL_BLOCKED: .*request limit was reached$/,
     )
   })
@@ -134,7 +134,7 @@ describe('rate limiter: denials', () => {
 })
 
 describe('rate limiter: pauses', () => {
-  test('429 met by another process - applies here from the next request', async () => {
+  test('429 received by another process - applies here from the next request', async () => {
     const { limiter, other, clock } = createLimiters()
     await other.recordRateLimit(limited(MINUTE_MS), NOON_MS)
     expect(await take(limiter, 'refresh')).toBe(false)

@@ -96,12 +96,12 @@ describe('size of a response', () => {
   })
 
   test('compressed size at the limit - is read; one byte more is not', async () => {
-    const travelling = gzipSync('1')
-    expect(await readJson(await receive(travelling, 'gzip'), travelling.length)).toBe(1)
-    const failure = readJson(await receive(travelling, 'gzip'), travelling.length - 1)
+    const compressed = gzipSync('1')
+    expect(await readJson(await receive(compressed, 'gzip'), compressed.length)).toBe(1)
+    const failure = readJson(await receive(compressed, 'gzip'), compressed.length - 1)
     await expect(failure).rejects.toMatchObject({
       code: TOO_LARGE,
-      message: `the response is larger than ${travelling.length - 1} bytes`,
+      message: `the response is larger than ${compressed.length - 1} bytes`,
     })
   })
 

@@ -112,7 +112,7 @@ function withRequiredSettings(name: string): Environment {
   return name.startsWith('VITRINE_CATALOG_URL') || name.startsWith('VITRINE_CATALOG_KEY') ? COMBINATIONS : {}
 }
 
-describe('settings: each', () => {
+describe('settings: each one', () => {
   it.each(Object.entries(SETTING_CASES))('%s - valid text - is parsed', (name, [good]) => {
     const environment = { ...withRequiredSettings(name), [name]: good }
     expect(findProblems(environment)).toEqual([])

@@ -15,7 +15,7 @@ const parseServer = (text: string): PostgresAddress => databaseAddressParser.par
 const FULL =
   'postgresql://shop%40user:p%2Fss-word-1@db.example:6543/prices?sslmode=verify-full&sslrootcert=/etc/ca.pem&pool_size=24&connect_timeout_ms=500&statement_timeout_ms=750&application_name=widgets'
 
-describe('address of a server', () => {
+describe('server address', () => {
   test('all parts - are parsed and percent-decoded', () => {
     const address = parseServer(FULL)
     expect(address).toMatchObject({
@@ -49,7 +49,7 @@ describe('address of a server', () => {
     })
   })
 
-  test('folder of a socket - replaces the host', () => {
+  test('socket folder - replaces the host', () => {
     expect(databaseAddressParser.parse('postgres://me@localhost/prices?host=/run/postgresql')).toMatchObject({
       host: '/run/postgresql',
     })
@@ -74,14 +74,14 @@ describe('address of a server', () => {
     ['postgres://me:%@db.example/prices', '"%" in user, password or database must be written as %25'],
     ['postgres://me@db.example:99999/prices', 'host or port is invalid'],
     ['postgres://me:a/b@db.example/prices', 'host or port is invalid'],
-  ])('%s - is rejected with the reason', (text, fault) => {
+  ])('%s - is rejected with the reason', (text, reason) => {
     expect(databaseAddressParser.parse(text)).toBeUndefined()
-    expect(() => parseConfig({ VITRINE_DATABASE_URL: text })).toThrow(`URL: ${fault}`)
+    expect(() => parseConfig({ VITRINE_DATABASE_URL: text })).toThrow(`URL: ${reason}`)
   })
 
   test('password with characters of a URL - is in no message', () => {
-    for (const sign of '/?#@:%&=[]\\ ') {
-      const text = `postgres://me:xq${sign}zj@db.example/prices?xq=xq${sign}zj`
+    for (const character of '/?#@:%&=[]\\ ') {
+      const text = `postgres://me:xq${character}zj@db.example/prices?xq=xq${character}zj`
       expect(databaseAddressParser.explainError?.(text)).not.toMatch(/xq|zj/)
     }
   })

@@ -75,7 +75,7 @@ describe('redactSecrets', () => {
       'https://x.example/?k=hidden-url-1&b',
       'https://x.example/?k=[redacted]&b',
     ],
-    ['with signs of patterns', 'h.dden*$&(1', 'the h.dden*$&(1 and $& stay', 'the [redacted] and $& stay'],
+    ['with pattern characters', 'h.dden*$&(1', 'the h.dden*$&(1 and $& stay', 'the [redacted] and $& stay'],
     ['of six characters', 'hide-6', '<hide-6>', '<[redacted]>'],
   ])('secret %s - is redacted', (...[, value, text, expected]) => {
     expect(new Secret(value).reveal()).toBe(value)
@@ -84,8 +84,8 @@ describe('redactSecrets', () => {
 
   it.each(['"', '\\', '\n', '\t', '\u0001', '\u2028', 'é'])(
     'secret with %j - is redacted in JSON',
-    (sign) => {
-      const secret = new Secret(`hidden${sign}json-${sign.codePointAt(0)}`)
+    (character) => {
+      const secret = new Secret(`hidden${character}json-${character.codePointAt(0)}`)
       const text = JSON.stringify({ deep: [{ value: `<${secret.reveal()}>` }], [secret.reveal()]: 1 })
       const hidden = redactSecrets(text)
       expect(JSON.parse(hidden)).toEqual({ deep: [{ value: '<[redacted]>' }], '[redacted]': 1 })

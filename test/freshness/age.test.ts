@@ -20,7 +20,7 @@ describe('age', () => {
     expect(classifyAge(NOON_MS - seconds * SECOND_MS, NOON_MS, FRESHNESS)).toBe(expected)
   })
 
-  test('stale and rescue as short as fresh - changes from fresh to gone directly', () => {
+  test('stale and rescue as short as fresh - changes directly from fresh to gone', () => {
     const config = { ...FRESHNESS, freshSeconds: 10, staleSeconds: 1, rescueSeconds: 1 }
     expect([9_999, 10_000].map((ageMs) => classifyAge(0, ageMs, config))).toEqual(['fresh', 'gone'])
   })

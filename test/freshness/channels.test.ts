@@ -253,7 +253,7 @@ describe('lists', () => {
     expect(sources.countChannelCalls()).toBe(1)
   })
 
-  test('store that fails - the list is kept in memory, with removed channels', async () => {
+  test('store that fails - the list is cached in memory, with removed channels', async () => {
     const store = { ...(await openStore()), findChannelList: fail, putChannelList: fail }
     const broken = await makeSources({ store })
     expect(await getOutcome(CHANNEL_ID, broken)).toBe('known')

@@ -120,7 +120,7 @@ test('lease of a dead process - expires, and the next visitor gets a response', 
   expect(await sources.countProductCalls()).toBe(1)
 })
 
-test('store that fails - each process calls for itself', async () => {
+test('store that fails - each process makes its own call', async () => {
   const [sources] = await makePair()
   setOutcome(sources.catalog, 'responds', GTIN)
   const store = { ...sources.store, acquireLookupLease: fail, releaseLookupLease: fail }

@@ -32,7 +32,7 @@ const putCopy = ({ store }: Sources, ageMs: number, offers = makeProduct().offer
 const requestProduct = (sources: Sources): ReturnType<Sources['getProduct']> => sources.getProduct(GTIN)
 
 describe('look-up whose offers are all malformed', () => {
-  test('known product with usable offers - they stay, and the catalog is called again after a minute', async () => {
+  test('known product with usable offers - they are preserved, and the catalog is called again after a minute', async () => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_MS)
     setOffers(sources, MALFORMED)

@@ -24,7 +24,7 @@ describe('negative cache', () => {
   test.each([
     ...PASSING.map((error) => [error?.name ?? 'no error', error, 5 * SECOND_MS] as const),
     ...UNUSABLE.map((error) => [error.name, error, MINUTE_MS] as const),
-  ])('%s - is remembered for its time, up to a fifth longer', (_name, error, expectedMs) => {
+  ])('%s - is cached for its window plus at most a fifth', (_name, error, expectedMs) => {
     for (const [random, factor] of [
       [0, 1],
       [1, 1.2],

@@ -110,7 +110,7 @@ describe('failures', () => {
   test.each([
     ['500', 5 * SECOND_MS],
     ['invalid', MINUTE_MS],
-  ] as const)('%s - is remembered: one call a window of %d ms', async (outcome, windowMs) => {
+  ] as const)('%s - is cached: one call per window of %d ms', async (outcome, windowMs) => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_AGE_MS)
     setOutcome(sources.catalog, outcome, GTIN)
@@ -208,8 +208,8 @@ describe('look-ups of unknown products', () => {
   })
 
   test.each([
-    ['a first walk to come', HOUR_MS],
-    ['no walk at all (VITRINE_SYNC_CRON=off)', null],
+    ['first walk pending', HOUR_MS],
+    ['walks disabled (VITRINE_SYNC_CRON=off)', null],
   ])('no copy yet, %s - count from the first request on', async (_case, walkPeriodMs) => {
     const sources = await makeSources({ config: { unknownLookupsPerHour: 2 }, walkPeriodMs })
     for (const index of [11, 12]) {
@@ -279,7 +279,7 @@ describe('store that fails', () => {
 })
 
 describe('retention', () => {
-  test('brand missing in a refresh - stays as before', async () => {
+  test('brand missing in a refresh - the previous brand stays', async () => {
     const sources = await makeSources()
     await putCopy(sources, RESCUE_AGE_MS)
     const { brand: _, ...product } = makeWireProduct({ gtin: GTIN, title: 'renamed' })

@@ -6,14 +6,13 @@ import { NOON_MS } from '../helpers/harness.ts'
 import { makeProduct, toGtin } from '../helpers/products.ts'
 import { type Outcome, type Sources, makeSources, setOutcome } from './sources-fixture.ts'
 
-/** When the catalog is called, by age of the copy and outcome of the call. */
 const GTIN = toGtin(1)
 const OTHER_GTIN = toGtin(2)
 const FRESH = 300 * SECOND_MS
 const STALE = 3_600 * SECOND_MS
 const RESCUE = 604_800 * SECOND_MS
 
-/** Return `value @age in seconds, status` or the error code, and the number of calls. */
+/** `expected`: the title or `hidden` with the cache status, or the error code. */
 type Row = readonly [knownAgeMs: number, outcome: Outcome, expected: string, calls: number]
 
 const KNOWN: readonly Row[] = [
@@ -55,7 +54,7 @@ async function visit(sources: Sources, gtin: string = GTIN): Promise<string> {
   return watching
 }
 
-describe('product that the copy knows', () => {
+describe('product in the copy', () => {
   const cases = KNOWN.flatMap(([ageMs, outcome, expected, calls]) =>
     (['look-up', 'walk'] as const).map(
       (writer) => [writer, ageMs / SECOND_MS, outcome, expected, calls] as const,
@@ -78,7 +77,7 @@ describe('product that the copy knows', () => {
   test.each([
     [STALE, NOON_MS - STALE],
     [STALE + 1, NOON_MS],
-  ])('%d ms old - its date - is the time at which the catalog gave what is shown', async (ageMs, asOfMs) => {
+  ])('%d ms old - its date is the time of the catalog response that is shown', async (ageMs, asOfMs) => {
     const sources = await makeSources()
     setOutcome(sources.catalog, 'responds', GTIN)
     const entry = { product: makeProduct({ gtin: GTIN }), asOfMs: NOON_MS - ageMs }
@@ -87,7 +86,7 @@ describe('product that the copy knows', () => {
   })
 })
 
-describe('product that the copy does not know', () => {
+describe('product not in the copy', () => {
   test.each([
     ['responds', 'from the catalog, miss'],
     ['404', 'hidden, miss'],

@@ -4,40 +4,40 @@ import { createBackoff, createPause, createRestartBackoff } from '../../src/lib/
 import { createFakeClock } from '../helpers/fake-clock.ts'
 
 test('early exits - first restart at once, then growing delays up to 30 seconds', () => {
-  const waits = createRestartBackoff(createFakeClock(0))
-  const waitsMs = Array.from({ length: 10 }, () => waits.nextMs())
-  expect(waitsMs).toEqual([0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+  const backoff = createRestartBackoff(createFakeClock(0))
+  const delaysMs = Array.from({ length: 10 }, () => backoff.nextMs())
+  expect(delaysMs).toEqual([0, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
 })
 
 test('exit after ten seconds - restart at once', () => {
   const clock = createFakeClock(0)
-  const waits = createRestartBackoff(clock)
-  expect([waits.nextMs(), waits.nextMs()]).toEqual([0, 500])
-  waits.recordStart()
+  const backoff = createRestartBackoff(clock)
+  expect([backoff.nextMs(), backoff.nextMs()]).toEqual([0, 500])
+  backoff.recordStart()
   clock.advance(10 * SECOND_MS - 1)
-  expect(waits.nextMs()).toBe(1_000)
-  waits.recordStart()
+  expect(backoff.nextMs()).toBe(1_000)
+  backoff.recordStart()
   clock.advance(10 * SECOND_MS)
-  expect([waits.nextMs(), waits.nextMs()]).toEqual([0, 0])
+  expect([backoff.nextMs(), backoff.nextMs()]).toEqual([0, 0])
 })
 
 test('clock set back - does not reset the delay', () => {
   const clock = createFakeClock(HOUR_MS)
-  const waits = createRestartBackoff(clock)
-  waits.nextMs()
-  waits.recordStart()
+  const backoff = createRestartBackoff(clock)
+  backoff.nextMs()
+  backoff.recordStart()
   clock.advance(-HOUR_MS)
-  expect(waits.nextMs()).toBe(500)
+  expect(backoff.nextMs()).toBe(500)
 })
 
-test('back-off - doubles up to the maximum, and starts again after a reset', () => {
+test('backoff - doubles up to the maximum, and starts again after a reset', () => {
   const backoff = createBackoff({ initialMs: 5, maxMs: 15 })
   expect([backoff.nextMs(), backoff.nextMs(), backoff.nextMs(), backoff.nextMs()]).toEqual([5, 10, 15, 15])
   backoff.reset()
   expect(backoff.nextMs()).toBe(5)
 })
 
-test('back-off with jitter - adds up to its share', () => {
+test('backoff with jitter - adds at most the given share', () => {
   const backoff = createBackoff({ initialMs: 100, maxMs: 100, jitterShare: 0.2, random: () => 0.5 })
   expect(backoff.nextMs()).toBeCloseTo(110)
 })

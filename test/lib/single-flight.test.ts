@@ -3,36 +3,36 @@ import { createSingleFlight } from '../../src/lib/single-flight.ts'
 
 describe('single flight', () => {
   test('concurrent calls with one key - one call, one result', async () => {
-    const flights = createSingleFlight<object>()
+    const singleFlight = createSingleFlight<object>()
     let calls = 0
     const start = (): Promise<object> => Promise.resolve({ call: (calls += 1) })
-    const results = await Promise.all(Array.from({ length: 200 }, () => flights.run('a', start)))
+    const results = await Promise.all(Array.from({ length: 200 }, () => singleFlight.run('a', start)))
     expect(calls).toBe(1)
     expect(new Set(results).size).toBe(1)
   })
 
   test('different keys - separate calls', async () => {
-    const flights = createSingleFlight<string>()
-    const call = (key: string): Promise<string> => flights.run(key, () => Promise.resolve(key))
+    const singleFlight = createSingleFlight<string>()
+    const call = (key: string): Promise<string> => singleFlight.run(key, () => Promise.resolve(key))
     expect(await Promise.all([call('a'), call('b'), call('a')])).toEqual(['a', 'b', 'a'])
   })
 
   test('finished call - the next one starts a new call', async () => {
-    const flights = createSingleFlight<number>()
+    const singleFlight = createSingleFlight<number>()
     let calls = 0
-    const call = (): Promise<number> => flights.run('a', () => Promise.resolve((calls += 1)))
-    expect([await call(), await call(), flights.has('a')]).toEqual([1, 2, false])
+    const call = (): Promise<number> => singleFlight.run('a', () => Promise.resolve((calls += 1)))
+    expect([await call(), await call(), singleFlight.has('a')]).toEqual([1, 2, false])
   })
 
   test('failed call - rejects for all callers, and the next one starts a new call', async () => {
-    const flights = createSingleFlight<string>()
+    const singleFlight = createSingleFlight<string>()
     const waiting = [
-      flights.run('a', () => Promise.reject(new Error('broken'))),
-      flights.run('a', () => Promise.resolve('never called')),
+      singleFlight.run('a', () => Promise.reject(new Error('broken'))),
+      singleFlight.run('a', () => Promise.resolve('never called')),
     ]
-    expect(flights.has('a')).toBe(true)
+    expect(singleFlight.has('a')).toBe(true)
     for (const one of waiting) await expect(one).rejects.toThrow('broken')
-    expect(flights.has('a')).toBe(false)
-    expect(await flights.run('a', () => Promise.resolve('again'))).toBe('again')
+    expect(singleFlight.has('a')).toBe(false)
+    expect(await singleFlight.run('a', () => Promise.resolve('again'))).toBe('again')
   })
 })

@@ -22,7 +22,7 @@ function start(readTime: (clock: FakeClock) => Promise<number | null>): Readonly
   return { monitor, clock, lines }
 }
 
-test('database an hour behind - is read every five minutes and logged once until it is right', async () => {
+test('database an hour behind - is read every five minutes and logged once until its clock is correct', async () => {
   let aheadMs = -HOUR_MS
   const { monitor, clock, lines } = start(({ nowMs }) => Promise.resolve(nowMs() + aheadMs))
   await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))
@@ -39,7 +39,7 @@ test('database an hour behind - is read every five minutes and logged once until
   })
 })
 
-test('file - has no clock and is read once', async () => {
+test('SQLite file - has no clock and is read once', async () => {
   const readTime = vi.fn<() => Promise<null>>(() => Promise.resolve(null))
   const { monitor, clock } = start(readTime)
   await vi.waitFor(() => expect(readTime).toHaveBeenCalledOnce())
@@ -48,9 +48,9 @@ test('file - has no clock and is read once', async () => {
 
 test('database that is unavailable or slow - is not logged, and is read again', async () => {
   let isLate = false
-  const { monitor, clock, lines } = start((own) => {
-    if (!isLate) return Promise.reject(new Error('away'))
-    own.advance(30_000)
+  const { monitor, clock, lines } = start((currentClock) => {
+    if (!isLate) return Promise.reject(new Error('unavailable'))
+    currentClock.advance(30_000)
     return Promise.resolve(NOON_MS + HOUR_MS)
   })
   await vi.waitFor(() => expect(clock.pendingWaits).toBe(1))

@@ -10,8 +10,8 @@ const LINES_PER_SECOND = 50
 describe('log rate limiter', () => {
   test('fifty lines in a second - are written, further ones are not', () => {
     const limiter = new LogRateLimiter(createFakeClock(NOON_MS))
-    const taken = Array.from({ length: 60 }, () => limiter.tryAcquire())
-    expect(taken).toEqual([...Array(50).fill(0), ...Array(10).fill(undefined)])
+    const results = Array.from({ length: 60 }, () => limiter.tryAcquire())
+    expect(results).toEqual([...Array(50).fill(0), ...Array(10).fill(undefined)])
   })
 
   test('next second - only its first line has the number of suppressed lines', () => {
@@ -50,12 +50,12 @@ describe('log rate limiter', () => {
         let written = 0
         for (const waitMs of [...waitsMs, SECOND_MS]) {
           clock.advance(waitMs)
-          const leftOut = limiter.tryAcquire()
-          if (leftOut === undefined) continue
+          const suppressed = limiter.tryAcquire()
+          if (suppressed === undefined) continue
           const second = Math.floor(clock.nowMs() / SECOND_MS)
           bySecond.set(second, (bySecond.get(second) ?? 0) + 1)
           written += 1
-          reported += leftOut
+          reported += suppressed
         }
         expect(Math.max(...bySecond.values())).toBeLessThanOrEqual(LINES_PER_SECOND)
         expect(written + reported).toBe(waitsMs.length + 1)

@@ -26,7 +26,7 @@ describe('deals of a product', () => {
     ['no former price', null],
     ['the same price', '80.00'],
     ['a lower former price', '79'],
-  ])('%s - none', (_name, oldPrice) => {
+  ])('%s - no deal', (_name, oldPrice) => {
     expect(collectDeals([createOffer({ oldPrice })])).toEqual([])
   })
 
@@ -101,7 +101,7 @@ describe('deals of a product', () => {
 })
 
 describe('offer key', () => {
-  it('network, merchant and currency - tell offers apart, price and link do not', () => {
+  it('network, merchant and currency - distinguish offers, price and link do not', () => {
     const key = toOfferKey(createOffer())
     expect(toOfferKey(createOffer({ price: '1', affiliateUrl: 'https://b.example/' }))).toBe(key)
     const others = [{ network: 'm' }, { merchant: 'Kop' }, { currency: 'USD' }].map((over) =>

@@ -28,7 +28,7 @@ describe('GTIN: normalization', () => {
     '+1',
     '0x1',
     '__proto__',
-  ])('"%s" - none', (text) => {
+  ])('"%s" - not a GTIN', (text) => {
     expect(normalizeGtin(text)).toBeUndefined()
   })
 
@@ -46,7 +46,7 @@ describe('GTIN: normalization', () => {
 
 describe('GTIN: check digit', () => {
   it.each(['04006381333931', '00012345678905', '09780306406157', '00000096385074', '10614141000415'])(
-    '%s of the world - is right',
+    '%s, a real GTIN - is valid',
     (gtin) => {
       expect(isCheckDigitValid(gtin)).toBe(true)
     },
@@ -55,9 +55,9 @@ describe('GTIN: check digit', () => {
   it('computed digit - always verifies, and no other does', () => {
     fc.assert(
       fc.property(digits(13), fc.integer({ min: 1, max: 9 }), (first, off) => {
-        const right = computeCheckDigit(first)
-        expect(isCheckDigitValid(`${first}${right}`)).toBe(true)
-        expect(isCheckDigitValid(`${first}${(right + off) % 10}`)).toBe(false)
+        const correct = computeCheckDigit(first)
+        expect(isCheckDigitValid(`${first}${correct}`)).toBe(true)
+        expect(isCheckDigitValid(`${first}${(correct + off) % 10}`)).toBe(false)
       }),
     )
   })
@@ -73,7 +73,7 @@ describe('GTIN: check digit', () => {
   })
 
   it.each(['', '4006381333931', '004006381333931', 'abcdefghijklmn'])(
-    '"%s" - not padded - is not right',
+    '"%s" - not padded - is invalid',
     (text) => {
       expect(isCheckDigitValid(text)).toBe(false)
     },

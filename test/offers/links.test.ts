@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { isUsableImage, isUsableLink } from '../../src/offers/links.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
-const OWN = 'http://127.0.0.1:3000'
+const OWN_ORIGIN = 'http://127.0.0.1:3000'
 
 const USABLE = [
   'https://a.example',
@@ -19,7 +19,7 @@ const USABLE = [
   "https://a.example/p?q=Levi's+jacket",
 ]
 
-const REFUSED = [
+const NOT_USABLE = [
   '',
   'a.example',
   '/path',
@@ -74,7 +74,7 @@ describe('link', () => {
     expect(isUsableLink(address)).toBe(true)
   })
 
-  // Node compiles a function that is called often, and its own `URL.canParse` then refuses such hosts.
+  // Node optimizes a function that is called often, and its fast `URL.canParse` rejects such hosts.
   it('host with non-ASCII letters, checked a hundred thousand times - still usable', () => {
     const results = Array.from({ length: 100_000 }, (_, n) =>
       isUsableLink(`https://münchen.example/${n % 7}`),
@@ -82,7 +82,7 @@ describe('link', () => {
     expect(results.indexOf(false)).toBe(-1)
   })
 
-  it.each(REFUSED)('%j - not usable', (address) => {
+  it.each(NOT_USABLE)('%j - not usable', (address) => {
     expect(isUsableLink(address)).toBe(false)
   })
 })
@@ -111,7 +111,7 @@ describe('picture', () => {
     ['https://93.184.215.14/x.jpg', true],
     ['https://[2606:2800:21f:cb07::1]/x.jpg', true],
   ])('%s - %s', (address, expected) => {
-    expect(isUsableImage(address, OWN)).toBe(expected)
+    expect(isUsableImage(address, OWN_ORIGIN)).toBe(expected)
   })
 })
 
@@ -153,9 +153,9 @@ describe('picture of a private host', () => {
     'intranet',
     'intranet.',
   ])('%s - is not used, with or without a port', (host) => {
-    expect(isUsableImage(`https://${host}/x.jpg`, OWN)).toBe(false)
-    expect(isUsableImage(`https://${host}:8443/x.jpg`, OWN)).toBe(false)
-    expect(isUsableImage(`https://${host}`, OWN)).toBe(false)
+    expect(isUsableImage(`https://${host}/x.jpg`, OWN_ORIGIN)).toBe(false)
+    expect(isUsableImage(`https://${host}:8443/x.jpg`, OWN_ORIGIN)).toBe(false)
+    expect(isUsableImage(`https://${host}`, OWN_ORIGIN)).toBe(false)
   })
 
   it('that is this server - is used', () => {
@@ -182,7 +182,7 @@ describe('fast path', () => {
         // An upper-case scheme avoids the fast path.
         const tail = `://${name}${port}/${rest}`
         expect(isUsableLink(`https${tail}`)).toBe(isUsableLink(`HTTPS${tail}`))
-        expect(isUsableImage(`https${tail}`, OWN)).toBe(isUsableImage(`HTTPS${tail}`, OWN))
+        expect(isUsableImage(`https${tail}`, OWN_ORIGIN)).toBe(isUsableImage(`HTTPS${tail}`, OWN_ORIGIN))
       }),
       { numRuns: toRunCount(2_000) },
     )

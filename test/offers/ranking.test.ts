@@ -126,7 +126,7 @@ describe('one offer per merchant and currency', () => {
     ['the wording of its price', { price: '1.5' }, { price: '1.50' }],
     ['the wording of its former price', { oldPrice: '12' }, { oldPrice: '12.0' }],
     ['the case of its merchant', { merchant: 'KOPJE' }, { merchant: 'Kopje' }],
-    ['how it is not in stock', { availability: 'gone' }, { availability: 'sold_out' }],
+    ['the reason for not being in stock', { availability: 'gone' }, { availability: 'sold_out' }],
   ])(
     'two that differ in %s - the first by rule, in any order: on sale, then the smaller claimed discount',
     (_what, first, second) => {

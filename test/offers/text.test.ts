@@ -37,7 +37,7 @@ describe('clean text', () => {
     ['Hindi conjunct', 'क्षत्रिय'],
     ['Vietnamese, decomposed', 'Tie\u0302\u0301ng'],
     ['Thai', 'โคมไฟตั้งโต๊ะ'],
-  ])('%s - unharmed', (_name, text) => {
+  ])('%s - is unchanged', (_name, text) => {
     expect(cleanText(text, 100)).toBe(text)
   })
 
@@ -129,7 +129,7 @@ describe('folding', () => {
     )
   })
 
-  it('case - accents are kept', () => {
+  it('case - accents are preserved', () => {
     expect(foldCase('Crème')).not.toBe(foldCase('Creme'))
     expect(foldCaseAndAccents('Crème')).toBe(foldCaseAndAccents(`Cre${code(0x300)}me`))
   })

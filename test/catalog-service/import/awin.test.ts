@@ -26,8 +26,8 @@ const ADVERTISER = {
 
 const read = (changes: Record<string, string>): Promise<FeedResult> => readCells({ ...PUBLISHER, ...changes })
 
-describe('valid Awin row', () => {
-  it('publisher feed, all columns - the tracking link is unchanged, byte for byte', async () => {
+describe('valid awin row', () => {
+  it('row of a publisher - every column - the tracked link is unchanged byte for byte', async () => {
     const result = await read({
       merchant_image_url: 'https://img.example/1.jpg',
       aw_image_url: 'https://img.example/proxy.jpg',
@@ -70,7 +70,7 @@ describe('valid Awin row', () => {
     })
   })
 
-  it('advertiser feed - the page is the link, and its host names the shop', async () => {
+  it('row of an advertiser - the page address is the link and names the shop', async () => {
     const { products, rejects, hasLinkMerchants } = await readCells(ADVERTISER)
     expect(rejects).toEqual([])
     expect(hasLinkMerchants).toBe(true)
@@ -85,7 +85,7 @@ describe('valid Awin row', () => {
     ])
   })
 
-  it('tracking link without a shop name - named after the host of the page, never of the network', async () => {
+  it('tracked link without a shop name - the host of the shop page is the name, never the host of the network', async () => {
     const { products } = await read({ merchant_name: '', merchant_deep_link: 'https://shop.example/x' })
     expect(products[0]?.offers[0]).toMatchObject({ merchant: 'shop.example', url: TRACKED, link: 'tracked' })
     const { rejects } = await read({ merchant_name: '' })
@@ -113,7 +113,7 @@ describe('valid Awin row', () => {
   })
 
   it.each([{ product_price_old: '50' }, { product_price_old: 'was more' }, { product_price_old: '1.500' }])(
-    'malformed former price %j - only the price is dropped, with a reject',
+    'malformed former price %j - only the former price is dropped, with a reject',
     async (changes) => {
       const { products, rejects } = await read(changes)
       expect(products[0]?.offers[0]?.oldPrice).toBeNull()
@@ -121,7 +121,7 @@ describe('valid Awin row', () => {
     },
   )
 
-  it('former price in another currency - only the price is dropped, with a reject', async () => {
+  it('former price - in another currency, without a currency column - is dropped, with a reject', async () => {
     const changes = { search_price: '98.0 EUR', currency: '', product_price_old: '120.00 USD' }
     const { products, rejects } = await read(changes)
     expect(products[0]?.offers[0]?.oldPrice).toBeNull()
@@ -146,7 +146,7 @@ describe('valid Awin row', () => {
     [{ product_GTIN: '', ean: '9520001001024', upc: '96385074' }, '09520001001024', []],
     [{ product_GTIN: 'X1', ean: '', upc: '96385074' }, '00000096385074', ['product_gtin']],
     [{ product_GTIN: '', ean: '1.2E+12', isbn: '0-306-40615-2' }, '09780306406157', ['ean']],
-  ])('numbers %j - the gtin is %s', async (changes, gtin, fields) => {
+  ])('product numbers %j - the gtin is %s', async (changes, gtin, fields) => {
     const { products, rejects } = await read(changes)
     expect(products[0]?.gtin).toBe(gtin)
     expect(rejects.map(({ field }) => field)).toEqual(fields)
@@ -161,7 +161,7 @@ describe('valid Awin row', () => {
     expect(rejects).toHaveLength(lines)
   })
 
-  it('first picture malformed - the next column is used', async () => {
+  it('pictures - the first malformed - the next column is used', async () => {
     const { products, rejects } = await read({
       merchant_image_url: 'none',
       image_url: 'https://img.example/1.jpg',
@@ -171,7 +171,7 @@ describe('valid Awin row', () => {
   })
 })
 
-describe('unusable Awin row', () => {
+describe('unusable awin row', () => {
   it.each([
     [{ product_GTIN: '' }, 'gtin', 'there is no gtin'],
     [{ product_GTIN: '', ean: 'LNG11ENCH' }, 'ean', 'not 8, 12, 13 or 14 digits'],

@@ -12,21 +12,21 @@ import { readFeedText } from './read-feed-text.ts'
 const ROW: Reject = { row: 1, field: 'price', reason: 'r', raw: 'x' }
 const HEAD = 'gtin,title,link,price,additional_image_link'
 
-/** Everything that is written about the rejects. */
+/** Return the size of the rejects as JSON. */
 const measure = (rejects: readonly Reject[]): number => JSON.stringify(rejects).length
 
 describe('rejects of one row', () => {
   it.each([
     ['codes', `"${'18,'.repeat(500_000)}",T,https://shop.example/,1.00 EUR,`],
     ['pictures', `9520001001024,T,https://shop.example/,1.00 EUR,"${'x,https://[,'.repeat(200_000)}"`],
-  ])('table - a million wrong %s - the rejects stay small', async (_, row) => {
+  ])('table - a million invalid %s - the rejects stay small', async (_, row) => {
     const { rejects } = await readFeedText(`${HEAD}\n${row}\n`)
     expect(rejects.length).toBeLessThanOrEqual(21)
     expect(measure(rejects)).toBeLessThan(100_000)
     expect(Math.max(...rejects.map(({ raw }) => raw.length))).toBe(2_000)
   })
 
-  it('XML - thousands of wrong pictures, and long fields - the rejects stay small', async () => {
+  it('XML - thousands of invalid pictures, and long fields - the rejects stay small', async () => {
     const pictures = '<g:additional_image_link>/x.jpg</g:additional_image_link>'.repeat(5_000)
     const text = `<rss><channel><item><title>T</title><description>${'x'.repeat(2_000_000)}</description>${pictures}</item></channel></rss>`
     const { rejects } = await readFeedText(text)
@@ -40,7 +40,7 @@ describe('rejects of one row', () => {
 })
 
 describe('rejects file', () => {
-  it('reasons and fields - very long, with control characters - are cleaned and cut', () => {
+  it('reasons and fields - very long, with control characters - are cleaned and truncated', () => {
     const file = join(createFolder(), 'feed')
     const rejects = createRejectsFile(file, createFolder())
     rejects.add([{ ...ROW, field: 'f'.repeat(10_000), reason: `a\u001b[31m\n${'b'.repeat(1_000_000)}` }])
@@ -51,13 +51,13 @@ describe('rejects file', () => {
     expect(rejects.getTopReasons()[0]?.[0].length).toBeLessThan(500)
   })
 
-  it('rejects file of another feed with this name in the current folder - stays', () => {
-    const [own, current] = [createFolder(), createFolder()]
+  it('file of another feed with the same name - in the current folder - is preserved', () => {
+    const [feedFolder, current] = [createFolder(), createFolder()]
     writeFileSync(join(current, 'feed.rejects'), 'of another')
-    writeFileSync(join(own, 'feed.rejects'), 'of an earlier import')
-    createRejectsFile(join(own, 'feed'), current).close()
+    writeFileSync(join(feedFolder, 'feed.rejects'), 'of an earlier import')
+    createRejectsFile(join(feedFolder, 'feed'), current).close()
     expect(readFileSync(join(current, 'feed.rejects'), 'utf8')).toBe('of another')
-    expect(existsSync(join(own, 'feed.rejects'))).toBe(false)
+    expect(existsSync(join(feedFolder, 'feed.rejects'))).toBe(false)
   })
 
   it('disk full - close does not throw, getPath does', () => {
@@ -77,8 +77,8 @@ describe('rejects file', () => {
   })
 })
 
-describe('unreadable file', () => {
-  it('message - names the reason, and that nothing was changed', async () => {
+describe('file that cannot be read', () => {
+  it('error - has the reason in plain words, and that nothing was changed', async () => {
     const fixture = await openTestStore()
     const importFile = (file: string): Promise<unknown> => importFeed({ store: fixture.store, file })
     await expect(importFile(join(fixture.folder, 'none'))).rejects.toThrow(

@@ -48,7 +48,7 @@ describe('format', () => {
   })
 
   it.each(['', '\n\n', 'hello', 'title', 'product_name,shoe', 'a,b,c\n1,2,3', '%PDF-1.7'])(
-    '%j - ImportError that lists the supported formats',
+    '%j - ImportError that lists the expected formats',
     (text) => {
       const detect = (): string => detectFormat(Buffer.from(text), 'a/feed')
       expect(detect).toThrow(
@@ -69,11 +69,11 @@ describe('format', () => {
     )
   })
 
-  it('a single JSON array - ImportError that describes the expected form', () => {
+  it('JSON array - ImportError that explains the expected format', () => {
     expect(() => detectFormat(Buffer.from(' [{"gtin":"17"}]'), 'feed')).toThrow('one product per line')
   })
 
-  it('unknown format name - UsageError that lists all', () => {
+  it('unknown format name - UsageError that lists all names', () => {
     expect(parseFeedFormat('awin-csv')).toBe('awin-csv')
     expect(() => parseFeedFormat('csv')).toThrow('ndjson, google-xml, google-tsv, google-csv, awin-csv')
   })

@@ -56,7 +56,7 @@ describe('gtin of a feed', () => {
   it.each([
     ['0306406153', 'the check digit is wrong'],
     ['X306406152', 'not 8, 12, 13 or 14 digits'],
-  ])('ISBN %j - is rejected: %s', (text, reason) => {
+  ])('isbn %j - is rejected: %s', (text, reason) => {
     expect(parseIsbn(text)).toBe(reason)
   })
 })

@@ -65,11 +65,11 @@ describe('price of a feed', () => {
     'free USD',
     '5.00 US dollars',
     '１５ USD',
-  ])('%j - is rejected', (text) => {
+  ])('%j - is not a price', (text) => {
     expect(parseFeedPrice(text, '')).toContain('not a price')
   })
 
-  it('any amount, with digits grouped in any way - the same digits', () => {
+  it('any amount - in any digit grouping - has the same digits', () => {
     assert(
       property(
         integer({ min: 1_000, max: 999_999_999 }),
@@ -86,13 +86,13 @@ describe('price of a feed', () => {
   })
 
   it.each(['', '0', '0.00', '0,00 EUR', 'EUR 0', '0.00 USD', '0,00\u00a0EUR', ' 0 '])(
-    '%j - counts as no price',
+    '%j - counts as missing',
     (text) => {
       expect(isPriceMissing(text)).toBe(true)
     },
   )
 
-  it.each(['0.01', '10', 'x', '5 EUR'])('%j - counts as a price, or as an error', (text) => {
+  it.each(['0.01', '10', 'x', '5 EUR'])('%j - does not count as missing', (text) => {
     expect(isPriceMissing(text)).toBe(false)
   })
 })

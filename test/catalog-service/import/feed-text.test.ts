@@ -27,11 +27,11 @@ describe('text of a feed', () => {
     expect(toFeedText(text)).toBe(expected)
   })
 
-  it('very long - is cut, with an ellipsis', () => {
+  it('very long text - is truncated with an ellipsis', () => {
     expect(toFeedText('x'.repeat(100_000))).toBe(`${'x'.repeat(999)}…`)
   })
 
-  it('hostile for regular expressions - takes linear time', () => {
+  it('text hostile to regular expressions - is read in linear time', () => {
     const texts = [
       '<a '.repeat(50_000),
       '&#'.repeat(50_000),

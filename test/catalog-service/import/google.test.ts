@@ -14,8 +14,8 @@ const read = (changes: Record<string, string>): Promise<FeedResult> => readCells
 const readOffer = async (changes: Record<string, string>): Promise<unknown> =>
   (await read(changes)).products[0]?.offers[0]
 
-describe('valid Google row', () => {
-  it('all columns - one product with one offer that links to the page', async () => {
+describe('valid google row', () => {
+  it('every column - gives a product with one offer for the page', async () => {
     const result = await read({
       image_link: 'https://img.example/1.jpg',
       additional_image_link:
@@ -55,7 +55,7 @@ describe('valid Google row', () => {
     })
   })
 
-  it('network and merchant of the command - replace those of the row', async () => {
+  it('names given to the command - replace network and shop', async () => {
     const { products, hasLinkMerchants } = await readCells(ROW, { names: { network: 'N', merchant: 'M' } })
     expect(products[0]?.offers[0]).toMatchObject({ network: 'N', merchant: 'M' })
     expect(hasLinkMerchants).toBe(false)
@@ -82,13 +82,13 @@ describe('valid Google row', () => {
     [{ sale_price: 'cheap' }, 'sale_price'],
     [{ sale_price: '16.00 EUR' }, 'sale_price'],
     [{ sale_price: '12.00 EUR', sale_price_effective_date: 'soon' }, 'sale_price_effective_date'],
-  ])('malformed sale price %j - the price is kept, with a reject', async (changes, field) => {
+  ])('malformed sale price %j - the price is used, with a reject', async (changes, field) => {
     const { products, rejects } = await read(changes)
     expect(products[0]?.offers[0]).toMatchObject({ price: '15.00', oldPrice: null })
     expect(rejects).toMatchObject([{ row: 2, field }])
   })
 
-  it('sale price without a price - is the price during the sale', async () => {
+  it('sale price without a price - is the price while the sale is active', async () => {
     const only = { price: '', sale_price: '12.00 EUR' }
     expect(await readOffer(only)).toMatchObject({ price: '12.00', oldPrice: null, currency: 'EUR' })
     const { products, rejects } = await read({ ...only, sale_price_effective_date: '2026-04-01/2026-04-30' })
@@ -105,13 +105,13 @@ describe('valid Google row', () => {
     },
   )
 
-  it('brand longer than a name may be - only the brand is dropped, with a reject', async () => {
+  it('brand - too long for a name - only the brand is dropped, with a reject', async () => {
     const { products, rejects } = await read({ brand: 'x'.repeat(101) })
     expect(products[0]?.brand).toBeNull()
     expect(rejects).toMatchObject([{ field: 'brand' }])
   })
 
-  it('picture list with trailing commas - they are removed; commas inside addresses stay', async () => {
+  it('pictures - a list that ends in commas - the last commas are removed, commas within stay', async () => {
     const { products, rejects } = await read({
       additional_image_link: 'https://img.example/a,b.jpg, https://img.example/c.jpg , ,',
     })
@@ -119,19 +119,19 @@ describe('valid Google row', () => {
     expect(rejects).toEqual([])
   })
 
-  it('currency in a separate column - is used', async () => {
+  it('currency - in a separate column - is read', async () => {
     expect(await readOffer({ price: '15,00', currency: 'sek' })).toMatchObject({
       price: '15.00',
       currency: 'SEK',
     })
   })
 
-  it('title with a formula - is unchanged', async () => {
+  it('title - a formula - is unchanged', async () => {
     const title = '=HYPERLINK("https://evil.example","+cmd|x")'
     expect((await read({ title })).products[0]?.title).toBe(title)
   })
 
-  it('several GTINs in a list - the first valid one, and a reject for the one before', async () => {
+  it('gtins - several in a list - the first valid one is used, with a reject for the one before', async () => {
     const { products, rejects } = await read({ gtin: 'SKU1, 9520001001024' })
     expect(products[0]?.gtin).toBe('09520001001024')
     expect(rejects).toMatchObject([
@@ -139,7 +139,7 @@ describe('valid Google row', () => {
     ])
   })
 
-  it('images with relative or unsupported addresses - only they are dropped', async () => {
+  it('images - relative, or of another scheme - only they are dropped', async () => {
     const { products, rejects } = await read({
       image_link: '/img/1.jpg',
       additional_image_link: 'data:image/png;base64x, https://img.example/2.jpg',
@@ -148,7 +148,7 @@ describe('valid Google row', () => {
     expect(rejects.map(({ field }) => field)).toEqual(['image_link', 'additional_image_link'])
   })
 
-  it('more than twenty images - the first twenty, with a reject', async () => {
+  it('images - more than twenty - the first twenty, with a reject', async () => {
     const list = Array.from({ length: 30 }, (_, index) => `https://img.example/${index}.jpg`).join(',')
     const { products, rejects } = await read({ additional_image_link: list })
     expect(products[0]?.images).toHaveLength(20)
@@ -156,7 +156,7 @@ describe('valid Google row', () => {
   })
 })
 
-describe('unusable Google row', () => {
+describe('unusable google row', () => {
   it.each<[Record<string, string>, string, string]>([
     [{ gtin: '' }, 'gtin', 'there is no gtin'],
     [{ gtin: ' - ' }, 'gtin', 'there is no gtin'],
@@ -193,7 +193,7 @@ describe('unusable Google row', () => {
   })
 })
 
-describe('dates of a sale, at noon of 1 May 2026', () => {
+describe('sale dates, at noon of 1 May 2026', () => {
   it.each([
     ['2026-04-30T13:00-0800/2026-05-02T15:30-0800', '12.00'],
     ['2026-05-01T12:00Z/2026-05-01T12:00:00.000Z', '12.00'],

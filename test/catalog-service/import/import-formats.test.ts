@@ -13,8 +13,8 @@ function readRejects(path: string | null): Reject[] {
   return lines.split('\n').map((line) => JSON.parse(line) as Reject)
 }
 
-describe('import, other formats', () => {
-  it('gzipped table without options - format and shop are detected', async () => {
+describe('import of other formats', () => {
+  it('gzipped table - without options - format and shop are detected', async () => {
     const fixture = await openTestStore()
     const summary = await importText(fixture, gzipSync(TABLE))
     expect(summary).toMatchObject({
@@ -29,7 +29,7 @@ describe('import, other formats', () => {
     expect(readRejects(summary.rejectsPath)).toMatchObject([{ row: 3, field: 'gtin' }])
   })
 
-  it('format given - is used', async () => {
+  it('format - given - is used', async () => {
     const fixture = await openTestStore()
     await expect(importText(fixture, TABLE, { format: 'google-xml' })).rejects.toThrow(
       'is not well-formed XML',
@@ -44,7 +44,7 @@ describe('import, other formats', () => {
     expect(seen).toEqual([2])
   })
 
-  it('no usable row - the message has the number of rejects, the most frequent reasons and the rejects file', async () => {
+  it('nothing usable - the error has the number of rejects, the most frequent reasons and the rejects file', async () => {
     const fixture = await openTestStore()
     const rows = ['9520001001023', '9520001001023', '9520001001023', 'a', 'a', '00000000', ''].map(
       (gtin) => `${gtin},T,https://shop.example/,1 EUR`,

@@ -12,7 +12,7 @@ async function* splitChunks(bytes: Buffer, sizes: readonly number[]): AsyncGener
   yield bytes.subarray(start)
 }
 
-/** Each line with its number; a line that is not JSON has its reject instead. */
+/** Collect the lines as `row:text`; the text of a line that is not JSON is in its reject. */
 async function collect(bytes: Buffer, sizes: readonly number[]): Promise<string[]> {
   const lines: string[] = []
   for await (const rows of readJsonRows(splitChunks(bytes, sizes), {}, ''))
@@ -24,7 +24,7 @@ async function collect(bytes: Buffer, sizes: readonly number[]): Promise<string[
 }
 
 describe('lines', () => {
-  it('stream split anywhere - the same lines', async () => {
+  it('stream - split anywhere - gives the same lines', async () => {
     await assert(
       asyncProperty(
         stringMatching(/^[ab\n]{0,40}$/),
@@ -38,7 +38,7 @@ describe('lines', () => {
     )
   })
 
-  it('line exactly at the limit - is complete; one byte more - only its first bytes', async () => {
+  it('line - exactly at the limit - is complete; one byte more - only its beginning', async () => {
     const longest = 'a'.repeat(MAX_ROW_BYTES)
     const bytes = Buffer.from(`${longest}\n${longest}b\na`)
     const head = longest.slice(0, 2_000)

@@ -18,7 +18,7 @@ const readOffer = (offer: unknown, names: NameOverrides = {}): ParsedRow =>
   readRow(createProduct('17', { offers: [offer] }), names)
 
 describe('valid row', () => {
-  test('all fields - unchanged, but the GTIN is padded and the currency in upper case', () => {
+  test('every field - is unchanged byte for byte, except the padded GTIN and the upper-case currency', () => {
     const images = [{ url: 'http://shop.example/a.png', width: 9 }]
     const offer = createOffer({ merchant: { name: ' Shop  A ' }, old_price: '012.5000', currency: 'eUr' })
     expect(readChanged({ title: ' A\u00a0"b" ', images, offers: [offer], more: 1 })).toEqual({
@@ -46,7 +46,7 @@ describe('valid row', () => {
   })
 
   test.each<Changes>([{}, { brand: null }, { brand: '' }, { brand: 7 }, { images: null }, { images: [] }])(
-    '%j - no brand, no images, no reject',
+    '%j - no brand and images, and no reject',
     (changes) => {
       const { product, rejects } = readChanged({ brand: undefined, images: undefined, ...changes })
       expect([product, rejects]).toMatchObject([{ brand: null, images: [] }, []])
@@ -64,7 +64,7 @@ describe('valid row', () => {
     expect(product?.offers).toMatchObject([{ network, availability }])
   })
 
-  test('network and merchant given - replace those of every offer, also a missing merchant', () => {
+  test('names for the file - replace those of every offer, also a missing merchant', () => {
     const { product, rejects } = readOffer(createOffer({ merchant: undefined }), {
       network: 'N',
       merchant: 'M',
@@ -76,11 +76,11 @@ describe('valid row', () => {
     expect(readOffer('x', { merchant: 'M' }).rejects).toMatchObject([{ field: 'offers[0]' }])
   })
 
-  test.each(['', ' ', '\t\r', '\ufeff', '\u00a0'])('blank line %j - neither product nor reject', (line) => {
+  test.each(['', ' ', '\t\r', '\ufeff', '\u00a0'])('blank line %j - no product and no reject', (line) => {
     expect(read(line)).toEqual({ product: undefined, rejects: [] })
   })
 
-  test('byte order mark and surrounding white space - are ignored', () => {
+  test('row with a byte order mark and white space around it - is read', () => {
     expect(read(`\ufeff ${JSON.stringify(createProduct('17'))}\r`).product?.gtin).toBe('00000000000017')
   })
 })
@@ -127,7 +127,7 @@ describe('rejected row', () => {
     expect(readChanged(changes)).toEqual({ product: undefined, rejects: [{ row: 7, field, reason, raw }] })
   })
 
-  test('line above the limit that begins with blanks - is a reject', () => {
+  test('line beyond the limit that begins with blanks - is rejected too', () => {
     const { product, rejects } = parseRow(
       { row: 1, bytes: Buffer.from(' '.repeat(2_000)), isTooLong: true },
       {},
@@ -135,7 +135,7 @@ describe('rejected row', () => {
     expect([product, rejects.map(({ reason }) => reason)]).toEqual([undefined, ['the line is too long']])
   })
 
-  test('line above the limit - is rejected without parsing, with its beginning', () => {
+  test('line that is too long - is rejected unparsed, with its beginning in the reject', () => {
     const bytes = Buffer.from(JSON.stringify(createProduct('17')))
     expect(parseRow({ row: 1, bytes, isTooLong: true }, {})).toEqual({
       product: undefined,
@@ -143,13 +143,13 @@ describe('rejected row', () => {
     })
   })
 
-  test('line above the limit, cut inside a character - the rest is readable', () => {
+  test('line that is too long, cut within a character - the cut character is replaced', () => {
     const bytes = Buffer.from('{"title":"€').subarray(0, -1)
     const { rejects } = parseRow({ row: 1, bytes, isTooLong: true }, {})
     expect(rejects).toMatchObject([{ reason: 'the line is too long', raw: '{"title":"\ufffd' }])
   })
 
-  test.each([2_000, 2_001])('rejected line of %i characters - at most 2,000 are written', (characters) => {
+  test.each([2_000, 2_001])('rejected line of %i characters - the reject has at most 2,000', (characters) => {
     const [reject] = read('x'.repeat(characters)).rejects
     expect(reject?.raw).toBe('x'.repeat(2_000))
   })
@@ -183,7 +183,7 @@ describe('rejected offer', () => {
     expect(rejects).toEqual([{ row: 7, field: `offers[1]${field}`, reason, raw: JSON.stringify(offer) }])
   })
 
-  test('all offers rejected - a reject each, and no product', () => {
+  test('every offer invalid - one reject each, and no product', () => {
     const { product, rejects } = readChanged({ offers: ['x', createOffer({ price: '0' })] })
     expect(product).toBeUndefined()
     expect(rejects.map(({ field }) => field)).toEqual(['offers[0]', 'offers[1].price'])
@@ -195,7 +195,7 @@ describe('rejected offer', () => {
     expect(rejects).toMatchObject([{ field: 'offers[0]', raw: 'nested too deeply to show' }])
   })
 
-  test('image without an http or https address - a reject; the offers stay', () => {
+  test('image - not an http or https address - one reject, the offers stay', () => {
     const { product, rejects } = readChanged({ images: [{ url: 'not even an address' }] })
     expect([product?.images, product?.offers.length]).toEqual([[], 1])
     expect(rejects).toMatchObject([
@@ -203,7 +203,7 @@ describe('rejected offer', () => {
     ])
   })
 
-  test('more errors than a call can have arguments - twenty rejects and the number of others', () => {
+  test('more errors than a call accepts arguments - twenty rejects and the number of further ones', () => {
     const count = IS_FULL ? 1_000_000 : 200_000
     const { rejects } = readChanged({ offers: Array.from({ length: count }, () => 0) })
     expect(rejects).toHaveLength(21)
@@ -211,7 +211,7 @@ describe('rejected offer', () => {
   })
 
   test.each([[{}], [null], ['https://a.example/x.png'], [{ url: '' }], [{ url: 5 }]])(
-    'image %j - a reject; the other pictures stay',
+    'image %j - one reject, the other pictures stay',
     (image) => {
       const { product, rejects } = readChanged({
         images: [{ url: 'https://a.example/' }, image, { url: 'http://b.example/' }],
@@ -224,10 +224,13 @@ describe('rejected offer', () => {
 })
 
 describe('former price', () => {
-  test.each([[undefined], [null], [''], ['0'], ['0.00'], [0]])('%j - no former price, no reject', (value) => {
-    const { product, rejects } = readOffer(createOffer({ old_price: value }))
-    expect([product?.offers, rejects]).toMatchObject([[{ oldPrice: null }], []])
-  })
+  test.each([[undefined], [null], [''], ['0'], ['0.00'], [0]])(
+    '%j - counts as missing, without a reject',
+    (value) => {
+      const { product, rejects } = readOffer(createOffer({ old_price: value }))
+      expect([product?.offers, rejects]).toMatchObject([[{ oldPrice: null }], []])
+    },
+  )
 
   test.each([
     ['12.5', '12.5'],
@@ -239,7 +242,7 @@ describe('former price', () => {
   })
 
   test.each([['12,50'], ['-1'], [-1], ['1.00001'], [true], [{}], [[]], [' ']])(
-    '%j - a reject; the offer is kept without it',
+    '%j - one reject, and the offer stays without it',
     (value) => {
       const { product, rejects } = readOffer(createOffer({ old_price: value }))
       expect(product?.offers).toMatchObject([{ price: '10.00', oldPrice: null }])
@@ -249,8 +252,8 @@ describe('former price', () => {
   )
 })
 
-describe('any row', () => {
-  test('any JSON - a product, a reject, or both; never an exception', () => {
+describe('row with any content', () => {
+  test('any JSON - gives a product, a reject, or both, and never throws', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const { product, rejects } = readRow(value)
@@ -259,7 +262,7 @@ describe('any row', () => {
     )
   })
 
-  test('any title - is rejected for U+0000 exactly when it contains it', () => {
+  test('any title - is rejected exactly when it contains U+0000', () => {
     const piece = fc.constantFrom('\u0000', '\\', 'u0000', String.raw`\u0000`, 'x', '"')
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {

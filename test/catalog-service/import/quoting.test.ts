@@ -19,7 +19,7 @@ const createRow = (index: number, title = `Title ${index}`): string[] => [
 const toTable = (rows: readonly (readonly string[])[], delimiter: string): string =>
   `${[NAMES, ...rows].map((cells) => cells.join(delimiter)).join('\n')}\n`
 
-/** Price and link of each product by GTIN. */
+/** Return the price and link of each product by its GTIN. */
 const listOffers = ({ products }: FeedResult): Record<string, string> =>
   Object.fromEntries(
     products.map(({ gtin, offers: [offer] }) => [gtin.slice(6), `${offer?.price} ${offer?.url}`]),
@@ -53,30 +53,30 @@ describe('unclosed quote', () => {
     ])
   })
 
-  it.each(pairs)('%s, tab-separated - all rows are unchanged', async (_, one, other) => {
+  it.each(pairs)('%s - between tabs - every row is unchanged', async (_, one, other) => {
     const result = await readFeedText(toTable([createRow(0), createRow(1, one), createRow(2, other)], '\t'))
     expect(result.products.map(({ title }) => title)).toEqual(['Title 0', one, other])
     expect(listOffers(result)).toEqual(Object.fromEntries(Object.entries(OFFERS).slice(0, 3)))
   })
 
-  it('quoted cells, tab-separated - the quotes are removed', async () => {
+  it('quoted cells - between tabs - the quotes are removed', async () => {
     const result = await readFeedText(toTable([createRow(0, '"A ""b"", c"'), createRow(1, '"')], '\t'))
     expect(result.products.map(({ title }) => title)).toEqual(['A "b", c', '"'])
   })
 
-  it('line breaks in quotes, comma-separated - are text, as are commas and quotes in them', async () => {
+  it('quoted line breaks - between commas - are text, like quoted commas and quotes', async () => {
     const result = await readFeedText(toTable([createRow(0, '"A, ""b""\n\r\nc, d"'), createRow(1)], ','))
     expect(result.products.map(({ title }) => title)).toEqual(['A, "b" c, d', 'Title 1'])
     expect(result.rejects).toEqual([])
   })
 
-  it('unclosed quote in the header - ImportError that names it', async () => {
+  it('header with an unclosed quote - ImportError with the reason', async () => {
     const text = toTable([createRow(0, '"A"')], ',').replace('title', '"title')
     await expect(readFeedText(text)).rejects.toThrow('in its first line a cell begins with a quote')
   })
 
   it.each([',', ';', '|', '\t'])(
-    'quotes anywhere, delimiter %j - each product has the price and link of its row, or is rejected',
+    'quotes anywhere, delimiter %j - a product has the price and the link of its own row, or is rejected',
     async (delimiter) => {
       const clean = toTable(
         GTINS.map((_, index) => createRow(index, index % 2 === 0 ? `Title ${index}` : `"Title, ${index}"`)),

@@ -50,14 +50,14 @@ const XML_PIECES = [
   '\u{1f600}',
 ]
 
-/** Number of feeds with products, so that the property is not tested with rejects only. */
-let usable = 0
+/** Number of feeds with products: the property must cover rows, not only rejected feeds. */
+let usableCount = 0
 
-/** Describe the result: the same feed in other chunks must have the same. */
+/** Return the result of a feed as text: it must not depend on how the feed is split. */
 async function describeFeed(content: string, pieceBytes: number): Promise<string> {
   try {
     const read = await readFeedText(content, { pieceBytes })
-    if (read.products.length > 0) usable += 1
+    if (read.products.length > 0) usableCount += 1
     return JSON.stringify(read)
   } catch (error) {
     if (error instanceof ImportError) return error.message
@@ -70,10 +70,10 @@ describe('random feeds', () => {
     ['table', 'gtin,title,link,price\n', TABLE_PIECES],
     ['XML', '<rss><channel>', XML_PIECES],
   ])(
-    '%s - any content, split anywhere - rows and rejects, or an ImportError, and the same each time',
+    '%s - any pieces, split anywhere - the same rows and rejects, or the same ImportError',
     async (_, head, pieces) => {
       const end = head.startsWith('<') ? '</channel></rss>' : ''
-      usable = 0
+      usableCount = 0
       const words = array(constantFrom(...pieces), { maxLength: 30 })
       await assert(
         asyncProperty(words, integer({ min: 1, max: 9 }), async (selected, pieceBytes) => {
@@ -84,9 +84,9 @@ describe('random feeds', () => {
         }),
         { numRuns: toRunCount(1_000) },
       )
-      // In a few runs, possibly no feed has a usable product.
+      // A few runs may produce no usable product.
       const isFull = toRunCount(1_000) === 1_000
-      expect(usable).toBeGreaterThan(isFull ? 20 : -1)
+      expect(usableCount).toBeGreaterThan(isFull ? 20 : -1)
     },
   )
 })

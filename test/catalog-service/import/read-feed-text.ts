@@ -1,7 +1,7 @@
 import { type ReadFeedOptions, readFeed } from '../../../src/catalog-service/import/read-feed.ts'
 import type { FeedProduct, Reject } from '../../../src/catalog-service/import/feed-row.ts'
 
-/** The complete result of a feed. */
+/** Everything that was read from a feed. */
 export type FeedResult = {
   format: string
   products: FeedProduct[]
@@ -12,7 +12,7 @@ export type FeedResult = {
 /** 1 May 2026, noon, UTC. */
 const NOW_MS: number = Date.UTC(2026, 4, 1, 12)
 
-/** Read a feed from memory, in chunks of `pieceBytes` (default: all at once). */
+/** Read a feed from memory, in pieces of `pieceBytes` (default: all at once). */
 export async function readFeedText(
   content: string | Buffer,
   options: Partial<ReadFeedOptions> & { pieceBytes?: number } = {},

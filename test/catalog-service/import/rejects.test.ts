@@ -22,7 +22,7 @@ function readRejects(path: string | null): { row: number; field: string; reason:
 }
 
 describe('import, rejects', () => {
-  it('rows with each kind of error - a reject each; the rest is imported', async () => {
+  it('rows - each kind of error - one reject each, the rest is imported', async () => {
     const fixture = await openTestStore()
     const summary = await importRows(fixture, [
       '{"gtin":',
@@ -61,7 +61,7 @@ describe('import, rejects', () => {
     })
   })
 
-  it('malformed offers - a reject each; the others stay', async () => {
+  it('offers - malformed - one reject per offer, the others stay', async () => {
     const fixture = await openTestStore()
     const bad = [
       createOffer({ price: '1,00' }),
@@ -90,7 +90,7 @@ describe('import, rejects', () => {
     expect(product?.offers.every((offer) => offer.old_price === undefined)).toBe(true)
   })
 
-  it('row with U+0000 - is rejected, because the database would cut the text; an escaped backslash is allowed', async () => {
+  it('row - with U+0000 - is rejected, as the database would truncate the text; an escaped backslash is accepted', async () => {
     const fixture = await openTestStore()
     const rows = [
       createProduct('17', { title: 'a\u0000b' }),
@@ -110,14 +110,14 @@ describe('import, rejects', () => {
     expect(readRejects(summary.rejectsPath)[0]).toMatchObject({ row: 1, reason: 'the line is too long' })
   })
 
-  it('line nested a hundred thousand deep - only that line is rejected', async () => {
+  it('line - nested a hundred thousand deep - only that line is rejected', async () => {
     const fixture = await openTestStore()
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const rows = [`{"gtin":"17","title":"T","offers":[${deep}]}`, createProduct('24')]
     expect(await importRows(fixture, rows)).toMatchObject({ products: 1, rejected: 1 })
   })
 
-  it('rejects file of an earlier import - is removed by an import without rejects', async () => {
+  it('rejects file - of an earlier import - is removed by an import without rejects', async () => {
     const fixture = await openTestStore()
     const { rejectsPath } = await importRows(fixture, ['x', createProduct('17')])
     expect(rejectsPath).toBe(join(fixture.folder, 'feed.ndjson.rejects'))
@@ -125,7 +125,7 @@ describe('import, rejects', () => {
     expect(existsSync(rejectsPath ?? '')).toBe(false)
   })
 
-  it('a folder with the name of the rejects file - the file is written to the current folder', async () => {
+  it('rejects file - a folder has its name - is written to the current folder', async () => {
     const fixture = await openTestStore()
     const folder = createFolder()
     const file = writeFeed(join(folder, 'feed.ndjson'), ['x', createProduct('17')])
@@ -134,16 +134,16 @@ describe('import, rejects', () => {
     expect(rejectsPath).toBe(join(fixture.folder, 'feed.ndjson.rejects'))
   })
 
-  it('a link that appears at the path of the file - is replaced, and its target is unchanged', () => {
+  it('symbolic link created at its path meanwhile - is replaced, and its target is unchanged', () => {
     const folder = createFolder()
     const victim = join(folder, 'victim')
-    writeFileSync(victim, 'kept')
+    writeFileSync(victim, 'unchanged')
     const rejects = createRejectsFile(join(folder, 'feed.ndjson'), folder)
     const path = join(folder, 'feed.ndjson.rejects')
     symlinkSync(victim, path)
     rejects.add([{ row: 1, field: 'gtin', reason: 'there is no gtin', raw: '{}' }])
     rejects.close()
-    expect(readFileSync(victim, 'utf8')).toBe('kept')
+    expect(readFileSync(victim, 'utf8')).toBe('unchanged')
     expect(lstatSync(path).isFile()).toBe(true)
     expect(readRejects(rejects.getPath())).toHaveLength(1)
   })

@@ -11,13 +11,13 @@ const GTIN = GTINS[0].padStart(14, '0')
 const CHANNEL_ID = '952a0000-0000-4000-8000-0000000000a1'
 const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 
-/** Rows per batch: rows after them are looked up when their shops are known. */
+/** Rows that an import looks up at once. The shops of the first batch are known when later batches are looked up. */
 const BATCH_ROWS = 200
 
 /** A row of a test feed: one of five products, its shop, and the changing parts. */
 type Row = Readonly<{ gtin: number; shop: 'A' | 'B' | 'C'; price: number; title: string; twice: boolean }>
 
-/** Constant rows, so that the first batch contains each shop. */
+/** Constant rows that introduce each shop in the first batch. */
 const SHOPS: readonly Row[] = (['A', 'B', 'C'] as const).map((shop, index) => ({
   gtin: index,
   shop,
@@ -30,7 +30,7 @@ const SHOP_GTINS = ['1007', '2004', '3001'] as const
 const toUrl = ({ shop, gtin }: Row, more = ''): string =>
   `https://${shop.toLowerCase()}.example/p${gtin}${more}`
 
-/** A JSON feed; each of the `parts` is a batch of its own, filled up with blank lines. */
+/** Create an NDJSON feed. Each of `parts` starts a new batch; blank lines fill the previous one. */
 function toJsonFeed(...parts: readonly (readonly Row[])[]): string {
   const toLine = (row: Row, gtin: string | undefined): string => {
     const offer = { merchant: { name: row.shop }, price: `${row.price}.00`, affiliate_url: toUrl(row) }
@@ -46,7 +46,7 @@ function toJsonFeed(...parts: readonly (readonly Row[])[]): string {
   return `${[...lines, ...others].join('\n')}\n`
 }
 
-/** The same as an Awin table, filled up with rows without a GTIN. */
+/** Like `toJsonFeed`, as an Awin table in which rows without a GTIN fill the batches. */
 function toAwinFeed(...parts: readonly (readonly Row[])[]): string {
   const toLine = (row: Row, gtin: string | undefined): string =>
     [
@@ -65,13 +65,13 @@ function toAwinFeed(...parts: readonly (readonly Row[])[]): string {
   return `${[head, ...lines, ...others].join('\n')}\n`
 }
 
-/** The import that wrote each product. */
+/** Read the id of the import that wrote each product. */
 async function readImports({ store }: StoreUnderTest): Promise<Record<number, number | null>> {
   const rows = await store.reader.selectFrom('products').select(['gtin', 'import_id']).execute()
   return Object.fromEntries(rows.map(({ gtin, import_id: id }) => [Number(gtin), id]))
 }
 
-/** Everything that imports determine, except their ids. */
+/** Read everything that imports write, except import ids. */
 async function readCatalog({ store }: StoreUnderTest): Promise<unknown> {
   const { reader } = store
   const products = reader.selectFrom('products').select(['gtin', 'title', 'brand', 'images']).orderBy('gtin')
@@ -100,7 +100,7 @@ async function readCatalog({ store }: StoreUnderTest): Promise<unknown> {
   ]
 }
 
-/** Without digests, an import parses and writes every row. */
+/** Delete the sources, so that the next import reads and writes every row. */
 async function clearSources({ store }: StoreUnderTest): Promise<void> {
   await store.write((database) => database.updateTable('products').set({ source: null }).execute())
 }
@@ -117,8 +117,8 @@ const importJson = (
 const toSaleLine = (gtin: string, more: string): string =>
   `${gtin.padStart(14, '0')},T,https://a.example/p,20 EUR,10 EUR,${more}`
 
-/** Actions of an operator between two imports. */
-async function createChange({ store }: StoreUnderTest, kind: string): Promise<void> {
+/** Apply a change that an operator makes between two imports. */
+async function applyChange({ store }: StoreUnderTest, kind: string): Promise<void> {
   await store.write(async (database) => {
     if (kind === 'template' || kind === 'no template')
       await database
@@ -136,9 +136,9 @@ async function createChange({ store }: StoreUnderTest, kind: string): Promise<vo
   })
 }
 
-describe('unchanged rows', () => {
+describe('known rows', () => {
   test.each([
-    ['lines', toJsonFeed(ROWS)],
+    ['JSON lines', toJsonFeed(ROWS)],
     ['a table', toAwinFeed(ROWS)],
     [
       'XML',
@@ -147,7 +147,7 @@ describe('unchanged rows', () => {
           `<item><g:gtin>${gtin.padStart(14, '0')}</g:gtin><title>T</title><link>https://a.example/</link><g:price>5 EUR</g:price></item>`,
       ).join('')}</channel></rss>`.replace('<item/>', createShopItem()),
     ],
-  ])('unchanged feed, %s - changes no product, and has the same summary', async (_what, feed) => {
+  ])('unchanged feed, %s - leaves the products unchanged and gives the same summary', async (_what, feed) => {
     const fixture = await openTestStore()
     const first = await importText(fixture, feed)
     const before = await readCatalog(fixture)
@@ -167,11 +167,11 @@ describe('unchanged rows', () => {
     expect(await readImports(fixture)).not.toHaveProperty('17')
   })
 
-  test('offers that a command removed - the next import writes them again', async () => {
+  test('offers that a command removed - are restored by the next import', async () => {
     const fixture = await openTestStore()
     await importJson(fixture, ROWS)
     const before = await readCatalog(fixture)
-    await createChange(fixture, 'offers of A')
+    await applyChange(fixture, 'offers of A')
     expect(await importJson(fixture, ROWS)).toMatchObject({ products: 8, offers: 13, removedOffers: 0 })
     expect(await readCatalog(fixture)).toEqual(before)
   })
@@ -180,7 +180,7 @@ describe('unchanged rows', () => {
     ['in one batch', (rows: readonly Row[]) => [rows]],
     ['in two batches', (rows: readonly Row[]) => rows.map((row) => [row])],
   ])(
-    'product of two rows, %s - when one is missing, its offers and title are removed',
+    'product of two rows, %s - when one row is missing, its offers and title are removed',
     async (_what, toParts) => {
       const rows: Row[] = [
         { gtin: 0, shop: 'A', price: 10, title: 'Cheap', twice: false },
@@ -197,7 +197,7 @@ describe('unchanged rows', () => {
     },
   )
 
-  test('row with a reject - is rejected again', async () => {
+  test('row with a reject - is read again, with the same reject', async () => {
     const fixture = await openTestStore()
     const bad = createProduct('62', {
       offers: [createOffer({ merchant: { name: 'A' } }), createOffer({ price: 'x' })],
@@ -208,7 +208,7 @@ describe('unchanged rows', () => {
     expect(await readImports(fixture)).toMatchObject({ 17: 1, 62: 2 })
   })
 
-  test('sale that ends - the next import of the same file has the price of that day', async () => {
+  test('sale that ends - the next import of the same file has the price of the import day', async () => {
     const fixture = await openTestStore()
     const feed = [
       'gtin,title,link,price,sale_price,sale_price_effective_date',
@@ -229,7 +229,7 @@ describe('unchanged rows', () => {
     expect(await readImports(fixture)).toMatchObject({ 17: 2, 24: 1 })
   })
 
-  test('other names given for shop or network - every row is written with them', async () => {
+  test('another merchant name - every row is read again with it', async () => {
     const fixture = await openTestStore()
     await importJson(fixture, ROWS)
     await importJson(fixture, ROWS, { merchant: 'M' })
@@ -265,7 +265,7 @@ describe('imports that skip rows', () => {
     { minLength: 2, maxLength: 5 },
   )
 
-  test('any feeds, and changes between them - the same catalog and summary as imports that parse every row', async () => {
+  test('any feeds, with changes between them - same catalog and summaries as imports that read every row', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
         const [skippingRun, readingRun] = [await openTestStore(), await openTestStore()]
@@ -275,7 +275,7 @@ describe('imports that skip rows', () => {
           const summaries: unknown[] = []
           await clearSources(readingRun)
           for (const fixture of [skippingRun, readingRun]) {
-            await createChange(fixture, step.change)
+            await applyChange(fixture, step.change)
             const { rejectsPath: _, ...summary } = await importText(fixture, feed, options)
             summaries.push(summary)
           }
@@ -288,7 +288,7 @@ describe('imports that skip rows', () => {
   })
 })
 
-/** An item with the shop of the XML feed. */
+/** Create the item that introduces the shop of the XML feed. */
 function createShopItem(): string {
   return '<item><g:gtin>00000000001007</g:gtin><title>T</title><link>https://a.example/</link><g:price>5 EUR</g:price></item>'
 }

@@ -6,7 +6,7 @@ const row = (gtin: string, title: string): string =>
   `${gtin.padStart(14, '0')},${title},https://shop.example/p,1.00 EUR`
 
 describe('table', () => {
-  it('quotes and line breaks, split anywhere - the same rows', async () => {
+  it('split anywhere, quotes and line breaks inside - the same rows', async () => {
     const text = `\ufeff${HEAD}\r\n${row('17', '"a ""b"", \r\n€ c"')}\r\n\n${row('24', '5" tablet')}`
     for (const pieceBytes of [1, 2, 3, 7, 1_000]) {
       const { products, rejects } = await readFeedText(text, { pieceBytes })
@@ -15,7 +15,7 @@ describe('table', () => {
     }
   })
 
-  it.each([',', ';', '|', '\t'])('delimiter %j, Google and Awin - is detected', async (delimiter) => {
+  it.each([',', ';', '|', '\t'])('delimiter %j - in Google and Awin tables - is read', async (delimiter) => {
     const google = [HEAD, row('17', 'T')].join('\n').replaceAll(',', delimiter)
     const awin = google.replace('title', 'product_name').replace('link', 'deep_link')
     expect((await readFeedText(google)).products).toHaveLength(1)
@@ -26,7 +26,7 @@ describe('table', () => {
   })
 
   it.each(['\r', '\r\n', '\n'])(
-    'line end %j, and the first line that Excel writes - are supported',
+    'line end %j, and the first line that Excel writes - are read',
     async (end) => {
       const lines = ['sep=;', HEAD, row('17', 'A'), row('24', 'B'), row('18', 'C')]
       const text = lines.join(end).replaceAll(',', ';')
@@ -38,14 +38,14 @@ describe('table', () => {
     },
   )
 
-  it('format given - takes precedence over detection', async () => {
+  it('format - given - overrides the detection', async () => {
     const text = `${HEAD}\n${row('17', 'T')}`
     expect(await readFeedText(text, { format: 'google-csv' })).toMatchObject({ products: [{ title: 'T' }] })
     const tsv = await readFeedText(text, { format: 'google-tsv' })
     expect(tsv.rejects).toMatchObject([{ row: 2, reason: 'there is no gtin' }])
   })
 
-  it('header with other spellings - is recognized; of columns with the same name, the first non-empty one is used', async () => {
+  it('header - spelling variants - are recognized; of columns with the same name the first non-empty one is used', async () => {
     const text =
       'G:GTIN,"Title ",title,LINK,Price,Image Link\n00000000000017,,Second,https://a.example/,1 EUR,https://i.example/1'
     expect((await readFeedText(text)).products).toMatchObject([
@@ -53,7 +53,7 @@ describe('table', () => {
     ])
   })
 
-  it('no column for GTINs or prices - a reject for each row', async () => {
+  it('GTIN or price column - missing - one reject per row', async () => {
     const { products, rejects } = await readFeedText(
       'title,link,price\nA,https://a.example/,1 EUR\nB,b,2 EUR',
     )
@@ -66,7 +66,7 @@ describe('table', () => {
     expect(unpriced).toMatchObject([{ row: 2, field: 'price', reason: 'there is no price' }])
   })
 
-  it('row with too few or too many cells - a reject with the unchanged row; the others stay', async () => {
+  it('row - too few or too many cells - a reject with the unchanged row, the others stay', async () => {
     const text = `${HEAD}\n17,"T"\n${row('24', 'T')}\n${row('17', 'T')},more\n`
     const { products, rejects } = await readFeedText(text)
     expect(products).toMatchObject([{ gtin: '00000000000024' }])
@@ -76,7 +76,7 @@ describe('table', () => {
     ])
   })
 
-  it('row not in UTF-8, or with U+0000 - a reject; the others stay', async () => {
+  it('row - not UTF-8, or with U+0000 - one reject, the others stay', async () => {
     const bad = row('17', 'T\u00e9')
     const text = Buffer.concat([
       Buffer.from(`${HEAD}\n${bad}\n`, 'latin1'),
@@ -90,12 +90,12 @@ describe('table', () => {
     ])
   })
 
-  it('long rejected row - is cut in the reject', async () => {
+  it('raw of a reject - of a long row - is truncated', async () => {
     const { rejects } = await readFeedText(`${HEAD}\n${row('18', 'x'.repeat(10_000))}`)
     expect(rejects[0]?.raw).toHaveLength(2_000)
   })
 
-  it('UTF-16 - either byte order - is decoded', async () => {
+  it('UTF-16 - either byte order - is read', async () => {
     const bytes = Buffer.from(`\ufeff${HEAD}\r\n${row('17', 'Größe 5')}\r\n`, 'utf16le')
     expect((await readFeedText(bytes, { pieceBytes: 3 })).products).toMatchObject([{ title: 'Größe 5' }])
     expect((await readFeedText(Buffer.from(bytes).swap16())).products).toMatchObject([{ title: 'Größe 5' }])
@@ -108,7 +108,7 @@ describe('table', () => {
     })
   })
 
-  it('quotes around a part of a cell - rejected when comma-separated, ordinary text when tab-separated', async () => {
+  it('quotes - around a part of a cell - rejected between commas, ordinary characters between tabs', async () => {
     const rows = [HEAD, row('17', '"Arne" 2 "x"'), row('24', 'T "x"')]
     const { products, rejects } = await readFeedText(rows.join('\n'))
     expect(products.map(({ title }) => title)).toEqual(['T "x"'])

@@ -15,7 +15,6 @@ const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 const CHANNEL = '952a0000-0000-4000-8000-0000000000a1'
 const OTHER_CHANNEL = '952a0000-0000-4000-8000-0000000000a2'
 
-/** The catalog after an import, what the import removed, and its channel. */
 type Imported = Readonly<{
   products: number
   offers: number
@@ -26,7 +25,7 @@ type Imported = Readonly<{
 
 let importId = 0
 
-/** Write products as an import does, batch by batch. */
+/** Write products like an import, batch by batch. */
 async function write(fixture: StoreUnderTest, ...batches: readonly FeedProduct[][]): Promise<Imported> {
   importId += 1
   return fixture.store.write(async (transaction) => {
@@ -86,7 +85,7 @@ async function openWithChannel(): Promise<StoreUnderTest> {
   return fixture
 }
 
-/** A title that identifies its row. */
+/** Create a title that identifies its row. */
 const toTitle = (merchant: string, link: string): string => `${merchant} ${link}`
 
 describe('rows of one product', () => {
@@ -100,7 +99,7 @@ describe('rows of one product', () => {
     availability: fc.constantFrom('in_stock', 'out_of_stock'),
     url,
   })
-  // Each offer once: when one changes within a file, the row that had the title before is not kept.
+  // Each offer once: when an offer changes within a file, the title of its earlier row is lost.
   const rows = fc.uniqueArray(row, {
     minLength: 1,
     maxLength: 9,
@@ -113,10 +112,10 @@ describe('rows of one product', () => {
     )
 
   test.each([
-    ['links by a template', TEMPLATE],
+    ['links from a template', TEMPLATE],
     ['links of the feed', null],
   ])(
-    'any rows in any batches, %s - title and picture are those of the row whose link a box shows first',
+    'any rows in any batches, %s - title and picture come from the row whose link a box shows first',
     async (_what, template) => {
       const fixture = await openWithChannel()
       await setTemplate(fixture, template)
@@ -125,7 +124,7 @@ describe('rows of one product', () => {
       let gtin = 100
       await fc.assert(
         fc.asyncProperty(batches, async (offers) => {
-          // A different product each time, because shops that a run does not contain keep their offers.
+          // A new product each time: shops that are missing from a run keep their offers.
           gtin += 1
           const products = offers.map((batch) =>
             batch.map((offer) => ({
@@ -167,8 +166,8 @@ describe('rows of one product', () => {
   })
 })
 
-describe('feed with links to shop pages', () => {
-  test('network without a template - links are stored unchanged for the one network channel', async () => {
+describe('feed links to shop pages', () => {
+  test('network without a template - are used unchanged, for one network channel', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, {})])
     expect(await fetchLinks(fixture)).toEqual(['https://shop.example/p?a=1'])
@@ -176,11 +175,11 @@ describe('feed with links to shop pages', () => {
     expect(rows[0]?.network_channel_id).toBeGreaterThan(0)
   })
 
-  test('network with a template - each network channel builds its own links', async () => {
+  test('network with a template - each network channel gets a separate link', async () => {
     const fixture = await openWithChannel()
     await setTemplate(fixture, TEMPLATE)
     await write(fixture, [createFeedProduct(17, { merchantReference: 'm 9' })])
-    // The publisher reference is unknown, and a link without it would earn nothing.
+    // The publisher's reference in the network is not set; a link without it would earn nothing.
     expect(await fetchLinks(fixture)).toEqual([])
     await setPublisher(fixture, 'pub')
     const page = 'https%3A%2F%2Fshop.example%2Fp%3Fa%3D1'
@@ -189,7 +188,7 @@ describe('feed with links to shop pages', () => {
     expect(rows).toEqual([{ network_channel_id: 0 }])
   })
 
-  test('network that received its template later - the next import uses it, and leaves no duplicate', async () => {
+  test('network that got a template since the last import - the next import uses it, without duplicates', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, {}), createFeedProduct(24, {})])
     await setTemplate(fixture, TEMPLATE)
@@ -198,14 +197,14 @@ describe('feed with links to shop pages', () => {
     expect(await fetchLinks(fixture)).toEqual([expect.stringContaining('https://net.example/c?m=Shop&')])
   })
 
-  test('tracking link in a network with a template - stays unchanged', async () => {
+  test('tracking link - in a network with a template - is unchanged', async () => {
     const fixture = await openWithChannel()
     await setTemplate(fixture, TEMPLATE)
     await write(fixture, [createFeedProduct(17, { link: 'tracked', url: 'https://track.example/?u=%2F' })])
     expect(await fetchLinks(fixture)).toEqual(['https://track.example/?u=%2F'])
   })
 
-  test('another merchant reference in a later feed - replaces the earlier one', async () => {
+  test('reference of a shop in its network - another one in a later feed - the later one is used', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, { merchantReference: 'first' })])
     await write(fixture, [createFeedProduct(17, { merchantReference: 'second' })])
@@ -215,7 +214,7 @@ describe('feed with links to shop pages', () => {
 })
 
 describe('network channel of an import', () => {
-  test('unassigned by the operator - is used, and stays unassigned, with its approvals', async () => {
+  test('unassigned from the channel by its owner - is used, and stays unassigned, with its approvals', async () => {
     const fixture = await openWithChannel()
     const { reader } = fixture.store
     await write(fixture, [createFeedProduct(17, {})])
@@ -238,7 +237,7 @@ describe('network channel of an import', () => {
     expect(await fetchLinks(fixture)).toHaveLength(2)
   })
 
-  test('assigned to another channel - stays with it, and a new one is created', async () => {
+  test('assigned to another channel - is unchanged, and a new one is created', async () => {
     const fixture = await openWithChannel()
     await write(fixture, [createFeedProduct(17, {})])
     const { id: organizationId } = await fixture.store.reader
@@ -262,7 +261,7 @@ function createOffers(from: number, count: number): Partial<FeedOffer>[] {
 }
 
 describe('offers of one product', () => {
-  test('more than 500 - the first 500 stay, and each row with more of them has a reject', async () => {
+  test('more than 500 - the first 500 are stored, and each row with further ones has a reject', async () => {
     const fixture = await openWithChannel()
     importId += 1
     const result = await fixture.store.write(async (transaction) => {
@@ -297,15 +296,15 @@ describe('texts that PostgreSQL cannot store', () => {
       .selectFrom('products')
       .select(['title', 'brand', 'images'])
       .executeTakeFirst()
-    const kept = '["https://shop.example/\\udd25\\u0000.jpg"]'
-    expect(product).toEqual({ title: 'ab\ufffd \u{1f525}', brand: '', images: kept })
+    const storedImages = '["https://shop.example/\\udd25\\u0000.jpg"]'
+    expect(product).toEqual({ title: 'ab\ufffd \u{1f525}', brand: '', images: storedImages })
     const stored = await reader.selectFrom('offers').select('url').executeTakeFirst()
     expect(stored?.url).toBe('https://shop.example/\ufffd?a=b')
   })
 })
 
 describe('counts', () => {
-  test('product in two batches, offer twice, two offers of a shop - equal to the content of the catalog', async () => {
+  test('product in two batches, offer twice, two offers of a shop - the counts match the catalog', async () => {
     const fixture = await openWithChannel()
     const other = { url: 'https://shop.example/other' }
     const imported = await write(
@@ -334,7 +333,7 @@ async function readRows({ store }: StoreUnderTest): Promise<string[]> {
   return found.rows.map(({ name }) => name).toSorted()
 }
 
-describe('replacement', () => {
+describe('replacement of offers', () => {
   const anyOffer = fc.record({
     gtin: fc.integer({ min: 1, max: 9 }),
     merchant: fc.constantFrom('A', 'B', 'C'),
@@ -347,7 +346,7 @@ describe('replacement', () => {
   const toKey = ({ gtin, merchant, network }: Row): string => `${gtin} ${network} ${merchant}`
   const toShop = ({ merchant, network }: Row): string => `${network} ${merchant}`
 
-  test('any feed after any other - its shops have its offers, the others keep theirs, and no product is left without offers', async () => {
+  test('any feed after any other - its shops have the new offers, other shops keep theirs, and no product is without offers', async () => {
     const fixture = await openWithChannel()
     await fc.assert(
       fc.asyncProperty(anyFeed, anyFeed, async (first, second) => {
@@ -363,20 +362,20 @@ describe('replacement', () => {
           second.map((row) => createFeedProduct(row.gtin, row)),
         )
         const shops = new Set(second.map(toShop))
-        const kept = first.filter((row) => !shops.has(toShop(row)))
-        const expected = [...new Set([...kept, ...second].map(toKey))].toSorted()
+        const unaffected = first.filter((row) => !shops.has(toShop(row)))
+        const expected = [...new Set([...unaffected, ...second].map(toKey))].toSorted()
         expect(await readRows(fixture)).toEqual(expected)
         expect(offers).toBe(new Set(second.map(toKey)).size)
         expect(removedOffers).toBe(before.filter((key) => !expected.includes(key)).length)
         const products = await fixture.store.reader.selectFrom('products').select('gtin').execute()
-        expect(products).toHaveLength(new Set([...kept, ...second].map(({ gtin }) => gtin)).size)
+        expect(products).toHaveLength(new Set([...unaffected, ...second].map(({ gtin }) => gtin)).size)
       }),
       { numRuns: toRunCount(50) },
     )
   })
 
   test.each([0, Number.POSITIVE_INFINITY])(
-    'older offers - full scan from %d offers on - the same ones are removed',
+    'stale offers - full table scan from %d offers on - the same offers are removed',
     async (manyOffers) => {
       const fixture = await openWithChannel()
       const both = [createFeedProduct(17, {}, { merchant: 'Other' }), createFeedProduct(24, {})]

@@ -12,8 +12,8 @@ const FIELDS =
 
 const item = (more = ''): string => rss(`<item>${FIELDS}${more}</item>`)
 
-describe('XML feed', () => {
-  it('RSS split anywhere - the same items', async () => {
+describe('xml feed', () => {
+  it('RSS - split anywhere - the same items', async () => {
     const text = rss(`<item>${FIELDS}</item><item>${FIELDS.replace('Arne 2', 'Größe €')}</item>`)
     for (const pieceBytes of [1, 2, 3, 10, 1_000]) {
       const { format, products, rejects } = await readFeedText(text, { pieceBytes })
@@ -44,11 +44,11 @@ describe('XML feed', () => {
       'as the default',
       `<rss xmlns="${NAMESPACE}"><channel><item>${FIELDS.replaceAll('g:', '')}</item></channel></rss>`,
     ],
-  ])('namespace %s - is recognized', async (_, text) => {
+  ])('namespace - %s - is recognized', async (_, text) => {
     expect(await readFeedText(text)).toMatchObject({ products: [{ title: 'Arne 2' }], rejects: [] })
   })
 
-  it('unknown namespaces - are ignored', async () => {
+  it('namespaces - foreign ones - are ignored', async () => {
     const more =
       '<media:title xmlns:media="urn:m">Other</media:title><x:price>1.00 EUR</x:price><atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="self" href="https://other.example/"/>'
     const { products } = await readFeedText(rss(`<item>${more}${FIELDS}</item>`))
@@ -56,20 +56,20 @@ describe('XML feed', () => {
     expect(products).toMatchObject([{ title: 'Arne 2', offers: [{ price: '15.00', url }] }])
   })
 
-  it('fields in both namespaces - those of Google are used', async () => {
+  it('fields - in both namespaces - those of Google take precedence', async () => {
     const { products } = await readFeedText(item('<g:title>Better</g:title><g:link></g:link>'))
     expect(products).toMatchObject([
       { title: 'Better', offers: [{ url: 'https://shop.example/arne?a=1&b=2' }] },
     ])
   })
 
-  it('nested elements, such as the price of shipping - are not fields of the item', async () => {
+  it('nested elements - a shipping price - are not fields of the item', async () => {
     const shipping = '<g:shipping><g:country>DE</g:country><g:price>4.90 EUR</g:price></g:shipping>'
     const { products } = await readFeedText(rss(`<item>${shipping}${FIELDS}${shipping}</item>`))
     expect(products[0]?.offers[0]?.price).toBe('15.00')
   })
 
-  it('CDATA, comments and repeated elements - are handled', async () => {
+  it('CDATA, comments and repeated elements - are read correctly', async () => {
     const more =
       '<g:title><![CDATA[Arne & <b>2</b>]]> and<!-- not --> more</g:title>' +
       '<g:additional_image_link>https://img.example/1,2.jpg</g:additional_image_link>' +
@@ -79,7 +79,7 @@ describe('XML feed', () => {
     expect(rejects).toMatchObject([{ row: 1, field: 'additional_image_link' }])
   })
 
-  it('elements in a text - their text is part of it', async () => {
+  it('elements within a text - their text is part of it', async () => {
     const title = '<g:title>Sony <b>WH-<i>1000</i></b> case<br/>black</g:title>'
     expect((await readFeedText(item(title))).products[0]?.title).toBe('Sony WH-1000 case black')
     const xhtml =
@@ -93,7 +93,7 @@ describe('XML feed', () => {
   })
 
   it.each(['gtin', 'link', 'price', 'sale_price', 'availability'])(
-    'elements in %s - the item is rejected, because its parts are ambiguous',
+    'elements in %s - the item is rejected, because its value is ambiguous',
     async (name) => {
       const text = item(`<g:${name}>100<i/>5.00 EUR</g:${name}>`)
       const { products, rejects } = await readFeedText(
@@ -108,7 +108,7 @@ describe('XML feed', () => {
     },
   )
 
-  it('pictures with commas - one address per element', async () => {
+  it('pictures - with commas - one address per element', async () => {
     const address = 'https://img.example/1,https://img.example/2.jpg'
     const { products } = await readFeedText(
       item(`<g:additional_image_link>${address}</g:additional_image_link>`),
@@ -121,7 +121,7 @@ describe('XML feed', () => {
     expect(products[0]?.title).toBe('a > b &gt; c d')
   })
 
-  it('item without a price - a reject with its fields and its number from 1', async () => {
+  it('item - without a price - one reject with its fields, numbered from 1', async () => {
     const text = rss(
       `<item>${FIELDS}</item><item><title>T</title><g:gtin>00000000000017</g:gtin><link>https://a.example/</link><g:price/></item>`,
     )
@@ -168,7 +168,7 @@ describe('XML feed, encodings', () => {
       Buffer.concat([Buffer.from(item()), Buffer.from([0xe2])]),
       'see its last bytes',
     ],
-    ['unknown encoding', Buffer.from(declared('klingon')), 'has the unsupported encoding klingon'],
+    ['an unknown encoding', Buffer.from(declared('klingon')), 'has the unsupported encoding klingon'],
   ])('%s - ImportError', async (_, bytes, message) => {
     await expect(readFeedText(bytes)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
@@ -177,7 +177,7 @@ describe('XML feed, encodings', () => {
   })
 })
 
-describe('XML feed, malformed', () => {
+describe('malformed xml feed', () => {
   it.each([
     ['cut off', rss(`<item>${FIELDS}`).slice(0, -20), 'unclosed tag'],
     ['an element closed twice', rss(`<item>${FIELDS}</item></item>`), 'line 2'],
@@ -187,7 +187,7 @@ describe('XML feed, malformed', () => {
     ['no item', rss(''), 'has no <item> and no <entry>'],
     ['no element', '<?xml version="1.0"?>', 'root element'],
     ['deep nesting', '<a>'.repeat(101), 'more than 100 deep'],
-    ['undeclared entity', item('<g:brand>&xxe;</g:brand>'), 'undefined entity'],
+    ['an undeclared entity', item('<g:brand>&xxe;</g:brand>'), 'undefined entity'],
   ])('%s - ImportError', async (_, text, message) => {
     await expect(readFeedText(text)).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
@@ -196,15 +196,15 @@ describe('XML feed, malformed', () => {
   })
 
   it.each([
-    ['bomb of entities', '<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">', '&b;'],
-    ['file of the machine', '<!ENTITY xxe SYSTEM "file:///etc/passwd">', '&xxe;'],
+    ['entity bomb', '<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">', '&b;'],
+    ['local file', '<!ENTITY xxe SYSTEM "file:///etc/passwd">', '&xxe;'],
     ['parameter entity', '<!ENTITY % p SYSTEM "http://evil.example/x.dtd"> %p;', 'x'],
   ])('document type - %s - ImportError', async (_, declarations, use) => {
     const text = item(`<g:brand>${use}</g:brand>`).replace('<rss', `<!DOCTYPE rss [${declarations}]><rss`)
     await expect(readFeedText(text)).rejects.toThrow('has a document type with declarations')
   })
 
-  it('document type without declarations - is ignored, and nothing is fetched', async () => {
+  it('document type - without declarations - is ignored, and nothing is fetched', async () => {
     const text = item().replace('<rss', '<!DOCTYPE rss SYSTEM "http://evil.example/x.dtd"><rss')
     expect((await readFeedText(text)).products).toHaveLength(1)
   })

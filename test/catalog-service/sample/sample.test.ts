@@ -91,7 +91,7 @@ describe('sample data, as served by the catalog', () => {
   })
 })
 
-describe('sample data, its variety', () => {
+describe('variety of the sample data', () => {
   const onSale = OFFERS.flatMap(({ gtin, price, oldPrice = null }) =>
     isOnSale({ price, oldPrice }) ? [{ gtin, percent: computeDiscountPercent(price, String(oldPrice)) }] : [],
   )
@@ -147,7 +147,7 @@ describe('sample data, its variety', () => {
     expect(titles.filter((title) => /\p{Script=Katakana}/u.test(title))).toHaveLength(1)
   })
 
-  it('pages - one price each, whatever the network', () => {
+  it('pages - one price each, regardless of the network', () => {
     const prices = new Map<string, string>()
     for (const offer of OFFERS) {
       const page = toPageUrl(offer.gtin, offer)

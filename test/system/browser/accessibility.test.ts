@@ -43,13 +43,13 @@ const offers = [
   makeOffer({ merchant: 'Nordhem', price: null, availability: { text: 'Out of stock', kind: 'out' } }),
 ]
 
-/** Pages that the sample data does not produce; the other pages are in test/system/browser/studio.test.ts. */
+/** Pages that the sample data does not produce; test/system/browser/studio-fit.test.ts checks the others. */
 const STUDIOS = {
-  wrong: makeStudio('find=lamp&theme=blue&accent=x&merchant=Elsewhere', {
+  invalid: makeStudio('find=lamp&theme=blue&accent=x&merchant=Elsewhere', {
     isSample: true,
     widgetStatus: { kind: 'hidden', reason: 'No shop that has it is left after the options.' },
   }),
-  sick: makeStudio('tab=health', { health: UNHEALTHY }),
+  unhealthy: makeStudio('tab=health', { health: UNHEALTHY }),
   empty: makeStudio('', {
     channels: [],
     channel: null,
@@ -61,13 +61,19 @@ const STUDIOS = {
 }
 
 function toHost(frame: Partial<WrapperView>): string {
-  const own = (accent: string | null): WrapperView =>
+  const toWrapper = (accent: string | null): WrapperView =>
     makeWrapper({
       ...frame,
       accent,
       styles: accent === null ? styles : [...styles, `/accents/${accent}.css`],
     })
-  const box = makeBox({ wrapper: own(null), imageUrl: null, offers, more: offers, moreLabel: '2 more shops' })
+  const box = makeBox({
+    wrapper: toWrapper(null),
+    imageUrl: null,
+    offers,
+    more: offers,
+    moreLabel: '2 more shops',
+  })
   const deals = [makeDeal({ imageUrl: null }), makeDeal({ imageUrl: null, price: null, brand: null })]
   const paging = {
     label: 'Pages of deals',
@@ -77,9 +83,9 @@ function toHost(frame: Partial<WrapperView>): string {
   const parts = [
     renderer.renderBox(box),
     ...['ffee00', '000080', 'ff6600'].map((accent) =>
-      renderer.renderBox({ ...box, label: `Where to buy, ${accent}`, wrapper: own(accent) }),
+      renderer.renderBox({ ...box, label: `Where to buy, ${accent}`, wrapper: toWrapper(accent) }),
     ),
-    renderer.renderGrid(makeGrid({ wrapper: own(null), deals, paging })),
+    renderer.renderGrid(makeGrid({ wrapper: toWrapper(null), deals, paging })),
   ]
   return `<!doctype html><html lang="en"><title>Article</title><body><main><h1>Article</h1>${parts.join('')}</main></body></html>`
 }
@@ -106,17 +112,17 @@ describe('accessibility', () => {
     expect(await findViolations(toHost(frame), colorScheme)).toEqual([])
   })
 
-  test('page with grey text on grey - is reported', async () => {
+  test('grey text on a light ground - is reported', async () => {
     const bad =
       '<!doctype html><html lang="en"><title>x</title><main><h1>x</h1><p style="color:#999">text</p></main>'
     expect(await findViolations(bad, 'light')).toMatchObject([{ id: 'color-contrast' }])
   })
 
   test.each([
-    ['light', 'a wrong value, a hidden box', STUDIOS.wrong],
-    ['dark', 'a wrong value, a hidden box', STUDIOS.wrong],
-    ['light', 'a sick server', STUDIOS.sick],
-    ['dark', 'a sick server', STUDIOS.sick],
+    ['light', 'an invalid value, a hidden box', STUDIOS.invalid],
+    ['dark', 'an invalid value, a hidden box', STUDIOS.invalid],
+    ['light', 'an unhealthy server', STUDIOS.unhealthy],
+    ['dark', 'an unhealthy server', STUDIOS.unhealthy],
     ['light', 'no channel', STUDIOS.empty],
   ] as const)('studio, %s, %s - no violation', async (colorScheme, _case, view) => {
     const paths = {
@@ -129,7 +135,7 @@ describe('accessibility', () => {
   })
 
   test.each(['light', 'dark'] as const)(
-    'demonstration shop and mistake, %s - no violation',
+    'demonstration shop and error page, %s – no violation',
     async (theme) => {
       const pageStyles = [assets.get('studio.css').path]
       const shop = renderer.renderDemoShop({
@@ -137,14 +143,14 @@ describe('accessibility', () => {
         demoProduct: { shop: 'Kopje', title: 'Lumen Arc', price: '€12.99', pictureUrl: null },
         parameters: [{ name: 'utm_source', value: 'fernweh' }],
       })
-      const mistake = renderer.renderErrorPage({
+      const errorPage = renderer.renderErrorPage({
         frameScript: null,
-        title: 'A mistake',
-        message: 'It says why.',
+        title: 'An error',
+        message: 'The reason.',
         styles: pageStyles,
       })
       expect(await findViolations(shop, theme)).toEqual([])
-      expect(await findViolations(mistake, theme)).toEqual([])
+      expect(await findViolations(errorPage, theme)).toEqual([])
     },
   )
 })

@@ -20,11 +20,11 @@ import { useBrowser } from '../use-browser.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
-/** Aggressive CSS of a host page: a reset with `!important`, a dark theme, small and unusual fonts. */
+/** Page styles that affect every element: a reset with `!important`, a dark theme, small and unusual type. */
 const HOSTILE = `
 html { font-size: 62.5% }
 body { background: #101418; color: #8f9; font: italic 1.4rem/2.4 Georgia, serif; letter-spacing: .2em;
-  text-transform: uppercase; text-align: center; word-spacing: 1em; text-indent: 3em; white-space: nowrap }
+  text-transform: uppercase; text-align: center; name-spacing: 1em; text-indent: 3em; white-space: nowrap }
 a { color: #f4f !important; text-decoration: underline wavy !important; border: 3px dashed red !important;
   background: #400 !important; padding: 14px !important; font-size: 9px !important; border-radius: 50% !important }
 ul { list-style: square inside !important; padding: 40px !important; margin: 30px !important; background: #030 !important }
@@ -71,14 +71,14 @@ afterAll(() => host.close())
 
 function toFragment(layout: Layout, isolate: 'none' | 'shadow'): string {
   const [usual] = GALLERY_CASES
-  if (usual === undefined) throw new TypeError('the gallery has no case')
+  if (usual === undefined) throw new TypeError('the gallery has no cases')
   const query = { box: `isolate=${isolate}`, grid: `isolate=${isolate}` }
   const details = { publicUrl: host.origin, stylePath: style.path, theme: 'light', locale: 'en' } as const
   const specimen = createExample(layout, { ...usual, query }, details)
   return specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view)
 }
 
-/** An article of 640 px with a fragment. In the gallery, the page has the style link of plain fragments. */
+/** Open an article of 640 px with a fragment. Plain fragments of the gallery need the style link of the page. */
 async function openArticle(fragment: string, css: string): Promise<Page> {
   const link = `<link rel="stylesheet" href="${style.path}">`
   const body = `<!doctype html><html lang="en"><title>Article</title>${link}<style>${css} main { width: 640px; margin: 0; padding: 0 } body { margin: 20px }</style><body><main><h1>Article</h1><div id="place" data-layout="${css === '' ? '' : 'carousel'}">${fragment}</div></main>`
@@ -90,14 +90,14 @@ async function openArticle(fragment: string, css: string): Promise<Page> {
   return page
 }
 
-/** Computed styles of the page's own elements, without position and size. */
+/** Read the computed styles of the page's elements, except position and size. */
 const readStyles = (page: Page): Promise<unknown> =>
   page.evaluate(`['h1', 'main', '#place', '#own a', '#own li', '#own td', '#own p', '#own img', '#own summary'].map((selector) => {
     const styles = getComputedStyle(document.querySelector(selector))
     return [...styles].filter((name) => !name.startsWith('--') && !/size|height|origin|width|inset|top|bottom/.test(name)).map((name) => name + ':' + styles.getPropertyValue(name)).join(';')
   })`)
 
-/** Rows and cards whose shop or title has another target than the link of the row; table rows have a button. */
+/** Find rows and cards whose shop or title is not covered by the link of the row; rows of a table have a button. */
 const FIND_DEAD_ROWS = `[...document.querySelectorAll('li.vitrine-offer .vitrine-merchant, .vitrine-deal .vitrine-name, .vitrine-go, .vitrine-button')].filter((element) => {
   if (!element.checkVisibility({ contentVisibilityAuto: true }) || element.closest('details:not([open])')) return false
   element.scrollIntoView({ block: 'center' })
@@ -111,16 +111,16 @@ const FIND_DEAD_ROWS = `[...document.querySelectorAll('li.vitrine-offer .vitrine
 describe('host page that styles everything with !important', () => {
   test.each(names)('%s, isolated - looks exactly like in a page without styles', async (name, layout) => {
     const plain = await openArticle(toFragment(layout, 'shadow'), '')
-    const wanted = await cropElement(await takeScreenshot(plain, '#place'), '.vitrine')
+    const expected = await cropElement(await takeScreenshot(plain, '#place'), '.vitrine')
     await plain.close()
     const page = await openArticle(toFragment(layout, 'shadow'), HOSTILE)
-    const taken = await takeScreenshot(page, '#place')
-    expect(compareImages(wanted, await cropElement(taken, '.vitrine'))).toBeUndefined()
-    expect(await compareWithBaseline(taken, '.vitrine', `aggressive-css/${name}-shadow`)).toBeUndefined()
+    const screenshot = await takeScreenshot(page, '#place')
+    expect(compareImages(expected, await cropElement(screenshot, '.vitrine'))).toBeUndefined()
+    expect(await compareWithBaseline(screenshot, '.vitrine', `aggressive-css/${name}-shadow`)).toBeUndefined()
   })
 
   test.each(names)(
-    '%s, plain - is readable, in its own colours, and overlaps nothing',
+    '%s, plain - is readable, keeps its colours and does not overflow',
     async (name, layout) => {
       const page = await openArticle(toFragment(layout, 'none'), HOSTILE)
       await page.addScriptTag({ path: AXE })
@@ -151,27 +151,27 @@ describe('host page that styles everything with !important', () => {
           `aggressive-css/${name}-plain`,
         ),
       ).toBeUndefined()
-      // At the end, because it scrolls.
+      // Last, because it scrolls.
       expect(await page.evaluate<unknown[]>(FIND_DEAD_ROWS)).toEqual([])
     },
   )
 
-  test('the host page - is unchanged: no style of the widget applies to it', async () => {
-    const own =
+  test('the page itself - is unchanged: no style of the widget leaks into it', async () => {
+    const pageHtml =
       '<div id="own"><p>Text</p><ul><li><a href="#x">Link</a></li></ul><table><tr><td>1</td></tr></table><img alt=""><details><summary>More</summary></details></div>'
-    const without = await openArticle(own, HOSTILE)
+    const without = await openArticle(pageHtml, HOSTILE)
     const before = await readStyles(without)
     await without.close()
     const page = await openArticle(
-      `${toFragment({ widget: 'deals', name: 'carousel' }, 'none')}${own}`,
+      `${toFragment({ widget: 'deals', name: 'carousel' }, 'none')}${pageHtml}`,
       HOSTILE,
     )
     expect(await readStyles(page)).toEqual(before)
   })
 })
 
-describe('host page with its own fonts and colours', () => {
-  test('plain - inherits the font of the page; custom properties change colours, also when isolated', async () => {
+describe('in a page with custom type and colours', () => {
+  test('plain - takes the page’s font; the theming interface changes colours in both forms', async () => {
     const css =
       'body { font-family: monospace } :root { --vitrine-surface: #fdf0f0; --vitrine-radius: 12px; --vitrine-font: initial }'
     for (const isolate of ['none', 'shadow'] as const) {
@@ -191,21 +191,21 @@ describe('host page with its own fonts and colours', () => {
   test('isolated - is positioned by the page', async () => {
     const css = '.vitrine-host { margin-block: 40px; inline-size: 320px; margin-inline-start: 50px }'
     const page = await openArticle(toFragment({ widget: 'where-to-buy', name: 'list' }, 'shadow'), css)
-    const place = await page.locator('.vitrine').boundingBox()
+    const box = await page.locator('.vitrine').boundingBox()
     const above = await page.locator('h1').boundingBox()
-    expect([place?.x, place?.width]).toEqual([70, 320])
-    expect(place?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0) + 40)
+    expect([box?.x, box?.width]).toEqual([70, 320])
+    expect(box?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0) + 40)
   })
 
   test.each(['list', 'card', 'carousel'])(
-    'wrapper with data-layout=%s - does not change the layout',
-    async (word) => {
+    'a wrapper with data-layout=%s - does not change the layout',
+    async (name) => {
       const fragment = toFragment({ widget: 'deals', name: 'grid' }, 'none')
       const alone = await openArticle(fragment, '')
-      const wanted = await alone.locator('.vitrine').boundingBox()
+      const expected = await alone.locator('.vitrine').boundingBox()
       await alone.close()
-      const page = await openArticle(`<div data-layout="${word}">${fragment}</div>`, '')
-      expect(await page.locator('.vitrine').boundingBox()).toEqual(wanted)
+      const page = await openArticle(`<div data-layout="${name}">${fragment}</div>`, '')
+      expect(await page.locator('.vitrine').boundingBox()).toEqual(expected)
     },
   )
 })

@@ -7,7 +7,7 @@ import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** The built server with sample data, the browser, and a publisher's page on another origin. */
+/** The built server with its sample data, the browser, and a publisher's page on another origin. */
 const server = useServer()
 const browser = useBrowser()
 let addresses: ServedAddresses
@@ -15,7 +15,7 @@ let publisher: PageServer
 
 let context: BrowserContext
 let page: Page
-/** Problems in the browser during a test. */
+/** Errors in the browser during a test. */
 let problems: string[]
 let hosts: Set<string>
 
@@ -44,24 +44,24 @@ async function openContext(options: BrowserContextOptions = {}): Promise<void> {
   })
 }
 
-/** Wait until the expression has the value. The content security policy of a page blocks Playwright's method. */
+/** Wait until the expression gives the value: a page's content policy blocks Playwright's `waitForFunction`. */
 async function waitFor(expression: string, value: unknown): Promise<void> {
   await expect.poll(() => page.evaluate<unknown>(expression)).toBe(value)
 }
 
-/** Wait until this many frames have opened to their content. */
+/** Wait until `count` frames have the height of their content. */
 function waitForFrames(count: number): Promise<void> {
   const expression = `[...document.querySelectorAll("iframe")].filter((frame) => frame.offsetHeight > 50 &&
     getComputedStyle(frame).visibility === "visible").length`
   return waitFor(expression, count)
 }
 
-describe('started server in a browser', () => {
+describe('the built server in a browser', () => {
   test.each([
     ['box', '', '.vitrine-offer'],
     ['grid', '?tab=deals', '.vitrine-deal'],
   ])(
-    'studio, %s - the preview opens, without errors and without requests to other servers',
+    'studio, %s - the preview opens, without errors or requests to other hosts',
     async (_kind, query, rows) => {
       await page.goto(`${addresses.studio}${query}`)
       await waitForFrames(1)
@@ -140,7 +140,7 @@ describe('started server in a browser', () => {
         ),
       ),
     )
-    // The order of the frames is not defined.
+    // Child frames have no fixed order.
     expect(new Set(inside)).toEqual(new Set(heights))
     expect(
       await page
@@ -149,7 +149,7 @@ describe('started server in a browser', () => {
         ?.locator('.vitrine-deal')
         .count(),
     ).toBe(4)
-    // Only the mistyped one is reported in the console.
+    // Only the mistyped GTIN is logged, for the developer of the page.
     expect(problems.map((problem) => /GTIN is 1 to 14 digits.*not-a-gtin$/.test(problem))).toEqual([true])
     expect([...hosts].toSorted()).toEqual(
       [new URL(addresses.publicUrl).host, new URL(publisher.origin).host].toSorted(),

@@ -9,18 +9,18 @@ const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-
 
 const browser = useBrowser()
 
-/** Open the start page of the service as a separate visitor; record requests and problems. */
+/** Open the service's start page in a separate page; collect what it loads and its console errors. */
 async function open(
   options: BrowserContextOptions = {},
-): Promise<{ page: Page; loaded: string[]; complaints: string[]; url: string }> {
+): Promise<{ page: Page; loaded: string[]; errors: string[]; url: string }> {
   const { url } = await startTestService()
   const page = await browser.newPage({ viewport: { width: 1200, height: 900 }, ...options })
   const loaded: string[] = []
-  const complaints: string[] = []
+  const errors: string[] = []
   page.on('request', (request) => loaded.push(request.url().replace(url, '')))
-  page.on('console', (message) => complaints.push(message.text()))
+  page.on('console', (message) => errors.push(message.text()))
   await page.goto(`${url}/`)
-  return { page, loaded, complaints, url }
+  return { page, loaded, errors, url }
 }
 
 describe('page of the catalog service', () => {
@@ -28,7 +28,7 @@ describe('page of the catalog service', () => {
     [360, 1200].map((width) => [scheme, width] as const),
   )
 
-  test.each(views)('%s, %i px - no accessibility violation', async (colorScheme, width) => {
+  test.each(views)('%s, %i px - axe finds no violation', async (colorScheme, width) => {
     const { page } = await open({ colorScheme, bypassCSP: true, viewport: { width, height: 900 } })
     await page.addScriptTag({ path: AXE })
     const violations = await page.evaluate<unknown[]>(
@@ -38,7 +38,7 @@ describe('page of the catalog service', () => {
     expect(violations).toEqual([])
   })
 
-  test('any width - no horizontal scrolling', async () => {
+  test('any width - does not scroll sideways', async () => {
     const { page } = await open()
     for (const width of [320, 360, 390, 768, 1200, 1920]) {
       await page.setViewportSize({ width, height: 900 })
@@ -47,12 +47,12 @@ describe('page of the catalog service', () => {
     }
   })
 
-  test('its content security policy - allows the page and its style sheet, and blocks nothing that it uses', async () => {
-    const { page, loaded, complaints, url } = await open()
+  test('with its content policy - loads only itself and its style sheet, and nothing is blocked', async () => {
+    const { page, loaded, errors, url } = await open()
     expect(page.url()).toBe(`${url}/docs`)
     expect(loaded.filter((path) => path !== '/favicon.ico')).toEqual(['/', '/docs', '/docs.css'])
     const font = await page.evaluate<string>("getComputedStyle(document.querySelector('h1')).fontWeight")
     expect(font).toBe('500')
-    expect(complaints).toEqual([])
+    expect(errors).toEqual([])
   })
 })

@@ -27,12 +27,12 @@ beforeEach(async () => {
   })
 })
 afterEach(() => {
-  // No test may cause an error or a blocked resource.
+  // No test may cause an exception or a violation of a content policy.
   if (problems.length > 0) throw new Error(problems.join('\n'))
 })
 
 const HIDDEN = '09521234500005'
-/** Count layout shifts from the first paint. */
+/** Adds up the layout shifts from the first paint on. */
 const WATCH_SHIFT =
   "<script>shift = 0; new PerformanceObserver((list) => { for (const { value } of list.getEntries()) shift += value }).observe({ type: 'layout-shift', buffered: true })</script>"
 
@@ -61,7 +61,7 @@ const readHeights = (): Promise<number[]> =>
 const isOpen = async (index: number): Promise<boolean> => ((await readHeights())[index] ?? 0) > 200
 
 describe('embedding from another origin', () => {
-  test('three widgets and a hidden one, a slow one, one of a stopped server - are independent', async () => {
+  test('three widgets, one hidden, one slow, one on an unreachable server - each works independently', async () => {
     const slow = defer<undefined>()
     await page.route(/limit=2$/, async (route) => {
       await slow.promise
@@ -124,7 +124,7 @@ describe('embedding from another origin', () => {
     await expect.poll(() => isOpen(0)).toBe(true)
   })
 
-  test('loader pinned by its hash - works; a changed one is blocked', async () => {
+  test('loader pinned by its digest - the hashed copy works, and a changed one is blocked', async () => {
     const { path, integrity } = loadAssets(BUILT_FOLDER).get('embed.js')
     const pin = (digest: string): string =>
       toPinnedScript(
@@ -137,7 +137,7 @@ describe('embedding from another origin', () => {
     expect(await page.locator('iframe').count()).toBe(0)
   })
 
-  test('reserved heights, a hidden widget, and one below the fold - no layout shift', async () => {
+  test('reserved height, a hidden widget, and one below the fold - nothing moves', async () => {
     for (const [body, isShown] of [
       [toPlaceholder(getShownGtin(), 'data-height="900" style="min-height:900px"'), true],
       [toPlaceholder(HIDDEN), false],
@@ -147,7 +147,7 @@ describe('embedding from another origin', () => {
         `${WATCH_SHIFT}<p>Before</p>${body}<p>After</p>${toPlaceholder(getShownGtin(), 'data-limit="1"')}${toPinnedScript()}`,
       )
       await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
-      // It opens before the reader scrolls near it.
+      // It opens before the reader scrolls to it.
       await expect.poll(() => isOpen(0)).toBe(isShown)
       await page.mouse.wheel(0, 2_000)
       await expect.poll(() => isOpen(1)).toBe(true)
@@ -155,12 +155,12 @@ describe('embedding from another origin', () => {
     }
   })
 
-  test('element with the id vitrine - is not taken for the loader', async () => {
+  test('page with an element whose id is vitrine - the element does not count as the loader', async () => {
     await openPage(`<div id="vitrine"></div>${toPlaceholder(getShownGtin())}${toPinnedScript()}`)
     await expect.poll(() => isOpen(0)).toBe(true)
   })
 
-  test('single-page app - widgets are created and removed with their pages, without leaks', async () => {
+  test('single-page app - widgets are added and removed with their pages, and leave nothing', async () => {
     await openPage(`<main></main>${toPinnedScript()}`)
     await expect.poll(() => page.evaluate("'vitrine' in window")).toBe(true)
     await page.evaluate(
@@ -174,16 +174,16 @@ describe('embedding from another origin', () => {
       await expect.poll(() => isOpen(0)).toBe(true)
       expect(await page.evaluate('listeners')).toBe(1)
       const before = await page.evaluate<string>(
-        `kept = document.querySelector('[data-vitrine]'); vitrine.destroy(kept); kept.outerHTML`,
+        `placeholder = document.querySelector('[data-vitrine]'); vitrine.destroy(placeholder); placeholder.outerHTML`,
       )
       expect(before).toBe(toPlaceholder(getShownGtin(), `data-limit="${turn}"`))
-      await page.evaluate("vitrine.scan(kept); show('<p>Another page</p>')")
+      await page.evaluate("vitrine.scan(placeholder); show('<p>Another page</p>')")
       await expect.poll(() => page.evaluate('listeners')).toBe(0)
       expect(await page.locator('iframe').count()).toBe(0)
     }
   })
 
-  test('dark page, reader prefers dark - the frame has the background of the page', async () => {
+  test('dark page and dark colour scheme - the frame shows the page’s background', async () => {
     await page.emulateMedia({ colorScheme: 'dark' })
     await openPage(
       `<meta name="color-scheme" content="dark light">${toPlaceholder(getShownGtin())}${toPinnedScript()}`,

@@ -4,7 +4,7 @@ import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** The frame's side of the WordPress embed protocol; test/system/wordpress/ tests it with a real WordPress. */
+/** The frame's side of the WordPress protocol; test/system/wordpress/ tests it with a real WordPress. */
 const browser = useBrowser()
 const server = useServer()
 let page: Page
@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 type FrameMessage = Readonly<{ message?: string; value?: number | string; secret?: string; type?: string }>
 
-/** A page with the frame like WordPress writes it, which records the messages of the frame. */
+/** Open a page with the frame as WordPress writes it, and record its messages. */
 async function openFrame(address: string, hash = '#?secret=aB3dE6gH9j', style = ''): Promise<void> {
   const body = `<!doctype html><script>seen = []; addEventListener('message', ({ data }) => seen.push(data))</script>
     <iframe class="wp-embedded-content" sandbox="allow-scripts" src="${address}${hash}" width="600" height="300" style="${style}"></iframe>`
@@ -33,8 +33,8 @@ const listMessages = async (message: string): Promise<readonly FrameMessage[]> =
 
 const frame = (): ReturnType<Page['frameLocator']> => page.frameLocator('iframe')
 
-describe('frame of WordPress', () => {
-  test('shown - sends its height with the secret, and again when WordPress sends "ready"', async () => {
+describe('frame in WordPress', () => {
+  test('shown - sends its height with the secret, and again when WordPress sends ready', async () => {
     await openFrame(server.addresses.box)
     await expect.poll(async () => (await listMessages('height')).at(-1)?.value).toBeGreaterThan(200)
     const before = (await listMessages('height')).length
@@ -45,7 +45,7 @@ describe('frame of WordPress', () => {
     for (const { secret } of await listMessages('height')) expect(secret).toBe('aB3dE6gH9j')
   })
 
-  test('"ready" from another frame of the page - gets no reply', async () => {
+  test('ready from another frame of the page - is ignored', async () => {
     await openFrame(server.addresses.box)
     await expect.poll(async () => (await listMessages('height')).length).toBeGreaterThan(1)
     const before = (await listMessages('height')).length
@@ -58,12 +58,12 @@ describe('frame of WordPress', () => {
       "document.body.append(Object.assign(document.createElement('iframe'), { src: '/other' }))",
     )
     await expect.poll(() => page.evaluate("seen.includes('sent')")).toBe(true)
-    // The message of the page comes after the other one, and only it gets a reply.
+    // The page's message arrives after the frame's, and only the page's gets a reply.
     await page.evaluate(sendReady)
     await expect.poll(async () => (await listMessages('height')).length).toBe(before + 1)
   })
 
-  test('not painted when it loads - sends a height, because WordPress would otherwise keep the initial one', async () => {
+  test('not painted when it loads - sends a height anyway: otherwise it would never be shown', async () => {
     await openFrame(server.addresses.box, '#?secret=abc', 'display:none')
     await expect.poll(async () => (await listMessages('height')).length).toBeGreaterThan(0)
   })
@@ -74,7 +74,7 @@ describe('frame of WordPress', () => {
     expect(await listMessages('height')).toEqual([])
   })
 
-  test('link of a shop - is opened by a message with an address of this server, which redirects to the shop', async () => {
+  test('shop link - a message opens an address of this server, which redirects to the shop', async () => {
     await openFrame(server.addresses.box)
     const link = frame().getByRole('link').first()
     const href = await link.getAttribute('href')
@@ -84,11 +84,11 @@ describe('frame of WordPress', () => {
     const go = String(received?.value)
     expect(new URL(go).origin).toBe(new URL(server.addresses.publicUrl).origin)
     expect(received?.secret).toBe('aB3dE6gH9j')
-    const redirect = await page.request.get(go, { maxRedirects: 0 })
-    expect([redirect.status(), redirect.headers()['location']]).toEqual([302, href])
+    const response = await page.request.get(go, { maxRedirects: 0 })
+    expect([response.status(), response.headers()['location']]).toEqual([302, href])
   })
 
-  test('other pages of a grid - retain the secret', async () => {
+  test('other pages of a grid - still have the secret', async () => {
     await openFrame(`${server.addresses.grid}?limit=4`)
     await frame().getByRole('link', { name: 'Next page' }).click()
     await expect.poll(() => page.frames()[1]?.url()).toMatch(/page=2#\?secret=aB3dE6gH9j$/)
@@ -100,6 +100,6 @@ describe('frame of WordPress', () => {
     await openFrame(server.addresses.box, '')
     await expect.poll(async () => page.evaluate("seen.some(({ type }) => type === 'height')")).toBe(true)
     await frame().getByRole('link').first().click()
-    expect(await page.evaluate("seen.filter((message) => 'message' in message)")).toEqual([])
+    expect(await page.evaluate("seen.filter((data) => 'message' in data)")).toEqual([])
   })
 })

@@ -39,13 +39,13 @@ beforeAll(async () => {
     })
     widgets.responses.set(`/${state}`, toHtmlResponse(document, EMBED_CSP))
   }
-  const mistake = renderer.renderErrorPage({
+  const errorPage = renderer.renderErrorPage({
     title: 'Invalid embed address',
     message: 'The parameter "theme" accepts auto, light or dark.',
     styles: [],
     frameScript: assets.get('frame.js').path,
   })
-  widgets.responses.set('/mistake', toHtmlResponse(mistake, EMBED_CSP))
+  widgets.responses.set('/error-page', toHtmlResponse(errorPage, EMBED_CSP))
 })
 afterAll(async () => {
   await publisher.close()
@@ -66,11 +66,11 @@ const waitFor = (expression: string): Promise<unknown> =>
   page.waitForFunction(expression, undefined, { polling: 20 })
 
 describe('frame', () => {
-  test('shown - sends "ready", then its height in whole pixels, once while nothing changes', async () => {
+  test('shown - sends ready, then its height in whole pixels, once while nothing changes', async () => {
     await openFrame('shown', 'width="600" height="50"')
     await waitFor('seen.length >= 2')
     const heightPx = await page.frames()[1]?.evaluate<number>('document.body.scrollHeight')
-    // An equal height at another width is not sent again: grow and return.
+    // The same height is not sent again when the frame grows.
     await page.evaluate('document.querySelector("iframe").height = 400')
     await page.evaluate(
       'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
@@ -81,7 +81,7 @@ describe('frame', () => {
     ])
   })
 
-  test('hidden - sends "ready" and "hidden", and never a height', async () => {
+  test('hidden - sends ready and hidden, and never a height', async () => {
     await openFrame('hidden', 'width="600" height="50"')
     await waitFor('seen.length >= 2')
     expect(await page.evaluate('seen')).toEqual([
@@ -92,7 +92,7 @@ describe('frame', () => {
 
   test.each([
     ['hidden', 'debug', 'No shop sells it.'],
-    ['mistake', 'warning', 'The parameter "theme" accepts auto, light or dark.'],
+    ['error-page', 'warning', 'The parameter "theme" accepts auto, light or dark.'],
   ])('%s - collapses, and logs the reason to the console (%s)', async (state, level, reason) => {
     const messages: string[] = []
     page.on('console', (message) => messages.push(`${message.type()} ${message.text()}`))
@@ -101,7 +101,7 @@ describe('frame', () => {
     expect(messages).toEqual([`${level} Vitrine shows nothing here. ${reason} ${widgets.origin}/${state}`])
   })
 
-  test('frame not rendered at first - sends its height when it is rendered, never 0', async () => {
+  test('frame that is not rendered at first - sends its height when it is rendered, never 0', async () => {
     await openFrame('shown', 'width="600" height="50" style="display:none"')
     await waitFor('seen.length >= 1')
     await page.evaluate('document.querySelector("iframe").style.display = "block"')
@@ -109,12 +109,12 @@ describe('frame', () => {
     expect(await page.evaluate('seen.filter(({ heightPx }) => heightPx < 50)')).toEqual([])
   })
 
-  test('opened as a page - behaves like an ordinary page', async () => {
+  test('opened directly - is an ordinary page', async () => {
     await page.goto(`${widgets.origin}/shown`)
     expect(await page.locator('.vitrine').isVisible()).toBe(true)
   })
 
-  test('made narrower - the button of the best offer becomes an arrow at once, without the button background', async () => {
+  test('made narrower - the button of the best offer becomes an arrow at once, without the fill of the button', async () => {
     await page.goto(`${widgets.origin}/shown`)
     const readFill = (): Promise<string> =>
       page.evaluate("getComputedStyle(document.querySelector('[data-best] .vitrine-go')).backgroundColor")

@@ -23,7 +23,7 @@ async function findViolations(page: Page): Promise<unknown[]> {
   )
 }
 
-/** Press Tab through an example; return the focused elements and whether the focus was visible. */
+/** Tab through a specimen and list what had the focus, and whether it was visible. */
 async function tabThrough(page: Page): Promise<string[]> {
   await page.locator('figcaption a').focus()
   const seen: string[] = []
@@ -49,7 +49,7 @@ describe('axe, WCAG 2.2 AA', () => {
   test.each(LAYOUTS)('%s, every theme and case, reader prefers light - no violation', async (layout) => {
     const page = await gallery.open(`layout=${layout}`)
     expect(await page.locator('.ground').count()).toBeGreaterThan(30)
-    // Here, theme auto equals the light theme; the screenshots test that.
+    // Theme auto equals the light theme here to the pixel: the screenshots verify that.
     await page.evaluate(
       'for (const ground of document.querySelectorAll(".ground[data-theme=auto]")) ground.remove()',
     )
@@ -89,7 +89,7 @@ describe('axe, WCAG 2.2 AA', () => {
 
 describe('accessibility tree', () => {
   test.each(LAYOUTS)(
-    '%s - the name of each link has shop and price, or "See price at shop"',
+    '%s - each link names shop and price, or states that the price is at the shop',
     async (layout) => {
       const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
       const example = (await readAccessibilityTree(page))
@@ -105,7 +105,7 @@ describe('accessibility tree', () => {
   )
 
   test.each(LAYOUTS)(
-    '%s - current and former price are distinguished, and the former one is attributed to the shop',
+    '%s - old and new price are distinguished, and the old one is labelled as the shop’s',
     async (layout) => {
       const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
       const text = (await readAccessibilityTree(page))
@@ -117,26 +117,23 @@ describe('accessibility tree', () => {
     },
   )
 
-  test.each([1_300, 340])(
-    'table in a window of %i px - is a table with column and row headers',
-    async (width) => {
-      const page = await gallery.open('layout=where-to-buy-table&theme=light&case=usual&width=article', {
-        viewport: { width, height: 900 },
-      })
-      const nodes = await readAccessibilityTree(page)
-      expect(nodes.filter(({ role }) => role === 'table')).toHaveLength(1)
-      expect(nodes.filter(({ role }) => role === 'columnheader').map(({ name }) => name)).toEqual([
-        'Shop',
-        'Availability',
-        'Price',
-        'Link',
-      ])
-      expect(nodes.filter(({ role }) => role === 'rowheader')).toHaveLength(5)
-      expect(nodes.filter(({ role }) => role === 'cell')).toHaveLength(15)
-    },
-  )
+  test.each([1_300, 340])('table in a window of %i px - has column and row headers', async (width) => {
+    const page = await gallery.open('layout=where-to-buy-table&theme=light&case=usual&width=article', {
+      viewport: { width, height: 900 },
+    })
+    const nodes = await readAccessibilityTree(page)
+    expect(nodes.filter(({ role }) => role === 'table')).toHaveLength(1)
+    expect(nodes.filter(({ role }) => role === 'columnheader').map(({ name }) => name)).toEqual([
+      'Shop',
+      'Availability',
+      'Price',
+      'Link',
+    ])
+    expect(nodes.filter(({ role }) => role === 'rowheader')).toHaveLength(5)
+    expect(nodes.filter(({ role }) => role === 'cell')).toHaveLength(15)
+  })
 
-  test('carousel - its buttons have localized names', async () => {
+  test('carousel - its buttons have names in the language of the widget', async () => {
     const page = await gallery.open('layout=deals-carousel&theme=light&case=usual&locale=de')
     const names = (await readAccessibilityTree(page))
       .filter(({ role }) => role === 'button')
@@ -154,7 +151,7 @@ describe('keyboard', () => {
     ['deals-grid', Array<string>(6).fill('A shown')],
     ['deals-list', Array<string>(6).fill('A shown')],
   ])(
-    '%s - every control is reached in order with a visible focus, and the folded offers open',
+    '%s - every control is reached in order, shows its focus, and the disclosure opens',
     async (layout, stops) => {
       for (const width of ['phone', 'article']) {
         const page = await gallery.open(`layout=${layout}&theme=light&case=usual&width=${width}`)
@@ -165,7 +162,7 @@ describe('keyboard', () => {
 
   test('carousel - each card scrolls into view when its link is focused', async () => {
     const page = await gallery.open('layout=deals-carousel&theme=light&case=usual', {
-      // With reduced motion, scrolling is immediate, so its end can be checked.
+      // Reduced motion makes scrolling immediate, so its end position can be checked.
       reducedMotion: 'reduce',
     })
     const stops = await tabThrough(page)

@@ -7,13 +7,13 @@ import { LAYOUTS, useGallery } from './gallery-fixture.ts'
 const gallery = useGallery()
 const LONG_TITLE = 'Adjustable reading lamp with linen shade, '.repeat(6)
 
-/** List elements that overflow their widget, and widgets wider than their column; cards of a carousel may overflow. */
+/** Lists elements that overflow their widget, and widgets wider than their column; cards of a carousel may overflow. */
 const FIND_OVERFLOW = `[...document.querySelectorAll('.ground')].flatMap((ground) => {
   const root = ground.querySelector('.vitrine-host')?.shadowRoot ?? ground
   const widget = root.querySelector('.vitrine')
   const sheet = widget.getBoundingClientRect()
-  // A carousel scrolls, visually hidden text has no size, and the space at the end of a line hangs over.
-  const clipped = (element) => element.matches('.vitrine-name') || element.closest('[data-layout="carousel"] .vitrine-deals') || element.closest('.vitrine-sr-only, .vitrine-go-text, thead')
+  // A carousel scrolls, text for screen readers has no size, and a space at the end of a name's line overhangs.
+  const clipped = (element) => element.matches('.vitrine-name') || element.closest('[data-layout="carousel"] .vitrine-deals') || element.closest('.vitrine-said, .vitrine-go-text, thead')
   const out = [...widget.querySelectorAll('*')].filter((element) => {
     const { left, right, width } = element.getBoundingClientRect()
     return width > 0 && !clipped(element) && (left < sheet.left - 0.5 || right > sheet.right + 0.5)
@@ -24,8 +24,8 @@ const FIND_OVERFLOW = `[...document.querySelectorAll('.ground')].flatMap((ground
   return [...wide, ...[...out, ...cut].map((element) => ground.id + ': ' + element.outerHTML.slice(0, 120))]
 })`
 
-describe('column of 280 px', () => {
-  test.each(LANGUAGE_TAGS)('%s, every layout - no overflow', async (locale) => {
+describe('in a column of 280 px', () => {
+  test.each(LANGUAGE_TAGS)('%s, every layout - nothing overflows', async (locale) => {
     const page = await gallery.open(`case=narrow&theme=light&locale=${locale}`)
     expect(await page.locator('.vitrine').count()).toBe(LAYOUTS.length)
     expect(
@@ -38,7 +38,7 @@ describe('column of 280 px', () => {
     expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
   })
 
-  test.each(LAYOUTS)('%s, every case - no overflow', async (layout) => {
+  test.each(LAYOUTS)('%s, every case - nothing overflows', async (layout) => {
     const page = await gallery.open(`layout=${layout}&theme=light`)
     await page.addStyleTag({ content: '.specimens[data-width] { --specimen: 304px }' })
     await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true')
@@ -46,8 +46,8 @@ describe('column of 280 px', () => {
   })
 })
 
-describe('wider columns', () => {
-  test.each(LANGUAGE_TAGS)('%s, every layout in an article - no overflow', async (locale) => {
+describe('in wider columns', () => {
+  test.each(LANGUAGE_TAGS)('%s, every layout in an article - nothing overflows', async (locale) => {
     const page = await gallery.open(`case=usual&theme=light&width=article&locale=${locale}`)
     for (const widthPx of [664, 604, 544, 464]) {
       await page.addStyleTag({ content: `.specimens[data-width] { --specimen: ${widthPx}px }` })
@@ -55,8 +55,8 @@ describe('wider columns', () => {
     }
   })
 
-  // Unlike Chromium, Firefox applies it to a row group, and positions a 1px header outside a right-to-left table.
-  test('table with its header, right to left - the header takes no space', async () => {
+  // Firefox applies a size to a row group and puts a 1px head outside a right-to-left table; Chromium does not.
+  test('right-to-left table with a head - the head has no explicit size', async () => {
     const query = 'layout=where-to-buy-table&case=usual&theme=light&width=article&locale=ar'
     const page = await gallery.open(query)
     const read = `(() => {
@@ -68,12 +68,12 @@ describe('wider columns', () => {
     expect(await page.evaluate(read)).toEqual(['table-header-group', 'auto', 'auto', true])
   })
 
-  test.each(['phone', 'article', 'page'])('%s, every layout and case - no overflow', async (width) => {
+  test.each(['phone', 'article', 'page'])('%s, every layout and case - nothing overflows', async (width) => {
     const page = await gallery.open(`theme=light&width=${width}`)
     expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
   })
 
-  test.each(['usual', 'shadow'])('%s, text of double size - is applied, and no overflow', async (id) => {
+  test.each(['usual', 'shadow'])('%s, doubled text size - is applied, and nothing overflows', async (id) => {
     const page = await gallery.open(`theme=light&case=${id}`)
     await page.addStyleTag({ content: ':root { font-size: 200% }' })
     const sizes = await page.evaluate<string[]>(
@@ -84,8 +84,8 @@ describe('wider columns', () => {
   })
 })
 
-describe('column without a definite width', () => {
-  const PLACES = [
+describe('in a column without an explicit width', () => {
+  const CONTAINERS = [
     ['a row of flex items', 'display: flex'],
     ['a column of flex items at its start', 'display: flex; flex-direction: column; align-items: flex-start'],
     ['a grid cell at its start', 'display: grid; justify-items: start'],
@@ -94,7 +94,7 @@ describe('column without a definite width', () => {
     ['a cell of a table', 'display: table-cell'],
   ] as const
 
-  test.each(PLACES)('%s - no layout collapses, plain or isolated', async (_place, css) => {
+  test.each(CONTAINERS)('%s - no layout collapses, plain or isolated', async (_container, css) => {
     for (const id of ['usual', 'shadow']) {
       const page = await gallery.open(`theme=light&case=${id}`)
       await page.addStyleTag({ content: `.ground { ${css} } .specimen { overflow: hidden }` })
@@ -107,8 +107,8 @@ describe('column without a definite width', () => {
   })
 })
 
-describe('text spacing set by readers (WCAG 1.4.12)', () => {
-  test.each(LAYOUTS)('%s - takes effect, and nothing is cut', async (layout) => {
+describe('text spacing as readers set it (WCAG 1.4.12)', () => {
+  test.each(LAYOUTS)('%s - takes effect, and nothing is clipped', async (layout) => {
     const page = await gallery.open(`layout=${layout}&theme=light&case=usual&locale=de`)
     await page.addStyleTag({
       content:
@@ -122,7 +122,7 @@ describe('text spacing set by readers (WCAG 1.4.12)', () => {
   })
 })
 
-describe('right to left', () => {
+describe('from right to left', () => {
   test('arrows - point in the reading direction', async () => {
     const page = await gallery.open('theme=light&case=right-to-left&locale=ar')
     const read = (selector: string, pseudo: string, property: string): Promise<string> =>
@@ -147,7 +147,7 @@ describe('right to left', () => {
     ['where-to-buy-list', '.vitrine-title'],
     ['deals-grid', '.vitrine-name'],
     ['deals-carousel', '.vitrine-deal:nth-child(2) .vitrine-name'],
-  ])('%s, long name in Latin letters - ends in an ellipsis', async (layout, selector) => {
+  ])('%s, a long name in Latin letters - is truncated with an ellipsis', async (layout, selector) => {
     const page = await gallery.open(`layout=${layout}&theme=light&case=long&locale=ar`)
     await useOwnFonts(page)
     const name = page.locator(selector).first()
@@ -159,7 +159,7 @@ describe('right to left', () => {
     const box = await name.boundingBox()
     if (box === null) throw new Error('no name')
     const heightPx = Math.floor(Number.parseFloat(lineHeight))
-    // The ellipsis is on the side where the name ends.
+    // The ellipsis overhangs the right side of the name.
     const end = { x: Math.ceil(box.x + box.width) + 1, y: Math.floor(box.y + box.height - heightPx - 2) }
     const { data } = PNG.sync.read(
       await page.screenshot({ fullPage: true, clip: { ...end, width: 10, height: heightPx } }),
@@ -169,7 +169,7 @@ describe('right to left', () => {
 })
 
 describe('without scripts', () => {
-  test('folded offers open, the carousel scrolls, every link exists', async () => {
+  test('every layout - disclosures open, the carousel scrolls, and every link is present', async () => {
     const page = await gallery.openWithoutScripts('theme=light&case=usual')
     const disclosures = page.locator('details.vitrine-more')
     expect(await disclosures.count()).toBe(4)
@@ -204,8 +204,8 @@ describe('without scripts', () => {
   })
 })
 
-describe('print', () => {
-  test('every card of a carousel and every folded shop - are printed', async () => {
+describe('on paper', () => {
+  test('every card of a carousel and every collapsed shop - is printed', async () => {
     const page = await gallery.open('theme=light&case=usual&width=article')
     await page.emulateMedia({ media: 'print' })
     expect(await page.locator('.vitrine-go:visible, .vitrine-pages:visible').count()).toBe(0)

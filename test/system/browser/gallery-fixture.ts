@@ -8,14 +8,14 @@ import { useServer } from '../use-server.ts'
 /** Ids of the layouts in the gallery. */
 export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
 
-/** Preferences of a reader, and the size of the window. */
+/** Preferences and viewport of the reader. */
 type BrowserPreferences = Pick<BrowserContextOptions, 'colorScheme' | 'reducedMotion' | 'viewport'>
 
 /** The gallery of the built server in a browser, for one test file. */
 export type GalleryFixture = Readonly<{
   /** Open a part of the gallery with all pictures loaded, in the page that all tests of the file share. */
   open(query: string, reader?: BrowserPreferences): Promise<Page>
-  /** The same in a separate page without scripts. */
+  /** Like `open`, in a separate page without scripts. */
   openWithoutScripts(query: string): Promise<Page>
   publicUrl(): string
 }>
@@ -47,7 +47,7 @@ export function useGallery(): GalleryFixture {
   }
 }
 
-/** A node of the accessibility tree. */
+/** A node of the accessibility tree that screen readers use. */
 export type AccessibilityNode = Readonly<{ role: string; name: string }>
 
 /** Read the accessibility tree of a page, in reading order. */
@@ -59,8 +59,8 @@ export async function readAccessibilityTree(page: Page): Promise<readonly Access
   const read = (id: string): readonly AccessibilityNode[] => {
     const node = byId.get(id)
     if (node === undefined) return []
-    const own = { role: String(node.role?.value ?? ''), name: String(node.name?.value ?? '') }
-    return [...(node.ignored ? [] : [own]), ...(node.childIds ?? []).flatMap(read)]
+    const current = { role: String(node.role?.value ?? ''), name: String(node.name?.value ?? '') }
+    return [...(node.ignored ? [] : [current]), ...(node.childIds ?? []).flatMap(read)]
   }
   return read(nodes[0]?.nodeId ?? '')
 }

@@ -5,18 +5,18 @@ import { useOwnFonts } from '../../helpers/screenshots.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-/** Frames without the loader have an estimated height: compare it with the layout in Chromium, for phone and article. */
+/** Compare the estimated height of frames without the loader with the actual one, in Chromium with one font. */
 const browser = useBrowser()
 const server = useServer()
 let page: Page
 beforeAll(async () => {
-  // Only for the fonts: the content security policy of an embed blocks styles of other origins.
+  // Only to set the fonts: the content policy of an embed blocks foreign styles.
   page = await browser.newPage({ bypassCSP: true })
 })
 
 type Heights = Readonly<{ estimatedPx: number; actualPx: number }>
 
-/** The estimated height of an embed. */
+/** Fetch the server's estimate of an embed's height. */
 async function readEstimate(embed: string, widthPx: number): Promise<number> {
   const query = new URLSearchParams({ url: embed, maxwidth: String(widthPx) })
   const response = await fetch(`${server.addresses.publicUrl}/oembed?${query.toString()}`)
@@ -24,7 +24,7 @@ async function readEstimate(embed: string, widthPx: number): Promise<number> {
   return height
 }
 
-/** The height of the embed in the browser at a width. */
+/** Measure the height of the open embed at a width. */
 async function measure(widthPx: number): Promise<number> {
   await page.setViewportSize({ width: widthPx, height: 900 })
   await page.waitForFunction(`innerWidth === ${widthPx}`)
@@ -33,11 +33,11 @@ async function measure(widthPx: number): Promise<number> {
   )
 }
 
-/** Sufficient, and not too much: at most a seventh and two lines of a shorter title. */
+/** High enough, without a large gap: at most 15 % more, plus two lines that a shorter title does not need. */
 const fits = ({ estimatedPx, actualPx }: Heights): boolean =>
   estimatedPx >= actualPx && estimatedPx <= actualPx * 1.15 + 54
 
-/** List addresses with a wrong estimate, with both heights. */
+/** List the addresses with a wrong estimate, with both heights. */
 async function listWrongHeights(embeds: readonly string[], widths: readonly number[]): Promise<string[]> {
   const wrongHeights: string[] = []
   for (const embed of embeds) {
@@ -52,13 +52,19 @@ async function listWrongHeights(embeds: readonly string[], widths: readonly numb
 }
 
 describe('height of a frame', () => {
-  test.each(BOX_LAYOUTS)('%s, any number of shops - sufficient, and not much more', async (layout) => {
-    const embeds = [1, 3, 5, 8].map((limit) => `${server.addresses.box}?layout=${layout}&limit=${limit}`)
-    expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680])).toEqual([])
-  })
+  test.each(BOX_LAYOUTS)(
+    '%s - any number of shops - the height is sufficient, and not much more',
+    async (layout) => {
+      const embeds = [1, 3, 5, 8].map((limit) => `${server.addresses.box}?layout=${layout}&limit=${limit}`)
+      expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680])).toEqual([])
+    },
+  )
 
-  test.each(GRID_LAYOUTS)('%s, any number of cards - sufficient, and not much more', async (layout) => {
-    const embeds = [1, 4, 12].map((limit) => `${server.addresses.grid}?layout=${layout}&limit=${limit}`)
-    expect(await listWrongHeights(embeds, [320, 360, 680])).toEqual([])
-  })
+  test.each(GRID_LAYOUTS)(
+    '%s - any number of cards - the height is sufficient, and not much more',
+    async (layout) => {
+      const embeds = [1, 4, 12].map((limit) => `${server.addresses.grid}?layout=${layout}&limit=${limit}`)
+      expect(await listWrongHeights(embeds, [320, 360, 680])).toEqual([])
+    },
+  )
 })

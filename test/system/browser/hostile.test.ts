@@ -10,7 +10,7 @@ import { startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { toGtin } from '../../helpers/products.ts'
 import { useBrowser } from '../use-browser.ts'
 
-/** Texts that would run if they became markup: in text, attributes, comments, scripts or templates. */
+/** Texts that would run if they became markup: in text, attributes, comments, scripts and templates. */
 const HOSTILE = [
   '<script>alert(1)</script>',
   '"><script>alert(1)</script>',
@@ -49,7 +49,7 @@ const products = HOSTILE.map((text, index) =>
 
 const browser = useBrowser()
 
-/** The widget server with a hostile catalog, on a separate port. */
+/** Start the widget server with a hostile catalog, on a separate port. */
 async function startServer(): Promise<string> {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -77,16 +77,16 @@ async function startServer(): Promise<string> {
   return url
 }
 
-/** Record what the content security policy blocks: each is an attempted attack. */
-function watchRefusals(page: Page): string[] {
-  const refusals: string[] = []
+/** Record violations of the content policy of a page: attempted attacks. */
+function watchViolations(page: Page): string[] {
+  const violations: string[] = []
   page.on('console', (message) => {
-    if (/content security policy|trusted/i.test(message.text())) refusals.push(message.text())
+    if (/content security policy|trusted/i.test(message.text())) violations.push(message.text())
   })
-  return refusals
+  return violations
 }
 
-/** Open a page; a dialog is a successful attack. */
+/** Open a page and record its dialogs, which an attack would show. */
 async function openWatched(): Promise<Readonly<{ page: Page; attacks: string[] }>> {
   const page = await browser.newPage({ httpCredentials: { username: 'admin', password: 'pass' } })
   const attacks: string[] = []
@@ -97,21 +97,21 @@ async function openWatched(): Promise<Readonly<{ page: Page; attacks: string[] }
   return { page, attacks }
 }
 
-/** Hover and focus every element, to trigger event handlers. */
+/** Hovers over and focuses every element, to trigger event handlers. */
 const PROVOKE = `for (const element of document.querySelectorAll('*')) {
   element.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }))
   if (element instanceof HTMLElement) element.focus()
 }`
 
 /**
- * The same in every loaded frame. A frame that is still loading can lose its script context, and an evaluation in it
- * would never return.
+ * Run `PROVOKE` in every frame with a loaded document. A frame that is still loading may lose its script context, and
+ * then `evaluate` never settles.
  */
 async function provoke(page: Page): Promise<void> {
   for (const frame of page.frames()) if (frame.url() !== '') await frame.evaluate(PROVOKE)
 }
 
-/** Insert HTML into an open page like scripts of publishers do. */
+/** Insert texts into an open page like a script of a publisher. */
 function putByInnerHtml(page: Page, texts: readonly string[]): Promise<unknown> {
   return page.evaluate(`for (const text of ${JSON.stringify(texts)}) {
     const place = document.createElement('div')
@@ -133,7 +133,7 @@ const listFragments = (url: string): string[] => [
   ),
 ]
 
-test('the same texts as markup - run, so that the tests below would detect them', async () => {
+test('the same texts as markup - run: the tests below would detect it', async () => {
   const publisher = await startPageServer()
   onTestFinished(() => publisher.close())
   publisher.responses.set('/included', toHtmlResponse(HOSTILE.join('\n')))
@@ -149,7 +149,7 @@ test('the same texts as markup - run, so that the tests below would detect them'
   expect(included).toBeGreaterThan(1)
 })
 
-test('hostile products in a page, by include and by innerHTML - nothing runs, all are text', async () => {
+test('hostile products in a page of a publisher, on the server and by innerHTML - nothing runs, everything is text', async () => {
   const url = await startServer()
   const publisher = await startPageServer()
   onTestFinished(() => publisher.close())
@@ -172,10 +172,10 @@ test('hostile products in a page, by include and by innerHTML - nothing runs, al
   expect(attacks).toEqual([])
 })
 
-test('frames and error page with hostile products - nothing runs, and the policy blocks nothing', async () => {
+test('frames and error page with hostile products - nothing runs or is attempted', async () => {
   const url = await startServer()
   const { page, attacks } = await openWatched()
-  const refusals = watchRefusals(page)
+  const violations = watchViolations(page)
   const pages = [
     ...products.map(({ gtin }) => `${url}/embeds/${CHANNEL_ID}/where-to-buy/${gtin}`),
     `${url}/embeds/${CHANNEL_ID}/deals?stock=any&limit=60`,
@@ -187,7 +187,7 @@ test('frames and error page with hostile products - nothing runs, and the policy
   }
   await page.goto(`${url}/embeds/${CHANNEL_ID}/where-to-buy/${products[0]?.gtin}`)
   expect(await readPage(page)).toContain(HOSTILE[0])
-  expect([attacks, refusals]).toEqual([[], []])
+  expect([attacks, violations]).toEqual([[], []])
 })
 
 const EMBED: unknown = expect.stringContaining('/embeds/')
@@ -200,10 +200,10 @@ test.each([
   ['boxes, the other texts', TEXTS.slice(7).map((text) => `find=${text}&theme=${text}`)],
   ['grids, the first texts', TEXTS.slice(0, 7).map((text) => `tab=deals&merchant=${text}&q=${text}`)],
   ['grids, the other texts', TEXTS.slice(7).map((text) => `tab=deals&merchant=${text}&q=${text}`)],
-])('studio with hostile products: %s - nothing runs, and the policy blocks nothing', async (_, queries) => {
+])('studio with hostile products: %s - nothing runs or is attempted', async (_, queries) => {
   const url = await startServer()
   const { page, attacks } = await openWatched()
-  const refusals = watchRefusals(page)
+  const violations = watchViolations(page)
   for (const query of queries) {
     await page.goto(`${url}/studio?${query}`)
     await provoke(page)
@@ -212,13 +212,13 @@ test.each([
   await vi.waitFor(() => expect(page.frames().map((frame) => frame.url())).toContainEqual(EMBED))
   await provoke(page)
   expect(await readPage(page)).toContain(HOSTILE[0])
-  expect([attacks, refusals]).toEqual([[], []])
+  expect([attacks, violations]).toEqual([[], []])
 })
 
-test('studio, hostile texts typed and selected - are inserted as text', async () => {
+test('hostile texts typed and selected in the studio - are inserted as text', async () => {
   const url = await startServer()
   const { page, attacks } = await openWatched()
-  const refusals = watchRefusals(page)
+  const violations = watchViolations(page)
   await page.goto(`${url}/studio?tab=deals&stock=any`)
   for (const text of HOSTILE.slice(0, 8)) {
     await page.locator('#option-q').fill(text)
@@ -238,5 +238,5 @@ test('studio, hostile texts typed and selected - are inserted as text', async ()
   )
   await page.evaluate(PROVOKE)
   expect(await page.locator('[data-text="snippet loader"]').textContent()).toContain('data-merchant=')
-  expect([attacks, refusals]).toEqual([[], []])
+  expect([attacks, violations]).toEqual([[], []])
 })

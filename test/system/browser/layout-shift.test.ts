@@ -7,7 +7,7 @@ import { loadPictures } from '../../helpers/pictures.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
 
-const LOREM = '<p>An article continues below the box, and its lines must not move.</p>'.repeat(12)
+const LOREM = '<p>The article continues below the box, and its lines must not move at all.</p>'.repeat(12)
 const TWO_FRAMES = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))'
 const PICTURE =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 400" width="90" height="400"><path d="M0 0h90v400H0z"/></svg>'
@@ -16,18 +16,18 @@ const server = useServer()
 const browser = useBrowser()
 let publisher: Server
 let origin = ''
-/** The HTML of the publisher's page. */
+/** HTML that the publisher's server sends at `/`. */
 let article = ''
-/** Send a requested picture. */
+/** Delivers a requested picture. */
 let deliver: () => void = () => undefined
-let holdPicture: Promise<void>
+let pictureRequested: Promise<void>
 
 beforeAll(async () => {
   publisher = createServer((request, response) => {
     if (request.url === '/late.svg') {
       response.setHeader('content-type', 'image/svg+xml')
       deliver = () => response.end(PICTURE)
-      pictureRequest()
+      onPictureRequest()
     } else response.setHeader('content-type', 'text/html; charset=utf-8').end(article)
   })
   await new Promise<void>((resolve) => {
@@ -40,30 +40,30 @@ afterAll(() => {
   publisher.close()
 })
 
-let pictureRequest: () => void = () => undefined
+let onPictureRequest: () => void = () => undefined
 
 const getText = async (url: string): Promise<string> => (await fetch(url)).text()
 const toFragmentUrl = (query = ''): string =>
   `${server.addresses.box.replace('/embeds/', '/fragments/')}?${query}`
 
-/** Open an article with the HTML, and count layout shifts from the first paint. */
+/** Open an article with the HTML and record every layout shift from the first paint on. */
 async function openArticle(html: string, onStyle?: (route: Route) => Promise<void>): Promise<Page> {
-  article = `<!doctype html><html lang="en"><title>Article</title><link rel="icon" href="data:,"><body><h1>Article</h1><p>Words before it.</p>${html}${LOREM}`
+  article = `<!doctype html><html lang="en"><title>Article</title><link rel="icon" href="data:,"><body><h1>Article</h1><p>Text before it.</p>${html}${LOREM}`
   const page = await browser.newPage({ viewport: { width: 700, height: 1_000 } })
   if (onStyle !== undefined) await page.route('**/vitrine.*.css', onStyle)
   await page.addInitScript(
     `shifts = []; noteShifts = (entries) => { for (const entry of entries) shifts.push([entry.value, entry.sources.map(({ node, previousRect, currentRect }) => [node?.nodeName, node?.className, previousRect.y, currentRect.y, previousRect.height, currentRect.height].join(' '))]) }
     watch = new PerformanceObserver((list) => noteShifts(list.getEntries())); watch.observe({ type: 'layout-shift', buffered: true })
-    messages = []; addEventListener('message', ({ data }) => messages.push(data?.type))`,
+    messageTypes = []; addEventListener('message', ({ data }) => messageTypes.push(data?.type))`,
   )
-  holdPicture = new Promise((resolve) => {
-    pictureRequest = resolve
+  pictureRequested = new Promise((resolve) => {
+    onPictureRequest = resolve
   })
   await page.goto(`${origin}/`, { waitUntil: 'commit' })
   return page
 }
 
-/** Return all shifts after two further painted frames. */
+/** List the shifts so far, after two more frames are painted. */
 async function listShifts(page: Page): Promise<unknown> {
   await page.waitForLoadState('load')
   await page.evaluate(TWO_FRAMES)
@@ -97,7 +97,7 @@ describe('layout shift', () => {
     await page.waitForFunction(
       'document.styleSheets.length + document.querySelectorAll(".vitrine-host").length > 0',
     )
-    // The parser may pause within a row until the sheet arrives: that row may shift; an unstyled box would shift more.
+    // The parser continues after the style sheet and may pause within a row. That row may shift; an unstyled box would shift more.
     const shifts = (await listShifts(page)) as readonly [number][]
     expect(shifts.reduce((sum, [value]) => sum + value, 0)).toBeLessThan(0.005)
   })
@@ -105,7 +105,7 @@ describe('layout shift', () => {
   test.each(['list', 'card'])('late picture, %s - no shift', async (layout) => {
     const html = await getText(toFragmentUrl(`layout=${layout}`))
     const page = await openArticle(html.replace(/<img src="[^"]*"/, `<img src="${origin}/late.svg"`))
-    await holdPicture
+    await pictureRequested
     await page.evaluate(TWO_FRAMES)
     deliver()
     await page.waitForFunction('document.images[0].complete && document.images[0].naturalWidth > 0')
@@ -133,7 +133,7 @@ describe('layout shift', () => {
     const page = await openArticle(
       `${empty}${placeholder}<script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
-    await page.waitForFunction('messages.includes("hidden")')
+    await page.waitForFunction('messageTypes.includes("hidden")')
     expect(await listShifts(page)).toEqual([])
     expect(await page.evaluate('document.querySelector("[data-vitrine]").offsetHeight')).toBe(0)
   })
@@ -150,12 +150,12 @@ describe('layout shift', () => {
       `<div data-vitrine="where-to-buy" data-channel="${channel}" data-gtin="${gtin}" data-layout="${layout}" data-height="${heightPx}" style="min-height:${heightPx}px"></div><script async src="${server.addresses.publicUrl}/embed.js"></script>`,
     )
     await page.waitForFunction('document.querySelector("iframe")?.style.visibility === "visible"')
-    await page.waitForFunction('messages.includes("height")')
+    await page.waitForFunction('messageTypes.includes("height")')
     expect(await listShifts(page)).toEqual([])
     expect((await page.locator('iframe').boundingBox())?.height).toBe(heightPx)
   })
 
-  test('box inserted after the text below it - is reported', async () => {
+  test('box inserted above existing text - is reported', async () => {
     const page = await openArticle('<div id="late"></div>')
     await page.waitForLoadState('load')
     await page.evaluate(TWO_FRAMES)
@@ -169,15 +169,15 @@ describe('requests', () => {
     '%s in a frame - requests only style, script and pictures',
     async (kind) => {
       const page = await browser.newPage()
-      const requested: string[] = []
+      const requests: string[] = []
       page.on('request', (request) =>
-        requested.push(`${request.resourceType()} ${new URL(request.url()).pathname}`),
+        requests.push(`${request.resourceType()} ${new URL(request.url()).pathname}`),
       )
       await page.goto(server.addresses[kind])
       await loadPictures(page)
-      const kinds = requested.map((request) => request.split(' ')[0])
-      // Browsers request a favicon only for a top-level page, not for a frame.
-      const known = requested.filter((request) => !request.endsWith('/favicon.ico'))
+      const kinds = requests.map((request) => request.split(' ')[0])
+      // The browser requests a favicon only for a top-level page, not for a frame.
+      const known = requests.filter((request) => !request.endsWith('/favicon.ico'))
       expect(known.filter((request) => !/^(?:document|stylesheet|script|image) /.test(request))).toEqual([])
       expect(known.filter((request) => request.startsWith('stylesheet'))).toHaveLength(1)
       expect(known.filter((request) => request.startsWith('script'))).toHaveLength(1)

@@ -38,7 +38,7 @@ beforeEach(async () => {
   })
 })
 afterEach(() => {
-  // No test may cause an error or a blocked resource.
+  // No test may cause an exception or a violation of a content policy.
   if (problems.length > 0) throw new Error(problems.join('\n'))
 })
 
@@ -96,7 +96,7 @@ async function openPage(body: string): Promise<void> {
   await page.goto(`${publisher.origin}/`)
 }
 
-/** Wait until the expression is true in the page. */
+/** Wait until the expression, run in the page, is true. */
 async function waitFor(expression: string): Promise<void> {
   await page.waitForFunction(expression, undefined, { polling: 20 })
 }
@@ -124,7 +124,7 @@ describe('loader', () => {
     expect(await page.locator('iframe').first().getAttribute('title')).toBe('Where to buy')
   })
 
-  test('options as data attributes - become the query of the frame; unknown attributes do not', async () => {
+  test('options as data attributes - become the query of the frame, unknown ones do not', async () => {
     await openPage(
       toPlaceholder(
         'deals',
@@ -150,18 +150,18 @@ describe('loader', () => {
     expect(titles).toEqual(['Preise im Vergleich', 'Angebote', 'Bons plans', 'Deals', 'Deals', 'Ofertas'])
   })
 
-  test('invalid placeholders - are not changed', async () => {
+  test('invalid placeholders - stay empty', async () => {
     await openPage(
       `<div data-vitrine></div><div data-vitrine="toString" data-channel="x"></div><div data-vitrine="where-to-buy"></div>${toPlaceholder('where-to-buy')}<svg data-vitrine="deals"></svg>${toPlaceholder('deals', 'data-height="-5"')}`,
     )
     await waitFor(isShown(0))
     expect(await page.locator('iframe').count()).toBe(1)
     await page.evaluate('window.vitrine.scan()')
-    // Each is logged to the console once.
+    // Each is logged once, for the developer of the page.
     expect(warnings.filter((text) => text.includes('needs data-channel'))).toHaveLength(4)
   })
 
-  test('messages of the protocol from another frame - have no effect', async () => {
+  test('loader messages from a foreign frame - move nothing', async () => {
     const body = `<script>for (const type of ['ready','height','hidden']) parent.postMessage({ vitrine: 1, type, heightPx: 5000 }, '*'); parent.postMessage('done', '*')</script>`
     publisher.responses.set('/foreign', toHtmlResponse(body))
     widgets.responses.set('/foreign', toHtmlResponse(body))
@@ -178,7 +178,7 @@ describe('loader', () => {
     expect((await heights())[0]).toBe(before[0])
   })
 
-  test('extreme heights from its own frame - are clamped or ignored', async () => {
+  test('extreme heights from its frame - clamped or ignored', async () => {
     const wild = '[120.4, NaN, -1, "700", null, undefined, 1e9, Infinity, 0, 33]'
     widgets.responses.set(
       `${PREFIX}/embeds/${CHANNEL}/where-to-buy/4`,
@@ -212,7 +212,7 @@ describe('loader', () => {
     expect(await page.locator('iframe').count()).toBe(1)
   })
 
-  test('placeholders added later and in a shadow root - are found, and destroyed on request or removal', async () => {
+  test('placeholders added later and in a shadow root - get a frame, which is destroyed on request or on removal', async () => {
     await openPage('<main></main>')
     await waitFor('"vitrine" in window')
     await page.evaluate(
@@ -224,8 +224,8 @@ describe('loader', () => {
     await waitFor(`${isShown(0)} && root.querySelector('iframe').offsetHeight > 50`)
     await page.evaluate('vitrine.destroy(root.firstChild); vitrine.destroy(document.body)')
     expect(await page.evaluate('root.querySelector("iframe")')).toBeNull()
-    await page.evaluate('kept = document.querySelector("[data-vitrine]"); kept.remove()')
-    await waitFor('kept.childElementCount === 0')
+    await page.evaluate('placeholder = document.querySelector("[data-vitrine]"); placeholder.remove()')
+    await waitFor('placeholder.childElementCount === 0')
   })
 
   test('content that grows and shrinks - the frame adjusts', async () => {
@@ -241,7 +241,7 @@ describe('loader', () => {
     expect(closedPx).toBeGreaterThan(100)
   })
 
-  test('link to the next page at the end of a high frame - scrolls to the top of the frame', async () => {
+  test('next page of deals, clicked at the bottom of a high frame - scrolls to its top', async () => {
     await page.setViewportSize({ width: 360, height: 600 })
     await openPage(`<p>Words before.</p>${toPlaceholder('deals')}<p>Words after.</p>`)
     await waitFor(isShown(0))

@@ -5,7 +5,7 @@ import { LAYOUTS, useGallery } from './gallery-fixture.ts'
 
 const gallery = useGallery()
 
-/** Every case in the column of a phone, one layout per page. */
+/** Every case in a phone's column, one layout per page. */
 const IN_A_PHONE = LAYOUTS.map((layout) => ({
   set: 'phone',
   query: `theme=light&layout=${layout}`,
@@ -34,9 +34,9 @@ describe('gallery', () => {
     async ({ set, query, specimens }) => {
       const page = await gallery.open(query)
       await useOwnFonts(page)
-      const taken = await takeScreenshot(page)
+      const screenshot = await takeScreenshot(page)
       const compare = (id: string): Promise<string | undefined> =>
-        compareWithBaseline(taken, `#${id}`, `${set}/${id}`)
+        compareWithBaseline(screenshot, `#${id}`, `${set}/${id}`)
       const differences = await Promise.all(specimens.map(compare))
       expect(differences.filter((difference) => difference !== undefined)).toEqual([])
     },
@@ -47,21 +47,25 @@ describe('theme auto', () => {
   test.each([
     ['light', 'phone'],
     ['dark', 'dark'],
-  ] as const)('reader prefers %s - looks like that theme', async (colorScheme, set) => {
+  ] as const)('reader prefers %s - matches that theme', async (colorScheme, set) => {
     const page = await gallery.open('theme=auto&case=usual', { colorScheme })
     await useOwnFonts(page)
-    const taken = await takeScreenshot(page)
+    const screenshot = await takeScreenshot(page)
     for (const layout of LAYOUTS)
       expect(
-        await compareWithBaseline(taken, `#${layout}-usual-auto`, `${set}/${layout}-usual-${colorScheme}`),
+        await compareWithBaseline(
+          screenshot,
+          `#${layout}-usual-auto`,
+          `${set}/${layout}-usual-${colorScheme}`,
+        ),
       ).toBeUndefined()
   })
 })
 
 describe('screenshots', () => {
   test.each([
-    ['a price in another place', '.vitrine-price { translate: 60px 0 }'],
-    ['a line that is gone', '.vitrine-note { display: none !important }'],
+    ['a moved price', '.vitrine-price { translate: 60px 0 }'],
+    ['a missing line', '.vitrine-note { display: none !important }'],
     ['other colours', '.vitrine { --vitrine-accent-text: #b00; --vitrine-ink: #00b }'],
     ['no picture', '.vitrine-picture img { visibility: hidden }'],
   ])('%s - is detected', async (_what, rule) => {

@@ -10,7 +10,7 @@ const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-
 const browser = useBrowser()
 const server = useServer()
 
-/** Open the studio as a separate visitor until the end of the test. */
+/** Open the studio in a separate page until the end of the test. */
 async function open(query: string, options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options })
   await page.goto(`${server.addresses.publicUrl}/studio${query}`)
@@ -19,21 +19,21 @@ async function open(query: string, options: BrowserContextOptions = {}): Promise
 
 const TABS = ['?find=lamp&limit=99&merchant=Nobody', '?tab=deals&accent=red', '?tab=health']
 
-/** Open all disclosure elements. */
+/** Open every disclosure. */
 const unfold = (page: Page): Promise<unknown> =>
   page.evaluate(`for (const details of document.querySelectorAll('details')) {
     details.removeAttribute('name')
     details.open = true
   }`)
 
-describe('studio, accessibility and width', () => {
+describe('studio, accessibility', () => {
   const views = TABS.flatMap((tab) =>
     (['light', 'dark'] as const).flatMap((scheme) =>
       [390, 1280].map((width) => [tab, scheme, width] as const),
     ),
   )
 
-  test.each(views)('%s, %s, %i px - no accessibility violation', async (tab, colorScheme, width) => {
+  test.each(views)('%s, %s, %i px - axe finds no violation', async (tab, colorScheme, width) => {
     const page = await open(tab, { colorScheme, bypassCSP: true, viewport: { width, height: 900 } })
     await unfold(page)
     await page.addScriptTag({ path: AXE })
@@ -44,7 +44,7 @@ describe('studio, accessibility and width', () => {
     expect(violations).toEqual([])
   })
 
-  test.each(TABS)('%s - no horizontal scrolling at any width', async (tab) => {
+  test.each(TABS)('%s - does not scroll sideways at any width', async (tab) => {
     const page = await open(tab)
     await unfold(page)
     for (const width of [320, 390, 768, 1280, 1920]) {

@@ -11,10 +11,10 @@ import { useServer } from '../use-server.ts'
 const browser = useBrowser()
 const server = useServer()
 let page: Page
-/** Problems in the browser during a test. */
+/** Errors and warnings in the browser during a test. */
 let problems: string[]
 
-/** Open the studio, or another address, as a separate visitor. */
+/** Open the studio, or another address, in a separate page. */
 async function open(address = '', options: BrowserContextOptions = {}): Promise<void> {
   page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options })
   problems = []
@@ -28,10 +28,10 @@ async function open(address = '', options: BrowserContextOptions = {}): Promise<
   await page.goto(/^\w+:/.test(address) ? address : `${server.addresses.publicUrl}/studio${address}`)
 }
 
-/** Wait for a condition. The content security policy of a page blocks Playwright's method. */
+/** Wait until the check passes: a page's content policy blocks Playwright's `waitForFunction`. */
 const until = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, { interval: 30 })
 
-/** Address of the visible preview. */
+/** Read the address of the visible preview. */
 const readPreview = async (): Promise<string> =>
   (await page.locator('.stage:visible iframe').first().getAttribute('src')) ?? ''
 const readCode = async (id: string): Promise<string> =>
@@ -42,13 +42,13 @@ const readQuery = (): URLSearchParams => new URL(page.url()).searchParams
 const waitForQuery = (name: string, value: string | null): Promise<void> =>
   until(async () => expect(readQuery().get(name)).toBe(value))
 
-/** Mark the document: a missing mark means that the page was loaded again. */
+/** Mark the document: without the mark, the page was loaded again. */
 const mark = (): Promise<unknown> => page.evaluate('window.marked = true')
 const isMarked = (): Promise<boolean> => page.evaluate<boolean>('window.marked === true')
 const readFocus = (): Promise<string> => page.evaluate<string>('document.activeElement.id')
 
-describe('change of an option', () => {
-  test('any option - updates previews, snippets, links and address at once, on the same page, and keeps the focus', async () => {
+describe('changed option', () => {
+  test('any option - previews, snippets, links and address change at once, on the same page, with the same focus', async () => {
     await open()
     await until(async () => expect(await readPreview()).toContain('theme=light'))
     await mark()
@@ -72,7 +72,7 @@ describe('change of an option', () => {
     expect(problems).toEqual([])
   })
 
-  test('fragment-only option - changes the snippets of fragments, not the previews', async () => {
+  test('option of fragments only - changes their snippets, not the previews', async () => {
     await open()
     await until(async () => expect(await readPreview()).not.toBe(''))
     const frame = await page.locator('.stage:visible iframe').first().elementHandle()
@@ -82,7 +82,7 @@ describe('change of an option', () => {
     expect(await frame?.evaluate((element) => element.isConnected)).toBe(true)
   })
 
-  test('text - is applied after a pause, not on every key, and the caret stays', async () => {
+  test('text - is applied after a pause, not at every key, and the caret stays', async () => {
     await open('?tab=deals')
     await mark()
     let requestCount = 0
@@ -99,7 +99,7 @@ describe('change of an option', () => {
     expect(await page.evaluate<number>('document.activeElement.selectionStart')).toBe(text.length)
   })
 
-  test('filter of deals - updates counts and total', async () => {
+  test('filter of deals - counts and total are updated', async () => {
     await open('?tab=deals')
     const total = page.locator('[data-text="count total"]')
     const before = Number(await total.textContent())
@@ -117,7 +117,7 @@ describe('change of an option', () => {
     expect(problems).toEqual([])
   })
 
-  test('option without a match - shows why the box is hidden, and shows the box again when it is removed', async () => {
+  test('option that leaves no offers - the reason is shown, and removed again', async () => {
     await open('?tab=deals')
     const notice = page.locator('[data-text="notice"]')
     expect(await notice.isVisible()).toBe(false)
@@ -132,41 +132,38 @@ describe('change of an option', () => {
     ['accent', 'red', 'ff6600', 'six hex digits'],
     ['limit', '99', '3', 'a whole number from 1 to 50'],
     ['locale', 'nonsense!', 'de', 'a language tag'],
-  ])(
-    '%s, invalid - the error is at its field, and the option has no effect until it is corrected',
-    async (...row) => {
-      const [name, bad, good, words] = row
-      await open()
-      const field = page.locator(`#option-${name}`)
-      const wrong = page.locator(`#wrong-${name}`)
-      await field.fill(bad)
-      await until(async () => expect(await wrong.isVisible()).toBe(true))
-      expect(await wrong.textContent()).toContain(words)
-      expect(await field.getAttribute('aria-invalid')).toBe('true')
-      expect(await field.getAttribute('aria-describedby')).toContain(`wrong-${name}`)
-      expect([await field.inputValue(), await readFocus()]).toEqual([bad, `option-${name}`])
-      expect(readQuery().get(name)).toBeNull()
-      await field.fill(good)
-      await waitForQuery(name, good)
-      expect(await wrong.isVisible()).toBe(false)
-      expect(await field.getAttribute('aria-invalid')).toBeNull()
-      expect(problems).toEqual([])
-    },
-  )
-
-  test('responses out of order - the last request wins', async () => {
+  ])('%s, invalid - is reported at its field and not applied until it is corrected', async (...row) => {
+    const [name, invalid, valid, message] = row
     await open()
-    const held: Route[] = []
-    await page.route(/\/studio\/live.*theme=dark/, (route) => void held.push(route))
+    const field = page.locator(`#option-${name}`)
+    const wrong = page.locator(`#wrong-${name}`)
+    await field.fill(invalid)
+    await until(async () => expect(await wrong.isVisible()).toBe(true))
+    expect(await wrong.textContent()).toContain(message)
+    expect(await field.getAttribute('aria-invalid')).toBe('true')
+    expect(await field.getAttribute('aria-describedby')).toContain(`wrong-${name}`)
+    expect([await field.inputValue(), await readFocus()]).toEqual([invalid, `option-${name}`])
+    expect(readQuery().get(name)).toBeNull()
+    await field.fill(valid)
+    await waitForQuery(name, valid)
+    expect(await wrong.isVisible()).toBe(false)
+    expect(await field.getAttribute('aria-invalid')).toBeNull()
+    expect(problems).toEqual([])
+  })
+
+  test('responses out of order - the last request counts', async () => {
+    await open()
+    const delayed: Route[] = []
+    await page.route(/\/studio\/live.*theme=dark/, (route) => void delayed.push(route))
     await page.evaluate(`window.seen = []
       new MutationObserver(() => window.seen.push(location.search)).observe(
         document.querySelector('[data-text="address"]'), { childList: true })`)
     await page.locator('#option-theme').selectOption('dark')
     await page.locator('#option-theme').selectOption('light')
     await waitForQuery('theme', 'light')
-    const responded = page.waitForResponse(/\/studio\/live.*theme=dark/)
-    await held[0]?.continue()
-    await (await responded).finished()
+    const lateResponse = page.waitForResponse(/\/studio\/live.*theme=dark/)
+    await delayed[0]?.continue()
+    await (await lateResponse).finished()
     await page.locator('#option-layout').selectOption('card')
     await waitForQuery('layout', 'card')
     const seen = await page.evaluate<string[]>('[location.search, ...window.seen]')
@@ -174,14 +171,14 @@ describe('change of an option', () => {
     expect(seen.filter((search) => search.includes('theme=dark'))).toEqual([])
   })
 
-  test('rejected by the server - submits the form, whose page has the reason', async () => {
+  test('server error - the form is submitted, and its page has the option', async () => {
     await open()
     await page.route(/\/studio\/live/, (route) => route.fulfill({ status: 500 }))
     await page.locator('#option-theme').selectOption('dark')
     await until(async () => expect(await readCode('loader').catch(() => '')).toContain('data-theme="dark"'))
   })
 
-  test('server unavailable - a message, nothing is lost, and the next change works', async () => {
+  test('server unavailable - is reported, nothing is lost, and the next change is applied', async () => {
     await open()
     await page.route(/\/studio\/live/, (route) => route.abort(), { times: 1 })
     await page.locator('#option-theme').selectOption('dark')
@@ -192,8 +189,8 @@ describe('change of an option', () => {
   })
 })
 
-describe('other selections', () => {
-  test('channel - loads another page with the same options, including invalid ones', async () => {
+describe('other controls', () => {
+  test('channel - opens another page with the same options, also an invalid one', async () => {
     await open('?theme=dark&limit=99')
     await mark()
     const channel = page.locator('#channel')
@@ -208,7 +205,7 @@ describe('other selections', () => {
     expect(await readLink('embed')).toContain(`${other}/where-to-buy/`)
   })
 
-  test('search with Enter - shows matches, and keeps the options', async () => {
+  test('search by Enter - finds products, and the options stay', async () => {
     await open('?theme=dark')
     await page.locator('#find').fill('lamp')
     await page.locator('#find').press('Enter')
@@ -217,7 +214,7 @@ describe('other selections', () => {
     expect(await page.locator('.match-title').first().textContent()).toMatch(/lamp/i)
   })
 
-  test('link clicked during a request - opens its address', async () => {
+  test('link followed while a response is pending - opens its address', async () => {
     await open()
     await page.route(/\/studio\/live/, () => undefined)
     await page.locator('#option-layout').selectOption('card')
@@ -228,7 +225,7 @@ describe('other selections', () => {
     expect(readQuery().get('tab')).toBe('deals')
   })
 
-  test('back and forward - each page in its previous state', async () => {
+  test('back and forward - each page is restored', async () => {
     await open()
     await page.locator('#option-theme').selectOption('dark')
     await waitForQuery('theme', 'dark')
@@ -246,7 +243,7 @@ describe('other selections', () => {
   })
 })
 
-test('preview switches - light and dark, article and phone, by keyboard', async () => {
+test('switches for light and dark, article and phone - work by keyboard', async () => {
   await open()
   const seen = async (): Promise<string[]> =>
     page
@@ -265,7 +262,7 @@ test('preview switches - light and dark, article and phone, by keyboard', async 
   expect(problems).toEqual([])
 })
 
-test('without script - the button and the links work', async () => {
+test('without script - the button and the links are sufficient', async () => {
   await open('', { javaScriptEnabled: false })
   expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0)
   expect(await page.getByRole('link', { name: 'Open the widget itself' }).isVisible()).toBe(true)
@@ -302,7 +299,7 @@ async function copySnippet(label: string): Promise<string> {
 describe('copy buttons', () => {
   const CLIPBOARD = { permissions: ['clipboard-read', 'clipboard-write'] }
 
-  test('button - copies the shown snippet with all changes, and confirms it', async () => {
+  test('button - copies what is shown, with changes, and confirms it', async () => {
     await open('', CLIPBOARD)
     expect(await copySnippet('Script (any page)')).toBe(await readCode('loader'))
     await page.locator('#option-theme').selectOption('dark')
@@ -312,7 +309,7 @@ describe('copy buttons', () => {
     expect(problems).toEqual([])
   })
 
-  test('without the clipboard API - copies, too', async () => {
+  test('without the clipboard interface - copies anyway', async () => {
     await open()
     await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`)
     await page.getByRole('button', { name: 'Copy' }).first().click()
@@ -323,7 +320,7 @@ describe('copy buttons', () => {
   })
 
   test.each(['Script (any page)', 'Plain iframe (no script)', 'Pinned script (integrity hash)'])(
-    '"%s" pasted into a page - opens from disk and from a local server',
+    '"%s" pasted into a page - opens from the disk and from a local server',
     async (label) => {
       await open('', CLIPBOARD)
       const html = `<!doctype html><title>Mine</title><link rel="icon" href="data:,"><p>Text</p>\n${await copySnippet(label)}`
