@@ -207,7 +207,7 @@ function listFacts(inputs: BoxInputs, rules: ExplainRules) {
     { label: 'Stored copy of the channel', value: describeCopy(inputs.state, rules) },
     { label: 'Product in the copy', value: describeEntry(inputs, rules) },
     { label: 'Catalog now', value: describeCatalog(inputs) },
-    { label: 'Options that filter', value: describeOptions(rules) },
+    { label: 'Filters', value: describeOptions(rules) },
   ]
 }
 
@@ -216,10 +216,10 @@ function describeChannel({ channelId, list }: BoxInputs, { nowMs }: ExplainRules
   const gone = list?.gone.find(({ channel }) => channel.id === channelId)
   if (listed !== undefined && list !== undefined && list.heldSinceMs !== null)
     return `${listed.name} (${channelId}), still shown; the catalog has listed no channels ${formatSince(list.heldSinceMs, nowMs)}`
-  if (listed !== undefined) return `${listed.name} (${channelId}), listed`
+  if (listed !== undefined) return `${listed.name} (${channelId}), listed by the catalog`
   if (gone !== undefined)
-    return `${gone.channel.name} (${channelId}), not listed ${formatSince(gone.goneAtMs, nowMs)}`
-  return `${channelId}, not listed`
+    return `${gone.channel.name} (${channelId}), not listed by the catalog ${formatSince(gone.goneAtMs, nowMs)}`
+  return `${channelId}, not listed by the catalog`
 }
 
 function describeGtin(gtin: string): string {
@@ -265,7 +265,7 @@ function describeEntry({ entry, isCopyComplete }: BoxInputs, rules: ExplainRules
   const { config, nowMs } = rules
   if (entry === undefined)
     return isCopyComplete
-      ? 'not in the copy, which is complete: a request makes no catalog call'
+      ? 'not in the copy; the copy is complete, so requests make no catalog call'
       : 'not in the copy'
   const seen = isFuture(entry.asOfMs, nowMs)
     ? TIME_UNKNOWN

@@ -297,7 +297,7 @@ describe('check of the request limit', () => {
   it('no known limit - the calls of the day, including this one', async () => {
     const { code, isGood, message } = await readLimit(await startRemoteCatalog(makeFolder()))
     expect([code, isGood]).toEqual([0, true])
-    expect(message).toBe('none known; calls today: walks 0, refreshes 0, first look-ups 1')
+    expect(message).toBe('no daily limit known; calls today: walks 0, refreshes 0, first look-ups 1')
   })
 
   it('configured - the used part of each share', async () => {

@@ -108,9 +108,7 @@ describe('explain, reasons of empty boxes', () => {
       'left out by stock=in and merchant=kopje',
       'left out by stock=in and merchant=kopje',
     ])
-    expect(getFact(view, 'Options that filter')).toBe(
-      'stock=in, merchant=kopje; ignored (not an option of a box): stok',
-    )
+    expect(getFact(view, 'Filters')).toBe('stock=in, merchant=kopje; ignored (not an option of a box): stok')
   })
 
   it('mistyped GTIN - reports it, with the correct check digit', async () => {
@@ -160,7 +158,7 @@ describe('explain', () => {
     )
     expect([remedy, channel]).toEqual([
       expect.stringMatching(/^ {7}Remove or change the option/),
-      `Channel: Test magazine (${CHANNEL_ID}), listed`,
+      `Channel: Test magazine (${CHANNEL_ID}), listed by the catalog`,
     ])
     expect(out).not.toMatch(/(?!\n)\p{Cc}/u)
   })

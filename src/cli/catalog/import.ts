@@ -115,7 +115,7 @@ function describeSummary(summary: ImportSummary): readonly string[] {
     )
   for (const network of pageNetworks.untracked)
     lines.push(
-      `Links of ${quote(network)} lead to the shops' own pages, without tracking: the network has no link template. Set one and import again:`,
+      `Links in the network ${quote(network)} lead to the shops' own pages and earn no commission, because the network has no link template. Set one and import again:`,
       `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
     )
   for (const network of summary.unassignedNetworks)

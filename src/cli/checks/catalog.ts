@@ -84,7 +84,7 @@ export function checkQuota(
 }
 
 function describeLimit(limit: CallPolicyState['limit']): string {
-  if (limit === undefined) return 'none known'
+  if (limit === undefined) return 'no daily limit known'
   const calls = limit.calls.toLocaleString('en')
   return limit.isLearned ? `about ${calls} a day, learned from a 429` : `${calls} a day`
 }

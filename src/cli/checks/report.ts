@@ -121,5 +121,5 @@ export function findFrameOriginHint(config: Config, channel: Pick<Channel, 'id' 
   const commandAdvice = isEmbedded
     ? `run "vitrine catalog channels set ${channel.id} --url https://YOUR-SITE", or `
     : ''
-  return `The channel has no address, so browsers refuse its frames on your site: ${commandAdvice}set VITRINE_FRAME_ANCESTORS to the site's origin.`
+  return `The channel has no URL, so browsers refuse its frames on your site: ${commandAdvice}set VITRINE_FRAME_ANCESTORS to the site's origin.`
 }

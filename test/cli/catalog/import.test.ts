@@ -43,7 +43,7 @@ describe('catalog import', () => {
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
     expect(under.err.join('')).toContain('they are named after the hosts of their links')
-    expect(under.err.join('')).toContain('Links of "feed" lead to the shops\' own pages, without tracking')
+    expect(under.err.join('')).toContain('Links in the network "feed" lead to the shops\' own pages and earn no commission')
     expect(under.err.join('')).toContain('vitrine catalog networks set "feed" --template')
     expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; /)
   })
@@ -106,7 +106,7 @@ describe('catalog import', () => {
     writeFileSync(file, table)
     await runCatalogCommand(under, 'import', file, '--network', '  N  ')
     expect([...under.err, ...under.out].join('')).not.toMatch(/[\u0080-\u009f]/)
-    expect(under.err.join('')).toContain('Links of "N" lead')
+    expect(under.err.join('')).toContain('Links in the network "N" lead')
   })
 
   it('locked catalog - the message of all commands; failing catalog - the message of the database', async () => {
