@@ -43,7 +43,9 @@ describe('catalog import', () => {
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
     expect(await run(under, table)).toBe(0)
     expect(under.err.join('')).toContain('they are named after the hosts of their links')
-    expect(under.err.join('')).toContain('Links in the network "feed" lead to the shops\' own pages and earn no commission')
+    expect(under.err.join('')).toContain(
+      'Links in the network "feed" lead to the shops\' own pages and earn no commission',
+    )
     expect(under.err.join('')).toContain('vitrine catalog networks set "feed" --template')
     expect(under.out[0]).toMatch(/^1 product, 1 offer, 0 rejected; /)
   })
