@@ -72,7 +72,7 @@ const toOptionTable = (widget) =>
   ].join('\n')
 
 const describe = (control) =>
-  Array.isArray(control) ? control.map((word) => `\`${word}\``).join(' or ') : describeAccepted(control)
+  describeAccepted(Array.isArray(control) ? control.map((choice) => `\`${choice}\``) : control)
 
 const options = `# Options
 

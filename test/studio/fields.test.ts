@@ -143,7 +143,7 @@ describe('controls', () => {
   test('invalid value of a select - stays selected, with its error', () => {
     const field = find(list('where-to-buy', 'theme=blue'), 'theme')
     expect(listMarks(field.control)).toEqual(['auto (default)', 'light', 'dark', '*blue'])
-    expect(field.error).toBe('“Theme” accepts auto or light or dark.')
+    expect(field.error).toBe('“Theme” accepts auto, light or dark.')
     expect(find(list('where-to-buy', 'theme=blue'), 'layout').error).toBeNull()
   })
 

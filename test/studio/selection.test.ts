@@ -119,7 +119,7 @@ describe('validated options', () => {
     expect(validate('where-to-buy', 'theme=blue&limit=51&accent=ff6600&stock=in&stock=any')).toEqual([
       'accent=ff6600',
       {
-        theme: 'The parameter "theme" accepts auto or light or dark.',
+        theme: 'The parameter "theme" accepts auto, light or dark.',
         limit: 'The parameter "limit" accepts a whole number from 1 to 50.',
         stock: 'The parameter "stock" accepts one value, in or any.',
       },

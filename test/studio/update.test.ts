@@ -46,7 +46,7 @@ describe('update for the script', () => {
 
   test('invalid values - have messages under their option, valid ones an empty text', () => {
     const { texts } = toStudioUpdate(makeStudio('theme=blue&limit=3'))
-    expect(texts['error theme']).toBe('“Theme” accepts auto or light or dark.')
+    expect(texts['error theme']).toBe('“Theme” accepts auto, light or dark.')
     expect(texts['error limit']).toBe('')
   })
 

@@ -113,7 +113,9 @@ function listTries(control: OptionControl): Readonly<{ good: readonly string[]; 
 
 const describeControl = (control: OptionControl): unknown => {
   if (typeof control === 'string') return control
-  return 'min' in control ? `a whole number from ${control.min} to ${control.max}` : control.join(' or ')
+  return 'min' in control
+    ? `a whole number from ${control.min} to ${control.max}`
+    : [control.slice(0, -1).join(', '), control.at(-1)].join(' or ')
 }
 
 describe('controls', () => {

@@ -65,7 +65,11 @@ describe.skipIf(isSkipped)('the editor', () => {
     ['no product', {}, 'Enter the GTIN of a product'],
     ['an invalid GTIN', { gtin: '12-34' }, 'A GTIN is 1 to 14 digits'],
     ['a product that no shop sells', { gtin: UNSOLD_GTIN }, 'No shop of this channel sells it'],
-    ['a bad option', { gtin: GTIN, layout: 'sideways' }, '&quot;layout&quot; accepts list or table'],
+    [
+      'a bad option',
+      { gtin: GTIN, layout: 'sideways' },
+      '&quot;layout&quot; accepts list, table, card or button',
+    ],
     ['an invalid channel', { gtin: GTIN, channel: 'mine' }, 'not an id of 36 characters'],
     [
       'another channel',
@@ -107,7 +111,9 @@ describe.skipIf(isSkipped)('the editor', () => {
     expect(readVisibleText(await admin.get(path))).toBe('before after')
     const draft = await fixture.publish(content, 'draft')
     expect((await reader.get(`${draft}&preview=true`)).html).not.toContain('accepts list')
-    expect(readVisibleText(await admin.get(`${draft}&preview=true`))).toContain('accepts list or table')
+    expect(readVisibleText(await admin.get(`${draft}&preview=true`))).toContain(
+      'accepts list, table, card or button',
+    )
   })
 
   it('the REST API - a post for readers - has the box and no note', async () => {
