@@ -61,7 +61,7 @@ export async function updateStateGauges(context: Context): Promise<void> {
   const state = await readServerState(context)
   const { quota, limit, remaining, keyRefusedUntilMs, breaker } = state.callPolicy
   const { products, deals, responses } = caches
-  const cachesByLabel = Object.entries({ products, deals, answers: responses })
+  const cachesByLabel = Object.entries({ products, deals, responses })
   metrics.setGauges({
     vitrine_store_up: Number(state.isStoreUp),
     vitrine_store_writable: Number(state.isStoreWritable),

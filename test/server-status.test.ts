@@ -202,10 +202,10 @@ describe('state gauges', () => {
     expect(await readSeries(context, 'cache_')).toEqual([
       'vitrine_cache_entries{cache="products"} 1',
       'vitrine_cache_entries{cache="deals"} 0',
-      'vitrine_cache_entries{cache="answers"} 1',
+      'vitrine_cache_entries{cache="responses"} 1',
       `vitrine_cache_bytes{cache="products"} ${products.byteCount()}`,
       `vitrine_cache_bytes{cache="deals"} ${deals.byteCount()}`,
-      `vitrine_cache_bytes{cache="answers"} ${responses.byteCount()}`,
+      `vitrine_cache_bytes{cache="responses"} ${responses.byteCount()}`,
     ])
     expect(responses.byteCount()).toBeGreaterThan(100)
   })

@@ -393,7 +393,7 @@ describe('/metrics', () => {
       'vitrine_catalog_breaker_state 0',
       `vitrine_copy_age_seconds{channel="${CHANNEL_ID}"} 60`,
       `vitrine_copy_products{channel="${CHANNEL_ID}"} 1`,
-      'vitrine_cache_entries{cache="answers"} 1',
+      'vitrine_cache_entries{cache="responses"} 1',
     ])
       expect(text.split('\n')).toContain(line)
   })
