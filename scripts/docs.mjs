@@ -66,8 +66,8 @@ const toOptionTable = (widget) =>
     '| name | accepts | default | what it does | example |',
     '| --- | --- | --- | --- | --- |',
     ...OPTION_LIST.filter((row) => row.widget === widget).map(
-      ({ name, control, fallback, meaning, example, isFragmentOnly }) =>
-        `| \`${name}\` | ${describe(control)} | ${fallback} | ${meaning}${isFragmentOnly === true ? ' (fragments only)' : ''} | \`${example}\` |`,
+      ({ name, control, defaultText, description, example, isFragmentOnly }) =>
+        `| \`${name}\` | ${describe(control)} | ${defaultText} | ${description}${isFragmentOnly === true ? ' (fragments only)' : ''} | \`${example}\` |`,
     ),
   ].join('\n')
 

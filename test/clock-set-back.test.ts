@@ -47,13 +47,13 @@ describe('clock set a day back', () => {
 
   test('look-ups and pause of the day ahead - no longer apply', async () => {
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 1 })
-    await limiter.take('lookup')
+    await limiter.acquire('lookup')
     expect(limiter.canCall('lookup')).toBe(false)
     await limiter.pauseUntil(clock.nowMs() + HOUR_MS)
     expect(limiter.canCall('refresh')).toBe(false)
     clock.step(-DAY_MS)
-    expect([limiter.canCall('refresh'), limiter.getLocal().quota.limitedUntilMs]).toEqual([true, 0])
-    await limiter.take('lookup')
+    expect([limiter.canCall('refresh'), limiter.getLocalReport().quota.limitedUntilMs]).toEqual([true, 0])
+    await limiter.acquire('lookup')
   })
 
   test('list of channels - is read from the store again, and a newer one is used', async () => {

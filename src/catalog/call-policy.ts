@@ -56,7 +56,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
   const pendingCalls: Record<CallPurpose, number> = { walk: 0, refresh: 0, lookup: 0, channels: 0 }
   /** After a 429 or a refused key, a single call probes whether the pause was long enough. */
   const isProbing = (): boolean =>
-    (limiter.getLocal().quota.pauseCount > 0 || isKeyRefused) &&
+    (limiter.getLocalReport().quota.pauseCount > 0 || isKeyRefused) &&
     Object.values(pendingCalls).some((count) => count > 0)
   const canAdmit = (purpose: CallPurpose): boolean =>
     !keyPause.isActive() && !isProbing() && pendingCalls[purpose] < MAX_PENDING_CALLS
@@ -70,7 +70,7 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
     if (!keyPause.isActive()) keyPause.start()
   }
   const callWithQuota = async <T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T> => {
-    await limiter.take(purpose)
+    await limiter.acquire(purpose)
     if (breaker.state() === 'open')
       throw new CatalogCallBlockedError('other calls could not reach the catalog in the meantime')
     const calledAtMs = clock.nowMs()
@@ -106,8 +106,8 @@ export function createCallPolicy(options: CallPolicyOptions): CallPolicy {
     },
     canCall: (purpose) => canAdmit(purpose) && breaker.canCall() && limiter.canCall(purpose),
     readState: async () => toState(await limiter.read()),
-    getLocalState: () => toState(limiter.getLocal()),
-    getRateLimitedUntilMs: () => limiter.getLocal().quota.limitedUntilMs,
+    getLocalState: () => toState(limiter.getLocalReport()),
+    getRateLimitedUntilMs: () => limiter.getLocalReport().quota.limitedUntilMs,
     pauseUntil: limiter.pauseUntil,
     clearKeyPause,
     computeWalkWaitMs: limiter.computeWalkWaitMs,

@@ -36,10 +36,10 @@ export type QuotaReport = Readonly<{
 /** Keeps calls within the catalog's limits, across all processes that share the store. */
 export type RateLimiter = Readonly<{
   /** Count one call. @throws CatalogCallBlockedError when it is not allowed */
-  take(purpose: CallPurpose): Promise<void>
+  acquire(purpose: CallPurpose): Promise<void>
   recordSuccess(calledAtMs: number): Promise<void>
   recordRateLimit(error: CatalogRateLimitedError, calledAtMs: number): Promise<void>
-  /** Predict `take` from local state, without reading the store; `true` when that state is too old to deny the call. */
+  /** Predict `acquire` from local state, without reading the store; `true` when that state is too old to deny the call. */
   canCall(purpose: CallPurpose): boolean
   /** Apply a pause that another thread reported. */
   pauseUntil(untilMs: number): Promise<void>
@@ -47,7 +47,7 @@ export type RateLimiter = Readonly<{
   computeWalkWaitMs(plannedCalls: number): number
   read(): Promise<QuotaReport>
   /** Return the report from local state, without reading the store. */
-  getLocal(): QuotaReport
+  getLocalReport(): QuotaReport
 }>
 
 export type RateLimiterOptions = Readonly<{
@@ -82,7 +82,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     }
   }
   return {
-    async take(purpose) {
+    async acquire(purpose) {
       let decision: Decision | 'degraded' = 'allowed'
       await counter.update((state, nowMs, isDegraded) => {
         decision = isDegraded ? 'degraded' : checkQuota(state, rules, { purpose, nowMs })
@@ -112,7 +112,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     computeWalkWaitMs: (plannedCalls) =>
       computeWaitMs(counter.getState(), rules, { plannedCalls, nowMs: clock.nowMs() }),
     read: async () => toReport(await counter.update((state) => state)),
-    getLocal: () => toReport(counter.getState()),
+    getLocalReport: () => toReport(counter.getState()),
   }
 }
 

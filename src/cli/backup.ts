@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { toUsagePath } from '../catalog-service/store/sqlite.ts'
+import { toUsageDatabasePath } from '../catalog-service/store/sqlite.ts'
 import type { Config } from '../config/config.ts'
 import { toOpenError } from '../database/open-error.ts'
 import { copySqlite } from '../database/sqlite.ts'
@@ -74,7 +74,7 @@ function planBackup({ database, catalogDatabase, catalog }: Config, file: string
   if (catalogDatabase.kind === 'postgres') skip('catalog')
   else if (catalog.kind === 'embedded' || existsSync(catalogDatabase.path)) {
     planCopy('catalog', catalogDatabase.path, join(dir, `${name}-catalog${ext}`))
-    const usagePath = toUsagePath(catalogDatabase.path)
+    const usagePath = toUsageDatabasePath(catalogDatabase.path)
     if (existsSync(usagePath)) planCopy('catalog usage', usagePath, join(dir, `${name}-catalog-usage${ext}`))
   }
   return { copies, leftOut }

@@ -2,7 +2,7 @@ import { createCallPolicy } from '../catalog/call-policy.ts'
 import { SECOND_MS } from '../clock.ts'
 import type { CatalogConnection } from '../context.ts'
 import { StoreError } from '../errors.ts'
-import type { BusyTimeouts } from '../storage/copy-database.ts'
+import type { LockTimeouts } from '../storage/copy-database.ts'
 import { describeStoreFailure } from '../storage/store-failures.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
@@ -13,7 +13,7 @@ import { type CommandContext, type ExitCode, print } from './command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
 
 /** A check waits for a database server for a shorter time than a walk. */
-const STORE_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
+const STORE_TIMEOUTS: LockTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
 /** Return exit code 1 when anything is wrong. @throws ConfigError when the key file is unusable (exit code 78). */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {

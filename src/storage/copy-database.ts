@@ -23,13 +23,13 @@ export type CopyDatabase = Readonly<{
 }>
 
 /** How long statements wait for another process's transaction, while opening the database and afterwards. */
-export type BusyTimeouts = Readonly<{ openingMs: number; openMs: number }>
+export type LockTimeouts = Readonly<{ openingMs: number; openMs: number }>
 
 /** Reads wait only while another process recovers or truncates the WAL. */
 const READER_BUSY_TIMEOUT_MS = 100
 
 /** Shorter than the forced stop of a walk thread, which can crash the process when SQLite is a native addon. */
-const WALK_TIMEOUTS: BusyTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
+const WALK_TIMEOUTS: LockTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
 /** WAL sizes that trigger a checkpoint. The server's is larger, so that walks do most checkpoints. */
 const CHECKPOINT_BYTES = { walk: 12 * 1_024 * 1_024, server: 48 * 1_024 * 1_024 } as const
@@ -55,7 +55,7 @@ const IDLE_TRANSACTION_TIMEOUT_MS: number = 3 * SECOND_MS
 /** Open and migrate the stored copy's database. @throws StoreError, StoreNewerError */
 export async function openCopyDatabase(
   address: DatabaseAddress,
-  timeouts: BusyTimeouts = WALK_TIMEOUTS,
+  timeouts: LockTimeouts = WALK_TIMEOUTS,
 ): Promise<CopyDatabase> {
   const role = timeouts === WALK_TIMEOUTS ? 'walk' : 'server'
   if (address.kind === 'sqlite')
@@ -73,7 +73,7 @@ type Role = 'walk' | 'server'
 async function openSqliteCopy(
   { path }: SqliteAddress,
   role: Role,
-  timeouts: BusyTimeouts,
+  timeouts: LockTimeouts,
 ): Promise<CopyDatabase> {
   const writer = openKysely({
     checkpointBytes: CHECKPOINT_BYTES[role],

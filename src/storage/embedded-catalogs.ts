@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { SECOND_MS } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { type BusyTimeouts, openCopyDatabase } from './copy-database.ts'
+import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
 
-const BUSY_TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: SECOND_MS }
+const BUSY_TIMEOUTS: LockTimeouts = { openingMs: 5 * SECOND_MS, openMs: SECOND_MS }
 
 /** The catalog id follows it in the name of the copy. */
 const EMBEDDED_PREFIX = 'embedded:'

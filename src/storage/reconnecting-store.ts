@@ -2,7 +2,7 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { type Clock, SECOND_MS, isWithin, systemClock } from '../clock.ts'
 import { StoreError, StoreNewerError } from '../errors.ts'
 import { type Pause, createPause } from '../lib/backoff.ts'
-import type { BusyTimeouts } from './copy-database.ts'
+import type { LockTimeouts } from './copy-database.ts'
 import type { CopyStore } from './store.ts'
 import { isFileDamaged, isLocked, isReadOnly, isTimeout, isUnavailable } from './store-failures.ts'
 import { retryWhileLocked } from './with-retries.ts'
@@ -21,12 +21,12 @@ const MAX_SILENCE_MS = 700
 const MAX_SILENCE_SHARE = 7 / 8
 
 /** At startup no visitor waits yet, and processes that start together wait for the one that creates the tables. */
-const STARTUP_TIMEOUTS: BusyTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
+const STARTUP_TIMEOUTS: LockTimeouts = { openingMs: 5 * SECOND_MS, openMs: 0 }
 /** SQLite must not block the thread that serves visitors: the event loop retries a write to a locked file. */
-const SERVING_TIMEOUTS: BusyTimeouts = { openingMs: 0, openMs: 0 }
+const SERVING_TIMEOUTS: LockTimeouts = { openingMs: 0, openMs: 0 }
 
 export type ReconnectingDetails = Readonly<{
-  open(timeouts: BusyTimeouts): Promise<CopyStore>
+  open(timeouts: LockTimeouts): Promise<CopyStore>
   /** How long visitors wait for a database server; absent when the database is a file. */
   visitorTimeoutMs?: number
   /** Return an id of the file at the path, `null` for none, so that a replaced file is detected. */
@@ -206,7 +206,7 @@ class Connection {
     this.#unavailable.begin(error)
   }
 
-  async #open(timeouts: BusyTimeouts): Promise<CopyStore> {
+  async #open(timeouts: LockTimeouts): Promise<CopyStore> {
     const openedStore = await this.#details.open(timeouts)
     if (this.#stopping.signal.aborted) {
       await openedStore.close()

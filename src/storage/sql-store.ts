@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { DatabaseAddress } from '../config/database-address.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { StoreError, VitrineError } from '../errors.ts'
-import { type BusyTimeouts, openCopyDatabase } from './copy-database.ts'
+import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
 import type { CopyTables } from './schema.ts'
 import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
 import { createLookupLeases } from './sql-lookup-leases.ts'
@@ -31,7 +31,7 @@ export type SqlStoreOptions = Readonly<{
   /** Identifies the copy: a different catalog address starts a new one. */
   catalog: string
   /** By default the timeouts of a walk. */
-  timeouts?: BusyTimeouts
+  timeouts?: LockTimeouts
   /** Decides which times are in the future; by default the system clock. */
   clock?: Clock
   /** Opens the thread for long reads of a SQLite file; by default the calling thread runs them. */

@@ -47,7 +47,7 @@ function toField(row: OptionDefinition, details: FieldDetails) {
   return {
     name: row.name,
     label: row.label,
-    hint: toSentence(row.meaning.replaceAll('`', '')),
+    hint: toSentence(row.description.replaceAll('`', '')),
     error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
     control: toControl(row, values, details),
   }

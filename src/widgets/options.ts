@@ -38,8 +38,8 @@ export type OptionDefinition = Readonly<{
   /** Without effect in an embed, which is a separate document. */
   isFragmentOnly?: boolean
   /** The default: an accepted value, or a description. */
-  fallback: string
-  meaning: string
+  defaultText: string
+  description: string
   /** A query string with the option. */
   example: string
 }>
@@ -51,8 +51,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Theme',
     control: THEMES,
-    fallback: '`auto`',
-    meaning: 'colour scheme; `auto` follows the preference of the reader’s system',
+    defaultText: '`auto`',
+    description: 'colour scheme; `auto` follows the preference of the reader’s system',
     example: 'theme=dark',
   },
   {
@@ -60,8 +60,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Accent colour',
     control: 'color',
-    fallback: 'the colour of the theme',
-    meaning:
+    defaultText: 'the colour of the theme',
+    description:
       'colour of the filled button; text on it is black or white, and text in this colour is adjusted for contrast',
     example: 'accent=ff6600',
   },
@@ -70,8 +70,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Language',
     control: 'language',
-    fallback: '`VITRINE_LOCALE`',
-    meaning: 'language of texts, prices and dates; English for a language that is not supported',
+    defaultText: '`VITRINE_LOCALE`',
+    description: 'language of texts, prices and dates; English for a language that is not supported',
     example: 'locale=de-AT',
   },
   {
@@ -79,8 +79,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Currency',
     control: 'currency',
-    fallback: '`VITRINE_CURRENCY`, otherwise the currency of most offers',
-    meaning: 'only offers in this currency; prices of different currencies are never compared',
+    defaultText: '`VITRINE_CURRENCY`, otherwise the currency of most offers',
+    description: 'only offers in this currency; prices of different currencies are never compared',
     example: 'currency=GBP',
   },
   {
@@ -88,8 +88,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Stock',
     control: STOCKS,
-    fallback: 'boxes: `any`, in stock first; grids: `in`',
-    meaning: 'only offers in stock, or all offers',
+    defaultText: 'boxes: `any`, in stock first; grids: `in`',
+    description: 'only offers in stock, or all offers',
     example: 'stock=in',
   },
   {
@@ -97,8 +97,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Only these shops',
     control: 'shops',
-    fallback: 'all',
-    meaning: 'only offers of this shop, case-insensitive; repeat the option for several shops',
+    defaultText: 'all',
+    description: 'only offers of this shop, case-insensitive; repeat the option for several shops',
     example: 'merchant=Kestrel%20Row&merchant=Quillhaven',
   },
   {
@@ -106,8 +106,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Except these shops',
     control: 'shops',
-    fallback: 'none',
-    meaning: 'no offers of this shop, case-insensitive; repeat the option for several shops',
+    defaultText: 'none',
+    description: 'no offers of this shop, case-insensitive; repeat the option for several shops',
     example: 'exclude=Quillhaven',
   },
   {
@@ -116,8 +116,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Isolation',
     control: ISOLATIONS,
     isFragmentOnly: true,
-    fallback: '`none`',
-    meaning:
+    defaultText: '`none`',
+    description:
       '`none`: inherits the font of the page and resists its general rules; `shadow`: declarative shadow DOM, to which styles of the page do not apply',
     example: 'isolate=shadow',
   },
@@ -127,8 +127,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Style sheet',
     control: STYLE_SHEET_SOURCES,
     isFragmentOnly: true,
-    fallback: '`link`',
-    meaning:
+    defaultText: '`link`',
+    description:
       '`link`: the fragment links its style sheets; `none`: your page links them, including that of an `accent`; `isolate=shadow` always links them',
     example: 'css=none',
   },
@@ -137,8 +137,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'where-to-buy',
     label: 'Layout',
     control: BOX_LAYOUTS,
-    fallback: '`list`',
-    meaning:
+    defaultText: '`list`',
+    description:
       '`list`: a row for each shop; `table`: with column headers; `card`: a narrow card with a large first shop; `button`: a button for each shop',
     example: 'layout=card',
   },
@@ -147,8 +147,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'where-to-buy',
     label: 'Shops shown',
     control: { min: 1, max: 50 },
-    fallback: '5',
-    meaning: 'number of visible shops; "more shops" opens the others, without a script',
+    defaultText: '5',
+    description: 'number of visible shops; "more shops" opens the others, without a script',
     example: 'limit=3',
   },
   {
@@ -157,8 +157,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     label: 'Markup for search engines',
     control: MARKUPS,
     isFragmentOnly: true,
-    fallback: '`none`',
-    meaning:
+    defaultText: '`none`',
+    description:
       'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; covers all shops of the box, including those under "more shops" and sold-out ones (`stock=in` omits the latter)',
     example: 'markup=schema',
   },
@@ -167,8 +167,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'deals',
     label: 'Layout',
     control: GRID_LAYOUTS,
-    fallback: '`grid`',
-    meaning:
+    defaultText: '`grid`',
+    description:
       '`grid`: cards side by side; `list`: one below the other; `carousel`: a scrolling row, without a script',
     example: 'layout=carousel',
   },
@@ -177,8 +177,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'deals',
     label: 'Cards on a page',
     control: { min: 1, max: 60 },
-    fallback: '12',
-    meaning: 'cards per page',
+    defaultText: '12',
+    description: 'cards per page',
     example: 'limit=4',
   },
   {
@@ -186,8 +186,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'deals',
     label: 'Page',
     control: { min: 1, max: 1_000 },
-    fallback: '1',
-    meaning: 'page number; frames link to the previous and next page',
+    defaultText: '1',
+    description: 'page number; frames link to the previous and next page',
     example: 'page=2',
   },
   {
@@ -195,8 +195,9 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'deals',
     label: 'Order',
     control: DEAL_SORTS,
-    fallback: '`discount`',
-    meaning: 'what comes first: highest discount in per cent, highest saving, lowest price or newest sale',
+    defaultText: '`discount`',
+    description:
+      'what comes first: highest discount in per cent, highest saving, lowest price or newest sale',
     example: 'sort=price',
   },
   {
@@ -204,8 +205,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'deals',
     label: 'Minimum discount, per cent',
     control: { min: 1, max: 99 },
-    fallback: '1',
-    meaning: 'minimum discount in per cent',
+    defaultText: '1',
+    description: 'minimum discount in per cent',
     example: 'min_discount=20',
   },
   {
@@ -213,8 +214,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'deals',
     label: 'Maximum price',
     control: 'price',
-    fallback: 'none',
-    meaning: 'maximum price, in the currency of the grid',
+    defaultText: 'none',
+    description: 'maximum price, in the currency of the grid',
     example: 'max_price=100',
   },
   {
@@ -222,8 +223,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'deals',
     label: 'Brand',
     control: 'text',
-    fallback: 'none',
-    meaning: 'only this brand, case-insensitive',
+    defaultText: 'none',
+    description: 'only this brand, case-insensitive',
     example: 'brand=Lumvik',
   },
   {
@@ -231,8 +232,8 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'deals',
     label: 'Words in title or brand',
     control: 'text',
-    fallback: 'none',
-    meaning:
+    defaultText: 'none',
+    description:
       'only deals with all these words in title or brand, ignoring case and accents; matches the beginnings of words, or any part of a word if no title has a word that begins so',
     example: 'q=lamp',
   },

@@ -5,7 +5,7 @@ import { getLocalization } from './locales/index.ts'
 import { selectOffers } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
 import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
-import { toSchema } from './schema.ts'
+import { toSchemaOrgProduct } from './schema-org.ts'
 
 /**
  * Build the view of a where-to-buy box; `undefined` when it is hidden. `asOfMs`: when the catalog returned the product, Unix
@@ -49,6 +49,6 @@ export function toBoxView(
     }),
     notices: toNoticesView(asOfMs, texts.boxOrder, localization, viewContext),
     /** JSON-LD; `null` without `markup=schema`. */
-    schema: options.markup === 'schema' && isPriced ? toSchema(product, offers) : null,
+    schema: options.markup === 'schema' && isPriced ? toSchemaOrgProduct(product, offers) : null,
   }
 }

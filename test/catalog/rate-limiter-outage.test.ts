@@ -56,7 +56,7 @@ async function take(
 ): Promise<number> {
   let allowedCount = 0
   for (let attempt = 0; attempt < times; attempt += 1)
-    await limiter.take(purpose).then(
+    await limiter.acquire(purpose).then(
       () => (allowedCount += 1),
       () => {},
     )
@@ -75,7 +75,7 @@ describe('rate limiter without a store', () => {
     const seen: number[] = []
     for (const waitMs of [0, 10 * MINUTE_MS]) {
       clock.advance(waitMs)
-      await limiter.take('lookup')
+      await limiter.acquire('lookup')
     }
     for (const waitMs of [50 * MINUTE_MS - 1, 1, 10 * MINUTE_MS - 1, 1]) {
       clock.advance(waitMs)
@@ -87,7 +87,7 @@ describe('rate limiter without a store', () => {
   test('midnight - resets the calls, not the look-ups of the hour', async () => {
     const clock = createFakeClock(NOON_MS + 12 * HOUR_MS - 1)
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 100 })
-    await limiter.take('lookup')
+    await limiter.acquire('lookup')
     clock.advance(1)
     expect((await limiter.read()).quota).toMatchObject({
       day: toDayNumber(NOON_MS) + 1,
@@ -119,15 +119,15 @@ describe('rate limiter, store failing', () => {
     await limit(fixture, fixture.other, HOUR_MS)
     await fixture.limiter.read()
     fixture.setBroken(true)
-    await expect(fixture.limiter.take('refresh')).rejects.toThrow('paused')
+    await expect(fixture.limiter.acquire('refresh')).rejects.toThrow('paused')
     fixture.clock.advance(HOUR_MS)
-    await fixture.limiter.take('refresh')
+    await fixture.limiter.acquire('refresh')
   })
 
   test('look-ups - only its own are counted, and they expire after an hour', async () => {
     const fixture = createLimiter()
     await take(fixture.other, 'lookup', 5)
-    await fixture.limiter.take('lookup')
+    await fixture.limiter.acquire('lookup')
     fixture.setBroken(true)
     expect((await fixture.limiter.read()).quota.lookupsLastHour).toBe(1)
     fixture.clock.advance(HOUR_MS)
@@ -136,10 +136,10 @@ describe('rate limiter, store failing', () => {
 
   test('next day - its own counts are reset', async () => {
     const fixture = createLimiter()
-    await fixture.limiter.take('walk')
+    await fixture.limiter.acquire('walk')
     fixture.setBroken(true)
     fixture.clock.advance(DAY_MS)
-    await fixture.limiter.take('walk')
+    await fixture.limiter.acquire('walk')
     expect(await readCalls(fixture.limiter)).toEqual({ walk: 1, refresh: 0, lookup: 0 })
   })
 })
@@ -147,12 +147,12 @@ describe('rate limiter, store failing', () => {
 describe('rate limiter, store available again', () => {
   test('pause and counts of the outage - are stored with the first change', async () => {
     const fixture = createLimiter()
-    await fixture.limiter.take('walk')
+    await fixture.limiter.acquire('walk')
     fixture.setBroken(true)
     await take(fixture.limiter, 'walk', 2)
     await limit(fixture, fixture.limiter, HOUR_MS)
     fixture.setBroken(false)
-    await expect(fixture.limiter.take('refresh')).rejects.toThrow('paused')
+    await expect(fixture.limiter.acquire('refresh')).rejects.toThrow('paused')
     expect(await fixture.readStore()).toMatchObject({
       calls: { walk: 3, refresh: 0 },
       limitedUntilMs: NOON_MS + HOUR_MS,
@@ -163,7 +163,7 @@ describe('rate limiter, store available again', () => {
   test('longer stored pause of others - remains; calls of both - are added', async () => {
     const fixture = createLimiter()
     fixture.setBroken(true)
-    await fixture.limiter.take('refresh')
+    await fixture.limiter.acquire('refresh')
     await limit(fixture, fixture.limiter, MINUTE_MS)
     await take(fixture.other, 'refresh', 4)
     await limit(fixture, fixture.other, HOUR_MS)
@@ -177,7 +177,7 @@ describe('rate limiter, store available again', () => {
   test('after the merge - later changes of the store are not overwritten', async () => {
     const fixture = createLimiter()
     fixture.setBroken(true)
-    await fixture.limiter.take('walk')
+    await fixture.limiter.acquire('walk')
     await limit(fixture, fixture.limiter, MINUTE_MS)
     fixture.setBroken(false)
     await fixture.limiter.read()
@@ -212,34 +212,34 @@ describe('rate limiter, store available again', () => {
 describe('rate limiter with a store shared by machines', () => {
   test.each(['walk', 'refresh', 'lookup'] as const)('store failing, %s - no call', async (purpose) => {
     const fixture = createLimiter({ isShared: true })
-    await fixture.limiter.take(purpose)
+    await fixture.limiter.acquire(purpose)
     fixture.setBroken(true)
-    await expect(fixture.limiter.take(purpose)).rejects.toThrow(
+    await expect(fixture.limiter.acquire(purpose)).rejects.toThrow(
       'database that counts the calls of all machines',
     )
     expect(fixture.limiter.canCall(purpose)).toBe(false)
     fixture.clock.advance(SECOND_MS)
     expect(fixture.limiter.canCall(purpose)).toBe(true)
     fixture.setBroken(false)
-    await fixture.limiter.take(purpose)
+    await fixture.limiter.acquire(purpose)
     expect((await fixture.readStore()).calls[purpose]).toBe(2)
   })
 
   test('429 during a store failure - is stored when the store is available again', async () => {
     const fixture = createLimiter({ isShared: true })
-    await fixture.limiter.take('refresh')
+    await fixture.limiter.acquire('refresh')
     fixture.setBroken(true)
     await limit(fixture, fixture.limiter, HOUR_MS)
     fixture.setBroken(false)
-    await expect(fixture.limiter.take('refresh')).rejects.toThrow('paused')
-    await expect(fixture.other.take('refresh')).rejects.toThrow('paused')
+    await expect(fixture.limiter.acquire('refresh')).rejects.toThrow('paused')
+    await expect(fixture.other.acquire('refresh')).rejects.toThrow('paused')
   })
 })
 
 describe('concurrent calls', () => {
   test('fifty - make one store update', async () => {
     const { limiter, store, readStore } = createLimiter()
-    await Promise.all(Array.from({ length: 50 }, () => limiter.take('lookup')))
+    await Promise.all(Array.from({ length: 50 }, () => limiter.acquire('lookup')))
     expect(store.updateCount).toBe(1)
     expect((await readStore()).calls.lookup).toBe(50)
   })
@@ -263,9 +263,9 @@ describe('concurrent calls', () => {
     }
     const limiter = createRateLimiter({ clock: fixture.clock, unknownLookupsPerHour: 100, store })
     fixture.clock.advance(12 * HOUR_MS - 1)
-    const first = limiter.take('refresh')
+    const first = limiter.acquire('refresh')
     await updateStarted.promise
-    const waiting = [first, limiter.take('refresh'), limiter.take('lookup')]
+    const waiting = [first, limiter.acquire('refresh'), limiter.acquire('lookup')]
     fixture.clock.advance(1)
     slow.resolve()
     await Promise.all(waiting)

@@ -32,7 +32,7 @@ function createLimiters(options: Partial<RateLimiterOptions> = {}): LimitersUnde
 
 /** `true` when the call is allowed. */
 const take = (limiter: RateLimiter, purpose: CallPurpose): Promise<boolean> =>
-  limiter.take(purpose).then(
+  limiter.acquire(purpose).then(
     () => true,
     () => false,
   )
@@ -105,7 +105,7 @@ describe('rate limiter: shares', () => {
 })
 
 const getDenial = (limiter: RateLimiter, purpose: CallPurpose): Promise<string> =>
-  limiter.take(purpose).then(
+  limiter.acquire(purpose).then(
     () => 'allowed',
     (error: CatalogCallBlockedError) => `${error.code}: ${error.message}`,
   )
@@ -138,7 +138,7 @@ describe('rate limiter: pauses', () => {
     const { limiter, other, clock } = createLimiters()
     await other.recordRateLimit(limited(MINUTE_MS), NOON_MS)
     expect(await take(limiter, 'refresh')).toBe(false)
-    expect(limiter.getLocal().quota.limitedUntilMs).toBe(NOON_MS + MINUTE_MS)
+    expect(limiter.getLocalReport().quota.limitedUntilMs).toBe(NOON_MS + MINUTE_MS)
     clock.advance(MINUTE_MS)
     expect(limiter.canCall('refresh')).toBe(true)
     expect(await take(limiter, 'refresh')).toBe(true)
@@ -168,11 +168,11 @@ describe('rate limiter: pauses', () => {
     const { limiter, other, clock } = createLimiters()
     for (let attempt = 0; attempt < 3; attempt += 1) {
       await limiter.recordRateLimit(limited(null), clock.nowMs())
-      clock.advance(limiter.getLocal().quota.limitedUntilMs - clock.nowMs())
+      clock.advance(limiter.getLocalReport().quota.limitedUntilMs - clock.nowMs())
     }
     await limiter.recordSuccess(clock.nowMs())
     await other.recordRateLimit(limited(null), clock.nowMs())
-    expect(other.getLocal().quota.limitedUntilMs - clock.nowMs()).toBe(MINUTE_MS)
+    expect(other.getLocalReport().quota.limitedUntilMs - clock.nowMs()).toBe(MINUTE_MS)
   })
 })
 

@@ -236,7 +236,7 @@ describe('hourly look-up budget, counted by minutes', () => {
     const limiter = createRateLimiter({ clock, unknownLookupsPerHour: 5, store: copy })
     const acquiredMs: number[] = []
     for (let turn = 0; turn < 200; turn += 1) {
-      await limiter.take('lookup').then(
+      await limiter.acquire('lookup').then(
         () => void acquiredMs.push(clock.nowMs()),
         () => {},
       )
@@ -271,7 +271,7 @@ describe('two processes', () => {
     for (let turn = 0; turn < 60; turn += 1) {
       for (const share of QUOTA_SHARES) {
         const limiter = limiters[turn % 2]
-        await limiter?.take(share).then(
+        await limiter?.acquire(share).then(
           () => void (counts[share] += 1),
           () => {},
         )

@@ -75,10 +75,10 @@ describe('list of options', () => {
   })
 
   test.each(rows)('%s, %s - its explicit default changes nothing', (widget, name, row) => {
-    const [, value] = /^(?:`([a-z]+)`|\d+)$/.exec(row.fallback) ?? []
-    const written = value ?? row.fallback
+    const [, value] = /^(?:`([a-z]+)`|\d+)$/.exec(row.defaultText) ?? []
+    const written = value ?? row.defaultText
     const query = new URLSearchParams(/^[a-z]+$|^\d+$/.test(written) ? { [name]: written } : {})
-    const isText = row.control === 'text' || row.control === 'shops' || row.fallback === 'none'
+    const isText = row.control === 'text' || row.control === 'shops' || row.defaultText === 'none'
     const plain = parse(widget, new URLSearchParams())
     expect(parse(widget, isText ? new URLSearchParams() : query)).toEqual(plain)
   })

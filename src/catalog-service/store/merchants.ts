@@ -152,16 +152,23 @@ function toCondition(change: ApprovalChange): RawBuilder<unknown> {
 }
 
 /** Whether a merchant has offers in a network: any, with tracking links of this network channel, with shop pages. */
-export type MerchantLinks = Readonly<{ any: boolean; own: boolean; pages: boolean }>
+export type MerchantLinks = Readonly<{ hasOffers: boolean; hasOwnLinks: boolean; hasShopPages: boolean }>
 
-export async function readMerchantLinks(
+export async function fetchMerchantLinks(
   database: Catalog,
   { networkChannelId, networkId, merchantId }: MerchantInNetwork & Readonly<{ networkChannelId: number }>,
 ): Promise<MerchantLinks> {
   const selectOffers = sql`select 1 from offers where merchant_id = ${merchantId} and network_id = ${networkId}`
   const { rows } = await sql<Record<keyof MerchantLinks, number | boolean>>`
-    select exists (${selectOffers}) as "any", exists (${selectOffers} and network_channel_id = ${networkChannelId}) as own,
-      exists (${selectOffers} and network_channel_id = ${NO_NETWORK_CHANNEL}) as pages`.execute(database)
+    select exists (${selectOffers}) as "hasOffers",
+      exists (${selectOffers} and network_channel_id = ${networkChannelId}) as "hasOwnLinks",
+      exists (${selectOffers} and network_channel_id = ${NO_NETWORK_CHANNEL}) as "hasShopPages"`.execute(
+    database,
+  )
   const [row] = rows
-  return { any: Boolean(row?.any), own: Boolean(row?.own), pages: Boolean(row?.pages) }
+  return {
+    hasOffers: Boolean(row?.hasOffers),
+    hasOwnLinks: Boolean(row?.hasOwnLinks),
+    hasShopPages: Boolean(row?.hasShopPages),
+  }
 }

@@ -37,7 +37,7 @@ export async function openSqliteCatalog(path: string, isStandalone: boolean): Pr
   try {
     const writer = open<CatalogTables>({ path, role: 'writer', cacheBytes: WRITER_CACHE_BYTES })
     await migrateDatabase(writer, CATALOG_MIGRATIONS)
-    const usage = open<UsageTables>({ path: toUsagePath(path), role: 'writer' })
+    const usage = open<UsageTables>({ path: toUsageDatabasePath(path), role: 'writer' })
     await migrateDatabase(usage, USAGE_MIGRATIONS)
     await sql`pragma busy_timeout = ${sql.lit(USAGE_BUSY_TIMEOUT_MS)}`.execute(usage)
     const reader = open<CatalogTables>({
@@ -63,6 +63,6 @@ export async function openSqliteCatalog(path: string, isStandalone: boolean): Pr
   }
 }
 
-export function toUsagePath(path: string): string {
+export function toUsageDatabasePath(path: string): string {
   return path.endsWith('.db') ? `${path.slice(0, -'.db'.length)}-usage.db` : `${path}-usage`
 }

@@ -4,7 +4,7 @@ import {
   type ApprovalState,
   type Merchant,
   fetchApprovals,
-  readMerchantLinks,
+  fetchMerchantLinks,
   getApprovalState,
   setApprovals,
 } from '../../catalog-service/store/merchants.ts'
@@ -45,11 +45,11 @@ export function addApprovals(catalog: Command, run: Runner): void {
     .option('--channel <id>', 'only this channel')
     .option('--network <name>', 'only this network')
     .action(run(createListAction('approvals', listApprovals)))
-  addApproval(group.command('add [merchant]'), run, true)
+  configureApprovalCommand(group.command('add [merchant]'), run, true)
     .alias('approve')
     .description('allow a channel to show the offers of a merchant')
     .option('--all', 'all merchants that have offers in the network')
-  addApproval(group.command('remove [merchant]'), run, false)
+  configureApprovalCommand(group.command('remove [merchant]'), run, false)
     .alias('revoke')
     .description('stop a channel from showing a merchant, even after later imports')
     .option('--all', 'all merchants that have offers in the network')
@@ -105,7 +105,7 @@ function toEntries(approvals: readonly Approval[]): Listing['entries'] {
 type ApprovalOptions = Readonly<{ channel: string; network?: string; all?: boolean }>
 
 /** Add options and action to a command that approves or revokes a merchant for a channel. Later imports keep the decision. */
-export function addApproval(command: Command, run: Runner, isApproved: boolean): Command {
+export function configureApprovalCommand(command: Command, run: Runner, isApproved: boolean): Command {
   return command
     .requiredOption('--channel <id>', 'id of the channel')
     .option('--network <name>', 'only this network; default: all networks of the channel')
@@ -226,11 +226,11 @@ async function listHiddenReasons(
   merchant: Merchant,
 ): Promise<readonly string[]> {
   const { id: networkChannelId, networkId } = networkChannel
-  const links = await readMerchantLinks(database, { networkChannelId, networkId, merchantId: merchant.id })
-  if (links.own) return []
+  const links = await fetchMerchantLinks(database, { networkChannelId, networkId, merchantId: merchant.id })
+  if (links.hasOwnLinks) return []
   const hiddenText = `${quote(networkChannel.network)}: nothing of ${quote(merchant.name)} is shown yet`
-  if (!links.any) return [`${hiddenText}: it has no offers there; import its feed.`]
-  if (!links.pages)
+  if (!links.hasOffers) return [`${hiddenText}: it has no offers there; import its feed.`]
+  if (!links.hasShopPages)
     return [
       `${hiddenText}: its offers have tracking links of other network channels; import its feed for this channel, or a feed with links to the shop's own pages.`,
     ]

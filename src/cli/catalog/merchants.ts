@@ -11,7 +11,7 @@ import { hasMerchantOffers, removeMerchant } from '../../catalog-service/store/r
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
-import { addApproval } from './approvals.ts'
+import { configureApprovalCommand } from './approvals.ts'
 import { type Confirmation, EXAMPLE_CHANNEL, createLineParser, noneToNull, parseLimit } from './arguments.ts'
 import { type Listing, type CommandResult, quote, toShellWord } from './output.ts'
 import {
@@ -59,8 +59,12 @@ export function addMerchants(catalog: Command, run: Runner): void {
     .description('remove a merchant with its offers and approvals')
     .option('--yes', 'remove it even if it has offers')
     .action(run(createChangeAction(remove)))
-  addApproval(group.command('approve <merchant>'), run, true).description('same as "approvals add"')
-  addApproval(group.command('revoke <merchant>'), run, false).description('same as "approvals remove"')
+  configureApprovalCommand(group.command('approve <merchant>'), run, true).description(
+    'same as "approvals add"',
+  )
+  configureApprovalCommand(group.command('revoke <merchant>'), run, false).description(
+    'same as "approvals remove"',
+  )
   addExamples(group, 'vitrine catalog merchants', [
     'vitrine catalog merchants list',
     'vitrine catalog merchants list --network awin --counts',

@@ -38,21 +38,21 @@ describe('pause after a 429', () => {
   test('machine a day behind - neither calls nor ends the pause of the other machines', async () => {
     const [correct, behind] = [await openMachine(0), await openMachine(-DAY_MS)]
     await correct.limiter.recordRateLimit(limited(3 * MINUTE_MS), correct.nowMs)
-    await expect(behind.limiter.take('refresh')).rejects.toThrow('paused')
+    await expect(behind.limiter.acquire('refresh')).rejects.toThrow('paused')
     await behind.limiter.read()
-    await expect(correct.limiter.take('refresh')).rejects.toThrow('paused')
+    await expect(correct.limiter.acquire('refresh')).rejects.toThrow('paused')
   })
 
   test('machine two days ahead - observes the pause that it recorded', async () => {
     const ahead = await openMachine(2 * DAY_MS)
     await ahead.limiter.recordRateLimit(limited(3 * MINUTE_MS), ahead.nowMs)
-    await expect(ahead.limiter.take('refresh')).rejects.toThrow('paused')
+    await expect(ahead.limiter.acquire('refresh')).rejects.toThrow('paused')
   })
 
   test('pause of a machine two days ahead, beyond the next reset - is ignored by the other machines', async () => {
     const [correct, ahead] = [await openMachine(0), await openMachine(2 * DAY_MS)]
     await ahead.limiter.recordRateLimit(limited(3 * MINUTE_MS), ahead.nowMs)
-    await correct.limiter.take('refresh')
+    await correct.limiter.acquire('refresh')
     expect((await correct.limiter.read()).quota.limitedUntilMs).toBe(0)
   })
 })

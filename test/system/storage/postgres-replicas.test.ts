@@ -100,7 +100,9 @@ describe('quota of four machines', () => {
     const limiters = copies.map((store) =>
       createRateLimiter({ clock, unknownLookupsPerHour: 1_000, dailyLimit: 100, store }),
     )
-    const attempts = limiters.flatMap(({ take }) => Array.from({ length: 100 }, () => take('refresh')))
+    const attempts = limiters.flatMap(({ acquire: take }) =>
+      Array.from({ length: 100 }, () => take('refresh')),
+    )
     const outcomes = await Promise.allSettled(attempts)
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(40)
   })
@@ -109,10 +111,10 @@ describe('quota of four machines', () => {
     const copies = await openMany(3)
     const clock = createFakeClock(NOON_MS)
     const limiters = copies.map((store) => createRateLimiter({ clock, unknownLookupsPerHour: 10, store }))
-    for (const limiter of limiters) await limiter.take('refresh')
+    for (const limiter of limiters) await limiter.acquire('refresh')
     const limited = Object.assign(new Error('429'), { retryAfterMs: 60_000 })
     await limiters[1]?.recordRateLimit(limited as never, clock.nowMs())
-    for (const limiter of limiters) await expect(limiter.take('refresh')).rejects.toThrow('paused')
+    for (const limiter of limiters) await expect(limiter.acquire('refresh')).rejects.toThrow('paused')
   })
 })
 

@@ -50,7 +50,7 @@ function callInThread(
         Atomics.wait(ready, 0, count)
       let allowed = 0
       for (let turn = 0; turn < 30; turn += 1)
-        await limiter.take('walk').then(
+        await limiter.acquire('walk').then(
           () => { allowed += 1 },
           (error) => { if (error.code !== 'VITRINE_CATALOG_CALL_BLOCKED') throw error },
         )

@@ -2,7 +2,7 @@ import type { Offer, Product } from '../catalog/contract.ts'
 import { comparePrices } from '../offers/money.ts'
 
 /** Build schema.org `Product` with `AggregateOffer` from the offers of the box. */
-export function toSchema(product: Product, offers: readonly Offer[]): object {
+export function toSchemaOrgProduct(product: Product, offers: readonly Offer[]): object {
   const prices = offers.map((offer) => offer.price).sort(comparePrices)
   return {
     '@context': 'https://schema.org',

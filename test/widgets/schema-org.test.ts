@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
-import { toSchema } from '../../src/widgets/schema.ts'
+import { toSchemaOrgProduct } from '../../src/widgets/schema-org.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { makeBox } from '../helpers/views.ts'
 
@@ -13,7 +13,7 @@ const renderer = createRenderer()
 
 /** Return the content of the script element. */
 function render(product: Product, offers: readonly Offer[]): string {
-  const html = renderer.renderBox(makeBox({ schema: toSchema(product, offers) }))
+  const html = renderer.renderBox(makeBox({ schema: toSchemaOrgProduct(product, offers) }))
   const [, text = ''] = /<script type="application\/ld\+json">([^]*)<\/script>$/.exec(html) ?? []
   return text
 }
