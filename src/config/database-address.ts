@@ -72,7 +72,7 @@ export function describeDatabase(address: DatabaseAddress): string {
   return address.kind === 'sqlite' ? address.path : address.label
 }
 
-/** Return the parsed address or what is wrong with it; `undefined` for another kind of address. */
+/** Return the parsed address or its problem; `undefined` for another kind of address. */
 function parsePostgresAddress(text: string): PostgresAddress | string | undefined {
   if (!/^postgres(?:ql)?:/i.test(text)) return undefined
   const url = parseUrl(text)

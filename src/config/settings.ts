@@ -185,7 +185,7 @@ export const SETTINGS = {
   VITRINE_TRUST_PROXY: defineSetting(
     parsers.proxyTrust,
     'false',
-    'number of reverse proxies, or their addresses (`trust proxy` of Express); `true` also trusts forged `X-Forwarded-For` headers, so wrong admin passwords are then counted by the address of the connection',
+    'number of reverse proxies, or their addresses (`trust proxy` of Express); `true` also trusts forged `X-Forwarded-For` headers, so wrong admin passwords are then counted by connection address',
   ),
   VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>

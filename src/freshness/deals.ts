@@ -27,10 +27,10 @@ type DealSourceDetails = Readonly<{
   onStoreFailure(error: unknown): void
 }>
 
-/** Maximum delay until a finished walk, also of another process, shows in grids. */
+/** Maximum delay before grids show a finished walk, even one of another process. */
 const WALK_VISIBLE_WITHIN_MS: number = SECOND_MS
 
-/** A page read from the copy at `readAtMs`. Reused only for the same walk and while it is fresh. */
+/** A page read from the copy at `readAtMs`. It saves a read only while it is fresh and `walk` is current. */
 export type CachedDeals = Readonly<{ page: DealPage; asOfMs: number; readAtMs: number; walk: number }>
 
 type PageRead = Pick<CachedDeals, 'page' | 'readAtMs'>
@@ -101,7 +101,7 @@ export class DealSource {
       this.#lastFailure = undefined
       return read
     } catch (error) {
-      // A failing store also makes the queue full or slow: report its error as the cause.
+      // A failing store also fills or slows the queue: report the store's error as the cause.
       const cause = this.#findLastFailure()
       if (error instanceof UnavailableError) throw cause === undefined ? error : createTimeoutError(cause)
       this.#lastFailure = { error, atMs: clock.nowMs() }
@@ -153,14 +153,14 @@ function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cach
   return { value: page, asOfMs, status, validUntilMs: 0 }
 }
 
-/** Set the time until which the page stays valid: a newer walk, a change of status or the fresh time may end it. */
+/** Set `validUntilMs`: when a newer walk may be visible, the read is too old, or the status changes. */
 function withValidity(read: CachedDeals, details: DealSourceDetails): Cached<DealPage> {
   const cached = toCached(read, details)
   if (cached.status === 'rescued') return cached
   const freshMs = details.config.freshSeconds * SECOND_MS
-  const untilOlderMs = cached.status === 'hit' ? freshMs : details.config.staleSeconds * SECOND_MS + 1
-  const walkVisibleUntilMs = details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
-  const validUntilMs = Math.min(walkVisibleUntilMs, read.readAtMs + freshMs, read.asOfMs + untilOlderMs)
+  const statusMaxAgeMs = cached.status === 'hit' ? freshMs : details.config.staleSeconds * SECOND_MS + 1
+  const nextWalkCheckMs = details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
+  const validUntilMs = Math.min(nextWalkCheckMs, read.readAtMs + freshMs, read.asOfMs + statusMaxAgeMs)
   return { ...cached, validUntilMs }
 }
 

@@ -3,7 +3,7 @@ import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 /** Sampling interval of the event loop lag. Each sample wakes the CPU; see docs/contribute/notes/dependencies.md. */
 export const EVENT_LOOP_SAMPLE_INTERVAL_MS = 100
 
-/** Labels of a counted response. They come from closed lists, so that clients cannot create new series. */
+/** Labels of a counted response. Their values are fixed, so that clients cannot create new series. */
 type CountedResponse = Readonly<{ surface: string; state: string; cache: string }>
 
 type ValuesByLabel = Readonly<Partial<Record<string, number>>>
@@ -42,7 +42,6 @@ export function createMetrics() {
     countCall({ operation, outcome }: Readonly<{ operation: string; outcome: string }>, count = 1): void {
       calls.inc({ operation, outcome }, count)
     },
-    /** Count dropped products and offers of a channel by reason. */
     countDrops(dropCounts: ValuesByLabel, channel: string): void {
       for (const [reason, count] of Object.entries(dropCounts)) drops.inc({ channel, reason }, count)
     },
@@ -56,7 +55,7 @@ export function createMetrics() {
   }
 }
 
-/** Create counters that cost one addition per response: labels are resolved once, and counts are handed over on render. */
+/** Create counters that cost one addition per response: labels are resolved once, and `collect` adds the counts on render. */
 function createResponseCounters(registry: Registry) {
   const counters = new Map<string, { readonly labels: CountedResponse; count: number; add(): void }>()
   const counter = new Counter({
@@ -119,7 +118,7 @@ function createWalkMetrics(registry: Registry) {
 /** `aggregator` combines the values of several processes. With `label`, a gauge has a series for each key of its value. */
 type GaugeRow = Readonly<{ help: string; label?: string; aggregator: 'sum' | 'min' | 'max' }>
 
-/** All labels come from closed lists. */
+/** No label value comes from a request. */
 const GAUGES = {
   vitrine_store_up: { help: '1 if the stored copy can be read, else 0', aggregator: 'min' },
   vitrine_store_writable: {
@@ -176,7 +175,7 @@ const GAUGES = {
     aggregator: 'max',
   },
   vitrine_clock_difference_seconds: {
-    help: 'Lead of the clock of the catalog or the database over this machine',
+    help: 'How far the clock of the catalog or the database is ahead of this machine',
     label: 'with',
     aggregator: 'max',
   },

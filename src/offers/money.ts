@@ -1,13 +1,13 @@
-/** Maximum decimals of a price. Prices are compared as integers of this smallest unit. */
+/** Maximum decimals of a price. Prices are compared as integers in ten-thousandths. */
 const DECIMALS = 4
 
 /** Maximum digits before the decimal point. */
 const INTEGER_DIGITS = 12
 
-/** Enough digits to distinguish the ratios of any two 16-digit prices (ADR 0003). */
+/** Enough digits to distinguish any two ratios of 16-digit prices (ADR 0003). */
 const RATIO_DIGITS = 34
 
-/** One to twelve digits, up to four decimals. Matches zero too. */
+/** Also matches zero. */
 const PRICE_PATTERN: RegExp = /^\d{1,12}(?:\.\d{1,4})?$/
 
 /** Return a known ISO 4217 code in upper case; `undefined` for any other text. */
@@ -45,24 +45,24 @@ export function comparePrices(a: string, b: string): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** Return a text whose byte order is the order of the prices, in every database. */
+/** Return a text that every database sorts like the prices. */
 export function toPriceKey(price: string): string {
   return toDigits(price).padStart(INTEGER_DIGITS + DECIMALS, '0')
 }
 
-/** Return a text that sorts exactly as `price / oldPrice`: the smaller, the higher the discount. */
+/** Return a text that sorts exactly like `price / oldPrice`: the smaller, the higher the discount. */
 export function toRatioKey(price: string, oldPrice: string): string {
   const scaled = (toScaledPrice(price) * 10n ** BigInt(RATIO_DIGITS)) / toScaledPrice(oldPrice)
   return scaled.toString().padStart(RATIO_DIGITS + 1, '0')
 }
 
-/** Return the largest ratio key with at least this discount, rounded to whole percent. */
+/** Return the largest ratio key whose discount, rounded to whole percent, reaches the minimum. */
 export function toLargestRatioKey(minDiscountPercent: number): string {
   const tenths = BigInt(1_005 - 10 * minDiscountPercent)
   return ((tenths * 10n ** BigInt(RATIO_DIGITS)) / 1_000n).toString().padStart(RATIO_DIGITS + 1, '0')
 }
 
-/** Return a text that sorts as the saved amount. `oldPrice` must be above `price`. */
+/** Return a text that sorts like the saved amount. `oldPrice` must be above `price`. */
 export function toSavingKey(price: string, oldPrice: string): string {
   return (toScaledPrice(oldPrice) - toScaledPrice(price)).toString().padStart(INTEGER_DIGITS + DECIMALS, '0')
 }

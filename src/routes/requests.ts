@@ -53,7 +53,7 @@ function createPrefixRemover(publicUrl: string): (address: string) => string {
   }
 }
 
-/** Return a path parameter; wildcard parts are joined, and a missing one is empty. */
+/** Return a path parameter, with wildcard parts joined; empty if it is missing. */
 export function getParameter(parameters: Partial<Request['params']>, name: string): string {
   return [parameters[name] ?? []].flat().join('/')
 }

@@ -16,7 +16,7 @@ import type { HeldWalk, WalkPosition, WalkStore } from './store.ts'
 /** Maximum number of products, with their deals, that one transaction deletes. */
 const MAX_TRANSACTION_PRODUCTS = 100
 
-/** How long first-seen times are kept while a product is absent; after that, it counts as a new sale. */
+/** How long the first-seen times of an absent product's deals are kept. A deal that returns later counts as new. */
 const LAPSED_RETENTION_MS: number = 7 * DAY_MS
 
 export function createSqlWalkStore(
@@ -56,7 +56,7 @@ async function beginWalk({ database, copy, write }: WalkWriter, times: BeginTime
   return write((transaction) => resumeOrStartWalk(transaction, copy, times))
 }
 
-/** Return where an interrupted walk resumes, or the start after deleting the pages of an outdated walk. */
+/** Return where an interrupted walk resumes. If it is outdated, delete its pages and return the start. */
 async function resumeOrStartWalk(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
@@ -138,8 +138,8 @@ async function holdWalk({ copy, write }: WalkWriter, walk: number, held: HeldWal
 
 async function isWalkMalformed({ database, copy }: WalkWriter, walk: number): Promise<boolean> {
   const { productCount, drops } = await sumPages(database, copy.id, walk)
-  const isCounted = countMalformedOffers(drops) > 0
-  const offerCount = isCounted ? await countOffers(database, copy.id, walk) : 0
+  const hasMalformedOffers = countMalformedOffers(drops) > 0
+  const offerCount = hasMalformedOffers ? await countOffers(database, copy.id, walk) : 0
   return isMostlyMalformed(drops, { offerCount, productCount })
 }
 

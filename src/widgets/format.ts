@@ -36,7 +36,7 @@ const timeFormats = new LRUCache<string, Intl.DateTimeFormat>({
     }),
 })
 
-/** Format a decimal text as a price. Exact, because Intl accepts the text itself. */
+/** Format a decimal string as a price. Exact, because Intl accepts strings. */
 export function formatPrice(price: string, currency: string, locale: string): string {
   return priceFormats.memo(`${currency}${locale}`).format(price as Intl.StringNumericLiteral)
 }

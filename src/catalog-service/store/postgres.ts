@@ -19,34 +19,34 @@ const LONG_STATEMENT_MS: number = 10 * MINUTE_MS
 /** An import's transaction is idle while it reads its file, possibly from a slow disk. */
 const IDLE_TRANSACTION_MS: number = 2 * MINUTE_MS
 
-/** Share of a service's connections that count requests; the rest read the catalog. */
+/** Share of a service's connections that count requests; one writes, the rest read. */
 const USAGE_POOL_SHARE = 1 / 3
 
-/** After a failed attempt to open, requests fail at once for this long instead of each waiting for a connection. */
+/** After a failed attempt to open the database, requests fail at once for this long instead of waiting. */
 const REOPEN_DELAY_MS: number = SECOND_MS / 2
 
 /** How long a starting service waits for its database before it serves without it. */
 const START_TIMEOUT_MS: number = 5 * SECOND_MS
 
-/** Time that a request gets beyond the timeout of its statement. */
+/** Time for a request in addition to its statement timeout. */
 const REQUEST_MARGIN_MS: number = SECOND_MS / 4
 
 /** How long a writer waits for the write lock; the same as on SQLite. */
 const LOCK_TIMEOUT_MS: number = 5 * SECOND_MS
 
-/** Retries of a write transaction. The first wait is random, up to `RETRY_WAIT_MS`; the limit doubles with each retry. */
+/** Retries of a write transaction. A wait is random; its maximum starts at `RETRY_WAIT_MS` and doubles with each retry. */
 const MAX_RETRIES = 5
 const RETRY_WAIT_MS = 50
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** SQLSTATE class 42: the statement is invalid and a retry would not help. 42501 (insufficient privilege) may be fixed. */
+/** SQLSTATE class 42: the statement is invalid, so a retry fails too. An operator can fix 42501 (insufficient privilege). */
 const PERMANENT_ERROR_STATE = /^42(?!501)/
 
 /**
  * Open the catalog on a server that speaks PostgreSQL's protocol; several processes may share it. A `standalone` service also
  * starts without the database, responds with 503, and recovers when the database is available.
- * @throws StoreError when it cannot be opened; StoreNewerError when a newer version made it.
+ * @throws StoreError when it cannot be opened; StoreNewerError when a newer version created it.
  */
 export async function openPostgresCatalog(
   address: PostgresAddress,
@@ -111,7 +111,7 @@ function createConnections(address: PostgresAddress, role: CatalogRole) {
   }
 }
 
-/** Create a function that migrates the database once. After a failure it waits half a second before the next attempt. */
+/** Create a function that migrates the database once. After a failure, calls fail until `REOPEN_DELAY_MS` has passed. */
 function createOpener(writer: Catalog, label: string): () => Promise<void> {
   let opening: Promise<void> | undefined
   return () =>

@@ -62,7 +62,7 @@ async function runCatalogImport(
   })
 }
 
-/** Report the reason that the database or disk gave, not the wrapper of the import. */
+/** Report the error of the database or disk, not the import's wrapper. */
 function rethrowImportFailure(error: unknown): never {
   const isWrapped = error instanceof StoreError && error.cause !== undefined
   const reason = toStoreError(isWrapped ? error.cause : error)
@@ -73,7 +73,7 @@ function rethrowImportFailure(error: unknown): never {
   })
 }
 
-/** Warn about links without a publisher reference, which earn nothing, and a channel without an address. */
+/** Warn about missing publisher references, which hide offers, and a channel without an address. */
 async function findHints(
   { config }: CommandContext,
   reader: CatalogStore['reader'],
