@@ -11,7 +11,7 @@ import {
   createRateLimiter,
 } from './rate-limiter.ts'
 
-/** Limit per purpose of running and waiting calls. Beyond it, a visitor gets the copy at once. */
+/** Maximum running and waiting calls per purpose. Beyond it, a visitor gets the copy at once. */
 const MAX_PENDING_CALLS = 500
 /** Each concurrent call uses one connection. */
 export const MAX_CONCURRENT_CALLS = 64
@@ -23,15 +23,15 @@ const KEY_PAUSE_OPTIONS = { initialMs: 5 * SECOND_MS, maxMs: 10 * MINUTE_MS } as
 export type CallPolicy = Readonly<{
   /** @throws CatalogCallBlockedError while calls are paused or the quota of the purpose is used up; otherwise the call's error */
   execute<T>(purpose: CallPurpose, call: () => Promise<T>): Promise<T>
-  /** `true` when a call would be allowed, by local knowledge: counts no call and reads no store. */
+  /** Predict whether a call would be allowed, without counting it or reading the store. */
   canCall(purpose: CallPurpose): boolean
   /** Read the quota of all processes, and this process's state of key and connection. */
   readState(): Promise<CallPolicyState>
-  /** Return the same from local knowledge, without reading the store. */
+  /** Return the last known state, without reading the store. */
   getLocalState(): CallPolicyState
   /** End the pause after a refused key, because the key has changed. */
   clearKeyPause(): void
-  /** No call is sent before this time, Unix milliseconds, by local knowledge. */
+  /** Return the last known end of the rate-limit pause, Unix milliseconds. */
   getRateLimitedUntilMs(): number
 }> &
   Pick<RateLimiter, 'pauseUntil' | 'computeWalkWaitMs'>

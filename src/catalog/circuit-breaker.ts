@@ -10,7 +10,7 @@ const PAUSE_OPTIONS = { initialMs: 5 * SECOND_MS, maxMs: MINUTE_MS, jitterShare:
 /**
  * - `closed`: calls are allowed
  * - `open`: the catalog is unreachable; calls are blocked
- * - `probing` (half-open): the pause is over; the next or running call decides
+ * - `probing` (half-open): the pause is over; one call tests the catalog
  */
 export type BreakerState = 'closed' | 'open' | 'probing'
 

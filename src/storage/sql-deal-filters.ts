@@ -21,7 +21,7 @@ const RARE_DEALS = 2_000
 /** Deals with the highest discounts that are scanned for text inside words, which no index finds. */
 const MAX_SCANNED = 20_000
 
-/** Most results of such a scan, because their ids become part of the statement. */
+/** Maximum results of such a scan, because their ids become part of the statement. */
 const MAX_MATCHES = 1_000
 
 type Condition = RawBuilder<SqlBool>
@@ -49,7 +49,7 @@ export type DealPlan = Readonly<{
 }>
 
 /**
- * Plan the query of a grid. SQLite has no statistics here, so each indexed filter is counted up to a bound.
+ * Plan the query of a grid. Without ANALYZE, SQLite has no statistics: count each indexed filter's deals up to a bound.
  * @returns `null` when no deal can match
  */
 export async function planDealQuery(
@@ -62,7 +62,7 @@ export async function planDealQuery(
   let lowestCount = wordFilter?.count ?? Infinity
   for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
     if (!isIndexed) continue
-    // Counts deals of all versions: the index does not contain the walk, and a rough count is enough.
+    // Count deals of all versions: the index does not contain the walk, and a rough count is enough.
     const count = await countUpToBound(
       database,
       sql`(select id from deals where copy_id = ${copy.id} and currency = ${query.currency}
@@ -118,7 +118,7 @@ export function createVisibilityCondition(
   return sql`${indexGuard}deals.copy_id = ${id} and ${indexGuard}deals.currency = ${currency} and ${createVersionCondition(currentWalk)}`
 }
 
-/** Build the condition that a deal passes all filters and is the best of its product among those that do. */
+/** Build the condition that a deal passes all filters and is the best such deal of its product. */
 export function createFilterCondition(
   database: Kysely<CopyTables>,
   { query, wordFilter, rareFilter }: DealPlan,
@@ -135,7 +135,7 @@ export function createFilterCondition(
     const qualifiedColumn = sql.ref(`deals.${column}`)
     conditions.push(toCondition(canUseColumnIndex ? qualifiedColumn : sql`+${qualifiedColumn}`))
   }
-  // Nearly every deal has a discount of at least 1 %, and a bound would keep SQLite from using the index of another order.
+  // Nearly every deal has a discount of at least 1 %, and a bound would keep SQLite from using another sort order's index.
   if (query.minDiscountPercent > 1)
     conditions.push(sql`ratio_key <= ${toLargestRatioKey(query.minDiscountPercent)}`)
   if (wordFilter !== null) conditions.push(wordFilter.toCondition(rareFilter === 'words'))
@@ -160,8 +160,8 @@ function joinConditions(conditions: readonly Condition[]): Condition {
 }
 
 /**
- * Build the condition that a deal is the best of its product among the matching ones. With filters by offer, that is the best of
- * all offers, or an offer for which no better one matches. `offer_index` breaks ties.
+ * Build the condition that a deal is the best matching one of its product. With offer filters, either it is the best of all
+ * offers, or no better offer matches. `offer_index` breaks ties.
  */
 function createBestDealCondition(query: DealQuery): Condition {
   const isBest: Condition = query.isInStockOnly ? sql`deals.is_best_in_stock = 1` : sql`deals.is_best = 1`
@@ -178,8 +178,8 @@ function createBestDealCondition(query: DealQuery): Condition {
 }
 
 /**
- * Match products where every search word is the prefix of a word in title or brand. When there is none, as in languages without
- * spaces, search for the text anywhere in the 20,000 deals with the highest discounts.
+ * Match products where every search word is the prefix of a word in title or brand. If none match, as in languages without
+ * spaces, search for the words anywhere in the 20,000 deals with the highest discounts.
  */
 async function createWordFilter(
   database: Kysely<CopyTables>,

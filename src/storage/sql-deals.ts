@@ -24,10 +24,10 @@ const ORDERS = {
 } as const satisfies Record<DealSort, readonly (keyof DealsTable)[]>
 const DESCENDING: ReadonlySet<keyof DealsTable> = new Set(['saving_key', 'first_seen_ms'])
 
-/** First deals in the order of a grid. Nearly every page is filled from them, without a search of all deals. */
+/** First deals in a grid's sort order. They fill nearly every page without a search of all deals. */
 const WINDOW_DEALS = 3_000
 
-/** Later pages skip the window. */
+/** Pages after this many cards skip the window. */
 const WINDOW_CARDS = 1_000
 
 /** Columns that filters and orders use. */
@@ -65,7 +65,7 @@ async function findIds(
   }
   const isVisible = createVisibilityCondition(copy, query)
   const deals = sql.table('deals')
-  // The discount index contains all columns; without filters, nearly every deal in any order is a result.
+  // The discount index contains all filter columns; without filters, nearly every deal is a result in any order.
   if (rareFilter === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
     return findPage(deals, sql`${createDeadlineCondition(database)} and ${isVisible}`)
   if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
@@ -75,7 +75,7 @@ async function findIds(
     // When the page is not full, there can be more deals after the window.
     if (ids.length === query.limit) return ids
   }
-  // Find all matching deals, by the rare filter or a full scan, and sort them.
+  // Find all matches, by the rare filter or a full scan, and sort them.
   const canUseIndex = rareFilter !== 'words' || isPostgres(database)
   const isVisibleMatch = createVisibilityCondition(copy, query, canUseIndex)
   return findPage(
@@ -96,7 +96,7 @@ function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
 
 type DealRow = Parameters<typeof parseDealRow>[0] & RowTimes & Readonly<{ id: number }>
 
-/** Read deals by id, in that order, without damaged rows. */
+/** Read deals in the order of `ids`, without damaged rows. */
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,

@@ -18,7 +18,7 @@ const RETENTION_DAYS = 8
 
 type QuotaContext = Readonly<{ transaction: Transaction<CopyTables>; catalog: string; nowMs: number }>
 
-/** Change the state of a catalog's quota in one transaction. Processes are serialized. */
+/** Change a catalog's quota state in one transaction. Concurrent changes run one after another. */
 export function updateQuota(
   database: Kysely<CopyTables>,
   catalog: string,
@@ -54,8 +54,8 @@ type QuotaRow = Readonly<
 
 async function readQuota({ transaction, catalog, nowMs }: QuotaContext): Promise<QuotaState> {
   const day = toDayNumber(nowMs)
-  // The first minute counts entirely, so that no 60 minutes exceed the budget. Minutes in the future, from a wrong clock,
-  // do not count.
+  // The oldest minute counts fully, so no 60 minutes exceed the limit. Minutes after the next one, from a wrong clock, do
+  // not count.
   const { rows } = await sql<QuotaRow>`
     select limited_until_ms, pause_count, limited_at_ms, learned_calls, walk, refresh, lookup,
       (select sum(lookups) from quota_minutes where catalog = ${catalog}
@@ -77,8 +77,8 @@ async function readQuota({ transaction, catalog, nowMs }: QuotaContext): Promise
 }
 
 /**
- * Remove an impossible pause. The database server's clock counts too, so that a machine whose clock is behind does not end
- * the pause for all machines.
+ * Remove an impossible pause. Also check the database server's clock: a machine whose clock is behind must not end the
+ * pause for all machines.
  */
 async function correctStoredPause(
   { transaction, nowMs }: QuotaContext,

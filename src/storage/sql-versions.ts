@@ -101,7 +101,7 @@ function toFirstSeen(offers: readonly OfferFirstSeen[]): FirstSeen {
 }
 
 /**
- * Collect when the offers of products were first seen on sale, from the replaced versions and from products that were absent.
+ * Collect when offers were first seen on sale, from the replaced versions and from the times saved by `saveFirstSeen`.
  * Call it before the versions are deleted or ended.
  */
 export async function collectFirstSeen(

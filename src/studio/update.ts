@@ -52,7 +52,7 @@ function listFieldTexts({ name, error, control }: FieldView): readonly Entry[] {
   return [[`error ${name}`, error ?? ''], ...counts]
 }
 
-/** An option changes which offers are shown, but not their number. */
+/** Options change the outcome of offers, not how many are listed. */
 function listExplanationTexts({ summary, remedy, facts, offers }: ExplanationView): readonly Entry[] {
   return [
     ['why summary', summary],

@@ -9,10 +9,10 @@ export type LinkKind = 'tracked' | 'page'
 
 export type FeedOffer = Readonly<{
   merchant: string
-  /** The network's id of the shop, `{merchant}` of its link template; `null` when the feed has none. */
+  /** The network's id of the shop, `{merchant}` in the link template; `null` when the feed has none. */
   merchantReference: string | null
   network: string
-  /** Decimal text, one to twelve digits, up to four decimals, above zero. */
+  /** Decimal text above zero: 1 to 12 digits, then up to 4 decimals. */
   price: string
   oldPrice: string | null
   currency: string
@@ -33,8 +33,8 @@ export type FeedProduct = Readonly<{
 }>
 
 /**
- * One line of the `.rejects` file. `row` counts lines of a JSON feed, records of a table (its header is 1) and items of
- * an XML feed, from 1. `field` is a path such as `offers[2].price`, or a column; the whole row is `row`.
+ * One line of the `.rejects` file. `row` counts lines of a JSON feed, records of a table (its header is 1) or items of
+ * an XML feed, from 1. `field` is a path such as `offers[2].price`, a column, or `row` for the whole row.
  */
 export type Reject = Readonly<{ row: number; field: string; reason: string; raw: string }>
 
@@ -48,7 +48,7 @@ export type FeedRow = Readonly<{
   guessGtin(): string | undefined
   /** Return a digest of everything that determines the product; `undefined` when the result depends on the date. */
   computeDigest(): string | undefined
-  /** Never throws: unusable data becomes a reject. Blank rows give nothing. */
+  /** Never throw: unusable data becomes a reject. A blank row has no product and no rejects. */
   parse(): ParsedRow
 }>
 
@@ -110,7 +110,7 @@ export function createRowRejects(row: number) {
   const rejects: Reject[] = []
   let omittedCount = 0
   return {
-    /** Add a reject; beyond the limit only count it. `describe` is called only for those that are written. */
+    /** Add a reject; beyond the limit, only count it without calling `describe`. */
     add(field: string, reason: string, describe: () => string): undefined {
       if (rejects.length < MAX_REJECTS_PER_ROW) rejects.push({ row, field, reason, raw: describe() })
       else omittedCount += 1
@@ -125,7 +125,7 @@ export function createRowRejects(row: number) {
   }
 }
 
-/** Cut a text for a reject. It copies, because a substring would keep the whole text in memory. */
+/** Truncate a text for a reject. Copy it, because a substring would keep the whole text in memory. */
 export function truncateRaw(text: string): string {
   return Buffer.from(text.slice(0, MAX_RAW_CHARACTERS), 'utf16le').toString('utf16le')
 }

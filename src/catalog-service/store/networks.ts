@@ -9,7 +9,7 @@ export type NetworkChannel = Readonly<{
   network: string
   organizationId: string
   organization: string
-  /** `{publisher}` of the network's link template; `''`: unknown. */
+  /** `{publisher}` in the network's link template; `''`: unknown. */
   reference: string
   channelId: string | null
   channel: string | null
@@ -39,7 +39,7 @@ export async function insertNetwork(
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Change a network; absent values stay. Each request builds its links, so a new template takes effect at once. */
+/** Change a network's given values. Each request builds its links, so a new template takes effect at once. */
 export async function updateNetwork(
   database: Catalog,
   id: number,
@@ -72,7 +72,7 @@ export async function fetchNetworkChannels(
   return query.execute()
 }
 
-/** An import does not know the reference. Until it is set, no link is made from a template that needs it. */
+/** An import does not know the reference. Until it is set, templates that need it create no links. */
 export function isReferenceMissing({ reference }: NetworkChannel): boolean {
   return reference === ''
 }
@@ -96,7 +96,7 @@ export async function setPublisherReference(database: Catalog, id: number, refer
   await database.updateTable('network_channels').set({ reference }).where('id', '=', id).execute()
 }
 
-/** Assign or (`null`) unassign. A channel may have one per network, so unassign its previous one first. */
+/** Assign a channel; `null` unassigns. It may have one network channel per network: unassign the previous one first. */
 export async function assignChannel(database: Catalog, id: number, channelId: string | null): Promise<void> {
   await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
 }
