@@ -49,7 +49,7 @@ const FIRST_WALK_WAITS = { initialMs: MINUTE_MS, maxMs: 15 * MINUTE_MS } as cons
 /** Waits between checks for walks of dead processes. With the lease, the first takeover comes within a minute. */
 const TAKEOVER_POLL_WAITS = { initialMs: 5 * SECOND_MS, maxMs: 15 * MINUTE_MS, jitterShare: 1 } as const
 
-/** Runs the walks of one process: on a schedule, at a start without a copy, and on demand. */
+/** Runs the walks of one process: on a schedule, at startup without a copy, and on demand. */
 export class WalkSupervisor {
   readonly #details: WalkSupervisorDetails
   /** Cron pattern; `null`: no automatic walks. */
@@ -79,7 +79,7 @@ export class WalkSupervisor {
     if (await isWalkDue(this.#details)) await this.#runQuietly({ reason: 'scheduled' })
   }
 
-  /** Walk when a served channel has no copy: at a start, or after the database was replaced. */
+  /** Walk when a served channel has no copy: at startup, or after the database was replaced. */
   async ensureCopied(): Promise<void> {
     if (this.#pattern === null) return
     const hasCopies = await this.#hasCopies().catch(() => undefined)

@@ -108,7 +108,7 @@ type Problem = readonly [field: string, reason: string]
 
 type WireRow = Output<typeof wireProductSchema>
 
-/** Parse one line as a product of the contract. Never throws: unusable data becomes a reject. Blank lines give nothing. */
+/** Parse one line as a product of the contract. Never throws: unusable data becomes a reject. A blank line gives neither. */
 export function parseRow(line: FeedLine, names: NameOverrides): ParsedRow {
   const text = tryOrUndefined(() => decoder.decode(line.bytes))
   if (!line.isTooLong && text?.trim() === '') return { product: undefined, rejects: [] }
