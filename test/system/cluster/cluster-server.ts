@@ -5,6 +5,9 @@ import type { Environment } from '../../../src/config/config.ts'
 import { addCleanup } from '../../helpers/cleanup.ts'
 import { type RunningCommand, makeFolder, makeSettings, startBuilt } from '../../cli/run-cli.ts'
 
+/** Start of the log message about a worker that ended by itself. */
+export const ENDED_MESSAGE = 'a worker ended'
+
 /** A built server with workers, and its log. */
 export type ClusterServer = Readonly<{
   running: RunningCommand
@@ -27,9 +30,6 @@ function listChildren(pid: number): readonly number[] {
 }
 
 /** Is this process running? Zombies do not count. */
-/** Start of the log message about a worker that ended by itself. */
-export const ENDED_MESSAGE = 'a worker ended'
-
 export function isAlive(pid: number): boolean {
   try {
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
