@@ -20,15 +20,12 @@ const TEXT_DESCRIPTIONS = {
   shops: `up to ${MAX_NAMES} merchants' names of up to ${MAX_TEXT_CHARACTERS} characters, without control characters`,
 } as const
 
-/** `a, b or c`: British English has no comma before "or". */
-const CHOICE_FORMAT = new Intl.ListFormat('en-GB', { type: 'disjunction' })
-
 /** Describe the accepted values, for error messages and documentation. */
 export function describeAccepted(control: OptionControl): string {
   if (typeof control === 'string') return TEXT_DESCRIPTIONS[control]
-  return 'min' in control
-    ? `a whole number from ${control.min} to ${control.max}`
-    : CHOICE_FORMAT.format(control)
+  if ('min' in control) return `a whole number from ${control.min} to ${control.max}`
+  // `a, b or c`. Created on use, because the first one takes milliseconds.
+  return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(control)
 }
 
 /** C0, DEL and C1. PostgreSQL rejects a text with NUL, and SQLite cuts it there. */
