@@ -118,7 +118,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     defaultText: '`none`',
     description:
-      '`none`: inherits the font of the page and resists its general rules; `shadow`: declarative shadow DOM, to which styles of the page do not apply',
+      'separation from the styles of the page; `none`: inherits its font and resists its general rules; `shadow`: declarative shadow DOM, to which its styles do not apply',
     example: 'isolate=shadow',
   },
   {
@@ -129,7 +129,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     defaultText: '`link`',
     description:
-      '`link`: the fragment links its style sheets; `none`: your page links them, including that of an `accent`; `isolate=shadow` always links them',
+      'who links the style sheets; `link`: the fragment; `none`: your page, including that of an `accent`; `isolate=shadow` always links them',
     example: 'css=none',
   },
   {
@@ -139,7 +139,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: BOX_LAYOUTS,
     defaultText: '`list`',
     description:
-      '`list`: a row for each shop; `table`: with column headers; `card`: a narrow card with a large first shop; `button`: a button for each shop',
+      'arrangement of the shops; `list`: a row for each; `table`: with column headers; `card`: a narrow card with a large first shop; `button`: a button for each',
     example: 'layout=card',
   },
   {
@@ -169,7 +169,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: GRID_LAYOUTS,
     defaultText: '`grid`',
     description:
-      '`grid`: cards side by side; `list`: one below the other; `carousel`: a scrolling row, without a script',
+      'arrangement of the cards; `grid`: side by side; `list`: one below the other; `carousel`: a scrolling row, without a script',
     example: 'layout=carousel',
   },
   {
