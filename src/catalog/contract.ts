@@ -77,13 +77,18 @@ export const wireOfferSchema = object({
   currency: string(),
   availability: string().nullish().catch(null),
   affiliate_url: string(),
+  checked_at: string().nullish().catch(null),
+  sale_ends_at: string().nullish().catch(null),
 })
 
 export const wireImageSchema = object({ url: string() })
 
 export type WireChannel = Readonly<{ id: string; name: string; kind: ChannelKind; url: string | null }>
 
-/** `old_price` is absent when the merchant gives none. */
+/**
+ * `old_price` is absent when the merchant gives none. `checked_at` and `sale_ends_at` (RFC 3339) extend the contract: when the
+ * price was read, and until when it is valid.
+ */
 export type WireOffer = Readonly<{
   merchant: Readonly<{ name: string }>
   network: string
@@ -92,6 +97,8 @@ export type WireOffer = Readonly<{
   currency: string
   availability: string
   affiliate_url: string
+  checked_at?: string
+  sale_ends_at?: string
 }>
 
 /** `brand` is absent when unknown. */

@@ -7,6 +7,8 @@ import { hash } from 'node:crypto'
  */
 export type LinkKind = 'tracked' | 'page'
 
+export type SalePeriod = Readonly<{ startsMs: number | null; endsMs: number | null }>
+
 export type FeedOffer = Readonly<{
   merchant: string
   /** The network's id of the shop, `{merchant}` in the link template; `null` when the feed has none. */
@@ -17,6 +19,13 @@ export type FeedOffer = Readonly<{
   oldPrice: string | null
   currency: string
   availability: string
+  /**
+   * Limits of the sale, Unix milliseconds; `startsMs` is included, `endsMs` is not; `null` inside: no limit. Outside the period,
+   * the price is `oldPrice`; without one there is no offer. `null`: `price` and `oldPrice` always apply.
+   */
+  salePeriod: SalePeriod | null
+  /** When the price was checked, according to the feed, Unix milliseconds; `null`: when the feed was fetched. */
+  checkedAtMs: number | null
   url: string
   link: LinkKind
   /** Set when the feed has no shop name and `merchant` is the host of `url`. */

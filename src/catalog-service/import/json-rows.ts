@@ -191,6 +191,8 @@ function findOffer(
     oldPrice: oldPrice ?? null,
     currency: parsed.currency,
     availability: typeof availability === 'string' ? availability : 'unknown',
+    salePeriod: null,
+    checkedAtMs: null,
     url: parsed.affiliateUrl,
     link: 'tracked',
   }

@@ -126,6 +126,8 @@ function findOffer(task: MapTask): FeedOffer | undefined {
     network: names.network ?? columns.network,
     ...prices,
     availability: columns.readAvailability(row),
+    salePeriod: null,
+    checkedAtMs: null,
     url,
     link: isTracked ? 'tracked' : 'page',
   }

@@ -43,6 +43,8 @@ function createFeedProduct(gtin: number, ...offers: readonly Partial<FeedOffer>[
     network: 'Net',
     price: '1',
     oldPrice: null,
+    salePeriod: null,
+    checkedAtMs: null,
     currency: 'EUR',
     availability: 'in_stock',
     url: 'https://shop.example/p?a=1',

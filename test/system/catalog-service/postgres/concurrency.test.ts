@@ -233,6 +233,8 @@ describe('import', () => {
       network: 'N',
       price: '1',
       oldPrice: null,
+      salePeriod: null,
+      checkedAtMs: null,
     } as const
     const offers = [{ ...offer, currency: 'EUR', availability: odd, url: odd, link: 'page' as const }]
     const product = { gtin: toGtin(1), title: odd, brand: odd, images: [odd], offers }
