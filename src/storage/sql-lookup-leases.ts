@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import { type Clock, MINUTE_MS, isWithin } from '../clock.ts'
 import { createBatcher } from '../lib/batcher.ts'
+import { toLeaseTime } from '../database/lease-time.ts'
 import type { CopyTables } from './schema.ts'
-import { toLeaseTime } from './sql-walk-leases.ts'
 import type { CopyStore } from './store.ts'
 
 /** How often expired leases of crashed processes are deleted. */

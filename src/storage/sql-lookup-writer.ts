@@ -4,12 +4,12 @@ import type { Product } from '../catalog/contract.ts'
 import { type Clock, DAY_MS, isFuture, isNewer } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { isConflict, transact } from '../database/transaction.ts'
+import { readDatabaseTime } from '../database/lease-time.ts'
 import { createBatcher } from '../lib/batcher.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, getOrCreateCopy } from './sql-copies.ts'
-import { readDatabaseTime } from './sql-walk-leases.ts'
 import { toPageTime } from './sql-lookups.ts'
 import {
   type Version,

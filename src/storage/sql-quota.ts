@@ -10,8 +10,8 @@ import {
 import { HOUR_MS, MINUTE_MS } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { transact } from '../database/transaction.ts'
+import { readDatabaseTime } from '../database/lease-time.ts'
 import type { CopyTables } from './schema.ts'
-import { readDatabaseTime } from './sql-walk-leases.ts'
 
 /** Days of call counts that are kept for the operator. */
 const RETENTION_DAYS = 8

@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
+import { toLeaseTime } from '../database/lease-time.ts'
 import { transact } from '../database/transaction.ts'
 import { WalkError } from '../errors.ts'
 import type { CopyTables } from './schema.ts'
@@ -112,22 +113,4 @@ async function checkFence(
   const { rows } = await sql<{ fence: number }>`
     select lease_fence as fence from copies where id = ${copy.id} ${lock}`.execute(transaction)
   if (rows[0]?.fence !== lease.fence) throw createLeaseLostError()
-}
-
-/**
- * Return the current time for leases, Unix milliseconds: in PostgreSQL the server's, which is the same for all machines. With
- * its own wrong clock, a machine could take over or extend leases. A SQLite file belongs to one machine.
- */
-export function toLeaseTime(database: Kysely<CopyTables>, clock: Clock): RawBuilder<number> {
-  return isPostgres(database) ? SERVER_TIME : sql<number>`${clock.nowMs()}`
-}
-
-/** Not `now()`, which is the start of the transaction. */
-const SERVER_TIME: RawBuilder<number> = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
-
-/** Read the database server's clock, Unix milliseconds; `null` for a file. */
-export async function readDatabaseTime(database: Kysely<CopyTables>): Promise<number | null> {
-  if (!isPostgres(database)) return null
-  const { rows } = await sql<{ now_ms: number }>`select ${SERVER_TIME} as now_ms`.execute(database)
-  return rows[0]?.now_ms ?? null
 }

@@ -10,7 +10,7 @@ import {
 } from '../catalog/parse.ts'
 import { SECOND_MS } from '../clock.ts'
 import { CatalogInvalidError, CatalogStatusError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
-import { hasOwnerExited } from '../storage/lease-owner.ts'
+import { hasOwnerExited } from '../database/lease-owner.ts'
 import { LEASE_MS, createLeaseLostError } from '../storage/sql-walk-leases.ts'
 import type { CopyState, HeldWalk, WalkPage, WalkPosition } from '../storage/store.ts'
 import { describeFailure } from '../storage/store-failures.ts'
