@@ -200,6 +200,16 @@ export class ImportError extends VitrineError {
   static readonly code = 'VITRINE_IMPORT_FAILED'
 }
 
+/** Throw this when a feed cannot be fetched from its address. Nothing is changed. */
+export class FeedFetchError extends VitrineError {
+  static readonly code = 'VITRINE_FEED_FETCH_FAILED'
+}
+
+/** Throw this when a run would remove more offers of a feed than allowed. Nothing is changed. */
+export class FeedHeldError extends VitrineError {
+  static readonly code = 'VITRINE_FEED_HELD'
+}
+
 /** Throw this when a backup fails. No file was written. */
 export class BackupError extends VitrineError {
   static readonly code = 'VITRINE_BACKUP_FAILED'

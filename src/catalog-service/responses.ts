@@ -2,11 +2,12 @@ import { hash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import { CACHE_SECONDS } from '../catalog/contract.ts'
+import { SECOND_MS } from '../clock.ts'
 import { CatalogServiceError } from '../errors.ts'
 import { type Encoding, chooseEncoding } from '../http/response.ts'
 import type { FormatRefusal } from '../http/refusals.ts'
 
-const CACHE_CONTROL = `private, max-age=${CACHE_SECONDS}`
+const CACHE_CONTROL = toCacheControl(CACHE_SECONDS)
 
 const COMMON_HEADERS = {
   Vary: 'Authorization, Accept-Encoding',
@@ -23,11 +24,14 @@ const MIN_COMPRESSED_BYTES = 1_024
 const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 const GZIP_OPTIONS = { level: 1 }
 
-/** Send `value` as JSON, or 304 if the client has it. `canCompress`: compress long bodies for clients that accept it. */
+/** `changesInMs`: until a sale in it begins or ends. */
+export type Result = Readonly<{ value: unknown; changesInMs?: number | undefined }>
+
+/** Send a result as JSON, or 304 if the client has it. `canCompress`: compress long bodies for clients that accept it. */
 export function sendResult(
   request: Request,
   response: Response,
-  { value, canCompress }: Readonly<{ value: unknown; canCompress: boolean }>,
+  { value, changesInMs = Infinity, canCompress }: Result & Readonly<{ canCompress: boolean }>,
 ): void {
   const text = JSON.stringify(value)
   const bytes = Buffer.from(text)
@@ -35,10 +39,15 @@ export function sendResult(
   const encoding = shouldCompress ? chooseEncoding(request.headers['accept-encoding']) : null
   // A strong ETag identifies one representation, so each encoding needs its own.
   const etag = `"${hash('sha1', text, 'base64url')}${encoding === null ? '' : `-${encoding}`}"`
-  response.set({ ...COMMON_HEADERS, 'Cache-Control': CACHE_CONTROL, ETag: etag })
+  const cacheSeconds = Math.min(CACHE_SECONDS, Math.max(0, Math.floor(changesInMs / SECOND_MS)))
+  response.set({ ...COMMON_HEADERS, 'Cache-Control': toCacheControl(cacheSeconds), ETag: etag })
   if (request.fresh) return void response.status(304).end()
   if (encoding !== null) response.set('Content-Encoding', encoding)
   response.set(CONTENT_TYPE_HEADER).send(compress(bytes, encoding))
+}
+
+function toCacheControl(maxAgeSeconds: number): string {
+  return `private, max-age=${maxAgeSeconds}`
 }
 
 function compress(bytes: Buffer, encoding: Encoding): Buffer {

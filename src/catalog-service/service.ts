@@ -12,7 +12,7 @@ import { createAuthenticator } from './authenticate.ts'
 import { createOpenApiRouter } from './openapi/routes.ts'
 import { type ServiceResponse, type StandaloneOptions, createMonitoringRouter } from './monitoring.ts'
 import { createCursor, parseGtin, parsePageRequest } from './requests.ts'
-import { formatRefusal, sendError, sendResult } from './responses.ts'
+import { type Result, formatRefusal, sendError, sendResult } from './responses.ts'
 import type { CatalogStore, ChannelQuery } from './store/catalog-store.ts'
 
 /** How long `close` waits for unfinished responses before it cuts their connections. */
@@ -104,20 +104,20 @@ function createApiRouter({ store, internalKey, standalone }: CatalogServiceOptio
     return organization.id
   }
   const serve =
-    (operation: string, handle: (request: Request, organizationId: string) => Promise<unknown>) =>
+    (operation: string, handle: (request: Request, organizationId: string) => Promise<Result>) =>
     async (request: Request, response: ServiceResponse): Promise<void> => {
       response.locals.operation = operation
       const organizationId = await admit(request, response)
       if (request.method !== 'GET' && request.method !== 'HEAD')
         throw new CatalogServiceError(405, 'only GET and HEAD are allowed here')
-      const value = await handle(request, organizationId)
-      sendResult(request, response, { value, canCompress: standalone !== undefined })
+      const result = await handle(request, organizationId)
+      sendResult(request, response, { ...result, canCompress: standalone !== undefined })
     }
   // Strict: a path that ends in "products/" is a look-up without a GTIN, not the list.
   const router = Router({ strict: true })
   router.all(
     `${VERSION_PATH}/channels{/}`,
-    serve('listChannels', async (_request, id) => ({ items: await store.fetchChannels(id) })),
+    serve('listChannels', async (_request, id) => ({ value: { items: await store.fetchChannels(id) } })),
   )
   router.all(
     `${VERSION_PATH}/channels/:channelId/products`,
@@ -147,21 +147,25 @@ function parseChannelQuery({ params }: Request, organizationId: string): Channel
   return { organizationId, channelId }
 }
 
-async function fetchPage(store: CatalogStore, request: Request, organizationId: string): Promise<unknown> {
+async function fetchPage(store: CatalogStore, request: Request, organizationId: string): Promise<Result> {
   const pageRequest = parsePageRequest(request.query)
   const page = await store.fetchPage({ ...parseChannelQuery(request, organizationId), ...pageRequest })
   if (page === undefined) throw new CatalogServiceError(404, CHANNEL_NOT_FOUND)
-  const { items, lastGtin } = page
-  return { items, next_cursor: lastGtin === null ? null : createCursor(lastGtin) }
+  const { items, lastGtin, changesAtMs } = page
+  const value = { items, next_cursor: lastGtin === null ? null : createCursor(lastGtin) }
+  return { value, changesInMs: computeChangesInMs(store, changesAtMs) }
 }
 
-async function findProduct(store: CatalogStore, request: Request, organizationId: string): Promise<unknown> {
+function computeChangesInMs({ clock }: CatalogStore, changesAtMs: number | null): number | undefined {
+  return changesAtMs === null ? undefined : changesAtMs - clock.nowMs()
+}
+
+async function findProduct(store: CatalogStore, request: Request, organizationId: string): Promise<Result> {
   const gtin = parseGtin(request.params['gtin'])
-  const product = await store.findProduct(parseChannelQuery(request, organizationId), gtin)
-  if (product === undefined) throw new CatalogServiceError(404, CHANNEL_NOT_FOUND)
-  if (product === null)
-    throw new CatalogServiceError(404, 'no shop that the channel is approved for sells it')
-  return product
+  const found = await store.findProduct(parseChannelQuery(request, organizationId), gtin)
+  if (found === undefined) throw new CatalogServiceError(404, CHANNEL_NOT_FOUND)
+  if (found === null) throw new CatalogServiceError(404, 'no shop that the channel is approved for sells it')
+  return { value: found.product, changesInMs: computeChangesInMs(store, found.changesAtMs) }
 }
 
 function toServiceError(error: unknown): CatalogServiceError {

@@ -4,11 +4,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Test } from 'supertest'
 import { addCleanup } from '../helpers/cleanup.ts'
-import {
-  type ImportFeedOptions,
-  type ImportSummary,
-  importFeed,
-} from '../../src/catalog-service/import/import-feed.ts'
+import type { ImportSummary } from '../../src/catalog-service/import/import-feed.ts'
+import { type ImportFileOptions, importFile } from '../../src/catalog-service/import/import-file.ts'
 import { type CatalogService, createCatalogService } from '../../src/catalog-service/service.ts'
 import { type NewApiKey, insertApiKey } from '../../src/catalog-service/store/keys.ts'
 import { getOrCreateOrganizationId } from '../../src/catalog-service/store/organizations.ts'
@@ -124,10 +121,10 @@ export function writeFeed(file: string, rows: readonly unknown[], options: { gzi
 export async function importRows(
   fixture: Pick<StoreUnderTest, 'store' | 'folder'>,
   rows: readonly unknown[],
-  options: Partial<ImportFeedOptions> = {},
+  options: Partial<ImportFileOptions> = {},
 ): Promise<ImportSummary> {
   const file = writeFeed(join(fixture.folder, 'feed.ndjson'), rows)
-  return importFeed({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
+  return importFile({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
 }
 
 /** Fetch the first 200 products that a channel may show. */
@@ -145,7 +142,8 @@ export async function findProduct(
   channelId: string,
   gtin: string,
 ): Promise<WireProduct | null | undefined> {
-  return fixture.store.findProduct(await findChannel(fixture, channelId), gtin)
+  const found = await fixture.store.findProduct(await findChannel(fixture, channelId), gtin)
+  return found ? found.product : found
 }
 
 async function findChannel({ store }: StoreUnderTest, channelId: string): Promise<ChannelQuery> {
@@ -157,11 +155,11 @@ async function findChannel({ store }: StoreUnderTest, channelId: string): Promis
 export async function importText(
   fixture: StoreUnderTest,
   content: string | Buffer,
-  options: Partial<ImportFeedOptions> = {},
+  options: Partial<ImportFileOptions> = {},
 ): Promise<ImportSummary> {
   const file = join(fixture.folder, 'feed')
   writeFileSync(file, content)
-  return importFeed({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
+  return importFile({ store: fixture.store, file, currentFolder: fixture.folder, ...options })
 }
 
 /** Create a key for the first organization, which is created if missing. */

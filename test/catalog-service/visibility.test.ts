@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { createAffiliateLink } from '../../src/catalog-service/store/networks.ts'
 import { getOrCreateOrganizationId } from '../../src/catalog-service/store/organizations.ts'
-import { type CatalogTables, NO_NETWORK_CHANNEL } from '../../src/catalog-service/store/schema.ts'
+import { type CatalogTables, SAMPLE_FEED_ID } from '../../src/catalog-service/store/schema.ts'
 import { type ServiceUnderTest, importRows, createProduct, startTestService } from './harness.ts'
 
 const FIRST = '952a0000-0000-4000-8000-0000000000a1'
@@ -39,12 +39,17 @@ async function putTemplate(writer: Kysely<CatalogTables>): Promise<void> {
     }
     await writer.insertInto('network_channels').values(networkChannel).execute()
   }
-  await writer.insertInto('products').values({ gtin: GTIN, title: 'T', brand: null, images: '[]' }).execute()
+  await writer
+    .insertInto('products')
+    .values({ gtin: GTIN, feed_id: SAMPLE_FEED_ID, title: 'T', brand: null, images: '[]' })
+    .execute()
   const offer = {
     gtin: GTIN,
     merchant_id: 1,
     network_id: 1,
-    network_channel_id: NO_NETWORK_CHANNEL,
+    feed_id: SAMPLE_FEED_ID,
+    network_channel_id: 0,
+    is_page: 1,
     variant: 0,
     price: '1',
     currency: 'EUR',
@@ -54,6 +59,8 @@ async function putTemplate(writer: Kysely<CatalogTables>): Promise<void> {
     .insertInto('offers')
     .values({ ...offer, url: 'https://shop.example/p?a=1&b=ü' })
     .execute()
+  const shop = { feed_id: SAMPLE_FEED_ID, network_id: 1, merchant_id: 1, network_channel_id: 0, is_page: 1 }
+  await writer.insertInto('feed_shops').values(shop).execute()
 }
 
 async function approve(fixture: ServiceUnderTest, networkChannelId: number): Promise<void> {

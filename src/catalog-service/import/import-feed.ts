@@ -1,18 +1,26 @@
-import { ImportError, StoreError, VitrineError } from '../../errors.ts'
+import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
+import { pluralize } from '../../lib/plural.ts'
+import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'
 import { findMeta, setMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
+import { findFeedForImport } from './feed-names.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import type { FeedRow } from './feed-row.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
 import { type RejectsFile, createRejectsFile } from './rejects-file.ts'
-import { type ShopReport, prepareTarget } from './target.ts'
-import { type FeedWriter, type RowProduct, createFeedWriter } from './writer.ts'
+import { type ImportTarget, type ShopReport, prepareTarget } from './target.ts'
+import { type FeedWriter, type OfferCounts, type RowProduct, createFeedWriter } from './writer.ts'
 
 /** Larger batches are not faster and need more memory. */
 const BATCH_ROWS = 200
 const BATCH_BYTES: number = 2 * 1024 * 1024
+
+/** From this number of offers on, a run may not remove more than the feed's limit. */
+const MIN_GUARDED_OFFERS = 100
+
+export const DEFAULT_MAX_REMOVED_PERCENT = 50
 
 /** `readBytes` and `totalBytes` refer to the file on disk, before decompression. */
 export type ImportProgress = Readonly<{
@@ -23,27 +31,53 @@ export type ImportProgress = Readonly<{
   rejected: number
 }>
 
-/** `network` and `merchant` replace those of every offer; without `format` it is detected. */
-export type ImportFeedOptions = Readonly<{
-  store: CatalogStore
-  file: string
+/** A complete file on disk. */
+export type FeedFile = Readonly<{
+  path: string
+  /** What messages call it: its path, or its address without secrets. */
+  label: string
+  /** `charset` of the response. */
+  charset?: string | undefined
+  /** Where rejected rows are written; the first writable path is used. */
+  rejectsPaths: readonly string[]
+  /** Known for a file that was fetched. */
+  result: Pick<FeedResult, 'etag' | 'lastModified' | 'contentDigest' | 'settingsDigest'> &
+    Readonly<{ fetchedAtMs: number }>
+}>
+
+/** How to read the file. `network` and `merchant` replace those of every offer; without `format` it is detected. */
+export type ReadSettings = Readonly<{
   format?: FeedFormat | undefined
-  /** Id of the channel; `prepareTarget` chooses one when it is absent. */
-  channelId?: string | undefined
   network?: string | undefined
   merchant?: string | undefined
-  /** Folder for the rejects when the feed's folder is not writable; default: the current folder. */
-  currentFolder?: string | undefined
+}>
+
+/**
+ * The feed that the file replaces: an existing one, or one that is found or created by its name. `isNameChosen`: the name
+ * must not be changed when another channel or an address has it. Without `channelId`, `prepareTarget` chooses one.
+ */
+export type ImportedFeed =
+  Readonly<{ id: number }> | Readonly<{ name: string; isNameChosen: boolean; channelId?: string | undefined }>
+
+export type ImportFeedOptions = Readonly<{
+  store: CatalogStore
+  file: FeedFile
+  feed: ImportedFeed
+  settings?: ReadSettings | undefined
+  /** `100`: accept any loss. Default: the feed's own limit. */
+  maxRemovedPercent?: number | undefined
   signal?: AbortSignal | undefined
   onProgress?: ((progress: ImportProgress) => void) | undefined
 }>
 
 export type ImportSummary = ShopReport &
   Readonly<{
+    feed: string
     format: FeedFormat
+    rows: number
     products: number
     offers: number
-    /** Removed offers: the file has their merchants but no longer has them. */
+    /** Offers that the feed had before and no longer has. */
     removedOffers: number
     rejected: number
     channelId: string
@@ -52,19 +86,28 @@ export type ImportSummary = ShopReport &
   }>
 
 /**
- * Import a feed in one transaction. It replaces the offers of the file's merchants in the channel's network channels.
- * @throws ImportError when the file is unreadable or has no usable product, or `signal` aborts; UsageError for an unknown
- * channel; StoreError when the catalog cannot be written. Nothing is changed then; the rejects file stays to explain why.
+ * Import a file in one transaction. It replaces what the same feed brought before.
+ * @throws ImportError when the file is unreadable or has no usable product, or `signal` aborts; FeedHeldError when too many
+ * offers would be removed; UsageError for an unknown channel or feed; StoreError when the catalog cannot be written. Nothing is
+ * changed then; the rejects file stays to explain why.
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
-  const { store, file, format, network, merchant, currentFolder = process.cwd() } = options
+  const { store, file, settings = {} } = options
+  const { path, label } = file
+  const { format, network, merchant } = settings
   let feed: OpenFeed | undefined
   let rejects: RejectsFile | undefined
   try {
-    feed = await openFeed(file)
+    feed = await openFeed(path, label)
     const names = { network, merchant }
-    const source = await readFeed({ file, chunks: feed.chunks, format, names, nowMs: store.clock.nowMs() })
-    rejects = createRejectsFile(file, currentFolder)
+    const source = await readFeed({
+      file: label,
+      chunks: feed.chunks,
+      format,
+      names,
+      nowMs: store.clock.nowMs(),
+    })
+    rejects = createRejectsFile(file.rejectsPaths)
     const run = { options, feed, source, rejects }
     // The feed is a stream that is read once, so a transaction cannot be repeated.
     return await store.write((transaction) => runImport(transaction, run), { isOneShot: true })
@@ -83,41 +126,113 @@ function toImportError(error: unknown): unknown {
   return new StoreError('the catalog could not be written; is another import running?', { cause: error })
 }
 
-type ImportRun = Readonly<{
+type ImportTask = Readonly<{
   options: ImportFeedOptions
   feed: OpenFeed
   source: FeedRows
   rejects: RejectsFile
 }>
 
-async function runImport(
-  database: Catalog,
-  { options, feed, source, rejects }: ImportRun,
-): Promise<ImportSummary> {
-  const { store, file, channelId, signal, onProgress } = options
-  const target = await prepareTarget(database, { channelId, nowMs: store.clock.nowMs() })
+async function runImport(database: Catalog, task: ImportTask): Promise<ImportSummary> {
+  const { options, source, rejects } = task
+  const { file, signal } = options
   const importId = Number((await findMeta(database, 'import_id')) ?? 0) + 1
   await setMeta(database, 'import_id', String(importId))
-  const writer = await createFeedWriter(database, target, importId)
-  let [rows, products] = [0, 0]
-  for await (const batch of toBatches(source.batches, signal)) {
-    rows += batch.length
-    products += await writeBatch(writer, batch, rejects)
-    const readBytes = feed.getReadBytes()
-    onProgress?.({ readBytes, totalBytes: feed.totalBytes, rows, products, rejected: rejects.getCount() })
-  }
-  const written = await writer.finish()
+  const target = await prepareFeed(database, options)
+  const writer = await createFeedWriter(database, target, { feedId: target.feedId, importId })
+  const rows = await writeRows(writer, task)
+  const counts = await writer.countOffers()
   throwIfAborted(signal)
   rejects.close()
-  if (written.products === 0) throw new ImportError(describeEmptyImport(file, rejects))
+  checkLoss(counts, task, options.maxRemovedPercent ?? target.maxRemovedPercent)
+  const written = await writer.finish(counts)
+  const { products, offers } = counts
+  const rejected = rejects.getCount()
+  await saveFeedResult(database, target.feedId, {
+    ...file.result,
+    rowCount: rows,
+    productCount: products,
+    offerCount: offers,
+    rejectedCount: rejected,
+    removedCount: written.removedOffers,
+  })
   return {
+    feed: target.name,
     format: source.format,
+    rows,
+    products,
+    offers,
     ...written,
-    rejected: rejects.getCount(),
+    rejected,
     channelId: target.channelId,
     rejectsPath: rejects.getPath(),
     replacedSample: target.replacedSample,
   }
+}
+
+type FeedTarget = ImportTarget & Readonly<{ feedId: number; name: string; maxRemovedPercent: number }>
+
+/** @throws UsageError when the feed or its channel was removed, or its name belongs to another channel. */
+async function prepareFeed(database: Catalog, options: ImportFeedOptions): Promise<FeedTarget> {
+  const { store, feed, settings = {} } = options
+  if ('id' in feed) {
+    const existing = await findFeedById(database, feed.id)
+    if (existing === undefined) throw new UsageError('the feed was removed')
+    const { id: feedId, name, organizationId, channelId, maxRemovedPercent } = existing
+    if (channelId === null) throw new UsageError('the channel of the feed was removed')
+    return { feedId, name, organizationId, channelId, maxRemovedPercent, replacedSample: false }
+  }
+  const nowMs = store.clock.nowMs()
+  const target = await prepareTarget(database, { channelId: feed.channelId, nowMs })
+  const { format = null, network = null, merchant = null } = settings
+  const { name, existing } = await findFeedForImport(database, target.channelId, feed)
+  if (existing !== undefined) {
+    if (existing.url === null) await updateFeed(database, existing.id, { format, network, merchant })
+    return { ...target, feedId: existing.id, name, maxRemovedPercent: existing.maxRemovedPercent }
+  }
+  const { organizationId, channelId } = target
+  const feedId = await insertFeed(database, {
+    ...{ name, organizationId, channelId, format, network, merchant, createdAtMs: nowMs },
+    ...{ url: null, headerFile: null, map: null, everySeconds: null },
+    maxRemovedPercent: DEFAULT_MAX_REMOVED_PERCENT,
+  })
+  return { ...target, feedId, name, maxRemovedPercent: DEFAULT_MAX_REMOVED_PERCENT }
+}
+
+/** Return the number of rows. */
+async function writeRows(
+  writer: FeedWriter,
+  { options, feed, source, rejects }: ImportTask,
+): Promise<number> {
+  let [rows, products] = [0, 0]
+  for await (const batch of toBatches(source.batches, options.signal)) {
+    rows += batch.length
+    products += await writeBatch(writer, batch, rejects)
+    const readBytes = feed.getReadBytes()
+    const rejected = rejects.getCount()
+    options.onProgress?.({ readBytes, totalBytes: feed.totalBytes, rows, products, rejected })
+  }
+  return rows
+}
+
+/** @throws FeedHeldError when too much would be lost; ImportError when a new feed is empty. */
+function checkLoss(
+  { products, former, lost }: OfferCounts,
+  { options, rejects }: ImportTask,
+  maxRemovedPercent: number,
+): void {
+  const isAccepted = maxRemovedPercent >= 100
+  const { label } = options.file
+  if (products === 0 && (former === 0 || !isAccepted)) {
+    const reason = describeEmptyImport(label, rejects)
+    if (former === 0) throw new ImportError(reason)
+    throw new FeedHeldError(`${reason}; the feed keeps its ${pluralize(former, 'offer')}`)
+  }
+  if (isAccepted || former < MIN_GUARDED_OFFERS || lost * 100 <= former * maxRemovedPercent) return
+  throw new FeedHeldError(
+    `${label} has ${pluralize(products, 'product')}: ${lost.toLocaleString('en-US')} of the feed's ` +
+      `${pluralize(former, 'offer')} would be removed, more than ${maxRemovedPercent} %; nothing was changed`,
+  )
 }
 
 /** @yields batches of bounded size; the last one may be empty */
@@ -163,12 +278,12 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new ImportError('the import was stopped')
 }
 
-function describeEmptyImport(file: string, rejects: RejectsFile): string {
+function describeEmptyImport(label: string, rejects: RejectsFile): string {
   const path = rejects.getPath()
-  if (path === null) return `${file} has no usable product`
+  if (path === null) return `${label} has no usable product`
   const rejected = rejects.getCount().toLocaleString('en-US')
   const reasons = rejects
     .getTopReasons()
     .map(([reason, count]) => `${reason} (${count.toLocaleString('en-US')})`)
-  return `${file} has no usable product: 0 products, ${rejected} rejected; most often: ${reasons.join('; ')}; see ${path}`
+  return `${label} has no usable product: 0 products, ${rejected} rejected; most often: ${reasons.join('; ')}; see ${path}`
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { executeEach } from '../../database/execute-each.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
-import { recordTouchedGtins, removeTouchedProducts } from '../store/removal.ts'
+import { recordTouchedGtins, removeShops, removeTouchedProducts } from '../store/removal.ts'
 import type { Catalog } from '../store/schema.ts'
 
 // The SQL of an import. Batches are passed as JSON: one parameter, whatever their size.
@@ -9,24 +9,33 @@ import type { Catalog } from '../store/schema.ts'
 /** Columns of an offer in the order of `OFFERS_TABLE`, without the import id. The first six are the key. */
 export type OfferRow = readonly [
   gtin: string,
+  feedId: number,
   networkId: number,
   merchantId: number,
-  networkChannelId: number,
   currency: string,
   variant: number,
+  networkChannelId: number,
+  isPage: number,
   price: string,
   oldPrice: string | null,
   availability: string,
   url: string,
+  saleStartsMs: number | null,
+  saleEndsMs: number | null,
+  checkedMs: number | null,
 ]
 
 export type ProductRow = readonly [
   gtin: string,
+  feedId: number,
   title: string,
   brand: string | null,
   images: string,
   source: string | null,
 ]
+
+/** The feed that an import replaces, and the number of the import. */
+export type ImportRun = Readonly<{ feedId: number; importId: number }>
 
 /** From this number of offers on, one full scan is faster than index look-ups shop by shop. */
 const FULL_SCAN_OFFERS = 200_000
@@ -34,21 +43,24 @@ const FULL_SCAN_OFFERS = 200_000
 /** `types`: PostgreSQL types of a row's values, which it reads from JSON. */
 type TargetTable<Row> = Readonly<{ into: string; types: { [N in keyof Row]: string }; onConflict: string }>
 
-/** An existing product gets the new title; its brand and images stay when the new ones are empty. */
 export const PRODUCTS_TABLE: TargetTable<ProductRow> = {
-  into: 'products (gtin, title, brand, images, source, import_id)',
-  types: ['text', 'text', 'text', 'text', 'text'],
-  onConflict: `(gtin) do update set title = excluded.title, brand = coalesce(excluded.brand, products.brand),
-    images = case when excluded.images = '[]' then products.images else excluded.images end,
+  into: 'products (gtin, feed_id, title, brand, images, source, import_id)',
+  types: ['text', 'bigint', 'text', 'text', 'text', 'text'],
+  onConflict: `(gtin, feed_id) do update set title = excluded.title, brand = excluded.brand, images = excluded.images,
     source = excluded.source, import_id = excluded.import_id`,
 }
 
 export const OFFERS_TABLE: TargetTable<OfferRow> = {
-  into: `offers (gtin, network_id, merchant_id, network_channel_id, currency, variant, price, old_price,
-    availability, url, import_id)`,
-  types: ['text', 'bigint', 'bigint', 'bigint', 'text', 'bigint', 'text', 'text', 'text', 'text'],
-  onConflict: `(gtin, network_id, merchant_id, network_channel_id, currency, variant) do update set price = excluded.price,
+  into: `offers (gtin, feed_id, network_id, merchant_id, currency, variant, network_channel_id, is_page, price, old_price,
+    availability, url, sale_starts_ms, sale_ends_ms, checked_ms, import_id)`,
+  types: [
+    ...(['text', 'bigint', 'bigint', 'bigint', 'text', 'bigint'] as const),
+    ...(['bigint', 'integer', 'text', 'text', 'text', 'text', 'bigint', 'bigint', 'bigint'] as const),
+  ],
+  onConflict: `(gtin, feed_id, network_id, merchant_id, currency, variant) do update set
+    network_channel_id = excluded.network_channel_id, is_page = excluded.is_page, price = excluded.price,
     old_price = excluded.old_price, availability = excluded.availability, url = excluded.url,
+    sale_starts_ms = excluded.sale_starts_ms, sale_ends_ms = excluded.sale_ends_ms, checked_ms = excluded.checked_ms,
     import_id = excluded.import_id`,
 }
 
@@ -75,9 +87,11 @@ function toStorable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value
 }
 
-function joinProducts(database: Catalog, gtins: readonly string[]): RawBuilder<unknown> {
+/** Join the feed's products of these GTINs as `p`. */
+function joinProducts(database: Catalog, feedId: number, gtins: readonly string[]): RawBuilder<unknown> {
   const expand = sql.raw(isPostgres(database) ? 'jsonb_array_elements_text' : 'json_each')
-  return sql`${expand}(${JSON.stringify(gtins)}) as r join products p on p.gtin = r.value`
+  return sql`${expand}(${JSON.stringify(gtins)}) as r
+    join products p on p.gtin = r.value and p.feed_id = ${feedId}`
 }
 
 /** `offers`: the product's offers from the import that wrote the product. */
@@ -85,40 +99,44 @@ export type StoredSource = Readonly<{ gtin: string; source: string; offers: numb
 
 export async function fetchStoredSources(
   database: Catalog,
-  importId: number,
+  { feedId, importId }: ImportRun,
   gtins: readonly string[],
 ): Promise<readonly StoredSource[]> {
   if (gtins.length === 0) return []
   const { rows } = await sql<StoredSource>`
-    select p.gtin, p.source,
-      (select count(*) from offers o where o.gtin = p.gtin and o.import_id = p.import_id) as offers
-    from ${joinProducts(database, gtins)}
+    select p.gtin, p.source, (select count(*) from offers o
+      where o.gtin = p.gtin and o.feed_id = p.feed_id and o.import_id = p.import_id) as offers
+    from ${joinProducts(database, feedId, gtins)}
     where p.source is not null and p.import_id <> ${importId}
       and not exists (select 1 from unchanged_products u where u.gtin = p.gtin)`.execute(database)
   return rows
 }
 
-export async function recordUnchanged(database: Catalog, gtins: readonly string[]): Promise<void> {
+export async function recordUnchanged(
+  database: Catalog,
+  feedId: number,
+  gtins: readonly string[],
+): Promise<void> {
   await sql`
     insert into unchanged_products (gtin, import_id)
-    select p.gtin, p.import_id from ${joinProducts(database, gtins)}`.execute(database)
+    select p.gtin, p.import_id from ${joinProducts(database, feedId, gtins)}`.execute(database)
 }
 
 /** Return the GTINs that this import has already seen. Skipped ones are marked as written by it, with their offers. */
 export async function adoptSkippedProducts(
   database: Catalog,
-  importId: number,
+  { feedId, importId }: ImportRun,
   gtins: readonly string[],
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ gtin: string; isUnchanged: number | boolean }>`
     select p.gtin, u.gtin is not null as "isUnchanged"
-    from ${joinProducts(database, gtins)}
+    from ${joinProducts(database, feedId, gtins)}
     left join unchanged_products u on u.gtin = p.gtin
     where p.import_id = ${importId} or u.gtin is not null`.execute(database)
   const unchanged = rows.filter(({ isUnchanged }) => isUnchanged).map(({ gtin }) => gtin)
   if (unchanged.length > 0) {
     await sql`
-      update offers set import_id = ${importId} where gtin in (${sql.join(unchanged)})
+      update offers set import_id = ${importId} where gtin in (${sql.join(unchanged)}) and feed_id = ${feedId}
       and import_id = (select u.import_id from unchanged_products u where u.gtin = offers.gtin)`.execute(
       database,
     )
@@ -127,35 +145,78 @@ export async function adoptSkippedProducts(
   return rows.map(({ gtin }) => gtin)
 }
 
-/** Remove and count the stale offers of `import_shops`, and products left without any. `offers`: current offers of the shops. */
-export async function removeStaleOffers(
+export async function countFeedOffers(database: Catalog, feedId: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from offers where feed_id = ${feedId}`.execute(database)
+  return rows[0]?.count ?? 0
+}
+
+/** Offers of the feed that its file no longer has. `lost`: without those that another offer of the same shop replaces. */
+export type StaleOffers = Readonly<{ total: number; lost: number }>
+
+/** Find the feed's stale offers, and record their GTINs for `removeStaleOffers`. `current`: offers that the file has. */
+export async function findStaleOffers(
   database: Catalog,
-  importId: number,
-  offers: number,
-  fullScanOffers: number = FULL_SCAN_OFFERS,
-): Promise<number> {
-  // In SQLite, `cross join` fixes the join order: its planner would start with all offers.
-  const offersOfImportedShops = sql`import_shops s ${isPostgres(database) ? sql`join` : sql`cross join`} offers
-    on offers.merchant_id = s.merchant_id and offers.network_id = s.network_id
-    and offers.network_channel_id = s.network_channel_id`
-  const counted = await sql<{
-    count: number
-  }>`select count(*) as count from ${offersOfImportedShops}`.execute(database)
-  const total = counted.rows[0]?.count ?? 0
-  if (total === offers) return 0
-  const isStale = sql`offers.import_id is distinct from ${importId} and not exists (
-    select 1 from unchanged_products u where u.gtin = offers.gtin and u.import_id = offers.import_id)`
-  const isOfImportedShops = sql`exists (select 1 from import_shops s where s.merchant_id = offers.merchant_id
-    and s.network_id = offers.network_id and s.network_channel_id = offers.network_channel_id)`
-  const staleGtins =
-    total < fullScanOffers
-      ? sql`select offers.gtin from ${offersOfImportedShops} where ${isStale}`
-      : sql`select offers.gtin from offers where ${isStale} and ${isOfImportedShops}`
-  await recordTouchedGtins(database, staleGtins)
-  await sql`
-    delete from offers where gtin in (select gtin from touched_gtins) and ${isStale} and ${isOfImportedShops}`.execute(
+  run: ImportRun,
+  { current, fullScanOffers = FULL_SCAN_OFFERS }: Readonly<{ current: number; fullScanOffers?: number }>,
+): Promise<StaleOffers> {
+  const stored = await countFeedOffers(database, run.feedId)
+  if (stored === current) return { total: 0, lost: 0 }
+  // In SQLite, a plus sign keeps the planner from using the index.
+  const isScanned = stored >= fullScanOffers && !isPostgres(database)
+  const isOfFeed = isScanned ? sql`+offers.feed_id = ${run.feedId}` : sql`offers.feed_id = ${run.feedId}`
+  await recordTouchedGtins(
     database,
+    sql`select distinct gtin from offers where ${isOfFeed} and ${createStaleCondition(run)}`,
   )
+  const { rows } = await sql<{ lost: number }>`
+    select count(*) as lost from touched_gtins t join offers on offers.gtin = t.gtin
+    where offers.feed_id = ${run.feedId} and ${createStaleCondition(run)} and not exists (
+      select 1 from offers kept where kept.gtin = offers.gtin and kept.feed_id = offers.feed_id
+        and kept.merchant_id = offers.merchant_id and kept.import_id = ${run.importId})`.execute(database)
+  return { total: stored - current, lost: rows[0]?.lost ?? 0 }
+}
+
+/** Remove what `findStaleOffers` found, and products and shops left without any. */
+export async function removeStaleOffers(database: Catalog, run: ImportRun): Promise<void> {
+  await sql`
+    delete from offers where gtin in (select gtin from touched_gtins) and feed_id = ${run.feedId}
+      and ${createStaleCondition(run)}`.execute(database)
   await removeTouchedProducts(database)
-  return total - offers
+  await sql`
+    delete from feed_shops where feed_id = ${run.feedId}
+      and import_id is distinct from ${run.importId}`.execute(database)
+}
+
+function createStaleCondition({ importId }: ImportRun): RawBuilder<unknown> {
+  return sql`offers.import_id is distinct from ${importId} and not exists (
+    select 1 from unchanged_products u where u.gtin = offers.gtin and u.import_id = offers.import_id)`
+}
+
+/**
+ * Remove the offers of the feed's shops that were imported before feeds existed: they have no feed that could replace them.
+ * Return their number.
+ */
+export async function removeMigratedOffers(
+  database: Catalog,
+  run: ImportRun,
+  target: Readonly<{ organizationId: string; channelId: string }>,
+): Promise<number> {
+  const { rows: migrated } = await sql<{ id: number }>`
+    select id from feeds where is_migrated = 1 and organization_id = ${target.organizationId}
+      and (channel_id = ${target.channelId} or channel_id is null)`.execute(database)
+  let removed = 0
+  for (const { id } of migrated) {
+    const { offers } = await removeShops(
+      database,
+      sql`s.feed_id = ${id} and exists (
+        select 1 from feed_shops i where i.feed_id = ${run.feedId} and i.network_id = s.network_id
+          and i.merchant_id = s.merchant_id)`,
+    )
+    removed += offers
+    await sql`
+      delete from feeds where id = ${id} and not exists (
+        select 1 from products p where p.feed_id = feeds.id)`.execute(database)
+  }
+  return removed
 }

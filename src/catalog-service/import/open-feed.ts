@@ -16,8 +16,8 @@ export type OpenFeed = Readonly<{
 }>
 
 /** Detect gzip by the first bytes, because file names are unreliable. @throws ImportError when it is not a file or empty. */
-export async function openFeed(file: string): Promise<OpenFeed> {
-  const handle = await open(file, 'r').catch((cause: unknown) => {
+export async function openFeed(path: string, file: string = path): Promise<OpenFeed> {
+  const handle = await open(path, 'r').catch((cause: unknown) => {
     throw new ImportError(`${file} cannot be opened (${describeReadError(cause)})`, { cause })
   })
   try {

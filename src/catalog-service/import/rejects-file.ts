@@ -17,10 +17,14 @@ const TOP_REASONS = 3
 
 export type RejectsFile = ReturnType<typeof createRejectsFile>
 
-/** Write beside the feed, else in `currentFolder`. An old file is removed; a new one is created with the first reject. */
-export function createRejectsFile(file: string, currentFolder: string) {
+/** Paths for the rejects of a file: beside it, else in the current folder. */
+export function listRejectsPaths(file: string, currentFolder: string = process.cwd()): readonly string[] {
   const name = `${basename(file)}.rejects`
-  const candidates = [join(dirname(file), name), join(currentFolder, name)]
+  return [join(dirname(file), name), join(currentFolder, name)]
+}
+
+/** Write to the first writable path. An old file is removed; a new one is created with the first reject. */
+export function createRejectsFile(candidates: readonly string[]) {
   // Touch the current folder only when needed: it may contain the rejects of another feed with this name.
   candidates.some(removeIfWritable)
   let opened: ReturnType<typeof openFirstWritable> | undefined

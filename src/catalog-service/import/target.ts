@@ -7,8 +7,9 @@ import { getOrCreateOrganizationId } from '../store/organizations.ts'
 import { findMerchant, insertMerchant, setMerchantReference } from '../store/merchants.ts'
 import { isSampleOnly, removeSampleData } from '../store/meta.ts'
 import { findNetwork, insertNetwork, insertNetworkChannel } from '../store/networks.ts'
-import { type Catalog, NO_NETWORK_CHANNEL } from '../store/schema.ts'
+import type { Catalog } from '../store/schema.ts'
 import type { FeedOffer } from './feed-row.ts'
+import type { ImportRun } from './import-statements.ts'
 
 export type ImportTarget = Readonly<{
   organizationId: string
@@ -62,8 +63,7 @@ const MAX_REPORTED_NETWORKS = 5
 export type Shop = Readonly<{
   networkId: number
   merchantId: number
-  /** Value of `offers.network_channel_id`; `NO_NETWORK_CHANNEL`: links come from the template. */
-  offerNetworkChannelId: number
+  networkChannelId: number
   linkTemplate: string | null
   /** Identifies the ids above and the kind of link. */
   key: string
@@ -81,20 +81,19 @@ export type ShopReport = Readonly<{
   hasLinkMerchants: boolean
 }>
 
-/** The shops of a feed. `import_shops` records those seen, with the network channels in which offers are replaced. */
-export type ShopRegistry = Awaited<ReturnType<typeof createShopRegistry>>
+/** The shops of a feed. `feed_shops` records them. */
+export type ShopRegistry = ReturnType<typeof createShopRegistry>
 
-export async function createShopRegistry(database: Catalog, target: ImportTarget) {
+export function createShopRegistry(database: Catalog, target: ImportTarget, run: ImportRun) {
   const shopsByName = new Map<string, Shop>()
   const shopKeys = new Set<string>()
   const untracked = new Set<string>()
   const byTemplate = new Set<string>()
   const unassigned = new Set<string>()
   let hasLinkMerchants = false
-  await database.deleteFrom('import_shops').execute()
 
   const resolveShop = async (offer: ShopOffer): Promise<Shop> => {
-    const { shop, isAssigned } = await findOrCreateShop(database, target, offer)
+    const { shop, isAssigned } = await findOrCreateShop(database, { target, run }, offer)
     hasLinkMerchants ||= offer.isNamedByHost === true
     const networkNames = shop.linkTemplate === null ? untracked : byTemplate
     if (offer.link === 'page' && networkNames.size < MAX_REPORTED_NETWORKS) networkNames.add(offer.network)
@@ -128,7 +127,11 @@ function toShopName(offer: ShopOffer): string {
   return `${toShopKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
 }
 
-async function findOrCreateShop(database: Catalog, target: ImportTarget, offer: ShopOffer) {
+async function findOrCreateShop(
+  database: Catalog,
+  { target, run }: Readonly<{ target: ImportTarget; run: ImportRun }>,
+  offer: ShopOffer,
+) {
   const network = await findNetwork(database, offer.network)
   const linkTemplate = network?.linkTemplate ?? null
   const networkId = network?.id ?? (await insertNetwork(database, { name: offer.network, linkTemplate }))
@@ -141,16 +144,19 @@ async function findOrCreateShop(database: Catalog, target: ImportTarget, offer: 
   await sql`
     insert into approvals (network_channel_id, merchant_id) values (${networkChannelId}, ${merchantId})
     on conflict do nothing`.execute(database)
-  const offerNetworkChannelId =
-    offer.link === 'page' && linkTemplate !== null ? NO_NETWORK_CHANNEL : networkChannelId
-  // Pages also replace earlier tracking links of the shop: the network may have received its template since.
   await sql`
-    insert into import_shops (network_id, merchant_id, network_channel_id)
-    values (${networkId}, ${merchantId}, ${networkChannelId}), (${networkId}, ${merchantId}, ${offerNetworkChannelId})
-    on conflict do nothing`.execute(database)
-  const key = `${toShopKind(offer)}${networkId}.${merchantId}.${offerNetworkChannelId}`
-  const shop: Shop = { networkId, merchantId, offerNetworkChannelId, linkTemplate, key }
+    insert into feed_shops (feed_id, network_id, merchant_id, network_channel_id, is_page, import_id)
+    values (${run.feedId}, ${networkId}, ${merchantId}, ${networkChannelId}, ${toIsPage(offer)}, ${run.importId})
+    on conflict (feed_id, network_id, merchant_id, network_channel_id, is_page)
+    do update set import_id = excluded.import_id`.execute(database)
+  const key = `${toShopKind(offer)}${networkId}.${merchantId}.${networkChannelId}`
+  const shop: Shop = { networkId, merchantId, networkChannelId, linkTemplate, key }
   return { shop, isAssigned }
+}
+
+/** Return the value of the column `is_page`. */
+export function toIsPage({ link }: Pick<FeedOffer, 'link'>): number {
+  return link === 'page' ? 1 : 0
 }
 
 /** Find the channel's, else an unassigned one (it stays unassigned: that may be deliberate), else create one. */

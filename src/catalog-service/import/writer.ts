@@ -2,23 +2,36 @@ import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { MAX_OFFERS } from '../../catalog/contract.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
-import { type RankableOffer, compareForBox, compareTexts } from '../../offers/ranking.ts'
+import { type RankableOffer, compareTexts } from '../../offers/ranking.ts'
+import { type ProductDetails, mergeDetails } from '../store/merge-details.ts'
 import { createAffiliateLink } from '../store/networks.ts'
-import { type Catalog, NO_NETWORK_CHANNEL } from '../store/schema.ts'
+import type { Catalog } from '../store/schema.ts'
 import {
+  type ImportRun,
+  type StaleOffers,
   type StoredSource,
   OFFERS_TABLE,
   type OfferRow,
   PRODUCTS_TABLE,
   type ProductRow,
   adoptSkippedProducts,
+  countFeedOffers,
   fetchStoredSources,
+  findStaleOffers,
   recordUnchanged,
+  removeMigratedOffers,
   removeStaleOffers,
   upsertRows,
 } from './import-statements.ts'
 import type { FeedOffer, FeedProduct, FeedRow, Reject } from './feed-row.ts'
-import { type ImportTarget, type Shop, type ShopRegistry, createShopRegistry } from './target.ts'
+import {
+  type ImportTarget,
+  type Shop,
+  type ShopRegistry,
+  type ShopReport,
+  createShopRegistry,
+  toIsPage,
+} from './target.ts'
 
 /** Hex digits of the URL's hash in `variant`: 48 bits, which a number represents exactly. */
 const VARIANT_DIGITS = 12
@@ -28,29 +41,28 @@ export type RowProduct = Readonly<{ row: number; product: FeedProduct; digest?: 
 
 export type FeedWriter = Awaited<ReturnType<typeof createFeedWriter>>
 
-export async function createFeedWriter(database: Catalog, target: ImportTarget, importId: number) {
+export async function createFeedWriter(database: Catalog, target: ImportTarget, run: ImportRun) {
   // A plan cached for empty tables would scan them for each batch. Some compatible servers lack this setting.
   if (isPostgres(database))
     await sql`select set_config('plan_cache_mode', 'force_custom_plan', true) from pg_settings
       where name = 'plan_cache_mode'`.execute(database)
   await database.deleteFrom('unchanged_products').execute()
-  const shops = await createShopRegistry(database, target)
-  const isEmpty =
-    (await database.selectFrom('products').select('gtin').limit(1).executeTakeFirst()) === undefined
+  const shops = createShopRegistry(database, target, run)
+  const formerOfferCount = await countFeedOffers(database, run.feedId)
   let [productCount, offerCount] = [0, 0]
   return {
     /** Skip rows whose products are already stored with the same content; return the others. */
     async skipUnchanged(rows: readonly FeedRow[]): Promise<readonly FeedRow[]> {
-      if (isEmpty) return rows
+      if (formerOfferCount === 0) return rows
       const candidates = indexSingleRows(rows)
       const skipped = new Map<FeedRow, string>()
-      for (const stored of await fetchStoredSources(database, importId, [...candidates.keys()])) {
+      for (const stored of await fetchStoredSources(database, run, [...candidates.keys()])) {
         const row = candidates.get(stored.gtin)
         if (row === undefined || !isUnchanged(row, stored, shops)) continue
         skipped.set(row, stored.gtin)
         offerCount += stored.offers
       }
-      if (skipped.size > 0) await recordUnchanged(database, [...skipped.values()])
+      if (skipped.size > 0) await recordUnchanged(database, run.feedId, [...skipped.values()])
       productCount += skipped.size
       return rows.filter((row) => !skipped.has(row))
     },
@@ -58,23 +70,25 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
     async write(batch: readonly RowProduct[]): Promise<readonly Reject[]> {
       if (batch.length === 0) return []
       const gtins = [...new Set(batch.map(({ product }) => product.gtin))]
-      const importedGtins = await adoptSkippedProducts(database, importId, gtins)
+      const importedGtins = await adoptSkippedProducts(database, run, gtins)
       const mergedProducts =
         importedGtins.length === 0
           ? new Map<string, MergedProduct>()
-          : await fetchMergedProducts(database, importId, importedGtins)
+          : await fetchMergedProducts(database, run, importedGtins)
       productCount += gtins.length - importedGtins.length
       for (const { candidates } of mergedProducts.values()) offerCount -= candidates.size
       const rejects: Reject[] = []
-      for (const rowProduct of batch) rejects.push(...(await mergeProduct(mergedProducts, rowProduct, shops)))
+      const { feedId, importId } = run
+      for (const rowProduct of batch)
+        rejects.push(...(await mergeProduct(mergedProducts, rowProduct, { shops, feedId })))
       const productRows: ProductRow[] = []
       const offerRows: OfferRow[] = []
       // Write in key order, so that neighbouring pages of the table are written together.
       const sorted = [...mergedProducts].toSorted(([one], [other]) => compareTexts(one, other))
       for (const [gtin, { candidates, digest, shopKeys }] of sorted) {
-        const { title, brand, images } = mergeDetails([...candidates.values()])
+        const { title, brand, images } = mergeCandidates([...candidates.values()])
         const source = digest === undefined ? null : [digest, candidates.size, ...shopKeys].join(' ')
-        productRows.push([gtin, title, brand, JSON.stringify(images), source])
+        productRows.push([gtin, feedId, title, brand, JSON.stringify(images), source])
         for (const { row } of candidates.values()) if (row !== undefined) offerRows.push(row)
         offerCount += candidates.size
       }
@@ -82,14 +96,29 @@ export async function createFeedWriter(database: Catalog, target: ImportTarget, 
       await upsertRows(database, OFFERS_TABLE, importId, offerRows)
       return rejects
     },
-    async finish() {
-      const removedOffers = await removeStaleOffers(database, importId, offerCount)
-      for (const table of ['unchanged_products', 'import_shops'] as const)
-        await database.deleteFrom(table).execute()
-      return { products: productCount, offers: offerCount, removedOffers, ...shops.report() }
+    /** Count the products and offers of the file, and the feed's offers that it no longer has. */
+    async countOffers(): Promise<OfferCounts> {
+      const stale = await findStaleOffers(database, run, { current: offerCount })
+      return { products: productCount, offers: offerCount, former: formerOfferCount, lost: stale.lost, stale }
+    },
+    /** Remove what `countOffers` found, and offers of the same shops from before feeds existed. */
+    async finish({ stale }: OfferCounts): Promise<ShopReport & Readonly<{ removedOffers: number }>> {
+      await removeStaleOffers(database, run)
+      const migrated = await removeMigratedOffers(database, run, target)
+      await database.deleteFrom('unchanged_products').execute()
+      return { removedOffers: stale.total + migrated, ...shops.report() }
     },
   }
 }
+
+/** `former`: offers of the feed before the import; `lost`: those that would disappear (`StaleOffers`). */
+export type OfferCounts = Readonly<{
+  products: number
+  offers: number
+  former: number
+  lost: number
+  stale: StaleOffers
+}>
 
 /** Index rows by GTIN. Rows with the same GTIN are left out: they must be parsed and merged. */
 function indexSingleRows(rows: readonly FeedRow[]): ReadonlyMap<string, FeedRow> {
@@ -116,8 +145,6 @@ function isUnchanged(row: FeedRow, stored: StoredSource, shops: ShopRegistry): b
   )
 }
 
-type ProductDetails = Pick<FeedProduct, 'title' | 'brand' | 'images'>
-
 /** An offer with its product details. `template`: its link template; `row`: absent when it is already written. */
 type Candidate = Readonly<{
   offer: Omit<RankableOffer, 'affiliateUrl'> & Readonly<{ url: string }>
@@ -137,7 +164,7 @@ type MergedProduct = {
 async function mergeProduct(
   mergedProducts: Map<string, MergedProduct>,
   { row, product, digest }: RowProduct,
-  shops: ShopRegistry,
+  { shops, feedId }: Readonly<{ shops: ShopRegistry; feedId: number }>,
 ): Promise<Reject[]> {
   const { gtin, offers } = product
   const earlier = mergedProducts.get(gtin)
@@ -155,7 +182,7 @@ async function mergeProduct(
     const shopOrPromise = shops.get(offer)
     // Known shops are returned synchronously; `await` for each offer would be slow.
     const shop = shopOrPromise instanceof Promise ? await shopOrPromise : shopOrPromise
-    const offerRow = toOfferRow(gtin, offer, shop)
+    const offerRow = toOfferRow({ gtin, feedId }, offer, shop)
     const template = offer.link === 'page' ? shop.linkTemplate : null
     candidates.set(toOfferRowKey(offerRow), { offer, template, details: product, row: offerRow })
     shopKeys.add(shop.key)
@@ -167,66 +194,54 @@ async function mergeProduct(
   return [{ row, field: 'offers', reason, raw: gtin }]
 }
 
-function toOfferRow(gtin: string, offer: FeedOffer, shop: Shop): OfferRow {
-  const { price, oldPrice, currency, availability, url } = offer
+function toOfferRow(
+  { gtin, feedId }: Readonly<{ gtin: string; feedId: number }>,
+  offer: FeedOffer,
+  { networkId, merchantId, networkChannelId }: Shop,
+): OfferRow {
+  const { price, oldPrice, currency, availability, url, salePeriod, checkedAtMs } = offer
   const variant = Number.parseInt(hash('sha1', url).slice(0, VARIANT_DIGITS), 16)
-  const { networkId, merchantId, offerNetworkChannelId } = shop
   return [
-    gtin,
-    networkId,
-    merchantId,
-    offerNetworkChannelId,
-    currency,
-    variant,
-    price,
-    oldPrice,
-    availability,
-    url,
+    ...([gtin, feedId, networkId, merchantId, currency, variant, networkChannelId] as const),
+    ...([toIsPage(offer), price, oldPrice, availability, url] as const),
+    ...([salePeriod?.startsMs ?? null, salePeriod?.endsMs ?? null, checkedAtMs] as const),
   ]
 }
 
-function toOfferRowKey([, network, shop, channel, currency, variant]: readonly (
-  string | number | null
-)[]): string {
-  return `${network} ${shop} ${channel} ${currency} ${variant}`
+function toOfferRowKey([, , network, shop, currency, variant]: readonly (string | number | null)[]): string {
+  return `${network} ${shop} ${currency} ${variant}`
 }
 
-/** Use the row whose offer a box shows first, so that title, pictures and link agree. Others fill in missing fields. */
-function mergeDetails(candidates: readonly Candidate[]): ProductDetails {
-  const [first] = candidates as [Candidate]
-  if (candidates.every(({ details }) => details === first.details)) return first.details
-  const detailsByRank = candidates
-    .map(({ offer, template, details }) => {
+/** Choose among the rows of a product as a box does. */
+function mergeCandidates(candidates: readonly Candidate[]): ProductDetails {
+  return mergeDetails(
+    candidates.map(({ offer, template, details }) => {
       const merchantUrl = offer.url
       // Approximates the final link for sorting: offers that tie up to here have the same merchant and publisher.
       const parts = { merchantUrl, merchant: '', publisher: '' }
       const affiliateUrl = template === null ? merchantUrl : createAffiliateLink({ ...parts, template })
-      return { ...offer, affiliateUrl, details }
-    })
-    .toSorted(compareForBox)
-    .map((ranked) => ranked.details)
-  const [best] = detailsByRank as [ProductDetails]
-  return {
-    ...best,
-    brand: detailsByRank.find(({ brand }) => brand !== null)?.brand ?? null,
-    images: detailsByRank.find(({ images }) => images.length > 0)?.images ?? [],
-  }
+      return { offer: { ...offer, affiliateUrl }, details }
+    }),
+  )
 }
 
 async function fetchMergedProducts(
   database: Catalog,
-  importId: number,
+  { feedId, importId }: ImportRun,
   gtins: readonly string[],
 ): Promise<Map<string, MergedProduct>> {
   const rows = await database
     .selectFrom('offers as o')
-    .innerJoin('products as p', 'p.gtin', 'o.gtin')
+    .innerJoin('products as p', (join) =>
+      join.onRef('p.gtin', '=', 'o.gtin').onRef('p.feed_id', '=', 'o.feed_id'),
+    )
     .innerJoin('merchants as m', 'm.id', 'o.merchant_id')
     .innerJoin('networks as n', 'n.id', 'o.network_id')
     .selectAll('o')
     .select(['o.old_price as oldPrice', 'm.name as merchant', 'n.name as network', 'n.link_template'])
     .select(['p.title', 'p.brand', 'p.images'])
     .where('o.gtin', 'in', gtins)
+    .where('o.feed_id', '=', feedId)
     .where('o.import_id', '=', importId)
     .execute()
   const mergedProducts = new Map<string, MergedProduct>()
@@ -238,9 +253,9 @@ async function fetchMergedProducts(
       digest: undefined,
     }
     mergedProducts.set(gtin, product)
-    const template = row.network_channel_id === NO_NETWORK_CHANNEL ? row.link_template : null
+    const template = row.is_page === 1 ? row.link_template : null
     const details = { title, brand, images: JSON.parse(row.images) as string[] }
-    const key = [gtin, row.network_id, row.merchant_id, row.network_channel_id, row.currency, row.variant]
+    const key = [gtin, feedId, row.network_id, row.merchant_id, row.currency, row.variant]
     product.candidates.set(toOfferRowKey(key), { offer: row, template, details })
   }
   return mergedProducts

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { OFFERS_TABLE, PRODUCTS_TABLE, upsertRows } from '../import/import-statements.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import { insertChannel } from '../store/channels.ts'
@@ -5,7 +6,7 @@ import { insertMerchant } from '../store/merchants.ts'
 import { findMeta, isCatalogEmpty, setMeta, removeSampleData, renewCatalogId } from '../store/meta.ts'
 import { insertNetwork, insertNetworkChannel } from '../store/networks.ts'
 import { getOrCreateOrganizationId } from '../store/organizations.ts'
-import { type Catalog, NO_NETWORK_CHANNEL } from '../store/schema.ts'
+import { type Catalog, SAMPLE_FEED_ID } from '../store/schema.ts'
 import { getSampleData, toPageUrl, toPictureUrl } from './sample-data.ts'
 
 /** Write sample data linking to `base`. Return `false` unless the catalog is empty or has sample data for another address. */
@@ -54,17 +55,23 @@ async function writeSampleData(database: Catalog, base: string, nowMs: number): 
   }
   const productRows = products.map(({ gtin, title, brand, picture }) => {
     const images = picture === undefined ? [] : [toPictureUrl(base, picture)]
-    return [gtin, title, brand, JSON.stringify(images), null] as const
+    return [gtin, SAMPLE_FEED_ID, title, brand, JSON.stringify(images), null] as const
   })
   await upsertRows(database, PRODUCTS_TABLE, null, productRows)
   const offerRows = products.flatMap(({ gtin, offers }) =>
     offers.map((offer) => {
       const { network, shop, currency, price, oldPrice = null, availability = 'in_stock' } = offer
-      const ids = [networkIds.get(network) ?? 0, merchantIds.get(shop) ?? 0, NO_NETWORK_CHANNEL] as const
-      return [gtin, ...ids, currency, 0, price, oldPrice, availability, toPageUrl(gtin, offer)] as const
+      const ids = [SAMPLE_FEED_ID, networkIds.get(network) ?? 0, merchantIds.get(shop) ?? 0] as const
+      const link = [availability, toPageUrl(gtin, offer)] as const
+      return [gtin, ...ids, currency, 0, 0, 1, price, oldPrice, ...link, null, null, null] as const
     }),
   )
   await upsertRows(database, OFFERS_TABLE, null, offerRows)
+  await sql`
+    insert into feed_shops (feed_id, network_id, merchant_id, network_channel_id, is_page)
+    select distinct feed_id, network_id, merchant_id, network_channel_id, is_page from offers`.execute(
+    database,
+  )
   await setMeta(database, 'sample_base', base)
   await renewCatalogId(database)
 }

@@ -15,7 +15,14 @@ export type ChannelQuery = Readonly<{ organizationId: string; channelId: string 
 
 export type PageQuery = ChannelQuery & Readonly<{ afterGtin: string; limit: number }>
 
-export type ProductPage = Readonly<{ items: readonly WireProduct[]; lastGtin: string | null }>
+/** `changesAtMs`: when a sale of the product begins or ends next, Unix milliseconds; `null` without one. */
+export type VisibleProduct = Readonly<{ product: WireProduct; changesAtMs: number | null }>
+
+export type ProductPage = Readonly<{
+  items: readonly WireProduct[]
+  lastGtin: string | null
+  changesAtMs: number | null
+}>
 
 /**
  * What opens the catalog. `command`: may run long statements, fails at once when the database is unavailable. `embedded`: a
@@ -53,7 +60,7 @@ export type CatalogStore = Pick<CatalogDatabase, 'reader' | 'usage' | 'write' | 
     findDefaultCaller(): Promise<Caller | undefined>
     fetchChannels(organizationId: string): Promise<readonly WireChannel[]>
     /** Find a product by its 14 digits: `null` when the channel does not show it, `undefined` for an unknown channel. */
-    findProduct(channel: ChannelQuery, gtin: string): Promise<WireProduct | null | undefined>
+    findProduct(channel: ChannelQuery, gtin: string): Promise<VisibleProduct | null | undefined>
     /** Return a page of the channel's products, ordered by GTIN; `undefined` for an unknown channel. */
     fetchPage(query: PageQuery): Promise<ProductPage | undefined>
     /** Count one request today (UTC); `false` when the limit is reached. @throws StoreError when it cannot write. */

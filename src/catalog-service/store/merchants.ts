@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Catalog, NO_NETWORK_CHANNEL } from './schema.ts'
+import type { Catalog } from './schema.ts'
 
 export type Merchant = Readonly<{ id: number; name: string }>
 
@@ -20,7 +20,9 @@ export async function fetchMerchants(
   const limitClause = limit === undefined ? sql`` : sql`limit ${limit}`
   const merchantCondition = networkId === undefined ? sql`true` : createInNetworkCondition(sql`${networkId}`)
   const networkCondition = networkId === undefined ? sql`true` : sql`n.id = ${networkId}`
-  const offerCount = sql`(select count(*) from offers o where o.merchant_id = m.id and o.network_id = n.id)`
+  const offerCount = sql`(select count(*) from (select distinct feed_id from feed_shops
+      where merchant_id = m.id and network_id = n.id) s
+    join offers o on o.feed_id = s.feed_id and o.merchant_id = m.id and o.network_id = n.id)`
   const { rows } = await sql<MerchantRow>`
     with chosen as (select m.id, m.name from merchants m where ${merchantCondition} order by m.name ${limitClause})
     select m.id, m.name as merchant, n.name as network, nm.reference,
@@ -39,7 +41,7 @@ export async function fetchMerchants(
 
 function createInNetworkCondition(network: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(
-    exists (select 1 from offers o where o.merchant_id = m.id and o.network_id = ${network})
+    exists (select 1 from feed_shops s where s.merchant_id = m.id and s.network_id = ${network})
     or exists (select 1 from network_merchants x where x.merchant_id = m.id and x.network_id = ${network}))`
 }
 
@@ -145,7 +147,7 @@ export async function setApprovals(database: Catalog, change: ApprovalChange): P
 function toCondition(change: ApprovalChange): RawBuilder<unknown> {
   const { merchantId, networkId, networkChannelId, revokedAtMs } = change
   if (merchantId !== null) return sql`m.id = ${merchantId}`
-  const hasOffers = sql`exists (select 1 from offers o where o.merchant_id = m.id and o.network_id = ${networkId})`
+  const hasOffers = sql`exists (select 1 from feed_shops s where s.merchant_id = m.id and s.network_id = ${networkId})`
   if (revokedAtMs === null) return hasOffers
   return sql`(${hasOffers} or exists (
     select 1 from approvals a where a.network_channel_id = ${networkChannelId} and a.merchant_id = m.id))`
@@ -158,13 +160,11 @@ export async function fetchMerchantLinks(
   database: Catalog,
   { networkChannelId, networkId, merchantId }: MerchantInNetwork & Readonly<{ networkChannelId: number }>,
 ): Promise<MerchantLinks> {
-  const selectOffers = sql`select 1 from offers where merchant_id = ${merchantId} and network_id = ${networkId}`
+  const selectShops = sql`select 1 from feed_shops where merchant_id = ${merchantId} and network_id = ${networkId}`
   const { rows } = await sql<Record<keyof MerchantLinks, number | boolean>>`
-    select exists (${selectOffers}) as "hasOffers",
-      exists (${selectOffers} and network_channel_id = ${networkChannelId}) as "hasOwnLinks",
-      exists (${selectOffers} and network_channel_id = ${NO_NETWORK_CHANNEL}) as "hasShopPages"`.execute(
-    database,
-  )
+    select exists (${selectShops}) as "hasOffers",
+      exists (${selectShops} and network_channel_id = ${networkChannelId} and is_page = 0) as "hasOwnLinks",
+      exists (${selectShops} and is_page = 1) as "hasShopPages"`.execute(database)
   const [row] = rows
   return {
     hasOffers: Boolean(row?.hasOffers),

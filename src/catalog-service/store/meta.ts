@@ -40,6 +40,7 @@ export async function setMeta(database: Catalog, key: MetaKey, value: string): P
 const CONTENT_TABLES = [
   'offers',
   'products',
+  'feed_shops',
   'approvals',
   'network_channels',
   'networks',

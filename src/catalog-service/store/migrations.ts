@@ -11,6 +11,48 @@ function toMigration(statements: readonly string[]): Migration {
   }
 }
 
+/** The network channel with which an offer was imported: approvals were written by each import. Sample data has none. */
+const FORMER_NETWORK_CHANNEL = `(case when exists (select 1 from meta where key = 'sample_base') then null
+  when o.network_channel_id <> 0 then o.network_channel_id
+  else (select min(nc.id) from network_channels nc join approvals a on a.network_channel_id = nc.id
+    where nc.network_id = o.network_id and a.merchant_id = o.merchant_id) end)`
+
+const FEED_COLUMNS = `url text, header_file text, format text, map text, network text, merchant text, every_seconds bigint,
+  max_removed_percent integer not null, is_migrated integer not null, created_at_ms bigint not null,
+  fetched_at_ms bigint, etag text, last_modified text, content_digest text, settings_digest text,
+  row_count bigint not null default 0, product_count bigint not null default 0, offer_count bigint not null default 0,
+  rejected_count bigint not null default 0, removed_count bigint not null default 0`
+
+/** One feed per network channel. */
+const INSERT_MIGRATED_FEEDS = [
+  `insert into feeds (name, organization_id, channel_id, max_removed_percent, is_migrated, created_at_ms)
+    select 'imported-' || nc.id, nc.organization_id, nc.channel_id, 50, 1, 0 from network_channels nc
+    where not exists (select 1 from meta where key = 'sample_base') order by nc.id`,
+]
+
+/** An offer that was stored as tracking link and as page is stored once. */
+const COPY_FORMER_OFFERS = [
+  `insert into offers
+    select o.gtin, coalesce((select f.id from feeds f where f.name = 'imported-' || ${FORMER_NETWORK_CHANNEL}), 0),
+      o.network_id, o.merchant_id, coalesce(${FORMER_NETWORK_CHANNEL}, 0),
+      case when o.network_channel_id = 0 then 1 else 0 end, o.currency, o.variant, o.price, o.old_price,
+      o.availability, o.url, null, null, null, o.import_id
+    from former_offers o where true order by o.gtin on conflict do nothing`,
+  `insert into products
+    select p.gtin, o.feed_id, p.title, p.brand, p.images, null, null
+    from former_products p join (select distinct gtin, feed_id from offers) o on o.gtin = p.gtin order by p.gtin`,
+  `delete from feeds where not exists (select 1 from products p where p.feed_id = feeds.id)`,
+  `update feeds set product_count = (select count(*) from products p where p.feed_id = feeds.id),
+    offer_count = (select count(*) from offers o where o.feed_id = feeds.id)`,
+]
+
+const INSERT_FEED_SHOPS = `insert into feed_shops
+  select distinct feed_id, network_id, merchant_id, network_channel_id, is_page, cast(null as bigint) from offers`
+
+const FEED_ATTEMPTS = `create table feed_attempts (
+  feed_id bigint primary key not null, attempted_at_ms bigint, failure_count integer not null, error_code text, error text,
+  lease_owner text, lease_until_ms bigint not null)`
+
 /** SQLite, by name. */
 export const CATALOG_MIGRATIONS: Migrations = {
   '0001-accounts': toMigration([
@@ -89,6 +131,37 @@ export const CATALOG_MIGRATIONS: Migrations = {
   '0006-touched-gtins': toMigration([
     `create table touched_gtins (gtin text primary key not null) without rowid`,
   ]),
+  // A feed is the unit of replacement: ADR 0028. Ids are not reused, because the usage file refers to them.
+  '0007-feeds': toMigration([
+    `create table feeds (
+      id integer primary key autoincrement, name text not null unique,
+      organization_id text not null references organizations (id) on delete cascade,
+      channel_id text references channels (id) on delete set null, ${FEED_COLUMNS})`,
+    ...INSERT_MIGRATED_FEEDS,
+    `alter table products rename to former_products`,
+    `create table products (
+      gtin text not null, feed_id integer not null, title text not null, brand text, images text not null,
+      import_id integer, source text, primary key (gtin, feed_id)) without rowid`,
+    `alter table offers rename to former_offers`,
+    `create table offers (
+      gtin text not null, feed_id integer not null, network_id integer not null, merchant_id integer not null,
+      network_channel_id integer not null, is_page integer not null, currency text not null, variant integer not null,
+      price text not null, old_price text, availability text not null, url text not null, sale_starts_ms integer,
+      sale_ends_ms integer, checked_ms integer, import_id integer,
+      primary key (gtin, feed_id, network_id, merchant_id, currency, variant)) without rowid`,
+    ...COPY_FORMER_OFFERS,
+    `drop table former_products`,
+    `drop table former_offers`,
+    `drop table import_shops`,
+    `create index products_feed on products (feed_id, gtin)`,
+    `create index offers_feed on offers (feed_id, merchant_id, network_id, network_channel_id, is_page, gtin)`,
+    `create table feed_shops (
+      feed_id integer not null, network_id integer not null, merchant_id integer not null,
+      network_channel_id integer not null, is_page integer not null, import_id integer,
+      primary key (feed_id, network_id, merchant_id, network_channel_id, is_page)) without rowid`,
+    `create index feed_shops_merchant on feed_shops (merchant_id, network_id)`,
+    INSERT_FEED_SHOPS,
+  ]),
 }
 
 export const USAGE_MIGRATIONS: Migrations = {
@@ -100,6 +173,7 @@ export const USAGE_MIGRATIONS: Migrations = {
   '0002-key-uses': toMigration([
     `create table key_uses (key_id text primary key not null, used_at_ms integer not null) without rowid`,
   ]),
+  '0003-feed-attempts': toMigration([FEED_ATTEMPTS]),
 }
 
 /** PostgreSQL and servers that speak its protocol, by name. */
@@ -117,6 +191,41 @@ export const POSTGRES_CATALOG_MIGRATIONS: Migrations = {
         `alter table products add column import_id bigint`,
         `alter table products add column source text`,
         `create table unchanged_products (gtin ${TEXT} primary key, import_id bigint not null)`,
+      ]),
+  },
+  // A feed is the unit of replacement: ADR 0028.
+  'postgres-0003-feeds': {
+    up: (database: Kysely<unknown>) =>
+      runStatements(database, [
+        `create table feeds (
+          id ${ID}, name ${TEXT} not null unique,
+          organization_id ${TEXT} not null references organizations (id) on delete cascade,
+          channel_id ${TEXT} references channels (id) on delete set null, ${FEED_COLUMNS})`,
+        ...INSERT_MIGRATED_FEEDS,
+        `alter table products rename to former_products`,
+        `alter table offers rename to former_offers`,
+        `create table products (
+          gtin ${TEXT} not null, feed_id bigint not null, title text not null, brand text, images text not null,
+          import_id bigint, source text, primary key (gtin, feed_id))`,
+        `create table offers (
+          gtin ${TEXT} not null, feed_id bigint not null, network_id bigint not null, merchant_id bigint not null,
+          network_channel_id bigint not null, is_page integer not null, currency ${TEXT} not null,
+          variant bigint not null, price text not null, old_price text, availability text not null, url text not null,
+          sale_starts_ms bigint, sale_ends_ms bigint, checked_ms bigint, import_id bigint,
+          primary key (gtin, feed_id, network_id, merchant_id, currency, variant))`,
+        ...COPY_FORMER_OFFERS,
+        `drop table former_products`,
+        `drop table former_offers`,
+        `drop table import_shops`,
+        `create index products_feed on products (feed_id, gtin)`,
+        `create index offers_feed on offers (feed_id, merchant_id, network_id, network_channel_id, is_page, gtin)`,
+        `create table feed_shops (
+          feed_id bigint not null, network_id bigint not null, merchant_id bigint not null,
+          network_channel_id bigint not null, is_page integer not null, import_id bigint,
+          primary key (feed_id, network_id, merchant_id, network_channel_id, is_page))`,
+        `create index feed_shops_merchant on feed_shops (merchant_id, network_id)`,
+        INSERT_FEED_SHOPS,
+        FEED_ATTEMPTS,
       ]),
   },
 }

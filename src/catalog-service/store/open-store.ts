@@ -25,13 +25,16 @@ export async function openCatalogStore(options: CatalogStoreOptions): Promise<Ca
     },
     fetchChannels: (organizationId) => run(() => fetchChannels(reader, organizationId)),
     async findProduct(channel, gtin) {
-      const product = await run(() => findVisibleProduct(reader, channel, gtin))
+      const query = { gtin, nowMs: clock.nowMs() }
+      const product = await run(() => findVisibleProduct(reader, channel, query))
       if (product !== undefined) return product
       return (await run(() => hasChannel(reader, channel))) ? null : undefined
     },
     fetchPage: (query) =>
       runInSnapshot(async (transaction) =>
-        (await hasChannel(transaction, query)) ? fetchVisiblePage(transaction, query) : undefined,
+        (await hasChannel(transaction, query))
+          ? fetchVisiblePage(transaction, query, clock.nowMs())
+          : undefined,
       ),
     countRequest: createUsageCounter({ usage, run }, clock),
     recordKeyUse: createKeyUseRecorder({ usage, run }, clock),

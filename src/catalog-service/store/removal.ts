@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { isPostgres } from '../../database/is-postgres.ts'
 import type { Catalog } from './schema.ts'
 
 // Ids of removed networks, merchants and network channels are reused: no offers may remain under them.
@@ -6,64 +7,79 @@ import type { Catalog } from './schema.ts'
 type RemovedCounts = Readonly<{ offers: number; products: number }>
 
 export async function removeNetwork(database: Catalog, id: number): Promise<RemovedCounts> {
-  const removed = await removeOffers(database, toNetworkCondition(id))
+  const removed = await removeShops(database, sql`s.network_id = ${id}`)
   await database.deleteFrom('networks').where('id', '=', id).execute()
   return removed
 }
 
 export async function removeMerchant(database: Catalog, id: number): Promise<RemovedCounts> {
-  const removed = await removeOffers(database, sql`merchant_id = ${id}`)
+  const removed = await removeShops(database, sql`s.merchant_id = ${id}`)
   await database.deleteFrom('merchants').where('id', '=', id).execute()
   return removed
 }
 
-/** Remove an organization with all it owns. Offers with its tracking links are found by approvals, which every import writes. */
+/** Remove an organization with all it owns. */
 export async function removeOrganization(database: Catalog, id: string): Promise<RemovedCounts> {
-  const removed = await removeOffers(
+  const removed = await removeShops(
     database,
-    sql`(merchant_id, network_id, network_channel_id) in (
-      select a.merchant_id, nc.network_id, nc.id from network_channels nc
-      join approvals a on a.network_channel_id = nc.id where nc.organization_id = ${id})`,
+    sql`s.feed_id in (select f.id from feeds f where f.organization_id = ${id})`,
   )
   await database.deleteFrom('organizations').where('id', '=', id).execute()
   return removed
 }
 
 export async function hasNetworkOffers(database: Catalog, networkId: number): Promise<boolean> {
-  return hasOffers(database, toNetworkCondition(networkId))
+  return hasOffers(database, sql`s.network_id = ${networkId}`)
 }
 
 export async function hasMerchantOffers(database: Catalog, merchantId: number): Promise<boolean> {
-  return hasOffers(database, sql`merchant_id = ${merchantId}`)
+  return hasOffers(database, sql`s.merchant_id = ${merchantId}`)
 }
 
-/** Include the merchant so that the index on merchant and network is used; there is none on the network alone. */
-function toNetworkCondition(networkId: number): RawBuilder<unknown> {
-  return sql`merchant_id in (select id from merchants) and network_id = ${networkId}`
-}
-
-async function hasOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<boolean> {
-  const { rows } = await sql`select 1 from offers where ${condition} limit 1`.execute(database)
+/** `shops`: a condition on `feed_shops s`. */
+async function hasOffers(database: Catalog, shops: RawBuilder<unknown>): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from feed_shops s where ${shops} and exists (
+      select 1 from offers o where ${IS_OFFER_OF_SHOP}) limit 1`.execute(database)
   return rows.length > 0
 }
+
+/** Uses the index `offers_feed`. */
+const IS_OFFER_OF_SHOP = sql`o.feed_id = s.feed_id and o.merchant_id = s.merchant_id and o.network_id = s.network_id
+  and o.network_channel_id = s.network_channel_id and o.is_page = s.is_page`
 
 /** Record the GTINs that a query returns, for `removeTouchedProducts` in the same transaction. */
 export async function recordTouchedGtins(database: Catalog, gtins: RawBuilder<unknown>): Promise<void> {
   await sql`insert into touched_gtins ${gtins} on conflict do nothing`.execute(database)
 }
 
+/** Remove the touched products of feeds that have no offer of them any more. */
 export async function removeTouchedProducts(database: Catalog): Promise<number> {
   const products = await sql`
-    delete from products where gtin in (select gtin from touched_gtins)
-      and not exists (select 1 from offers where offers.gtin = products.gtin)`.execute(database)
+    delete from products where gtin in (select gtin from touched_gtins) and not exists (
+      select 1 from offers where offers.gtin = products.gtin and offers.feed_id = products.feed_id)`.execute(
+    database,
+  )
   await database.deleteFrom('touched_gtins').execute()
   return Number(products.numAffectedRows ?? 0)
 }
 
-/** Record the GTINs first: a search for products without offers would otherwise read the whole catalog. */
-async function removeOffers(database: Catalog, condition: RawBuilder<unknown>): Promise<RemovedCounts> {
-  await recordTouchedGtins(database, sql`select gtin from offers where ${condition}`)
-  const offers = await sql`delete from offers where ${condition}`.execute(database)
+/** Remove shops with their offers. Record the GTINs first: a search for products without offers would read the whole catalog. */
+export async function removeShops(database: Catalog, shops: RawBuilder<unknown>): Promise<RemovedCounts> {
+  const join = isPostgres(database) ? sql`join` : sql`cross join`
+  await recordTouchedGtins(
+    database,
+    sql`select distinct o.gtin from feed_shops s ${join} offers o on ${IS_OFFER_OF_SHOP} where ${shops}`,
+  )
+  const offers = await sql`
+    delete from offers where gtin in (select gtin from touched_gtins) and exists (
+      select 1 from feed_shops s where s.feed_id = offers.feed_id and s.merchant_id = offers.merchant_id
+        and s.network_id = offers.network_id and ${shops})`.execute(database)
   const products = await removeTouchedProducts(database)
+  // The next run of these feeds must import their files again, even unchanged ones.
+  await sql`
+    update feeds set etag = null, last_modified = null, content_digest = null
+    where id in (select s.feed_id from feed_shops s where ${shops})`.execute(database)
+  await sql`delete from feed_shops as s where ${shops}`.execute(database)
   return { offers: Number(offers.numAffectedRows ?? 0), products }
 }

@@ -1,8 +1,8 @@
 import type { Generated, Kysely } from 'kysely'
 import type { ChannelKind } from '../../catalog/contract.ts'
 
-/** Value of `offers.network_channel_id` when `url` is the shop's own page. */
-export const NO_NETWORK_CHANNEL = 0
+/** Value of `feed_id` in sample data, which belongs to no feed. */
+export const SAMPLE_FEED_ID = 0
 
 export type CatalogTables = {
   /** `daily_limit`: requests per UTC day; `null`: no limit. */
@@ -42,8 +42,55 @@ export type CatalogTables = {
   network_merchants: { network_id: number; merchant_id: number; reference: string }
   /** Revoked rows stay, so that an import does not approve the merchant again. */
   approvals: { network_channel_id: number; merchant_id: number; revoked_at_ms: number | null }
+  /** Sources of offers (ADR 0028). Values after `created_at_ms` describe the last successful run. */
+  feeds: {
+    id: Generated<number>
+    name: string
+    organization_id: string
+    /** `null` when the channel was removed: the feed cannot run. */
+    channel_id: string | null
+    /** An address with `${NAME}` for secrets; it may contain secrets itself. `null`: the feed is imported by a command. */
+    url: string | null
+    /** Path of a file with request headers. */
+    header_file: string | null
+    format: string | null
+    /** A column map as JSON. */
+    map: string | null
+    /** Names that replace those of the feed. */
+    network: string | null
+    merchant: string | null
+    /** `null`: no schedule. */
+    every_seconds: number | null
+    max_removed_percent: number
+    /** 1 for offers from before feeds existed. An import in the same channel replaces the offers of its shops. */
+    is_migrated: number
+    created_at_ms: number
+    fetched_at_ms: number | null
+    /** Validators of the response. */
+    etag: string | null
+    last_modified: string | null
+    /** Hashes of the file, and of everything else that determines what an import writes. */
+    content_digest: string | null
+    settings_digest: string | null
+    row_count: number
+    product_count: number
+    offer_count: number
+    rejected_count: number
+    removed_count: number
+  }
+  /** Shops of a feed, by network channel and kind of link. `import_id`: the import that wrote the row last. */
+  feed_shops: {
+    feed_id: number
+    network_id: number
+    merchant_id: number
+    network_channel_id: number
+    is_page: number
+    import_id: number | null
+  }
+  /** What a feed says about a product. */
   products: {
     gtin: string
+    feed_id: number
     title: string
     brand: string | null
     images: string
@@ -54,10 +101,13 @@ export type CatalogTables = {
   }
   offers: {
     gtin: string
+    feed_id: number
     network_id: number
     merchant_id: number
-    /** The network channel whose tracking link `url` is; `NO_NETWORK_CHANNEL`: `url` is a page, links come from the template. */
+    /** The network channel for which the feed was imported; 0 in sample data. */
     network_channel_id: number
+    /** 1: `url` is the shop's page, and the network's link template makes links for every channel. 0: a tracking link. */
+    is_page: number
     currency: string
     /** A number derived from `url`. It distinguishes several offers of one shop for one product. */
     variant: number
@@ -65,11 +115,14 @@ export type CatalogTables = {
     old_price: string | null
     availability: string
     url: string
+    /** Limits of the sale: see `SalePeriod`. Both are `null` when the prices have no dates. */
+    sale_starts_ms: number | null
+    sale_ends_ms: number | null
+    /** When the price was checked according to the feed; `null`: when the feed was fetched. */
+    checked_ms: number | null
     /** The import that wrote the row last; `null` for sample data. */
     import_id: number | null
   }
-  /** Shops of the current import, and the network channels in which it replaces their offers. Empty between imports. */
-  import_shops: { network_id: number; merchant_id: number; network_channel_id: number }
   /** Products that the current import leaves as import `import_id` wrote them. Empty between imports. */
   unchanged_products: { gtin: string; import_id: number }
   /** Products from which the current transaction removes offers. Empty between transactions. */
@@ -84,4 +137,17 @@ export type UsageTables = {
   usage: { organization_id: string; day: string; requests: number }
   /** When a key was last used, to the minute. */
   key_uses: { key_id: string; used_at_ms: number }
+  /** The last attempt to run a feed, and who runs it now. Not in the catalog, which an import locks. */
+  feed_attempts: {
+    feed_id: number
+    /** When the last attempt began; `null`: none yet. */
+    attempted_at_ms: number | null
+    /** Failed attempts since the last success, and the last failure. */
+    failure_count: number
+    error_code: string | null
+    error: string | null
+    /** Process that runs the feed, until the lease ends. */
+    lease_owner: string | null
+    lease_until_ms: number
+  }
 }

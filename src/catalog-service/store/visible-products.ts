@@ -1,9 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { WireOffer, WireProduct } from '../../catalog/contract.ts'
+import type { WireOffer } from '../../catalog/contract.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
-import type { ChannelQuery, PageQuery, ProductPage } from './catalog-store.ts'
+import type { RankableOffer } from '../../offers/ranking.ts'
+import type { ChannelQuery, PageQuery, ProductPage, VisibleProduct } from './catalog-store.ts'
 import { createAffiliateLink } from './networks.ts'
-import { type Catalog, NO_NETWORK_CHANNEL } from './schema.ts'
+import { type DetailedOffer, mergeDetails } from './merge-details.ts'
+import type { Catalog } from './schema.ts'
 
 /** Limit on the products that one statement reads to find those that the channel may show. */
 const MAX_PRODUCTS_READ = 1_000
@@ -32,16 +34,13 @@ function readJson(value: unknown): unknown {
   return typeof value === 'string' ? JSON.parse(value) : value
 }
 
-type ProductRow = Readonly<{
-  gtin: string
-  title: string
-  brand: string | null
-  images: string
-  offers: unknown
-}>
+type ProductRow = Readonly<{ gtin: string; details: unknown; offers: unknown }>
+
+type DetailsRow = Readonly<{ feedId: number; title: string; brand: string | null; images: string }>
 
 /** An offer with the parts of its link. `reference` is the network's id of the merchant. */
 type OfferRow = Readonly<{
+  feedId: number
   networkId: number
   network: string
   template: string | null
@@ -49,17 +48,22 @@ type OfferRow = Readonly<{
   merchantId: number
   merchant: string
   reference: string
-  networkChannelId: number
+  isPage: number
   price: string
   oldPrice: string | null
   currency: string
   availability: string
   url: string
+  saleStartsMs: number | null
+  saleEndsMs: number | null
+  checkedMs: number | null
 }>
 
-const OFFER_JSON_FIELDS = sql`'networkId', n.id, 'network', n.name, 'template', n.link_template, 'publisher', nc.reference,
-  'merchantId', m.id, 'merchant', m.name, 'reference', coalesce(nm.reference, m.name), 'networkChannelId', o.network_channel_id,
-  'price', o.price, 'oldPrice', o.old_price, 'currency', o.currency, 'availability', o.availability, 'url', o.url`
+const OFFER_JSON_FIELDS = sql`'feedId', o.feed_id, 'networkId', n.id, 'network', n.name, 'template', n.link_template,
+  'publisher', nc.reference, 'merchantId', m.id, 'merchant', m.name, 'reference', coalesce(nm.reference, m.name),
+  'isPage', o.is_page, 'price', o.price, 'oldPrice', o.old_price, 'currency', o.currency, 'availability', o.availability,
+  'url', o.url, 'saleStartsMs', o.sale_starts_ms, 'saleEndsMs', o.sale_ends_ms,
+  'checkedMs', coalesce(o.checked_ms, f.fetched_at_ms)`
 
 /** A link without the publisher's reference earns no commission, and networks may reject it. */
 const HAS_USABLE_TEMPLATE = sql`(n.link_template is not null
@@ -69,52 +73,92 @@ function selectOwnedChannelId({ organizationId, channelId }: ChannelQuery): Sql 
   return sql`(select c.id from channels c where c.id = ${channelId} and c.organization_id = ${organizationId})`
 }
 
+/** How near a feed is to the channel: 0 its own, 1 its organization's, 2 another's. */
+function createFeedDistance({ organizationId, channelId }: ChannelQuery, feed: 'f' | 'f2'): Sql {
+  return sql`(case when ${sql.ref(`${feed}.channel_id`)} = ${channelId} then 0
+    when ${sql.ref(`${feed}.organization_id`)} = ${organizationId} then 1 else 2 end)`
+}
+
+/**
+ * Whether the channel shows an offer: tracking links of its network channel, and pages from the nearest feeds that have the
+ * shop (ADR 0028).
+ */
+function createVisibilityCondition(channel: ChannelQuery): Sql {
+  const distance = createFeedDistance(channel, 'f2')
+  return sql`((o.is_page = 0 and o.network_channel_id = nc.id)
+    or (o.is_page = 1 and ((n.link_template is null and o.network_channel_id = nc.id) or ${HAS_USABLE_TEMPLATE})
+      and ${createFeedDistance(channel, 'f')} <= (
+        select min(${distance}) from feed_shops s left join feeds f2 on f2.id = s.feed_id
+        where s.merchant_id = o.merchant_id and s.network_id = o.network_id and (s.is_page = 1 or ${distance} = 0))))`
+}
+
 /** The visibility rule (contract, sections 1 and 4.2). `cross join` fixes SQLite's join order; it would read all approvals. */
-function selectProducts(database: Catalog, channel: ChannelQuery): Sql {
+function selectProducts(database: Catalog, channel: ChannelQuery, gtins: Sql): Sql {
   const { jsonGroupArray, jsonObject } = getSqlDialect(database)
-  return sql`select p.gtin, p.title, p.brand, p.images, (
+  return sql`select g.gtin, (
+    select ${jsonGroupArray}(${jsonObject}('feedId', p.feed_id, 'title', p.title, 'brand', p.brand, 'images', p.images))
+    from products p where p.gtin = g.gtin
+  ) as details, (
     select ${jsonGroupArray}(${jsonObject}(${OFFER_JSON_FIELDS})
-      order by o.network_id, o.merchant_id, o.network_channel_id, o.currency, o.variant)
+      order by o.network_id, o.merchant_id, o.currency, o.variant, o.feed_id)
     from offers o cross join network_channels nc cross join approvals a cross join networks n cross join merchants m
+      left join feeds f on f.id = o.feed_id
       left join network_merchants nm on nm.network_id = o.network_id and nm.merchant_id = o.merchant_id
-    where o.gtin = p.gtin and nc.network_id = o.network_id and nc.channel_id = ${selectOwnedChannelId(channel)}
+    where o.gtin = g.gtin and nc.network_id = o.network_id and nc.channel_id = ${selectOwnedChannelId(channel)}
       and a.network_channel_id = nc.id and a.merchant_id = o.merchant_id and a.revoked_at_ms is null
-      and n.id = o.network_id and m.id = o.merchant_id
-      and (o.network_channel_id = nc.id or (o.network_channel_id = ${sql.lit(NO_NETWORK_CHANNEL)} and ${HAS_USABLE_TEMPLATE}))
-  ) as offers from products p`
+      and n.id = o.network_id and m.id = o.merchant_id and ${createVisibilityCondition(channel)}
+  ) as offers from (${gtins}) g`
 }
 
 export async function findVisibleProduct(
   database: Catalog,
   channel: ChannelQuery,
-  gtin: string,
-): Promise<WireProduct | undefined> {
-  const products = selectProducts(database, channel)
-  const { rows } = await sql<ProductRow>`${products} where p.gtin = ${gtin}`.execute(database)
-  return toProducts(rows)[0]
+  { gtin, nowMs }: Readonly<{ gtin: string; nowMs: number }>,
+): Promise<VisibleProduct | undefined> {
+  const gtins = sql`select distinct gtin from products where gtin = ${gtin}`
+  const { rows } = await sql<ProductRow>`${selectProducts(database, channel, gtins)}`.execute(database)
+  return toVisibleProducts(rows, nowMs)[0]
 }
 
 /** Return a page of the products that the channel may show, ordered by GTIN. A deep page costs as much as the first. */
-export async function fetchVisiblePage(database: Catalog, query: PageQuery): Promise<ProductPage> {
+export async function fetchVisiblePage(
+  database: Catalog,
+  query: PageQuery,
+  nowMs: number,
+): Promise<ProductPage> {
   // One more than the page needs, to know whether another page follows.
-  const found = await collectVisibleProducts(database, { ...query, limit: query.limit + 1 })
+  const found = await collectVisibleProducts(database, { ...query, limit: query.limit + 1 }, nowMs)
   const items = found.slice(0, query.limit)
-  return { items, lastGtin: found.length > query.limit ? (items.at(-1)?.gtin ?? null) : null }
+  const changes = items.flatMap(({ changesAtMs }) => changesAtMs ?? [])
+  return {
+    items: items.map(({ product }) => product),
+    lastGtin: found.length > query.limit ? (items.at(-1)?.product.gtin ?? null) : null,
+    changesAtMs: changes.length === 0 ? null : Math.min(...changes),
+  }
 }
 
 /** Scan products in GTIN order, until querying each shop of the channel for its next GTINs is cheaper. */
-async function collectVisibleProducts(database: Catalog, query: PageQuery): Promise<WireProduct[]> {
+async function collectVisibleProducts(
+  database: Catalog,
+  query: PageQuery,
+  nowMs: number,
+): Promise<readonly VisibleProduct[]> {
   const { limit } = query
-  const products = selectProducts(database, query)
-  const found: WireProduct[] = []
+  const found: VisibleProduct[] = []
+  const read = async (gtins: Sql): Promise<readonly ProductRow[]> => {
+    const selected = sql<ProductRow>`${selectProducts(database, query, gtins)} order by g.gtin`
+    const { rows } = await selected.execute(database)
+    found.push(...toVisibleProducts(rows, nowMs))
+    return rows
+  }
   let afterGtin = query.afterGtin
   let merchantCount: number | undefined
   let productsRead = 0
   let batchSize = limit
   while (found.length < limit) {
-    const { rows } = await sql<ProductRow>`
-      ${products} where p.gtin > ${afterGtin} order by p.gtin limit ${batchSize}`.execute(database)
-    found.push(...toProducts(rows))
+    const rows = await read(
+      sql`select distinct gtin from products where gtin > ${afterGtin} order by gtin limit ${batchSize}`,
+    )
     const last = rows.at(-1)
     if (last === undefined || rows.length < batchSize || found.length >= limit) break
     afterGtin = last.gtin
@@ -123,26 +167,47 @@ async function collectVisibleProducts(database: Catalog, query: PageQuery): Prom
     const expected = ((limit - found.length) * productsRead) / Math.max(found.length, 1 / 2)
     merchantCount ??= await countMerchantNetworks(database, query)
     if (expected > merchantCount + limit) {
-      const restQuery = { ...query, afterGtin, limit: limit - found.length }
-      const gtins = await findVisibleGtins(database, restQuery, merchantCount)
-      const { rows: restRows } = await sql<ProductRow>`
-        ${products} where p.gtin in ${getSqlDialect(database).toList(gtins)} order by p.gtin`.execute(
-        database,
-      )
-      return [...found, ...toProducts(restRows)]
+      await readByShop(database, { ...query, afterGtin }, { found, merchantCount, read })
+      break
     }
     batchSize = Math.min(MAX_PRODUCTS_READ, Math.ceil(expected))
   }
   return found.slice(0, limit)
 }
 
-/** The shops of a channel: once for tracking links of the feed (`is_page` 0), once for pages with a link template (1). */
+/** Add the products of a page after `afterGtin`. A candidate may be invisible, for example after the end of its sale. */
+async function readByShop(
+  database: Catalog,
+  query: PageQuery,
+  {
+    found,
+    merchantCount,
+    read,
+  }: Readonly<{
+    found: readonly VisibleProduct[]
+    merchantCount: number
+    read(gtins: Sql): Promise<readonly ProductRow[]>
+  }>,
+): Promise<void> {
+  const { toList } = getSqlDialect(database)
+  let { afterGtin } = query
+  while (found.length < query.limit) {
+    const limit = query.limit - found.length
+    const gtins = await findCandidateGtins(database, { ...query, afterGtin, limit }, merchantCount)
+    if (gtins.length === 0) return
+    await read(sql`select distinct gtin from products where gtin in ${toList(gtins)}`)
+    if (gtins.length < limit) return
+    afterGtin = gtins.at(-1) ?? ''
+  }
+}
+
+/** The shops of the feeds whose offers a channel may show. */
 function fromMerchantNetworks(channel: ChannelQuery): Sql {
-  return sql`from network_channels nc cross join networks n
-      cross join (select 0 as is_page union all select 1) kind cross join approvals a
+  return sql`from network_channels nc cross join networks n cross join approvals a cross join feed_shops s
     where nc.channel_id = ${selectOwnedChannelId(channel)} and n.id = nc.network_id
       and a.network_channel_id = nc.id and a.revoked_at_ms is null
-      and (kind.is_page = 0 or ${HAS_USABLE_TEMPLATE})`
+      and s.merchant_id = a.merchant_id and s.network_id = nc.network_id
+      and (s.network_channel_id = nc.id or (s.is_page = 1 and ${HAS_USABLE_TEMPLATE}))`
 }
 
 async function countMerchantNetworks(database: Catalog, channel: ChannelQuery): Promise<number> {
@@ -155,7 +220,7 @@ async function countMerchantNetworks(database: Catalog, channel: ChannelQuery): 
 type NextGtinsQuery = PageQuery & Readonly<{ merchantIds: readonly number[] | null }>
 
 /** Query shop by shop. The result is complete up to the smallest last GTIN of shops that have more; only those are read again. */
-async function findVisibleGtins(
+async function findCandidateGtins(
   database: Catalog,
   query: PageQuery,
   merchantCount: number,
@@ -186,68 +251,114 @@ async function findVisibleGtins(
   }
 }
 
-/** Return the next GTINs of each shop; `distinct`, because a shop may have several offers of a product. */
+/** Return the next GTINs of each shop of a feed; `distinct`, because a shop may have several offers of a product. */
 async function fetchNextGtins(database: Catalog, query: NextGtinsQuery) {
   const { jsonGroupArray, toList } = getSqlDialect(database)
   const { merchantIds, afterGtin, limit } = query
   const { rows } = await sql<{ merchantId: number; gtins: unknown }>`
-    select a.merchant_id as "merchantId", (
+    select s.merchant_id as "merchantId", (
       select ${jsonGroupArray}(g.gtin order by g.gtin) from (
         select distinct o.gtin from offers o
-        where o.merchant_id = a.merchant_id and o.network_id = nc.network_id
-          and o.network_channel_id = case kind.is_page when 1 then ${sql.lit(NO_NETWORK_CHANNEL)} else nc.id end
-          and o.gtin > ${afterGtin}
+        where o.feed_id = s.feed_id and o.merchant_id = s.merchant_id and o.network_id = s.network_id
+          and o.network_channel_id = s.network_channel_id and o.is_page = s.is_page and o.gtin > ${afterGtin}
         order by o.gtin limit ${limit}) g) as gtins
-    ${fromMerchantNetworks(query)} ${merchantIds === null ? sql`` : sql`and a.merchant_id in ${toList(merchantIds)}`}`.execute(
+    ${fromMerchantNetworks(query)} ${merchantIds === null ? sql`` : sql`and s.merchant_id in ${toList(merchantIds)}`}`.execute(
     database,
   )
   return rows.map(({ merchantId, gtins }) => ({ merchantId, gtins: (readJson(gtins) ?? []) as string[] }))
 }
 
-function toProducts(rows: readonly ProductRow[]): WireProduct[] {
-  return rows.map(toProduct).filter((product) => product !== undefined)
+function toVisibleProducts(rows: readonly ProductRow[], nowMs: number): VisibleProduct[] {
+  return rows.flatMap((row) => toVisibleProduct(row, nowMs) ?? [])
 }
 
-function toProduct({ gtin, title, brand, images, offers }: ProductRow): WireProduct | undefined {
-  const rows = (readJson(offers) ?? []) as readonly OfferRow[]
-  if (rows.length === 0) return undefined
+function toVisibleProduct({ gtin, details, offers }: ProductRow, nowMs: number): VisibleProduct | undefined {
+  const rows = selectOffers((readJson(offers) ?? []) as readonly OfferRow[])
+  const detailsByFeed = new Map(
+    ((readJson(details) ?? []) as readonly DetailsRow[]).map(({ feedId, title, brand, images }) => [
+      feedId,
+      { title, brand, images: JSON.parse(images) as string[] },
+    ]),
+  )
+  const wireOffers: WireOffer[] = []
+  const detailed: DetailedOffer[] = []
+  for (const row of rows) {
+    const offer = toWireOffer(row, nowMs)
+    const offerDetails = detailsByFeed.get(row.feedId)
+    if (offer === undefined || offerDetails === undefined) continue
+    wireOffers.push(offer)
+    detailed.push({ offer: toRankableOffer(offer), details: offerDetails })
+  }
+  if (wireOffers.length === 0) return undefined
+  const { title, brand, images } = mergeDetails(detailed)
   return {
-    gtin,
-    title,
-    ...(brand === null ? {} : { brand }),
-    images: (JSON.parse(images) as string[]).map((url) => ({ url })),
-    offers: toOffers(rows),
+    product: {
+      gtin,
+      title,
+      ...(brand === null ? {} : { brand }),
+      images: images.map((url) => ({ url })),
+      offers: wireOffers,
+    },
+    changesAtMs: findNextSaleChange(rows, nowMs),
   }
 }
 
-/** Prefer the feed's tracking links of a shop to links from the template. */
-function toOffers(rows: readonly OfferRow[]): WireOffer[] {
-  const shopsWithTrackingLinks = new Set(rows.filter((row) => !isMerchantPage(row)).map(toShopKey))
-  return rows
-    .filter((row) => !isMerchantPage(row) || !shopsWithTrackingLinks.has(toShopKey(row)))
-    .map(toOffer)
-}
-
-function isMerchantPage({ networkChannelId }: OfferRow): boolean {
-  return networkChannelId === NO_NETWORK_CHANNEL
+/**
+ * Prefer the feed's tracking links of a shop to links from the template. Of one link from several feeds, the one checked last
+ * counts.
+ */
+function selectOffers(rows: readonly OfferRow[]): readonly OfferRow[] {
+  if (rows.length < 2) return rows
+  const shopsWithTrackingLinks = new Set(rows.filter(({ isPage }) => isPage === 0).map(toShopKey))
+  const byLink = new Map<string, OfferRow>()
+  for (const row of rows) {
+    if (row.isPage === 1 && shopsWithTrackingLinks.has(toShopKey(row))) continue
+    const key = `${toShopKey(row)} ${row.url}`
+    const other = byLink.get(key)
+    if (other === undefined || (row.checkedMs ?? 0) >= (other.checkedMs ?? 0)) byLink.set(key, row)
+  }
+  return [...byLink.values()]
 }
 
 function toShopKey({ networkId, merchantId, currency }: OfferRow): string {
   return `${networkId} ${merchantId} ${currency}`
 }
 
-function toOffer(row: OfferRow): WireOffer {
-  const { network, merchant, price, oldPrice, currency, availability, url, template, publisher } = row
+/** Apply the sale period. Return `undefined` for an offer without a price at this time. */
+function toWireOffer(row: OfferRow, nowMs: number): WireOffer | undefined {
+  const { network, merchant, currency, availability, url, template, publisher, saleStartsMs, saleEndsMs } =
+    row
+  const isOnTime = (saleStartsMs ?? -Infinity) <= nowMs && nowMs < (saleEndsMs ?? Infinity)
+  const price = isOnTime ? row.price : row.oldPrice
+  if (price === null) return undefined
   return {
     merchant: { name: merchant },
     network,
     price,
-    ...(oldPrice === null ? {} : { old_price: oldPrice }),
+    ...(isOnTime && row.oldPrice !== null && { old_price: row.oldPrice }),
     currency,
     availability,
     affiliate_url:
-      isMerchantPage(row) && template !== null
+      row.isPage === 1 && template !== null
         ? createAffiliateLink({ template, merchantUrl: url, merchant: row.reference, publisher })
         : url,
+    ...(row.checkedMs !== null && { checked_at: new Date(row.checkedMs).toISOString() }),
+    ...(isOnTime && saleEndsMs !== null && { sale_ends_at: new Date(saleEndsMs).toISOString() }),
   }
+}
+
+function toRankableOffer({
+  merchant,
+  old_price: oldPrice,
+  affiliate_url,
+  ...offer
+}: WireOffer): RankableOffer {
+  return { ...offer, merchant: merchant.name, oldPrice: oldPrice ?? null, affiliateUrl: affiliate_url }
+}
+
+function findNextSaleChange(rows: readonly OfferRow[], nowMs: number): number | null {
+  const times = rows
+    .flatMap(({ saleStartsMs, saleEndsMs }) => [saleStartsMs ?? 0, saleEndsMs ?? 0])
+    .filter((timeMs) => timeMs > nowMs)
+  return times.length === 0 ? null : Math.min(...times)
 }

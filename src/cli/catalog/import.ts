@@ -50,11 +50,11 @@ async function runCatalogImport(
   { channel: channelId, network, merchant, format }: ImportOptions,
 ): Promise<void> {
   const { io } = context
-  const { importFeed } = await import('../../catalog-service/import/import-feed.ts')
+  const { importFile } = await import('../../catalog-service/import/import-file.ts')
   await withCatalog(context, async (store) => {
     const onProgress = createProgressPrinter(context)
     const options = { store, file, format, channelId, network, merchant, signal: io.signal, onProgress }
-    const summary = await importFeed(options)
+    const summary = await importFile(options)
       .catch(rethrowImportFailure)
       .finally(() => io.drawProgress(''))
     printSummary(context, summary)

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
-import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
-import { createRejectsFile } from '../../../src/catalog-service/import/rejects-file.ts'
+import { importFile } from '../../../src/catalog-service/import/import-file.ts'
+import { createRejectsFile, listRejectsPaths } from '../../../src/catalog-service/import/rejects-file.ts'
 import { createFolder, openTestStore } from '../harness.ts'
 import { readFeedText } from './read-feed-text.ts'
 
@@ -42,7 +42,7 @@ describe('rejects of one row', () => {
 describe('rejects file', () => {
   it('reasons and fields - very long, with control characters - are cleaned and truncated', () => {
     const file = join(createFolder(), 'feed')
-    const rejects = createRejectsFile(file, createFolder())
+    const rejects = createRejectsFile(listRejectsPaths(file, createFolder()))
     rejects.add([{ ...ROW, field: 'f'.repeat(10_000), reason: `a\u001b[31m\n${'b'.repeat(1_000_000)}` }])
     rejects.close()
     const written = JSON.parse(readFileSync(`${file}.rejects`, 'utf8')) as Reject
@@ -55,14 +55,14 @@ describe('rejects file', () => {
     const [feedFolder, current] = [createFolder(), createFolder()]
     writeFileSync(join(current, 'feed.rejects'), 'of another')
     writeFileSync(join(feedFolder, 'feed.rejects'), 'of an earlier import')
-    createRejectsFile(join(feedFolder, 'feed'), current).close()
+    createRejectsFile(listRejectsPaths(join(feedFolder, 'feed'), current)).close()
     expect(readFileSync(join(current, 'feed.rejects'), 'utf8')).toBe('of another')
     expect(existsSync(join(feedFolder, 'feed.rejects'))).toBe(false)
   })
 
   it('disk full - close does not throw, getPath does', () => {
     const folder = createFolder()
-    const rejects = createRejectsFile(join(folder, 'feed'), folder)
+    const rejects = createRejectsFile(listRejectsPaths(join(folder, 'feed'), folder))
     const full = vi.spyOn(fs, 'writeFileSync').mockImplementation(() => {
       throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
     })
@@ -80,8 +80,8 @@ describe('rejects file', () => {
 describe('file that cannot be read', () => {
   it('error - has the reason in plain words, and that nothing was changed', async () => {
     const fixture = await openTestStore()
-    const importFile = (file: string): Promise<unknown> => importFeed({ store: fixture.store, file })
-    await expect(importFile(join(fixture.folder, 'none'))).rejects.toThrow(
+    const importPath = (file: string): Promise<unknown> => importFile({ store: fixture.store, file })
+    await expect(importPath(join(fixture.folder, 'none'))).rejects.toThrow(
       'cannot be opened (there is no such file); nothing was changed',
     )
     const damaged = join(fixture.folder, 'damaged.gz')
@@ -89,9 +89,9 @@ describe('file that cannot be read', () => {
       damaged,
       Buffer.concat([gzipSync(`${HEAD}\n`), Buffer.from([0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9])]),
     )
-    await expect(importFile(damaged)).rejects.toThrow('(the compressed data is damaged); nothing was changed')
+    await expect(importPath(damaged)).rejects.toThrow('(the compressed data is damaged); nothing was changed')
     const empty = join(fixture.folder, 'empty')
     writeFileSync(empty, '')
-    await expect(importFile(empty)).rejects.toThrow('is empty; nothing was changed')
+    await expect(importPath(empty)).rejects.toThrow('is empty; nothing was changed')
   })
 })

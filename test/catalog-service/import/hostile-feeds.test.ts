@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { truncateSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
+import { importFile } from '../../../src/catalog-service/import/import-file.ts'
 import {
   GTINS,
   type StoreUnderTest,
@@ -73,7 +73,7 @@ describe('feed that is rejected as a whole', () => {
     const file = join(fixture.folder, 'feed.gz')
     writeFileSync(file, gzipSync(head + rows.join('')))
     truncateSync(file, 20_000)
-    await expect(importFeed({ store: fixture.store, file })).rejects.toThrow('it is truncated')
+    await expect(importFile({ store: fixture.store, file })).rejects.toThrow('it is truncated')
     expect(await fetchGtins(fixture, channelId)).toEqual([GTINS[2]])
   })
 })

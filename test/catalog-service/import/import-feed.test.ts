@@ -1,7 +1,7 @@
 import { existsSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
+import { importFile } from '../../../src/catalog-service/import/import-file.ts'
 import { seedSampleData } from '../../../src/catalog-service/sample/seed-sample-data.ts'
 import { getSampleData } from '../../../src/catalog-service/sample/sample-data.ts'
 import { fetchOwnedChannels } from '../../../src/catalog-service/store/channels.ts'
@@ -200,7 +200,7 @@ describe('import, files', () => {
   it('gzip - under any name - is detected by its first bytes', async () => {
     const fixture = await openTestStore()
     const file = writeFeed(join(fixture.folder, 'feed.txt'), [createProduct('17')], { gzip: true })
-    expect(await importFeed({ store: fixture.store, file })).toMatchObject({ products: 1 })
+    expect(await importFile({ store: fixture.store, file })).toMatchObject({ products: 1 })
   })
 
   it('plain text named .gz, with byte order mark, CRLF and no final line end - is imported', async () => {
@@ -210,7 +210,7 @@ describe('import, files', () => {
       file,
       `\ufeff${JSON.stringify(createProduct('17'))}\r\n\r\n${JSON.stringify(createProduct('24'))}`,
     )
-    expect(await importFeed({ store: fixture.store, file })).toMatchObject({ products: 2, rejected: 0 })
+    expect(await importFile({ store: fixture.store, file })).toMatchObject({ products: 2, rejected: 0 })
   })
 
   it('gzip - truncated - ImportError, nothing changed', async () => {
@@ -221,7 +221,7 @@ describe('import, files', () => {
     )
     const file = writeFeed(join(fixture.folder, 'feed.gz'), rows, { gzip: true })
     truncateSync(file, 10_000)
-    await expect(importFeed({ store: fixture.store, file })).rejects.toMatchObject({
+    await expect(importFile({ store: fixture.store, file })).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
     })
     expect((await fetchProducts(fixture, channelId)).map(({ gtin }) => gtin)).toEqual([GTINS[0]])
@@ -235,7 +235,7 @@ describe('import, files', () => {
     const fixture = await openTestStore()
     const file = join(fixture.folder, 'feed.ndjson')
     writeFileSync(file, content)
-    await expect(importFeed({ store: fixture.store, file })).rejects.toMatchObject({
+    await expect(importFile({ store: fixture.store, file })).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
     })
     expect(await fetchOwnedChannels(fixture.store.reader)).toEqual([])
@@ -245,7 +245,7 @@ describe('import, files', () => {
   it.each(['missing.ndjson', '.'])('file - %s - ImportError that names it', async (name) => {
     const fixture = await openTestStore()
     const file = join(fixture.folder, name)
-    await expect(importFeed({ store: fixture.store, file })).rejects.toThrow(file)
+    await expect(importFile({ store: fixture.store, file })).rejects.toThrow(file)
   })
 
   it('signal - aborted - ImportError, nothing changed', async () => {

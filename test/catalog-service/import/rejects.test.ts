@@ -2,8 +2,8 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { MAX_ROW_BYTES } from '../../../src/catalog-service/import/feed-row.ts'
-import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
-import { createRejectsFile } from '../../../src/catalog-service/import/rejects-file.ts'
+import { importFile } from '../../../src/catalog-service/import/import-file.ts'
+import { createRejectsFile, listRejectsPaths } from '../../../src/catalog-service/import/rejects-file.ts'
 import {
   fetchProducts,
   importRows,
@@ -130,7 +130,7 @@ describe('import, rejects', () => {
     const folder = createFolder()
     const file = writeFeed(join(folder, 'feed.ndjson'), ['x', createProduct('17')])
     mkdirSync(`${file}.rejects`)
-    const { rejectsPath } = await importFeed({ store: fixture.store, file, currentFolder: fixture.folder })
+    const { rejectsPath } = await importFile({ store: fixture.store, file, currentFolder: fixture.folder })
     expect(rejectsPath).toBe(join(fixture.folder, 'feed.ndjson.rejects'))
   })
 
@@ -138,7 +138,7 @@ describe('import, rejects', () => {
     const folder = createFolder()
     const victim = join(folder, 'victim')
     writeFileSync(victim, 'unchanged')
-    const rejects = createRejectsFile(join(folder, 'feed.ndjson'), folder)
+    const rejects = createRejectsFile(listRejectsPaths(join(folder, 'feed.ndjson'), folder))
     const path = join(folder, 'feed.ndjson.rejects')
     symlinkSync(victim, path)
     rejects.add([{ row: 1, field: 'gtin', reason: 'there is no gtin', raw: '{}' }])

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { ImportFeedOptions, ImportSummary } from '../../../src/catalog-service/import/import-feed.ts'
+import type { ImportSummary } from '../../../src/catalog-service/import/import-feed.ts'
+import type { ImportFileOptions } from '../../../src/catalog-service/import/import-file.ts'
 import { findMerchant } from '../../../src/catalog-service/store/merchants.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
 import { type StoreUnderTest, importText, createOffer, createProduct, openTestStore } from '../harness.ts'
@@ -110,7 +111,7 @@ const ROWS: readonly Row[] = GTINS.map((_, gtin) => ({ gtin, shop: 'A', price: 1
 const importJson = (
   fixture: StoreUnderTest,
   rows: readonly Row[],
-  options: Partial<ImportFeedOptions> = {},
+  options: Partial<ImportFileOptions> = {},
 ): Promise<ImportSummary> => importText(fixture, toJsonFeed(rows), { channelId: CHANNEL_ID, ...options })
 
 /** A row of a Google table with a sale price. */

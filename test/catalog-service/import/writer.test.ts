@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { FeedOffer, FeedProduct } from '../../../src/catalog-service/import/feed-row.ts'
 import { type Offer, parseOffer } from '../../../src/catalog/contract.ts'
 import { compareForBox, pickOnePerMerchant } from '../../../src/offers/ranking.ts'
-import { removeStaleOffers } from '../../../src/catalog-service/import/import-statements.ts'
-import { createShopRegistry, prepareTarget } from '../../../src/catalog-service/import/target.ts'
+import { findStaleOffers, removeStaleOffers } from '../../../src/catalog-service/import/import-statements.ts'
+import { prepareTarget } from '../../../src/catalog-service/import/target.ts'
 import { createFeedWriter } from '../../../src/catalog-service/import/writer.ts'
 import { insertChannel } from '../../../src/catalog-service/store/channels.ts'
 import { type StoreUnderTest, fetchProducts, findProduct, openTestStore } from '../harness.ts'
@@ -23,6 +23,8 @@ type Imported = Readonly<{
   unassignedNetworks: readonly string[]
 }>
 
+const FEED_ID = 1
+
 let importId = 0
 
 /** Write products like an import, batch by batch. */
@@ -30,9 +32,10 @@ async function write(fixture: StoreUnderTest, ...batches: readonly FeedProduct[]
   importId += 1
   return fixture.store.write(async (transaction) => {
     const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
-    const writer = await createFeedWriter(transaction, target, importId)
+    const writer = await createFeedWriter(transaction, target, { feedId: FEED_ID, importId })
     for (const batch of batches) await writer.write(batch.map((product) => ({ row: 1, product })))
-    return { ...(await writer.finish()), channelId: target.channelId }
+    const counts = await writer.countOffers()
+    return { ...counts, ...(await writer.finish(counts)), channelId: target.channelId }
   })
 }
 
@@ -268,14 +271,14 @@ describe('offers of one product', () => {
     importId += 1
     const result = await fixture.store.write(async (transaction) => {
       const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
-      const writer = await createFeedWriter(transaction, target, importId)
+      const writer = await createFeedWriter(transaction, target, { feedId: FEED_ID, importId })
       const first = [
         { row: 1, product: createFeedProduct(17, ...createOffers(0, 400)) },
         { row: 2, product: createFeedProduct(17, ...createOffers(400, 150)) },
       ]
       const second = [{ row: 3, product: createFeedProduct(17, ...createOffers(900, 7)) }]
       const rejects = [...(await writer.write(first)), ...(await writer.write(second))]
-      return { rejects, ...(await writer.finish()) }
+      return { rejects, ...(await writer.countOffers()) }
     })
     expect(result).toMatchObject({ products: 1, offers: 500 })
     expect(result.rejects.map(({ row, field, reason }) => [row, field, reason])).toEqual([
@@ -384,9 +387,14 @@ describe('replacement of offers', () => {
       await write(fixture, both)
       const left = await fixture.store.write(async (transaction) => {
         const target = await prepareTarget(transaction, { channelId: CHANNEL, nowMs: 0 })
-        const shops = await createShopRegistry(transaction, target)
-        await shops.get({ network: 'Net', merchant: 'Shop', merchantReference: null, link: 'page' })
-        const removed = await removeStaleOffers(transaction, importId + 1, 0, manyOffers)
+        const run = { feedId: FEED_ID, importId: importId + 1 }
+        const writer = await createFeedWriter(transaction, target, run)
+        await writer.write([{ row: 1, product: createFeedProduct(17, { merchant: 'Other' }) }])
+        const { total: removed } = await findStaleOffers(transaction, run, {
+          current: 1,
+          fullScanOffers: manyOffers,
+        })
+        await removeStaleOffers(transaction, run)
         const products = await transaction.selectFrom('products').select('gtin').execute()
         return { removed, products: products.map(({ gtin }) => Number(gtin)) }
       })

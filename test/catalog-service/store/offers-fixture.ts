@@ -1,5 +1,5 @@
-import type { Kysely } from 'kysely'
-import type { CatalogTables } from '../../../src/catalog-service/store/schema.ts'
+import { type Kysely, sql } from 'kysely'
+import { type CatalogTables, SAMPLE_FEED_ID } from '../../../src/catalog-service/store/schema.ts'
 
 /** The channel that may show the merchants 1 and 2. */
 export const CHANNEL = '952a0000-0000-4000-8000-0000000000c1'
@@ -7,7 +7,10 @@ export const CHANNEL = '952a0000-0000-4000-8000-0000000000c1'
 export const OTHER_CHANNEL = '952a0000-0000-4000-8000-0000000000c2'
 const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
 
-/** An offer by ids; `networkChannel`: of its link, or `NO_NETWORK_CHANNEL`. */
+/** Value of `networkChannel` for a shop's page. */
+export const NO_NETWORK_CHANNEL = 0
+
+/** An offer by ids; `networkChannel`: of its tracking link, or `NO_NETWORK_CHANNEL`. */
 export type OfferSpec = Readonly<{
   gtin: number
   network: number
@@ -73,11 +76,12 @@ export async function replaceOffers(
 ): Promise<void> {
   await writer.deleteFrom('offers').execute()
   await writer.deleteFrom('products').execute()
+  await writer.deleteFrom('feed_shops').execute()
   const gtins = [...new Set(offers.map(({ gtin }) => toGtin(gtin)))]
   for (const gtin of gtins)
     await writer
       .insertInto('products')
-      .values({ gtin, title: gtin, brand: null, images: '[]' })
+      .values({ gtin, feed_id: SAMPLE_FEED_ID, title: gtin, brand: null, images: '[]' })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
   for (const { gtin, network, merchant, networkChannel, currency = 'EUR' } of offers)
@@ -85,15 +89,21 @@ export async function replaceOffers(
       .insertInto('offers')
       .values({
         gtin: toGtin(gtin),
+        feed_id: SAMPLE_FEED_ID,
+        is_page: networkChannel === NO_NETWORK_CHANNEL ? 1 : 0,
         network_id: network,
         merchant_id: merchant,
         network_channel_id: networkChannel,
         currency,
-        variant: 0,
+        // A page and a tracking link have different addresses in feeds.
+        variant: networkChannel,
         price: '1',
         availability: 'in_stock',
         url: `https://shop.example/${merchant}`,
       })
       .onConflict((conflict) => conflict.doNothing())
       .execute()
+  await sql`
+    insert into feed_shops (feed_id, network_id, merchant_id, network_channel_id, is_page)
+    select distinct feed_id, network_id, merchant_id, network_channel_id, is_page from offers`.execute(writer)
 }

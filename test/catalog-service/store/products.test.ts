@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ProductPage } from '../../../src/catalog-service/store/catalog-store.ts'
-import { NO_NETWORK_CHANNEL } from '../../../src/catalog-service/store/schema.ts'
 import { type StoreUnderTest, fetchProducts, openTestStore } from '../harness.ts'
 import {
   CHANNEL,
+  NO_NETWORK_CHANNEL,
   OTHER_CHANNEL,
   type OfferSpec,
   insertAccounts,

@@ -1,9 +1,14 @@
 import type { KyselyPlugin } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { NO_NETWORK_CHANNEL } from '../../../src/catalog-service/store/schema.ts'
 import { fetchVisiblePage } from '../../../src/catalog-service/store/visible-products.ts'
 import { type StoreUnderTest, openTestStore } from '../harness.ts'
-import { CHANNEL, type OfferSpec, insertAccounts, replaceOffers } from './offers-fixture.ts'
+import {
+  CHANNEL,
+  NO_NETWORK_CHANNEL,
+  type OfferSpec,
+  insertAccounts,
+  replaceOffers,
+} from './offers-fixture.ts'
 
 type Row = Record<string, unknown>
 
@@ -30,7 +35,7 @@ async function readPage(
     },
   }
   const query = { organizationId: 'o', channelId: CHANNEL, afterGtin: '', limit }
-  const { items } = await fetchVisiblePage(store.reader.withPlugin(plugin), query)
+  const { items } = await fetchVisiblePage(store.reader.withPlugin(plugin), query, 0)
   return { gtins: items.map(({ gtin }) => Number(gtin)), read }
 }
 
@@ -59,7 +64,7 @@ describe('pages, rows read', () => {
     )
     const { gtins, read } = await readPage(fixture, 2)
     expect(gtins).toEqual([7, 1_007])
-    expect(read.flat().filter((row) => 'title' in row).length).toBeLessThan(60)
+    expect(read.flat().filter((row) => 'details' in row).length).toBeLessThan(60)
   })
 
   test('two shops, one with many products - only the one that has more is read again', async () => {
@@ -82,7 +87,7 @@ describe('pages, rows read', () => {
     await fixture.store.write((database) => database.deleteFrom('approvals').execute())
     const { gtins, read } = await readPage(fixture, 5)
     expect(gtins).toEqual([])
-    expect(read.flat().filter((row) => 'title' in row)).toHaveLength(6)
+    expect(read.flat().filter((row) => 'details' in row)).toHaveLength(6)
   })
 })
 

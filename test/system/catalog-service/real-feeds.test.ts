@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
-import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
+import { importFile } from '../../../src/catalog-service/import/import-file.ts'
 import { fetchProducts, openTestStore } from '../../catalog-service/harness.ts'
 
 const REAL_FEEDS = fileURLToPath(new URL('../../../../shared/data/feeds/', import.meta.url))
@@ -34,7 +34,7 @@ describe('import of real feeds', () => {
       const fixture = await openTestStore()
       const file = join(fixture.folder, ADVERTISER)
       copyFileSync(join(REAL_FEEDS, ADVERTISER), file)
-      const summary = await importFeed({ store: fixture.store, file, currentFolder: fixture.folder })
+      const summary = await importFile({ store: fixture.store, file, currentFolder: fixture.folder })
       expect(summary).toMatchObject({ format: 'awin-csv', products: 375, offers: 400, rejected: 2_329 })
       const rejects = readRejects(summary.rejectsPath)
       expect(countReasons(rejects)).toEqual({
@@ -53,7 +53,7 @@ describe('import of real feeds', () => {
       const fixture = await openTestStore()
       const file = join(fixture.folder, PUBLISHER)
       copyFileSync(join(REAL_FEEDS, PUBLISHER), file)
-      await expect(importFeed({ store: fixture.store, file, currentFolder: fixture.folder })).rejects.toThrow(
+      await expect(importFile({ store: fixture.store, file, currentFolder: fixture.folder })).rejects.toThrow(
         '0 products, 10 rejected; most often: gtin: there is no gtin (10)',
       )
       expect(countReasons(readRejects(`${file}.rejects`))).toEqual({ 'gtin: there is no gtin': 10 })
@@ -66,7 +66,7 @@ describe('import of real feeds', () => {
       const fixture = await openTestStore()
       const file = join(fixture.folder, 'electronics.ndjson.gz')
       copyFileSync(REAL_FEED, file)
-      const summary = await importFeed({ store: fixture.store, file })
+      const summary = await importFile({ store: fixture.store, file })
       expect(summary).toMatchObject({ products: 1_236, offers: 4_649, rejected: 0, rejectsPath: null })
       expect(await fetchProducts(fixture, summary.channelId)).toHaveLength(200)
     },

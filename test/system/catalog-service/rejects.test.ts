@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { importFeed } from '../../../src/catalog-service/import/import-feed.ts'
+import { importFile } from '../../../src/catalog-service/import/import-file.ts'
 import { createFolder, createProduct, openTestStore, writeFeed } from '../../catalog-service/harness.ts'
 
 // Root can write everywhere.
@@ -12,7 +12,7 @@ it.skipIf(process.getuid?.() === 0)(
     const folder = createFolder()
     const file = writeFeed(join(folder, 'feed.ndjson'), ['x', createProduct('17')])
     chmodSync(folder, 0o500)
-    const { rejectsPath } = await importFeed({ store: fixture.store, file, currentFolder: fixture.folder })
+    const { rejectsPath } = await importFile({ store: fixture.store, file, currentFolder: fixture.folder })
     chmodSync(folder, 0o700)
     expect(rejectsPath).toBe(join(fixture.folder, 'feed.ndjson.rejects'))
   },

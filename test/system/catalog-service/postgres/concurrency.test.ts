@@ -240,9 +240,9 @@ describe('import', () => {
     const product = { gtin: toGtin(1), title: odd, brand: odd, images: [odd], offers }
     await store.write(async (database) => {
       const target = await prepareTarget(database, { channelId: undefined, nowMs: 0 })
-      const writer = await createFeedWriter(database, target, 1)
+      const writer = await createFeedWriter(database, target, { feedId: 1, importId: 1 })
       await writer.write([{ row: 1, product }])
-      await writer.finish()
+      await writer.finish(await writer.countOffers())
     })
     const row = await store.reader.selectFrom('products').selectAll().executeTakeFirstOrThrow()
     expect([row.title, row.brand, JSON.parse(row.images)]).toEqual(['ab\ufffdc', 'ab\ufffdc', [odd]])

@@ -71,13 +71,13 @@ describe('statements of requests with many products', () => {
   test('look-up, first page and deep page - read only a few more pages than their results need', async () => {
     const store = await openLargeCatalog()
     const lookUp = await countPages(store, (database) =>
-      findVisibleProduct(database, channel, toGtin(20_000)),
+      findVisibleProduct(database, channel, { gtin: toGtin(20_000), nowMs: 0 }),
     )
     expect(lookUp.filter((pages) => !(pages < MAX_PAGES))).toEqual([])
     const page = { ...channel, afterGtin: '', limit: 50 }
-    const [first = NaN] = await countPages(store, (database) => fetchVisiblePage(database, page))
+    const [first = NaN] = await countPages(store, (database) => fetchVisiblePage(database, page, 0))
     const [deep = NaN] = await countPages(store, (database) =>
-      fetchVisiblePage(database, { ...page, afterGtin: toGtin(29_000) }),
+      fetchVisiblePage(database, { ...page, afterGtin: toGtin(29_000) }, 0),
     )
     expect(deep).toBeLessThan(first + MAX_PAGES)
     expect(first).toBeLessThan(50 * MAX_PAGES_PER_PRODUCT)
@@ -86,7 +86,9 @@ describe('statements of requests with many products', () => {
   test('channel that may show three products - returns these, and later statements read few pages', async () => {
     const store = await openLargeCatalog()
     const query = { organizationId: 'o', channelId: CHANNEL, afterGtin: '', limit: 50 }
-    const [first = NaN, ...others] = await countPages(store, (database) => fetchVisiblePage(database, query))
+    const [first = NaN, ...others] = await countPages(store, (database) =>
+      fetchVisiblePage(database, query, 0),
+    )
     expect(first).toBeLessThan(50 * MAX_PAGES_PER_PRODUCT)
     expect(others.length).toBeGreaterThan(0)
     expect(others.filter((pages) => !(pages < MAX_PAGES))).toEqual([])

@@ -1,0 +1,159 @@
+import { sql } from 'kysely'
+import { type Clock, MINUTE_MS, SECOND_MS } from '../../clock.ts'
+import { hasOwnerExited } from '../../database/lease-owner.ts'
+import { toLeaseTime } from '../../database/lease-time.ts'
+import { retryConflicts } from '../../database/transaction.ts'
+import { FeedHeldError } from '../../errors.ts'
+import type { CatalogStore } from './catalog-store.ts'
+import type { Feed } from './feeds.ts'
+
+/** A process that does not extend its lease for this long has crashed. */
+export const FEED_LEASE_MS: number = 2 * MINUTE_MS
+
+/** Wait after the first failed attempt; it doubles with each further failure, up to the feed's interval. */
+const FIRST_RETRY_MS: number = MINUTE_MS
+
+/** Intervals without a successful run after which a feed counts as quiet. */
+const QUIET_INTERVALS = 2
+
+/** The last attempt to run a feed. `error` is `null` after a success. */
+export type FeedAttempt = Readonly<{
+  attemptedAtMs: number
+  failureCount: number
+  errorCode: string | null
+  error: string | null
+  isRunning: boolean
+}>
+
+export type FeedFailure = Readonly<{ code: string; message: string }>
+
+type AttemptStore = Pick<CatalogStore, 'usage' | 'clock'>
+
+/** Return the last attempts by feed id. Feeds without an attempt are absent. */
+export async function fetchFeedAttempts({
+  usage,
+  clock,
+}: AttemptStore): Promise<ReadonlyMap<number, FeedAttempt>> {
+  const now = toLeaseTime(usage, clock)
+  const { rows } = await sql<{
+    feedId: number
+    attemptedAtMs: number
+    failureCount: number
+    errorCode: string | null
+    error: string | null
+    owner: string | null
+    isLeased: number | boolean
+  }>`
+    select feed_id as "feedId", attempted_at_ms as "attemptedAtMs", failure_count as "failureCount",
+      error_code as "errorCode", error, lease_owner as owner, lease_until_ms > ${now} as "isLeased"
+    from feed_attempts where attempted_at_ms is not null`.execute(usage)
+  return new Map(
+    rows.map(({ feedId, owner, isLeased, ...attempt }) => [
+      feedId,
+      { ...attempt, isRunning: Boolean(isLeased) && owner !== null && !hasOwnerExited(owner) },
+    ]),
+  )
+}
+
+/**
+ * Acquire the right to run a feed; `false` when another process has it. The attempt counts as failed until
+ * `finishFeedAttempt` says otherwise, so that a crash is retried with a growing delay.
+ */
+export async function acquireFeedLease(
+  { usage, clock }: AttemptStore,
+  feedId: number,
+  owner: string,
+): Promise<boolean> {
+  const { rows: current } = await sql<{ owner: string | null }>`
+    select lease_owner as owner from feed_attempts where feed_id = ${feedId}`.execute(usage)
+  const currentOwner = current[0]?.owner ?? ''
+  const isOrphaned = currentOwner !== '' && hasOwnerExited(currentOwner)
+  const now = toLeaseTime(usage, clock)
+  const until = sql`${now} + cast(${FEED_LEASE_MS} as bigint)`
+  // A lease that ends much later than a new one was acquired before the clock was set back.
+  const acquire = sql`
+    insert into feed_attempts (feed_id, attempted_at_ms, failure_count, error_code, error, lease_owner, lease_until_ms)
+    values (${feedId}, ${clock.nowMs()}, 1, ${INTERRUPTED.code}, ${INTERRUPTED.message}, ${owner}, ${until})
+    on conflict (feed_id) do update set attempted_at_ms = excluded.attempted_at_ms,
+      failure_count = feed_attempts.failure_count + 1, error_code = excluded.error_code, error = excluded.error,
+      lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms
+    where feed_attempts.lease_until_ms <= ${now}
+      or feed_attempts.lease_until_ms > ${now} + cast(${2 * FEED_LEASE_MS} as bigint)
+      or (${isOrphaned ? 1 : 0} = 1 and feed_attempts.lease_owner = ${currentOwner})
+    returning feed_id`
+  const { rows } = await retryConflicts(() => acquire.execute(usage))
+  return rows.length > 0
+}
+
+const INTERRUPTED: FeedFailure = {
+  code: 'VITRINE_IMPORT_FAILED',
+  message: 'the run was interrupted before its end',
+}
+
+/** Extend the lease while the feed runs; `false` when another process has taken it over. */
+export async function extendFeedLease(
+  { usage, clock }: AttemptStore,
+  feedId: number,
+  owner: string,
+): Promise<boolean> {
+  const extend = sql`
+    update feed_attempts set lease_until_ms = ${toLeaseTime(usage, clock)} + cast(${FEED_LEASE_MS} as bigint)
+    where feed_id = ${feedId} and lease_owner = ${owner}`
+  const { numAffectedRows = 0n } = await retryConflicts(() => extend.execute(usage))
+  return numAffectedRows > 0n
+}
+
+/** Record how an attempt ended, and release the lease. */
+export async function finishFeedAttempt(
+  { usage }: AttemptStore,
+  feedId: number,
+  { owner, failure }: Readonly<{ owner: string; failure: FeedFailure | null }>,
+): Promise<void> {
+  const outcome =
+    failure === null
+      ? sql`failure_count = 0, error_code = null, error = null`
+      : sql`error_code = ${failure.code}, error = ${failure.message}`
+  const finish = sql`
+    update feed_attempts set ${outcome}, lease_owner = null, lease_until_ms = 0
+    where feed_id = ${feedId} and lease_owner = ${owner}`
+  await retryConflicts(() => finish.execute(usage))
+}
+
+/** Release a lease without an attempt: restore what the last attempt left. */
+export async function cancelFeedAttempt(
+  { usage }: AttemptStore,
+  feedId: number,
+  { owner, previous }: Readonly<{ owner: string; previous: FeedAttempt | undefined }>,
+): Promise<void> {
+  const cancel = sql`
+    update feed_attempts set attempted_at_ms = ${previous?.attemptedAtMs ?? null},
+      failure_count = ${previous?.failureCount ?? 0}, error_code = ${previous?.errorCode ?? null},
+      error = ${previous?.error ?? null}, lease_owner = null, lease_until_ms = 0
+    where feed_id = ${feedId} and lease_owner = ${owner}`
+  await retryConflicts(() => cancel.execute(usage))
+}
+
+export async function removeFeedAttempts(
+  { usage }: Pick<CatalogStore, 'usage'>,
+  feedIds: readonly number[],
+): Promise<void> {
+  if (feedIds.length === 0) return
+  await usage.deleteFrom('feed_attempts').where('feed_id', 'in', feedIds).execute()
+}
+
+/** Compute when a feed runs next, Unix milliseconds; `null` without a schedule. */
+export function computeNextRunMs(feed: Feed, attempt: FeedAttempt | undefined): number | null {
+  if (feed.url === null || feed.everySeconds === null || feed.channelId === null) return null
+  if (attempt === undefined) return feed.createdAtMs
+  const everyMs = feed.everySeconds * SECOND_MS
+  const isRetried = attempt.failureCount > 0 && attempt.errorCode !== FeedHeldError.code
+  const waitMs = isRetried ? Math.min(everyMs, FIRST_RETRY_MS * 2 ** (attempt.failureCount - 1)) : everyMs
+  return attempt.attemptedAtMs + waitMs
+}
+
+/** Whether a feed with a schedule had no successful run for two intervals. */
+export function isFeedQuiet(feed: Feed, clock: Clock): boolean {
+  if (feed.url === null || feed.everySeconds === null) return false
+  const sinceMs = feed.fetchedAtMs ?? feed.createdAtMs
+  return clock.nowMs() - sinceMs > QUIET_INTERVALS * feed.everySeconds * SECOND_MS
+}

@@ -1,0 +1,164 @@
+import type { Selectable } from 'kysely'
+import { recordTouchedGtins, removeTouchedProducts } from './removal.ts'
+import type { Catalog, CatalogTables } from './schema.ts'
+import { sql } from 'kysely'
+
+/** What an operator sets. `null`: not set. */
+export type FeedSettings = Readonly<{
+  /** `null` when the channel was removed. */
+  channelId: string | null
+  /** An address, possibly with secrets; `null`: the feed is imported by a command. */
+  url: string | null
+  headerFile: string | null
+  format: string | null
+  /** A column map as JSON. */
+  map: string | null
+  network: string | null
+  merchant: string | null
+  /** `null`: no schedule. */
+  everySeconds: number | null
+  maxRemovedPercent: number
+}>
+
+/** What the last successful run found. */
+export type FeedResult = Readonly<{
+  /** When the feed was fetched, Unix milliseconds; `null`: never, or by a version that did not record it. */
+  fetchedAtMs: number | null
+  etag: string | null
+  lastModified: string | null
+  contentDigest: string | null
+  settingsDigest: string | null
+  rowCount: number
+  productCount: number
+  offerCount: number
+  rejectedCount: number
+  removedCount: number
+}>
+
+export type Feed = FeedSettings &
+  FeedResult &
+  Readonly<{ id: number; name: string; organizationId: string; isMigrated: boolean; createdAtMs: number }>
+
+export async function fetchFeeds(database: Catalog): Promise<readonly Feed[]> {
+  const rows = await database.selectFrom('feeds').selectAll().orderBy('name').execute()
+  return rows.map(toFeed)
+}
+
+export async function findFeed(database: Catalog, name: string): Promise<Feed | undefined> {
+  const row = await database.selectFrom('feeds').selectAll().where('name', '=', name).executeTakeFirst()
+  return row && toFeed(row)
+}
+
+export async function findFeedById(database: Catalog, id: number): Promise<Feed | undefined> {
+  const row = await database.selectFrom('feeds').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && toFeed(row)
+}
+
+function toFeed(row: Selectable<CatalogTables['feeds']>): Feed {
+  return {
+    id: row.id,
+    name: row.name,
+    organizationId: row.organization_id,
+    channelId: row.channel_id,
+    url: row.url,
+    headerFile: row.header_file,
+    format: row.format,
+    map: row.map,
+    network: row.network,
+    merchant: row.merchant,
+    everySeconds: row.every_seconds,
+    maxRemovedPercent: row.max_removed_percent,
+    isMigrated: row.is_migrated === 1,
+    createdAtMs: row.created_at_ms,
+    fetchedAtMs: row.fetched_at_ms,
+    etag: row.etag,
+    lastModified: row.last_modified,
+    contentDigest: row.content_digest,
+    settingsDigest: row.settings_digest,
+    rowCount: row.row_count,
+    productCount: row.product_count,
+    offerCount: row.offer_count,
+    rejectedCount: row.rejected_count,
+    removedCount: row.removed_count,
+  }
+}
+
+function toSettingsRow(settings: Partial<FeedSettings>) {
+  return {
+    channel_id: settings.channelId,
+    url: settings.url,
+    header_file: settings.headerFile,
+    format: settings.format,
+    map: settings.map,
+    network: settings.network,
+    merchant: settings.merchant,
+    every_seconds: settings.everySeconds,
+    max_removed_percent: settings.maxRemovedPercent,
+  }
+}
+
+export type NewFeed = FeedSettings & Readonly<{ name: string; organizationId: string; createdAtMs: number }>
+
+export async function insertFeed(database: Catalog, feed: NewFeed): Promise<number> {
+  const insert = database.insertInto('feeds').values({
+    ...toSettingsRow(feed),
+    name: feed.name,
+    organization_id: feed.organizationId,
+    max_removed_percent: feed.maxRemovedPercent,
+    created_at_ms: feed.createdAtMs,
+    is_migrated: 0,
+  } as never)
+  return (await insert.returning('id').executeTakeFirstOrThrow()).id
+}
+
+/** Change the given settings. */
+export async function updateFeed(
+  database: Catalog,
+  id: number,
+  settings: Partial<FeedSettings>,
+): Promise<void> {
+  await database.updateTable('feeds').set(toSettingsRow(settings)).where('id', '=', id).execute()
+}
+
+export async function saveFeedResult(
+  database: Catalog,
+  id: number,
+  result: Partial<FeedResult>,
+): Promise<void> {
+  await database
+    .updateTable('feeds')
+    .set({
+      fetched_at_ms: result.fetchedAtMs,
+      etag: result.etag,
+      last_modified: result.lastModified,
+      content_digest: result.contentDigest,
+      settings_digest: result.settingsDigest,
+      row_count: result.rowCount,
+      product_count: result.productCount,
+      offer_count: result.offerCount,
+      rejected_count: result.rejectedCount,
+      removed_count: result.removedCount,
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Forget what the feed's last file was, so that the next run imports it even when it has not changed. */
+export async function forgetFeedContent(database: Catalog, feedIds: readonly number[]): Promise<void> {
+  if (feedIds.length === 0) return
+  await database
+    .updateTable('feeds')
+    .set({ etag: null, last_modified: null, content_digest: null })
+    .where('id', 'in', feedIds)
+    .execute()
+}
+
+/** Remove a feed with its offers, and the products that no feed has any more. Return the number of removed offers. */
+export async function removeFeed(database: Catalog, id: number): Promise<number> {
+  await recordTouchedGtins(database, sql`select gtin from products where feed_id = ${id}`)
+  const offers = await database.deleteFrom('offers').where('feed_id', '=', id).executeTakeFirst()
+  await removeTouchedProducts(database)
+  await database.deleteFrom('feed_shops').where('feed_id', '=', id).execute()
+  await database.deleteFrom('feeds').where('id', '=', id).execute()
+  return Number(offers.numDeletedRows)
+}
