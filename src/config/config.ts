@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.ts'
-import type { Secrets } from './secrets.ts'
+import { Secret, type Secrets } from './secrets.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 
 /** All settings except secrets, which are in `Secrets`. */
@@ -22,6 +22,9 @@ const KUBERNETES_PORT_VALUE = /^(?:tcp|udp|sctp):\/\//
 /** Used if `VITRINE_PORT` is not set: hosting platforms set it. */
 const PORT_NAME = 'PORT'
 
+/** Secrets in addresses of feeds: `${AWIN_KEY}` is filled from `VITRINE_FEED_AWIN_KEY`. */
+const FEED_SECRET_NAME = /^VITRINE_FEED_([A-Z][A-Z0-9_]*)$/
+
 type SettingValues = {
   [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T, infer Fallback>
     ? T | (null extends Fallback ? null : never)
@@ -32,7 +35,7 @@ type SettingValues = {
 export function parseConfig(environment: Environment): Readonly<{ config: Config; secrets: Secrets }> {
   const rawValues = collectRawValues(environment)
   const problems = [...rawValues.keys()]
-    .filter((name) => name !== PORT_NAME && !Object.hasOwn(SETTINGS, name))
+    .filter((name) => name !== PORT_NAME && !Object.hasOwn(SETTINGS, name) && !FEED_SECRET_NAME.test(name))
     .map((name) => `${name}: unknown setting; see docs/operate/configuration.md`)
   const values = parseValues(rawValues, problems)
   checkCombinations(values, problems)
@@ -41,6 +44,7 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
     catalogKey: values.VITRINE_CATALOG_KEY,
     catalogKeyFile: values.VITRINE_CATALOG_KEY_FILE,
     adminPassword: values.VITRINE_ADMIN_PASSWORD,
+    feedSecrets: collectFeedSecrets(rawValues),
   }
   return { config: toConfig(values), secrets: Object.freeze(secrets) }
 }
@@ -54,6 +58,14 @@ function collectRawValues(environment: Environment): Map<string, string> {
   const port = environment[PORT_NAME]
   if (!rawValues.has('VITRINE_PORT') && port !== undefined && port !== '') rawValues.set(PORT_NAME, port)
   return rawValues
+}
+
+function collectFeedSecrets(rawValues: ReadonlyMap<string, string>): Secrets['feedSecrets'] {
+  const secrets = [...rawValues].flatMap(([name, value]) => {
+    const secretName = FEED_SECRET_NAME.exec(name)?.[1]
+    return secretName === undefined ? [] : [[secretName, new Secret(value)] as const]
+  })
+  return new Map(secrets)
 }
 
 function isFromKubernetes(name: string, text: string): boolean {

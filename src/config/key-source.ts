@@ -11,7 +11,10 @@ export type KeySource = Readonly<{
 }>
 
 /** @throws ConfigError when there is no key, or its file cannot be read or contains no valid key. */
-export function openKeySource({ catalogKey, catalogKeyFile }: Omit<Secrets, 'adminPassword'>): KeySource {
+export function openKeySource({
+  catalogKey,
+  catalogKeyFile,
+}: Pick<Secrets, 'catalogKey' | 'catalogKeyFile'>): KeySource {
   if (catalogKeyFile !== null) return openKeyFileSource(catalogKeyFile)
   if (catalogKey === null) throw new ConfigError(['VITRINE_CATALOG_URL: requires a key'])
   return createFixedKeySource(catalogKey)

@@ -68,4 +68,6 @@ export type Secrets = Readonly<{
   catalogKeyFile: string | null
   /** HTTP Basic password of `/studio` and `/metrics`; `null`: not set. */
   adminPassword: Secret | null
+  /** Values of `VITRINE_FEED_…` by the rest of the name: parts of feed addresses. */
+  feedSecrets: ReadonlyMap<string, Secret>
 }>

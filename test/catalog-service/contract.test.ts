@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { seedSampleData } from '../../src/catalog-service/sample/seed-sample-data.ts'
 import { getSampleData } from '../../src/catalog-service/sample/sample-data.ts'
 import {
+  CHECKED_AT,
   GTINS,
   type ServiceUnderTest,
   importRows,
@@ -37,7 +38,7 @@ describe('contract, section 2: resources', () => {
       title: `Product ${GTINS[0]}`,
       brand: 'Brand',
       images: [{ url: 'https://img.example/1.jpg' }],
-      offers: [createOffer()],
+      offers: [{ ...createOffer(), checked_at: CHECKED_AT }],
     })
   })
 
@@ -54,7 +55,7 @@ describe('contract, section 2: resources', () => {
     ])
     const { body } = await fixture.get(`/v0/channels/${channelId}/products/17`)
     expect(body.title).toBe('A\u00a0 "b" <c>')
-    expect(body.offers).toEqual([offer])
+    expect(body.offers).toEqual([{ ...offer, checked_at: CHECKED_AT }])
   })
 
   it('old_price - merchant gives none - is absent', async () => {

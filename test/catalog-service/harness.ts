@@ -21,6 +21,9 @@ import { requestValidated } from './openapi-validation.ts'
 /** Half an hour before midnight UTC. */
 const START_MS: number = Date.UTC(2026, 4, 1, 23, 30)
 
+/** When the price of an offer was checked that was imported at the start of a test. */
+export const CHECKED_AT: string = new Date(START_MS).toISOString()
+
 /** Create a folder that is removed after the test. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-catalog-'))

@@ -10,6 +10,10 @@ export type ImportFileOptions = Pick<
   Readonly<{
     /** Path of the file. */
     file: string
+    /** What messages call the file, its `charset`, and where rejected rows go, when it was downloaded. */
+    label?: string | undefined
+    charset?: string | undefined
+    rejectsPaths?: readonly string[] | undefined
     /** Name of the feed that the file replaces; default: after the file. */
     feedName?: string | undefined
     /** Id of the channel; `prepareTarget` chooses one when it is absent. */
@@ -20,18 +24,16 @@ export type ImportFileOptions = Pick<
 
 /** Import a file once. @throws what `importFeed` throws */
 export function importFile(options: ImportFileOptions): Promise<ImportSummary> {
-  const { file, feedName, channelId, currentFolder, format, network, merchant, ...others } = options
-  const name = feedName === undefined ? toFeedName(file) : parseFeedName(feedName)
+  const { store, file, feedName, channelId, format, network, merchant, label = file } = options
+  const { rejectsPaths = listRejectsPaths(file, options.currentFolder) } = options
+  const name = feedName === undefined ? toFeedName(label) : parseFeedName(feedName)
+  const result = { etag: null, lastModified: null, contentDigest: null, settingsDigest: null }
   return importFeed({
-    ...others,
+    ...{ store, maxRemovedPercent: options.maxRemovedPercent },
+    ...{ signal: options.signal, onProgress: options.onProgress },
     file: {
-      path: file,
-      label: file,
-      rejectsPaths: listRejectsPaths(file, currentFolder),
-      result: {
-        fetchedAtMs: others.store.clock.nowMs(),
-        ...{ etag: null, lastModified: null, contentDigest: null, settingsDigest: null },
-      },
+      ...{ path: file, label, charset: options.charset, rejectsPaths },
+      result: { ...result, fetchedAtMs: store.clock.nowMs() },
     },
     feed: { name, isNameChosen: feedName !== undefined, channelId },
     settings: { format, network, merchant },

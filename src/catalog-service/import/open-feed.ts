@@ -1,21 +1,39 @@
 import { open } from 'node:fs/promises'
-import { type Readable, pipeline } from 'node:stream'
+import { Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import iconv from 'iconv-lite'
 import { ImportError } from '../../errors.ts'
 
-/** First bytes of a gzip member (RFC 1952, section 2.3.1). */
+/** First bytes of a gzip member (RFC 1952, section 2.3.1) and of a zip archive. */
 const GZIP_MAGIC: Buffer = Buffer.from([0x1f, 0x8b])
+const ZIP_MAGICS: readonly Buffer[] = [Buffer.from('PK\u0003\u0004'), Buffer.from('PK\u0005\u0006')]
+
+const MAGIC_BYTES = 4
+
+function isGzip(head: Buffer): boolean {
+  return head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)
+}
+
+/** Limit on a decompressed feed. */
+const MAX_FEED_BYTES: number = 64 * 1024 ** 3
+
+/** A file that grows more than this, beyond `MIN_SUSPICIOUS_BYTES`, is made to fill disks or memory: feeds grow 5 to 50 times. */
+const MAX_GROWTH = 500
+const MIN_SUSPICIOUS_BYTES: number = 256 * 1024 ** 2
 
 export type OpenFeed = Readonly<{
-  /** The decompressed bytes. @throws ImportError while reading, when the file is truncated or unreadable. */
+  /** The decompressed bytes. @throws ImportError while reading, when the file is truncated, unreadable or too large. */
   chunks: AsyncIterable<Buffer>
   totalBytes: number
   getReadBytes(): number
   close(): Promise<void>
 }>
 
-/** Detect gzip by the first bytes, because file names are unreliable. @throws ImportError when it is not a file or empty. */
+/**
+ * Open a file, decompressed. Its first bytes tell whether it is gzip or zip, because file names are unreliable. `file`: for
+ * messages.
+ * @throws ImportError when it is not a file, is empty, or is a zip archive without exactly one file.
+ */
 export async function openFeed(path: string, file: string = path): Promise<OpenFeed> {
   const handle = await open(path, 'r').catch((cause: unknown) => {
     throw new ImportError(`${file} cannot be opened (${describeReadError(cause)})`, { cause })
@@ -24,12 +42,16 @@ export async function openFeed(path: string, file: string = path): Promise<OpenF
     const stat = await handle.stat()
     if (!stat.isFile()) throw new ImportError(`${file} is not a file`)
     if (stat.size === 0) throw new ImportError(`${file} is empty`)
-    const { buffer } = await handle.read(Buffer.alloc(GZIP_MAGIC.length), 0, GZIP_MAGIC.length, 0)
+    const { buffer } = await handle.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0)
+    const limit = { file, maxBytes: computeMaxBytes(stat.size) }
+    if (ZIP_MAGICS.some((magic) => buffer.equals(magic))) {
+      await handle.close()
+      return openZipFeed(path, limit, stat.size)
+    }
     const source = handle.createReadStream({ start: 0 })
-    // `pipeline` passes a read error of the file on to the decompressed stream.
-    const decompressed = buffer.equals(GZIP_MAGIC) ? pipeline(source, createGunzip(), () => {}) : source
+    const chunks = isGzip(buffer) ? gunzip(source, file) : readChunks(source, file)
     return {
-      chunks: readChunks(decompressed, file),
+      chunks: limitBytes(chunks, limit),
       totalBytes: stat.size,
       getReadBytes: () => source.bytesRead,
       close: () => closeStream(source),
@@ -37,6 +59,56 @@ export async function openFeed(path: string, file: string = path): Promise<OpenF
   } catch (error) {
     await handle.close()
     throw error
+  }
+}
+
+async function openZipFeed(path: string, limit: ByteLimit, totalBytes: number): Promise<OpenFeed> {
+  const { openZip } = await import('./zip.ts')
+  const { chunks, close } = await openZip(path, limit.file)
+  let readBytes = 0
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      readBytes += chunk.length
+      yield chunk
+    }
+  }
+  return { chunks: limitBytes(counted(), limit), totalBytes, getReadBytes: () => readBytes, close }
+}
+
+/** A server may compress a file for the transfer that was compressed already, so gzip may be in gzip. */
+async function* gunzip(source: Readable, file: string): AsyncGenerator<Buffer> {
+  // `pipeline` passes a read error of the file on to the decompressed stream.
+  const { head, chunks } = await readHead(
+    readChunks(
+      pipeline(source, createGunzip(), () => {}),
+      file,
+    ),
+    2,
+  )
+  if (head.subarray(0, 2).equals(GZIP_MAGIC))
+    yield* readChunks(
+      pipeline(Readable.from(chunks), createGunzip(), () => {}),
+      file,
+    )
+  else yield* chunks
+}
+
+type ByteLimit = Readonly<{ file: string; maxBytes: number }>
+
+function computeMaxBytes(fileBytes: number): number {
+  return Math.min(MAX_FEED_BYTES, Math.max(MIN_SUSPICIOUS_BYTES, MAX_GROWTH * fileBytes))
+}
+
+async function* limitBytes(
+  chunks: AsyncIterable<Buffer>,
+  { file, maxBytes }: ByteLimit,
+): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > maxBytes)
+      throw new ImportError(`${file} has more than ${maxBytes} bytes when it is unpacked, which is too much`)
+    yield chunk
   }
 }
 
@@ -52,6 +124,7 @@ async function* readChunks(stream: Readable, file: string): AsyncGenerator<Buffe
   try {
     for await (const chunk of stream) yield chunk as Buffer
   } catch (error) {
+    if (error instanceof ImportError) throw error
     throw new ImportError(`${file} cannot be read to its end (${describeReadError(error)})`, { cause: error })
   }
 }

@@ -22,6 +22,8 @@ export type FeedAttempt = Readonly<{
   failureCount: number
   errorCode: string | null
   error: string | null
+  /** 0: no process runs the feed. */
+  leaseUntilMs: number
   isRunning: boolean
 }>
 
@@ -35,17 +37,11 @@ export async function fetchFeedAttempts({
   clock,
 }: AttemptStore): Promise<ReadonlyMap<number, FeedAttempt>> {
   const now = toLeaseTime(usage, clock)
-  const { rows } = await sql<{
-    feedId: number
-    attemptedAtMs: number
-    failureCount: number
-    errorCode: string | null
-    error: string | null
-    owner: string | null
-    isLeased: number | boolean
-  }>`
+  // A lease that ends much later than a new one was acquired before the clock was set back.
+  const { rows } = await sql<AttemptRow>`
     select feed_id as "feedId", attempted_at_ms as "attemptedAtMs", failure_count as "failureCount",
-      error_code as "errorCode", error, lease_owner as owner, lease_until_ms > ${now} as "isLeased"
+      error_code as "errorCode", error, lease_owner as owner, lease_until_ms as "leaseUntilMs",
+      lease_until_ms > ${now} and lease_until_ms <= ${now} + cast(${2 * FEED_LEASE_MS} as bigint) as "isLeased"
     from feed_attempts where attempted_at_ms is not null`.execute(usage)
   return new Map(
     rows.map(({ feedId, owner, isLeased, ...attempt }) => [
@@ -55,34 +51,33 @@ export async function fetchFeedAttempts({
   )
 }
 
+type AttemptRow = Omit<FeedAttempt, 'isRunning'> &
+  Readonly<{ feedId: number; owner: string | null; isLeased: number | boolean }>
+
 /**
- * Acquire the right to run a feed; `false` when another process has it. The attempt counts as failed until
- * `finishFeedAttempt` says otherwise, so that a crash is retried with a growing delay.
+ * Acquire the right to run a feed, and return what the last attempt left; `null` when another process has it, or had it just
+ * now. The attempt counts as failed until `finishFeedAttempt` says otherwise, so that a crash is retried with a growing delay.
  */
 export async function acquireFeedLease(
-  { usage, clock }: AttemptStore,
+  store: AttemptStore,
   feedId: number,
   owner: string,
-): Promise<boolean> {
-  const { rows: current } = await sql<{ owner: string | null }>`
-    select lease_owner as owner from feed_attempts where feed_id = ${feedId}`.execute(usage)
-  const currentOwner = current[0]?.owner ?? ''
-  const isOrphaned = currentOwner !== '' && hasOwnerExited(currentOwner)
-  const now = toLeaseTime(usage, clock)
-  const until = sql`${now} + cast(${FEED_LEASE_MS} as bigint)`
-  // A lease that ends much later than a new one was acquired before the clock was set back.
+): Promise<Readonly<{ previous: FeedAttempt | undefined }> | null> {
+  const { usage, clock } = store
+  const previous = (await fetchFeedAttempts(store)).get(feedId)
+  if (previous?.isRunning === true) return null
+  const until = sql`${toLeaseTime(usage, clock)} + cast(${FEED_LEASE_MS} as bigint)`
   const acquire = sql`
     insert into feed_attempts (feed_id, attempted_at_ms, failure_count, error_code, error, lease_owner, lease_until_ms)
     values (${feedId}, ${clock.nowMs()}, 1, ${INTERRUPTED.code}, ${INTERRUPTED.message}, ${owner}, ${until})
     on conflict (feed_id) do update set attempted_at_ms = excluded.attempted_at_ms,
       failure_count = feed_attempts.failure_count + 1, error_code = excluded.error_code, error = excluded.error,
       lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms
-    where feed_attempts.lease_until_ms <= ${now}
-      or feed_attempts.lease_until_ms > ${now} + cast(${2 * FEED_LEASE_MS} as bigint)
-      or (${isOrphaned ? 1 : 0} = 1 and feed_attempts.lease_owner = ${currentOwner})
+    where feed_attempts.attempted_at_ms is not distinct from cast(${previous?.attemptedAtMs ?? null} as bigint)
+      and feed_attempts.lease_until_ms = cast(${previous?.leaseUntilMs ?? 0} as bigint)
     returning feed_id`
   const { rows } = await retryConflicts(() => acquire.execute(usage))
-  return rows.length > 0
+  return rows.length === 0 ? null : { previous }
 }
 
 const INTERRUPTED: FeedFailure = {

@@ -1,156 +1,71 @@
 import type { Command } from 'commander'
 import { type FeedFormat, parseFeedFormat } from '../../catalog-service/import/formats.ts'
-import type { ImportProgress, ImportSummary } from '../../catalog-service/import/import-feed.ts'
-import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
-import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
-import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store/networks.ts'
-import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
-import { StoreError } from '../../errors.ts'
-import { pluralize } from '../../lib/plural.ts'
-import { describeStoreFailure } from '../../storage/store-failures.ts'
-import { formatCount } from '../../widgets/format.ts'
-import { findFrameOriginHint } from '../checks/report.ts'
-import { type CommandContext, type Runner, addExamples, print } from '../command.ts'
-import { createLineParser } from './arguments.ts'
-import { listMissingReferenceWarnings } from './networks.ts'
-import { quote, toShellWord } from './output.ts'
-import { toStoreError, withCatalog } from './store.ts'
-
-/** Interval of progress output: redrawn on a terminal, a new line elsewhere. */
-const PROGRESS_REDRAW_MS: number = SECOND_MS / 10
-const PROGRESS_LINE_MS: number = 3 * SECOND_MS
+import { FeedHeldError } from '../../errors.ts'
+import { type CommandContext, type Runner, addExamples } from '../command.ts'
+import { type ReadOptions, addReadOptions, parseMaxRemoved } from './feed-options.ts'
+import { createProgressPrinter, findHints, printSummary, rethrowImportFailure } from './import-output.ts'
+import { withLocalFile } from './local-file.ts'
+import { withCatalog } from './store.ts'
 
 export function addImport(catalog: Command, run: Runner): void {
   const command = catalog
     .command('import <file>')
-    .description('import a feed into the catalog')
+    .description('import a feed once: a file, an address, or - for standard input')
     .option('--channel <id>', 'id of the channel that the feed is for')
-    .option('--network <name>', 'network of all offers', createLineParser('--network needs a name of'))
-    .option('--merchant <name>', 'merchant of all offers', createLineParser('--merchant needs a name of'))
+    .option('--feed <name>', 'name of the feed whose offers the file replaces; default: after the file')
+  addReadOptions(command)
     .option(
-      '--format <name>',
-      'ndjson, google-xml, google-tsv, google-csv or awin-csv; default: detected from the file',
-      parseFeedFormat,
+      '--max-removed <percent>',
+      'refuse a file that removes more of the offers; default: 50%',
+      parseMaxRemoved,
     )
+    .option('--accept', 'accept a file that removes any number of offers')
     .action(run(runCatalogImport))
   addExamples(command, 'vitrine catalog import', [
     'vitrine catalog import products.ndjson.gz',
     'vitrine catalog import shop.csv --network awin --merchant Kopje --channel 952a0000-0000-4000-8000-0000000000a1',
+    'vitrine catalog import tuesday.csv --feed kopje',
+    'vitrine catalog import https://shop.example/feed.xml',
+    'gunzip --stdout shop.csv.gz | vitrine catalog import - --feed kopje',
     'vitrine catalog import shop.csv --format google-csv --json',
   ])
 }
 
-/** `network` and `merchant` override the file. Without `format`, the first bytes of the file decide. */
-type ImportOptions = Readonly<{ channel?: string; network?: string; merchant?: string; format?: FeedFormat }>
+type ImportOptions = ReadOptions &
+  Readonly<{ channel?: string; feed?: string; maxRemoved?: number; accept?: boolean }>
 
-/** @throws ImportError for an unusable file; StoreError for an unusable or locked catalog; UsageError for an unknown channel. */
+/**
+ * @throws ImportError for an unusable file; FeedFetchError for an address; FeedHeldError when too many offers would be removed;
+ * StoreError for an unusable or locked catalog; UsageError for an unknown channel.
+ */
 async function runCatalogImport(
   context: CommandContext,
-  file: string,
-  { channel: channelId, network, merchant, format }: ImportOptions,
+  source: string,
+  { channel: channelId, feed: feedName, format, network, merchant, ...options }: ImportOptions,
 ): Promise<void> {
   const { io } = context
   const { importFile } = await import('../../catalog-service/import/import-file.ts')
-  await withCatalog(context, async (store) => {
-    const onProgress = createProgressPrinter(context)
-    const options = { store, file, format, channelId, network, merchant, signal: io.signal, onProgress }
-    const summary = await importFile(options)
-      .catch(rethrowImportFailure)
-      .finally(() => io.drawProgress(''))
-    printSummary(context, summary)
-    for (const hint of await findHints(context, store.reader, summary)) io.err(hint)
-  })
+  await withLocalFile(context, source, feedName, (file) =>
+    withCatalog(context, async (store) => {
+      const summary = await importFile({
+        ...file,
+        ...{ store, channelId, network, merchant },
+        format: format === undefined ? undefined : (parseFeedFormat(format) satisfies FeedFormat),
+        maxRemovedPercent: options.accept === true ? 100 : options.maxRemoved,
+        signal: io.signal,
+        onProgress: createProgressPrinter(context),
+      })
+        .catch((error: unknown) => rethrowImportFailure(addAcceptHint(error, source)))
+        .finally(() => io.drawProgress(''))
+      printSummary(context, summary)
+      for (const hint of await findHints(context, store, summary)) io.err(hint)
+    }),
+  )
 }
 
-/** Report the error of the database or disk, not the import's wrapper. */
-function rethrowImportFailure(error: unknown): never {
-  const isWrapped = error instanceof StoreError && error.cause !== undefined
-  const reason = toStoreError(isWrapped ? error.cause : error)
-  if (!isWrapped || reason instanceof StoreError) throw reason
-  const databaseMessage = describeStoreFailure(error)
-  throw new StoreError(`the feed could not be imported: ${databaseMessage}. Nothing was changed`, {
-    cause: error,
-  })
-}
-
-/** Warn about missing publisher references, which hide offers, and a channel without an address. */
-async function findHints(
-  { config }: CommandContext,
-  reader: CatalogStore['reader'],
-  { channelId, pageNetworks }: ImportSummary,
-): Promise<readonly string[]> {
-  const channel = (await fetchOwnedChannels(reader)).find(({ id }) => id === channelId)
-  const networkChannels = await fetchNetworkChannels(reader, { channelId })
-  const networks = (await fetchNetworks(reader)).filter(({ name }) => pageNetworks.byTemplate.includes(name))
-  const frameOriginHint = channel === undefined ? null : findFrameOriginHint(config, channel)
-  return [
-    ...networks.flatMap((network) => listMissingReferenceWarnings(network, networkChannels)),
-    ...(frameOriginHint === null ? [] : [frameOriginHint]),
-  ]
-}
-
-function printSummary(context: CommandContext, summary: ImportSummary): void {
-  const { format, products, offers, removedOffers, rejected, rejectsPath: rejects } = summary
-  const { channelId: channel, replacedSample, unassignedNetworks, pageNetworks } = summary
-  if (!context.isJson) for (const line of describeSummary(summary)) context.io.err(line)
-  const counts = { format, products, offers, removedOffers, rejected, replacedSample, unassignedNetworks }
-  const { untracked: untrackedNetworks } = pageNetworks
-  print(context, { ...counts, channel, rejects, untrackedNetworks }, [
-    ...(rejects === null ? [] : [`rejected rows: ${rejects}`]),
-    `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}, ${formatCount(rejected, 'en')} rejected; channel ${channel}`,
-  ])
-}
-
-function describeSummary(summary: ImportSummary): readonly string[] {
-  const { format, hasLinkMerchants, replacedSample, removedOffers, pageNetworks, channelId } = summary
-  const lines = [`Read as ${format}.`]
-  if (hasLinkMerchants)
-    lines.push(
-      'The feed names no shops, so they are named after the hosts of their links. Set a name with --merchant NAME.',
-    )
-  if (replacedSample) lines.push('The sample data was replaced.')
-  if (removedOffers > 0)
-    lines.push(
-      `${pluralize(removedOffers, 'older offer')} of the same shops removed: the file no longer has them, has them with other links, or they were rejected.`,
-    )
-  for (const network of pageNetworks.untracked)
-    lines.push(
-      `Links in the network ${quote(network)} lead to the shops' own pages and earn no commission, because the network has no link template. Set one and import again:`,
-      `  vitrine catalog networks set ${toShellWord(network)} --template "https://…{publisher}…{url}"`,
-    )
-  for (const network of summary.unassignedNetworks)
-    lines.push(
-      `The channel has no network channel of ${quote(network)} and does not show its offers, which are stored. Assign it again: vitrine catalog networks assign ${toShellWord(network)} --channel ${channelId}`,
-    )
-  return lines
-}
-
-function createProgressPrinter({ clock, io }: CommandContext): (progress: ImportProgress) => void {
-  const intervalMs = io.isTerminal ? PROGRESS_REDRAW_MS : PROGRESS_LINE_MS
-  const startedAtMs = clock.nowMs()
-  let shownAtMs = startedAtMs
-  return (progress) => {
-    const nowMs = clock.nowMs()
-    if (nowMs - shownAtMs < intervalMs) return
-    shownAtMs = nowMs
-    const line = describeProgress(progress, nowMs - startedAtMs)
-    if (io.isTerminal) io.drawProgress(line)
-    else io.err(line)
-  }
-}
-
-/** Estimate the time left from the bytes left, because the number of rows is unknown. */
-function describeProgress(progress: ImportProgress, elapsedMs: number): string {
-  const { readBytes, totalBytes, rows, products, rejected } = progress
-  const share = Math.min(1, readBytes / totalBytes)
-  const counts = `${Math.floor(100 * share)} % read, ${pluralize(products, 'product')}, ${formatCount(rejected, 'en')} rejected`
-  const speed = formatCount(Math.round((rows * SECOND_MS) / Math.max(1, elapsedMs)), 'en')
-  const remaining = share > 0 ? `, ${formatDuration(elapsedMs * (1 / share - 1))} left` : ''
-  return `${counts}; ${speed} rows/s${remaining}`
-}
-
-function formatDuration(durationMs: number): string {
-  const seconds = Math.ceil(durationMs / SECOND_MS)
-  if (durationMs < MINUTE_MS) return `${seconds} s`
-  return `${Math.floor(seconds / MINUTE_SECONDS)} min ${seconds % MINUTE_SECONDS} s`
+function addAcceptHint(error: unknown, source: string): unknown {
+  if (!(error instanceof FeedHeldError)) return error
+  return new FeedHeldError(
+    `${error.message}. If the file is right: vitrine catalog import ${source} --accept`,
+  )
 }

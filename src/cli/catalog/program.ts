@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Runner } from '../command.ts'
 import { addApprovals } from './approvals.ts'
 import { addChannels } from './channels.ts'
+import { addFeeds } from './feeds.ts'
 import { addImport } from './import.ts'
 import { addKeys } from './keys.ts'
 import { addMerchants } from './merchants.ts'
@@ -12,6 +13,7 @@ import { addServe } from './serve.ts'
 export function addCatalogCommands(catalog: Command, run: Runner): void {
   addServe(catalog, run)
   addImport(catalog, run)
+  addFeeds(catalog, run)
   addOrganizations(catalog, run)
   addKeys(catalog, run)
   addChannels(catalog, run)

@@ -45,6 +45,8 @@ describe('valid google row', () => {
               oldPrice: '15.00',
               currency: 'EUR',
               availability: 'in_stock',
+              salePeriod: null,
+              checkedAtMs: null,
               url: 'https://www.shop.example/arne?a=1&b=%2F',
               link: 'page',
               isNamedByHost: true,

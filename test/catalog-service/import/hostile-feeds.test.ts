@@ -56,7 +56,7 @@ describe('feed that is rejected as a whole', () => {
   ])('%s - ImportError, nothing changed', async (_, text, message) => {
     const fixture = await openTestStore()
     const { channelId } = await importRows(fixture, [createProduct('31')])
-    await expect(importText(fixture, text)).rejects.toMatchObject({
+    await expect(importText(fixture, text, { feedName: 'new' })).rejects.toMatchObject({
       code: 'VITRINE_IMPORT_FAILED',
       message: expect.stringContaining(message),
     })

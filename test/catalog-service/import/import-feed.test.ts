@@ -10,6 +10,7 @@ import { openCatalogStore } from '../../../src/catalog-service/store/open-store.
 import { findDefaultOrganization } from '../../../src/catalog-service/store/organizations.ts'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import {
+  CHECKED_AT,
   GTINS,
   fetchProducts,
   findProduct,
@@ -68,13 +69,22 @@ describe('import, into an empty catalog', () => {
       gtin: '00000000000017',
       title: 'T',
       images: [],
-      offers: [{ ...offer, price: '5', currency: 'EUR', network: 'feed', availability: 'unknown' }],
+      offers: [
+        {
+          ...offer,
+          price: '5',
+          currency: 'EUR',
+          network: 'feed',
+          availability: 'unknown',
+          checked_at: CHECKED_AT,
+        },
+      ],
     })
   })
 })
 
 describe('import, again', () => {
-  it('merchant of the file - its offers are replaced; those of other merchants stay', async () => {
+  it('offers of the feed - are replaced, those of shops that left too', async () => {
     const fixture = await openTestStore()
     const other = createOffer({ merchant: { name: 'Shop B' } })
     const { channelId } = await importRows(fixture, [
@@ -88,7 +98,7 @@ describe('import, again', () => {
     expect(summary).toMatchObject({ products: 2, offers: 2, channelId })
     const products = await fetchProducts(fixture, channelId)
     expect(products.map((product) => product.gtin)).toEqual([GTINS[0], GTINS[2]])
-    expect(products[0]?.offers.map((offer) => offer.price)).toEqual(['9', '10.00'])
+    expect(products[0]?.offers.map((offer) => offer.price)).toEqual(['9'])
     const left = await fixture.store.reader.selectFrom('products').select('gtin').execute()
     expect(left).toHaveLength(2)
   })
@@ -183,7 +193,9 @@ describe('import, duplicates', () => {
     expect(summary).toMatchObject({ products: 1, offers: 2, rejected: 0 })
     const [product] = await fetchProducts(fixture, summary.channelId)
     expect(product).toMatchObject({ title: 'Cheap', brand: 'Brand', images: [image] })
-    expect(product?.offers).toEqual([createOffer(), second])
+    expect(product?.offers).toEqual(
+      [createOffer(), second].map((offer) => ({ ...offer, checked_at: CHECKED_AT })),
+    )
   })
 
   it('offer - the same link twice - the later price is used', async () => {

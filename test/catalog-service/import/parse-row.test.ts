@@ -36,6 +36,8 @@ describe('valid row', () => {
             oldPrice: '012.5000',
             currency: 'EUR',
             availability: 'in_stock',
+            salePeriod: null,
+            checkedAtMs: null,
             url: 'https://track.example/a?b=1&c=%2F',
             link: 'tracked',
           },

@@ -73,6 +73,8 @@ describe('pages, rows read', () => {
       ...listNumbers(1, 1_000).map(hidden),
       ...dense.map((gtin) => visible(gtin, 1)),
       visible(2_999, 2),
+      { ...visible(2_998, 1), network: 2, networkChannel: 2 },
+      { ...visible(2_998, 2), network: 2, networkChannel: 2 },
     ]
     const { gtins, read } = await readPage(await openWith(offers), 200)
     expect(gtins).toEqual(dense.slice(0, 200))

@@ -1,0 +1,79 @@
+import { Secret, type Secrets } from '../../config/secrets.ts'
+import { FeedFetchError, UsageError } from '../../errors.ts'
+import { parseUrl } from '../../lib/urls.ts'
+
+export type FeedSecrets = Secrets['feedSecrets']
+
+/** Where to fetch a feed. `label`: what may be printed of the address. */
+export type FeedAddress = Readonly<{ url: URL; label: string }>
+
+const PLACEHOLDER = /\$\{([^}]*)\}/g
+const SECRET_NAME = /^[A-Z][A-Z0-9_]*$/
+const WHOLE_ADDRESS = /^\$\{[A-Z][A-Z0-9_]*\}$/
+
+/** What an operator may set: an address of http, https or file, in which `${NAME}` stands for a secret. @throws UsageError */
+export function parseFeedAddress(text: string): string {
+  const names = [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name)
+  const badName = names.find((name) => !SECRET_NAME.test(name))
+  if (badName !== undefined)
+    throw new UsageError(
+      '${NAME} in an address needs a name of capital letters, digits and underscores: ${AWIN_KEY} is filled from the setting VITRINE_FEED_AWIN_KEY',
+    )
+  if (WHOLE_ADDRESS.test(text)) return text
+  const url = parseUrl(text.replace(PLACEHOLDER, 'x'))
+  if (url === undefined || !isSupported(url))
+    throw new UsageError('--url accepts an address that begins with https://, http:// or file:///')
+  const [origin = ''] = /^[^:]*:\/\/[^/?#]*/.exec(text) ?? []
+  if (origin.includes('${'))
+    throw new UsageError('${NAME} may stand in the path or the query of an address, or be the whole address')
+  return text
+}
+
+function isSupported({ protocol, hostname, username, password }: URL): boolean {
+  if (protocol === 'file:') return hostname === ''
+  return (
+    (protocol === 'https:' || protocol === 'http:') &&
+    // Together with the host they could be printed.
+    hostname !== '' &&
+    (username === '') === (password === '')
+  )
+}
+
+/** Fill in the secrets. @throws FeedFetchError when one is not set, or the result is no address */
+export function resolveFeedAddress(text: string, secrets: FeedSecrets): FeedAddress {
+  const isWhole = WHOLE_ADDRESS.test(text)
+  const resolved = fillSecrets(text, secrets, isWhole ? (value) => value : encodeURIComponent)
+  const url = parseUrl(resolved)
+  if (url === undefined || !isSupported(url))
+    throw new FeedFetchError('the address of the feed is not valid once its secrets are filled in')
+  // Also keeps the address out of the log: its path may be a key.
+  if (url.protocol !== 'file:' && `${url.pathname}${url.search}`.length > 1)
+    new Secret(`${url.pathname}${url.search}`)
+  return { url, label: describeFeedUrl(url) }
+}
+
+/** Replace each `${NAME}`. @throws FeedFetchError when a secret is not set */
+export function fillSecrets(
+  text: string,
+  secrets: FeedSecrets,
+  encode: (value: string) => string = (value) => value,
+): string {
+  return text.replace(PLACEHOLDER, (_, name: string) => {
+    const secret = secrets.get(name)
+    if (secret === undefined)
+      throw new FeedFetchError(`the address needs the setting VITRINE_FEED_${name}, which is not set`)
+    return encode(secret.reveal())
+  })
+}
+
+/** Describe an address without its secrets: only the origin of a web address, the path of a file. */
+export function describeFeedAddress(text: string): string {
+  if (WHOLE_ADDRESS.test(text)) return text
+  const url = parseUrl(text.replace(PLACEHOLDER, 'x'))
+  return url === undefined ? '…' : describeFeedUrl(url)
+}
+
+function describeFeedUrl(url: URL): string {
+  if (url.protocol === 'file:') return decodeURIComponent(url.pathname)
+  return url.pathname === '/' && url.search === '' ? url.origin : `${url.origin}/…`
+}

@@ -1,0 +1,74 @@
+import { Worker } from 'node:worker_threads'
+import { SECOND_MS, systemClock } from '../../clock.ts'
+import { type DatabaseAddress, serializeDatabaseAddress } from '../../config/database-address.ts'
+import { FeedFetchError, FeedHeldError, ImportError, StoreError, UsageError } from '../../errors.ts'
+import type { FeedSecrets } from './feed-address.ts'
+import { type FeedRun, getFeedsFolder } from './run-feed.ts'
+
+/** The input of a feed thread. `database` and `secrets` are secret: do not log or store them. */
+export type FeedJob = Readonly<{
+  database: string
+  feedId: number
+  owner: string
+  folder: string
+  secrets: readonly (readonly [name: string, value: string])[]
+}>
+
+export type FeedJobMessage =
+  | Readonly<{ type: 'run'; run: FeedRun }>
+  /** An error by its code, because threads cannot pass on error classes. */
+  | Readonly<{ type: 'failure'; code: string; message: string }>
+
+/** Time for a stopped run to roll back; then its thread is terminated, which also rolls back. */
+const STOP_TIMEOUT_MS: number = 2 * SECOND_MS
+
+/** Always the built file, also when this module runs from `src/`: a thread needs JavaScript. */
+const THREAD_FILE = new URL('../../../dist/catalog-service/feeds/feed-thread.js', import.meta.url)
+
+export type FeedJobOptions = Readonly<{
+  database: DatabaseAddress
+  /** Name of this process (`createLeaseOwner`). */
+  owner: string
+  secrets: FeedSecrets
+}>
+
+/** Return a function that runs one feed in its own thread, so that reading a file delays no response. */
+export function createFeedJobRunner({ database, owner, secrets }: FeedJobOptions) {
+  const job = {
+    database: serializeDatabaseAddress(database),
+    owner,
+    folder: getFeedsFolder(database),
+    secrets: [...secrets].map(([name, secret]) => [name, secret.reveal()] as const),
+  }
+  return (feedId: number, signal: AbortSignal): Promise<FeedRun> => runJob({ ...job, feedId }, signal)
+}
+
+/** @throws what `runFeed` throws; ImportError when the thread fails */
+function runJob(job: FeedJob, signal: AbortSignal): Promise<FeedRun> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(THREAD_FILE, { workerData: job })
+    const ended = new AbortController()
+    const stop = (): void => {
+      worker.postMessage('stop')
+      void systemClock.wait(STOP_TIMEOUT_MS, ended.signal).then(() => worker.terminate())
+    }
+    signal.addEventListener('abort', stop)
+    worker.on('message', (message: FeedJobMessage) => {
+      if (message.type === 'run') resolve(message.run)
+      else reject(toError(message))
+    })
+    worker.on('error', (cause) => reject(new ImportError('the thread of the feed failed', { cause })))
+    worker.on('exit', () => {
+      ended.abort()
+      signal.removeEventListener('abort', stop)
+      reject(new ImportError('the thread of the feed ended without a result'))
+    })
+  })
+}
+
+const ERROR_CLASSES = [FeedFetchError, FeedHeldError, ImportError, StoreError, UsageError] as const
+
+function toError({ code, message }: Readonly<{ code: string; message: string }>): Error {
+  const ErrorClass = ERROR_CLASSES.find((known) => known.code === code) ?? ImportError
+  return new ErrorClass(message)
+}

@@ -1,0 +1,159 @@
+import { sql } from 'kysely'
+import { pluralize } from '../../lib/plural.ts'
+import { isPostgres } from '../../database/is-postgres.ts'
+import type { CatalogStore } from '../store/catalog-store.ts'
+import type { Catalog } from '../store/schema.ts'
+import type { FeedState } from './feed-states.ts'
+
+/** What earns nothing, or is shown twice or not at all. `subject`: a feed, network or shop; `remedy`: a command to copy. */
+export type FeedWarning = Readonly<{ subject: string; message: string; remedy: string }>
+
+/** Shops that are compared with others; more would make `vitrine check` slow. */
+const MAX_COMPARED_SHOPS = 1_000
+
+/** Offers of a shop that are compared, and how many of them another shop must have, too. */
+const COMPARED_OFFERS = 100
+const MIN_COMPARED_OFFERS = 5
+const SAME_SHOP_PERCENT = 90
+
+/** Names listed in a message. */
+const MAX_NAMES = 3
+
+/** Find what needs an operator. The list is empty for a catalog without feeds. */
+export async function findFeedWarnings(
+  { reader }: Pick<CatalogStore, 'reader'>,
+  states: readonly FeedState[],
+): Promise<readonly FeedWarning[]> {
+  if (states.length === 0) return []
+  return [
+    ...states.flatMap((state) => describeState(state)),
+    ...(await findUntrackedNetworks(reader)),
+    ...(await findShopWarnings(reader)),
+  ]
+}
+
+/** Find shops whose links earn nothing, and shops that readers see twice. */
+export async function findShopWarnings(reader: Catalog): Promise<readonly FeedWarning[]> {
+  return [...(await findMissingReferences(reader)), ...(await findDoubledShops(reader))]
+}
+
+function describeState(state: FeedState): readonly FeedWarning[] {
+  const { name, status, address, error, channelId } = state
+  const subject = `feed ${name}`
+  const run = `vitrine catalog feeds run ${name}`
+  if (channelId === null)
+    return [
+      {
+        subject,
+        message: 'its channel was removed, so it does not run',
+        remedy: `vitrine catalog feeds set ${name} --channel ID`,
+      },
+    ]
+  if (status === 'held') return [{ subject, message: `held: ${error ?? ''}`, remedy: `${run} --accept` }]
+  const age = state.isTooOld ? '; its prices are too old to be shown' : ''
+  if (state.isQuiet) {
+    const reason = error === null ? '' : `: ${error}`
+    return [{ subject, message: `no successful run for two intervals${reason}${age}`, remedy: run }]
+  }
+  if (status === 'failed')
+    return [{ subject, message: `the last run failed: ${error ?? ''}${age}`, remedy: run }]
+  if (!state.isTooOld) return []
+  const message = 'its last import is so old that its prices are not shown'
+  if (address !== null) return [{ subject, message, remedy: run }]
+  return [{ subject, message, remedy: `vitrine catalog import FILE --feed ${name}` }]
+}
+
+/** Pages of a network without a template: their clicks earn nothing. */
+async function findUntrackedNetworks(database: Catalog): Promise<readonly FeedWarning[]> {
+  const { rows } = await sql<{ network: string; shops: number }>`
+    select n.name as network, count(distinct s.merchant_id) as shops
+    from feed_shops s join networks n on n.id = s.network_id
+    where s.is_page = 1 and s.feed_id <> 0 and n.link_template is null group by n.name order by n.name`.execute(
+    database,
+  )
+  return rows.map(({ network, shops }) => ({
+    subject: `network ${network}`,
+    message: `links of ${pluralize(shops, 'shop')} lead to the shops' own pages and earn no commission, because the network has no link template`,
+    remedy: `vitrine catalog networks set "${network}" --template "https://…{publisher}…{url}"`,
+  }))
+}
+
+/** Shops whose name is in the link, where the network's template expects its own id of them. */
+async function findMissingReferences(database: Catalog): Promise<readonly FeedWarning[]> {
+  const { rows } = await sql<{ network: string; shop: string }>`
+    select distinct n.name as network, m.name as shop
+    from feed_shops s join networks n on n.id = s.network_id join merchants m on m.id = s.merchant_id
+      left join network_merchants nm on nm.network_id = s.network_id and nm.merchant_id = s.merchant_id
+    where s.is_page = 1 and s.feed_id <> 0 and nm.reference is null
+      and n.link_template <> replace(n.link_template, '{merchant}', '')
+    order by n.name, m.name`.execute(database)
+  const shopsByNetwork = new Map<string, string[]>()
+  for (const { network, shop } of rows)
+    shopsByNetwork.set(network, [...(shopsByNetwork.get(network) ?? []), shop])
+  return [...shopsByNetwork].map(([network, shops]) => ({
+    subject: `network ${network}`,
+    message: `${pluralize(shops.length, 'shop')} without the network's reference, so their names are in the links: ${listNames(shops)}`,
+    remedy: `vitrine catalog merchants set "${shops[0] ?? ''}" --network "${network}" --reference ID`,
+  }))
+}
+
+function listNames(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES
+  const listed = names.slice(0, MAX_NAMES).map((name) => `"${name}"`)
+  return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
+
+type ShopPair = Readonly<{ shop: string; other: string; feed: string; otherFeed: string }>
+
+/** One shop under two names: readers see it twice. */
+async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning[]> {
+  const pairs: ShopPair[] = []
+  const { rows: shops } = await sql<ComparedShop>`
+    select distinct s.feed_id as "feedId", s.merchant_id as "merchantId", m.name as shop, f.name as feed,
+      f.organization_id as "organizationId"
+    from feed_shops s join feeds f on f.id = s.feed_id join merchants m on m.id = s.merchant_id
+    order by f.name, m.name limit ${MAX_COMPARED_SHOPS}`.execute(database)
+  for (const shop of shops) pairs.push(...(await findDoubles(database, shop)))
+  return pairs
+    .filter(
+      ({ shop, other }) => !pairs.some((pair) => pair.shop === other && pair.other === shop && other < shop),
+    )
+    .map(({ shop, other, feed, otherFeed }) => ({
+      subject: `shop ${shop}`,
+      message: `the shop "${other}" has the same links, so readers see one shop twice (feeds ${feed} and ${otherFeed})`,
+      remedy:
+        feed === otherFeed
+          ? `vitrine catalog merchants remove "${other}" --yes`
+          : `vitrine catalog feeds remove ${otherFeed}`,
+    }))
+}
+
+type ComparedShop = Readonly<{
+  feedId: number
+  merchantId: number
+  shop: string
+  feed: string
+  organizationId: string
+}>
+
+async function findDoubles(
+  database: Catalog,
+  { feedId, merchantId, shop, feed, organizationId }: ComparedShop,
+): Promise<readonly ShopPair[]> {
+  // In SQLite, `cross join` fixes the join order.
+  const join = isPostgres(database) ? sql`join` : sql`cross join`
+  const { rows } = await sql<{ other: string; otherFeed: string; same: number; compared: number }>`
+    with sample as (
+      select o.gtin, o.variant from offers o where o.feed_id = ${feedId} and o.merchant_id = ${merchantId}
+      order by o.gtin limit ${COMPARED_OFFERS})
+    select m.name as other, f.name as "otherFeed", count(*) as same, (select count(*) from sample) as compared
+    from sample s ${join} offers o on o.gtin = s.gtin ${join} merchants m on m.id = o.merchant_id
+      ${join} feeds f on f.id = o.feed_id
+    where o.variant = s.variant and o.merchant_id <> ${merchantId} and f.organization_id = ${organizationId}
+    group by m.name, f.name`.execute(database)
+  return rows
+    .filter(
+      ({ same, compared }) => compared >= MIN_COMPARED_OFFERS && same * 100 >= compared * SAME_SHOP_PERCENT,
+    )
+    .map(({ other, otherFeed }) => ({ shop, other, feed, otherFeed }))
+}

@@ -1,0 +1,197 @@
+import { hash } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Clock } from '../../clock.ts'
+import type { DatabaseAddress } from '../../config/database-address.ts'
+import { UsageError, VitrineError } from '../../errors.ts'
+import { VERSION } from '../../lib/paths.ts'
+import { parseFeedFormat } from '../import/formats.ts'
+import { type ImportProgress, type ImportSummary, importFeed } from '../import/import-feed.ts'
+import type { CatalogStore } from '../store/catalog-store.ts'
+import {
+  type FeedAttempt,
+  type FeedFailure,
+  FEED_LEASE_MS,
+  acquireFeedLease,
+  cancelFeedAttempt,
+  extendFeedLease,
+  finishFeedAttempt,
+} from '../store/feed-attempts.ts'
+import { type Feed, findFeedById, saveFeedResult } from '../store/feeds.ts'
+import type { FeedSecrets } from './feed-address.ts'
+import { type FetchedFeed, fetchFeed } from './fetch-feed.ts'
+
+const LEASE_EXTENSION_MS: number = FEED_LEASE_MS / 4
+
+export type RunFeedOptions = Readonly<{
+  store: CatalogStore
+  feedId: number
+  /** Name of this process (`createLeaseOwner`). */
+  owner: string
+  /** Folder for downloads and rejected rows (`getFeedsFolder`). */
+  folder: string
+  secrets: FeedSecrets
+  /** Import the file even if it has not changed, and accept any loss of offers. */
+  isLossAccepted?: boolean | undefined
+  /** Checked again once this process has the lease: another one may have run the feed just before. */
+  isDue?: ((previous: FeedAttempt | undefined) => Promise<boolean>) | undefined
+  signal?: AbortSignal | undefined
+  onDownload?: ((receivedBytes: number) => void) | undefined
+  onProgress?: ((progress: ImportProgress) => void) | undefined
+}>
+
+export type FeedRun =
+  /** Another process runs the feed, or it is not due any more. */
+  | Readonly<{ kind: 'skipped' }>
+  /** The feed has not changed since its last successful run. Only its time was updated. */
+  | Readonly<{ kind: 'unchanged'; feed: Feed }>
+  | Readonly<{ kind: 'imported'; summary: ImportSummary }>
+
+/** Return the folder for downloads and rejected rows of feeds. */
+export function getFeedsFolder(database: DatabaseAddress): string {
+  return database.kind === 'sqlite' ? join(dirname(database.path), 'feeds') : join(tmpdir(), 'vitrine-feeds')
+}
+
+/**
+ * Fetch and import a feed with an address, and record the outcome.
+ * @throws FeedFetchError, ImportError, FeedHeldError or StoreError; nothing is changed then.
+ */
+export async function runFeed(options: RunFeedOptions): Promise<FeedRun> {
+  const { store, feedId, owner } = options
+  const acquired = await acquireFeedLease(store, feedId, owner)
+  if (acquired === null) return { kind: 'skipped' }
+  const { previous } = acquired
+  if (options.isDue !== undefined && !(await options.isDue(previous))) {
+    await cancelFeedAttempt(store, feedId, { owner, previous })
+    return { kind: 'skipped' }
+  }
+  const lease = keepLease(options)
+  let failure: FeedFailure | null = null
+  try {
+    return await fetchAndImport({ ...options, signal: lease.signal })
+  } catch (error) {
+    failure = toFailure(error)
+    throw error
+  } finally {
+    lease.stop()
+    await finishFeedAttempt(store, feedId, { owner, failure })
+  }
+}
+
+function toFailure(error: unknown): FeedFailure {
+  if (error instanceof VitrineError) return { code: error.code, message: error.message }
+  return { code: 'VITRINE_INTERNAL', message: 'something unexpected happened; see the log' }
+}
+
+/** Extend the lease while the feed runs. `signal` aborts with the run's own, or when another process has the lease. */
+function keepLease({ store, feedId, owner, signal }: RunFeedOptions) {
+  const ending = new AbortController()
+  const onAbort = (): void => ending.abort()
+  signal?.addEventListener('abort', onAbort)
+  if (signal?.aborted) ending.abort()
+  const extend = async (): Promise<void> => {
+    // The database may be unavailable for a moment; the lease ends by itself then.
+    const isHeld = await extendFeedLease(store, feedId, owner).catch(() => true)
+    if (!isHeld) ending.abort()
+  }
+  const cancel = repeat(store.clock, LEASE_EXTENSION_MS, () => void extend())
+  return {
+    signal: ending.signal,
+    stop() {
+      cancel()
+      signal?.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
+function repeat(clock: Clock, intervalMs: number, work: () => void): () => void {
+  let cancel = clock.startTimer(intervalMs, tick)
+  function tick(): void {
+    work()
+    cancel = clock.startTimer(intervalMs, tick)
+  }
+  return () => cancel()
+}
+
+async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
+  const { store, feedId, folder, isLossAccepted = false } = options
+  const feed = await findFeedById(store.reader, feedId)
+  if (feed === undefined) throw new UsageError('the feed was removed')
+  if (feed.url === null) throw new UsageError(`the feed ${feed.name} has no address`)
+  if (feed.channelId === null) throw new UsageError(`the channel of the feed ${feed.name} was removed`)
+  const settingsDigest = await computeSettingsDigest(store, feed)
+  const isKnown = !isLossAccepted && feed.fetchedAtMs !== null && feed.settingsDigest === settingsDigest
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, `${feed.name}.download`)
+  try {
+    const startedAtMs = store.clock.nowMs()
+    const fetched = await fetchFeed({
+      url: feed.url,
+      headerFile: feed.headerFile,
+      secrets: options.secrets,
+      validators: isKnown ? { etag: feed.etag, lastModified: feed.lastModified } : null,
+      path,
+      clock: store.clock,
+      signal: options.signal,
+      onProgress: options.onDownload,
+    })
+    if (fetched === null || (isKnown && isSameContent(feed, fetched))) {
+      const { fetchedAtMs, etag, lastModified } = fetched ?? { ...feed, fetchedAtMs: startedAtMs }
+      await store.write((database) =>
+        saveFeedResult(database, feedId, { fetchedAtMs, etag, lastModified, removedCount: 0 }),
+      )
+      return { kind: 'unchanged', feed }
+    }
+    return { kind: 'imported', summary: await importFetched(options, { feed, fetched, settingsDigest }) }
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+function isSameContent(feed: Feed, { contentDigest }: FetchedFeed): boolean {
+  return contentDigest !== null && contentDigest === feed.contentDigest
+}
+
+function importFetched(
+  { store, feedId, folder, isLossAccepted, signal, onProgress }: RunFeedOptions,
+  { feed, fetched, settingsDigest }: Readonly<{ feed: Feed; fetched: FetchedFeed; settingsDigest: string }>,
+): Promise<ImportSummary> {
+  const { path, label, charset, fetchedAtMs, etag, lastModified, contentDigest } = fetched
+  return importFeed({
+    store,
+    file: {
+      path,
+      label,
+      charset,
+      rejectsPaths: [join(folder, `${feed.name}.rejects`)],
+      result: { fetchedAtMs, etag, lastModified, contentDigest, settingsDigest },
+    },
+    feed: { id: feedId },
+    settings: toReadSettings(feed),
+    maxRemovedPercent: isLossAccepted === true ? 100 : undefined,
+    signal,
+    onProgress,
+  })
+}
+
+export function toReadSettings({ format, network, merchant }: Feed) {
+  return {
+    format: format === null ? undefined : parseFeedFormat(format),
+    network: network ?? undefined,
+    merchant: merchant ?? undefined,
+  }
+}
+
+/** Digest of everything but the file that determines what a run writes. */
+async function computeSettingsDigest({ reader }: CatalogStore, feed: Feed): Promise<string> {
+  const { channelId, format, map, network, merchant } = feed
+  const networkChannels = await reader
+    .selectFrom('network_channels')
+    .select(['id', 'network_id'])
+    .where('channel_id', '=', channelId)
+    .orderBy('id')
+    .execute()
+  const settings = [VERSION, channelId, format, map, network, merchant, networkChannels]
+  return hash('sha256', JSON.stringify(settings), 'base64url')
+}

@@ -1,0 +1,122 @@
+import { type Clock, SECOND_MS, isFuture } from '../../clock.ts'
+import { describeInternalError } from '../../lib/internal-error.ts'
+import { VitrineError } from '../../errors.ts'
+import type { CatalogStore } from '../store/catalog-store.ts'
+import { type FeedAttempt, computeNextRunMs, fetchFeedAttempts } from '../store/feed-attempts.ts'
+import { type Feed, fetchFeeds, findFeedById } from '../store/feeds.ts'
+import type { FeedRun } from './run-feed.ts'
+
+/** How often the schedule is read. A feed that an operator adds runs within this time. */
+const POLL_INTERVAL_MS: number = 15 * SECOND_MS
+
+export type SchedulerLogger = Readonly<
+  Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>
+>
+
+export type FeedSchedulerOptions = Readonly<{
+  store: Pick<CatalogStore, 'reader' | 'usage' | 'clock'>
+  logger: SchedulerLogger
+  /** Run a feed if it is still due and no other process runs it. */
+  runFeed(feedId: number, signal: AbortSignal): Promise<FeedRun>
+  /** Called after a run that changed offers. */
+  onImported?: (() => void) | undefined
+}>
+
+export type FeedScheduler = Readonly<{
+  /** Stop the run in progress, and resolve when it has ended. */
+  stop(): Promise<void>
+}>
+
+/** Run feeds when they are due, one after the other, until `stop`. Several processes may share a catalog. */
+export function startFeedScheduler(options: FeedSchedulerOptions): FeedScheduler {
+  const { clock } = options.store
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let isFailing = false
+  const runDueFeeds = async (): Promise<void> => {
+    try {
+      for (const feed of await findDueFeeds(options.store)) {
+        if (signal.aborted) return
+        await runAndLog(options, feed, signal)
+      }
+      isFailing = false
+    } catch (error) {
+      // The database is unavailable: log it once, and try again.
+      if (!isFailing) options.logger.error({ reason: describeError(error) }, 'feeds cannot be read')
+      isFailing = true
+    }
+  }
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await runDueFeeds()
+      await clock.wait(POLL_INTERVAL_MS, signal)
+    }
+  }
+  const ended = loop()
+  return {
+    stop() {
+      stopping.abort()
+      return ended
+    },
+  }
+}
+
+/** Return the feeds that are due, the one that waits longest first. */
+async function findDueFeeds(store: FeedSchedulerOptions['store']): Promise<readonly Feed[]> {
+  const feeds = await fetchFeeds(store.reader)
+  if (!feeds.some(({ everySeconds }) => everySeconds !== null)) return []
+  const attempts = await fetchFeedAttempts(store)
+  const toTime = (feed: Feed): number => computeNextRunMs(feed, attempts.get(feed.id)) ?? Infinity
+  return feeds
+    .filter((feed) => isDue(feed, attempts.get(feed.id), store.clock))
+    .toSorted((one, other) => toTime(one) - toTime(other))
+}
+
+/** Whether a feed is due, according to the database. */
+export async function isFeedDue(
+  store: FeedSchedulerOptions['store'],
+  previous: FeedAttempt | undefined,
+  feedId: number,
+): Promise<boolean> {
+  const feed = await findFeedById(store.reader, feedId)
+  return feed !== undefined && isDue(feed, previous, store.clock)
+}
+
+/** A time in the future comes from a wrong clock. */
+function isDue(feed: Feed, attempt: FeedAttempt | undefined, clock: Clock): boolean {
+  if (attempt?.isRunning === true) return false
+  const nowMs = clock.nowMs()
+  const nextRunMs = computeNextRunMs(feed, attempt)
+  if (nextRunMs === null) return false
+  return nextRunMs <= nowMs || (attempt !== undefined && isFuture(attempt.attemptedAtMs, nowMs))
+}
+
+async function runAndLog(
+  { logger, store, runFeed, onImported }: FeedSchedulerOptions,
+  { id, name: feed }: Feed,
+  signal: AbortSignal,
+): Promise<void> {
+  const startedAtMs = store.clock.nowMs()
+  try {
+    const run = await runFeed(id, signal)
+    const durationMs = store.clock.nowMs() - startedAtMs
+    if (run.kind === 'unchanged') logger.info({ feed, durationMs }, 'feed has not changed')
+    if (run.kind !== 'imported') return
+    const { products, offers, removedOffers, rejected, rejectsPath } = run.summary
+    const counts = { products, offers, removedOffers, rejected }
+    logger.info(
+      { feed, ...counts, ...(rejectsPath !== null && { rejectsPath }), durationMs },
+      'feed imported',
+    )
+    onImported?.()
+  } catch (error) {
+    if (signal.aborted) return
+    const code = error instanceof VitrineError ? error.code : 'VITRINE_INTERNAL'
+    logger.warn({ feed, code, reason: describeError(error) }, 'feed run failed')
+  }
+}
+
+function describeError(error: unknown): string {
+  if (error instanceof VitrineError) return error.message
+  return error instanceof Error ? describeInternalError(error) : 'unknown reason'
+}

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { parseFeedFormat } from '../../catalog-service/import/formats.ts'
+import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../clock.ts'
+import { UsageError } from '../../errors.ts'
+import { createLineParser } from './arguments.ts'
+
+/** More frequent runs would load networks, which update their feeds a few times a day. */
+const MIN_INTERVAL_SECONDS: number = 5 * MINUTE_SECONDS
+const MAX_INTERVAL_SECONDS: number = 30 * DAY_SECONDS
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = {
+  m: MINUTE_SECONDS,
+  h: HOUR_SECONDS,
+  d: DAY_SECONDS,
+}
+
+/** A column map is small; a larger file is a mistake, such as the feed itself. */
+const MAX_MAP_CHARACTERS: number = 64 * 1024
+
+/** Parse `30m`, `6h` or `1d`. @throws UsageError */
+export function parseInterval(text: string): number {
+  const [, number = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text.trim().toLowerCase()) ?? []
+  const seconds = Number(number) * (UNIT_SECONDS[unit] ?? NaN)
+  if (seconds >= MIN_INTERVAL_SECONDS && seconds <= MAX_INTERVAL_SECONDS) return seconds
+  throw new UsageError('--every accepts a time from 5m to 30d, such as 30m, 6h or 1d')
+}
+
+export function formatInterval(seconds: number): string {
+  if (seconds % DAY_SECONDS === 0) return `${seconds / DAY_SECONDS}d`
+  return seconds % HOUR_SECONDS === 0
+    ? `${seconds / HOUR_SECONDS}h`
+    : `${Math.round(seconds / MINUTE_SECONDS)}m`
+}
+
+/** Parse `50%` or `50`. @throws UsageError */
+export function parseMaxRemoved(text: string): number {
+  const percent = Number(/^(\d{1,3}) ?%?$/.exec(text.trim())?.[1] ?? NaN)
+  if (percent <= 100) return percent
+  throw new UsageError('--max-removed accepts 0% to 100%')
+}
+
+/** Read a column map. Return it as JSON. @throws UsageError when the file is not readable or is no map */
+export function readMapFile(path: string): string {
+  const json = readMapJson(path)
+  return JSON.stringify(json)
+}
+
+function readMapJson(path: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+    throw new UsageError(`--map: ${path} cannot be read (${code})`)
+  }
+  if (text.length > MAX_MAP_CHARACTERS) throw new UsageError(`--map: ${path} is too large for a map`)
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new UsageError(`--map: ${path} is not JSON`)
+  }
+}
+
+/** How to read a feed. */
+export type ReadOptions = Readonly<{ network?: string; merchant?: string; format?: string; map?: string }>
+
+/** Add the options for reading a feed. `clearHint`: how a command removes a setting. */
+export function addReadOptions(command: Command, clearHint: string = ''): Command {
+  const parseFormat = (text: string): string => (isNone(text, clearHint) ? text : parseFeedFormat(text))
+  return command
+    .option(
+      '--network <name>',
+      `network of all offers${clearHint}`,
+      createLineParser('--network needs a name of'),
+    )
+    .option(
+      '--merchant <name>',
+      `merchant of all offers${clearHint}`,
+      createLineParser('--merchant needs a name of'),
+    )
+    .option('--format <name>', `format; default: detected from the file${clearHint}`, parseFormat)
+    .option(
+      '--map <file>',
+      `JSON file that maps columns or paths to fields (docs/publish/feeds.md)${clearHint}`,
+      (text: string) => (isNone(text, clearHint) ? text : readMapFile(text)),
+    )
+}
+
+function isNone(text: string, clearHint: string): boolean {
+  return clearHint !== '' && text === 'none'
+}
+
+export function toAbsolutePath(path: string): string {
+  return resolve(path)
+}

@@ -1,0 +1,321 @@
+import type { Command } from 'commander'
+import { describeFeedAddress, parseFeedAddress } from '../../catalog-service/feeds/feed-address.ts'
+import { type FeedState, fetchFeedStates } from '../../catalog-service/feeds/feed-states.ts'
+import { findFeedWarnings } from '../../catalog-service/feeds/feed-warnings.ts'
+import { getFeedsFolder } from '../../catalog-service/feeds/run-feed.ts'
+import { parseFeedName } from '../../catalog-service/import/feed-names.ts'
+import { DEFAULT_MAX_REMOVED_PERCENT } from '../../catalog-service/import/import-feed.ts'
+import { prepareTarget } from '../../catalog-service/import/target.ts'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
+import { removeFeedAttempts } from '../../catalog-service/store/feed-attempts.ts'
+import {
+  type Feed,
+  type FeedSettings,
+  fetchFeeds,
+  findFeed,
+  insertFeed,
+  removeFeed,
+  updateFeed,
+} from '../../catalog-service/store/feeds.ts'
+import type { Catalog } from '../../catalog-service/store/schema.ts'
+import { HOUR_SECONDS } from '../../clock.ts'
+import { createLeaseOwner } from '../../database/lease-owner.ts'
+import { FeedHeldError, UsageError } from '../../errors.ts'
+import { pluralize } from '../../lib/plural.ts'
+import { formatCount } from '../../widgets/format.ts'
+import { type CommandContext, type ExitCode, type Runner, addExamples, print } from '../command.ts'
+import { type Confirmation, EXAMPLE_CHANNEL, noneToNull } from './arguments.ts'
+import {
+  type ReadOptions,
+  addReadOptions,
+  formatInterval,
+  parseInterval,
+  parseMaxRemoved,
+  toAbsolutePath,
+} from './feed-options.ts'
+import { createProgressPrinter, findHints, printSummary, rethrowImportFailure } from './import-output.ts'
+import { type CommandResult, type Listing, formatMinute, quote, toIso, toIsoOrNull } from './output.ts'
+import {
+  type ChangeTransaction,
+  createChangeAction,
+  createListAction,
+  getChannel,
+  requireOption,
+  withCatalog,
+} from './store.ts'
+import { addTry } from './try-feed.ts'
+
+/** Networks update their feeds a few times a day. */
+const DEFAULT_INTERVAL_SECONDS: number = 6 * HOUR_SECONDS
+
+const CLEAR_HINT = ', or none'
+
+export function addFeeds(catalog: Command, run: Runner): void {
+  const group = catalog
+    .command('feeds')
+    .description('manage feeds: addresses that a running server fetches on a schedule')
+  group
+    .command('list')
+    .description('list the feeds with their last and next run')
+    .action(
+      run(async (context, options) =>
+        createListAction('feeds', (store) => listFeeds(context, store))(context, options as object),
+      ),
+    )
+  addReadOptions(
+    group
+      .command('add')
+      .description('add a feed; a running server fetches it within a minute')
+      .argument('<name>', 'name of the feed', parseFeedName)
+      .requiredOption(
+        '--url <url>',
+        'address of the feed; ${NAME} is filled from VITRINE_FEED_NAME',
+        parseFeedAddress,
+      )
+      .option('--channel <id>', 'id of the channel that the feed is for; required when there are several'),
+  )
+    .option('--every <time>', 'how often it is fetched: 30m, 6h or 1d; default: 6h', parseIntervalOrNone)
+    .option('--header-file <file>', 'file with request headers, one "Name: value" per line', toAbsolutePath)
+    .option(
+      '--max-removed <percent>',
+      'hold a run that removes more of the offers; default: 50%',
+      parseMaxRemoved,
+    )
+    .action(run(createChangeAction(add)))
+  addReadOptions(
+    group
+      .command('set <feed>')
+      .description('change a feed; the next run imports it again')
+      .option('--url <url>', 'new address', parseFeedAddress)
+      .option('--channel <id>', 'id of the channel that the feed is for'),
+    CLEAR_HINT,
+  )
+    .option('--every <time>', 'how often it is fetched: 30m, 6h or 1d, or none', parseIntervalOrNone)
+    .option('--header-file <file>', 'file with request headers, or none', (text: string) =>
+      text === 'none' ? text : toAbsolutePath(text),
+    )
+    .option('--max-removed <percent>', 'hold a run that removes more of the offers', parseMaxRemoved)
+    .hook('preAction', requireOption('one or more options; "vitrine catalog feeds set --help" lists them'))
+    .action(run(createChangeAction(set)))
+  group
+    .command('run <feed>')
+    .description('fetch and import a feed now')
+    .option('--accept', 'import the file even if it is unchanged or removes any number of offers')
+    .action(run(runOne))
+  group
+    .command('remove <feed>')
+    .description('remove a feed with its offers')
+    .option('--yes', 'remove it even if it has offers')
+    .action(run(removeOne))
+  addTry(group, run)
+  addExamples(group, 'vitrine catalog feeds', [
+    'vitrine catalog feeds list',
+    `vitrine catalog feeds add awin-main --url 'https://productdata.awin.com/datafeed/download/apikey/\${AWIN_KEY}/…'`,
+    `vitrine catalog feeds add kopje --url https://kopje.example/feed.xml --channel ${EXAMPLE_CHANNEL} --network awin --every 1d`,
+    'vitrine catalog feeds try feed.csv --map map.json',
+    'vitrine catalog feeds set kopje --every 12h',
+    'vitrine catalog feeds run kopje',
+    'vitrine catalog feeds run kopje --accept',
+    'vitrine catalog feeds remove kopje --yes',
+  ])
+}
+
+function parseIntervalOrNone(text: string): number | 'none' {
+  return text === 'none' ? text : parseInterval(text)
+}
+
+type AddOptions = ReadOptions &
+  Readonly<{
+    url: string
+    channel?: string
+    every?: number | 'none'
+    headerFile?: string
+    maxRemoved?: number
+  }>
+
+async function add(
+  { database, nowMs }: ChangeTransaction,
+  name: string,
+  options: AddOptions,
+): Promise<CommandResult> {
+  const { url, format = null, map = null, network = null, merchant = null } = options
+  if ((await findFeed(database, name)) !== undefined)
+    throw new UsageError(`a feed ${quote(name)} already exists; change it with "vitrine catalog feeds set"`)
+  const { organizationId, channelId, replacedSample } = await prepareTarget(database, {
+    channelId: options.channel,
+    nowMs,
+  })
+  const everySeconds = noneToNull(options.every ?? DEFAULT_INTERVAL_SECONDS)
+  await insertFeed(database, {
+    ...{ name, organizationId, channelId, url, format, map, network, merchant, everySeconds },
+    headerFile: options.headerFile ?? null,
+    maxRemovedPercent: options.maxRemoved ?? DEFAULT_MAX_REMOVED_PERCENT,
+    createdAtMs: nowMs,
+  })
+  const address = describeFeedAddress(url)
+  const schedule = everySeconds === null ? 'no schedule' : `every ${formatInterval(everySeconds)}`
+  return {
+    json: { name, address, channelId, everySeconds, removedSample: replacedSample },
+    line: `${name}  ${address}  ${schedule}; channel ${channelId}`,
+    notes: [
+      ...(replacedSample ? ['The sample data was removed.'] : []),
+      ...(everySeconds === null
+        ? [`Fetch it: vitrine catalog feeds run ${name}`]
+        : [
+            `A running server fetches it within a minute. To fetch it now: vitrine catalog feeds run ${name}`,
+          ]),
+    ],
+  }
+}
+
+type SetOptions = Partial<AddOptions>
+
+async function set(
+  { database }: ChangeTransaction,
+  name: string,
+  options: SetOptions,
+): Promise<CommandResult> {
+  const feed = await getFeed(database, name)
+  const { url, format, map, network, merchant, every, headerFile, maxRemoved } = options
+  const channel = options.channel === undefined ? undefined : await getChannel(database, options.channel)
+  if (channel !== undefined && channel.organizationId !== feed.organizationId)
+    throw new UsageError(`--channel: the feed ${quote(name)} belongs to another organization`)
+  const settings = Object.fromEntries(
+    Object.entries({
+      channelId: channel?.id,
+      url,
+      ...{ format, map, network, merchant, headerFile, everySeconds: every },
+      maxRemovedPercent: maxRemoved,
+    } satisfies Partial<Record<keyof FeedSettings, unknown>>)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, noneToNull(value)]),
+  ) as Partial<FeedSettings>
+  // A feed that was imported from files gets a schedule with its first address.
+  const needsSchedule = feed.url === null && url !== undefined && every === undefined
+  const everySeconds = needsSchedule ? { everySeconds: DEFAULT_INTERVAL_SECONDS } : {}
+  await updateFeed(database, feed.id, { ...settings, ...everySeconds })
+  const { url: newUrl, everySeconds: newEvery, channelId } = await getFeed(database, name)
+  const address = newUrl === null ? 'no address' : describeFeedAddress(newUrl)
+  const schedule = newEvery === null ? 'no schedule' : `every ${formatInterval(newEvery)}`
+  return {
+    json: { name, address, channelId, everySeconds: newEvery },
+    line: `${name}  ${address}  ${schedule}; channel ${channelId ?? 'none'}`,
+    notes: [`To import it with the new settings now: vitrine catalog feeds run ${name}`],
+  }
+}
+
+/** @throws UsageError that lists the feeds */
+async function getFeed(database: Catalog, name: string): Promise<Feed> {
+  const feed = await findFeed(database, name)
+  if (feed !== undefined) return feed
+  const names = (await fetchFeeds(database)).map((other) => other.name)
+  const existing = names.length === 0 ? 'there are none yet' : `there are ${names.join(', ')}`
+  throw new UsageError(`there is no feed ${quote(name)}; ${existing}`)
+}
+
+/** @throws what `runFeed` throws */
+async function runOne(
+  context: CommandContext,
+  name: string,
+  { accept = false }: Readonly<{ accept?: boolean }>,
+): Promise<ExitCode | void> {
+  const { config, io, secrets } = context
+  const { runFeed } = await import('../../catalog-service/feeds/run-feed.ts')
+  return withCatalog(context, async (store) => {
+    const { id, url } = await getFeed(store.reader, name)
+    if (url === null)
+      throw new UsageError(
+        `the feed ${quote(name)} has no address: use "vitrine catalog import FILE --feed ${name}", or give it one with "vitrine catalog feeds set ${name} --url URL"`,
+      )
+    const run = await runFeed({
+      ...{ store, feedId: id, owner: createLeaseOwner(), secrets: secrets.feedSecrets },
+      folder: getFeedsFolder(config.catalogDatabase),
+      isLossAccepted: accept,
+      signal: io.signal,
+      onDownload: (bytes) => io.drawProgress(`${formatCount(Math.round(bytes / 1_000), 'en')} kB received`),
+      onProgress: createProgressPrinter(context),
+    })
+      .catch((error: unknown) => rethrowImportFailure(addAcceptHint(error, name)))
+      .finally(() => io.drawProgress(''))
+    if (run.kind === 'imported') {
+      printSummary(context, run.summary)
+      for (const hint of await findHints(context, store, run.summary)) io.err(hint)
+      return 0
+    }
+    if (run.kind === 'skipped') throw new UsageError(`another process is running the feed ${quote(name)} now`)
+    const { productCount: products, offerCount: offers, channelId: channel } = run.feed
+    print(context, { feed: name, unchanged: true, products, offers, channel }, [
+      `unchanged since the last run: ${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}; channel ${channel ?? ''}`,
+    ])
+    return 0
+  })
+}
+
+function addAcceptHint(error: unknown, name: string): unknown {
+  if (!(error instanceof FeedHeldError)) return error
+  return new FeedHeldError(
+    `${error.message}. If the feed is right: vitrine catalog feeds run ${name} --accept`,
+  )
+}
+
+async function removeOne(
+  context: CommandContext,
+  name: string,
+  { yes = false }: Confirmation,
+): Promise<void> {
+  await withCatalog(context, async (store) => {
+    const { id, offerCount } = await getFeed(store.reader, name)
+    if (offerCount > 0 && !yes)
+      throw new UsageError(
+        `the feed ${quote(name)} has ${pluralize(offerCount, 'offer')}, which would be removed, too; add --yes`,
+      )
+    const offers = await store.write((database) => removeFeed(database, id))
+    await removeFeedAttempts(store, [id])
+    print(context, { name, removed: true, offers }, [`removed ${name}`])
+    context.io.err(`${pluralize(offers, 'offer')} removed.`)
+  })
+}
+
+async function listFeeds({ config, isJson, io }: CommandContext, store: CatalogStore): Promise<Listing> {
+  const states = await fetchFeedStates(store, config)
+  const warnings = await findFeedWarnings(store, states)
+  if (!isJson)
+    for (const { subject, message, remedy } of warnings) io.err(`${subject}: ${message}:\n  ${remedy}`)
+  return {
+    rows: states.map((state) => ({
+      ...toJsonState(state),
+      warnings: warnings.filter(({ subject }) => subject === `feed ${state.name}`),
+    })),
+    entries: states.map(toEntry),
+    emptyMessage:
+      'There are no feeds yet. Add one with "vitrine catalog feeds add NAME --url URL", or run "vitrine catalog import FILE".',
+  }
+}
+
+function toJsonState({ fetchedAtMs, attemptedAtMs, nextRunAtMs, ...state }: FeedState) {
+  return {
+    ...state,
+    fetchedAt: toIsoOrNull(fetchedAtMs),
+    attemptedAt: toIsoOrNull(attemptedAtMs),
+    nextRunAt: toIsoOrNull(nextRunAtMs),
+  }
+}
+
+function toEntry(state: FeedState): readonly string[] {
+  const { name, status, address, everySeconds, channelId, products, offers, rejected, error } = state
+  const source = address ?? 'imported by a command'
+  const schedule = everySeconds === null || address === null ? '' : `, every ${formatInterval(everySeconds)}`
+  const counts = `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}, ${formatCount(rejected, 'en')} rejected, ${formatCount(state.removed, 'en')} removed`
+  return [
+    `${name}  ${status}`,
+    `${source}${schedule}; channel ${channelId ?? 'none'}`,
+    counts,
+    `last success ${formatTimeOrNever(state.fetchedAtMs)}; last attempt ${formatTimeOrNever(state.attemptedAtMs)}` +
+      (state.nextRunAtMs === null ? '' : `; next run ${formatTimeOrNever(state.nextRunAtMs)}`),
+    ...(error === null ? [] : [error]),
+  ]
+}
+
+function formatTimeOrNever(timeMs: number | null): string {
+  return timeMs === null ? 'never' : formatMinute(toIso(timeMs))
+}

@@ -1,0 +1,64 @@
+import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { parseFeedAddress } from '../../catalog-service/feeds/feed-address.ts'
+import { getFeedsFolder } from '../../catalog-service/feeds/run-feed.ts'
+import { toFeedName } from '../../catalog-service/import/feed-names.ts'
+import type { ImportFileOptions } from '../../catalog-service/import/import-file.ts'
+import { ImportError } from '../../errors.ts'
+import type { CommandContext } from '../command.ts'
+
+export type LocalFile = Pick<ImportFileOptions, 'file' | 'label' | 'charset' | 'rejectsPaths' | 'feedName'>
+
+/** Download an address, or store standard input, while `work` runs. */
+export async function withLocalFile(
+  { clock, config, io, secrets }: CommandContext,
+  source: string,
+  feedName: string | undefined,
+  work: (file: LocalFile) => Promise<void>,
+): Promise<void> {
+  const isAddress = /^(?:https?:\/\/|\$\{)/i.test(source)
+  if (!isAddress && source !== '-') return work({ file: source, feedName })
+  const folder = getFeedsFolder(config.catalogDatabase)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, `import-${process.pid}.download`)
+  try {
+    if (source === '-') {
+      await storeStandardInput(path, io.signal)
+      const name = feedName ?? 'stdin'
+      return await work({
+        file: path,
+        label: 'standard input',
+        rejectsPaths: [`${name}.rejects`],
+        feedName: name,
+      })
+    }
+    const { fetchFeed } = await import('../../catalog-service/feeds/fetch-feed.ts')
+    const url = parseFeedAddress(source)
+    const fetched = await fetchFeed({
+      ...{ url, headerFile: null, secrets: secrets.feedSecrets, validators: null, path, clock },
+      signal: io.signal,
+    })
+    const { label, charset } = fetched ?? { label: url, charset: undefined }
+    const name = feedName ?? toAddressName(url)
+    return await work({ file: path, label, charset, rejectsPaths: [`${name}.rejects`], feedName: name })
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+/** Name a feed after the file in its address, else after its host. */
+function toAddressName(url: string): string {
+  const { hostname, pathname } = new URL(url.replaceAll(/\$\{[^}]*\}/g, ''))
+  const name = toFeedName(pathname)
+  return name === 'feed' ? toFeedName(hostname) : name
+}
+
+async function storeStandardInput(path: string, signal: AbortSignal): Promise<void> {
+  try {
+    await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }), { signal })
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+    throw new ImportError(`standard input cannot be stored (${code}); nothing was changed`)
+  }
+}
