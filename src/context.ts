@@ -13,6 +13,7 @@ import { createEtag, hashFolders } from './http/response.ts'
 import { BUILT_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
 import { createCatalogHealthLog } from './observability/catalog-health-log.ts'
 import { type ClockMonitor, createClockMonitor } from './observability/clock-monitor.ts'
+import type { FeedReport } from './observability/feed-report.ts'
 import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
@@ -41,8 +42,14 @@ export type Demo = Readonly<{
     | undefined
   /** The first box in the studio. */
   showcase: Readonly<{ channelId: string; gtin: string }>
+}> &
+  EmbeddedCatalog
+
+export type EmbeddedCatalog = Readonly<{
   /** What the embedded catalog contains: only sample data, nothing, or data that the operator imported. */
   readCatalogContent(): Promise<'sample' | 'empty' | 'own'>
+  /** Return the feeds of the embedded catalog; `undefined` when it does not respond. Warnings cost more. */
+  readFeeds(hasWarnings: boolean): Promise<FeedReport | undefined>
 }>
 
 /** The catalog to call: its address, its key, and the name under which its copy is stored. */

@@ -2,6 +2,7 @@ import { SECOND_MS, isFuture } from './clock.ts'
 import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
 import { tryWithTimeout } from './lib/with-timeout.ts'
+import { type FeedReport, isFeedFailing } from './observability/feed-report.ts'
 
 /** The state that `/readyz` and `/metrics` report. */
 export type ServerState = Awaited<ReturnType<typeof readServerState>>
@@ -24,6 +25,11 @@ export async function readServerState(context: Context) {
     callPolicy: callPolicyState ?? callPolicy.getLocalState(),
     ...((isStoreUp && copies) || { channelCount: null, channelsHeldSinceMs: null, copies: [] }),
   }
+}
+
+/** Return the feeds of the embedded catalog; `undefined` with a remote one, or when it does not respond. */
+export async function readFeeds({ demo }: Context): Promise<FeedReport | undefined> {
+  return demo?.readFeeds(false).catch(() => undefined)
 }
 
 /** Return `undefined` before there is a list of channels. */
@@ -58,7 +64,8 @@ const BREAKER_VALUES = { closed: 0, probing: 1, open: 2 } as const
 /** Set the gauges of this process to the current state. */
 export async function updateStateGauges(context: Context): Promise<void> {
   const { caches, clockMonitor, metrics } = context
-  const state = await readServerState(context)
+  const [state, feedReport] = await Promise.all([readServerState(context), readFeeds(context)])
+  const feeds = feedReport?.feeds ?? []
   const { quota, limit, remaining, keyRefusedUntilMs, breaker } = state.callPolicy
   const { products, deals, responses } = caches
   const cachesByLabel = Object.entries({ products, deals, responses })
@@ -83,6 +90,13 @@ export async function updateStateGauges(context: Context): Promise<void> {
     ),
     vitrine_copy_products: toChannelSeries(state.copies, ({ productCount }) => productCount),
     vitrine_copy_deals: toChannelSeries(state.copies, ({ dealCount }) => dealCount),
+    vitrine_feed_age_seconds: Object.fromEntries(
+      feeds.flatMap(({ name, fetchedAtMs }) =>
+        fetchedAtMs === null ? [] : [[name, Math.max(0, context.clock.nowMs() - fetchedAtMs) / SECOND_MS]],
+      ),
+    ),
+    vitrine_feed_failing: Object.fromEntries(feeds.map((feed) => [feed.name, Number(isFeedFailing(feed))])),
+    vitrine_feed_offers: Object.fromEntries(feeds.map(({ name, offers }) => [name, offers])),
     vitrine_clock_difference_seconds: Object.fromEntries(
       Object.entries(clockMonitor.getSkewsMs()).map(([other, differenceMs]) => [
         other,

@@ -2,6 +2,9 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../clock.ts'
 import { parseSerializedAddress } from '../config/database-address.ts'
 import { Secret } from '../config/secrets.ts'
+import { createFeedJobRunner } from './feeds/feed-job.ts'
+import { readFeedReport } from './feeds/feed-warnings.ts'
+import { startFeedScheduler } from './feeds/scheduler.ts'
 import { createCatalogService } from './service.ts'
 import type { ThreadMessage, ThreadOptions, ThreadRequest } from './start-thread.ts'
 import { readCatalogContent } from './store/meta.ts'
@@ -16,17 +19,40 @@ const store = await openCatalogStore({
   clock: systemClock,
   role: 'embedded',
 })
+const sendLog =
+  (level: 'info' | 'warn' | 'error') =>
+  (fields: object, message: string): void =>
+    send({ type: 'log', level, fields, message })
+const logger = { info: sendLog('info'), warn: sendLog('warn'), error: sendLog('error') }
+const scheduler =
+  options.feeds &&
+  startFeedScheduler({
+    store,
+    logger,
+    runFeed: createFeedJobRunner({
+      database: parseSerializedAddress(options.database),
+      owner: options.feeds.owner,
+      secrets: new Map(options.feeds.secrets.map(([name, value]) => [name, new Secret(value)])),
+    }),
+    onImported: () => send({ type: 'imported' }),
+  })
 const service = createCatalogService({
   store,
-  logger: { error: (fields, message) => send({ type: 'log', fields, message }) },
+  logger,
   internalKey: new Secret(options.key),
 })
 parentPort?.on('message', (request: ThreadRequest) => {
   if (request.type === 'close')
-    void service
-      .close()
+    void Promise.all([service.close(), scheduler?.stop()])
       .then(store.close)
       .finally(() => parentPort?.close())
+  else if (request.type === 'feeds')
+    void readFeedReport(store, {
+      priceMaxAgeSeconds: options.priceMaxAgeSeconds,
+      hasWarnings: request.hasWarnings,
+    })
+      .catch(() => undefined)
+      .then((report) => send({ type: 'feeds', id: request.id, report }))
   else
     void readCatalogContent(store.reader)
       .catch(() => 'own' as const)

@@ -2,22 +2,37 @@ import { Worker } from 'node:worker_threads'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { type DatabaseAddress, serializeDatabaseAddress } from '../config/database-address.ts'
 import type { Secret } from '../config/secrets.ts'
+import { createLeaseOwner } from '../database/lease-owner.ts'
 import { StoreError } from '../errors.ts'
 import { createRestartBackoff } from '../lib/backoff.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
+import type { FeedReport } from '../observability/feed-report.ts'
 import type { Logger } from '../observability/logger.ts'
+import type { FeedSecrets } from './feeds/feed-address.ts'
 import { type CatalogContent, findMeta, getOrCreateCatalogId, isCatalogEmpty, setMeta } from './store/meta.ts'
 import { openCatalogStore } from './store/open-store.ts'
 
-/** `key` and the password in `database` are secrets. Port 0: any free port. */
-export type ThreadOptions = Readonly<{ database: string; key: string; port: number }>
+/** `key`, the password in `database` and the values of `feeds` are secrets. Port 0: any free port. */
+export type ThreadOptions = Readonly<{
+  database: string
+  key: string
+  port: number
+  priceMaxAgeSeconds: number
+  /** `null`: do not run feeds. */
+  feeds: Readonly<{ owner: string; secrets: readonly (readonly [name: string, value: string])[] }> | null
+}>
 
-export type ThreadRequest = Readonly<{ type: 'close' } | { type: 'content'; id: number }>
+export type ThreadRequest = Readonly<
+  { type: 'close' } | { type: 'content'; id: number } | { type: 'feeds'; id: number; hasWarnings: boolean }
+>
 
 export type ThreadMessage = Readonly<
   | { type: 'listening'; url: string }
-  | { type: 'log'; fields: object; message: string }
+  | { type: 'log'; level: 'info' | 'warn' | 'error'; fields: object; message: string }
   | { type: 'content'; id: number; content: CatalogContent }
+  | { type: 'feeds'; id: number; report: FeedReport | undefined }
+  /** A feed changed offers. */
+  | { type: 'imported' }
 >
 
 type CatalogThread = Readonly<{
@@ -29,6 +44,8 @@ type CatalogThread = Readonly<{
   url: string
   /** Return `own` also when the thread does not respond. */
   readCatalogContent(): Promise<CatalogContent>
+  /** Return `undefined` when the thread does not respond. */
+  readFeeds(hasWarnings: boolean): Promise<FeedReport | undefined>
   close(): Promise<void>
 }>
 
@@ -41,6 +58,11 @@ type CatalogThreadOptions = Readonly<{
   key: Secret
   clock: Clock
   logger: Logger
+  priceMaxAgeSeconds: number
+  /** Run feeds with these secrets when they are due; `null`: do not. */
+  feedSecrets: FeedSecrets | null
+  /** Called after a feed changed offers. */
+  onImported?: (() => void) | undefined
 }>
 
 /** Always the built file, also when this module runs from `src/`: a thread needs JavaScript. */
@@ -52,6 +74,9 @@ const MAX_HEAP_MB = 256
 const CLOSE_TIMEOUT_MS: number = 4 * SECOND_MS
 
 const CONTENT_TIMEOUT_MS: number = SECOND_MS
+
+/** Warnings compare the offers of many shops. */
+const FEEDS_TIMEOUT_MS: number = 5 * SECOND_MS
 
 /**
  * Run the embedded catalog service in its own thread, on a free loopback port. A thread that exits unexpectedly is restarted
@@ -83,6 +108,7 @@ export async function startCatalogThread(options: CatalogThreadOptions): Promise
     ...preparedCatalog,
     url,
     readCatalogContent: () => thread.readCatalogContent(),
+    readFeeds: (hasWarnings) => thread.readFeeds(hasWarnings),
     async close() {
       closing.abort()
       thread.send({ type: 'close' })
@@ -118,25 +144,35 @@ async function prepareCatalog({ database, sampleBaseUrl, findCopiedCatalogId, cl
   }
 }
 
-function startThread({ database, key, clock, logger }: CatalogThreadOptions, port: number) {
+function startThread(options: CatalogThreadOptions, port: number) {
+  const { database, key, clock, logger, priceMaxAgeSeconds, feedSecrets, onImported } = options
   const threadOptions: ThreadOptions = {
     database: serializeDatabaseAddress(database),
     key: key.reveal(),
     port,
+    priceMaxAgeSeconds,
+    feeds: feedSecrets && {
+      owner: createLeaseOwner(),
+      secrets: [...feedSecrets].map(([name, secret]) => [name, secret.reveal()] as const),
+    },
   }
   const worker = new Worker(THREAD_FILE, {
     workerData: threadOptions,
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
   })
   const ended = new AbortController()
-  const calls = createRpcChannel({ clock, timeoutMs: CONTENT_TIMEOUT_MS, endSignal: ended.signal })
+  const endSignal = ended.signal
+  const contentCalls = createRpcChannel({ clock, timeoutMs: CONTENT_TIMEOUT_MS, endSignal })
+  const feedCalls = createRpcChannel({ clock, timeoutMs: FEEDS_TIMEOUT_MS, endSignal })
   const send = (request: ThreadRequest): void => worker.postMessage(request)
   let failure: unknown
   const listening = new Promise<string>((resolve, reject) => {
     worker.on('message', (message: ThreadMessage) => {
       if (message.type === 'listening') resolve(message.url)
-      else if (message.type === 'log') logger.error(message.fields, message.message)
-      else calls.resolve(message.id, message.content)
+      else if (message.type === 'log') logger[message.level](message.fields, message.message)
+      else if (message.type === 'content') contentCalls.resolve(message.id, message.content)
+      else if (message.type === 'feeds') feedCalls.resolve(message.id, message.report)
+      else onImported?.()
     })
     worker.on('error', (error) => (failure = error))
     worker.on('exit', () =>
@@ -153,8 +189,12 @@ function startThread({ database, key, clock, logger }: CatalogThreadOptions, por
     ended: ended.signal,
     send,
     async readCatalogContent() {
-      const content = await calls.call((id) => send({ type: 'content', id }))
+      const content = await contentCalls.call((id) => send({ type: 'content', id }))
       return (content as CatalogContent | undefined) ?? 'own'
+    },
+    async readFeeds(hasWarnings: boolean) {
+      return (await feedCalls.call((id) => send({ type: 'feeds', id, hasWarnings }))) as
+        FeedReport | undefined
     },
   }
 }

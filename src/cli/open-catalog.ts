@@ -34,18 +34,25 @@ type OpenedCatalog = Readonly<{
   close(): Promise<void>
 }>
 
-/** `shouldAddSample`: add sample data, whose pictures and shop are served at `port`, to an empty catalog. */
-type OpenCatalogOptions = Readonly<{ port: number; shouldAddSample: boolean }>
+/**
+ * `shouldAddSample`: add sample data, whose pictures and shop are served at `port`, to an empty catalog. `feeds`: run feeds when
+ * they are due, and call `onImported` after one has changed offers.
+ */
+type OpenCatalogOptions = Readonly<{
+  port: number
+  shouldAddSample: boolean
+  feeds: Readonly<{ onImported(): void }> | null
+}>
 
 /** @throws ConfigError when the key file is unusable; StoreError when the embedded database cannot be opened. */
 export async function openCatalog(
   command: CommandContext,
-  { port, shouldAddSample }: OpenCatalogOptions = { port: command.config.port, shouldAddSample: false },
+  options: OpenCatalogOptions = { port: command.config.port, shouldAddSample: false, feeds: null },
 ): Promise<OpenedCatalog> {
   const { config, secrets } = command
   const { catalog } = config
-  const publicUrl = config.publicUrl ?? toLocalUrl(config.host, port)
-  if (catalog.kind === 'embedded') return openEmbeddedCatalog(command, publicUrl, shouldAddSample)
+  const publicUrl = config.publicUrl ?? toLocalUrl(config.host, options.port)
+  if (catalog.kind === 'embedded') return openEmbeddedCatalog(command, publicUrl, options)
   return {
     catalog: { baseUrl: catalog.url, key: openKeySource(secrets), copyName: catalog.url },
     demo: null,
@@ -55,9 +62,9 @@ export async function openCatalog(
 }
 
 async function openEmbeddedCatalog(
-  { config, clock, logger }: CommandContext,
+  { config, clock, logger, secrets }: CommandContext,
   publicUrl: string,
-  shouldAddSample: boolean,
+  { shouldAddSample, feeds }: OpenCatalogOptions,
 ): Promise<OpenedCatalog> {
   const [{ startCatalogThread }, { createDemo }] = await Promise.all([
     import('../catalog-service/start-thread.ts'),
@@ -75,6 +82,9 @@ async function openEmbeddedCatalog(
     key,
     clock,
     logger,
+    priceMaxAgeSeconds: config.priceMaxAgeSeconds,
+    feedSecrets: feeds && secrets.feedSecrets,
+    onImported: feeds?.onImported,
   })
   if (thread.isContentLost) logger.error({ remedy: describeLostCatalogRemedy(config) }, LOST_CATALOG_MESSAGE)
   const sampleUrl = thread.sampleBaseUrl ?? publicUrl
@@ -84,7 +94,10 @@ async function openEmbeddedCatalog(
       key: createFixedKeySource(key),
       copyName: toEmbeddedCopyName(thread.catalogId),
     },
-    demo: createDemo(sampleUrl, thread.readCatalogContent),
+    demo: createDemo(sampleUrl, {
+      readCatalogContent: thread.readCatalogContent,
+      readFeeds: thread.readFeeds,
+    }),
     publicUrl: sampleUrl,
     close: thread.close,
   }

@@ -42,7 +42,13 @@ export async function runServe(command: CommandContext): Promise<void> {
       walkRunner: runWalkInThread,
       ...(isSingleProcess && { openLongReads: openReadThread }),
     }
-    const context = await openContext(command, contextOptions, { port: listener.port, shouldAddSample: true })
+    let onImported = (): void => {}
+    const context = await openContext(command, contextOptions, {
+      port: listener.port,
+      shouldAddSample: true,
+      feeds: { onImported: () => onImported() },
+    })
+    onImported = () => context.walks.requestWalk()
     try {
       await listener.start(context)
       if (io.signal.aborted) return
@@ -103,7 +109,7 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
         workerCount: config.workers,
         workerFile: WORKER_FILE,
         parameters: { environment, port: probe.port, publicUrl, baseUrl, copyName, embeddedKey },
-        readCatalogContent: () => demo?.readCatalogContent() ?? Promise.resolve('own'),
+        embeddedCatalog: demo,
       })
       if (!io.signal.aborted) await Promise.race([primary.start(), waitForStop(io.signal)])
     },

@@ -20,8 +20,12 @@ export type WorkerParameters = Readonly<{
   embeddedKey: string | null
 }>
 
-/** Calls from a worker. `content`: what the embedded catalog contains. An attempt returns how long its address is locked. */
-export type WorkerCall = 'parameters' | 'metrics-page' | 'content' | AdminAttempt
+/**
+ * Calls from a worker. `content`: what the embedded catalog contains; `feeds`: its feeds. An attempt returns how long its address
+ * is locked.
+ */
+export type WorkerCall =
+  'parameters' | 'metrics-page' | 'content' | 'feeds' | 'feeds-with-warnings' | AdminAttempt
 
 type Reply = Readonly<{ type: 'reply'; id: number; value: unknown }>
 

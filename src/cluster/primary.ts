@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { SECOND_MS } from '../clock.ts'
-import type { Context, Demo } from '../context.ts'
+import type { Context, EmbeddedCatalog } from '../context.ts'
 import { type RestartBackoff, createRestartBackoff } from '../lib/backoff.ts'
 import { type SerialQueue, createSerialQueue } from '../lib/serial-queue.ts'
 import { ClusterMetrics } from './cluster-metrics.ts'
@@ -12,7 +12,8 @@ type PrimaryOptions = Readonly<{
   workerCount: number
   workerFile: string
   parameters: Omit<WorkerParameters, 'workerNumber'>
-  readCatalogContent: Demo['readCatalogContent']
+  /** `null` with a remote catalog. */
+  embeddedCatalog: EmbeddedCatalog | null
 }>
 
 /** Drain of a replaced worker, in which its responses carry `Connection: close`. */
@@ -87,7 +88,10 @@ export class Primary {
   async #handleCall(call: WorkerCall, workerNumber: number): Promise<unknown> {
     if (call === 'parameters') return { ...this.#options.parameters, workerNumber }
     if (call === 'metrics-page') return this.#metrics.render()
-    if (call === 'content') return this.#options.readCatalogContent()
+    const { embeddedCatalog } = this.#options
+    if (call === 'content') return embeddedCatalog?.readCatalogContent()
+    if (call === 'feeds' || call === 'feeds-with-warnings')
+      return embeddedCatalog?.readFeeds(call === 'feeds-with-warnings')
     return this.#options.context.adminLimiter.admit(call)
   }
 

@@ -3,7 +3,7 @@ import { createFixedKeySource, openKeySource } from '../config/key-source.ts'
 import { SECOND_MS, systemClock } from '../clock.ts'
 import { parseConfig } from '../config/config.ts'
 import { Secret } from '../config/secrets.ts'
-import { type Context, type Demo, createContext } from '../context.ts'
+import { type Context, type Demo, type EmbeddedCatalog, createContext } from '../context.ts'
 import { UnavailableError, VitrineError, WorkerError } from '../errors.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 import { type HttpServer, listenHttp } from '../http/server.ts'
@@ -40,8 +40,8 @@ function send(message: ToPrimary, onSent: () => void = () => {}): void {
 const callPrimary = (call: WorkerCall): Promise<unknown> =>
   calls.call((id) => send({ type: 'call', id, call }))
 
-/** Load the demo of the sample data. `readCatalogContent` queries the embedded catalog; `publicUrl` is the address of its pictures. */
-type DemoLoader = (publicUrl: string, readCatalogContent: Demo['readCatalogContent']) => Promise<Demo>
+/** Load the demo of the sample data. `catalog` queries the embedded catalog; `publicUrl` is the address of its pictures. */
+type DemoLoader = (publicUrl: string, catalog: EmbeddedCatalog) => Promise<Demo>
 
 /** Create the app before listening, so that every connection is served at once. */
 async function start(loadDemo: DemoLoader): Promise<void> {
@@ -53,7 +53,7 @@ async function start(loadDemo: DemoLoader): Promise<void> {
   const key = embeddedKey === null ? openKeySource(secrets) : createFixedKeySource(new Secret(embeddedKey))
   const context = await createContext({
     catalog: { baseUrl, copyName, key },
-    demo: embeddedKey === null ? null : await loadDemo(publicUrl, readCatalogContent),
+    demo: embeddedKey === null ? null : await loadDemo(publicUrl, embeddedCatalog),
     config,
     secrets,
     clock: systemClock,
@@ -74,9 +74,16 @@ async function start(loadDemo: DemoLoader): Promise<void> {
   send({ type: 'ready' })
 }
 
-async function readCatalogContent(): ReturnType<Demo['readCatalogContent']> {
-  const content = await callPrimary('content')
-  return (content as Awaited<ReturnType<Demo['readCatalogContent']>> | undefined) ?? 'own'
+/** The embedded catalog runs in the primary. */
+const embeddedCatalog: EmbeddedCatalog = {
+  async readCatalogContent() {
+    const content = await callPrimary('content')
+    return (content as Awaited<ReturnType<EmbeddedCatalog['readCatalogContent']>> | undefined) ?? 'own'
+  },
+  async readFeeds(hasWarnings) {
+    const report = await callPrimary(hasWarnings ? 'feeds-with-warnings' : 'feeds')
+    return report as Awaited<ReturnType<EmbeddedCatalog['readFeeds']>>
+  },
 }
 
 /** `/metrics` of any worker returns the page of all processes. */

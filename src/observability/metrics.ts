@@ -174,6 +174,21 @@ const GAUGES = {
     label: 'channel',
     aggregator: 'max',
   },
+  vitrine_feed_age_seconds: {
+    help: 'Time since the last successful run of a feed; absent before the first; embedded catalog only',
+    label: 'feed',
+    aggregator: 'min',
+  },
+  vitrine_feed_failing: {
+    help: '1 if the last run of a feed failed or is held, or it had no successful run for two intervals, else 0',
+    label: 'feed',
+    aggregator: 'max',
+  },
+  vitrine_feed_offers: {
+    help: 'Offers of the last successful run of a feed',
+    label: 'feed',
+    aggregator: 'max',
+  },
   vitrine_clock_difference_seconds: {
     help: 'How far the clock of the catalog or the database is ahead of this machine',
     label: 'with',

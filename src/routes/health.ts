@@ -9,7 +9,8 @@ import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
 import { parseQuery } from './requests.ts'
-import { type ServerState, updateStateGauges, readServerState } from '../server-status.ts'
+import type { FeedReport } from '../observability/feed-report.ts'
+import { type ServerState, readFeeds, readServerState, updateStateGauges } from '../server-status.ts'
 
 /** Limits the database reads that requests can cause. */
 const READINESS_CACHE_MS: number = SECOND_MS
@@ -74,11 +75,12 @@ function createReadinessCache(context: Context): () => Promise<Readiness> {
 /** Ready: the store is readable and the channels are known. Without its shared database, a server serves from memory. */
 async function checkReadiness(context: Context): Promise<Readiness> {
   const { channels, clock, config } = context
-  const [state, knowledge] = await Promise.all([
+  const [state, feedReport, knowledge] = await Promise.all([
     readServerState(context),
+    readFeeds(context),
     tryWithTimeout(clock, config.freshness.visitorTimeoutMs, channels.getListState()),
   ])
-  const common = { isDatabaseUnavailable: !state.isStoreUp, detail: toDetail(context, state) }
+  const common = { isDatabaseUnavailable: !state.isStoreUp, detail: toDetail(context, state, feedReport) }
   if (!state.isStoreUp && !isStoreShared(context))
     return { ready: false, reason: 'the stored copy cannot be read', ...common }
   return { ...READINESS_BY_CHANNELS[knowledge ?? 'unknown'], ...common }
@@ -98,7 +100,7 @@ function isStoreShared({ config }: Context): boolean {
 }
 
 /** Times are ISO texts; a past time is `null` if a clock was wrong. */
-function toDetail(context: Context, state: ServerState) {
+function toDetail(context: Context, state: ServerState, feedReport: FeedReport | undefined) {
   const { callPolicy, copies, channelsHeldSinceMs } = state
   const nowMs = context.clock.nowMs()
   const toFutureTime = (timeMs: number): string | null =>
@@ -143,5 +145,14 @@ function toDetail(context: Context, state: ServerState) {
         products: held.productCount,
       },
     })),
+    /** Absent with a remote catalog. */
+    ...(feedReport && {
+      feeds: feedReport.feeds.map(({ fetchedAtMs, attemptedAtMs, nextRunAtMs, ...feed }) => ({
+        ...feed,
+        fetchedAt: fetchedAtMs === null ? null : toPastTime(fetchedAtMs),
+        attemptedAt: attemptedAtMs === null ? null : toPastTime(attemptedAtMs),
+        nextRunAt: nextRunAtMs === null ? null : new Date(nextRunAtMs).toISOString(),
+      })),
+    }),
   }
 }

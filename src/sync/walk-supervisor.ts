@@ -58,6 +58,8 @@ export class WalkSupervisor {
   readonly #signal: AbortSignal = this.#stopping.signal
   #running: Promise<WalkReport> | undefined
   #isRetrying = false
+  /** Whether a walk follows the one in progress. */
+  #isRequested = false
 
   constructor(details: WalkSupervisorDetails) {
     this.#details = details
@@ -103,6 +105,20 @@ export class WalkSupervisor {
   /** Walk now, without waiting for the daily share, or join the walk in progress. */
   runNow({ onProgress, ...options }: WalkNowOptions = {}): Promise<WalkReport> {
     return this.#run({ ...options, reason: 'requested' }, onProgress)
+  }
+
+  /** Walk after the walk in progress, because the embedded catalog has changed. Without automatic walks, do nothing. */
+  requestWalk(): void {
+    if (this.#pattern === null || this.#isRequested) return
+    this.#isRequested = true
+    void this.#waitForRunning().then(() => {
+      this.#isRequested = false
+      return this.#signal.aborted ? undefined : this.#runQuietly({ reason: 'requested' })
+    })
+  }
+
+  async #waitForRunning(): Promise<void> {
+    await this.#running?.catch(() => {})
   }
 
   /** Stop the schedule and the walk in progress. The next walk resumes after the stored pages. */

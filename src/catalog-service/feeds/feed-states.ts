@@ -1,47 +1,10 @@
 import { SECOND_MS } from '../../clock.ts'
 import { FeedHeldError } from '../../errors.ts'
+import type { FeedState, FeedStatus } from '../../observability/feed-report.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
-import { computeNextRunMs, fetchFeedAttempts, isFeedQuiet } from '../store/feed-attempts.ts'
+import { type FeedAttempt, computeNextRunMs, fetchFeedAttempts, isFeedQuiet } from '../store/feed-attempts.ts'
 import { type Feed, fetchFeeds } from '../store/feeds.ts'
 import { describeFeedAddress } from './feed-address.ts'
-
-/**
- * - `ok`: the last run succeeded
- * - `new`: no run yet
- * - `running`: a process runs it now
- * - `held`: the last run would have removed too many offers
- * - `failed`: the last run failed; the offers of the run before are shown
- */
-export type FeedStatus = 'ok' | 'new' | 'running' | 'held' | 'failed'
-
-/** A feed for people and programs, without secrets. Times are Unix milliseconds. */
-export type FeedState = Readonly<{
-  name: string
-  status: FeedStatus
-  channelId: string | null
-  /** The address without its path; `null`: imported by a command. */
-  address: string | null
-  format: string | null
-  network: string | null
-  merchant: string | null
-  everySeconds: number | null
-  maxRemovedPercent: number
-  /** The last successful run, the last attempt, and the next run. */
-  fetchedAtMs: number | null
-  attemptedAtMs: number | null
-  nextRunAtMs: number | null
-  rows: number
-  products: number
-  offers: number
-  rejected: number
-  removed: number
-  errorCode: string | null
-  error: string | null
-  /** No successful run for two intervals. */
-  isQuiet: boolean
-  /** The last successful run is so long ago that its prices are not shown. */
-  isTooOld: boolean
-}>
 
 type StateStore = Pick<CatalogStore, 'reader' | 'usage' | 'clock'>
 
@@ -75,9 +38,7 @@ export async function fetchFeedStates(
   })
 }
 
-type Attempt = Awaited<ReturnType<typeof fetchFeedAttempts>> extends ReadonlyMap<number, infer T> ? T : never
-
-function findStatus(feed: Feed, attempt: Attempt | undefined): FeedStatus {
+function findStatus(feed: Feed, attempt: FeedAttempt | undefined): FeedStatus {
   if (attempt?.isRunning === true) return 'running'
   if (attempt?.errorCode === FeedHeldError.code) return 'held'
   if (attempt !== undefined && attempt.error !== null) return 'failed'

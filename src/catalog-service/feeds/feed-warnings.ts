@@ -1,12 +1,10 @@
 import { sql } from 'kysely'
 import { pluralize } from '../../lib/plural.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
+import type { FeedReport, FeedState, FeedWarning } from '../../observability/feed-report.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
-import type { FeedState } from './feed-states.ts'
-
-/** What earns nothing, or is shown twice or not at all. `subject`: a feed, network or shop; `remedy`: a command to copy. */
-export type FeedWarning = Readonly<{ subject: string; message: string; remedy: string }>
+import { fetchFeedStates } from './feed-states.ts'
 
 /** Shops that are compared with others; more would make `vitrine check` slow. */
 const MAX_COMPARED_SHOPS = 1_000
@@ -19,9 +17,17 @@ const SAME_SHOP_PERCENT = 90
 /** Names listed in a message. */
 const MAX_NAMES = 3
 
-/** Find what needs an operator. The list is empty for a catalog without feeds. */
-export async function findFeedWarnings(
-  { reader }: Pick<CatalogStore, 'reader'>,
+/** Return the feeds of a catalog, and with `hasWarnings` what needs an operator. */
+export async function readFeedReport(
+  store: Pick<CatalogStore, 'reader' | 'usage' | 'clock'>,
+  { priceMaxAgeSeconds, hasWarnings }: Readonly<{ priceMaxAgeSeconds: number; hasWarnings: boolean }>,
+): Promise<FeedReport> {
+  const feeds = await fetchFeedStates(store, { priceMaxAgeSeconds })
+  return { feeds, warnings: hasWarnings ? await findFeedWarnings(store.reader, feeds) : [] }
+}
+
+async function findFeedWarnings(
+  reader: Catalog,
   states: readonly FeedState[],
 ): Promise<readonly FeedWarning[]> {
   if (states.length === 0) return []

@@ -31,13 +31,14 @@ type SampleData = Readonly<{
   products: readonly SampleProduct[]
 }>
 
-export function createDemo<ReadCatalogContent>(publicUrl: string, readCatalogContent: ReadCatalogContent) {
+/** `catalog`: functions that read the embedded catalog. */
+export function createDemo<Catalog extends object>(publicUrl: string, catalog: Catalog) {
   return {
     findPicture: findSamplePicture,
     findDemoProduct: (pageUrl: string) => findDemoProduct(pageUrl, publicUrl),
     /** The first box in the studio: the channel with every offer, a product with a picture and eight shops. */
     showcase: { channelId: '952a0000-0000-4000-8000-000000000001', gtin: '09520001001024' },
-    readCatalogContent,
+    ...catalog,
   }
 }
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { describeFeedAddress, parseFeedAddress } from '../../catalog-service/feeds/feed-address.ts'
-import { type FeedState, fetchFeedStates } from '../../catalog-service/feeds/feed-states.ts'
-import { findFeedWarnings } from '../../catalog-service/feeds/feed-warnings.ts'
+import { readFeedReport } from '../../catalog-service/feeds/feed-warnings.ts'
 import { getFeedsFolder } from '../../catalog-service/feeds/run-feed.ts'
 import { parseFeedName } from '../../catalog-service/import/feed-names.ts'
 import { DEFAULT_MAX_REMOVED_PERCENT } from '../../catalog-service/import/import-feed.ts'
@@ -22,6 +21,7 @@ import { HOUR_SECONDS } from '../../clock.ts'
 import { createLeaseOwner } from '../../database/lease-owner.ts'
 import { FeedHeldError, UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
+import type { FeedState } from '../../observability/feed-report.ts'
 import { formatCount } from '../../widgets/format.ts'
 import { type CommandContext, type ExitCode, type Runner, addExamples, print } from '../command.ts'
 import { type Confirmation, EXAMPLE_CHANNEL, noneToNull } from './arguments.ts'
@@ -277,8 +277,8 @@ async function removeOne(
 }
 
 async function listFeeds({ config, isJson, io }: CommandContext, store: CatalogStore): Promise<Listing> {
-  const states = await fetchFeedStates(store, config)
-  const warnings = await findFeedWarnings(store, states)
+  const { priceMaxAgeSeconds } = config
+  const { feeds: states, warnings } = await readFeedReport(store, { priceMaxAgeSeconds, hasWarnings: true })
   if (!isJson)
     for (const { subject, message, remedy } of warnings) io.err(`${subject}: ${message}:\n  ${remedy}`)
   return {

@@ -4,6 +4,7 @@ import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchApiKeys } from '../../catalog-service/store/keys.ts'
 import { openCatalogStore } from '../../catalog-service/store/open-store.ts'
 import type { DatabaseAddress } from '../../config/database-address.ts'
+import { createLeaseOwner } from '../../database/lease-owner.ts'
 import { StoreError } from '../../errors.ts'
 import { isLoopback } from '../../http/client-address.ts'
 import { type CommandContext, type Runner, addExamples, print } from '../command.ts'
@@ -24,16 +25,28 @@ async function runCatalogServe(context: CommandContext): Promise<void> {
   const { clock, config, io, logger } = context
   const { adminPassword } = context.secrets
   const { createCatalogService } = await import('../../catalog-service/service.ts')
+  const { startFeedScheduler } = await import('../../catalog-service/feeds/scheduler.ts')
+  const { createFeedJobRunner } = await import('../../catalog-service/feeds/feed-job.ts')
   const store = await openCatalogStore({ database: config.catalogDatabase, clock, role: 'standalone' })
   try {
-    const standalone = { adminPassword, isLocal: isLoopback(config.host), logger }
+    const { priceMaxAgeSeconds } = config
+    const standalone = { adminPassword, isLocal: isLoopback(config.host), logger, priceMaxAgeSeconds }
     const service = createCatalogService({ store, logger, standalone })
     const hint = await findStartHint(store, config.catalogDatabase)
     const { url } = await service.listen(config.host, config.port)
     print(context, { url }, [`catalog service: ${url}`])
     if (hint !== undefined) io.err(hint)
+    const scheduler = startFeedScheduler({
+      store,
+      logger,
+      runFeed: createFeedJobRunner({
+        database: config.catalogDatabase,
+        owner: createLeaseOwner(),
+        secrets: context.secrets.feedSecrets,
+      }),
+    })
     if (!io.signal.aborted) await once(io.signal, 'abort')
-    await service.close()
+    await Promise.all([service.close(), scheduler.stop()])
   } finally {
     await store.close()
   }

@@ -1,0 +1,47 @@
+/**
+ * - `ok`: the last run succeeded
+ * - `new`: no run yet
+ * - `running`: a process runs it now
+ * - `held`: the last run would have removed too many offers
+ * - `failed`: the last run failed; the offers of the run before are shown
+ */
+export type FeedStatus = 'ok' | 'new' | 'running' | 'held' | 'failed'
+
+/** A feed for people and programs, without secrets. Times are Unix milliseconds. */
+export type FeedState = Readonly<{
+  name: string
+  status: FeedStatus
+  channelId: string | null
+  /** The address without its path; `null`: imported by a command. */
+  address: string | null
+  format: string | null
+  network: string | null
+  merchant: string | null
+  everySeconds: number | null
+  maxRemovedPercent: number
+  /** The last successful run, the last attempt, and the next run. */
+  fetchedAtMs: number | null
+  attemptedAtMs: number | null
+  nextRunAtMs: number | null
+  rows: number
+  products: number
+  offers: number
+  rejected: number
+  removed: number
+  errorCode: string | null
+  error: string | null
+  /** No successful run for two intervals. */
+  isQuiet: boolean
+  /** The last successful run is so long ago that its prices are not shown. */
+  isTooOld: boolean
+}>
+
+/** What earns nothing, or is shown twice or not at all. `subject`: a feed, network or shop; `remedy`: a command to copy. */
+export type FeedWarning = Readonly<{ subject: string; message: string; remedy: string }>
+
+export type FeedReport = Readonly<{ feeds: readonly FeedState[]; warnings: readonly FeedWarning[] }>
+
+/** Whether the last attempt of a feed brought nothing, or it had none for too long. */
+export function isFeedFailing({ status, isQuiet }: FeedState): boolean {
+  return status === 'failed' || status === 'held' || isQuiet
+}
