@@ -10,6 +10,7 @@ import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
 import { type StudioSelection, validateOptions, parseStudioSelection } from './selection.ts'
 import { type ExplanationView, explainBox } from './explain.ts'
+import { readFeedsData } from './feeds.ts'
 import { readHealth } from './health.ts'
 import { readBoxInputs } from './box-inputs.ts'
 
@@ -63,6 +64,9 @@ export async function readStudioData(context: Context, query: URLSearchParams, s
     channel,
     ...selected,
     ...(channel === null ? NO_CHANNEL_DATA : await readChannelData(context, channel.id, selected)),
+    /** Whether this server has the catalog, so that it knows its feeds. */
+    hasFeeds: demo !== null,
+    feeds: selection.tab === 'feeds' && demo !== null ? await readFeedsData(context) : null,
     health: selection.tab === 'health' ? await readHealth(context, channels) : null,
   }
 }

@@ -9,11 +9,18 @@ import {
 } from '../widgets/options.ts'
 import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../widgets/parameters.ts'
 
-export const STUDIO_TABS = ['where-to-buy', 'deals', 'health'] as const
+export const STUDIO_TABS = ['where-to-buy', 'deals', 'feeds', 'health'] as const
 
 export type StudioTab = (typeof STUDIO_TABS)[number]
 
-export type WidgetKind = Exclude<StudioTab, 'health'>
+/** Tabs about the state of the server. They have no widget. */
+export type StatusTab = 'feeds' | 'health'
+
+export type WidgetKind = Exclude<StudioTab, StatusTab>
+
+export function isStatusTab(tab: StudioTab): tab is StatusTab {
+  return tab === 'feeds' || tab === 'health'
+}
 
 /** The parsed query of the studio's address. Invalid parameters count as absent. */
 export type StudioSelection = Readonly<{
@@ -50,7 +57,7 @@ export function parseStudioSelection(query: URLSearchParams): StudioSelection {
 
 /** List the options of a tab's widget in the order of the documentation. */
 export function listOptions(tab: StudioTab): readonly OptionDefinition[] {
-  return tab === 'health' ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
+  return isStatusTab(tab) ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
 }
 
 /** Check each option by itself with the widget's parser. `query`: valid options without defaults; `errors`: messages by name. */

@@ -2,9 +2,10 @@ import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import { withQuery } from '../widgets/options.ts'
-import { STUDIO_TABS, type StudioSelection, type StudioTab } from './selection.ts'
+import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab } from './selection.ts'
 import type { StudioData } from './data.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
+import { toFeedsView } from './feeds.ts'
 import { toHealthView } from './health.ts'
 import { type StudioWidgetView, toStudioWidget } from './widget.ts'
 
@@ -13,6 +14,7 @@ const MAX_SHOWN_URL_CHARACTERS = 100
 const TAB_TEXTS: Readonly<Record<StudioTab, string>> = {
   'where-to-buy': 'Where to buy',
   deals: 'Deals',
+  feeds: 'Feeds',
   health: 'Health',
 }
 
@@ -40,7 +42,7 @@ export function toStudioView(data: StudioData) {
     isSample,
     explanation,
     tab: selection.tab,
-    tabs: STUDIO_TABS.map((tab) => ({
+    tabs: STUDIO_TABS.filter((tab) => tab !== 'feeds' || data.hasFeeds).map((tab) => ({
       text: TAB_TEXTS[tab],
       href: toStudioHref(data, { ...selected, tab, rawOptions: toSharedOptions(selection, tab) }),
       isSelected: tab === selection.tab,
@@ -68,6 +70,7 @@ export function toStudioView(data: StudioData) {
     /** An address to share, without options that equal their defaults. */
     address: withQuery(data.studioUrl, toSelectionQuery(data, { ...selected, rawOptions: validated.query })),
     deals: data.counts === null ? null : toDealsPanel(data.counts, selection.rawOptions, toHref),
+    feeds: data.feeds === null ? null : toFeedsView(data.feeds),
     health: data.health === null ? null : toHealthView(data.health),
   }
 }
@@ -90,12 +93,12 @@ function toSelectionQuery({ channel }: StudioData, selection: StudioSelection): 
 /** Return the options that the link to another tab keeps: those of the appearance of both widgets. */
 function toSharedOptions(selection: StudioSelection, tab: StudioTab): URLSearchParams {
   if (tab === selection.tab) return selection.rawOptions
-  const names = tab === 'health' ? [] : ['theme', 'accent', 'locale', 'currency']
+  const names = isStatusTab(tab) ? [] : ['theme', 'accent', 'locale', 'currency']
   return new URLSearchParams([...selection.rawOptions].filter(([name]) => names.includes(name)))
 }
 
 function listStudioFields({ selection, validated, defaults, product, counts }: StudioData) {
-  if (selection.tab === 'health') return []
+  if (isStatusTab(selection.tab)) return []
   const offers = product?.offers ?? []
   const productShops = [...new Set(offers.map(({ merchant }) => merchant))].sort((a, b) => a.localeCompare(b))
   const dealShops = (counts?.merchants ?? []).map(({ name, count }) => ({
@@ -126,7 +129,7 @@ function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
     const grid = { kind: selection.tab, gtin: null, title: texts.gridHeading, size: size ?? EMPTY_GRID_SIZE }
     return toStudioWidget({ ...common, ...grid }, data)
   }
-  if (selection.tab === 'health' || product === null) return null
+  if (isStatusTab(selection.tab) || product === null) return null
   const { gtin, title } = product
   const box = {
     kind: selection.tab,
@@ -140,11 +143,14 @@ function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
 const EMPTY_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 0 }
 const EMPTY_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
 
+const NO_FEEDS =
+  'This server reads a catalog at another address, where its feeds are. There, run "vitrine catalog feeds list".'
+
 function findNotice(data: StudioData): string | null {
   const { channel, selection } = data
   if (channel === null)
     return 'No channel is known: the catalog lists none for this key, or has not responded yet. Run "vitrine check" to find the cause.'
-  if (selection.tab === 'health') return null
+  if (isStatusTab(selection.tab)) return selection.tab === 'feeds' && !data.hasFeeds ? NO_FEEDS : null
   if (selection.channelId !== null && selection.channelId !== channel.id)
     return 'This server has no channel with the id in this address. Choose one of its channels.'
   return findWidgetNotice(data)

@@ -11,7 +11,7 @@ export type Renderer = ReturnType<typeof createRenderer>
 const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'studio']
 const PARTIAL_TEMPLATES = (
   'box cost deal grid links notices picture price shop-link state offers-button offers-list offers-table ' +
-  'studio-deals studio-fields studio-health studio-preview studio-snippets studio-explanation'
+  'studio-deals studio-feeds studio-fields studio-health studio-preview studio-snippets studio-explanation'
 ).split(' ')
 
 /** Read and compile all templates. @throws Error when one is missing or does not compile */

@@ -27,7 +27,10 @@ const PAGES = [
 ]
 
 /** The demo as `serve` creates it, without its catalog. */
-const SAMPLE = createDemo(PUBLIC_URL, (): ReturnType<Demo['readCatalogContent']> => Promise.resolve('sample'))
+const SAMPLE = createDemo(PUBLIC_URL, {
+  readCatalogContent: (): ReturnType<Demo['readCatalogContent']> => Promise.resolve('sample'),
+  readFeeds: () => Promise.resolve({ feeds: [], warnings: [] }),
+})
 const DEMO: Demo = { ...SAMPLE, showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' } }
 
 /** Start a harness with the settings of an embedded catalog. Its data still come from the fake catalog. */

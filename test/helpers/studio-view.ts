@@ -107,6 +107,28 @@ const EXPLANATION: ExplanationView = {
   ],
 }
 
+/** A feed that works. */
+export const FEED: FeedState = {
+  name: 'kopje',
+  status: 'ok',
+  channelId: CHANNEL.id,
+  address: 'https://feeds.example/…',
+  ...{ format: null, network: 'brightlink', merchant: null, everySeconds: 21_600, maxRemovedPercent: 50 },
+  fetchedAtMs: NOW_MS - HOUR_MS,
+  attemptedAtMs: NOW_MS - HOUR_MS,
+  nextRunAtMs: NOW_MS + 5 * HOUR_MS,
+  ...{ rows: 1_300, products: 1_236, offers: 4_649, rejected: 12, removed: 3 },
+  ...{ errorCode: null, error: null, isQuiet: false, isTooOld: false },
+}
+
+export function makeFeedsData(report: Partial<FeedReport> = {}): FeedsData {
+  return {
+    report: { feeds: [FEED], warnings: [], ...report },
+    nowMs: NOW_MS,
+    channelNames: new Map([[CHANNEL.id, CHANNEL.name]]),
+  }
+}
+
 /** Create the studio's data for a query string: one channel, a lamp with one offer, and seven deals. */
 export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
   const selection = makeSelection(query)
@@ -128,9 +150,11 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
     matches: isBox ? [makeProduct()] : [],
     product: isBox ? makeProduct() : null,
     state: WALKED_COPY,
-    widgetStatus: { 'where-to-buy': BOX, deals: GRID, health: null }[selection.tab],
+    widgetStatus: { 'where-to-buy': BOX, deals: GRID, feeds: null, health: null }[selection.tab],
     counts: selection.tab === 'deals' ? COUNTS : null,
     explanation: isBox ? EXPLANATION : null,
+    hasFeeds: true,
+    feeds: selection.tab === 'feeds' ? makeFeedsData() : null,
     health: selection.tab === 'health' ? makeHealthData() : null,
     ...over,
   }

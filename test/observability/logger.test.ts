@@ -61,6 +61,7 @@ describe('logger, secrets', () => {
     catalogKey: new Secret(KEY),
     catalogKeyFile: '/run/secrets/key',
     adminPassword: new Secret(PASSWORD),
+    feedSecrets: new Map(),
   }
 
   test('secrets logged by mistake - are [redacted], other values stay', () => {

@@ -20,6 +20,7 @@ const DEMO: Demo = {
   findDemoProduct: (pageUrl) => (pageUrl === PAGE_URL ? DEMO_PRODUCT : undefined),
   showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' },
   readCatalogContent: () => Promise.resolve('sample'),
+  readFeeds: () => Promise.resolve(undefined),
 }
 
 const startDemo = (): Promise<Harness> => startHarness({ over: { demo: DEMO } })

@@ -20,7 +20,7 @@ import {
 
 const BASE = 'http://127.0.0.1:3000'
 const SAMPLE = getSampleData()
-const DEMO = createDemo(BASE, null)
+const DEMO = createDemo(BASE, {})
 const OFFERS = SAMPLE.products.flatMap(({ gtin, offers }) => offers.map((offer) => ({ gtin, ...offer })))
 
 /** The product that all ten shops sell, with three offers each. */
