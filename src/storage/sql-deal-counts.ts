@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { foldCase } from '../offers/text.ts'
 import { parseOfferJson } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import type { CopyRow } from './sql-copies.ts'
+import type { CopyView } from './sql-copies.ts'
 import { createCountCondition, createVisibilityCondition } from './sql-deal-filters.ts'
 import { createInCondition } from './statements.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
@@ -23,7 +23,7 @@ export const EMPTY_DEAL_COUNTS: DealCounts = {
 /** Count the products of a grid, and its products for every other brand, merchant or discount. */
 export async function countDeals(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   query: DealQuery,
 ): Promise<DealCounts> {
   const rows = await readDeals(database, copy, query)
@@ -66,7 +66,7 @@ type DealRow = Readonly<{
 /** Read visible deals by discount, and one more than `MAX_DEALS` to detect that there are more. */
 async function readDeals(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   query: DealQuery,
 ): Promise<readonly DealRow[]> {
   const isCounted = await createCountCondition(database, copy, query)

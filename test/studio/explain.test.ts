@@ -94,7 +94,9 @@ describe('the source of a response', () => {
   test('prices that are too old - are reported for the product and for each offer', () => {
     const view = explain({ entry: entryOfAge(30 * HOUR_MS, makeProduct()) })
     expect(readEntry(view)).toContain('its prices are too old to show')
-    expect(view.offers[0]?.outcome).toBe('shown, without its price')
+    expect(view.offers[0]?.outcome).toBe(
+      'shown, without its price: the price was checked on Nov 20, 2026, 6:00 AM UTC and is older than 24 h. Run "vitrine sync", or raise VITRINE_PRICE_MAX_AGE_SECONDS',
+    )
   })
 })
 
