@@ -164,8 +164,8 @@ export function parseOffer(item: unknown): Offer | DropReason {
     currency: /^[a-z]{3}$/i.test(currency) ? currency.toUpperCase() : '',
     availability: cleanText(availability ?? '', MAX_NAME_CHARACTERS),
     affiliateUrl: link,
-    checkedAtMs: parseTimestamp(checkedAt),
     saleEndsAtMs: parseTimestamp(saleEndsAt),
+    checkedAtMs: parseTimestamp(checkedAt),
   }
   return findDropReason(offer) ?? offer
 }

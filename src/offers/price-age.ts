@@ -41,9 +41,13 @@ export function createPriceCheck(asOfMs: number, rules: PriceRules): (offer: Off
   return (offer) => isPriceShown({ offer, asOfMs }, rules)
 }
 
-/** Make an order deterministic: by the end of the sale, then by the time of the check, latest first. */
+/** Order otherwise equal offers by the end of the sale, then by the time of the check, latest first. */
 export function compareTimes(a: OfferTimes, b: OfferTimes): number {
-  return (b.saleEndsAtMs ?? 0) - (a.saleEndsAtMs ?? 0) || (b.checkedAtMs ?? 0) - (a.checkedAtMs ?? 0)
+  return toLastMs(b) - toLastMs(a) || (b.checkedAtMs ?? 0) - (a.checkedAtMs ?? 0)
+}
+
+function toLastMs({ saleEndsAtMs }: OfferTimes): number {
+  return saleEndsAtMs ?? Number.MAX_VALUE
 }
 
 /** Find the earliest end of a sale, Unix milliseconds; `null` without any. */

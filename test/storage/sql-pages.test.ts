@@ -102,6 +102,11 @@ const walks = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 
+const makeChecked = (checkedAtMs: number): Product[] =>
+  Array.from({ length: 300 }, (_, index) =>
+    makeProduct({ gtin: toGtin(index), offers: [makeParsedOffer({ oldPrice: '99.00', checkedAtMs })] }),
+  )
+
 describe('pages of walks', () => {
   test('any catalogs one after the other, with look-ups between - same result as one walk of the last catalog', async () => {
     let run = 0
@@ -176,11 +181,7 @@ describe('pages of walks', () => {
   test('second walk in which only the times of checks differ - writes only that column', async () => {
     const { copy, database, close } = await open('checked.db')
     onTestFinished(close)
-    const make = (checkedAtMs: number): Product[] =>
-      Array.from({ length: 300 }, (_, index) =>
-        makeProduct({ gtin: toGtin(index), offers: [makeParsedOffer({ oldPrice: '99.00', checkedAtMs })] }),
-      )
-    await walkAll(copy, make(5), 100)
+    await walkAll(copy, makeChecked(5), 100)
     await sql`create table written (what text)`.execute(database)
     const columns = await sql<{ name: string }>`select name from pragma_table_info('products')`.execute(
       database,
@@ -201,12 +202,12 @@ describe('pages of walks', () => {
       const { rows } = await sql`select what, count(*) as count from written group by what`.execute(database)
       return rows
     }
-    await walkAll(copy, make(5), 200)
+    await walkAll(copy, makeChecked(5), 200)
     expect(await countWritten()).toEqual([])
-    await walkAll(copy, make(6), 300)
+    await walkAll(copy, makeChecked(6), 300)
     expect(await countWritten()).toEqual([{ what: 'checked', count: 300 }])
     await copy.putLookups([
-      { channelId: CHANNEL, gtin: toGtin(0), entry: { product: make(7)[0] ?? null, asOfMs: 400 } },
+      { channelId: CHANNEL, gtin: toGtin(0), entry: { product: makeChecked(7)[0] ?? null, asOfMs: 400 } },
     ])
     expect(await countWritten()).toEqual([
       { what: 'checked', count: 301 },

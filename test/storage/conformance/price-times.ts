@@ -27,6 +27,14 @@ const makeChecked = (...times: readonly (number | null)[]): Product =>
     offers: times.map((checkedAtMs, index) => makeSale(`Shop ${index}`, `${50 + index}.00`, { checkedAtMs })),
   })
 
+const makeProducts = (checkedAtMs: number): Product[] =>
+  Array.from({ length: 1_200 }, (_, index) =>
+    makeProduct({ gtin: toGtin(index), offers: [makeSale('Shop', '50.00', { checkedAtMs })] }),
+  )
+
+const makeEnding = (saleEndsAtMs: number | null): Product =>
+  makeProduct({ offers: [makeSale('Shop', '50.00', { saleEndsAtMs })] })
+
 /** Test when prices were checked, which a walk updates in place, and when sales end. */
 export function describePriceTimes(subject: Subject): void {
   describe(`${subject.name}: times of prices`, () => {
@@ -94,10 +102,6 @@ export function describePriceTimes(subject: Subject): void {
     })
 
     test('more products than fit into one transaction - all get their times', async () => {
-      const makeProducts = (checkedAtMs: number): Product[] =>
-        Array.from({ length: 1_200 }, (_, index) =>
-          makeProduct({ gtin: toGtin(index), offers: [makeSale('Shop', '50.00', { checkedAtMs })] }),
-        )
       await walkAll(copy, makeProducts(5), 100)
       await walkAll(copy, makeProducts(6), 200)
       for (const index of [0, 499, 500, 999, 1_000, 1_199])
@@ -142,8 +146,6 @@ export function describePriceTimes(subject: Subject): void {
     })
 
     test('new end of a sale - walked - replaces the old one', async () => {
-      const makeEnding = (saleEndsAtMs: number | null): Product =>
-        makeProduct({ offers: [makeSale('Shop', '50.00', { saleEndsAtMs })] })
       await walkAll(copy, [makeEnding(END_MS)], 100)
       fixture.clock.step(MINUTE_MS)
       expect(await listDeals()).toEqual([])
