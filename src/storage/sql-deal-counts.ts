@@ -71,7 +71,7 @@ async function readDeals(
 ): Promise<readonly DealRow[]> {
   const isCounted = await createCountCondition(database, copy, query)
   const { rows } = await sql<DealRow>`select id, product_id, brand_key, merchant_key, discount_percent,
-    case when ${isCounted} then 1 else 0 end as is_counted from deals where ${createVisibilityCondition(copy, query)}
+    case when ${isCounted} then 1 else 0 end as is_counted from deals where ${createVisibilityCondition(database, copy, query)}
     order by ratio_key, price_key, gtin, id limit ${MAX_DEALS + 1}`.execute(database)
   return rows
 }

@@ -110,19 +110,25 @@ export function createDeadlineCondition(database: Kysely<CopyTables>): Condition
 
 /** Build the condition on visibility, currency and sale end. `canUseIndex = false` keeps SQLite from using an index for it. */
 export function createVisibilityCondition(
+  database: Kysely<CopyTables>,
   copy: CopyView,
   { currency }: Pick<DealQuery, 'currency'>,
   canUseIndex = true,
 ): Condition {
   const indexGuard = canUseIndex ? sql`` : sql`+`
   return sql`${indexGuard}deals.copy_id = ${copy.id} and ${indexGuard}deals.currency = ${currency}
-    and ${createVersionCondition(copy.currentWalk)} and deals.id not in (${selectEnded('id', copy)})`
+    and ${createVersionCondition(copy.currentWalk)} and ${createRunningCondition(database, copy)}`
 }
 
-/** Select from the deals whose sale has ended. Their small index needs no column of the other indexes. */
-function selectEnded(column: 'id' | 'product_id', { id, nowMs }: CopyView): RawBuilder<unknown> {
-  return sql`select ended.${sql.ref(column)} from deals as ended
-    where ended.copy_id = ${id} and ended.sale_ends_ms <= ${nowMs}`
+/**
+ * Build the condition that the sale of a deal has not ended. SQLite finds ended sales in their own small index, so that it need
+ * not read a row that another index covers. A plus sign keeps it from reading the row by its id.
+ */
+function createRunningCondition(database: Kysely<CopyTables>, { nowMs }: CopyView): Condition {
+  return isPostgres(database)
+    ? sql`(deals.sale_ends_ms is null or deals.sale_ends_ms > ${nowMs})`
+    : sql`not exists (select 1 from deals as ended where ended.product_id = deals.product_id
+        and +ended.id = +deals.id and ended.sale_ends_ms <= ${nowMs})`
 }
 
 /** Build the condition that a deal passes all filters and is the best such deal of its product. */
@@ -174,9 +180,10 @@ function joinConditions(conditions: readonly Condition[]): Condition {
 function createBestDealCondition(copy: CopyView, query: DealQuery): Condition {
   const isBest: Condition = query.isInStockOnly ? sql`deals.is_best_in_stock = 1` : sql`deals.is_best = 1`
   const hasOfferFilters = query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
-  const canBeReplaced = hasOfferFilters
+  const canBeReplaced: Condition = hasOfferFilters
     ? sql`1 = 1`
-    : sql`deals.product_id in (${selectEnded('product_id', copy)})`
+    : sql`exists (select 1 from deals as ended
+        where ended.product_id = deals.product_id and ended.sale_ends_ms <= ${copy.nowMs})`
   const filters = listColumnFilters({ ...query, brand: null })
   const otherPassesFilters = joinConditions(
     filters.map(({ column, toCondition }) => toCondition(sql.ref(`other.${column}`))),
@@ -184,7 +191,7 @@ function createBestDealCondition(copy: CopyView, query: DealQuery): Condition {
   return sql`(${isBest} or ${canBeReplaced} and not exists (select other.id from deals as other
     where other.product_id = deals.product_id and other.currency = deals.currency
     and (other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)
-    and other.id not in (${selectEnded('id', copy)}) and ${otherPassesFilters}))`
+    and (other.sale_ends_ms is null or other.sale_ends_ms > ${copy.nowMs}) and ${otherPassesFilters}))`
 }
 
 /**
@@ -228,7 +235,7 @@ async function scanForText(
   // The text consisted of accents only, which folding removes.
   if (words.length === 0) return []
   const { rows } = await sql<{ id: number }>`select id from (
-      select id, search_text from deals where ${createVisibilityCondition(copy, { currency })}
+      select id, search_text from deals where ${createVisibilityCondition(database, copy, { currency })}
       order by ratio_key, price_key, gtin limit ${MAX_SCANNED}) as first
     where ${joinConditions(words.map(createWordCondition))} limit ${MAX_MATCHES}`.execute(database)
   return rows.map(({ id }) => id)

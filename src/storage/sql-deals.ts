@@ -63,7 +63,7 @@ async function findIds(
     )
     return rows.map(({ id }) => id)
   }
-  const isVisible = createVisibilityCondition(copy, query)
+  const isVisible = createVisibilityCondition(database, copy, query)
   const deals = sql.table('deals')
   // The discount index contains all filter columns; without filters, nearly every deal is a result in any order.
   if (rareFilter === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
@@ -77,7 +77,7 @@ async function findIds(
   }
   // Find all matches, by the rare filter or a full scan, and sort them.
   const canUseIndex = rareFilter !== 'words' || isPostgres(database)
-  const isVisibleMatch = createVisibilityCondition(copy, query, canUseIndex)
+  const isVisibleMatch = createVisibilityCondition(database, copy, query, canUseIndex)
   return findPage(
     deals,
     sql`${createDeadlineCondition(database)} and ${isVisibleMatch}`,

@@ -78,7 +78,7 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-price-times': toMigration([
     'alter table products add column if not exists checked_at text',
     'alter table deals add column if not exists sale_ends_ms bigint',
-    `create index if not exists deals_ending on deals (copy_id, sale_ends_ms, product_id)
+    `create index if not exists deals_ending on deals (product_id, sale_ends_ms)
       where sale_ends_ms is not null`,
   ]),
 }

@@ -93,7 +93,7 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010-price-times': toMigration([
     'alter table products add column checked_at text',
     'alter table deals add column sale_ends_ms bigint',
-    'create index deals_ending on deals (copy_id, sale_ends_ms, product_id) where sale_ends_ms is not null',
+    'create index deals_ending on deals (product_id, sale_ends_ms) where sale_ends_ms is not null',
   ]),
 }
 
