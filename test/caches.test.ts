@@ -20,7 +20,11 @@ function fill(caches: Caches, count: number, bytes: number): void {
   for (let index = 0; index < count; index += 1) {
     const key = String(index).padStart(8, '0')
     caches.products.set(key, { product: null, asOfMs: 0 }, bytes)
-    caches.deals.set(key, { page: { deals: [], hasNext: false }, asOfMs: 0, readAtMs: 0, walk: 1 }, bytes)
+    caches.deals.set(
+      key,
+      { page: { deals: [], hasNext: false }, asOfMs: 0, saleEndMs: null, readAtMs: 0, walk: 1 },
+      bytes,
+    )
     caches.responses.set(key, response, key)
   }
 }

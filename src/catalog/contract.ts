@@ -1,7 +1,9 @@
 import { array, guid, literal, number, object, string, union, unknown } from 'zod'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
+import type { OfferTimes } from '../offers/price-age.ts'
 import { cleanText } from '../offers/text.ts'
+import { parseTimestamp } from '../offers/timestamps.ts'
 
 /**
  * The Product Catalog Service Interface, version 0: wire formats (`Wire…`, snake case) and rules that the client and the catalog
@@ -125,7 +127,8 @@ export type Offer = Readonly<{
   availability: string
   /** The catalog's tracking link, byte for byte. */
   affiliateUrl: string
-}>
+}> &
+  OfferTimes
 
 export type Product = Readonly<{
   /** 14 digits. */
@@ -152,6 +155,7 @@ export function parseOffer(item: unknown): Offer | DropReason {
   const wire = wireOfferSchema.safeParse(item).data
   if (wire === undefined) return 'shape'
   const { merchant, network, price, old_price: oldPrice, currency, availability, affiliate_url: link } = wire
+  const { checked_at: checkedAt, sale_ends_at: saleEndsAt } = wire
   const offer: Offer = {
     merchant: cleanText(merchant.name, MAX_NAME_CHARACTERS),
     network: cleanText(network ?? '', MAX_NAME_CHARACTERS),
@@ -160,6 +164,8 @@ export function parseOffer(item: unknown): Offer | DropReason {
     currency: /^[a-z]{3}$/i.test(currency) ? currency.toUpperCase() : '',
     availability: cleanText(availability ?? '', MAX_NAME_CHARACTERS),
     affiliateUrl: link,
+    saleEndsAtMs: parseTimestamp(saleEndsAt),
+    checkedAtMs: parseTimestamp(checkedAt),
   }
   return findDropReason(offer) ?? offer
 }

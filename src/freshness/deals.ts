@@ -5,6 +5,7 @@ import { createFairQueue } from '../lib/fair-queue.ts'
 import { tryWithTimeout } from '../lib/with-timeout.ts'
 import type { LruCache } from '../lib/lru-cache.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
+import { findSaleEndMs, isSaleEnded } from '../offers/price-age.ts'
 import { type CopyStore, type DealEntry, type DealQuery, isShortRead } from '../storage/store.ts'
 import { type Cached, classifyAge } from './age.ts'
 
@@ -30,8 +31,17 @@ type DealSourceDetails = Readonly<{
 /** Maximum delay before grids show a finished walk, even one of another process. */
 const WALK_VISIBLE_WITHIN_MS: number = SECOND_MS
 
-/** A page read from the copy at `readAtMs`. It saves a read only while it is fresh and `walk` is current. */
-export type CachedDeals = Readonly<{ page: DealPage; asOfMs: number; readAtMs: number; walk: number }>
+/**
+ * A page read from the copy at `readAtMs`. It saves a read only while it is fresh and `walk` is current. `saleEndMs`: when its
+ * first sale ends; `null` if none does.
+ */
+export type CachedDeals = Readonly<{
+  page: DealPage
+  asOfMs: number
+  saleEndMs: number | null
+  readAtMs: number
+  walk: number
+}>
 
 type PageRead = Pick<CachedDeals, 'page' | 'readAtMs'>
 
@@ -51,7 +61,7 @@ export class DealSource {
   }
 
   /**
-   * Return a page without expired products. `asOfMs`: time of its oldest product, or of the walk when the page is empty.
+   * Return a page without expired products and ended sales. `asOfMs`: time of its oldest product, or of the walk when the page is empty.
    * @throws UnavailableError before the first complete walk, when the copy has expired, or when the read misses the visitor's timeout
    */
   async getDeals(request: DealRequest): Promise<Cached<DealPage>> {
@@ -80,7 +90,8 @@ export class DealSource {
     const read = await this.#flights.run(`${key} ${currentWalk}`, async () => {
       const { page, readAtMs } = await this.#readQueued(request)
       const asOfMs = findOldestMs(page.deals, completedStartedAtMs)
-      const deals = { page, asOfMs, readAtMs, walk: currentWalk }
+      const saleEndMs = findSaleEndMs(page.deals.map(({ offer }) => offer))
+      const deals = { page, asOfMs, saleEndMs, readAtMs, walk: currentWalk }
       cache.set(key, deals, JSON.stringify(page.deals).length * 2)
       return deals
     })
@@ -125,9 +136,10 @@ export class DealSource {
     return last !== undefined && clock.nowMs() - last.atMs <= config.visitorTimeoutMs ? last.error : undefined
   }
 
-  #isFresh({ readAtMs }: CachedDeals): boolean {
+  #isFresh({ readAtMs, saleEndMs }: CachedDeals): boolean {
     const { clock, config } = this.#details
-    return isWithin(readAtMs, config.freshSeconds * SECOND_MS, clock.nowMs())
+    const nowMs = clock.nowMs()
+    return isWithin(readAtMs, config.freshSeconds * SECOND_MS, nowMs) && (saleEndMs ?? Infinity) > nowMs
   }
 }
 
@@ -142,11 +154,12 @@ function toUnavailable(error: unknown, { onStoreFailure }: DealSourceDetails): U
   return new UnavailableError('the stored copy cannot be read', { cause: error })
 }
 
-/** Remove expired products from a page. The page's oldest time tells whether there are any. */
+/** Remove ended sales and expired products from a page. The page's times tell whether there are any. */
 function toCached(read: CachedDeals, { clock, config }: DealSourceDetails): Cached<DealPage> {
   const nowMs = clock.nowMs()
+  const running = read.saleEndMs !== null && read.saleEndMs <= nowMs ? dropEnded(read, nowMs) : read
   const { page, asOfMs } =
-    classifyAge(read.asOfMs, nowMs, config) === 'gone' ? dropExpired(read, nowMs, config) : read
+    classifyAge(running.asOfMs, nowMs, config) === 'gone' ? dropExpired(running, nowMs, config) : running
   const age = classifyAge(asOfMs, nowMs, config)
   if (age === 'gone') throw new UnavailableError('the stored copy is too old to be shown')
   const status = age === 'fresh' ? 'hit' : age === 'stale' ? 'stale' : 'rescued'
@@ -162,6 +175,11 @@ function withValidity(read: CachedDeals, details: DealSourceDetails): Cached<Dea
   const nextWalkCheckMs = details.clock.nowMs() + WALK_VISIBLE_WITHIN_MS
   const validUntilMs = Math.min(nextWalkCheckMs, read.readAtMs + freshMs, read.asOfMs + statusMaxAgeMs)
   return { ...cached, validUntilMs }
+}
+
+function dropEnded(read: CachedDeals, nowMs: number): CachedDeals {
+  const deals = read.page.deals.filter(({ offer }) => !isSaleEnded(offer, nowMs))
+  return { ...read, page: { ...read.page, deals }, asOfMs: findOldestMs(deals, read.asOfMs) }
 }
 
 function dropExpired(read: CachedDeals, nowMs: number, config: FreshnessConfig): CachedDeals {

@@ -15,23 +15,35 @@ export type CacheLifetime = Readonly<{
   asOfMs: number
   /** Time of the oldest price; `null`: no price can expire. */
   oldestPriceMs: number | null
+  /** When the first sale ends, Unix milliseconds; `null`: none does. */
+  saleEndMs: number | null
   freshSeconds: number
   priceMaxAgeSeconds: number
   /** A grid is read from the copy, so its freshness does not count down. */
   isGrid: boolean
 }>
 
-/** `s-maxage` would disable the stale directives (RFC 9111, 5.2.2.10). The price age limits both stale times. */
+/**
+ * `s-maxage` would disable the stale directives (RFC 9111, 5.2.2.10). The price age limits both stale times. No time reaches
+ * beyond the end of a sale.
+ */
 export function toCacheControl(lifetime: CacheLifetime, nowMs: number): string {
-  const { oldestPriceMs, priceMaxAgeSeconds } = lifetime
+  const { oldestPriceMs, saleEndMs, priceMaxAgeSeconds } = lifetime
   const remainingFreshSeconds = computeRemainingFreshSeconds(lifetime, nowMs)
-  const maxAgeSeconds = Math.min(MAX_AGE_SECONDS, Math.max(MIN_AGE_SECONDS, remainingFreshSeconds))
+  const remainingSaleSeconds =
+    saleEndMs === null ? Infinity : Math.max(0, Math.floor((saleEndMs - nowMs) / SECOND_MS))
+  const maxAgeSeconds = Math.min(
+    MAX_AGE_SECONDS,
+    Math.max(MIN_AGE_SECONDS, remainingFreshSeconds),
+    remainingSaleSeconds,
+  )
   const remainingPriceSeconds =
     oldestPriceMs === null
       ? Infinity
       : Math.max(0, priceMaxAgeSeconds - computeAgeSeconds(oldestPriceMs, nowMs))
-  const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE_SECONDS, remainingPriceSeconds)
-  const ifError = Math.min(STALE_IF_ERROR_SECONDS, remainingPriceSeconds)
+  const longestStaleSeconds = Math.min(remainingPriceSeconds, remainingSaleSeconds - maxAgeSeconds)
+  const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE_SECONDS, longestStaleSeconds)
+  const ifError = Math.min(STALE_IF_ERROR_SECONDS, longestStaleSeconds)
   return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`
 }
 

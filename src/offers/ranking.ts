@@ -1,4 +1,5 @@
 import { comparePrices } from './money.ts'
+import { type OfferTimes, compareTimes } from './price-age.ts'
 import { isOnSale } from './sale.ts'
 import { foldCase } from './text.ts'
 
@@ -20,13 +21,16 @@ export function isInStock(offer: Readonly<{ availability: string }>): boolean {
   return offer.availability === IN_STOCK
 }
 
-/** Pick the best offer per merchant (ignoring case) and currency: in stock, then cheapest, then on sale. */
-export function pickOnePerMerchant<T extends RankableOffer>(offers: readonly T[]): T[] {
+/** Pick the best offer per merchant (ignoring case) and currency: by default in stock, then cheapest, then on sale. */
+export function pickOnePerMerchant<T extends RankableOffer>(
+  offers: readonly T[],
+  compare: (a: T, b: T) => number = compareForBox,
+): T[] {
   const bestOffers = new Map<string, T>()
   for (const offer of offers) {
     const key = `${offer.currency} ${foldCase(offer.merchant)}`
     const current = bestOffers.get(key)
-    if (current === undefined || compareForBox(offer, current) < 0) bestOffers.set(key, offer)
+    if (current === undefined || compare(offer, current) < 0) bestOffers.set(key, offer)
   }
   return [...bestOffers.values()]
 }
@@ -44,6 +48,17 @@ export function compareForBox(a: RankableOffer, b: RankableOffer): number {
     comparePrices(a.oldPrice ?? '0', b.oldPrice ?? '0') ||
     compareTexts(toTieBreaker(a), toTieBreaker(b))
   )
+}
+
+/** Create the order of a box at one time: of offers with the same stock, those without a shown price come last. */
+export function createBoxOrder<T extends RankableOffer & OfferTimes>(
+  isPriced: (offer: T) => boolean,
+): (a: T, b: T) => number {
+  return (a, b) =>
+    Number(isInStock(b)) - Number(isInStock(a)) ||
+    Number(isPriced(b)) - Number(isPriced(a)) ||
+    compareForBox(a, b) ||
+    compareTimes(a, b)
 }
 
 function toTieBreaker({ availability, merchant, price, oldPrice }: RankableOffer): string {

@@ -190,6 +190,7 @@ function toCacheLifetime({ config }: Context, widget: AnyWidget, isShown: boolea
   return {
     asOfMs: widget.asOfMs,
     oldestPriceMs: isShown ? widget.oldestPriceMs : null,
+    saleEndMs: isShown ? widget.saleEndMs : null,
     freshSeconds: config.freshness.freshSeconds,
     priceMaxAgeSeconds: config.priceMaxAgeSeconds,
     isGrid: widget.kind === 'deals',
@@ -257,7 +258,14 @@ function toFailureHeaders(
   const nowMs = clock.nowMs()
   const { priceMaxAgeSeconds, cacheTagHeader } = config
   const { freshSeconds } = config.freshness
-  const lifetime = { asOfMs: nowMs, oldestPriceMs: null, freshSeconds, priceMaxAgeSeconds, isGrid: true }
+  const lifetime = {
+    asOfMs: nowMs,
+    oldestPriceMs: null,
+    saleEndMs: null,
+    freshSeconds,
+    priceMaxAgeSeconds,
+    isGrid: true,
+  }
   return {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': isCacheable ? toCacheControl(lifetime, nowMs) : 'no-store',

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
-import { array, number, object, record, string } from 'zod'
+import { array, int, number, object, record, string, union } from 'zod'
 import type { Offer, Product } from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import { isUsableLink } from '../offers/links.ts'
 import { isPrice } from '../offers/money.ts'
+import { compareTimes } from '../offers/price-age.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { collectDeals, toOfferKey } from '../offers/deals.ts'
 import { isOnSale } from '../offers/sale.ts'
@@ -11,10 +12,10 @@ import { foldCase, foldCaseAndAccents } from '../offers/text.ts'
 import type { DealsTable, ProductsTable } from './schema.ts'
 import type { DealEntry } from './store.ts'
 
-/** The columns of a product's row that readers see, and their digest. */
+/** The columns of a product's row that readers see, and the digest of all but `checked_at`. */
 export type ProductContent = Pick<
   ProductsTable,
-  'gtin' | 'digest' | 'title' | 'brand' | 'images' | 'offers' | 'drops'
+  'gtin' | 'digest' | 'title' | 'brand' | 'images' | 'offers' | 'checked_at' | 'drops'
 >
 
 /** A product with its offers in an order that does not depend on the catalog response. */
@@ -36,28 +37,65 @@ const offerSchema = object({
   currency: string().regex(/^[A-Z]{3}$/),
   availability: string(),
   affiliateUrl: string().refine(isUsableLink),
+  saleEndsAtMs: int().nullable().default(null),
 })
 const offersSchema = array(offerSchema)
 const imagesSchema = array(string())
+/** One time for all offers, or one for each. */
+const checkedAtSchema = union([int(), array(int().nullable())])
 
 /** Build the content and its digest, which tells whether anything changed; most products of a walk need no more. */
 export function toCanonicalProduct(product: Product, knownBrand: string | null = null): CanonicalProduct {
-  const sortedOffers = [...product.offers].sort(compareOffers)
+  const sortedOffers = [...product.offers].sort((a, b) => compareOffers(a, b) || compareTimes(a, b))
   const { gtin, title } = product
   const brand = product.brand ?? knownBrand
   const images = JSON.stringify(product.images)
-  const offers = JSON.stringify(sortedOffers)
+  const offers = JSON.stringify(sortedOffers.map(toOfferContent))
   const drops = toDropsJson(product.drops)
   // Clean texts and JSON contain no line breaks, so different products never have the same text.
   const visibleText = `${title}\n${brand ?? ''}\n${images}\n${offers}${drops === null ? '' : `\n${drops}`}`
   const digest = hash('sha256', visibleText, 'base64url')
-  return { content: { gtin, digest, title, brand, images, offers, drops }, offers: sortedOffers }
+  const checkedAt = toCheckedAtJson(sortedOffers)
+  return {
+    content: { gtin, digest, title, brand, images, offers, checked_at: checkedAt, drops },
+    offers: sortedOffers,
+  }
+}
+
+/** Return the stored properties of an offer. JSON omits `undefined`, so without a sale end the digest is that of earlier versions. */
+function toOfferContent(offer: Offer) {
+  const { merchant, network, price, oldPrice, currency, availability, affiliateUrl, saleEndsAtMs } = offer
+  return {
+    merchant,
+    network,
+    price,
+    oldPrice,
+    currency,
+    availability,
+    affiliateUrl,
+    saleEndsAtMs: saleEndsAtMs ?? undefined,
+  }
 }
 
 /** Add the search text, the deals and the time of the catalog response. */
 export function toStoredProduct({ content, offers }: CanonicalProduct, asOfMs: number): StoredProduct {
   const searchText = foldCaseAndAccents(`${content.title} ${content.brand ?? ''}`)
   return { content, offers, searchText, deals: collectDeals(offers), asOfMs }
+}
+
+/** The times are apart from the offers: a feed that is fetched again without changes changes only them. */
+function toCheckedAtJson(offers: readonly Offer[]): string | null {
+  const first = offers[0]?.checkedAtMs ?? null
+  if (offers.every(({ checkedAtMs }) => checkedAtMs === first)) return first === null ? null : String(first)
+  return JSON.stringify(offers.map(({ checkedAtMs }) => checkedAtMs))
+}
+
+/** Parse to a function from the position of an offer to its time; `undefined` when the stored data is invalid. */
+function parseCheckedAt(json: string | null): ((offerIndex: number) => number | null) | undefined {
+  if (json === null) return () => null
+  const { data } = checkedAtSchema.safeParse(parseJson(json))
+  if (data === undefined) return undefined
+  return typeof data === 'number' ? () => data : (offerIndex) => data[offerIndex] ?? null
 }
 
 /** Sorted, so that the JSON does not depend on the order of offers. `null` when no offer was dropped. */
@@ -88,7 +126,7 @@ export function toDealRows(
       from_walk: fromWalk,
       until_walk: null,
       offer_index: offers.indexOf(offer),
-      offer: JSON.stringify(offer),
+      offer: JSON.stringify(toOfferContent(offer)),
       offer_key: offerKey,
       currency: offer.currency,
       merchant_key: foldCase(offer.merchant),
@@ -102,6 +140,7 @@ export function toDealRows(
       price_key: deal.priceKey,
       saving_key: deal.savingKey,
       first_seen_ms: Math.min(firstSeen.get(toFirstSeenKey(gtin, offerKey)) ?? Infinity, asOfMs),
+      sale_ends_ms: offer.saleEndsAtMs,
     }
   })
 }
@@ -111,22 +150,29 @@ export function parseProductRow(row: Omit<ProductContent, 'digest'>): Product | 
   const offers = offersSchema.safeParse(parseJson(row.offers))
   const images = imagesSchema.safeParse(parseJson(row.images))
   if (!offers.success || !images.success) return undefined
+  const checkedAtMs = parseCheckedAt(row.checked_at)
+  if (checkedAtMs === undefined) return undefined
   const { gtin, title, brand, drops } = row
-  const product = { gtin, title, brand, images: images.data, offers: offers.data }
+  const datedOffers = offers.data.map((offer, index) => ({ ...offer, checkedAtMs: checkedAtMs(index) }))
+  const product = { gtin, title, brand, images: images.data, offers: datedOffers }
   return drops === null ? product : { ...product, drops: parseDrops(drops) }
 }
 
-export function parseDealRow(
-  row: Readonly<{ gtin: string; title: string; brand: string | null; images: string; offer: string }>,
-): Omit<DealEntry, 'asOfMs'> | undefined {
+type DealRow = Pick<ProductsTable, 'gtin' | 'title' | 'brand' | 'images' | 'checked_at'> &
+  Pick<DealsTable, 'offer' | 'offer_index'>
+
+export function parseDealRow(row: Readonly<DealRow>): Omit<DealEntry, 'asOfMs'> | undefined {
   const offer = parseOfferJson(row.offer)
   const images = imagesSchema.safeParse(parseJson(row.images))
-  if (offer === undefined || !images.success) return undefined
+  const checkedAtMs = parseCheckedAt(row.checked_at)
+  if (offer === undefined || !images.success || checkedAtMs === undefined) return undefined
   const { gtin, title, brand } = row
-  return { gtin, title, brand, imageUrl: images.data[0] ?? null, offer }
+  const datedOffer = { ...offer, checkedAtMs: checkedAtMs(row.offer_index) }
+  return { gtin, title, brand, imageUrl: images.data[0] ?? null, offer: datedOffer }
 }
 
-export function parseOfferJson(json: string): Offer | undefined {
+/** Parse an offer without the time of its price, which the product's row has. */
+export function parseOfferJson(json: string): Omit<Offer, 'checkedAtMs'> | undefined {
   return offerSchema.safeParse(parseJson(json)).data
 }
 

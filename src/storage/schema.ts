@@ -77,6 +77,8 @@ export type ProductsTable = {
   /** JSON arrays. */
   images: string
   offers: string
+  /** JSON: when the prices of the offers were checked (`rows.ts`); `null` when the catalog gives no times. */
+  checked_at: string | null
   /** Counts of dropped offers; `null` when there were none. */
   drops: string | null
   as_of_ms: number
@@ -112,6 +114,8 @@ export type DealsTable = {
   price_key: string
   saving_key: string
   first_seen_ms: number
+  /** From then on, grids do not show the deal. */
+  sale_ends_ms: number | null
 }
 
 /** Tables used through Kysely's query builder; other tables are defined in `migrations/` and used through SQL. */

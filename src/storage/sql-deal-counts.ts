@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { foldCase } from '../offers/text.ts'
 import { parseOfferJson } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import type { CopyRow } from './sql-copies.ts'
+import type { CopyView } from './sql-copies.ts'
 import { createCountCondition, createVisibilityCondition } from './sql-deal-filters.ts'
 import { createInCondition } from './statements.ts'
 import { DISCOUNT_STEPS_PERCENT, type DealCounts, type DealFacet, type DealQuery } from './store.ts'
@@ -23,7 +23,7 @@ export const EMPTY_DEAL_COUNTS: DealCounts = {
 /** Count the products of a grid, and its products for every other brand, merchant or discount. */
 export async function countDeals(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   query: DealQuery,
 ): Promise<DealCounts> {
   const rows = await readDeals(database, copy, query)
@@ -66,12 +66,12 @@ type DealRow = Readonly<{
 /** Read visible deals by discount, and one more than `MAX_DEALS` to detect that there are more. */
 async function readDeals(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   query: DealQuery,
 ): Promise<readonly DealRow[]> {
   const isCounted = await createCountCondition(database, copy, query)
   const { rows } = await sql<DealRow>`select id, product_id, brand_key, merchant_key, discount_percent,
-    case when ${isCounted} then 1 else 0 end as is_counted from deals where ${createVisibilityCondition(copy, query)}
+    case when ${isCounted} then 1 else 0 end as is_counted from deals where ${createVisibilityCondition(database, copy, query)}
     order by ratio_key, price_key, gtin, id limit ${MAX_DEALS + 1}`.execute(database)
   return rows
 }

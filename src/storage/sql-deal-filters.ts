@@ -4,7 +4,7 @@ import { createDeadlineCheck } from '../database/read-deadline.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
-import { type CopyRow, createVersionCondition } from './sql-copies.ts'
+import { type CopyView, createVersionCondition } from './sql-copies.ts'
 import {
   WORD,
   createWordCondition,
@@ -54,7 +54,7 @@ export type DealPlan = Readonly<{
  */
 export async function planDealQuery(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   query: DealQuery,
 ): Promise<DealPlan | null> {
   const wordFilter = query.searchText === null ? null : await createWordFilter(database, copy, query)
@@ -108,24 +108,38 @@ export function createDeadlineCondition(database: Kysely<CopyTables>): Condition
   return isPostgres(database) ? sql`1 = 1` : createDeadlineCheck('deals.id')
 }
 
-/** Build the condition on visibility and currency. `canUseIndex = false` keeps SQLite from using an index for it. */
+/** Build the condition on visibility, currency and sale end. `canUseIndex = false` keeps SQLite from using an index for it. */
 export function createVisibilityCondition(
-  { id, currentWalk }: CopyRow,
+  database: Kysely<CopyTables>,
+  copy: CopyView,
   { currency }: Pick<DealQuery, 'currency'>,
   canUseIndex = true,
 ): Condition {
   const indexGuard = canUseIndex ? sql`` : sql`+`
-  return sql`${indexGuard}deals.copy_id = ${id} and ${indexGuard}deals.currency = ${currency} and ${createVersionCondition(currentWalk)}`
+  return sql`${indexGuard}deals.copy_id = ${copy.id} and ${indexGuard}deals.currency = ${currency}
+    and ${createVersionCondition(copy.currentWalk)} and ${createRunningCondition(database, copy)}`
+}
+
+/**
+ * Build the condition that the sale of a deal has not ended. SQLite finds ended sales in their own small index, so that it need
+ * not read a row that another index covers. A plus sign keeps it from reading the row by its id.
+ */
+function createRunningCondition(database: Kysely<CopyTables>, { nowMs }: CopyView): Condition {
+  return isPostgres(database)
+    ? sql`(deals.sale_ends_ms is null or deals.sale_ends_ms > ${nowMs})`
+    : sql`not exists (select 1 from deals as ended where ended.product_id = deals.product_id
+        and +ended.id = +deals.id and ended.sale_ends_ms <= ${nowMs})`
 }
 
 /** Build the condition that a deal passes all filters and is the best such deal of its product. */
 export function createFilterCondition(
   database: Kysely<CopyTables>,
+  copy: CopyView,
   { query, wordFilter, rareFilter }: DealPlan,
 ): Condition {
   const conditions: Condition[] = [
     sql`discount_percent >= ${query.minDiscountPercent}`,
-    createBestDealCondition(query),
+    createBestDealCondition(copy, query),
   ]
   for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
     // Without a rare filter, scanning `deals_by_discount` is cheaper than any other index. A plus sign keeps SQLite from
@@ -145,7 +159,7 @@ export function createFilterCondition(
 /** Build the condition of the filters that apply to all facets: stock, price and search text. */
 export async function createCountCondition(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   query: DealQuery,
 ): Promise<Condition> {
   const filters = listColumnFilters({ ...query, brand: null, merchants: [], excluded: [] })
@@ -160,21 +174,24 @@ function joinConditions(conditions: readonly Condition[]): Condition {
 }
 
 /**
- * Build the condition that a deal is the best matching one of its product. With offer filters, either it is the best of all
- * offers, or no better offer matches. `offer_index` breaks ties.
+ * Build the condition that a deal is the best matching one of its product: either it is the best of all offers, or no better
+ * offer matches. The latter needs offer filters or an ended sale of the product. `offer_index` breaks ties.
  */
-function createBestDealCondition(query: DealQuery): Condition {
+function createBestDealCondition(copy: CopyView, query: DealQuery): Condition {
   const isBest: Condition = query.isInStockOnly ? sql`deals.is_best_in_stock = 1` : sql`deals.is_best = 1`
   const hasOfferFilters = query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
-  if (!hasOfferFilters) return isBest
+  const canBeReplaced: Condition = hasOfferFilters
+    ? sql`1 = 1`
+    : sql`exists (select 1 from deals as ended
+        where ended.product_id = deals.product_id and ended.sale_ends_ms <= ${copy.nowMs})`
   const filters = listColumnFilters({ ...query, brand: null })
   const otherPassesFilters = joinConditions(
     filters.map(({ column, toCondition }) => toCondition(sql.ref(`other.${column}`))),
   )
-  return sql`(${isBest} or not exists (select other.id from deals as other
+  return sql`(${isBest} or ${canBeReplaced} and not exists (select other.id from deals as other
     where other.product_id = deals.product_id and other.currency = deals.currency
     and (other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)
-    and ${otherPassesFilters}))`
+    and (other.sale_ends_ms is null or other.sale_ends_ms > ${copy.nowMs}) and ${otherPassesFilters}))`
 }
 
 /**
@@ -183,7 +200,7 @@ function createBestDealCondition(query: DealQuery): Condition {
  */
 async function createWordFilter(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   query: DealQuery,
 ): Promise<WordFilter> {
   const typedWords = splitWords(query.searchText ?? '')
@@ -212,13 +229,13 @@ async function createWordFilter(
 
 async function scanForText(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   { words, currency }: Readonly<{ words: readonly string[]; currency: string }>,
 ): Promise<readonly number[]> {
   // The text consisted of accents only, which folding removes.
   if (words.length === 0) return []
   const { rows } = await sql<{ id: number }>`select id from (
-      select id, search_text from deals where ${createVisibilityCondition(copy, { currency })}
+      select id, search_text from deals where ${createVisibilityCondition(database, copy, { currency })}
       order by ratio_key, price_key, gtin limit ${MAX_SCANNED}) as first
     where ${joinConditions(words.map(createWordCondition))} limit ${MAX_MATCHES}`.execute(database)
   return rows.map(({ id }) => id)

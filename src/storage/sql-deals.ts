@@ -47,7 +47,7 @@ export async function findDeals(
 
 async function findIds(
   database: Kysely<CopyTables>,
-  copy: CopyRow,
+  copy: CopyView,
   plan: DealPlan,
 ): Promise<readonly number[]> {
   const { query, rareFilter } = plan
@@ -57,13 +57,13 @@ async function findIds(
     shouldSort = false,
   ): Promise<readonly number[]> => {
     const { rows } = await sql<{ id: number }>`select deals.id from ${source} as deals
-      where ${condition} and ${createFilterCondition(database, plan)}
+      where ${condition} and ${createFilterCondition(database, copy, plan)}
       order by ${toOrderBy(query.sort, shouldSort)} limit ${query.limit} offset ${query.offset}`.execute(
       database,
     )
     return rows.map(({ id }) => id)
   }
-  const isVisible = createVisibilityCondition(copy, query)
+  const isVisible = createVisibilityCondition(database, copy, query)
   const deals = sql.table('deals')
   // The discount index contains all filter columns; without filters, nearly every deal is a result in any order.
   if (rareFilter === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
@@ -77,7 +77,7 @@ async function findIds(
   }
   // Find all matches, by the rare filter or a full scan, and sort them.
   const canUseIndex = rareFilter !== 'words' || isPostgres(database)
-  const isVisibleMatch = createVisibilityCondition(copy, query, canUseIndex)
+  const isVisibleMatch = createVisibilityCondition(database, copy, query, canUseIndex)
   return findPage(
     deals,
     sql`${createDeadlineCondition(database)} and ${isVisibleMatch}`,
@@ -103,7 +103,7 @@ async function readDeals(
   ids: readonly number[],
 ): Promise<readonly DealEntry[]> {
   const { rows } = await sql<DealRow>`
-    select deals.id, offer, p.gtin, title, brand, images, p.as_of_ms, ${selectPageTime(copy)}
+    select deals.id, offer, offer_index, p.gtin, title, brand, images, checked_at, p.as_of_ms, ${selectPageTime(copy)}
     from deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
     database,
   )

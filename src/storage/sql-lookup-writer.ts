@@ -132,7 +132,7 @@ type Changes = Readonly<{
   /** Products that no shop sells any longer. */
   absences: Absence[]
   /** Versions whose content is unchanged. */
-  confirmed: Pick<Version, 'id' | 'as_of_ms'>[]
+  confirmed: Pick<Version, 'id' | 'checked_at' | 'as_of_ms'>[]
   /** New content, and the ids of the versions that it replaces. */
   storedProducts: StoredProduct[]
   replacedIds: number[]
@@ -141,6 +141,8 @@ type Changes = Readonly<{
 }>
 
 type Absence = Readonly<{ gtin: string; asOfMs: number; versions: readonly Version[] }>
+
+const CONFIRM_VERSION = 'update products set as_of_ms = ?, checked_at = ? where id = ?'
 
 async function putEntries(
   transaction: Transaction<CopyTables>,
@@ -155,8 +157,8 @@ async function putEntries(
     nowMs,
   )
   await putAbsences(transaction, copy, { absences, nowMs })
-  for (const { id, as_of_ms: asOfMs } of confirmed)
-    await execute(transaction, 'update products set as_of_ms = ? where id = ?', [asOfMs, id])
+  for (const { id, checked_at: checkedAt, as_of_ms: asOfMs } of confirmed)
+    await execute(transaction, CONFIRM_VERSION, [asOfMs, checkedAt, id])
   if (returnedGtins.length > 0)
     await sql`delete from absences
       where copy_id = ${copy.id} and ${createInCondition(transaction, 'gtin', returnedGtins)}`.execute(
@@ -214,7 +216,7 @@ function addProductChange(
   const isSame = version?.digest === canonical.content.digest && versions.length === 1
   // The usual case: nothing changed, and the version is visible now and after the running walk.
   if (isSame && version.from_walk <= copy.visibleWalk && version.until_walk === null) {
-    changes.confirmed.push({ id: version.id, as_of_ms: asOfMs })
+    changes.confirmed.push({ id: version.id, checked_at: canonical.content.checked_at, as_of_ms: asOfMs })
     return
   }
   changes.storedProducts.push(toStoredProduct(canonical, asOfMs))
@@ -235,7 +237,7 @@ async function readKnownProducts(
   gtins: readonly string[],
 ): Promise<ReadonlyMap<string, KnownProduct>> {
   const { rows } = await sql<Version>`
-    select id, gtin, from_walk, until_walk, digest, brand, as_of_ms from products
+    select id, gtin, from_walk, until_walk, digest, brand, checked_at, as_of_ms from products
     where copy_id = ${id} and ${createInCondition(transaction, 'gtin', gtins)}
     and (until_walk is null or until_walk > ${visibleWalk})`.execute(transaction)
   const list = isPostgres(transaction) ? 'json_array_elements_text(?::json)' : 'json_each(?)'

@@ -6,7 +6,8 @@ import { type CopyRow, type CopyView, createVersionCondition } from './sql-copie
 import { execute, createInCondition } from './statements.ts'
 import type { CopyEntry } from './store.ts'
 
-const PRODUCT_COLUMNS = 'p.id, p.gtin, p.title, p.brand, p.images, p.offers, p.drops, p.as_of_ms'
+const PRODUCT_COLUMNS =
+  'p.id, p.gtin, p.title, p.brand, p.images, p.offers, p.checked_at, p.drops, p.as_of_ms'
 
 /** `page_as_of_ms`: when a walk last saw the product's page. The row of an unchanged product is not updated by a walk. */
 export type RowTimes = Readonly<{ as_of_ms: number; page_as_of_ms: number | null }>

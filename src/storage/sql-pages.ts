@@ -14,6 +14,7 @@ import {
   deleteVersions,
   insertVersions,
   saveFirstSeen,
+  setCheckedAt,
   setUntilWalk,
   takeSavedFirstSeen,
 } from './sql-versions.ts'
@@ -83,24 +84,25 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
 }
 
 /** One JSON text for all rows, because reading seven values per row costs more than finding the rows. */
-const COLUMNS = 'id, gtin, from_walk, until_walk, digest, brand, as_of_ms'
+const COLUMNS = 'id, gtin, from_walk, until_walk, digest, brand, checked_at, as_of_ms'
 const AGGREGATE_AS_JSON = {
   sqlite: sql.raw<string>(`json_group_array(json_array(${COLUMNS}))`),
   postgres: sql.raw<string>(`coalesce(json_agg(json_build_array(${COLUMNS})), '[]')::text`),
 } as const
 
-type VersionValues = [number, string, number, number | null, string, string | null, number]
+type VersionValues = [number, string, number, number | null, string, string | null, string | null, number]
 
 /** Parse and sort by GTIN: no database guarantees an order within the aggregate. */
 function parseVersions(json: string, nowMs: number): readonly Version[] {
   const versions = (JSON.parse(json) as VersionValues[]).map(
-    ([id, gtin, fromWalk, untilWalk, digest, brand, asOfMs]) => ({
+    ([id, gtin, fromWalk, untilWalk, digest, brand, checkedAt, asOfMs]) => ({
       id,
       gtin,
       from_walk: fromWalk,
       until_walk: untilWalk,
       digest,
       brand,
+      checked_at: checkedAt,
       as_of_ms: isFuture(asOfMs, nowMs) ? UNKNOWN_AGE_MS : asOfMs,
     }),
   )
@@ -137,9 +139,12 @@ async function readAbsences(
   return new Set(rows.map((row) => row.gtin))
 }
 
-/** One write: revive, end or delete the newest version of a product, or insert a new one that replaces it. */
+/**
+ * One write: revive, recheck, end or delete the newest version of a product, or insert a new one that replaces it. `recheck`
+ * writes only the times of the prices; a revived version has new ones too.
+ */
 type Change = Readonly<{
-  kind: 'revive' | 'end' | 'delete' | 'insert'
+  kind: 'revive' | 'recheck' | 'end' | 'delete' | 'insert'
   gtin: string
   version: Version | undefined
   storedProduct: StoredProduct | undefined
@@ -170,7 +175,8 @@ function findChange(product: Product, versions: readonly Version[], page: WalkPa
   const newest = versions.find((version) => version.from_walk === page.walk) ?? versions[0]
   if (newest !== undefined && newest.as_of_ms > page.asOfMs) return findRevival(newest)
   const canonical = toCanonicalProduct(product, newest?.brand)
-  if (newest?.digest === canonical.content.digest) return findRevival(newest)
+  const { digest, checked_at: checkedAt } = canonical.content
+  if (newest?.digest === digest) return findConfirmation(newest, checkedAt)
   return [
     {
       kind: 'insert',
@@ -184,6 +190,13 @@ function findChange(product: Product, versions: readonly Version[], page: WalkPa
 function findRevival(version: Version): readonly Change[] {
   if (version.until_walk === null) return []
   return [{ kind: 'revive', gtin: version.gtin, version, storedProduct: undefined }]
+}
+
+function findConfirmation(version: Version, checkedAt: string | null): readonly Change[] {
+  if (version.checked_at === checkedAt) return findRevival(version)
+  const kind = version.until_walk === null ? 'recheck' : 'revive'
+  const checkedVersion = { ...version, checked_at: checkedAt }
+  return [{ kind, gtin: version.gtin, version: checkedVersion, storedProduct: undefined }]
 }
 
 /** A product that the page lacks is gone, unless a look-up has found it since. */
@@ -201,7 +214,7 @@ async function selectWithinRowLimit(
   const byNewRows = selectUntilRowLimit(changes, countNewRows)
   const deals = await countDealsByVersion(
     transaction,
-    byNewRows.selected.flatMap(({ version }) => version?.id ?? []),
+    byNewRows.selected.flatMap(({ kind, version }) => (kind === 'recheck' ? [] : (version?.id ?? []))),
   )
   const byAllRows = selectUntilRowLimit(byNewRows.selected, (change) => {
     const { kind, version } = change
@@ -243,8 +256,9 @@ async function applyChanges(
   { changes, versions }: Readonly<{ changes: readonly Change[]; versions: readonly Version[] }>,
 ): Promise<void> {
   const { walk, asOfMs } = page
-  const listIds = (kind: Change['kind']): readonly number[] =>
-    changes.flatMap((change) => (change.kind === kind ? (change.version?.id ?? []) : []))
+  const listVersions = (...kinds: readonly Change['kind'][]): readonly Version[] =>
+    changes.flatMap(({ kind, version }) => (kinds.includes(kind) ? (version ?? []) : []))
+  const listIds = (kind: Change['kind']): readonly number[] => toIds(listVersions(kind))
   const storedProducts = changes.flatMap(({ storedProduct }) => storedProduct ?? [])
   const writtenGtins = new Set(storedProducts.map(({ content }) => content.gtin))
   // Delete a version that this walk already wrote; the version before it has the first-seen times.
@@ -257,6 +271,7 @@ async function applyChanges(
   })
   await saveFirstSeen(transaction, [...listIds('end'), ...listIds('delete')], asOfMs)
   await setUntilWalk(transaction, listIds('revive'), null)
+  await setCheckedAt(transaction, listVersions('revive', 'recheck'))
   const revivedGtins = changes.flatMap(({ kind, gtin }) => (kind === 'revive' ? gtin : []))
   await takeSavedFirstSeen(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, [...listIds('delete'), ...toIds(rewritten)])

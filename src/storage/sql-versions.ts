@@ -17,7 +17,10 @@ import { insertRows, createInCondition } from './statements.ts'
 const BULK_INSERT_MIN_PRODUCTS = 8
 
 export type Version = Selectable<
-  Pick<ProductsTable, 'id' | 'gtin' | 'from_walk' | 'until_walk' | 'digest' | 'brand' | 'as_of_ms'>
+  Pick<
+    ProductsTable,
+    'id' | 'gtin' | 'from_walk' | 'until_walk' | 'digest' | 'brand' | 'checked_at' | 'as_of_ms'
+  >
 >
 
 export async function insertVersions(
@@ -66,6 +69,20 @@ export async function setUntilWalk(
   for (const [table, column] of Object.entries(VERSION_TABLES))
     await sql`update ${sql.table(table)} set until_walk = ${untilWalk}
       where ${createInCondition(transaction, column, productIds)}`.execute(transaction)
+}
+
+/** Replace the times of the prices of versions whose content is unchanged, in one statement. */
+export async function setCheckedAt(
+  transaction: Transaction<CopyTables>,
+  versions: readonly Pick<Version, 'id' | 'checked_at'>[],
+): Promise<void> {
+  if (versions.length === 0) return
+  const rows = JSON.stringify(versions.map(({ id, checked_at }) => ({ id, checked_at })))
+  const source = isPostgres(transaction)
+    ? sql`json_to_recordset(${rows}::json) as checked (id bigint, checked_at text)`
+    : sql`(select value ->> 'id' as id, value ->> 'checked_at' as checked_at from json_each(${rows})) as checked`
+  await sql`update products set checked_at = checked.checked_at from ${source}
+    where products.id = checked.id`.execute(transaction)
 }
 
 /** Delete versions with their deals. `endedByWalk`: only versions that ended at or before that walk. */

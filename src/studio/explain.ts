@@ -1,10 +1,11 @@
 import type { Offer, Product } from '../catalog/contract.ts'
-import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
+import { HOUR_SECONDS, SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
 import { classifyAge, listVisibleChannels } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin, isCheckDigitValid } from '../offers/gtin.ts'
-import type { CopyEntry, CopyState } from '../storage/store.ts'
+import { type PriceRules, createPriceCheck, findPriceProblem, toPriceTimeMs } from '../offers/price-age.ts'
+import type { CopyState } from '../storage/store.ts'
 import { describeHold } from '../sync/held-walk.ts'
 import {
   TIME_UNKNOWN,
@@ -28,7 +29,6 @@ import {
   selectOffers,
 } from '../widgets/offer-selection.ts'
 import type { CommonOptions, OptionDefaults } from '../widgets/options.ts'
-import { isPriceShown } from '../widgets/view-parts.ts'
 import { formatAge } from './health.ts'
 import type { CatalogLookupResult, BoxInputs } from './box-inputs.ts'
 
@@ -149,7 +149,7 @@ function findProductProblem(
       remedy: getFailureRemedy(catalog),
     }
   if (product === null) return explainMissingProduct(inputs, rules)
-  if (selectOffers(product.offers, rules.options).length > 0) return undefined
+  if (selectOffers(product.offers, rules.options, () => true).length > 0) return undefined
   const reason = explainHiddenBox(gtin, product, rules)
   if (product.offers.length > 0)
     return { reason, remedy: 'Remove or change the option or the setting that hides them.' }
@@ -254,11 +254,14 @@ const AGE_DESCRIPTIONS = {
   unknown: 'of unknown age: refreshed at once, shown without prices until then',
 } as const
 
-function arePricesTooOld(
-  { asOfMs }: CopyEntry,
-  { nowMs, config: { priceMaxAgeSeconds } }: ExplainRules,
-): boolean {
-  return !isPriceShown(asOfMs, { nowMs, priceMaxAgeSeconds })
+function toPriceRules({ nowMs, config: { priceMaxAgeSeconds } }: ExplainRules): PriceRules {
+  return { nowMs, priceMaxAgeSeconds }
+}
+
+/** Whether no price of the product is recent enough to be shown. */
+function arePricesTooOld({ offers }: Product, asOfMs: number, rules: ExplainRules): boolean {
+  const problems = offers.map((offer) => findPriceProblem({ offer, asOfMs }, toPriceRules(rules)))
+  return problems.every((problem) => problem === 'too-old' || problem === 'unknown-age')
 }
 
 function describeEntry({ entry, isCopyComplete }: BoxInputs, rules: ExplainRules): string {
@@ -275,7 +278,7 @@ function describeEntry({ entry, isCopyComplete }: BoxInputs, rules: ExplainRules
   return [
     `${title}: ${pluralize(offers.length, 'offer')}, seen ${seen} (${AGE_DESCRIPTIONS[classifyAge(entry.asOfMs, nowMs, config.freshness)]})`,
     ...(drops === undefined ? [] : [`malformed: ${describeDrops(drops).join(', ')}`]),
-    ...(arePricesTooOld(entry, rules)
+    ...(offers.length > 0 && arePricesTooOld(entry.product, entry.asOfMs, rules)
       ? ['its prices are too old to show (VITRINE_PRICE_MAX_AGE_SECONDS) or of unknown age']
       : []),
   ].join('; ')
@@ -308,28 +311,64 @@ function describeOptions({ options, defaults, ignoredParameters }: ExplainRules)
 
 function listOfferFacts(product: Product | null, { entry }: BoxInputs, rules: ExplainRules) {
   if (product === null) return []
-  const arePricesOld = product === entry?.product && arePricesTooOld(entry, rules)
-  return classifyOffers(product.offers, rules.options).map((classified, _index, all) => ({
-    text: describeOffer(classified.offer),
+  const asOfMs = product === entry?.product ? entry.asOfMs : rules.nowMs
+  const isPriced = createPriceCheck(asOfMs, toPriceRules(rules))
+  return classifyOffers(product.offers, rules.options, isPriced).map((classified, _index, all) => ({
+    text: describeOffer(classified.offer, rules.nowMs),
     isShown: classified.excludedBy === null,
-    outcome: describeOutcome(classified, rules, {
-      isOld: arePricesOld,
-      currency: all[0]?.offer.currency ?? '',
-    }),
+    outcome: describeOutcome(classified, rules, { asOfMs, currency: all[0]?.offer.currency ?? '' }),
   }))
 }
 
-function describeOffer({ merchant, price, currency, availability, network }: Offer): string {
-  return [merchant, formatPrice(price, currency, 'en'), availability, network].filter(Boolean).join(', ')
+function describeOffer(offer: Offer, nowMs: number): string {
+  const { merchant, price, currency, availability, network, checkedAtMs, saleEndsAtMs } = offer
+  return [
+    merchant,
+    formatPrice(price, currency, 'en'),
+    availability,
+    network,
+    checkedAtMs !== null && `price checked ${formatPastTime(checkedAtMs, nowMs)}`,
+    saleEndsAtMs !== null && `sale until ${formatTime(saleEndsAtMs, 'en')}`,
+  ]
+    .filter(Boolean)
+    .join(', ')
 }
 
 function describeOutcome(
-  { excludedBy }: ClassifiedOffer,
-  { options, defaults }: ExplainRules,
-  { isOld: arePricesOld, currency }: Readonly<{ isOld: boolean; currency: string }>,
+  { offer, excludedBy }: ClassifiedOffer,
+  rules: ExplainRules,
+  { asOfMs, currency }: Readonly<{ asOfMs: number; currency: string }>,
 ): string {
-  if (excludedBy === null) return arePricesOld ? 'shown, without its price' : 'shown'
+  const { options, defaults } = rules
+  if (excludedBy === null) {
+    const problem = describePriceProblem(offer, asOfMs, rules)
+    return problem === undefined ? 'shown' : `shown, without its price: ${problem}`
+  }
   if (excludedBy === 'better-offer') return 'left out: the same shop has a better offer'
   if (excludedBy === 'other-currency') return `left out: the box shows the offers in ${currency}`
   return `left out by ${excludedBy.map((filter) => formatFilter(filter, options, defaults)).join(' and ')}`
+}
+
+/** Explain why the price of an offer is not shown, with a remedy; `undefined` when it is shown. */
+function describePriceProblem(offer: Offer, asOfMs: number, rules: ExplainRules): string | undefined {
+  const checkedAtMs = toPriceTimeMs({ offer, asOfMs })
+  switch (findPriceProblem({ offer, asOfMs }, toPriceRules(rules))) {
+    case 'sale-ended':
+      return `the sale ended on ${formatTime(offer.saleEndsAtMs ?? 0, 'en')}. Run "vitrine sync" to read the price after it`
+    case 'unknown-age':
+      return 'it has a time in the future. Set the clocks of this server and of the catalog'
+    case 'too-old':
+      return `the price was checked on ${formatTime(checkedAtMs, 'en')} and is older than ${formatMaxAge(rules.config)}. ${
+        offer.checkedAtMs === null
+          ? 'Run "vitrine sync"'
+          : 'Find out why the feed of this shop is no longer fetched'
+      }, or raise VITRINE_PRICE_MAX_AGE_SECONDS`
+    default:
+      return undefined
+  }
+}
+
+function formatMaxAge({ priceMaxAgeSeconds }: Config): string {
+  const hours = priceMaxAgeSeconds / HOUR_SECONDS
+  return Number.isInteger(hours) ? `${hours} h` : pluralize(priceMaxAgeSeconds, 'second')
 }

@@ -1,7 +1,8 @@
 import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
+import { isPriceShown } from '../offers/price-age.ts'
 import { type Localization, type LocaleTexts, getLocalization } from './locales/index.ts'
-import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
+import { type ViewContext, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
 
 /** A page of deals. `asOfMs`: time of its oldest price, Unix milliseconds. */
 export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; asOfMs: number }>
@@ -53,12 +54,9 @@ export function toGridView(
   }
 }
 
-function toDealView(
-  { gtin, title, brand, imageUrl, offer, asOfMs }: DealEntry,
-  localization: Localization,
-  viewContext: ViewContext,
-) {
-  const isPriced = isPriceShown(asOfMs, viewContext)
+function toDealView(deal: DealEntry, localization: Localization, viewContext: ViewContext) {
+  const { gtin, title, brand, imageUrl, offer } = deal
+  const isPriced = isPriceShown(deal, viewContext)
   return {
     title,
     brand,

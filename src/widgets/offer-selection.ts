@@ -1,5 +1,5 @@
 import type { Offer } from '../catalog/contract.ts'
-import { compareForBox, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
+import { createBoxOrder, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CommonOptions } from './options.ts'
 
@@ -30,14 +30,25 @@ export const EXCLUSION_RULES: Readonly<Record<Filter, (offer: Offer, filters: Fi
   currency: (offer, { currency }) => offer.currency !== currency,
 }
 
+/** Whether the price of an offer is shown. */
+type PriceCheck = (offer: Offer) => boolean
+
 /** Select the offers of a box in their order; empty when the filters hide all. */
-export function selectOffers(offers: readonly Offer[], filters: Filters): readonly Offer[] {
+export function selectOffers(
+  offers: readonly Offer[],
+  filters: Filters,
+  isPriced: PriceCheck,
+): readonly Offer[] {
   const activeFilters = listFilters(filters)
   const filtered = offers.filter(
     (offer) => !activeFilters.some((filter) => EXCLUSION_RULES[filter](offer, filters)),
   )
   const currency = findMainCurrency(filtered)
-  return pickOnePerMerchant(filtered.filter((offer) => offer.currency === currency)).sort(compareForBox)
+  const order = createBoxOrder(isPriced)
+  return pickOnePerMerchant(
+    filtered.filter((offer) => offer.currency === currency),
+    order,
+  ).sort(order)
 }
 
 /** An offer with the options that hide it, or else the rule that does; `null`: it is shown. */
@@ -47,9 +58,13 @@ export type ClassifiedOffer = Readonly<{
 }>
 
 /** Explain every offer: shown ones first, in their order. */
-export function classifyOffers(offers: readonly Offer[], filters: Filters): readonly ClassifiedOffer[] {
+export function classifyOffers(
+  offers: readonly Offer[],
+  filters: Filters,
+  isPriced: PriceCheck,
+): readonly ClassifiedOffer[] {
   const activeFilters = listFilters(filters)
-  const shown = selectOffers(offers, filters)
+  const shown = selectOffers(offers, filters, isPriced)
   const classify = (offer: Offer): ClassifiedOffer => {
     const excludedBy = activeFilters.filter((filter) => EXCLUSION_RULES[filter](offer, filters))
     if (excludedBy.length > 0) return { offer, excludedBy }

@@ -1,8 +1,10 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { comparePrices } from '../offers/money.ts'
+import { findSaleEndMs } from '../offers/price-age.ts'
 
-/** Build schema.org `Product` with `AggregateOffer` from the offers of the box. */
+/** Build schema.org `Product` with `AggregateOffer` from the offers of the box whose prices are shown. */
 export function toSchemaOrgProduct(product: Product, offers: readonly Offer[]): object {
+  const saleEndMs = findSaleEndMs(offers)
   const prices = offers.map((offer) => offer.price).sort(comparePrices)
   return {
     '@context': 'https://schema.org',
@@ -17,6 +19,7 @@ export function toSchemaOrgProduct(product: Product, offers: readonly Offer[]): 
       lowPrice: prices[0],
       highPrice: prices.at(-1),
       offerCount: offers.length,
+      ...(saleEndMs !== null && { priceValidUntil: new Date(saleEndMs).toISOString() }),
     },
   }
 }

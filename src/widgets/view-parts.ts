@@ -1,24 +1,24 @@
 import { hash } from 'node:crypto'
 import type { Offer } from '../catalog/contract.ts'
-import { SECOND_MS, isFuture } from '../clock.ts'
+import { isFuture } from '../clock.ts'
 import type { Disclosure } from '../config/parsers.ts'
 import { toOfferKey } from '../offers/deals.ts'
+import type { PriceRules } from '../offers/price-age.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'
 import type { AvailabilityKey, Localization, LocaleTexts } from './locales/index.ts'
 import type { CommonOptions, Surface } from './options.ts'
 
-export type ViewContext = Readonly<{
-  /** Absolute, because fragments are part of pages of other sites. */
-  publicUrl: string
-  /** Path of the style sheet with its hash. */
-  stylePath: string
-  disclosure: Disclosure
-  priceMaxAgeSeconds: number
-  nowMs: number
-  surface: Surface
-}>
+export type ViewContext = PriceRules &
+  Readonly<{
+    /** Absolute, because fragments are part of pages of other sites. */
+    publicUrl: string
+    /** Path of the style sheet with its hash. */
+    stylePath: string
+    disclosure: Disclosure
+    surface: Surface
+  }>
 
 /** Build the outer element of a fragment. */
 export function toWrapperView(options: CommonOptions, localization: Localization, viewContext: ViewContext) {
@@ -44,15 +44,7 @@ export function listStyles(
   return styles
 }
 
-/** Whether a price from `asOfMs` may be shown; `false` for a time in the future, because the age is unknown. */
-export function isPriceShown(
-  asOfMs: number,
-  { nowMs, priceMaxAgeSeconds }: Pick<ViewContext, 'nowMs' | 'priceMaxAgeSeconds'>,
-): boolean {
-  return nowMs - asOfMs <= priceMaxAgeSeconds * SECOND_MS && !isFuture(asOfMs, nowMs)
-}
-
-/** `isPriced`: whether the price is recent enough to be shown. */
+/** `isPriced`: whether the price is shown (`offers/price-age.ts`). */
 type OfferDetails = Readonly<{
   gtin: string
   isPriced: boolean
@@ -69,7 +61,7 @@ export function toOfferView(offer: Offer, { gtin, isPriced, localization, surfac
     merchant,
     href: offer.affiliateUrl,
     price,
-    /** Shown instead of a price that is too old. */
+    /** Shown instead of a price that is too old or whose sale has ended. */
     seePrice: texts.seePrice,
     availability: toAvailabilityView(offer, texts),
     /** The accessible name of the link, with shop and price. */
@@ -126,21 +118,21 @@ function toAvailabilityView(
   return { text: availability[key], kind: isOut ? 'out' : 'other' }
 }
 
-/** Build the notices at `nowMs`. `order`: the text about the order of the offers. */
+/** Build the notices at `nowMs`. `checkedAtMs`: of the oldest price. `order`: the text about the order of the offers. */
 export function toNoticesView(
-  asOfMs: number,
+  checkedAtMs: number,
   order: string,
   { texts, messages, locale }: Localization,
   { disclosure, nowMs }: Pick<ViewContext, 'disclosure' | 'nowMs'>,
 ) {
   return {
     /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` when the time is unknown. */
-    checkedAt: isFuture(asOfMs, nowMs)
+    checkedAt: isFuture(checkedAtMs, nowMs)
       ? null
       : {
           ...messages.pricesChecked,
-          iso: new Date(asOfMs).toISOString(),
-          time: formatTime(asOfMs, locale),
+          iso: new Date(checkedAtMs).toISOString(),
+          time: formatTime(checkedAtMs, locale),
         },
     order,
     shipping: texts.shippingNotIncluded,

@@ -1,10 +1,11 @@
 import type { Product } from '../catalog/contract.ts'
+import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { formatCount } from './format.ts'
 import { getLocalization } from './locales/index.ts'
 import { selectOffers } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
-import { type ViewContext, isPriceShown, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
+import { type ViewContext, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
 import { toSchemaOrgProduct } from './schema-org.ts'
 
 /**
@@ -16,17 +17,22 @@ export function toBoxView(
   options: BoxOptions,
   viewContext: ViewContext,
 ) {
-  const offers = selectOffers(product.offers, options)
+  const isPriced = createPriceCheck(asOfMs, viewContext)
+  const offers = selectOffers(product.offers, options, isPriced)
   if (offers.length === 0) return undefined
+  const priced = offers.filter(isPriced)
+  const { checkedAtMs } = findPriceTimes(
+    offers.map((offer) => ({ offer, asOfMs })),
+    viewContext,
+  )
   const { title, brand, images, gtin } = product
   const localization = getLocalization(options.locale)
   const { messages, texts } = localization
-  const isPriced = isPriceShown(asOfMs, viewContext)
-  const inStockCount = offers.filter((offer) => isInStock(offer)).length
+  const inStockCount = priced.filter((offer) => isInStock(offer)).length
   const rows = offers.map((offer, index) => ({
-    isBest: index === 0 && isPriced && inStockCount > 1,
+    isBest: index === 0 && inStockCount > 1,
     linkText: texts.toShop,
-    ...toOfferView(offer, { gtin, isPriced, localization, surface: viewContext.surface }),
+    ...toOfferView(offer, { gtin, isPriced: isPriced(offer), localization, surface: viewContext.surface }),
   }))
   const more = rows.slice(options.limit)
   return {
@@ -47,8 +53,21 @@ export function toBoxView(
       count: more.length,
       shown: formatCount(more.length, localization.locale),
     }),
-    notices: toNoticesView(asOfMs, texts.boxOrder, localization, viewContext),
+    notices: toNoticesView(checkedAtMs ?? asOfMs, texts.boxOrder, localization, viewContext),
     /** JSON-LD; `null` without `markup=schema`. */
-    schema: options.markup === 'schema' && isPriced ? toSchemaOrgProduct(product, offers) : null,
+    schema: options.markup === 'schema' && priced.length > 0 ? toSchemaOrgProduct(product, priced) : null,
   }
+}
+
+/** Find the times of the offers that a box shows. */
+export function findBoxTimes(
+  { product, asOfMs }: Readonly<{ product: Product; asOfMs: number }>,
+  options: BoxOptions,
+  rules: PriceRules,
+): ReturnType<typeof findPriceTimes> {
+  const offers = selectOffers(product.offers, options, createPriceCheck(asOfMs, rules))
+  return findPriceTimes(
+    offers.map((offer) => ({ offer, asOfMs })),
+    rules,
+  )
 }

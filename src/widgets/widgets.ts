@@ -7,15 +7,16 @@ import type { ChannelSource } from '../freshness/channels.ts'
 import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
-import { compareForBox } from '../offers/ranking.ts'
+import { createPriceCheck, findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
+import { createBoxOrder } from '../offers/ranking.ts'
 import { type AddressParsers, type BoxAddress, type GridAddress, createAddressParsers } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
 import { CHANNEL_GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
 import type { OptionDefaults, Surface } from './options.ts'
 import { parseLocale } from './parameters.ts'
-import { type ViewContext, computeOfferId, isPriceShown } from './view-parts.ts'
+import { type ViewContext, computeOfferId } from './view-parts.ts'
 import type { BoxView, GridView } from './view-models.ts'
-import { toBoxView } from './where-to-buy.ts'
+import { findBoxTimes, toBoxView } from './where-to-buy.ts'
 
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
@@ -31,6 +32,8 @@ export type Widget<View> = Readonly<{
   asOfMs: number
   /** Time of the oldest visible price; `null` without prices. */
   oldestPriceMs: number | null
+  /** When the first sale of the visible prices and deals ends; `null` when none does. */
+  saleEndMs: number | null
   status: CacheStatus
   /** Until when this widget may be reused, Unix milliseconds; 0: not at all. */
   validUntilMs: number
@@ -82,10 +85,16 @@ function createViewContext(details: WidgetDetails, surface: Surface): ViewContex
   }
 }
 
-/** A widget changes when its oldest price becomes too old to be shown. */
-function limitToPriceAge({ config }: WidgetDetails, untilMs: number, oldestPriceMs: number | null): number {
-  if (oldestPriceMs === null) return untilMs
-  return Math.min(untilMs, oldestPriceMs + config.priceMaxAgeSeconds * SECOND_MS + 1)
+type PriceTimes = Pick<Widget<unknown>, 'oldestPriceMs' | 'saleEndMs'>
+
+/** A widget changes when its oldest price becomes too old to be shown, and when a sale ends. */
+function limitToPrices(
+  { config }: WidgetDetails,
+  untilMs: number,
+  { oldestPriceMs, saleEndMs }: PriceTimes,
+): number {
+  const tooOldAtMs = (oldestPriceMs ?? Infinity) + config.priceMaxAgeSeconds * SECOND_MS + 1
+  return Math.min(untilMs, tooOldAtMs, saleEndMs ?? Infinity)
 }
 
 /** Length of a digest. */
@@ -119,13 +128,18 @@ async function getBox(
     validUntilMs,
   } = isGone ? toEmptyResult(details, null) : await details.products.getProduct(channel.id, gtin, deadlineMs)
   const viewContext = createViewContext(details, address.surface)
-  const isShown = isPriceShown(asOfMs, viewContext)
-  const oldestPriceMs = isShown && product !== null ? asOfMs : null
+  const times = product === null ? NO_TIMES : findBoxTimes({ product, asOfMs }, options, viewContext)
+  const checkedAtMs = times.checkedAtMs ?? asOfMs
+  const isPriced = createPriceCheck(asOfMs, viewContext)
   return {
     kind: 'where-to-buy',
     address,
     computeDigest: createDigestFunction(
-      [isGone ? 'gone' : asOfMs, isShown, isFuture(asOfMs, viewContext.nowMs)],
+      [
+        isGone ? 'gone' : checkedAtMs,
+        isFuture(checkedAtMs, viewContext.nowMs),
+        ...(product?.offers.map(isPriced) ?? []),
+      ],
       product,
     ),
     get hiddenReason() {
@@ -134,10 +148,17 @@ async function getBox(
     getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, viewContext)),
     channel,
     asOfMs,
-    oldestPriceMs,
+    oldestPriceMs: times.oldestPriceMs,
+    saleEndMs: times.saleEndMs,
     status,
-    validUntilMs: limitToPriceAge(details, validUntilMs, oldestPriceMs),
+    validUntilMs: limitToPrices(details, validUntilMs, times),
   }
+}
+
+const NO_TIMES: ReturnType<typeof findPriceTimes> = {
+  oldestPriceMs: null,
+  checkedAtMs: null,
+  saleEndMs: null,
 }
 
 async function findOffer(
@@ -149,9 +170,10 @@ async function findOffer(
   const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   const { channel, isGone } = await channels.getChannel(channelId.toLowerCase())
   if (isGone) return undefined
-  const { value: product } = await products.getProduct(channel.id, paddedGtin, deadlineMs)
+  const { value: product, asOfMs } = await products.getProduct(channel.id, paddedGtin, deadlineMs)
   const matches = product?.offers.filter((offer) => computeOfferId(offer) === offerId) ?? []
-  return matches.sort(compareForBox)[0]
+  const rules = { nowMs: clock.nowMs(), priceMaxAgeSeconds: config.priceMaxAgeSeconds }
+  return matches.sort(createBoxOrder(createPriceCheck(asOfMs, rules)))[0]
 }
 
 async function getGrid(
@@ -165,9 +187,10 @@ async function getGrid(
     ? toEmptyResult(details, NO_DEALS)
     : await details.deals.getDeals({ visitor, query: toDealQuery(channel.id, options.currency, options) })
   const viewContext = createViewContext(details, surface)
-  const pricedDeals = value.deals.filter((deal) => isPriceShown(deal.asOfMs, viewContext))
-  const oldestPriceMs = pricedDeals.length === 0 ? null : Math.min(...pricedDeals.map((deal) => deal.asOfMs))
-  const checkedAtMs = oldestPriceMs ?? asOfMs
+  const { oldestPriceMs, ...times } = findPriceTimes(value.deals, viewContext)
+  const checkedAtMs = times.checkedAtMs ?? asOfMs
+  // A deal disappears at the end of its sale, even if its price is not shown.
+  const saleEndMs = findSaleEndMs(value.deals.map(({ offer }) => offer))
   const pages =
     surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
   return {
@@ -178,7 +201,7 @@ async function getGrid(
         isGone ? 'gone' : checkedAtMs,
         isFuture(checkedAtMs, viewContext.nowMs),
         value.hasNext,
-        ...value.deals.map((deal) => pricedDeals.includes(deal)),
+        ...value.deals.map((deal) => isPriceShown(deal, viewContext)),
       ],
       value.deals,
     ),
@@ -189,8 +212,9 @@ async function getGrid(
     channel,
     asOfMs,
     oldestPriceMs,
+    saleEndMs,
     status,
-    validUntilMs: limitToPriceAge(details, validUntilMs, oldestPriceMs),
+    validUntilMs: limitToPrices(details, validUntilMs, { oldestPriceMs, saleEndMs }),
   }
 }
 

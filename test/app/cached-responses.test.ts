@@ -17,7 +17,13 @@ import { toRunCount } from '../helpers/property-runs.ts'
 type Step =
   | Readonly<{ kind: 'request'; method: string; path: string; encoding: string | undefined; tag: Tag }>
   | Readonly<{ kind: 'wait'; ms: number }>
-  | Readonly<{ kind: 'sell'; price: string; oldPrice: string | null }>
+  | Readonly<{
+      kind: 'sell'
+      price: string
+      oldPrice: string | null
+      ageMs: number | null
+      endsInMs: number | null
+    }>
   | Readonly<{ kind: 'withdraw' }>
   | Readonly<{ kind: 'move'; url: string }>
   | Readonly<{ kind: 'walk' }>
@@ -92,6 +98,8 @@ const anyChange = fc.oneof(
     kind: fc.constant('sell' as const),
     price: fc.constantFrom('10.00', '20.00'),
     oldPrice: fc.constantFrom(null, '30.00'),
+    ageMs: fc.constantFrom(null, null, -90 * SECOND, 0, 86_300_000),
+    endsInMs: fc.constantFrom(null, null, 0, 500, 60 * SECOND, 299_999, 3_600_000),
   }),
   fc.constant({ kind: 'withdraw' } as const),
   fc.record({
@@ -204,6 +212,8 @@ async function settle({ context, clock }: Harness, path: string): Promise<void> 
   await vi.waitFor(() => expect(context.caches.products.get(key)?.asOfMs).toBe(clock.nowMs()))
 }
 
+const toTimestamp = (timeMs: number): string => new Date(timeMs).toISOString()
+
 async function change(harness: Harness, step: Exclude<Step, { kind: 'request' }>): Promise<undefined> {
   const otherProduct = makeWireProduct({ gtin: OTHER_GTIN, offers: [makeWireOffer({ old_price: '99.80' })] })
   switch (step.kind) {
@@ -214,6 +224,8 @@ async function change(harness: Harness, step: Exclude<Step, { kind: 'request' }>
       const offer = makeWireOffer({
         price: step.price,
         ...(step.oldPrice !== null && { old_price: step.oldPrice }),
+        ...(step.ageMs !== null && { checked_at: toTimestamp(harness.clock.nowMs() - step.ageMs) }),
+        ...(step.endsInMs !== null && { sale_ends_at: toTimestamp(harness.clock.nowMs() + step.endsInMs) }),
       })
       harness.catalog.products.set(CHANNEL_ID, [otherProduct, makeWireProduct({ offers: [offer] })])
       break

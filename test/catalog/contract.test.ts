@@ -210,6 +210,28 @@ describe('contract, offer', () => {
       currency: 'EUR',
       availability: '',
       affiliateUrl: 'https://links.example/c?shop=kopje',
+      checkedAtMs: null,
+      saleEndsAtMs: null,
+    })
+  })
+
+  test.each([
+    ['2026-11-25T08:30:00Z', Date.UTC(2026, 10, 25, 8, 30)],
+    ['2026-11-25t08:30:00.125+01:30', Date.UTC(2026, 10, 25, 7, 0, 0, 125)],
+    ['2026-11-25', null],
+    ['2026-02-30T00:00:00Z', null],
+    ['yesterday', null],
+    [1_795_000_000, null],
+    [null, null],
+    [{}, null],
+  ])('times of an offer, %j - are Unix milliseconds, or absent when malformed', (time, expected) => {
+    expect(parseOffer(createOffer({ checked_at: time }))).toMatchObject({
+      checkedAtMs: expected,
+      saleEndsAtMs: null,
+    })
+    expect(parseOffer(createOffer({ sale_ends_at: time }))).toMatchObject({
+      checkedAtMs: null,
+      saleEndsAtMs: expected,
     })
   })
 })

@@ -37,6 +37,8 @@ describe('offers', () => {
           currency: 'EUR',
           availability: 'in_stock',
           affiliateUrl: 'https://links.example/c?shop=kopje',
+          checkedAtMs: null,
+          saleEndsAtMs: null,
         },
       ],
       drops: {},
@@ -112,7 +114,7 @@ describe('offers', () => {
     })
     const { offers, drops } = readOffers(offer)
     expect(offers).toMatchObject([{ availability: 'on_the_moon', network: 'never-heard-of' }])
-    expect(Object.keys(offers[0] ?? {})).toHaveLength(7)
+    expect(Object.keys(offers[0] ?? {})).toHaveLength(9)
     expect(drops).toEqual({})
   })
 

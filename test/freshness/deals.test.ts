@@ -23,7 +23,7 @@ let onFind: () => Promise<void>
 
 beforeEach(async () => {
   clock = createFakeClock(NOON_MS)
-  store = await openStore()
+  store = await openStore(clock)
   isBroken = false
   readCount = 0
   onRead = () => {}
@@ -81,6 +81,11 @@ const findFailureReason = (over: Readonly<{ key: string }>): Promise<string | un
     .then(() => undefined)
     .catch((error: Error) => (error.cause as Error | undefined)?.message)
 
+const readPage = async (): Promise<unknown> => {
+  const { value, asOfMs, validUntilMs } = await deals.getDeals(toRequest({}))
+  return [value.deals.map(({ gtin }) => gtin), asOfMs, validUntilMs]
+}
+
 describe('grid', () => {
   test('before the first complete walk - is unavailable', async () => {
     expect(await requestDeals()).toBe('VITRINE_UNAVAILABLE')
@@ -121,6 +126,38 @@ describe('grid', () => {
     const entry = { product: makeProduct({ gtin: toGtin(1), offers }), asOfMs: NOON_MS }
     await store.putLookups([{ channelId: CHANNEL_ID, gtin: toGtin(1), entry }])
     expect(await requestDeals()).toBe('1, hit')
+  })
+
+  describe('sale that ends', () => {
+    const END_MS = NOON_MS + 60 * SECOND_MS
+    beforeEach(async () => {
+      const sale = makeParsedOffer({ oldPrice: '99.00' })
+      await walkAll(
+        store,
+        [
+          makeProduct({ gtin: toGtin(1), offers: [{ ...sale, saleEndsAtMs: END_MS }] }),
+          makeProduct({ gtin: toGtin(2), offers: [sale] }),
+        ],
+        NOON_MS,
+      )
+    })
+
+    test('page in memory - is read again after its end', async () => {
+      await readPage()
+      clock.advance(60 * SECOND_MS - 1)
+      expect(await readPage()).toEqual([[toGtin(1), toGtin(2)], NOON_MS, END_MS - 1 + SECOND_MS])
+      expect(readCount).toBe(1)
+      clock.advance(1)
+      expect(await readPage()).toEqual([[toGtin(2)], NOON_MS, END_MS + SECOND_MS])
+      expect(readCount).toBe(2)
+    })
+
+    test('store that fails, page in memory - loses only the card of the ended sale', async () => {
+      await readPage()
+      isBroken = true
+      clock.advance(60 * SECOND_MS)
+      expect(await readPage()).toEqual([[toGtin(2)], NOON_MS, 0])
+    })
   })
 
   test('a hundred concurrent identical requests - share one read', async () => {

@@ -18,6 +18,8 @@ export function makeParsedOffer(over: Partial<Offer> = {}): Offer {
     currency: 'EUR',
     availability: 'in_stock',
     affiliateUrl: `https://links.example/c?shop=${encodeURIComponent(merchant)}`,
+    checkedAtMs: null,
+    saleEndsAtMs: null,
     ...over,
   }
 }

@@ -12,6 +12,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     lifetime: {
       asOfMs: 0,
       oldestPriceMs: 0,
+      saleEndMs: null,
       freshSeconds: 300,
       priceMaxAgeSeconds: 86_400,
       isGrid: false,

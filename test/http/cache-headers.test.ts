@@ -9,8 +9,8 @@ const NOW_MS = Date.UTC(2026, 10, 21, 12)
 
 function toHeader(ageSeconds: number, over: Partial<CacheLifetime> = {}): string {
   const asOfMs = NOW_MS - ageSeconds * 1_000
-  const ages = { asOfMs, oldestPriceMs: asOfMs, freshSeconds, priceMaxAgeSeconds: DAY_SECONDS, isGrid: false }
-  return toCacheControl({ ...ages, ...over }, NOW_MS)
+  const lifetime = { asOfMs, oldestPriceMs: asOfMs, saleEndMs: null, freshSeconds, isGrid: false }
+  return toCacheControl({ ...lifetime, priceMaxAgeSeconds: DAY_SECONDS, ...over }, NOW_MS)
 }
 
 function readTimes(header: string): number[] {
@@ -67,6 +67,29 @@ describe('Cache-Control of a box', () => {
   })
 })
 
+describe('Cache-Control with a sale', () => {
+  it.each([
+    ['ended', -1, {}, [0, 0, 0]],
+    ['ends now', 0, {}, [0, 0, 0]],
+    ['ends in less than a second', 0.5, {}, [0, 0, 0]],
+    ['ends within the minimum', 20, {}, [20, 0, 0]],
+    ['ends within the freshness', 200.9, {}, [200, 0, 0]],
+    ['ends during revalidation', 700, {}, [300, 400, 400]],
+    ['ends within a day', HOUR_SECONDS, {}, [300, 600, 3_300]],
+    ['ends after all times', 2 * DAY_SECONDS, {}, [300, 600, 86_400]],
+    ['ends within the freshness, grid', 200, { isGrid: true }, [200, 0, 0]],
+    ['ends after the price is too old', 2 * DAY_SECONDS, { priceMaxAgeSeconds: 100 }, [300, 100, 100]],
+    ['ends before the price is too old', 350, { priceMaxAgeSeconds: 100 }, [300, 50, 50]],
+  ])('%s - no time reaches beyond its end', (_name, endsInSeconds, over, expected) => {
+    const saleEndMs = NOW_MS + endsInSeconds * 1_000
+    expect(readTimes(toHeader(0, { saleEndMs, ...over }))).toEqual(expected)
+  })
+
+  it('data no longer fresh, sale ends within the minimum - ends with the sale', () => {
+    expect(readTimes(toHeader(400, { saleEndMs: NOW_MS + 10_000 }))).toEqual([10, 0, 0])
+  })
+})
+
 describe('Cache-Control of a grid', () => {
   it.each([0, 400, HOUR_SECONDS])('%i s old - five minutes', (age) => {
     expect(readTimes(toHeader(age, { isGrid: true }))[0]).toBe(300)
@@ -74,23 +97,29 @@ describe('Cache-Control of a grid', () => {
 })
 
 /** Compute the expected header independently. */
-function computeTimes({ asOfMs, oldestPriceMs, priceMaxAgeSeconds }: CacheLifetime, nowMs: number): number[] {
+function computeTimes(lifetime: CacheLifetime, nowMs: number): number[] {
+  const { asOfMs, oldestPriceMs, saleEndMs, priceMaxAgeSeconds } = lifetime
   const toAge = (sinceMs: number): number => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000))
   const left = oldestPriceMs === null ? Infinity : Math.max(0, priceMaxAgeSeconds - toAge(oldestPriceMs))
   // A date more than a minute ahead has no known age.
   const freshLeft = asOfMs - nowMs > 60_000 ? 0 : freshSeconds - toAge(asOfMs)
-  const maxAge = Math.min(300, Math.max(60, freshLeft))
-  return [maxAge, Math.min(600, left), Math.min(86_400, left)]
+  const saleLeft = saleEndMs === null ? Infinity : Math.max(0, Math.floor((saleEndMs - nowMs) / 1_000))
+  const maxAge = Math.min(300, Math.max(60, freshLeft), saleLeft)
+  const staleLeft = Math.min(left, saleLeft - maxAge)
+  return [maxAge, Math.min(600, staleLeft), Math.min(86_400, staleLeft)]
 }
 
 describe('lifetimes over time', () => {
   const anyTime = fc.integer({ min: -3_000, max: 400_000 }).map((afterMs) => NOW_MS + afterMs)
 
+  const anyEnd = fc.option(anyTime)
+
   it('any times in any order - the remaining lifetimes at each time', () => {
     fc.assert(
-      fc.property(anyTime, fc.option(anyTime), fc.array(anyTime, { maxLength: 20 }), (...given) => {
-        const [asOfMs, oldestPriceMs, times] = given
-        const ages = { asOfMs, oldestPriceMs, freshSeconds, priceMaxAgeSeconds: 300, isGrid: false }
+      fc.property(anyTime, anyEnd, anyEnd, fc.array(anyTime, { maxLength: 20 }), (...given) => {
+        const [asOfMs, oldestPriceMs, saleEndMs, times] = given
+        const prices = { oldestPriceMs, saleEndMs, priceMaxAgeSeconds: 300 }
+        const ages = { asOfMs, ...prices, freshSeconds, isGrid: false }
         for (const timeMs of times.flatMap((one) => [one, one + 1, one + 999, one + 1_000]))
           expect(readTimes(toCacheControl(ages, timeMs))).toEqual(computeTimes(ages, timeMs))
       }),

@@ -4,10 +4,12 @@ import {
   type RankableOffer,
   compareForBox,
   compareTexts,
+  createBoxOrder,
   findMainCurrency,
   isInStock,
   pickOnePerMerchant,
 } from '../../src/offers/ranking.ts'
+import type { OfferTimes } from '../../src/offers/price-age.ts'
 import { closePrice, toExactSteps } from './price-arbitraries.ts'
 
 function createOffer(over: Partial<RankableOffer> = {}): RankableOffer {
@@ -22,6 +24,8 @@ function createOffer(over: Partial<RankableOffer> = {}): RankableOffer {
     ...over,
   }
 }
+
+type TimedOffer = RankableOffer & OfferTimes
 
 const anyOffer: fc.Arbitrary<RankableOffer> = fc.record({
   merchant: fc.constantFrom('Kopje', 'KOPJE', 'Arc', 'Zoë', 'zoë'),
@@ -55,6 +59,12 @@ describe('in stock', () => {
   })
 })
 
+const withTimes = (over: Partial<RankableOffer>, checkedAtMs: number | null): TimedOffer => ({
+  ...createOffer(over),
+  checkedAtMs,
+  saleEndsAtMs: null,
+})
+
 describe('order of a box', () => {
   it('in stock, price, merchant, network, link - in this order of weight', () => {
     const ranked = [
@@ -67,6 +77,21 @@ describe('order of a box', () => {
       createOffer({ price: '0.01', merchant: 'Aaa', availability: 'preorder' }),
     ]
     expect(ranked.toReversed().sort(compareForBox)).toEqual(ranked)
+  })
+
+  it('offers without a shown price - after those with one and the same stock, in their order', () => {
+    const ranked = [
+      withTimes({ price: '10' }, 3),
+      withTimes({ price: '10' }, 2),
+      withTimes({ price: '12' }, 1),
+      withTimes({ price: '9' }, null),
+      withTimes({ price: '11' }, null),
+      withTimes({ price: '2', availability: 'sold_out' }, 1),
+      withTimes({ price: '1', availability: 'sold_out' }, null),
+    ]
+    const order = createBoxOrder<TimedOffer>(({ checkedAtMs }) => checkedAtMs !== null)
+    expect(ranked.toReversed().sort(order)).toEqual(ranked)
+    expect(pickOnePerMerchant(ranked.toReversed(), order)).toEqual(ranked.slice(0, 1))
   })
 
   it('any offers in any order - in stock before the rest, each by ascending price', () => {

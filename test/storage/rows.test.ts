@@ -22,6 +22,8 @@ const anyOffers: fc.Arbitrary<Offer[]> = fc.uniqueArray(
     currency: fc.constantFrom('EUR', 'USD'),
     availability: fc.constantFrom('in_stock', 'sold_out'),
     affiliateUrl: fc.constantFrom('https://a.example/', 'https://b.example/'),
+    checkedAtMs: fc.option(fc.constantFrom(1, 2)),
+    saleEndsAtMs: fc.option(fc.constantFrom(1, 2)),
   }),
   {
     selector: (offer) => JSON.stringify(offer),
@@ -44,6 +46,10 @@ function createStoredProduct(product: Product, knownBrand: string | null = null)
   }
 }
 
+/** Return the JSON of offers without times. */
+const toJson = (offers: unknown): string =>
+  JSON.stringify(offers, (key, value: unknown) => (key.endsWith('AtMs') ? undefined : value))
+
 const digestOf = (product: Product, knownBrand: string | null = null): string =>
   createStoredProduct(product, knownBrand).content.digest
 
@@ -60,7 +66,8 @@ describe('stored shape, product', () => {
         brand: 'LUMEN',
         search_text: 'creme strasse lumen',
         images: String.raw`["https://a.example/\""]`,
-        offers: JSON.stringify([makeParsedOffer()]),
+        offers: toJson([makeParsedOffer()]),
+        checked_at: null,
         drops: null,
       },
       deals: [],
@@ -88,9 +95,11 @@ describe('stored shape, product', () => {
     { images: ['https://pictures.example/lamp.jpg', 'https://pictures.example/2.jpg'] },
     { offers: [] },
     { offers: [makeParsedOffer(), makeParsedOffer()] },
-    ...Object.keys(makeParsedOffer()).map((field) => ({
-      offers: [makeParsedOffer({ [field]: field === 'oldPrice' ? '60.00' : 'changed' })],
-    })),
+    ...Object.keys(makeParsedOffer())
+      .filter((field) => field !== 'checkedAtMs')
+      .map((field) => ({
+        offers: [makeParsedOffer({ [field]: field === 'oldPrice' ? '60.00' : 'changed' })],
+      })),
   ])('%j - changed - the digest differs', (change) => {
     expect(digestOf(makeProduct(change))).not.toBe(digestOf(makeProduct()))
   })
@@ -111,7 +120,7 @@ describe('stored shape, product', () => {
       makeParsedOffer({ merchant: 'a', network: 'n', price: '9', affiliateUrl: 'https://b.example/' }),
     ]
     const offers = sorted.toReversed()
-    expect(createStoredProduct(makeProduct({ offers }), null).content.offers).toBe(JSON.stringify(sorted))
+    expect(createStoredProduct(makeProduct({ offers }), null).content.offers).toBe(toJson(sorted))
     expect(offers).toEqual(sorted.toReversed())
   })
 
@@ -136,7 +145,7 @@ describe('stored shape, deals', () => {
         from_walk: 1,
         until_walk: null,
         offer_index: 1,
-        offer: JSON.stringify(offers[0]),
+        offer: toJson(offers[0]),
         offer_key: '["brightlink","ÉTÉ  Shop","EUR"]',
         currency: 'EUR',
         merchant_key: 'été shop',
@@ -150,6 +159,7 @@ describe('stored shape, deals', () => {
         price_key: '0000000000750000',
         saving_key: '0000000000250000',
         first_seen_ms: 1,
+        sale_ends_ms: null,
       },
     ])
   })
@@ -179,12 +189,14 @@ describe('stored shape, deals', () => {
   test('any offers - each deal points to its offer in the row, and is read back as that offer', () => {
     fc.assert(
       fc.property(anyOffers, (offers) => {
-        const { content, deals } = createStoredProduct(makeProduct({ offers }), null)
+        const product = makeProduct({ offers })
+        const { content, deals } = createStoredProduct(product, null)
+        const { offers: sorted } = toCanonicalProduct(product)
         const stored = JSON.parse(content.offers) as Offer[]
         const row = { ...content, brand: content.brand ?? null }
-        for (const deal of deals) {
-          expect(deal.offer).toBe(JSON.stringify(stored[deal.offer_index]))
-          expect(parseDealRow({ ...row, offer: deal.offer })?.offer).toEqual(stored[deal.offer_index])
+        for (const { offer, offer_index } of deals) {
+          expect(offer).toBe(JSON.stringify(stored[offer_index]))
+          expect(parseDealRow({ ...row, offer, offer_index })?.offer).toEqual(sorted[offer_index])
         }
       }),
     )
@@ -197,8 +209,10 @@ const ROW = {
   brand: null,
   images: '["https://a.example/1.jpg","https://a.example/2.jpg"]',
   offers: JSON.stringify([SALE]),
+  checked_at: null,
   drops: null,
   offer: JSON.stringify(SALE),
+  offer_index: 0,
 }
 
 /** Invalid offers in the file. */
@@ -217,10 +231,45 @@ const DAMAGED: readonly unknown[] = [
   { ...SALE, currency: 'EUR\n' },
   { ...SALE, availability: 7 },
   { ...SALE, affiliateUrl: 'javascript:alert(1)' },
+  { ...SALE, saleEndsAtMs: '2026-11-25T00:00:00Z' },
+  { ...SALE, saleEndsAtMs: 1.5 },
 ]
 
 const store = (drops: Product['drops']): ReturnType<typeof createStoredProduct>['content'] =>
   createStoredProduct({ ...makeProduct(), ...(drops && { drops }) }).content
+
+const DIGEST_WITHOUT_TIMES = 'm5K-9du8OQ5LZRHBXa9sOJ58fMMoxJDL6bsG_bHEBnA'
+const storeTimes = (...times: readonly Partial<Offer>[]): ReturnType<typeof createStoredProduct> =>
+  createStoredProduct(makeProduct({ offers: times.map((over) => ({ ...SALE, ...over })) }))
+
+describe('times of offers', () => {
+  test('no times - the digest is that of earlier versions', () => {
+    expect(storeTimes({}).content.digest).toBe(DIGEST_WITHOUT_TIMES)
+  })
+
+  test.each([
+    ['none', [{}, { network: 'z' }], null],
+    ['equal', [{ checkedAtMs: 5 }, { checkedAtMs: 5, network: 'z' }], '5'],
+    ['different', [{ checkedAtMs: 5, network: 'z' }, { checkedAtMs: 6 }], '[6,5]'],
+    ['of some offers', [{ checkedAtMs: 5 }, { network: 'z' }], '[5,null]'],
+    ['without offers', [], null],
+  ])('checked at, %s - are stored as %j, in the order of the offers', (_case, times, expected) => {
+    expect(storeTimes(...times).content.checked_at).toBe(expected)
+  })
+
+  test('price checked later - changes no other column', () => {
+    const before = storeTimes({ checkedAtMs: 5 })
+    const after = storeTimes({ checkedAtMs: 6 })
+    expect({ ...after.content, checked_at: '5' }).toEqual(before.content)
+    expect(after.deals).toEqual(before.deals)
+  })
+
+  test('other end of the sale - changes the digest and the deal', () => {
+    const contents = [storeTimes({}), storeTimes({ saleEndsAtMs: 7 }), storeTimes({ saleEndsAtMs: 8 })]
+    expect(new Set(contents.map(({ content }) => content.digest)).size).toBe(3)
+    expect(contents.map(({ deals }) => deals[0]?.sale_ends_ms)).toEqual([null, 7, 8])
+  })
+})
 
 describe('reading a row', () => {
   test('any product - stored and read - is equal, with its offers in order', () => {
@@ -228,8 +277,9 @@ describe('reading a row', () => {
       fc.property(anyOffers, fc.array(fc.string()), fc.string(), (offers, images, title) => {
         const product = makeProduct({ title, images, offers })
         const { content } = createStoredProduct(product, null)
+        const { offers: sorted } = toCanonicalProduct(product)
         const read = parseProductRow({ ...content, brand: content.brand ?? null })
-        expect(read).toEqual({ ...product, offers: JSON.parse(content.offers) as Offer[] })
+        expect(read).toEqual({ ...product, offers: sorted })
         expect(read?.offers).toHaveLength(offers.length)
       }),
     )
@@ -241,6 +291,26 @@ describe('reading a row', () => {
     expect(store({ link: 1, price: 2 })).toEqual(stored)
     expect(new Set([stored, store(undefined), store({ price: 3 })].map(({ digest }) => digest)).size).toBe(3)
     expect(parseProductRow(store(undefined))).not.toHaveProperty('drops')
+  })
+
+  test.each(['', '{}', '"1"', '1.5', '[1,"2"]'])(
+    'times of prices %j in the file - no product and no card',
+    (json) => {
+      expect(parseProductRow({ ...ROW, checked_at: json })).toBeUndefined()
+      expect(parseDealRow({ ...ROW, checked_at: json })).toBeUndefined()
+    },
+  )
+
+  test.each([
+    ['5', [5, 5]],
+    ['[5,null]', [5, null]],
+    ['[]', [null, null]],
+    [null, [null, null]],
+  ])('times of prices %s - are read as %j', (json, expected) => {
+    const offers = JSON.stringify([SALE, SALE])
+    const read = parseProductRow({ ...ROW, offers, checked_at: json })
+    expect(read?.offers.map(({ checkedAtMs }) => checkedAtMs)).toEqual(expected)
+    expect(parseDealRow({ ...ROW, checked_at: json, offer_index: 1 })?.offer.checkedAtMs).toBe(expected[1])
   })
 
   test('card - several pictures, or none - has the first one, or none', () => {

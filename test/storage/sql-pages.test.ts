@@ -55,12 +55,12 @@ async function walkInPages(
 
 /** Read everything that readers could see, without the numbers of rows and walks. */
 async function readTables({ database }: CopyFixture): Promise<unknown> {
-  const products = await sql`select gtin, digest, title, brand, search_text, images, offers, until_walk
-    from products order by gtin`.execute(database)
+  const products = await sql`select gtin, digest, title, brand, search_text, images, offers, checked_at,
+    until_walk from products order by gtin`.execute(database)
   const deals =
     await sql`select d.gtin, d.offer_index, d.offer, d.offer_key, d.currency, d.merchant_key, d.brand_key,
     d.search_text, d.is_in_stock, d.is_best, d.is_best_in_stock, d.discount_percent, d.ratio_key, d.price_key, d.saving_key,
-    d.until_walk, d.from_walk = p.from_walk as is_same from deals d join products p on p.id = d.product_id
+    d.sale_ends_ms, d.until_walk, d.from_walk = p.from_walk as is_same from deals d join products p on p.id = d.product_id
     order by d.gtin, d.offer_index`.execute(database)
   const words =
     await sql`select p.gtin from product_words w join products p on w.rowid = (p.copy_id << 40 | p.id)
@@ -75,6 +75,8 @@ const offers = fc.array(
       price: fc.constantFrom('5.00', '7.5', '9'),
       oldPrice: fc.constantFrom(null, '8.00', '12'),
       availability: fc.constantFrom('in_stock', 'out_of_stock'),
+      checkedAtMs: fc.constantFrom(null, 1, 2),
+      saleEndsAtMs: fc.constantFrom(null, 1),
     })
     .map((over) => makeParsedOffer(over)),
   { maxLength: 4 },
@@ -99,6 +101,11 @@ const walks = fc.array(
   }),
   { minLength: 1, maxLength: 4 },
 )
+
+const makeChecked = (checkedAtMs: number): Product[] =>
+  Array.from({ length: 300 }, (_, index) =>
+    makeProduct({ gtin: toGtin(index), offers: [makeParsedOffer({ oldPrice: '99.00', checkedAtMs })] }),
+  )
 
 describe('pages of walks', () => {
   test('any catalogs one after the other, with look-ups between - same result as one walk of the last catalog', async () => {
@@ -169,6 +176,43 @@ describe('pages of walks', () => {
     const { rows } = await sql<{ count: number }>`select count(*) as count from written`.execute(database)
     // The new version and its deal are inserted; the old ones are ended, then removed.
     expect(rows[0]?.count).toBe(3 * 2 * 3)
+  })
+
+  test('second walk in which only the times of checks differ - writes only that column', async () => {
+    const { copy, database, close } = await open('checked.db')
+    onTestFinished(close)
+    await walkAll(copy, makeChecked(5), 100)
+    await sql`create table written (what text)`.execute(database)
+    const columns = await sql<{ name: string }>`select name from pragma_table_info('products')`.execute(
+      database,
+    )
+    const others = columns.rows.map(({ name }) => name).filter((name) => name !== 'checked_at')
+    for (const [name, event] of [
+      ['checked', 'update of checked_at on products'],
+      ['other', `update of ${others.join(', ')} on products`],
+      ['insert', 'insert on products'],
+      ['delete', 'delete on products'],
+      ['deal insert', 'insert on deals'],
+      ['deal update', 'update on deals'],
+      ['deal delete', 'delete on deals'],
+    ] as const)
+      await sql`create trigger ${sql.ref(`watch ${name}`)} after ${sql.raw(event)}
+        begin insert into written values (${sql.lit(name)}); end`.execute(database)
+    const countWritten = async (): Promise<unknown> => {
+      const { rows } = await sql`select what, count(*) as count from written group by what`.execute(database)
+      return rows
+    }
+    await walkAll(copy, makeChecked(5), 200)
+    expect(await countWritten()).toEqual([])
+    await walkAll(copy, makeChecked(6), 300)
+    expect(await countWritten()).toEqual([{ what: 'checked', count: 300 }])
+    await copy.putLookups([
+      { channelId: CHANNEL, gtin: toGtin(0), entry: { product: makeChecked(7)[0] ?? null, asOfMs: 400 } },
+    ])
+    expect(await countWritten()).toEqual([
+      { what: 'checked', count: 301 },
+      { what: 'other', count: 1 },
+    ])
   })
 
   test('gap of more products than one step handles - all of them are removed', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Product } from '../../src/catalog/contract.ts'
+import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { type ExplanationView, explainBox } from '../../src/studio/explain.ts'
@@ -94,7 +94,56 @@ describe('the source of a response', () => {
   test('prices that are too old - are reported for the product and for each offer', () => {
     const view = explain({ entry: entryOfAge(30 * HOUR_MS, makeProduct()) })
     expect(readEntry(view)).toContain('its prices are too old to show')
-    expect(view.offers[0]?.outcome).toBe('shown, without its price')
+    expect(view.offers[0]?.outcome).toBe(
+      'shown, without its price: the price was checked on Nov 20, 2026, 6:00 AM UTC and is older than 24 h. Run "vitrine sync", or raise VITRINE_PRICE_MAX_AGE_SECONDS',
+    )
+  })
+})
+
+const explainOffer = (over: Partial<Offer>, ageMs = 0): ExplanationView => {
+  const product = makeProduct({ offers: [makeParsedOffer(over)] })
+  return explain({ entry: entryOfAge(ageMs, product) })
+}
+
+describe('times of prices', () => {
+  test('offer with times - are reported', () => {
+    const view = explainOffer({ checkedAtMs: NOON_MS - HOUR_MS, saleEndsAtMs: NOON_MS + HOUR_MS })
+    expect(view.offers).toEqual([
+      {
+        text: 'Kopje, €49.90, in_stock, brightlink, price checked Nov 21, 2026, 11:00 AM UTC, sale until Nov 21, 2026, 1:00 PM UTC',
+        isShown: true,
+        outcome: 'shown',
+      },
+    ])
+  })
+
+  test.each([
+    [
+      'ended sale',
+      { saleEndsAtMs: NOON_MS - HOUR_MS },
+      'the sale ended on Nov 21, 2026, 11:00 AM UTC. Run "vitrine sync" to read the price after it',
+    ],
+    [
+      'old check',
+      { checkedAtMs: NOON_MS - 30 * HOUR_MS },
+      'the price was checked on Nov 20, 2026, 6:00 AM UTC and is older than 24 h. Find out why the feed of this shop is no longer fetched, or raise VITRINE_PRICE_MAX_AGE_SECONDS',
+    ],
+    [
+      'check in the future',
+      { checkedAtMs: NOON_MS + HOUR_MS },
+      'it has a time in the future. Set the clocks of this server and of the catalog',
+    ],
+  ])('%s - the outcome has the reason and the remedy', (_case, times, reason) => {
+    expect(explainOffer(times).offers[0]?.outcome).toBe(`shown, without its price: ${reason}`)
+  })
+
+  test('one recent price - the prices of the product are not too old', () => {
+    const offers = [
+      makeParsedOffer({ checkedAtMs: 0 }),
+      makeParsedOffer({ merchant: 'B', checkedAtMs: NOON_MS }),
+    ]
+    expect(readEntry(explain({ entry: entryOfAge(0, makeProduct({ offers })) }))).not.toContain('too old')
+    expect(readEntry(explainOffer({ checkedAtMs: 0 }))).toContain('its prices are too old to show')
   })
 })
 

@@ -134,6 +134,12 @@ describe('view of a grid', () => {
     })
   })
 
+  test('price that was checked before the response - its age counts from the check', () => {
+    const times = [NOON_MS - 3_600_000, NOON_MS - 3_600_001]
+    const deals = times.map((checkedAtMs) => makeEntry({ offer: makeParsedOffer({ checkedAtMs }) }))
+    expect(view('', { deals })?.deals.map(({ price }) => price?.price ?? null)).toEqual(['€49.90', null])
+  })
+
   test('date - is the given one, not that of a card', () => {
     expect(view('', { asOfMs: NOON_MS - 60_000 })?.notices.checkedAt?.iso).toBe('2026-11-21T11:59:00.000Z')
   })

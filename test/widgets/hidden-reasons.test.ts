@@ -130,7 +130,10 @@ test('offers - have the filters that exclude them, shown offers first', () => {
   ]
   const classify = (query: string): unknown => {
     const options = parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency: null }, 'fragment')
-    return classifyOffers(offers, options).map(({ offer, excludedBy }) => [offer.merchant, excludedBy])
+    return classifyOffers(offers, options, () => true).map(({ offer, excludedBy }) => [
+      offer.merchant,
+      excludedBy,
+    ])
   }
   expect(classify('exclude=D')).toEqual([
     ['b', null],

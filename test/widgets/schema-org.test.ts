@@ -62,6 +62,16 @@ describe('schema.org markup', () => {
     })
   })
 
+  test('sales with an end - the earliest is the end of the prices', () => {
+    const offers = [
+      makePricedOffer('1'),
+      makePricedOffer('2', { saleEndsAtMs: 5_000 }),
+      makePricedOffer('3', { saleEndsAtMs: 9_000 }),
+    ]
+    expect(parse(makeProduct(), offers).offers).toMatchObject({ priceValidUntil: '1970-01-01T00:00:05.000Z' })
+    expect(parse(makeProduct(), offers.slice(0, 1)).offers).not.toHaveProperty('priceValidUntil')
+  })
+
   test('offers - only those of the box are counted, and their order is unchanged', () => {
     const shown = [
       makePricedOffer('20', { currency: 'USD' }),

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import {
   type ViewContext,
-  isPriceShown,
   listStyles,
   toWrapperView,
   toNoticesView,
@@ -78,18 +77,6 @@ describe('styles', () => {
 
   test('css=link - the style sheets', () => {
     expect(toWrapperView(parse('accent=aa00cc'), english, VIEW_CONTEXT).styles).toHaveLength(2)
-  })
-})
-
-describe('age of a price', () => {
-  test.each([
-    [0, true],
-    [7_199_999, true],
-    [7_200_000, true],
-    [7_200_001, false],
-    [-60_000, true],
-  ])('%i ms old, 7200 s allowed - shown: %s', (ageMs, isShown) => {
-    expect(isPriceShown(NOON_MS - ageMs, VIEW_CONTEXT)).toBe(isShown)
   })
 })
 

@@ -24,7 +24,9 @@ const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> =
 const parse = (query: string, currency: string | null = null): ReturnType<typeof parseBoxOptions> =>
   parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency }, 'fragment')
 const select = (offers: readonly Offer[], query = '', currency: string | null = null): string[] =>
-  selectOffers(offers, parse(query, currency)).map(({ merchant, price }) => `${merchant} ${price}`)
+  selectOffers(offers, parse(query, currency), () => true).map(
+    ({ merchant, price }) => `${merchant} ${price}`,
+  )
 
 function view(
   offers: readonly Offer[],
@@ -40,7 +42,7 @@ function view(
 
 /** List the shown offers with normalized prices and names. */
 const outline = (offers: readonly Offer[]): unknown =>
-  selectOffers(offers, parse('')).map(({ network, affiliateUrl, price, merchant }) => ({
+  selectOffers(offers, parse(''), () => true).map(({ network, affiliateUrl, price, merchant }) => ({
     network,
     affiliateUrl,
     price: Number(price),
@@ -120,7 +122,7 @@ describe('offers of a box', () => {
   test('any offers - one currency, one offer per merchant, in stock first, then by price', () => {
     fc.assert(
       fc.property(offers, (given) => {
-        const shown = selectOffers(given, parse(''))
+        const shown = selectOffers(given, parse(''), () => true)
         expect(new Set(shown.map(({ currency }) => currency)).size).toBe(given.length === 0 ? 0 : 1)
         const merchants = shown.map(({ merchant }) => merchant.toLowerCase())
         expect(new Set(merchants).size).toBe(merchants.length)
@@ -241,6 +243,61 @@ describe('view of a box', () => {
       })
     expect(old.offers.map(({ merchant }) => merchant).join('')).toBe('abcde')
     expect(old.schema).toBeNull()
+  })
+
+  test('some prices not shown - rank last in their stock group, and are not in the markup', () => {
+    const sold = { availability: 'out_of_stock' }
+    const offers = [
+      makePricedOffer('ended', '1', { saleEndsAtMs: NOON_MS }),
+      makePricedOffer('old', '2', { checkedAtMs: NOON_MS - 3_600_001 }),
+      makePricedOffer('older', '0.5', { checkedAtMs: 0, ...sold }),
+      makePricedOffer('sale', '9', { saleEndsAtMs: NOON_MS + 2, checkedAtMs: NOON_MS - 5 }),
+      makePricedOffer('plain', '8', { saleEndsAtMs: NOON_MS + 7 }),
+      makePricedOffer('out', '7', sold),
+    ]
+    const shown = view(offers, 'markup=schema')
+    expect(
+      shown.offers.concat(shown.more).map(({ merchant, price, isBest }) => [merchant, price?.price, isBest]),
+    ).toEqual([
+      ['plain', '€8.00', true],
+      ['sale', '€9.00', false],
+      ['ended', undefined, false],
+      ['old', undefined, false],
+      ['out', '€7.00', false],
+      ['older', undefined, false],
+    ])
+    expect(shown.schema).toMatchObject({
+      offers: {
+        lowPrice: '7',
+        highPrice: '9',
+        offerCount: 3,
+        priceValidUntil: new Date(NOON_MS + 2).toISOString(),
+      },
+    })
+    expect(shown.notices.checkedAt?.iso).toBe(new Date(NOON_MS - 5).toISOString())
+  })
+
+  test('one shown price in stock - is not the best price', () => {
+    expect(
+      listBest([makePricedOffer('a', '2'), makePricedOffer('b', '1', { saleEndsAtMs: NOON_MS })]),
+    ).toEqual([false, false])
+  })
+
+  test('shop with an ended sale and a regular offer - shows the regular one', () => {
+    const offers = [
+      makePricedOffer('a', '1', { saleEndsAtMs: NOON_MS }),
+      makePricedOffer('a', '2', { network: 'z' }),
+    ]
+    expect(view(offers).offers.map(({ price }) => price?.price)).toEqual(['€2.00'])
+  })
+
+  test('no shown price - the date of the oldest offer', () => {
+    const offers = [
+      makePricedOffer('a', '1', { saleEndsAtMs: NOON_MS, checkedAtMs: NOON_MS - 7 }),
+      makePricedOffer('b', '1', { saleEndsAtMs: NOON_MS }),
+    ]
+    const { notices, schema } = view(offers, 'markup=schema')
+    expect([notices.checkedAt?.iso, schema]).toEqual([new Date(NOON_MS - 7).toISOString(), null])
   })
 
   test('markup=schema - includes folded offers', () => {

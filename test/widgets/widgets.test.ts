@@ -6,7 +6,8 @@ import type { Surface } from '../../src/widgets/options.ts'
 import type { BoxView, GridView } from '../../src/widgets/view-models.ts'
 import type { Widget } from '../../src/widgets/widgets.ts'
 import { GTIN, makeProductOnSale, startHarness, startStockedHarness } from '../app/app-client.ts'
-import { CHANNEL_ID, sendJson } from '../helpers/fake-catalog.ts'
+import type { WireOffer } from '../../src/catalog/contract.ts'
+import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 
 /** One with a correct and one with a wrong check digit; no shop sells them. */
@@ -101,6 +102,62 @@ describe('key of a box', () => {
     expect(toKey(after)).not.toBe(toKey(before))
     expect([after.asOfMs, after.oldestPriceMs]).toEqual([NOON_MS, null])
     expect(after.getView()?.offers[0]?.price).toBeNull()
+  })
+})
+
+const toTimestamp = (timeMs: number): string => new Date(timeMs).toISOString()
+
+const startWithOffer = (over: Partial<WireOffer>): Promise<Harness> =>
+  startStockedHarness([makeProductOnSale({ offers: [makeWireOffer({ old_price: '99.80', ...over })] })])
+
+describe('widget with times of prices', () => {
+  const CHECKED_MS = NOON_MS - HOUR_MS
+  const END_MS = NOON_MS + 30_000
+  test.each([
+    ['box', getBox],
+    ['grid', getGrid],
+  ])('%s - is valid until the sale ends, and then has another key', async (_name, get) => {
+    const harness = await startWithOffer({ sale_ends_at: toTimestamp(END_MS) })
+    const before = await get(harness)
+    expect(before).toMatchObject({ saleEndMs: END_MS, oldestPriceMs: NOON_MS })
+    expect(before.validUntilMs).toBeLessThanOrEqual(END_MS)
+    harness.clock.advance(29_999)
+    expect(toKey(await get(harness))).toBe(toKey(before))
+    expect((await get(harness)).validUntilMs).toBe(END_MS)
+    harness.clock.advance(1)
+    const after = await get(harness)
+    expect(after).toMatchObject({ saleEndMs: null, oldestPriceMs: null })
+    expect(toKey(after)).not.toBe(toKey(before))
+  })
+
+  test.each([
+    ['box', getBox],
+    ['grid', getGrid],
+  ])('%s - is valid until the price is too old, counted from its check', async (_name, get) => {
+    const harness = await startWithOffer({ checked_at: toTimestamp(CHECKED_MS) })
+    harness.clock.advance(DAY_MS - HOUR_MS - 100)
+    await harness.context.walks.runNow()
+    const widget = await get(harness)
+    expect(widget).toMatchObject({ oldestPriceMs: CHECKED_MS, validUntilMs: CHECKED_MS + DAY_MS + 1 })
+    expect(widget.getView()?.notices.checkedAt?.iso).toBe(toTimestamp(CHECKED_MS))
+  })
+
+  test('newer response with the same check - the same key; a newer check - another one', async () => {
+    const harness = await startWithOffer({ checked_at: toTimestamp(CHECKED_MS) })
+    const before = await getBox(harness)
+    harness.clock.advance(2 * HOUR_MS)
+    const after = await getBox(harness)
+    expect([after.asOfMs, toKey(after)]).toEqual([NOON_MS + 2 * HOUR_MS, toKey(before)])
+    const offers = [makeWireOffer({ old_price: '99.80', checked_at: toTimestamp(NOON_MS) })]
+    harness.catalog.products.set(CHANNEL_ID, [makeProductOnSale({ offers })])
+    harness.clock.advance(2 * HOUR_MS)
+    expect(toKey(await getBox(harness))).not.toBe(toKey(before))
+  })
+
+  test('deal whose price is too old - is still valid only until its sale ends', async () => {
+    const harness = await startWithOffer({ checked_at: toTimestamp(0), sale_ends_at: toTimestamp(END_MS) })
+    expect(await getGrid(harness)).toMatchObject({ oldestPriceMs: null, saleEndMs: END_MS })
+    expect(await getBox(harness)).toMatchObject({ oldestPriceMs: null, saleEndMs: null })
   })
 })
 

@@ -74,6 +74,13 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   ]),
   // SQLite's 0009.
   '0004-dropped-offers': toMigration(['alter table products add column if not exists drops text']),
+  // SQLite's 0010.
+  '0005-price-times': toMigration([
+    'alter table products add column if not exists checked_at text',
+    'alter table deals add column if not exists sale_ends_ms bigint',
+    `create index if not exists deals_ending on deals (product_id, sale_ends_ms)
+      where sale_ends_ms is not null`,
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

@@ -89,6 +89,12 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   ]),
   // Counts of dropped offers per product, filled by the next walk.
   '0009-dropped-offers': toMigration(['alter table products add column drops text']),
+  // When prices were checked and sales end (ADR 0028), filled by the next walk.
+  '0010-price-times': toMigration([
+    'alter table products add column checked_at text',
+    'alter table deals add column sale_ends_ms bigint',
+    'create index deals_ending on deals (product_id, sale_ends_ms) where sale_ends_ms is not null',
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

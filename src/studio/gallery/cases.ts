@@ -82,6 +82,8 @@ function toOffer({ shop, price, was, currency, availability }: CaseOffer): Offer
     currency: currency ?? 'EUR',
     availability: availability ?? 'in_stock',
     affiliateUrl: `https://tracking.example/click?shop=${encodeURIComponent(shop)}&to=https%3A%2F%2Fshop.example%2Flamp`,
+    checkedAtMs: null,
+    saleEndsAtMs: null,
   }
 }
 

@@ -6,6 +6,7 @@ import { describeDeals } from './deals.ts'
 import { describeFuture } from './future.ts'
 import { describeWalkLeases } from './walk-leases.ts'
 import { describeLookups } from './lookups.ts'
+import { describePriceTimes } from './price-times.ts'
 import { describeSearch } from './search.ts'
 import type { Subject } from './subject.ts'
 import { describeWalks } from './walks.ts'
@@ -21,5 +22,6 @@ export function describeCopy(subject: Subject): void {
   describeDeals(subject)
   describeDealsProperty(subject)
   describeDealCounts(subject)
+  describePriceTimes(subject)
   describeSearch(subject)
 }

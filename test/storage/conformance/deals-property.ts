@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import type { DealQuery } from '../../../src/storage/store.ts'
+import { NOON_MS } from '../../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { type Subject, makeQuery, walkAll } from './subject.ts'
 import { toRunCount } from '../../helpers/property-runs.ts'
@@ -20,6 +21,8 @@ const offer: fc.Arbitrary<Offer> = fc
     currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'USD'),
     availability: fc.constantFrom('in_stock', 'in_stock', 'out_of_stock', ''),
     link: fc.constantFrom('1', '2'),
+    // The clock of the copies is at noon.
+    saleEndsAtMs: fc.constantFrom(null, null, null, NOON_MS, NOON_MS + 1),
   })
   .map(({ link, ...over }) => makeParsedOffer({ ...over, affiliateUrl: `https://links.example/${link}` }))
 
@@ -63,6 +66,7 @@ const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, 
 
 const isInStock = (one: Offer): boolean => one.availability === 'in_stock'
 const isReduced = (one: Offer): boolean => toSteps(one.oldPrice ?? '0') > toSteps(one.price)
+const isEnded = (one: Offer): boolean => one.saleEndsAtMs === NOON_MS
 const toLower = (list: readonly string[]): string[] => list.map((name) => name.toLowerCase())
 
 /** Pick each shop's offer: in stock first, then the cheapest, at equal price the one on sale. */
@@ -75,7 +79,8 @@ function pickShops(offers: readonly Offer[]): Offer[] {
       compareText(a.network, b.network) ||
       compareText(a.affiliateUrl, b.affiliateUrl) ||
       sign(toSteps(a.oldPrice ?? '0') - toSteps(b.oldPrice ?? '0')) ||
-      compareText(describeOffer(a), describeOffer(b)),
+      compareText(describeOffer(a), describeOffer(b)) ||
+      Number(isEnded(a)) - Number(isEnded(b)),
   )
   const shops = new Map<string, Offer>()
   for (const one of ranked) {
@@ -98,7 +103,7 @@ function findCard(product: Product, query: DealQuery): Card | undefined {
         ? []
         : [{ gtin: product.gtin, price: toSteps(one.price), old: toSteps(one.oldPrice), offer: one }],
     )
-    .filter((card) => card.old > card.price)
+    .filter((card) => card.old > card.price && !isEnded(card.offer))
     .filter((card) => {
       const percent = Math.round(Number(((card.old - card.price) * 1_000_000n) / card.old) / 10_000)
       const shop = card.offer.merchant.toLowerCase()

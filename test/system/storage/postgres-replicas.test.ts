@@ -304,6 +304,7 @@ describe('machines that start together', () => {
       { name: '0002-deal-filters' },
       { name: '0003-held-walks' },
       { name: '0004-dropped-offers' },
+      { name: '0005-price-times' },
     ])
   })
 })
