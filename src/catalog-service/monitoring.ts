@@ -1,12 +1,14 @@
-import { type Request, type RequestHandler, type Response, Router } from 'express'
-import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { type Request, type Response, Router } from 'express'
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { Secret } from '../config/secrets.ts'
 import { createAdminLimiter } from '../http/admin-limiter.ts'
 import { findAdminRefusal } from '../http/admin-auth.ts'
 import { isLocalRequest, toLimiterKey } from '../http/client-address.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
-import { EVENT_LOOP_SAMPLE_INTERVAL_MS } from '../observability/metrics.ts'
+import { type FeedReport, type FeedState, isFeedFailing } from '../observability/feed-report.ts'
+import { EVENT_LOOP_SAMPLE_INTERVAL_MS, FEED_GAUGES } from '../observability/metrics.ts'
+import { readFeedReport } from './feeds/feed-warnings.ts'
 import { rejectMethod } from './responses.ts'
 import type { CatalogStore } from './store/catalog-store.ts'
 
@@ -14,6 +16,8 @@ export type StandaloneOptions = Readonly<{
   adminPassword: Secret | null
   isLocal: boolean
   logger: Readonly<{ info(fields: object, message: string): void }>
+  /** From this age on, the prices of a feed count as too old. */
+  priceMaxAgeSeconds: number
 }>
 
 /** `locals`: values for the request log and the metrics, once they are known. */
@@ -33,18 +37,30 @@ const API_KEY_PATTERN = /vk_[\w-]+/g
 export function createMonitoringRouter(store: CatalogStore, options: StandaloneOptions): Router {
   const { clock } = store
   const metrics = createMetrics()
+  const setFeedGauges = createFeedGauges(metrics.registry)
+  const readFeeds = (): Promise<FeedReport | undefined> =>
+    readFeedReport(store, { ...options, hasWarnings: false }).catch(() => undefined)
+  const findRefusal = createRefusalFinder(clock, options)
   const router = Router({ strict: true, caseSensitive: true })
   router.get('/healthz', (_request, response) => sendJson(response, 200, { status: 'ok' }))
-  router.get('/readyz', async (_request, response) => {
+  // Balancers send no password: only the detail depends on it.
+  router.get('/readyz', async (request, response) => {
     try {
       // A cheap query: no organization has an empty id.
       await store.fetchChannels('')
-      sendJson(response, 200, { ready: true, reason: 'the database can be read' })
+      const isAdmin = request.headers.authorization !== undefined && (await findRefusal(request)) === null
+      const report = isAdmin ? await readFeeds() : undefined
+      const readiness = { ready: true, reason: 'the database can be read' }
+      sendJson(response, 200, { ...readiness, ...(report && { detail: { feeds: report.feeds } }) })
     } catch {
       sendJson(response, 503, { ready: false, error: 'the database cannot be read' })
     }
   })
-  router.get('/metrics', createMetricsGuard(clock, options), async (_request, response) => {
+  router.get('/metrics', async (request, response) => {
+    const refusal = await findRefusal(request)
+    if (refusal !== null)
+      return sendJson(response.set(refusal.headers), refusal.status, { error: refusal.message })
+    setFeedGauges((await readFeeds())?.feeds ?? [], clock.nowMs())
     const text = await metrics.registry.metrics()
     response.set(RESPONSE_HEADERS).set('Content-Type', metrics.registry.contentType).send(Buffer.from(text))
   })
@@ -57,19 +73,39 @@ function sendJson(response: Response, status: number, value: unknown): void {
   response.set(RESPONSE_HEADERS).status(status).json(value)
 }
 
+type Refusal = Readonly<{ status: number; headers: Record<string, string>; message: string }>
+
 /** Require the admin password; without one, admit only requests from this machine that did not pass through a proxy. */
-function createMetricsGuard(clock: Clock, { adminPassword, isLocal }: StandaloneOptions): RequestHandler {
-  if (adminPassword === null)
-    return ({ headers }, response, next) => {
-      if (isLocal && isLocalRequest(headers)) next()
-      else sendJson(response, 404, { error: 'there is no such address' })
-    }
+function createRefusalFinder(clock: Clock, { adminPassword, isLocal }: StandaloneOptions) {
   const limiter = createAdminLimiter(clock)
-  return async ({ headers: { authorization }, socket }, response, next) => {
+  return async ({ headers, socket }: Request): Promise<Refusal | null> => {
+    if (adminPassword === null)
+      return isLocal && isLocalRequest(headers)
+        ? null
+        : { status: 404, headers: {}, message: 'there is no such address' }
     const address = toLimiterKey(socket.remoteAddress ?? '') ?? ''
-    const refusal = await findAdminRefusal({ limiter, password: adminPassword }, { authorization, address })
-    if (refusal === null) next()
-    else sendJson(response.set(refusal.headers), refusal.status, { error: refusal.message })
+    return findAdminRefusal(
+      { limiter, password: adminPassword },
+      { authorization: headers.authorization, address },
+    )
+  }
+}
+
+/** The same gauges as those of the widget server. */
+function createFeedGauges(registry: Registry) {
+  const create = (name: keyof typeof FEED_GAUGES): Gauge =>
+    new Gauge({ name, help: FEED_GAUGES[name], labelNames: ['feed'], registers: [registry] })
+  const age = create('vitrine_feed_age_seconds')
+  const failing = create('vitrine_feed_failing')
+  const offers = create('vitrine_feed_offers')
+  return (feeds: readonly FeedState[], nowMs: number): void => {
+    for (const gauge of [age, failing, offers]) gauge.reset()
+    for (const feed of feeds) {
+      const labels = { feed: feed.name }
+      if (feed.fetchedAtMs !== null) age.set(labels, Math.max(0, nowMs - feed.fetchedAtMs) / SECOND_MS)
+      failing.set(labels, Number(isFeedFailing(feed)))
+      offers.set(labels, feed.offers)
+    }
   }
 }
 

@@ -118,6 +118,14 @@ function createWalkMetrics(registry: Registry) {
 /** `aggregator` combines the values of several processes. With `label`, a gauge has a series for each key of its value. */
 type GaugeRow = Readonly<{ help: string; label?: string; aggregator: 'sum' | 'min' | 'max' }>
 
+/** Gauges of the catalog service, with their help. The widget server has them for its embedded catalog. */
+export const FEED_GAUGES = {
+  vitrine_feed_age_seconds: 'Time since the last successful run of a feed; absent before the first',
+  vitrine_feed_failing:
+    '1 if the last run of a feed failed or is held, or it had no successful run for two intervals, else 0',
+  vitrine_feed_offers: 'Offers of the last successful run of a feed',
+} as const
+
 /** No label value comes from a request. */
 const GAUGES = {
   vitrine_store_up: { help: '1 if the stored copy can be read, else 0', aggregator: 'min' },
@@ -175,20 +183,12 @@ const GAUGES = {
     aggregator: 'max',
   },
   vitrine_feed_age_seconds: {
-    help: 'Time since the last successful run of a feed; absent before the first; embedded catalog only',
+    help: FEED_GAUGES.vitrine_feed_age_seconds,
     label: 'feed',
     aggregator: 'min',
   },
-  vitrine_feed_failing: {
-    help: '1 if the last run of a feed failed or is held, or it had no successful run for two intervals, else 0',
-    label: 'feed',
-    aggregator: 'max',
-  },
-  vitrine_feed_offers: {
-    help: 'Offers of the last successful run of a feed',
-    label: 'feed',
-    aggregator: 'max',
-  },
+  vitrine_feed_failing: { help: FEED_GAUGES.vitrine_feed_failing, label: 'feed', aggregator: 'max' },
+  vitrine_feed_offers: { help: FEED_GAUGES.vitrine_feed_offers, label: 'feed', aggregator: 'max' },
   vitrine_clock_difference_seconds: {
     help: 'How far the clock of the catalog or the database is ahead of this machine',
     label: 'with',

@@ -38,6 +38,7 @@ async function startStandalone(
   const standalone = {
     adminPassword: options.password === undefined ? null : new Secret(options.password),
     isLocal: options.isLocal ?? true,
+    priceMaxAgeSeconds: 86_400,
     logger: { info: (fields: object, message: string) => void lines.push({ ...fields, message }) },
   }
   const service = createCatalogService({

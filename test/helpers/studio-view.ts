@@ -4,6 +4,8 @@ import { HOUR_MS } from '../../src/clock.ts'
 import type { CopyState, DealCounts } from '../../src/storage/store.ts'
 import { type StudioSelection, validateOptions, parseStudioSelection } from '../../src/studio/selection.ts'
 import type { WidgetStatus, StudioData } from '../../src/studio/data.ts'
+import type { FeedReport, FeedState } from '../../src/observability/feed-report.ts'
+import type { FeedsData } from '../../src/studio/feeds.ts'
 import type { HealthData } from '../../src/studio/health.ts'
 import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
 import type { ExplanationView } from '../../src/studio/explain.ts'
@@ -114,9 +116,9 @@ export const FEED: FeedState = {
   channelId: CHANNEL.id,
   address: 'https://feeds.example/…',
   ...{ format: null, network: 'brightlink', merchant: null, everySeconds: 21_600, maxRemovedPercent: 50 },
-  fetchedAtMs: NOW_MS - HOUR_MS,
-  attemptedAtMs: NOW_MS - HOUR_MS,
-  nextRunAtMs: NOW_MS + 5 * HOUR_MS,
+  fetchedAtMs: NOON_MS - HOUR_MS,
+  attemptedAtMs: NOON_MS - HOUR_MS,
+  nextRunAtMs: NOON_MS + 5 * HOUR_MS,
   ...{ rows: 1_300, products: 1_236, offers: 4_649, rejected: 12, removed: 3 },
   ...{ errorCode: null, error: null, isQuiet: false, isTooOld: false },
 }
@@ -124,7 +126,7 @@ export const FEED: FeedState = {
 export function makeFeedsData(report: Partial<FeedReport> = {}): FeedsData {
   return {
     report: { feeds: [FEED], warnings: [], ...report },
-    nowMs: NOW_MS,
+    nowMs: NOON_MS,
     channelNames: new Map([[CHANNEL.id, CHANNEL.name]]),
   }
 }

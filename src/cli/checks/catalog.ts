@@ -1,9 +1,14 @@
 import type { CallPolicyState } from '../../catalog/call-policy.ts'
 import { QUOTA_SHARES } from '../../catalog/quota.ts'
+import { readFeedReport } from '../../catalog-service/feeds/feed-warnings.ts'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
 import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store/networks.ts'
 import { isCatalogEmpty } from '../../catalog-service/store/meta.ts'
 import { type Clock, SECOND_MS } from '../../clock.ts'
+import type { Config } from '../../config/config.ts'
+import { pluralize } from '../../lib/plural.ts'
+import { isFeedFailing } from '../../observability/feed-report.ts'
 import { isClockSkewed, readDatabaseClockSkewMs } from '../../observability/clock-monitor.ts'
 import type { CopyStore } from '../../storage/store.ts'
 import { formatTime } from '../../widgets/format.ts'
@@ -91,8 +96,10 @@ function describeLimit(limit: CallPolicyState['limit']): string {
 
 /** Report what shows or earns nothing. It is no failure, because a catalog is built step by step. */
 export async function checkEmbeddedCatalog(context: CommandContext, report: CheckReport): Promise<void> {
-  await withCatalog(context, async ({ reader }) => {
+  await withCatalog(context, async (store) => {
+    const { reader } = store
     if (await isCatalogEmpty(reader)) return checkLostCatalog(report)
+    await checkFeeds(report, store, context.config)
     const networkChannels = await fetchNetworkChannels(reader)
     const assigned = new Set(networkChannels.map(({ channelId }) => channelId))
     for (const { id, name } of await fetchOwnedChannels(reader)) {
@@ -104,6 +111,28 @@ export async function checkEmbeddedCatalog(context: CommandContext, report: Chec
       for (const remedy of listMissingReferenceWarnings(network, networkChannels))
         report.addOk(`network ${network.name}`, 'its links have no publisher reference', remedy)
   })
+}
+
+/** Report each feed with its state, and what earns nothing or is shown twice. */
+async function checkFeeds(
+  report: CheckReport,
+  store: CatalogStore,
+  { priceMaxAgeSeconds }: Pick<Config, 'priceMaxAgeSeconds'>,
+): Promise<void> {
+  const { feeds, warnings } = await readFeedReport(store, { priceMaxAgeSeconds, hasWarnings: true })
+  for (const feed of feeds) {
+    const subject = `feed ${feed.name}`
+    if (warnings.some((warning) => warning.subject === subject)) continue
+    const time = feed.fetchedAtMs === null ? 'no run yet' : `read on ${formatTime(feed.fetchedAtMs, 'en')}`
+    report.addOk(subject, `${time}, ${pluralize(feed.offers, 'offer')}`)
+  }
+  const failing = new Set(
+    feeds.filter((feed) => isFeedFailing(feed) || feed.isTooOld).map(({ name }) => `feed ${name}`),
+  )
+  for (const { subject, message, remedy } of warnings) {
+    if (failing.has(subject)) report.addProblem(subject, message, remedy)
+    else report.addOk(subject, message, remedy)
+  }
 }
 
 /** Report an empty catalog as lost when the stored copy was made from one. An unreadable copy is a finding of its own. */
