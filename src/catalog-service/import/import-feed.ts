@@ -40,7 +40,7 @@ export type ImportFeedOptions = Readonly<{
 
 export type ImportSummary = ShopReport &
   Readonly<{
-    format: FeedFormat
+    format: FeedRows['format']
     products: number
     offers: number
     /** Removed offers: the file has their merchants but no longer has them. */
@@ -63,7 +63,7 @@ export async function importFeed(options: ImportFeedOptions): Promise<ImportSumm
   try {
     feed = await openFeed(file)
     const names = { network, merchant }
-    const source = await readFeed({ file, chunks: feed.chunks, format, names, nowMs: store.clock.nowMs() })
+    const source = await readFeed({ file, chunks: feed.chunks, format, names })
     rejects = createRejectsFile(file, currentFolder)
     const run = { options, feed, source, rejects }
     // The feed is a stream that is read once, so a transaction cannot be repeated.
