@@ -58,16 +58,17 @@ function findProduct(task: MapTask): FeedProduct | undefined {
   if (gtin === undefined) return undefined
   const title = findText(task, 'title') ?? reject(describeField(columns, 'title'), 'the title is empty')
   if (title === undefined) return undefined
-  const offers = row.offers === undefined ? listOffers(task, [row]) : listOffers(task, row.offers)
-  if (offers.length === 0) return undefined
-  return { gtin, title, brand: findBrand(task), images: collectImages(task), offers }
+  const offers = row.offers === undefined ? [findOffer(task)] : listOffers(task, row.offers)
+  const usableOffers = offers.filter((offer) => offer !== undefined)
+  if (usableOffers.length === 0) return undefined
+  return { gtin, title, brand: findBrand(task), images: collectImages(task), offers: usableOffers }
 }
 
-function listOffers(task: MapTask, rows: readonly SourceRow[]): FeedOffer[] {
+function listOffers(task: MapTask, rows: readonly SourceRow[]): (FeedOffer | undefined)[] {
   if (rows.length === 0) task.reject('offers', 'the product has no offer')
   if (rows.length > MAX_OFFERS)
     task.reject('offers', `more than ${MAX_OFFERS} offers; the others are left out`)
-  return rows.slice(0, MAX_OFFERS).flatMap((row) => findOffer({ ...task, row }) ?? [])
+  return rows.slice(0, MAX_OFFERS).map((row) => findOffer({ ...task, row }))
 }
 
 function findOffer(task: MapTask): FeedOffer | undefined {
@@ -78,19 +79,24 @@ function findOffer(task: MapTask): FeedOffer | undefined {
   if (url === undefined) return undefined
   const prices = findPrices(task)
   if (prices === undefined) return undefined
-  const merchant = findMerchant(task, isTracked ? readSource(row, columns.fields.pageLink) : url)
+  const shop = findMerchant(task, isTracked ? readSource(row, columns.fields.pageLink) : url)
   const network = findNetwork(task)
-  if (merchant === undefined || network === undefined) return undefined
-  return {
-    ...merchant,
+  if (shop === undefined || network === undefined) return undefined
+  // Without spread, which is slow for the many rows of a feed.
+  const offer: FeedOffer = {
+    merchant: shop.merchant,
     merchantReference: findMerchantReference(task),
     network,
-    ...prices,
+    price: prices.price,
+    oldPrice: prices.oldPrice,
+    currency: prices.currency,
     availability: columns.readAvailability(row),
+    salePeriod: prices.salePeriod,
     checkedAtMs: findCheckedAtMs(task),
     url,
     link: isTracked ? 'tracked' : 'page',
   }
+  return shop.isNamedByHost === true ? { ...offer, isNamedByHost: true } : offer
 }
 
 const MAX_NAME_CHARACTERS = 100

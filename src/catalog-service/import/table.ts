@@ -202,7 +202,13 @@ function toSourceRow({ record, raw }: TableRecord, location: RowLocation, column
     bytes: raw.length,
     problem: problem === undefined ? undefined : { field: 'row', reason: problem },
     hasLists: true,
-    read: (name) => readAll(name)[0] ?? '',
+    read(name) {
+      for (const index of columns.byName.get(name) ?? []) {
+        const text = cells[index]?.trim() ?? ''
+        if (text !== '') return text
+      }
+      return ''
+    },
     readAll,
     // A character has at most four bytes in UTF-8.
     toRawText: () =>
