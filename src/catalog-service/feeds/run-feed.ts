@@ -7,7 +7,12 @@ import type { DatabaseAddress } from '../../config/database-address.ts'
 import { UsageError, VitrineError } from '../../errors.ts'
 import { VERSION } from '../../lib/paths.ts'
 import { parseFeedFormat } from '../import/formats.ts'
-import { type ImportProgress, type ImportSummary, importFeed } from '../import/import-feed.ts'
+import {
+  type ImportProgress,
+  type ImportSummary,
+  type ReadSettings,
+  importFeed,
+} from '../import/import-feed.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
   type FeedAttempt,
@@ -175,8 +180,9 @@ function importFetched(
   })
 }
 
-export function toReadSettings({ format, network, merchant }: Feed) {
+function toReadSettings({ format, map, network, merchant }: Feed): ReadSettings {
   return {
+    map: map ?? undefined,
     format: format === null ? undefined : parseFeedFormat(format),
     network: network ?? undefined,
     merchant: merchant ?? undefined,

@@ -1,6 +1,7 @@
 import { ImportError } from '../../errors.ts'
 import type { FeedProduct, Reject } from '../import/feed-row.ts'
 import { parseFeedFormat } from '../import/formats.ts'
+import { toReaderOptions } from '../import/import-feed.ts'
 import { openFeed } from '../import/open-feed.ts'
 import { readFeed } from '../import/read-feed.ts'
 
@@ -45,12 +46,15 @@ export type TryFeedOptions = Readonly<{
 
 /** Read a feed to its end without writing anything. @throws ImportError when it cannot be read */
 export async function tryFeed(options: TryFeedOptions): Promise<FeedTrial> {
-  const { path, label, format, network, merchant, signal } = options
+  const { path, label, charset, format, map, network, merchant, signal } = options
   const feed = await openFeed(path, label)
   try {
     const source = await readFeed({
-      ...{ file: label, chunks: feed.chunks, names: { network, merchant } },
-      format: format === undefined ? undefined : parseFeedFormat(format),
+      ...toReaderOptions({
+        ...{ map, network, merchant },
+        format: format === undefined ? undefined : parseFeedFormat(format),
+      }),
+      ...{ file: label, chunks: feed.chunks, charset },
     })
     const trial = createTrial()
     for await (const batch of source.batches) {

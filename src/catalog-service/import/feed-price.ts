@@ -35,8 +35,21 @@ export function describeMissingPrice(text: string): string {
   return text.trim() === '' ? 'there is no price' : 'the price is zero'
 }
 
-/** Parse `15.00 USD`, `USD 15.00` or a number with `columnCurrency`, without rounding. Return the reason when invalid. */
-export function parseFeedPrice(text: string, columnCurrency: string): FeedPrice | string {
+/** The same when the decimal sign is known. */
+const PATTERNS_BY_DECIMAL = {
+  '.': [/^(\d+|[1-9]\d{0,2}(?:[, '’]\d{3})+|[1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d{1,4}))?$/],
+  ',': [/^(\d+|[1-9]\d{0,2}(?:[. '’]\d{3})+)(?:,(\d{1,4}))?$/],
+} as const
+
+/**
+ * Parse `15.00 USD`, `USD 15.00` or a number with `columnCurrency`, without rounding. Without `decimal`, a number that may have
+ * thousands or decimals is invalid. Return the reason when invalid.
+ */
+export function parseFeedPrice(
+  text: string,
+  columnCurrency: string,
+  decimal?: keyof typeof PATTERNS_BY_DECIMAL,
+): FeedPrice | string {
   if (text.length > MAX_CHARACTERS) return INVALID_PRICE
   const column = columnCurrency.trim()
   // Check it first, because a reason below may quote it: a cell may contain anything.
@@ -49,8 +62,9 @@ export function parseFeedPrice(text: string, columnCurrency: string): FeedPrice 
   const [currency] = codes
   if (currency === undefined) return 'there is no currency'
   if (codes.size > 1) return `names two currencies, ${[...codes].join(' and ')}`
+  if (decimal !== undefined) return toPrice(number, currency, PATTERNS_BY_DECIMAL[decimal])
   if (isAmbiguous(number, currency)) return `${number} is ambiguous: thousands or decimals`
-  return toPrice(number, currency)
+  return toPrice(number, currency, NUMBER_PATTERNS)
 }
 
 /** Three digits after a dot are decimals in some countries and thousands in others. After a comma they are thousands. */
@@ -59,8 +73,8 @@ function isAmbiguous(number: string, currency: string): boolean {
   return pattern.test(number)
 }
 
-function toPrice(number: string, currency: string): FeedPrice | string {
-  for (const pattern of NUMBER_PATTERNS) {
+function toPrice(number: string, currency: string, patterns: readonly RegExp[]): FeedPrice | string {
+  for (const pattern of patterns) {
     const [, whole, decimals] = pattern.exec(number) ?? []
     if (whole === undefined) continue
     const digits = whole.replace(/\D/g, '').replace(/^0+(?=\d)/, '')

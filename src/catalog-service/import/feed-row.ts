@@ -42,8 +42,8 @@ export type FeedProduct = Readonly<{
 }>
 
 /**
- * One line of the `.rejects` file. `row` counts lines of a JSON feed, records of a table (its header is 1) or items of
- * an XML feed, from 1. `field` is a path such as `offers[2].price`, a column, or `row` for the whole row.
+ * One line of the `.rejects` file. `row` counts lines or items of a JSON feed, records of a table (its header is 1) or
+ * items of an XML feed, from 1. `field` is a path such as `offers[2].price`, a column, or `row` for the whole row.
  */
 export type Reject = Readonly<{ row: number; field: string; reason: string; raw: string }>
 
@@ -55,8 +55,8 @@ export type FeedRow = Readonly<{
   bytes: number
   /** Return the probable GTIN without parsing the row. */
   guessGtin(): string | undefined
-  /** Return a digest of everything that determines the product; `undefined` when the result depends on the date. */
-  computeDigest(): string | undefined
+  /** Return a digest of everything that determines the product. */
+  computeDigest(): string
   /** Never throw: unusable data becomes a reject. A blank row has no product and no rejects. */
   parse(): ParsedRow
 }>
@@ -72,13 +72,13 @@ export const MAX_RAW_CHARACTERS = 2_000
 
 export const INVALID_PICTURE_URL = 'not an absolute http or https address; the picture is left out'
 
-/** A record of a table or an item of an XML feed. Field names are normalized by `toColumnName`. */
+/** A record of a table, or an item of XML or JSON. Columns are normalized by `toColumnName`, and paths by `toXmlKey`. */
 export type SourceRow = Readonly<{
   /** From 1; the header of a table is 1. */
   row: number
   bytes: number
   problem: Readonly<{ field: string; reason: string }> | undefined
-  /** Whether one value may be a comma-separated list of addresses. In XML, elements repeat instead. */
+  /** Whether one value may be a comma-separated list of addresses. In XML and JSON, values repeat instead. */
   hasLists: boolean
   /** Return the first non-empty value of the field, trimmed; `''` without one. */
   read(name: string): string
@@ -86,14 +86,9 @@ export type SourceRow = Readonly<{
   /** Return the unchanged row for the rejects file, at most `MAX_RAW_CHARACTERS`. */
   toRawText(): string
   /** Return the whole content of the row with its column names, for the digest. */
-  getContent(): string
-}>
-
-export type RowTask = Readonly<{
-  row: SourceRow
-  names: NameOverrides
-  nowMs: number
-  reject(field: string, reason: string): undefined
+  getContent(): string | Buffer
+  /** The offers of a product with nested offers; `undefined`: the row is the offer. They inherit the fields of the product. */
+  offers?: readonly SourceRow[] | undefined
 }>
 
 const DIGEST_CHARACTERS = 22

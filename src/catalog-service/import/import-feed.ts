@@ -5,6 +5,7 @@ import { findMeta, setMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import { findFeedForImport } from './feed-names.ts'
+import { parseFeedMap } from './feed-map.ts'
 import type { FeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import type { FeedRow } from './feed-row.ts'
@@ -45,12 +46,25 @@ export type FeedFile = Readonly<{
     Readonly<{ fetchedAtMs: number }>
 }>
 
-/** How to read the file. `network` and `merchant` replace those of every offer; without `format` it is detected. */
+/**
+ * How to read a file. `network` and `merchant` replace those of every offer. `map` is a column map as JSON; without it and
+ * `format`, the format is detected.
+ */
 export type ReadSettings = Readonly<{
   format?: FeedFormat | undefined
+  map?: string | undefined
   network?: string | undefined
   merchant?: string | undefined
 }>
+
+/** @throws UsageError for an invalid map */
+export function toReaderOptions({ format, map, network, merchant }: ReadSettings) {
+  return {
+    format,
+    map: map === undefined ? undefined : parseFeedMap(JSON.parse(map)),
+    names: { network, merchant },
+  }
+}
 
 /**
  * The feed that the file replaces: an existing one, or one that is found or created by its name. `isNameChosen`: the name
@@ -73,7 +87,7 @@ export type ImportFeedOptions = Readonly<{
 export type ImportSummary = ShopReport &
   Readonly<{
     feed: string
-    format: FeedFormat
+    format: FeedRows['format']
     rows: number
     products: number
     offers: number
@@ -93,20 +107,13 @@ export type ImportSummary = ShopReport &
  */
 export async function importFeed(options: ImportFeedOptions): Promise<ImportSummary> {
   const { store, file, settings = {} } = options
-  const { path, label } = file
-  const { format, network, merchant } = settings
+  const { path, label, charset } = file
   let feed: OpenFeed | undefined
   let rejects: RejectsFile | undefined
   try {
     feed = await openFeed(path, label)
-    const names = { network, merchant }
-    const source = await readFeed({
-      file: label,
-      chunks: feed.chunks,
-      format,
-      names,
-      nowMs: store.clock.nowMs(),
-    })
+    const { map, ...others } = toReaderOptions(settings)
+    const source = await readFeed({ ...others, map, file: label, chunks: feed.chunks, charset })
     rejects = createRejectsFile(file.rejectsPaths)
     const run = { options, feed, source, rejects }
     // The feed is a stream that is read once, so a transaction cannot be repeated.
@@ -184,16 +191,16 @@ async function prepareFeed(database: Catalog, options: ImportFeedOptions): Promi
   }
   const nowMs = store.clock.nowMs()
   const target = await prepareTarget(database, { channelId: feed.channelId, nowMs })
-  const { format = null, network = null, merchant = null } = settings
+  const { format = null, map = null, network = null, merchant = null } = settings
   const { name, existing } = await findFeedForImport(database, target.channelId, feed)
   if (existing !== undefined) {
-    if (existing.url === null) await updateFeed(database, existing.id, { format, network, merchant })
+    if (existing.url === null) await updateFeed(database, existing.id, { format, map, network, merchant })
     return { ...target, feedId: existing.id, name, maxRemovedPercent: existing.maxRemovedPercent }
   }
   const { organizationId, channelId } = target
   const feedId = await insertFeed(database, {
-    ...{ name, organizationId, channelId, format, network, merchant, createdAtMs: nowMs },
-    ...{ url: null, headerFile: null, map: null, everySeconds: null },
+    ...{ name, organizationId, channelId, format, map, network, merchant, createdAtMs: nowMs },
+    ...{ url: null, headerFile: null, everySeconds: null },
     maxRemovedPercent: DEFAULT_MAX_REMOVED_PERCENT,
   })
   return { ...target, feedId, name, maxRemovedPercent: DEFAULT_MAX_REMOVED_PERCENT }

@@ -24,7 +24,7 @@ export type ImportFileOptions = Pick<
 
 /** Import a file once. @throws what `importFeed` throws */
 export function importFile(options: ImportFileOptions): Promise<ImportSummary> {
-  const { store, file, feedName, channelId, format, network, merchant, label = file } = options
+  const { store, file, feedName, channelId, format, map, network, merchant, label = file } = options
   const { rejectsPaths = listRejectsPaths(file, options.currentFolder) } = options
   const name = feedName === undefined ? toFeedName(label) : parseFeedName(feedName)
   const result = { etag: null, lastModified: null, contentDigest: null, settingsDigest: null }
@@ -36,6 +36,6 @@ export function importFile(options: ImportFileOptions): Promise<ImportSummary> {
       result: { ...result, fetchedAtMs: store.clock.nowMs() },
     },
     feed: { name, isNameChosen: feedName !== undefined, channelId },
-    settings: { format, network, merchant },
+    settings: { format, map, network, merchant },
   })
 }

@@ -7,7 +7,7 @@ import {
   wireProductSchema,
 } from '../../catalog/contract.ts'
 import { normalizeGtin, isCheckDigitValid } from '../../offers/gtin.ts'
-import { isPrice } from '../../offers/money.ts'
+import { comparePrices, isPrice } from '../../offers/money.ts'
 import { cleanText } from '../../offers/text.ts'
 import {
   DEFAULT_NETWORK,
@@ -19,26 +19,21 @@ import {
   INVALID_PICTURE_URL,
   type ParsedRow,
   type NameOverrides,
+  type SalePeriod,
   computeDigest,
   createRowRejects,
   truncateRaw,
 } from './feed-row.ts'
+import { findRfc3339TimeMs } from './feed-time.ts'
+import { type FeedLine, decodeUtf8, parseJson } from './json-lines.ts'
 
-/** Bytes of an overlong line that are kept for the reject. */
-const HEAD_BYTES = 2_000
-
-const LINE_FEED = 0x0a
-
-/** A line without its line end. `row` counts from 1. An overlong line has only its first bytes. */
-export type FeedLine = Readonly<{ row: number; bytes: Buffer; isTooLong: boolean }>
-
-/** @yields the rows of each chunk of UTF-8 with one JSON product per line */
+/** @yields the rows of each batch of lines or items in UTF-8, each one a product of the contract */
 export async function* readJsonRows(
-  chunks: AsyncIterable<Buffer>,
+  lineBatches: AsyncIterable<FeedLine[]>,
   names: NameOverrides,
   salt: string,
 ): AsyncGenerator<FeedRow[]> {
-  for await (const lines of readLines(chunks))
+  for await (const lines of lineBatches)
     yield lines.map((line) => ({
       row: line.row,
       bytes: line.bytes.length,
@@ -54,37 +49,6 @@ function guessGtin(bytes: Buffer): string | undefined {
   if (at === -1) return undefined
   const code = /^"gtin" ?: ?"(\d{1,14})"/.exec(bytes.toString('latin1', at, at + 30))?.[1]
   return code === undefined ? undefined : normalizeGtin(code)
-}
-
-/** @yields the lines that end in each chunk, including blank ones */
-async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<FeedLine[]> {
-  let pieces: Buffer[] = []
-  let sizeBytes = 0
-  let row = 0
-  const add = (piece: Buffer): void => {
-    if (sizeBytes <= MAX_ROW_BYTES) pieces.push(piece)
-    sizeBytes += piece.length
-  }
-  const takeLine = (): FeedLine => {
-    const isTooLong = sizeBytes > MAX_ROW_BYTES
-    const bytes = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
-    pieces = []
-    sizeBytes = 0
-    row += 1
-    return { row, bytes: isTooLong ? bytes.subarray(0, HEAD_BYTES) : bytes, isTooLong }
-  }
-  for await (const chunk of chunks) {
-    const lines: FeedLine[] = []
-    let start = 0
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      add(chunk.subarray(start, end))
-      lines.push(takeLine())
-      start = end + 1
-    }
-    if (start < chunk.length) add(chunk.subarray(start))
-    yield lines
-  }
-  if (sizeBytes > 0) yield [takeLine()]
 }
 
 /** A quick check of picture addresses. The full check is done when a box is rendered, which is much rarer. */
@@ -110,24 +74,30 @@ type WireRow = Output<typeof wireProductSchema>
 
 /** Parse one line as a product of the contract. Never throws: unusable data becomes a reject. A blank line gives neither. */
 export function parseRow(line: FeedLine, names: NameOverrides): ParsedRow {
-  const text = tryOrUndefined(() => decoder.decode(line.bytes))
+  const text = decodeUtf8(line.bytes)
   if (!line.isTooLong && text?.trim() === '') return { product: undefined, rejects: [] }
-  const json = tryOrUndefined(() => JSON.parse(text ?? '') as unknown)
+  const json = parseJson(text ?? '')
   const wire = wireProductSchema.safeParse(json)
   const problem = findLineProblem(line, text, json) ?? findRowProblem(wire.data, json)
-  if (problem !== undefined || !wire.success) {
-    const [field, reason] = problem ?? describeIssue(wire.error?.issues[0], json)
-    const raw = truncateRaw(text ?? line.bytes.toString('utf8'))
-    return { product: undefined, rejects: [{ row: line.row, field, reason, raw }] }
-  }
+  if (problem !== undefined || !wire.success)
+    return rejectLine(line, problem ?? describeIssue(wire.error?.issues[0], json))
   const rowRejects = createRowRejects(line.row)
   const reject: RejectItem = (field, reason, value) =>
     rowRejects.add(field, reason, () => describeValue(value))
   return { product: toFeedProduct(wire.data, names, reject), rejects: rowRejects.list() }
 }
 
-function findLineProblem(line: FeedLine, text: string | undefined, json: unknown): Problem | undefined {
-  if (line.isTooLong) return ['row', 'the line is too long']
+function rejectLine({ row, bytes }: FeedLine, [field, reason]: Problem): ParsedRow {
+  const raw = truncateRaw(bytes.toString('utf8').replace(/^\ufeff/, ''))
+  return { product: undefined, rejects: [{ row, field, reason, raw }] }
+}
+
+export function findLineProblem(
+  line: FeedLine,
+  text: string | undefined,
+  json: unknown,
+): Problem | undefined {
+  if (line.isTooLong) return ['row', `longer than ${MAX_ROW_BYTES} bytes`]
   if (text === undefined || json === undefined) return ['row', 'not JSON in UTF-8']
   return NUL_ESCAPE.test(text) ? ['row', 'contains the character U+0000'] : undefined
 }
@@ -166,16 +136,19 @@ function collectImages(items: readonly unknown[], reject: RejectItem): string[] 
   })
 }
 
+function replaceMerchant(item: unknown, { merchant }: NameOverrides): unknown {
+  return merchant !== undefined && typeof item === 'object' && item !== null
+    ? { ...item, merchant: { name: merchant } }
+    : item
+}
+
 /** Keep names as in the feed, not as cleaned by `parseOffer`. */
 function findOffer(
   item: unknown,
   names: NameOverrides,
   reject: (...problem: Problem) => undefined,
 ): FeedOffer | undefined {
-  const offerWithMerchant =
-    names.merchant !== undefined && typeof item === 'object' && item !== null
-      ? { ...item, merchant: { name: names.merchant } }
-      : item
+  const offerWithMerchant = replaceMerchant(item, names)
   const parsed = parseOffer(offerWithMerchant)
   if (typeof parsed === 'string') return reject(...describeOfferProblem(parsed, offerWithMerchant))
   const { merchant, network, availability } = offerWithMerchant as Readonly<
@@ -191,8 +164,12 @@ function findOffer(
     oldPrice: oldPrice ?? null,
     currency: parsed.currency,
     availability: typeof availability === 'string' ? availability : 'unknown',
-    salePeriod: null,
-    checkedAtMs: null,
+    salePeriod: findSalePeriod({
+      endsMs: readTimeMs(item, 'sale_ends_at', reject),
+      oldPrice,
+      price: parsed.price,
+    }),
+    checkedAtMs: readTimeMs(item, 'checked_at', reject),
     url: parsed.affiliateUrl,
     link: 'tracked',
   }
@@ -211,6 +188,28 @@ function readOldPrice(value: unknown): string | null | undefined {
   if (typeof text !== 'string') return undefined
   if (/^[0.]*$/.test(text)) return null
   return isPrice(text) ? text : undefined
+}
+
+/** An end counts only when the price after it is known. */
+function findSalePeriod({
+  endsMs,
+  oldPrice,
+  price,
+}: Readonly<{
+  endsMs: number | null
+  oldPrice: string | null | undefined
+  price: string
+}>): SalePeriod | null {
+  if (endsMs === null || oldPrice === null || oldPrice === undefined) return null
+  return comparePrices(oldPrice, price) > 0 ? { startsMs: null, endsMs } : null
+}
+
+/** Read a time; `null` when it is absent, empty or, after a reject, malformed. */
+function readTimeMs(item: unknown, name: string, reject: (...problem: Problem) => undefined): number | null {
+  const text = readField(item, name) ?? ''
+  if (text === '') return null
+  const timeMs = typeof text === 'string' ? findRfc3339TimeMs(text) : undefined
+  return timeMs ?? reject(`.${name}`, 'not a time (RFC 3339); it is left out') ?? null
 }
 
 type Issue = core.$ZodIssue
@@ -240,17 +239,10 @@ function readField(json: unknown, name: string): unknown {
     : undefined
 }
 
-/** Fatal, so that invalid UTF-8 is rejected instead of replaced. Removes a byte order mark. */
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
-function tryOrUndefined<T>(compute: () => T): T | undefined {
-  try {
-    return compute()
-  } catch {
-    return undefined
-  }
-}
-
 function describeValue(value: unknown): string {
-  return tryOrUndefined(() => truncateRaw(JSON.stringify(value) ?? '')) ?? 'nested too deeply to show'
+  try {
+    return truncateRaw(JSON.stringify(value) ?? '')
+  } catch {
+    return 'nested too deeply to show'
+  }
 }

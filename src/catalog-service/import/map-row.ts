@@ -1,101 +1,53 @@
+import { MAX_OFFERS } from '../../catalog/contract.ts'
 import { normalizeGtin } from '../../offers/gtin.ts'
 import { isUsableLink } from '../../offers/links.ts'
 import { cleanText } from '../../offers/text.ts'
-import { toAvailability, toAwinAvailability, toYesOrNo } from './availability.ts'
+import { toYesOrNo } from './availability.ts'
+import { type ColumnMap, describeField, readSource } from './column-map.ts'
 import { parseFeedGtin, parseIsbn, cleanCode } from './feed-gtin.ts'
+import type { FieldName } from './feed-map.ts'
 import {
   DEFAULT_NETWORK,
   type FeedOffer,
   type FeedProduct,
   type FeedRow,
   INVALID_PICTURE_URL,
-  type ParsedRow,
   type NameOverrides,
-  type RowTask,
+  type ParsedRow,
   type SourceRow,
   computeDigest,
   createRowRejects,
 } from './feed-row.ts'
+import { findTimeMs } from './feed-time.ts'
 import { toFeedText } from './feed-text.ts'
-import { type Prices, SALE_DATES_COLUMN, findAwinPrices, findGooglePrices } from './row-prices.ts'
+import { type PriceTask, findPrices } from './row-prices.ts'
 
-/** Columns or elements of a feed format by meaning; of several, the first non-empty one is used. */
-type ColumnMap = Readonly<{
-  gtins: readonly string[]
-  title: string
-  brands: readonly string[]
-  /** The publisher's tracking link; `null`: the format has none. */
-  trackedLink: string | null
-  pageLinks: readonly string[]
-  merchantReference: string | null
-  isForSale: string | null
-  /** Pictures: the first usable one of `image`, and all of `moreImages`. */
-  image: readonly string[]
-  moreImages: readonly string[]
-  network: string
-  findPrices(task: RowTask): Prices | undefined
-  readAvailability(row: SourceRow): string
-}>
+export type RowContext = Readonly<{ columns: ColumnMap; names: NameOverrides; salt: string }>
 
-/** Product data specification of Google Merchant Center, in XML or as a table. */
-const GOOGLE_COLUMNS: ColumnMap = {
-  gtins: ['gtin'],
-  title: 'title',
-  brands: ['brand'],
-  trackedLink: null,
-  pageLinks: ['link'],
-  merchantReference: null,
-  isForSale: null,
-  image: ['image_link'],
-  moreImages: ['additional_image_link'],
-  network: DEFAULT_NETWORK,
-  findPrices: findGooglePrices,
-  readAvailability: (row) => toAvailability(row.read('availability')),
-}
-
-/** An Awin CSV: a publisher's export or an advertiser's upload. */
-const AWIN_COLUMNS: ColumnMap = {
-  gtins: ['product_gtin', 'gtin', 'ean', 'upc', 'isbn'],
-  title: 'product_name',
-  brands: ['brand_name', 'brand'],
-  trackedLink: 'aw_deep_link',
-  pageLinks: ['merchant_deep_link', 'deep_link', 'product_url'],
-  merchantReference: 'merchant_id',
-  isForSale: 'is_for_sale',
-  image: ['merchant_image_url', 'aw_image_url', 'large_image', 'image_url'],
-  moreImages: ['alternate_image', 'alternate_image_two', 'alternate_image_three', 'alternate_image_four'],
-  network: 'awin',
-  findPrices: findAwinPrices,
-  readAvailability: toAwinAvailability,
-}
-
-export type RowContext = Readonly<{ isAwin: boolean; names: NameOverrides; nowMs: number; salt: string }>
-
-type MapTask = RowTask & Readonly<{ columns: ColumnMap }>
+type MapTask = PriceTask & Readonly<{ names: NameOverrides }>
 
 export function toFeedRow(row: SourceRow, context: RowContext): FeedRow {
-  const columns = context.isAwin ? AWIN_COLUMNS : GOOGLE_COLUMNS
+  const { gtin } = context.columns.fields
   return {
     row: row.row,
     bytes: row.bytes,
     guessGtin() {
-      const code = readFirst(row, columns.gtins)
+      const code = readSource(row, gtin)
       return code === '' ? undefined : normalizeGtin(cleanCode(code))
     },
-    computeDigest: () =>
-      row.read(SALE_DATES_COLUMN) === '' ? computeDigest(context.salt, row.getContent()) : undefined,
-    parse: () => parseRow(row, columns, context),
+    computeDigest: () => computeDigest(context.salt, row.getContent()),
+    parse: () => parseRow(row, context),
   }
 }
 
-function parseRow(row: SourceRow, columns: ColumnMap, { names, nowMs }: RowContext): ParsedRow {
+function parseRow(row: SourceRow, { columns, names }: RowContext): ParsedRow {
   const rowRejects = createRowRejects(row.row)
   let raw: string | undefined
   const getRawText = (): string => (raw ??= row.toRawText())
   const reject = (field: string, reason: string): undefined => rowRejects.add(field, reason, getRawText)
   const product =
     row.problem === undefined
-      ? findProduct({ row, columns, names, nowMs, reject })
+      ? findProduct({ row, columns, names, reject })
       : reject(row.problem.field, row.problem.reason)
   return { product, rejects: rowRejects.list() }
 }
@@ -104,45 +56,62 @@ function findProduct(task: MapTask): FeedProduct | undefined {
   const { row, columns, reject } = task
   const gtin = findValidGtin(task)
   if (gtin === undefined) return undefined
-  const title = findText(row, [columns.title]) ?? reject(columns.title, 'the title is empty')
-  if (title === undefined || !isNewCondition(task) || !isForSale(task)) return undefined
-  const offer = findOffer(task)
-  if (offer === undefined) return undefined
-  return { gtin, title, brand: findBrand(task), images: collectImages(task), offers: [offer] }
+  const title = findText(task, 'title') ?? reject(describeField(columns, 'title'), 'the title is empty')
+  if (title === undefined) return undefined
+  const offers = row.offers === undefined ? [findOffer(task)] : listOffers(task, row.offers)
+  const usableOffers = offers.filter((offer) => offer !== undefined)
+  if (usableOffers.length === 0) return undefined
+  return { gtin, title, brand: findBrand(task), images: collectImages(task), offers: usableOffers }
+}
+
+function listOffers(task: MapTask, rows: readonly SourceRow[]): (FeedOffer | undefined)[] {
+  if (rows.length === 0) task.reject('offers', 'the product has no offer')
+  if (rows.length > MAX_OFFERS)
+    task.reject('offers', `more than ${MAX_OFFERS} offers; the others are left out`)
+  return rows.slice(0, MAX_OFFERS).map((row) => findOffer({ ...task, row }))
 }
 
 function findOffer(task: MapTask): FeedOffer | undefined {
-  const { row, columns, names } = task
-  const isTracked = columns.trackedLink !== null && row.read(columns.trackedLink) !== ''
-  const url = findLink(task, isTracked ? [columns.trackedLink] : columns.pageLinks)
+  const { row, columns } = task
+  if (!isNewCondition(task) || !isForSale(task)) return undefined
+  const isTracked = readSource(row, columns.fields.trackingLink) !== ''
+  const url = findLink(task, isTracked ? 'trackingLink' : 'pageLink')
   if (url === undefined) return undefined
-  const prices = columns.findPrices(task)
+  const prices = findPrices(task)
   if (prices === undefined) return undefined
-  const merchant = findMerchant(task, isTracked ? readFirst(row, columns.pageLinks) : url)
-  if (merchant === undefined) return undefined
-  return {
-    ...merchant,
+  const shop = findMerchant(task, isTracked ? readSource(row, columns.fields.pageLink) : url)
+  const network = findNetwork(task)
+  if (shop === undefined || network === undefined) return undefined
+  // Without spread, which is slow for the many rows of a feed.
+  const offer: FeedOffer = {
+    merchant: shop.merchant,
     merchantReference: findMerchantReference(task),
-    network: names.network ?? columns.network,
-    ...prices,
+    network,
+    price: prices.price,
+    oldPrice: prices.oldPrice,
+    currency: prices.currency,
     availability: columns.readAvailability(row),
-    salePeriod: null,
-    checkedAtMs: null,
+    salePeriod: prices.salePeriod,
+    checkedAtMs: findCheckedAtMs(task),
     url,
     link: isTracked ? 'tracked' : 'page',
   }
+  return shop.isNamedByHost === true ? { ...offer, isNamedByHost: true } : offer
 }
 
 const MAX_NAME_CHARACTERS = 100
 
 const MAX_CODES = 20
 
+/** A column or the end of a path. */
+const ISBN_FIELD = /(?:^|[./])isbn$/i
+
 /** Return the first valid GTIN. Invalid ones before it become rejects. */
 function findValidGtin(task: MapTask): string | undefined {
   const problems: [field: string, reason: string][] = []
-  for (const field of task.columns.gtins) {
+  for (const field of task.columns.fields.gtin.columns) {
     for (const code of readCodes(task, field)) {
-      const parsed = field === 'isbn' ? parseIsbn(code) : parseFeedGtin(code)
+      const parsed = ISBN_FIELD.test(field) ? parseIsbn(code) : parseFeedGtin(code)
       if (typeof parsed === 'string') {
         problems.push([field, parsed])
         continue
@@ -164,13 +133,14 @@ function readCodes({ row }: MapTask, field: string): string[] {
     .filter((code) => code !== '')
 }
 
-function readFirst(row: SourceRow, fields: readonly string[]): string {
-  return fields.map((field) => row.read(field)).find((text) => text !== '') ?? ''
-}
-
-/** Return the plain text of the first non-empty column; `undefined` when all are empty. */
-function findText(row: SourceRow, fields: readonly string[]): string | undefined {
-  return fields.map((field) => toFeedText(row.read(field))).find((text) => text !== '')
+/** Return the plain text of the first column that has any; `undefined` when all are empty. */
+function findText({ row, columns }: MapTask, name: FieldName): string | undefined {
+  const source = columns.fields[name]
+  for (const column of source.columns) {
+    const text = toFeedText(row.read(column))
+    if (text !== '') return text
+  }
+  return source.value === '' ? undefined : source.value
 }
 
 /** Conditions that mean new although they contain one of `USED_CONDITION_WORDS`. */
@@ -181,9 +151,8 @@ const NEW_CONDITIONS: ReadonlySet<string> = new Set(
 /** The contract has no field for used products, so they are rejected. Lower case, letters only. */
 const USED_CONDITION_WORDS = 'used refurb renew recondition openbox preowned secondhand likenew'.split(' ')
 
-function isNewCondition({ row, reject }: MapTask): boolean {
-  const condition = row
-    .read('condition')
+function isNewCondition({ row, columns, reject }: MapTask): boolean {
+  const condition = readSource(row, columns.fields.condition)
     .replace(/^(?:https?:\/\/(?:www\.)?schema\.org\/|schema:)/i, '')
     .replace(/[^a-z]/gi, '')
     .toLowerCase()
@@ -191,58 +160,81 @@ function isNewCondition({ row, reject }: MapTask): boolean {
   const usedWord = NEW_CONDITIONS.has(condition)
     ? undefined
     : USED_CONDITION_WORDS.find((part) => condition.includes(part))
-  if (usedWord !== undefined) reject('condition', `not new: the condition contains "${usedWord}"`)
+  if (usedWord !== undefined)
+    reject(describeField(columns, 'condition', row), `not new: the condition contains "${usedWord}"`)
   return usedWord === undefined
 }
 
 function isForSale({ row, columns, reject }: MapTask): boolean {
-  if (columns.isForSale === null || toYesOrNo(row.read(columns.isForSale)) !== false) return true
-  reject(columns.isForSale, 'not for sale')
+  if (toYesOrNo(readSource(row, columns.fields.forSale)) !== false) return true
+  reject(describeField(columns, 'forSale', row), 'not for sale')
   return false
 }
 
 /** Reject only the brand, not the product, when it is too long. */
-function findBrand({ row, columns, reject }: MapTask): string | null {
-  const brand = findText(row, columns.brands) ?? null
+function findBrand(task: MapTask): string | null {
+  const { columns, reject } = task
+  const brand = findText(task, 'brand') ?? null
   if (brand === null || brand.length <= MAX_NAME_CHARACTERS) return brand
-  reject(columns.brands[0] ?? 'brand', `longer than ${MAX_NAME_CHARACTERS} characters; the brand is left out`)
+  reject(
+    describeField(columns, 'brand'),
+    `longer than ${MAX_NAME_CHARACTERS} characters; the brand is left out`,
+  )
   return null
 }
 
 function findMerchantReference({ row, columns, reject }: MapTask): string | null {
-  const field = columns.merchantReference
-  if (field === null) return null
-  const text = cleanText(row.read(field), MAX_NAME_CHARACTERS + 1)
+  const text = cleanText(readSource(row, columns.fields.merchantReference), MAX_NAME_CHARACTERS + 1)
   if (text.length <= MAX_NAME_CHARACTERS) return text || null
+  const field = describeField(columns, 'merchantReference', row)
   reject(field, `longer than ${MAX_NAME_CHARACTERS} characters; it is left out`)
   return null
 }
 
+function findNetwork({ row, columns, names, reject }: MapTask): string | undefined {
+  if (names.network !== undefined) return names.network
+  const network = cleanText(readSource(row, columns.fields.network), MAX_NAME_CHARACTERS + 1)
+  if (network.length <= MAX_NAME_CHARACTERS) return network === '' ? DEFAULT_NETWORK : network
+  return reject(describeField(columns, 'network', row), `longer than ${MAX_NAME_CHARACTERS} characters`)
+}
+
+function findCheckedAtMs({ row, columns, reject }: MapTask): number | null {
+  const text = readSource(row, columns.fields.checkedAt)
+  if (text === '') return null
+  const field = describeField(columns, 'checkedAt', row)
+  return findTimeMs(text) ?? reject(field, 'not a date or time (ISO 8601); it is left out') ?? null
+}
+
 /** Return the first non-empty column unchanged; reject it when it is not a usable link. */
-function findLink({ row, reject }: MapTask, fields: readonly string[]): string | undefined {
-  const field = fields.find((name) => row.read(name) !== '')
-  if (field === undefined) return reject(fields[0] ?? 'link', 'there is no link')
-  const link = row.read(field)
+function findLink({ row, columns, reject }: MapTask, name: 'trackingLink' | 'pageLink'): string | undefined {
+  const link = readSource(row, columns.fields[name])
   if (isUsableLink(link)) return link
-  return reject(field, 'not an absolute http or https address without credentials')
+  if (link !== '')
+    return reject(
+      describeField(columns, name, row),
+      'not an absolute http or https address without credentials',
+    )
+  const { trackingLink, pageLink } = columns.fields
+  return reject(pageLink.columns[0] ?? trackingLink.columns[0] ?? 'link', 'there is no link')
 }
 
 /** Name the shop by the command, the row, or the host of `pageUrl` (`''` when the row has only a tracking link). */
 function findMerchant(
-  { row, names, reject }: MapTask,
+  task: MapTask,
   pageUrl: string,
 ): Pick<FeedOffer, 'merchant' | 'isNamedByHost'> | undefined {
+  const { columns, names, reject } = task
   if (names.merchant !== undefined) return { merchant: names.merchant }
-  const merchant = findText(row, ['merchant_name'])
+  const merchant = findText(task, 'merchant')
+  const field = describeField(columns, 'merchant')
   if (merchant !== undefined)
     return merchant.length <= MAX_NAME_CHARACTERS
       ? { merchant }
-      : reject('merchant_name', `longer than ${MAX_NAME_CHARACTERS} characters`)
-  if (!isUsableLink(pageUrl))
-    return reject('merchant_name', 'the feed names no shop; set one with --merchant NAME')
+      : reject(field, `longer than ${MAX_NAME_CHARACTERS} characters`)
+  if (!isUsableLink(pageUrl)) return reject(field, 'the feed names no shop; set one with --merchant NAME')
   const host = new URL(pageUrl).hostname.replace(/^www\./, '')
   if (host.length > MAX_NAME_CHARACTERS)
-    return reject('merchant_name', 'the feed names no shop, and the host of its page is too long for a name')
+    return reject(field, 'the feed names no shop, and the host of its page is too long for a name')
   return { merchant: host, isNamedByHost: true }
 }
 
@@ -264,13 +256,14 @@ function collectImages({ row, columns, reject }: MapTask): string[] {
     if (texts.length > MAX_ADDRESSES)
       reject(field, `more than ${MAX_ADDRESSES} pictures; the others are left out`)
   }
-  for (const field of columns.image) if (images.size === 0) add(field, row.readAll(field))
-  for (const field of columns.moreImages) {
+  const { image, moreImages } = columns.fields
+  for (const field of image.columns) if (images.size === 0) add(field, row.readAll(field))
+  for (const field of moreImages.columns) {
     const texts = row.readAll(field)
     add(field, row.hasLists ? texts.flatMap(splitAddresses) : texts)
   }
   if (images.size <= MAX_IMAGES) return [...images]
-  reject(columns.moreImages[0] ?? 'images', `${images.size} pictures; the first ${MAX_IMAGES} are kept`)
+  reject(moreImages.columns[0] ?? 'images', `${images.size} pictures; the first ${MAX_IMAGES} are kept`)
   return [...images].slice(0, MAX_IMAGES)
 }
 

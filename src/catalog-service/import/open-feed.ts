@@ -1,7 +1,6 @@
 import { open } from 'node:fs/promises'
 import { Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import iconv from 'iconv-lite'
 import { ImportError } from '../../errors.ts'
 
 /** First bytes of a gzip member (RFC 1952, section 2.3.1) and of a zip archive. */
@@ -166,80 +165,4 @@ export async function readHead(chunks: AsyncIterable<Buffer>, minBytes: number):
 async function* concatChunks(pieces: readonly Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* pieces
   yield* rest
-}
-
-/** Labels that mean windows-1252 in practice, ISO-8859-1 too (WHATWG Encoding). */
-const WINDOWS_1252_LABELS = /^(?:iso-?8859-?1|latin-?1|windows-?1252|cp-?1252|us-ascii|ascii)$/
-
-const DECLARATION_BYTES = 200
-
-/** Detect UTF-16 by its byte order mark or by the first `<` of an XML file. */
-export function findUtf16Encoding(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
-  const firstBytes = head.subarray(0, 2).toString('hex')
-  if (firstBytes === 'fffe' || firstBytes === '3c00') return 'utf-16le'
-  return firstBytes === 'feff' || firstBytes === '003c' ? 'utf-16be' : undefined
-}
-
-/**
- * Convert a feed to UTF-8 without a byte order mark. Invalid UTF-8 is passed on, so that each bad row can be rejected alone.
- * @yields the chunks of the file
- * @throws ImportError while reading, when a file with a UTF-16 mark is not valid UTF-16.
- */
-export async function* toUtf8(feed: FeedHead, file: string): AsyncGenerator<Buffer> {
-  const encoding = findUtf16Encoding(feed.head)
-  if (encoding !== undefined) {
-    for await (const text of decodeChunks(feed, file, encoding)) yield Buffer.from(text)
-    return
-  }
-  let bomBytes = feed.head.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0
-  for await (const chunk of feed.chunks) {
-    const cutBytes = Math.min(bomBytes, chunk.length)
-    bomBytes -= cutBytes
-    yield chunk.subarray(cutBytes)
-  }
-}
-
-/** Decode XML (XML 1.0, appendix F). The iterable throws ImportError for an unknown encoding or invalid bytes. */
-export function decodeXml(feed: FeedHead, file: string): AsyncIterable<string> {
-  const declaration = feed.head.subarray(0, DECLARATION_BYTES).toString('latin1')
-  const declared = /^[^<]{0,3}<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(declaration)?.[1]
-  const hasBom = declaration.startsWith('\u00ef\u00bb\u00bf')
-  // If the declaration is readable as single bytes, the file cannot be UTF-16.
-  const isUtf16Declared = /^utf-?16/i.test(declared ?? '')
-  const singleByteEncoding =
-    declared === undefined || hasBom || isUtf16Declared ? 'utf-8' : declared.toLowerCase()
-  return decodeChunks(feed, file, findUtf16Encoding(feed.head) ?? singleByteEncoding)
-}
-
-async function* decodeChunks(feed: FeedHead, file: string, encoding: string): AsyncGenerator<string> {
-  const decode = createDecoder(file, encoding)
-  let readBytes = 0
-  let location = ''
-  try {
-    for await (const chunk of feed.chunks) {
-      location = `bytes ${readBytes + 1} to ${readBytes + chunk.length}`
-      yield decode(chunk)
-      readBytes += chunk.length
-    }
-    location = 'its last bytes'
-    yield decode(undefined)
-  } catch (error) {
-    if (error instanceof ImportError) throw error
-    throw new ImportError(`${file} is not valid ${encoding.toUpperCase()}: see ${location}`, {
-      cause: error,
-    })
-  }
-}
-
-/** Create a streaming decoder; `undefined` ends the stream. It throws on invalid bytes. */
-function createDecoder(file: string, encoding: string): (bytes: Buffer | undefined) => string {
-  // Some Node releases decode windows-1252 as ISO-8859-1.
-  if (WINDOWS_1252_LABELS.test(encoding))
-    return (bytes) => (bytes === undefined ? '' : iconv.decode(bytes, 'windows-1252'))
-  try {
-    const decoder = new TextDecoder(encoding, { fatal: true })
-    return (bytes) => (bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true }))
-  } catch (error) {
-    throw new ImportError(`${file} has the unsupported encoding ${encoding}`, { cause: error })
-  }
 }

@@ -1,73 +1,93 @@
-import { HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { comparePrices } from '../../offers/money.ts'
+import { type ColumnMap, describeField, readSource } from './column-map.ts'
+import type { FieldName } from './feed-map.ts'
 import { type FeedPrice, describeMissingPrice, isPriceMissing, parseFeedPrice } from './feed-price.ts'
-import type { RowTask } from './feed-row.ts'
+import type { FeedOffer, SalePeriod, SourceRow } from './feed-row.ts'
+import { findSaleDates, findSalePeriod } from './feed-time.ts'
 
-export type Prices = Readonly<{ price: string; oldPrice: string | null; currency: string }>
+export type Prices = Pick<FeedOffer, 'price' | 'oldPrice' | 'currency' | 'salePeriod'>
 
-/** Dates of a sale. The price of a row with such dates depends on the current day. */
-export const SALE_DATES_COLUMN = 'sale_price_effective_date'
+export type PriceTask = Readonly<{
+  row: SourceRow
+  columns: ColumnMap
+  reject(field: string, reason: string): undefined
+}>
 
-const AWIN_PRICE_COLUMNS = ['search_price', 'price', 'store_price'] as const
+type PriceText = Readonly<{ field: string; text: string }>
 
-/** During a sale, `sale_price` is the price and `price` the former price. */
-export function findGooglePrices(task: RowTask): Prices | undefined {
-  const { row } = task
-  const text = row.read('price')
-  if (isPriceMissing(text)) return findSaleOnlyPrice(task, describeMissingPrice(text))
-  const price = findPrice(task, 'price', row.read('currency'))
-  if (price === undefined) return undefined
-  const { amount, currency } = price
-  const regular = { price: amount, oldPrice: null, currency }
-  const sale = findPrice(task, 'sale_price', currency, '; the price is kept')
-  const problem = ['sale_price', 'the sale price is not below the price'] as const
-  if (sale === undefined || !isFormerPrice(task, amount, sale.amount, problem)) return regular
-  return isSaleActive(task) === true ? { price: sale.amount, oldPrice: amount, currency } : regular
+/** A sale price below the price is the current price, and the price is the former one. Else a price above the price is the former one. */
+export function findPrices(task: PriceTask): Prices | undefined {
+  const { row, columns } = task
+  const columnCurrency = readSource(row, columns.fields.currency)
+  const regularText = findPriceText(task, 'price')
+  if (regularText === undefined) return findSaleOnlyPrices(task, columnCurrency)
+  const regular = parsePrice(task, regularText, columnCurrency)
+  if (regular === undefined) return undefined
+  const sale = findSalePrices(task, regular)
+  return sale ?? findRegularPrices(task, regular)
 }
 
-function findSaleOnlyPrice(task: RowTask, missingPriceReason: string): Prices | undefined {
-  const { row, reject } = task
-  if (isPriceMissing(row.read('sale_price'))) return reject('price', missingPriceReason)
-  const sale = findPrice(task, 'sale_price', row.read('currency'))
-  if (sale === undefined) return undefined
-  const isActive = isSaleActive(task)
-  if (isActive === false) return reject('price', `${missingPriceReason}, and the sale is not active now`)
-  return isActive && { price: sale.amount, oldPrice: null, currency: sale.currency }
+function findSalePrices(task: PriceTask, { amount, currency }: FeedPrice): Prices | undefined {
+  const saleText = findPriceText(task, 'salePrice')
+  if (saleText === undefined) return undefined
+  const sale = parsePrice(task, saleText, currency, '; the price is kept')
+  const problem = [saleText.field, 'the sale price is not below the price'] as const
+  if (sale === undefined || !isFormerPrice(task, amount, sale.amount, problem)) return undefined
+  const salePeriod = findPeriod(task, 'the sale price is left out')
+  return salePeriod === undefined ? undefined : { price: sale.amount, oldPrice: amount, currency, salePeriod }
 }
 
-/** Ignores `rrp_price` (a recommended, not a former price) and `base_price` (a price per unit). */
-export function findAwinPrices(task: RowTask): Prices | undefined {
-  const { row, reject } = task
-  const field = AWIN_PRICE_COLUMNS.find((name) => !isPriceMissing(row.read(name)))
-  if (field === undefined) {
-    const text = AWIN_PRICE_COLUMNS.map((name) => row.read(name)).find((cell) => cell !== '')
-    return reject('price', describeMissingPrice(text ?? ''))
+function findRegularPrices(task: PriceTask, { amount, currency }: FeedPrice): Prices {
+  const regular = { price: amount, oldPrice: null, currency, salePeriod: null }
+  const formerText = findPriceText(task, 'oldPrice')
+  if (formerText === undefined) return regular
+  const former = parsePrice(task, formerText, currency, '; the offer is kept without it')
+  const problem = [formerText.field, 'the former price is not above the price'] as const
+  if (former === undefined || !isFormerPrice(task, former.amount, amount, problem)) return regular
+  const salePeriod = findPeriod(task, 'they are left out') ?? null
+  return { price: amount, oldPrice: former.amount, currency, salePeriod }
+}
+
+function findSaleOnlyPrices(task: PriceTask, columnCurrency: string): Prices | undefined {
+  const { row, columns, reject } = task
+  const saleText = findPriceText(task, 'salePrice')
+  if (saleText === undefined) {
+    const field = columns.fields.price.columns[0] ?? 'price'
+    return reject(field, describeMissingPrice(readSource(row, columns.fields.price)))
   }
-  const price = findPrice(task, field, row.read('currency'))
-  if (price === undefined) return undefined
-  const { amount, currency } = price
-  const former = findPrice(task, 'product_price_old', currency, '; the offer is kept without it')
-  const problem = ['product_price_old', 'the former price is not above the price'] as const
-  const hasFormer = former !== undefined && isFormerPrice(task, former.amount, amount, problem)
-  return { price: amount, oldPrice: hasFormer ? former.amount : null, currency }
+  const sale = parsePrice(task, saleText, columnCurrency)
+  const salePeriod = sale && findPeriod(task, 'the sale price is left out')
+  if (sale === undefined || salePeriod === undefined) return undefined
+  return { price: sale.amount, oldPrice: null, currency: sale.currency, salePeriod }
+}
+
+/** Return the first price of a field that is neither empty nor zero. */
+function findPriceText({ row, columns }: PriceTask, name: FieldName): PriceText | undefined {
+  const { columns: alternatives, value } = columns.fields[name]
+  for (const field of alternatives) {
+    const text = row.read(field)
+    if (!isPriceMissing(text)) return { field, text }
+  }
+  return isPriceMissing(value) ? undefined : { field: name, text: value }
 }
 
 /** `consequence`: text for the reject about what happens to the row without this price. */
-function findPrice(
-  { row, reject }: RowTask,
-  field: string,
+function parsePrice(
+  { row, columns, reject }: PriceTask,
+  { field, text }: PriceText,
   currency: string,
   consequence: string = '',
 ): FeedPrice | undefined {
-  const text = row.read(field)
-  if (isPriceMissing(text)) return undefined
-  const price = parseFeedPrice(text, currency)
+  // Which of several prices is the current one is unknown.
+  if (!row.hasLists && new Set(row.readAll(field)).size > 1)
+    return reject(field, `has several prices${consequence}`)
+  const price = parseFeedPrice(text, currency, columns.decimal)
   return typeof price === 'string' ? reject(field, price + consequence) : price
 }
 
 /** An equal former price is ignored. A lower one is rejected, because it may be the price that the shop intended. */
 function isFormerPrice(
-  { reject }: RowTask,
+  { reject }: PriceTask,
   former: string,
   price: string,
   [field, reason]: readonly [field: string, reason: string],
@@ -77,36 +97,18 @@ function isFormerPrice(
   return difference > 0
 }
 
-/** Return `undefined`, after a reject, when the dates are malformed. */
-function isSaleActive({ row, nowMs, reject }: RowTask): boolean | undefined {
-  const dates = row.read(SALE_DATES_COLUMN)
-  const isActive = dates === '' || isWithinSale(dates, nowMs)
-  return isActive ?? reject(SALE_DATES_COLUMN, 'not two dates separated by "/"; the sale price is left out')
-}
-
-/** An ISO 8601 date with an optional time and an optional offset from UTC (`-0800`, `+01:00`, `+01`, `Z`). */
-const DATE_TIME_PATTERN =
-  /^(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?)?) ?(?:Z|([+-])(0\d|1[0-4])(?::?([0-5]\d))?)?)?$/i
-
-/** Compare with `start/end`: UTC by default, an end date includes its day, no end is open-ended; `undefined` when malformed. */
-function isWithinSale(text: string, nowMs: number): boolean | undefined {
-  const [start, end, ...more] = text.split('/', 3)
-  const startMs = findTimeMs(start ?? '', '00:00')
-  const endMs = end?.trim() === '' ? Number.POSITIVE_INFINITY : findTimeMs(end ?? '', '23:59:59.999')
-  if (startMs === undefined || endMs === undefined || more.length > 0 || endMs < startMs) return undefined
-  return startMs <= nowMs && nowMs <= endMs
-}
-
-function findTimeMs(text: string, defaultTime: string): number | undefined {
-  const [, day, time = defaultTime, sign, hours, minutes] = DATE_TIME_PATTERN.exec(text.trim()) ?? []
-  if (day === undefined || !isCalendarDay(day)) return undefined
-  const utcMs = Date.parse(`${day}T${time.includes(':') ? time : `${time}:00`}Z`)
-  const zoneOffsetMs = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * MINUTE_MS
-  return sign === '-' ? utcMs + zoneOffsetMs : utcMs - zoneOffsetMs
-}
-
-/** `Date.parse` may accept 30 February as 2 March. */
-function isCalendarDay(day: string): boolean {
-  const dateMs = Date.parse(`${day}T00:00Z`)
-  return !Number.isNaN(dateMs) && new Date(dateMs).toISOString().startsWith(day)
+/** Return `null` without dates, and `undefined`, after a reject, when they are malformed. */
+function findPeriod(task: PriceTask, consequence: string): SalePeriod | null | undefined {
+  const { row, columns, reject } = task
+  const dates = readSource(row, columns.fields.saleDates)
+  if (dates !== '') {
+    const field = columns.fields.saleDates.columns[0] ?? 'saleDates'
+    return findSaleDates(dates) ?? reject(field, `not two dates separated by "/"; ${consequence}`)
+  }
+  const start = readSource(row, columns.fields.saleStartsAt)
+  const end = readSource(row, columns.fields.saleEndsAt)
+  if (start === '' && end === '') return null
+  const name = end === '' ? 'saleStartsAt' : 'saleEndsAt'
+  const reason = `not dates of a start and a later end; ${consequence}`
+  return findSalePeriod(start, end) ?? reject(describeField(columns, name, row), reason)
 }

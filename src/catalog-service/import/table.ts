@@ -1,6 +1,6 @@
 import { type Parser, parse } from 'csv-parse'
 import { ImportError } from '../../errors.ts'
-import type { Delimiter } from './formats.ts'
+import type { Delimiter } from './feed-map.ts'
 import { MAX_RAW_CHARACTERS, MAX_ROW_BYTES, type SourceRow, truncateRaw, toColumnName } from './feed-row.ts'
 
 const MAX_COLUMNS = 1_000
@@ -12,7 +12,22 @@ export type TableOptions = Readonly<{
   delimiter: Delimiter
   /** Whether a carriage return alone ends a line, as on classic Mac OS. */
   hasBareCarriageReturns: boolean
+  /** Names of the columns of a table without a header. */
+  columnNames?: readonly string[] | undefined
+  /**
+   * Rows of Rakuten: between a line `HDR` and a line `TRL`, without quotes, and with more cells than there are names. A file
+   * without its last line is not complete.
+   */
+  isFramed?: boolean | undefined
+  /** Check the normalized names of the header. @throws ImportError */
+  checkHeader?: ((names: ReadonlySet<string>) => void) | undefined
 }>
+
+/**
+ * - `csv`: RFC 4180
+ * - `whole`: only quotes around the whole cell, which cannot contain line breaks; for tab-separated tables
+ */
+type Quoting = 'csv' | 'whole' | 'none'
 
 /** A record in Latin-1, so that each character is one byte of the file. */
 type TableRecord = Readonly<{ record: readonly string[]; raw: string }>
@@ -22,46 +37,91 @@ type TableColumns = Readonly<{
   count: number
   byName: ReadonlyMap<string, readonly number[]>
   delimiter: Delimiter
+  quoting: Quoting
+  isFramed: boolean
   header: string
 }>
 
 /**
  * Read a table in UTF-8. Memory is bounded by one chunk and one record.
  * @yields the rows of each chunk of the file, which may be none
- * @throws ImportError when a quoted cell does not end, a record is too long, or there are too many columns.
+ * @throws ImportError when a quoted cell does not end, a record is too long, there are too many columns, or the file ends within
+ * a row.
  */
 export async function* readTable(
   chunks: AsyncIterable<Buffer>,
   options: TableOptions,
 ): AsyncGenerator<SourceRow[]> {
-  let columns: TableColumns | undefined
-  let [row, firstLine] = [0, 1]
+  const tableReader = createTableReader(options)
   for await (const records of splitRecords(chunks, options)) {
     const rows: SourceRow[] = []
-    for (const { record, raw } of records) {
+    for (const record of records) tableReader.read(record, rows)
+    yield rows
+  }
+  tableReader.close()
+}
+
+function createTableReader(options: TableOptions) {
+  const { file, isFramed = false, columnNames } = options
+  let columns = columnNames === undefined ? undefined : toColumns({ record: columnNames, raw: '' }, options)
+  let [row, firstLine, isEnded] = [0, 1, false]
+  /** Return whether the record is the first or last line of a framed table. */
+  const isFrame = ({ record }: TableRecord): boolean => {
+    if (isEnded) throw new ImportError(`${file} has rows after its TRL line`)
+    isEnded = isFramed && record[0]?.trim() === 'TRL'
+    return isEnded || (isFramed && row === 1)
+  }
+  return {
+    read(record: TableRecord, rows: SourceRow[]): void {
+      const { raw } = record
       const lines = raw.includes('"') ? splitLines(raw).length : 1
       const location = { row: (row += 1), firstLine, lines }
       firstLine += lines
-      if (record.length === 1 && record[0]?.trim() === '') continue
-      if (columns !== undefined) rows.push(toSourceRow({ record, raw }, location, columns))
-      else if (!SEPARATOR_LINE.test(raw)) columns = readColumns({ record, raw }, options)
-    }
-    yield rows
+      if (isBlank(record) || isFrame(record)) return
+      if (columns === undefined) {
+        if (!SEPARATOR_LINE.test(raw)) columns = readHeader(record, options)
+        return
+      }
+      throwIfCut(record, columns, file)
+      rows.push(toSourceRow(record, location, columns))
+    },
+    close(): void {
+      if (isFramed && !isEnded)
+        throw new ImportError(`${file} has no TRL line at its end: it is not complete`)
+    },
   }
+}
+
+function isBlank({ record }: TableRecord): boolean {
+  return record.length === 1 && record[0]?.trim() === ''
+}
+
+const LAST_LINE_END = /(?:\r\n|\n|\r)$/
+
+/** Only the last row can have no line end. With all its cells it is complete. */
+function throwIfCut({ record, raw }: TableRecord, { count }: TableColumns, file: string): void {
+  if (record.length < count && !LAST_LINE_END.test(raw))
+    throw new ImportError(`${file} ends in the middle of a row: it is not complete`)
+}
+
+function findQuoting({ delimiter, isFramed }: TableOptions): Quoting {
+  if (isFramed === true) return 'none'
+  return delimiter === '\t' ? 'whole' : 'csv'
 }
 
 /** @yields the records of each chunk, as undecoded bytes, so that invalid UTF-8 can be detected per row */
 async function* splitRecords(
   chunks: AsyncIterable<Buffer>,
-  { file, delimiter, hasBareCarriageReturns }: TableOptions,
+  options: TableOptions,
 ): AsyncGenerator<readonly TableRecord[]> {
+  const { file, delimiter, hasBareCarriageReturns } = options
   let rows: TableRecord[] = []
   let pendingBytes = 0
   const parser = parse({
     delimiter,
     encoding: 'latin1',
-    // In a tab-separated table a line break always ends a row, so an open quote cannot absorb the next row.
-    quote: delimiter === '\t' ? null : '"',
+    // Where a line break always ends a row, an open quote cannot absorb the next row.
+    quote: findQuoting(options) === 'csv' ? '"' : null,
     raw: true,
     record_delimiter: hasBareCarriageReturns ? ['\r\n', '\n', '\r'] : ['\r\n', '\n'],
     relax_column_count: true,
@@ -105,24 +165,33 @@ function writeChunk(parser: Parser, chunk: Buffer | undefined, file: string): Pr
   })
 }
 
-function readColumns({ record, raw }: TableRecord, { file, delimiter }: TableOptions): TableColumns {
-  const problem = findQuoteProblem(raw, delimiter, Infinity)
+function readHeader(header: TableRecord, options: TableOptions): TableColumns {
+  const { file, checkHeader } = options
+  const columns = toColumns(header, options)
+  const problem = findQuoteProblem(header.raw, columns, Infinity)
   if (problem !== undefined)
     throw new ImportError(`${file} is not a valid table: in its first line ${problem}`)
-  if (record.length > MAX_COLUMNS)
-    throw new ImportError(`${file} has ${record.length} columns; at most ${MAX_COLUMNS} are supported`)
+  if (columns.count > MAX_COLUMNS)
+    throw new ImportError(`${file} has ${columns.count} columns; at most ${MAX_COLUMNS} are supported`)
+  checkHeader?.(new Set(columns.byName.keys()))
+  return columns
+}
+
+function toColumns({ record, raw }: TableRecord, options: TableOptions): TableColumns {
+  const quoting = findQuoting(options)
   const byName = new Map<string, number[]>()
   for (const [index, cell] of record.entries()) {
-    const name = toColumnName(readCell(cell, delimiter) ?? cell)
+    const name = toColumnName(readCell(cell, quoting) ?? cell)
     byName.set(name, [...(byName.get(name) ?? []), index])
   }
-  return { count: record.length, byName, delimiter, header: raw }
+  const { delimiter, isFramed = false } = options
+  return { count: record.length, byName, delimiter, quoting, isFramed, header: raw }
 }
 
 type RowLocation = Readonly<{ row: number; firstLine: number; lines: number }>
 
 function toSourceRow({ record, raw }: TableRecord, location: RowLocation, columns: TableColumns): SourceRow {
-  const cells = record.map((cell) => readCell(cell, columns.delimiter))
+  const cells = record.map((cell) => readCell(cell, columns.quoting))
   const readAll = (name: string): readonly string[] => {
     const indexes = columns.byName.get(name) ?? []
     return indexes.map((index) => cells[index]?.trim() ?? '').filter((text) => text !== '')
@@ -133,7 +202,13 @@ function toSourceRow({ record, raw }: TableRecord, location: RowLocation, column
     bytes: raw.length,
     problem: problem === undefined ? undefined : { field: 'row', reason: problem },
     hasLists: true,
-    read: (name) => readAll(name)[0] ?? '',
+    read(name) {
+      for (const index of columns.byName.get(name) ?? []) {
+        const text = cells[index]?.trim() ?? ''
+        if (text !== '') return text
+      }
+      return ''
+    },
     readAll,
     // A character has at most four bytes in UTF-8.
     toRawText: () =>
@@ -150,14 +225,16 @@ function findRowProblem(
   raw: string,
   cells: readonly (string | undefined)[],
   { firstLine, lines }: RowLocation,
-  { delimiter, count }: TableColumns,
+  columns: TableColumns,
 ): string | undefined {
-  const problem = findQuoteProblem(raw, delimiter, count)
+  const { count, header, isFramed } = columns
+  const problem = findQuoteProblem(raw, columns, count)
   // Each of these lines may be a lost row, so name them.
   if (problem !== undefined && lines > 1)
     return `${problem}; lines ${firstLine} to ${firstLine + lines - 1} of the file are left out`
   if (problem !== undefined) return problem
-  if (cells.length !== count) return `has ${cells.length} cells, the header has ${count}`
+  if (cells.length < count || (cells.length > count && !isFramed))
+    return `has ${cells.length} cells, the ${header === '' ? 'column map' : 'header'} has ${count}`
   if (cells.includes(undefined)) return 'not UTF-8'
   return cells.some((cell) => cell?.includes('\u0000')) ? 'contains the character U+0000' : undefined
 }
@@ -165,8 +242,8 @@ function findRowProblem(
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Decode the bytes of a cell; `undefined` for invalid UTF-8. */
-function readCell(bytes: string, delimiter: Delimiter): string | undefined {
-  const cell = delimiter === '\t' ? unquoteCell(bytes) : bytes
+function readCell(bytes: string, quoting: Quoting): string | undefined {
+  const cell = quoting === 'whole' ? unquoteCell(bytes) : bytes
   // oxlint-disable-next-line no-control-regex -- all of ASCII
   if (/^[\u0000-\u007f]*$/.test(cell)) return cell
   try {
@@ -176,14 +253,12 @@ function readCell(bytes: string, delimiter: Delimiter): string | undefined {
   }
 }
 
-/** Unquote a cell of a tab-separated table. Quotes count only when they enclose the whole cell. */
+/** Unquote a cell. Quotes count only when they enclose the whole cell. */
 function unquoteCell(cell: string): string {
   if (cell.length < 2 || !cell.startsWith('"') || !cell.endsWith('"')) return cell
   const inside = cell.slice(1, -1)
   return inside.replaceAll('""', '').includes('"') ? cell : inside.replaceAll('""', '"')
 }
-
-const LAST_LINE_END = /(?:\r\n|\n|\r)$/
 
 function splitLines(raw: string): string[] {
   return raw.replace(LAST_LINE_END, '').split(/\r\n|\n|\r/)
@@ -194,8 +269,12 @@ function splitLines(raw: string): string[] {
  * - a cell begins with a quote but does not end with one before a delimiter or line end (RFC 4180)
  * - each of the record's lines has enough delimiters for a separate row: two inch marks look like a quoted cell
  */
-function findQuoteProblem(raw: string, delimiter: Delimiter, columns: number): string | undefined {
-  if (delimiter === '\t' || !raw.includes('"')) return undefined
+function findQuoteProblem(
+  raw: string,
+  { delimiter, quoting }: TableColumns,
+  columns: number,
+): string | undefined {
+  if (quoting !== 'csv' || !raw.includes('"')) return undefined
   if (!isQuotedCorrectly(raw.replace(LAST_LINE_END, ''), delimiter))
     return 'a cell begins with a quote that is not closed'
   const lines = splitLines(raw).filter((line) => line.trim() !== '')

@@ -12,10 +12,10 @@ const GOOGLE_NAMESPACE = /^https?:\/\/base\.google\.com\/ns\/1\.0\/?$/
 const ATOM_NAMESPACE = 'http://www.w3.org/2005/Atom'
 
 /** Characters kept of a field; more than any title with its markup. */
-const MAX_FIELD_CHARACTERS: number = 16 * 1024
+export const MAX_FIELD_CHARACTERS: number = 16 * 1024
 
 /** Values kept per field name; more than the pictures of a product. */
-const MAX_VALUES = 200
+export const MAX_VALUES = 200
 
 /** Fields that must not contain elements: `100<i/>5.00 EUR` is not a price. */
 const TEXT_ONLY_FIELDS = ['gtin', 'link', 'price', 'sale_price', 'availability', 'currency'] as const
@@ -28,56 +28,61 @@ type Fields = Map<string, { values: string[]; isNested: boolean }>
 
 type Item = Readonly<{ google: Fields; plain: Fields }>
 
+/** Collects the fields of items. Levels are relative to the item, which has level 0. */
+export type ItemCollector = Readonly<{
+  /** For messages. */
+  itemName: string
+  /** `names`: of the open elements, the outermost first. */
+  isItem(names: readonly string[], tag: SaxesTagNS): boolean
+  open(tag: SaxesTagNS, level: number): void
+  text(piece: string): void
+  close(tag: SaxesTagNS, level: number): void
+  /** Return the item, and begin the next one. */
+  finish(row: number, bytes: number): SourceRow
+}>
+
 /**
- * @yields the RSS items or Atom entries of each chunk; memory is bounded by one chunk and one item
+ * @yields the items of each chunk; memory is bounded by one chunk and one item
  * @throws ImportError when it is not well-formed, has a document type with declarations, or an item is too long.
  */
-export async function* readXmlItems(texts: AsyncIterable<string>, file: string): AsyncGenerator<SourceRow[]> {
-  const itemParser = createItemParser(file)
+export async function* readXmlItems(
+  texts: AsyncIterable<string>,
+  file: string,
+  collector: ItemCollector = createGoogleCollector(),
+): AsyncGenerator<SourceRow[]> {
+  const itemParser = createItemParser(file, collector)
   for await (const text of texts) yield itemParser.parse(text)
   itemParser.close()
 }
 
-function createItemParser(file: string) {
+function createItemParser(file: string, collector: ItemCollector) {
   const parser = createSaxParser(file)
+  const names: string[] = []
   let items: SourceRow[] = []
-  let item: Item | undefined
-  let [row, depth, itemDepth, position] = [0, 0, 0, 0]
-  let text = ''
-  let isNested = false
-  /** Also collects the text of elements inside a field. */
-  const append = (piece: string): void => {
-    if (item !== undefined && depth > itemDepth) text += piece.slice(0, MAX_FIELD_CHARACTERS - text.length)
+  let [row, itemDepth, position] = [0, 0, 0]
+  const addText = (piece: string): void => {
+    if (itemDepth > 0 && names.length > itemDepth) collector.text(piece)
   }
-  parser.on('text', append)
-  parser.on('cdata', append)
+  parser.on('text', addText)
+  parser.on('cdata', addText)
   parser.on('opentag', (tag) => {
-    depth += 1
-    if (depth > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
-    if (item !== undefined) {
-      // Only direct children of an item are fields: the price in `g:shipping` is not the item's price.
-      isNested = depth > itemDepth + 1
-      if (!isNested) text = ''
-      else if (isBlockTag(tag.local)) append(' ')
-    } else if (tag.local === 'item' || tag.local === 'entry') {
-      item = { google: new Map(), plain: new Map() }
-      itemDepth = depth
+    names.push(tag.name)
+    if (names.length > MAX_DEPTH) throw new ImportError(`${file} nests elements more than ${MAX_DEPTH} deep`)
+    if (itemDepth === 0 && collector.isItem(names, tag)) {
+      itemDepth = names.length
       position = parser.position
     }
+    if (itemDepth > 0) collector.open(tag, names.length - itemDepth)
   })
   parser.on('closetag', (tag) => {
-    const level = depth - itemDepth
-    depth -= 1
-    if (item === undefined || level > 1) return
-    if (level === 1) {
-      addField(item, tag, { text: text.trim(), isNested })
-      isNested = false
-      text = ''
-      return
-    }
+    const level = names.length - itemDepth
+    names.pop()
+    if (itemDepth === 0) return
+    collector.close(tag, level)
+    if (level > 0) return
     row += 1
-    items.push(toSourceRow(item, row, parser.position - position))
-    item = undefined
+    items.push(collector.finish(row, parser.position - position))
+    itemDepth = 0
     position = parser.position
   })
   return {
@@ -86,15 +91,48 @@ function createItemParser(file: string) {
         throw new ImportError(`${file} contains the character U+0000, which XML does not allow`)
       parser.write(piece)
       const sinceItem = parser.position - position
-      if (sinceItem > (depth > 0 || row > 0 ? MAX_ROW_BYTES : MAX_PROLOG_CHARACTERS))
-        throw new ImportError(`${file}: ${sinceItem} characters without the end of an <item> or <entry>`)
+      if (sinceItem > (names.length > 0 || row > 0 ? MAX_ROW_BYTES : MAX_PROLOG_CHARACTERS))
+        throw new ImportError(`${file}: ${sinceItem} characters without the end of an item`)
       const finishedItems = items
       items = []
       return finishedItems
     },
     close(): void {
       parser.close()
-      if (row === 0) throw new ImportError(`${file} has no <item> and no <entry>`)
+      if (row === 0) throw new ImportError(`${file} has no ${collector.itemName}`)
+    },
+  }
+}
+
+/** Create a collector for RSS items and Atom entries with the elements of Google Merchant. */
+function createGoogleCollector(): ItemCollector {
+  let item: Item = { google: new Map(), plain: new Map() }
+  let text = ''
+  let isNested = false
+  /** Also collects the text of elements inside a field. */
+  const append = (piece: string): void => {
+    text += piece.slice(0, MAX_FIELD_CHARACTERS - text.length)
+  }
+  return {
+    itemName: '<item> and no <entry>',
+    isItem: (_names, { local }) => local === 'item' || local === 'entry',
+    open(tag, level) {
+      // Only direct children of an item are fields: the price in `g:shipping` is not the item's price.
+      isNested = level > 1
+      if (!isNested) text = ''
+      else if (isBlockTag(tag.local)) append(' ')
+    },
+    text: append,
+    close(tag, level) {
+      if (level !== 1) return
+      addField(item, tag, { text: text.trim(), isNested })
+      isNested = false
+      text = ''
+    },
+    finish(row, bytes) {
+      const source = toSourceRow(item, row, bytes)
+      item = { google: new Map(), plain: new Map() }
+      return source
     },
   }
 }

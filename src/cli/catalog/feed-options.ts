@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { parseFeedMap } from '../../catalog-service/import/feed-map.ts'
 import { parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../clock.ts'
 import { UsageError } from '../../errors.ts'
@@ -44,6 +45,7 @@ export function parseMaxRemoved(text: string): number {
 /** Read a column map. Return it as JSON. @throws UsageError when the file is not readable or is no map */
 export function readMapFile(path: string): string {
   const json = readMapJson(path)
+  parseFeedMap(json)
   return JSON.stringify(json)
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type FeedFormat, parseFeedFormat } from '../../catalog-service/import/formats.ts'
+import { parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import { FeedHeldError } from '../../errors.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
 import { type ReadOptions, addReadOptions, parseMaxRemoved } from './feed-options.ts'
@@ -41,7 +41,7 @@ type ImportOptions = ReadOptions &
 async function runCatalogImport(
   context: CommandContext,
   source: string,
-  { channel: channelId, feed: feedName, format, network, merchant, ...options }: ImportOptions,
+  { channel: channelId, feed: feedName, format, map, network, merchant, ...options }: ImportOptions,
 ): Promise<void> {
   const { io } = context
   const { importFile } = await import('../../catalog-service/import/import-file.ts')
@@ -49,8 +49,8 @@ async function runCatalogImport(
     withCatalog(context, async (store) => {
       const summary = await importFile({
         ...file,
-        ...{ store, channelId, network, merchant },
-        format: format === undefined ? undefined : (parseFeedFormat(format) satisfies FeedFormat),
+        ...{ store, channelId, map, network, merchant },
+        format: format === undefined ? undefined : parseFeedFormat(format),
         maxRemovedPercent: options.accept === true ? 100 : options.maxRemoved,
         signal: io.signal,
         onProgress: createProgressPrinter(context),

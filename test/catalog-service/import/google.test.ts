@@ -68,10 +68,9 @@ describe('valid google row', () => {
     ['12.00', '', ['12.00', '15.00']],
     ['15.00 EUR', '', ['15.00', null]],
     ['0.00 EUR', '', ['15.00', null]],
-    ['12.00 EUR', '2026-04-01/', ['12.00', '15.00']],
     ['', '', ['15.00', null]],
-    ['12.00 EUR', '2026-04-01/2026-06-01', ['12.00', '15.00']],
-    ['12.00 EUR', '2026-04-01/2026-04-30', ['15.00', null]],
+    ['', '2026-04-01/2026-04-30', ['15.00', null]],
+    ['12.00 EUR', '2026-04-01/2026-04-30', ['12.00', '15.00']],
   ])('sale price %j in %j - price and former price are %j', async (sale, window, expected) => {
     const result = await read({ sale_price: sale, sale_price_effective_date: window })
     const offer = result.products[0]?.offers[0]
@@ -90,14 +89,17 @@ describe('valid google row', () => {
     expect(rejects).toMatchObject([{ row: 2, field }])
   })
 
-  it('sale price without a price - is the price while the sale is active', async () => {
+  it('sale price without a price - is the price, during its period', async () => {
     const only = { price: '', sale_price: '12.00 EUR' }
-    expect(await readOffer(only)).toMatchObject({ price: '12.00', oldPrice: null, currency: 'EUR' })
-    const { products, rejects } = await read({ ...only, sale_price_effective_date: '2026-04-01/2026-04-30' })
+    const offer = { price: '12.00', oldPrice: null, currency: 'EUR' }
+    expect(await readOffer(only)).toMatchObject({ ...offer, salePeriod: null })
+    expect(await readOffer({ ...only, sale_price_effective_date: '2026-04-01/2026-04-30' })).toMatchObject({
+      ...offer,
+      salePeriod: { startsMs: Date.UTC(2026, 3, 1), endsMs: Date.UTC(2026, 4, 1) },
+    })
+    const { products, rejects } = await read({ ...only, sale_price_effective_date: 'soon' })
     expect(products).toEqual([])
-    expect(rejects).toMatchObject([
-      { field: 'price', reason: 'there is no price, and the sale is not active now' },
-    ])
+    expect(rejects).toMatchObject([{ field: 'sale_price_effective_date' }])
   })
 
   it.each(['new', 'New Condition', 'https://schema.org/NewCondition', 'unused', 'Neu', ''])(
@@ -195,34 +197,43 @@ describe('unusable google row', () => {
   })
 })
 
-describe('sale dates, at noon of 1 May 2026', () => {
+describe('sale dates', () => {
   it.each([
-    ['2026-04-30T13:00-0800/2026-05-02T15:30-0800', '12.00'],
-    ['2026-05-01T12:00Z/2026-05-01T12:00:00.000Z', '12.00'],
-    ['2026-05-01T13:30+01:30/2026-05-02', '12.00'],
-    ['2026-05-01/2026-05-01', '12.00'],
-    [' 2026-04-01 / 2026-06-01 ', '12.00'],
-    ['2026-05-01T05:00-0800/2026-05-02T00:00-0800', '15.00'],
-    ['2026-04-01/2026-04-30', '15.00'],
-    ['2026-04-01T00:00/2026-05-01T11:59', '15.00'],
-    ['2026-05-02/2026-05-01', '15.00', 'sale_price_effective_date'],
-    ['2026-13-01/2026-14-01', '15.00', 'sale_price_effective_date'],
-    ['2026-05-01', '15.00', 'sale_price_effective_date'],
-    ['2026-05-01/2026-05-02/2026-05-03', '15.00', 'sale_price_effective_date'],
-    ['soon/later', '15.00', 'sale_price_effective_date'],
-    ['2026-05-01T09/2026-05-01T13+01', '12.00'],
-    ['2026-05-01T13/2026-05-01T14', '15.00'],
-    ['2026-05-01/', '12.00'],
-    ['2026-05-02/', '15.00'],
-    ['/', '15.00', 'sale_price_effective_date'],
-    ['2026-02-30/2026-06-01', '15.00', 'sale_price_effective_date'],
-    ['2026-04-01/2026-06-31', '15.00', 'sale_price_effective_date'],
-    ['2026-04-01T00:00+99:99/2026-06-01', '15.00', 'sale_price_effective_date'],
-    ['2026-04-01T24:00/2026-06-01', '15.00', 'sale_price_effective_date'],
-    ['2026-04-01T10:60/2026-06-01', '15.00', 'sale_price_effective_date'],
-  ])('%j - the price is %s', async (sale_price_effective_date, price, ...problems) => {
-    const { products, rejects } = await read({ sale_price: '12.00 EUR', sale_price_effective_date })
-    expect(products[0]?.offers[0]?.price).toBe(price)
-    expect(rejects.map(({ field }) => field)).toEqual(problems)
+    ['2026-04-30T13:00-0800/2026-05-02T15:30-0800', '2026-04-30T21:00Z', '2026-05-02T23:30Z'],
+    ['2026-05-01T13:30+01:30/2026-05-02', '2026-05-01T12:00Z', '2026-05-03T00:00Z'],
+    ['2026-05-01/2026-05-01', '2026-05-01T00:00Z', '2026-05-02T00:00Z'],
+    [' 2026-04-01 / 2026-06-01 ', '2026-04-01T00:00Z', '2026-06-02T00:00Z'],
+    ['2026-04-01T00:00/2026-05-01T11:59', '2026-04-01T00:00Z', '2026-05-01T11:59Z'],
+    ['2026-05-01T09/2026-05-01T13+01', '2026-05-01T09:00Z', '2026-05-01T12:00Z'],
+    ['2026-05-01T12:00Z/2026-05-01T12:00:00.001Z', '2026-05-01T12:00Z', '2026-05-01T12:00:00.001Z'],
+    ['2026-05-01/', '2026-05-01T00:00Z', null],
+  ])('%j - the sale begins at %s and ends before %s', async (dates, start, end) => {
+    const { products, rejects } = await read({ sale_price: '12.00 EUR', sale_price_effective_date: dates })
+    expect(rejects).toEqual([])
+    expect(products[0]?.offers[0]).toMatchObject({
+      price: '12.00',
+      oldPrice: '15.00',
+      salePeriod: { startsMs: Date.parse(start), endsMs: end === null ? null : Date.parse(end) },
+    })
+  })
+
+  it.each([
+    '2026-05-02/2026-05-01',
+    '2026-05-01T12:00/2026-05-01T12:00',
+    '2026-13-01/2026-14-01',
+    '2026-05-01',
+    '2026-05-01/2026-05-02/2026-05-03',
+    'soon/later',
+    '/',
+    '/2026-05-01',
+    '2026-02-30/2026-06-01',
+    '2026-04-01/2026-06-31',
+    '2026-04-01T00:00+99:99/2026-06-01',
+    '2026-04-01T24:00/2026-06-01',
+    '2026-04-01T10:60/2026-06-01',
+  ])('%j - is malformed: the regular price, with a reject', async (dates) => {
+    const { products, rejects } = await read({ sale_price: '12.00 EUR', sale_price_effective_date: dates })
+    expect(products[0]?.offers[0]).toMatchObject({ price: '15.00', oldPrice: null, salePeriod: null })
+    expect(rejects).toMatchObject([{ field: 'sale_price_effective_date' }])
   })
 })

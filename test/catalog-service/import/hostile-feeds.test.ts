@@ -107,7 +107,7 @@ describe('feed with hostile cells', () => {
 
   it('leading blank lines - take no longer than harmless text', async () => {
     const startedAtMs = performance.now()
-    await expect(readFeedText('\n'.repeat(500_000))).rejects.toThrow('is not recognised')
+    await expect(readFeedText('\n'.repeat(500_000))).rejects.toThrow('is empty')
     expect(performance.now() - startedAtMs).toBeLessThan(60_000)
   })
 

@@ -1,6 +1,7 @@
 import { array, assert, asyncProperty, integer, stringMatching } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { MAX_ROW_BYTES } from '../../../src/catalog-service/import/feed-row.ts'
+import { readLines } from '../../../src/catalog-service/import/json-lines.ts'
 import { readJsonRows } from '../../../src/catalog-service/import/json-rows.ts'
 
 async function* splitChunks(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Buffer> {
@@ -15,10 +16,12 @@ async function* splitChunks(bytes: Buffer, sizes: readonly number[]): AsyncGener
 /** Collect the lines as `row:text`; the text of a line that is not JSON is in its reject. */
 async function collect(bytes: Buffer, sizes: readonly number[]): Promise<string[]> {
   const lines: string[] = []
-  for await (const rows of readJsonRows(splitChunks(bytes, sizes), {}, ''))
+  for await (const rows of readJsonRows(readLines(splitChunks(bytes, sizes), 'feed'), {}, ''))
     for (const { row, parse } of rows) {
       const [reject] = parse().rejects
-      lines.push(`${row}:${reject?.raw ?? ''}${reject?.reason === 'the line is too long' ? ' too long' : ''}`)
+      lines.push(
+        `${row}:${reject?.raw ?? ''}${reject?.reason === 'longer than 8388608 bytes' ? ' too long' : ''}`,
+      )
     }
   return lines
 }

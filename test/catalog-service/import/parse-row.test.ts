@@ -134,21 +134,21 @@ describe('rejected row', () => {
       { row: 1, bytes: Buffer.from(' '.repeat(2_000)), isTooLong: true },
       {},
     )
-    expect([product, rejects.map(({ reason }) => reason)]).toEqual([undefined, ['the line is too long']])
+    expect([product, rejects.map(({ reason }) => reason)]).toEqual([undefined, ['longer than 8388608 bytes']])
   })
 
   test('line that is too long - is rejected unparsed, with its beginning in the reject', () => {
     const bytes = Buffer.from(JSON.stringify(createProduct('17')))
     expect(parseRow({ row: 1, bytes, isTooLong: true }, {})).toEqual({
       product: undefined,
-      rejects: [{ row: 1, field: 'row', reason: 'the line is too long', raw: bytes.toString() }],
+      rejects: [{ row: 1, field: 'row', reason: 'longer than 8388608 bytes', raw: bytes.toString() }],
     })
   })
 
   test('line that is too long, cut within a character - the cut character is replaced', () => {
     const bytes = Buffer.from('{"title":"€').subarray(0, -1)
     const { rejects } = parseRow({ row: 1, bytes, isTooLong: true }, {})
-    expect(rejects).toMatchObject([{ reason: 'the line is too long', raw: '{"title":"\ufffd' }])
+    expect(rejects).toMatchObject([{ reason: 'longer than 8388608 bytes', raw: '{"title":"\ufffd' }])
   })
 
   test.each([2_000, 2_001])('rejected line of %i characters - the reject has at most 2,000', (characters) => {

@@ -9,9 +9,6 @@ export type FeedResult = {
   hasLinkMerchants: boolean
 }
 
-/** 1 May 2026, noon, UTC. */
-const NOW_MS: number = Date.UTC(2026, 4, 1, 12)
-
 /** Read a feed from memory, in pieces of `pieceBytes` (default: all at once). */
 export async function readFeedText(
   content: string | Buffer,
@@ -24,7 +21,6 @@ export async function readFeedText(
     chunks,
     format: undefined,
     names: {},
-    nowMs: NOW_MS,
     ...readOptions,
   })
   const products: FeedProduct[] = []

@@ -107,7 +107,7 @@ describe('import, rejects', () => {
     const rows = [createProduct('17', { title: 'x'.repeat(MAX_ROW_BYTES) }), createProduct('24')]
     const summary = await importRows(fixture, rows)
     expect(summary).toMatchObject({ products: 1, rejected: 1 })
-    expect(readRejects(summary.rejectsPath)[0]).toMatchObject({ row: 1, reason: 'the line is too long' })
+    expect(readRejects(summary.rejectsPath)[0]).toMatchObject({ row: 1, reason: 'longer than 8388608 bytes' })
   })
 
   it('line - nested a hundred thousand deep - only that line is rejected', async () => {

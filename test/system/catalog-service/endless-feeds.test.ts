@@ -51,7 +51,7 @@ function measureBytes(): number {
 }
 
 async function readAll(chunks: AsyncIterable<Buffer>): Promise<void> {
-  const feed = await readFeed({ file: 'feed', chunks, format: undefined, names: {}, nowMs: 0 })
+  const feed = await readFeed({ file: 'feed', chunks, format: undefined, names: {} })
   for await (const rows of feed.batches) void rows
 }
 

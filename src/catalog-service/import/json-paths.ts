@@ -1,0 +1,102 @@
+import { MAX_OFFERS } from '../../catalog/contract.ts'
+import { type SourceRow, truncateRaw } from './feed-row.ts'
+import { type FeedLine, decodeUtf8, parseJson } from './json-lines.ts'
+import { findLineProblem } from './json-rows.ts'
+import { MAX_VALUES } from './xml-items.ts'
+
+type Step = string | number
+
+/** @yields the items of each chunk as rows whose fields are paths such as `a.b[0].c` */
+export async function* toJsonSourceRows(
+  lineBatches: AsyncIterable<FeedLine[]>,
+  offersPath: string | undefined,
+): AsyncGenerator<SourceRow[]> {
+  const paths = createPathCache()
+  for await (const lines of lineBatches)
+    yield lines.filter(isNotBlank).map((line) => toSourceRow(line, offersPath, paths))
+}
+
+type PathCache = ReturnType<typeof createPathCache>
+
+/** Paths come from the column map, so the cache is bounded. */
+function createPathCache() {
+  const stepsByPath = new Map<string, readonly Step[]>()
+  return {
+    get(path: string): readonly Step[] {
+      const steps = stepsByPath.get(path) ?? parseSteps(path)
+      stepsByPath.set(path, steps)
+      return steps
+    },
+  }
+}
+
+function parseSteps(path: string): readonly Step[] {
+  return path.split('.').flatMap((part) => {
+    const [, name = part, index] = /^(.*)\[(\d+)\]$/.exec(part) ?? []
+    return index === undefined ? [name] : [name, Number(index)]
+  })
+}
+
+function isNotBlank({ bytes }: FeedLine): boolean {
+  return bytes.toString('latin1', 0, 1) === '{' || bytes.toString().trim() !== ''
+}
+
+function toSourceRow(line: FeedLine, offersPath: string | undefined, paths: PathCache): SourceRow {
+  const text = decodeUtf8(line.bytes)
+  const json = line.isTooLong ? undefined : parseJson(text ?? '')
+  const problem = findLineProblem(line, text, json) ?? (isObject(json) ? undefined : ['row', 'not an object'])
+  const createRow = (offer: unknown): SourceRow => {
+    const readAll = (path: string): readonly string[] => {
+      const offerPath = offer === undefined ? undefined : findPathInOffer(path, offersPath)
+      const values =
+        offerPath === undefined ? findValues(json, paths.get(path)) : findValues(offer, paths.get(offerPath))
+      return values.map(toText).filter((value) => value !== '')
+    }
+    return {
+      row: line.row,
+      bytes: line.bytes.length,
+      problem: problem === undefined ? undefined : { field: problem[0], reason: problem[1] },
+      hasLists: false,
+      read: (path) => readAll(path)[0] ?? '',
+      readAll,
+      toRawText: () => truncateRaw((text ?? line.bytes.toString()).trim()),
+      getContent: () => line.bytes,
+    }
+  }
+  const offers =
+    offersPath === undefined
+      ? undefined
+      : findValues(json, paths.get(offersPath), MAX_OFFERS + 1).map((offer) => createRow(offer ?? null))
+  return { ...createRow(undefined), offers }
+}
+
+/** Return the path from the offer; `undefined` when it is not within the offers. */
+function findPathInOffer(path: string, offersPath: string | undefined): string | undefined {
+  return offersPath !== undefined && path.startsWith(`${offersPath}.`)
+    ? path.slice(offersPath.length + 1)
+    : undefined
+}
+
+/** Follow a path. A step into an array without an index follows each of its first values. */
+function findValues(json: unknown, steps: readonly Step[], maxValues: number = MAX_VALUES): unknown[] {
+  let values: unknown[] = [json]
+  for (const step of steps) {
+    values = values
+      .flatMap((value) =>
+        Array.isArray(value) && typeof step === 'string' ? value.slice(0, maxValues) : [value],
+      )
+      .flatMap((value) => (isObject(value) && Object.hasOwn(value, step) ? [value[step]] : []))
+  }
+  return values
+    .flatMap((value) => (Array.isArray(value) ? value.slice(0, maxValues) : [value]))
+    .slice(0, maxValues)
+}
+
+function isObject(value: unknown): value is Readonly<Record<Step, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value.trim()
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+}
