@@ -109,14 +109,20 @@ function listNames(names: readonly string[]): string {
   return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 
-type ShopPair = Readonly<{ shop: string; other: string; feed: string; otherFeed: string }>
+type ShopPair = Readonly<{
+  shop: string
+  other: string
+  feed: string
+  otherFeed: string
+  channelId: string | null
+}>
 
 /** One shop under two names: readers see it twice. */
 async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning[]> {
   const pairs: ShopPair[] = []
   const { rows: shops } = await sql<ComparedShop>`
     select distinct s.feed_id as "feedId", s.merchant_id as "merchantId", m.name as shop, f.name as feed,
-      f.organization_id as "organizationId"
+      f.organization_id as "organizationId", f.channel_id as "channelId"
     from feed_shops s join feeds f on f.id = s.feed_id join merchants m on m.id = s.merchant_id
     order by f.name, m.name limit ${MAX_COMPARED_SHOPS}`.execute(database)
   for (const shop of shops) pairs.push(...(await findDoubles(database, shop)))
@@ -124,12 +130,12 @@ async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning
     .filter(
       ({ shop, other }) => !pairs.some((pair) => pair.shop === other && pair.other === shop && other < shop),
     )
-    .map(({ shop, other, feed, otherFeed }) => ({
+    .map(({ shop, other, feed, otherFeed, channelId }) => ({
       subject: `shop ${shop}`,
       message: `the shop "${other}" has the same links, so readers see one shop twice (feeds ${feed} and ${otherFeed})`,
       remedy:
         feed === otherFeed
-          ? `vitrine catalog merchants remove "${other}" --yes`
+          ? `vitrine catalog merchants revoke "${other}" --channel ${channelId ?? 'ID'}`
           : `vitrine catalog feeds remove ${otherFeed}`,
     }))
 }
@@ -140,11 +146,12 @@ type ComparedShop = Readonly<{
   shop: string
   feed: string
   organizationId: string
+  channelId: string | null
 }>
 
 async function findDoubles(
   database: Catalog,
-  { feedId, merchantId, shop, feed, organizationId }: ComparedShop,
+  { feedId, merchantId, shop, feed, organizationId, channelId }: ComparedShop,
 ): Promise<readonly ShopPair[]> {
   // In SQLite, `cross join` fixes the join order.
   const join = isPostgres(database) ? sql`join` : sql`cross join`
@@ -161,5 +168,5 @@ async function findDoubles(
     .filter(
       ({ same, compared }) => compared >= MIN_COMPARED_OFFERS && same * 100 >= compared * SAME_SHOP_PERCENT,
     )
-    .map(({ other, otherFeed }) => ({ shop, other, feed, otherFeed }))
+    .map(({ other, otherFeed }) => ({ shop, other, feed, otherFeed, channelId }))
 }

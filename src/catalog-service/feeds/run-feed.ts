@@ -148,7 +148,11 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
       )
       return { kind: 'unchanged', feed }
     }
-    return { kind: 'imported', summary: await importFetched(options, { feed, fetched, settingsDigest }) }
+    const summary = await importFetched(options, feed, fetched)
+    // The import may have created network channels.
+    const newDigest = await computeSettingsDigest(store, feed)
+    await store.write((database) => saveFeedResult(database, feedId, { settingsDigest: newDigest }))
+    return { kind: 'imported', summary }
   } finally {
     rmSync(path, { force: true })
   }
@@ -160,7 +164,8 @@ function isSameContent(feed: Feed, { contentDigest }: FetchedFeed): boolean {
 
 function importFetched(
   { store, feedId, folder, isLossAccepted, signal, onProgress }: RunFeedOptions,
-  { feed, fetched, settingsDigest }: Readonly<{ feed: Feed; fetched: FetchedFeed; settingsDigest: string }>,
+  feed: Feed,
+  fetched: FetchedFeed,
 ): Promise<ImportSummary> {
   const { path, label, charset, fetchedAtMs, etag, lastModified, contentDigest } = fetched
   return importFeed({
@@ -170,7 +175,7 @@ function importFetched(
       label,
       charset,
       rejectsPaths: [join(folder, `${feed.name}.rejects`)],
-      result: { fetchedAtMs, etag, lastModified, contentDigest, settingsDigest },
+      result: { fetchedAtMs, etag, lastModified, contentDigest, settingsDigest: null },
     },
     feed: { id: feedId },
     settings: toReadSettings(feed),

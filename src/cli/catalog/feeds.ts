@@ -280,7 +280,10 @@ async function listFeeds({ config, isJson, io }: CommandContext, store: CatalogS
   const { priceMaxAgeSeconds } = config
   const { feeds: states, warnings } = await readFeedReport(store, { priceMaxAgeSeconds, hasWarnings: true })
   if (!isJson)
-    for (const { subject, message, remedy } of warnings) io.err(`${subject}: ${message}:\n  ${remedy}`)
+    for (const { subject, message, remedy } of warnings) {
+      io.err(`${subject}: ${message}:`)
+      io.err(`  ${remedy}`)
+    }
   return {
     rows: states.map((state) => ({
       ...toJsonState(state),
