@@ -56,7 +56,10 @@ describe('settings: defaults', () => {
       trustProxy: false,
       logLevel: 'info',
     })
-    expect(secrets).toEqual({ catalogKey: null, catalogKeyFile: null, adminPassword: null })
+    expect(secrets).toEqual({
+      ...{ catalogKey: null, catalogKeyFile: null, adminPassword: null },
+      feedSecrets: new Map(),
+    })
   })
 
   it('config - is frozen', () => {

@@ -49,11 +49,14 @@ describe('metrics, output', () => {
       'vitrine_copy_age_seconds gauge',
       'vitrine_copy_products gauge',
       'vitrine_copy_deals gauge',
+      'vitrine_feed_age_seconds gauge',
+      'vitrine_feed_failing gauge',
+      'vitrine_feed_offers gauge',
       'vitrine_clock_difference_seconds gauge',
       'vitrine_cache_entries gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(23)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(26)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -209,6 +212,9 @@ describe('metrics, gauges', () => {
       'vitrine_copy_age_seconds{channel="a"} 90.5',
       'vitrine_copy_products{channel="a"} 1000',
       'vitrine_copy_deals{channel="a"} 40',
+      'vitrine_feed_age_seconds{feed="kopje"} 60',
+      'vitrine_feed_failing{feed="kopje"} 0',
+      'vitrine_feed_offers{feed="kopje"} 7',
       'vitrine_clock_difference_seconds{with="catalog"} -0.25',
       'vitrine_cache_entries{cache="products"} 3',
       'vitrine_cache_bytes{cache="products"} 300',

@@ -63,6 +63,7 @@ describe('selection', () => {
   test.each([
     ['where-to-buy', 'layout=card&markup=schema'],
     ['deals', 'layout=card&sort=price&q=a'],
+    ['feeds', ''],
     ['health', ''],
   ])('%s - options of another tab are dropped', (tab, rawOptions) => {
     const query = `tab=${tab}&layout=card&markup=schema&sort=price&q=a`
@@ -70,14 +71,14 @@ describe('selection', () => {
   })
 
   test('options of a tab - are those of its widget, in the order of the list', () => {
-    expect(listOptions('health')).toEqual([])
+    for (const tab of ['feeds', 'health'] as const) expect(listOptions(tab)).toEqual([])
     for (const kind of KINDS) {
       const wanted = OPTION_LIST.filter(
         ({ widget }) => widget !== (kind === 'deals' ? 'where-to-buy' : 'deals'),
       )
       expect(listOptions(kind)).toEqual(wanted)
     }
-    expect(STUDIO_TABS).toEqual(['where-to-buy', 'deals', 'health'])
+    expect(STUDIO_TABS).toEqual(['where-to-buy', 'deals', 'feeds', 'health'])
   })
 })
 

@@ -33,10 +33,11 @@ describe('tabs', () => {
   test.each([
     ['', 'Where to buy'],
     ['tab=deals', 'Deals'],
+    ['tab=feeds', 'Feeds'],
     ['tab=health', 'Health'],
   ])('%j - one tab is selected', (query, selected) => {
     const { tabs } = makeStudio(query)
-    expect(tabs.map(({ text }) => text)).toEqual(['Where to buy', 'Deals', 'Health'])
+    expect(tabs.map(({ text }) => text)).toEqual(['Where to buy', 'Deals', 'Feeds', 'Health'])
     expect(tabs.filter(({ isSelected }) => isSelected).map(({ text }) => text)).toEqual([selected])
   })
 
@@ -46,6 +47,7 @@ describe('tabs', () => {
     expect(listTabs(query)).toEqual({
       'Where to buy': `studio?${WHERE}&${query}`,
       Deals: `studio?tab=deals&${WHERE}&${appearance}`,
+      Feeds: `studio?tab=feeds&${WHERE}`,
       Health: `studio?tab=health&${WHERE}`,
     })
   })

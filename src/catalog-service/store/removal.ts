@@ -53,15 +53,18 @@ export async function recordTouchedGtins(database: Catalog, gtins: RawBuilder<un
   await sql`insert into touched_gtins ${gtins} on conflict do nothing`.execute(database)
 }
 
-/** Remove the touched products of feeds that have no offer of them any more. */
+/** Remove the touched products of feeds that have no offer of them any more. Return how many no feed has now. */
 export async function removeTouchedProducts(database: Catalog): Promise<number> {
-  const products = await sql`
+  await sql`
     delete from products where gtin in (select gtin from touched_gtins) and not exists (
       select 1 from offers where offers.gtin = products.gtin and offers.feed_id = products.feed_id)`.execute(
     database,
   )
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from touched_gtins t
+    where not exists (select 1 from products p where p.gtin = t.gtin)`.execute(database)
   await database.deleteFrom('touched_gtins').execute()
-  return Number(products.numAffectedRows ?? 0)
+  return rows[0]?.count ?? 0
 }
 
 /** Remove shops with their offers. Record the GTINs first: a search for products without offers would read the whole catalog. */

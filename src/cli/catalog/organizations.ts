@@ -14,6 +14,8 @@ import {
   removeKeyUses,
   removeOrganizationUsage,
 } from '../../catalog-service/store/usage.ts'
+import { removeFeedAttempts } from '../../catalog-service/store/feed-attempts.ts'
+import { fetchFeeds } from '../../catalog-service/store/feeds.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type Runner, addExamples } from '../command.ts'
@@ -121,11 +123,12 @@ async function remove(
   organizationRef: string,
   { yes = false }: Confirmation,
 ): Promise<CommandResult> {
-  const { id, keyIds, result } = await store.write((database) =>
+  const { id, keyIds, feedIds, result } = await store.write((database) =>
     removeOrganizationWithBelongings(database, organizationRef, yes),
   )
   await removeOrganizationUsage(store, id)
   await removeKeyUses(store, keyIds)
+  await removeFeedAttempts(store, feedIds)
   return result
 }
 
@@ -143,6 +146,7 @@ async function removeOrganizationWithBelongings(
   if (belongings.channels > 0 && !isConfirmed)
     throw new UsageError(`${quote(name)} has ${described}; add --yes to remove them all`)
   const keys = await fetchApiKeys({ reader: database })
+  const feeds = (await fetchFeeds(database)).filter(({ organizationId }) => organizationId === id)
   const { offers, products } = await removeOrganization(database, id)
   const result = {
     json: { id, name, removed: true, ...belongings, offers, products },
@@ -154,5 +158,10 @@ async function removeOrganizationWithBelongings(
           ]
         : [],
   }
-  return { id, keyIds: keys.filter((key) => key.organizationId === id).map((key) => key.id), result }
+  return {
+    id,
+    keyIds: keys.filter((key) => key.organizationId === id).map((key) => key.id),
+    feedIds: feeds.map((feed) => feed.id),
+    result,
+  }
 }

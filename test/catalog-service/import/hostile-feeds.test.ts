@@ -46,7 +46,7 @@ describe('feed that is rejected as a whole', () => {
       `<!DOCTYPE a [<!ENTITY b "c">]>${RSS}</channel></rss>`,
       'document type',
     ],
-    ['zip', 'PK\u0003\u0004x', 'unpack it first'],
+    ['truncated zip', 'PK\u0003\u0004x', 'is a damaged or truncated zip file'],
     ['unknown format', 'hello', 'is not recognised'],
     [
       'no usable row',
