@@ -191,7 +191,8 @@ describe('catalog import', () => {
     await expect(runCatalogCommand(under, 'import', 'feed.ndjson', '--format', format)).rejects.toMatchObject(
       {
         code: 'VITRINE_USAGE',
-        message: '--format accepts ndjson, google-xml, google-tsv, google-csv, awin-csv',
+        message:
+          '--format accepts ndjson, json, google-xml, google-tsv, google-csv, awin-csv, cj, impact, rakuten, tradedoubler, adtraction, webgains, tradetracker',
       },
     )
   })
