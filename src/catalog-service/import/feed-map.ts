@@ -70,9 +70,13 @@ const XML_PATH = /^(?:[^/@[\]\s]+(?:\[@[^/@[\]=\s]+=[^[\]/]+\])?(?:\/(?!$)|$))*(
 /** `a.b[0].c` */
 const JSON_PATH = /^[^.[\]]+(?:\[\d{1,4}\])?(?:\.[^.[\]]+(?:\[\d{1,4}\])?)*$/
 
+/** `a.b` */
+const JSON_KEYS = /^[^.[\]]+(?:\.[^.[\]]+)*$/
+
 const textSchema = string().trim().min(1).max(MAX_PATH_CHARACTERS)
 const xmlPathSchema = textSchema.regex(XML_PATH)
 const jsonPathSchema = textSchema.regex(JSON_PATH)
+const jsonKeysSchema = textSchema.regex(JSON_KEYS)
 
 function createFieldsSchema(pathSchema: typeof textSchema) {
   const alternativeSchema = union([pathSchema, strictObject({ value: textSchema })])
@@ -96,7 +100,7 @@ const SHAPES = {
   json: {
     ...commonShape,
     format: literal('json'),
-    items: jsonPathSchema.optional(),
+    items: jsonKeysSchema.optional(),
     offers: jsonPathSchema.optional(),
     fields: createFieldsSchema(jsonPathSchema),
   },

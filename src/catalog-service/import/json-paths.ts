@@ -1,4 +1,5 @@
 import { MAX_OFFERS } from '../../catalog/contract.ts'
+import type { FeedMap } from './feed-map.ts'
 import { type SourceRow, truncateRaw } from './feed-row.ts'
 import { type FeedLine, decodeUtf8, parseJson } from './json-lines.ts'
 import { findLineProblem } from './json-rows.ts'
@@ -6,14 +7,21 @@ import { MAX_VALUES } from './xml-items.ts'
 
 type Step = string | number
 
+type PathOptions = Readonly<{
+  /** Path of the offers within an item. */
+  offersPath: string | undefined
+  /** Decimal sign of prices, in which numbers are given too. */
+  decimal: FeedMap['decimal']
+}>
+
 /** @yields the items of each chunk as rows whose fields are paths such as `a.b[0].c` */
 export async function* toJsonSourceRows(
   lineBatches: AsyncIterable<FeedLine[]>,
-  offersPath: string | undefined,
+  options: PathOptions,
 ): AsyncGenerator<SourceRow[]> {
   const paths = createPathCache()
   for await (const lines of lineBatches)
-    yield lines.filter(isNotBlank).map((line) => toSourceRow(line, offersPath, paths))
+    yield lines.filter(isNotBlank).map((line) => toSourceRow(line, options, paths))
 }
 
 type PathCache = ReturnType<typeof createPathCache>
@@ -41,7 +49,11 @@ function isNotBlank({ bytes }: FeedLine): boolean {
   return bytes.toString('latin1', 0, 1) === '{' || bytes.toString().trim() !== ''
 }
 
-function toSourceRow(line: FeedLine, offersPath: string | undefined, paths: PathCache): SourceRow {
+function toSourceRow(
+  line: FeedLine,
+  { offersPath, decimal = '.' }: PathOptions,
+  paths: PathCache,
+): SourceRow {
   const text = decodeUtf8(line.bytes)
   const json = line.isTooLong ? undefined : parseJson(text ?? '')
   const problem = findLineProblem(line, text, json) ?? (isObject(json) ? undefined : ['row', 'not an object'])
@@ -50,7 +62,7 @@ function toSourceRow(line: FeedLine, offersPath: string | undefined, paths: Path
       const offerPath = offer === undefined ? undefined : findPathInOffer(path, offersPath)
       const values =
         offerPath === undefined ? findValues(json, paths.get(path)) : findValues(offer, paths.get(offerPath))
-      return values.map(toText).filter((value) => value !== '')
+      return values.map((value) => toText(value, decimal)).filter((value) => value !== '')
     }
     return {
       row: line.row,
@@ -96,7 +108,8 @@ function isObject(value: unknown): value is Readonly<Record<Step, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-function toText(value: unknown): string {
+function toText(value: unknown, decimal: string): string {
   if (typeof value === 'string') return value.trim()
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+  if (typeof value === 'number') return String(value).replace('.', decimal)
+  return typeof value === 'boolean' ? String(value) : ''
 }

@@ -73,7 +73,7 @@ function listOffers(task: MapTask, rows: readonly SourceRow[]): (FeedOffer | und
 
 function findOffer(task: MapTask): FeedOffer | undefined {
   const { row, columns } = task
-  if (!isNewCondition(task) || !isForSale(task)) return undefined
+  if (!isUsable(task)) return undefined
   const isTracked = readSource(row, columns.fields.trackingLink) !== ''
   const url = findLink(task, isTracked ? 'trackingLink' : 'pageLink')
   if (url === undefined) return undefined
@@ -141,6 +141,10 @@ function findText({ row, columns }: MapTask, name: FieldName): string | undefine
     if (text !== '') return text
   }
   return source.value === '' ? undefined : source.value
+}
+
+function isUsable(task: MapTask): boolean {
+  return isNewCondition(task) && isForSale(task)
 }
 
 /** Conditions that mean new although they contain one of `USED_CONDITION_WORDS`. */

@@ -107,7 +107,8 @@ function readSourceRows(source: Source, { format, map, columns }: Layout): Async
     )
   if (map.format === 'table') return readTableRows(source, { format, map, columns })
   const path = map.items === undefined ? undefined : String(map.items).split('.')
-  return toJsonSourceRows(readJsonItems(source, path), map.offers)
+  const { offers: offersPath, decimal } = map
+  return toJsonSourceRows(readJsonItems(source, path), { offersPath, decimal })
 }
 
 function toPathOptions({ items = [], offers }: FeedMap, { fields }: ColumnMap): PathOptions {

@@ -44,6 +44,7 @@ describe('valid awin row', () => {
     })
     expect(result).toEqual({
       format: 'awin-csv',
+      encoding: 'utf-8',
       rejects: [],
       hasLinkMerchants: false,
       products: [

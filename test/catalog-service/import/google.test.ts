@@ -28,6 +28,7 @@ describe('valid google row', () => {
     })
     expect(result).toEqual({
       format: 'google-csv',
+      encoding: 'utf-8',
       rejects: [],
       hasLinkMerchants: true,
       products: [

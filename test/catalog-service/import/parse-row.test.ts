@@ -66,6 +66,40 @@ describe('valid row', () => {
     expect(product?.offers).toMatchObject([{ network, availability }])
   })
 
+  test.each([
+    [{ old_price: '12', sale_ends_at: '2026-05-01T12:00:00Z' }, Date.UTC(2026, 4, 1, 12)],
+    [{ old_price: '12', sale_ends_at: '2026-05-01T14:00:00.500+02:00' }, Date.UTC(2026, 4, 1, 12) + 500],
+    [{ old_price: '12', sale_ends_at: null }, undefined],
+    [{ old_price: '10.00', sale_ends_at: '2026-05-01T12:00:00Z' }, undefined],
+    [{ sale_ends_at: '2026-05-01T12:00:00Z' }, undefined],
+  ])('end of a sale %j - is stored with a regular price above the price', (changes, endsMs) => {
+    const { product, rejects } = readOffer(createOffer({ price: '10', ...changes }))
+    const salePeriod = endsMs === undefined ? null : { startsMs: null, endsMs }
+    expect([product?.offers[0]?.salePeriod, rejects]).toEqual([salePeriod, []])
+  })
+
+  test.each([
+    7,
+    'soon',
+    '2026-05-01',
+    '2026-05-01T12:00Z',
+    '2026-05-01T12:00:00',
+    '2026-02-30T12:00:00Z',
+    {},
+  ])('times %j - are left out, with a reject each', (time) => {
+    const offer = createOffer({ price: '10', old_price: '12', sale_ends_at: time, checked_at: time })
+    const { product, rejects } = readOffer(offer)
+    expect(product?.offers).toMatchObject([
+      { price: '10', oldPrice: '12', salePeriod: null, checkedAtMs: null },
+    ])
+    expect(rejects.map(({ field }) => field)).toEqual(['offers[0].sale_ends_at', 'offers[0].checked_at'])
+  })
+
+  test('time of the check - is stored', () => {
+    const { product } = readOffer(createOffer({ checked_at: '2026-05-01T00:00:00-08:00' }))
+    expect(product?.offers[0]?.checkedAtMs).toBe(Date.UTC(2026, 4, 1, 8))
+  })
+
   test('names for the file - replace those of every offer, also a missing merchant', () => {
     const { product, rejects } = readOffer(createOffer({ merchant: undefined }), {
       network: 'N',

@@ -50,6 +50,29 @@ const XML_PIECES = [
   '\u{1f600}',
 ]
 
+const GOOD_PRODUCT =
+  '{"gtin":"9520001001024","title":"T","offers":[{"merchant":{"name":"A"},"price":"1","currency":"EUR","affiliate_url":"https://a.example/"}]}'
+const JSON_PIECES = [
+  `${GOOD_PRODUCT}\n`,
+  `${GOOD_PRODUCT}\n`,
+  `${GOOD_PRODUCT}\n`,
+  `${GOOD_PRODUCT},`,
+  `${GOOD_PRODUCT},`,
+  GOOD_PRODUCT,
+  ',',
+  '{',
+  '}',
+  '[',
+  ']',
+  '"',
+  '\\',
+  '\\"',
+  '"items":',
+  '\n',
+  '1',
+  '\u00e9',
+]
+
 /** Number of feeds with products: the property must cover rows, not only rejected feeds. */
 let usableCount = 0
 
@@ -69,10 +92,13 @@ describe('random feeds', () => {
   it.each([
     ['table', 'gtin,title,link,price\n', TABLE_PIECES],
     ['XML', '<rss><channel>', XML_PIECES],
+    ['JSON array', '[', JSON_PIECES],
+    ['JSON object', '{"items":[', JSON_PIECES],
+    ['JSON lines', '', JSON_PIECES],
   ])(
     '%s - any pieces, split anywhere - the same rows and rejects, or the same ImportError',
     async (_, head, pieces) => {
-      const end = head.startsWith('<') ? '</channel></rss>' : ''
+      const end = { '<': '</channel></rss>', '[': ']', '{': ']}' }[head.charAt(0)] ?? ''
       usableCount = 0
       const words = array(constantFrom(...pieces), { maxLength: 30 })
       await assert(

@@ -4,6 +4,7 @@ import type { FeedProduct, Reject } from '../../../src/catalog-service/import/fe
 /** Everything that was read from a feed. */
 export type FeedResult = {
   format: string
+  encoding: string
   products: FeedProduct[]
   rejects: Reject[]
   hasLinkMerchants: boolean
@@ -33,7 +34,7 @@ export async function readFeedText(
     }
   }
   const hasLinkMerchants = products.some(({ offers }) => offers.some(({ isNamedByHost }) => isNamedByHost))
-  return { format: feed.format, products, rejects, hasLinkMerchants }
+  return { format: feed.format, encoding: feed.encoding, products, rejects, hasLinkMerchants }
 }
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { parseFeedMap } from '../../../src/catalog-service/import/feed-map.ts'
+import { readFeedText } from './read-feed-text.ts'
+
+const HEAD = 'gtin,title,link,price\n'
+const TITLE = 'Größe Café'
+const toRow = (title: string): string => `9520001001024,${title},https://shop.example/,1 EUR\n`
+const TEXT = HEAD + toRow(TITLE)
+const MAP = {
+  format: 'table',
+  fields: { gtin: 'gtin', title: 'title', price: 'price', pageLink: 'link' },
+}
+
+const toLatin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
+const toJson = (title: string): string =>
+  JSON.stringify({
+    gtin: '9520001001024',
+    title,
+    offers: [{ merchant: { name: 'A' }, price: '1', currency: 'EUR', affiliate_url: 'https://a.example/' }],
+  })
+
+describe('encoding', () => {
+  it.each([
+    ['UTF-8', Buffer.from(TEXT), {}, 'utf-8'],
+    [
+      'UTF-8 with a byte order mark and another charset',
+      Buffer.from(`\ufeff${TEXT}`),
+      { charset: 'latin1' },
+      'utf-8',
+    ],
+    ['Latin-1 that is not declared', toLatin1(TEXT), {}, 'windows-1252'],
+    ['Latin-1 of JSON lines', toLatin1(`${toJson(TITLE)}\n`), {}, 'windows-1252'],
+    ['Latin-1 of a JSON array', toLatin1(`[${toJson(TITLE)}]`), {}, 'windows-1252'],
+    ['Latin-1 by the HTTP response', toLatin1(TEXT), { charset: 'ISO-8859-1' }, 'windows-1252'],
+    ['ISO 8859-15 by the HTTP response', toLatin1(TEXT), { charset: 'iso-8859-15' }, 'iso-8859-15'],
+    ['UTF-16 with a mark', Buffer.from(`\ufeff${TEXT}`, 'utf16le'), {}, 'utf-16le'],
+    ['UTF-16, big-endian, with a mark', Buffer.from(`\ufeff${TEXT}`, 'utf16le').swap16(), {}, 'utf-16be'],
+    ['UTF-16 by the HTTP response', Buffer.from(TEXT, 'utf16le'), { charset: 'UTF-16' }, 'utf-16le'],
+    [
+      'column map before the HTTP response',
+      toLatin1(TEXT),
+      { charset: 'utf-8', map: parseFeedMap({ ...MAP, encoding: 'latin1' }) },
+      'windows-1252',
+    ],
+  ])('%s - is decoded', async (_, bytes, options, encoding) => {
+    for (const pieceBytes of [1, 100_000]) {
+      const feed = await readFeedText(bytes, { ...options, pieceBytes })
+      expect(feed).toMatchObject({ encoding, products: [{ title: TITLE }], rejects: [] })
+    }
+  })
+
+  it('characters of windows-1252 that Latin-1 lacks - are decoded', async () => {
+    const { products } = await readFeedText(toLatin1(`${HEAD}${toRow('5\u0080 \u0093Best\u0094')}`))
+    expect(products[0]?.title).toBe('5€ “Best”')
+  })
+
+  it('XML - the declaration precedes the HTTP response, which precedes UTF-8', async () => {
+    const item = `<rss><item><gtin>9520001001024</gtin><title>${TITLE}</title><link>https://a.example/</link><price>1 EUR</price></item></rss>`
+    const declared = `<?xml version="1.0" encoding="iso-8859-1"?>${item}`
+    const feed = await readFeedText(toLatin1(declared), { charset: 'utf-8' })
+    expect(feed).toMatchObject({ encoding: 'windows-1252', products: [{ title: TITLE }] })
+    expect((await readFeedText(toLatin1(item), { charset: 'latin1' })).products).toMatchObject([
+      { title: TITLE },
+    ])
+    await expect(readFeedText(toLatin1(item))).rejects.toThrow('is not valid UTF-8')
+  })
+
+  it('invalid bytes in UTF-8 - reject their rows, and the other rows stay UTF-8', async () => {
+    const bytes = Buffer.concat([Buffer.from(TEXT), toLatin1(toRow('Größe')), Buffer.from(toRow('naïve'))])
+    const { encoding, products, rejects } = await readFeedText(bytes)
+    expect(encoding).toBe('utf-8')
+    expect(products.map(({ title }) => title)).toEqual([TITLE, 'naïve'])
+    expect(rejects).toMatchObject([{ row: 3, reason: 'not UTF-8' }])
+  })
+
+  it('declared UTF-8 that is Latin-1 - its rows are rejected', async () => {
+    const { products, rejects } = await readFeedText(toLatin1(TEXT), { charset: 'utf-8' })
+    expect(products).toEqual([])
+    expect(rejects).toMatchObject([{ reason: 'not UTF-8' }])
+  })
+
+  it('first bytes end within a character - the file is UTF-8', async () => {
+    const text = TEXT + toRow('ä'.repeat(70_000))
+    const { encoding } = await readFeedText(text, { pieceBytes: text.indexOf('ä') * 2 + 65_537 })
+    expect(encoding).toBe('utf-8')
+  })
+
+  it.each([
+    ['unknown', 'klingon', 'feed has the unsupported encoding klingon'],
+    ['wrong', 'utf-16', 'feed is not valid UTF-16LE'],
+  ])('%s charset of the HTTP response - ImportError', async (_, charset, message) => {
+    const odd = TEXT.length % 2 === 0 ? `${TEXT}\n` : TEXT
+    const read = readFeedText(toLatin1(odd), { charset, format: 'google-csv' })
+    await expect(read).rejects.toMatchObject({
+      code: 'VITRINE_IMPORT_FAILED',
+      message: expect.stringContaining(message),
+    })
+  })
+})
