@@ -41,7 +41,7 @@ type OpenedCatalog = Readonly<{
 type OpenCatalogOptions = Readonly<{
   port: number
   shouldAddSample: boolean
-  feeds: Readonly<{ onImported(): void }> | null
+  feeds: Readonly<{ onImported?: () => void }> | null
 }>
 
 /** @throws ConfigError when the key file is unusable; StoreError when the embedded database cannot be opened. */
@@ -84,7 +84,7 @@ async function openEmbeddedCatalog(
     logger,
     priceMaxAgeSeconds: config.priceMaxAgeSeconds,
     feedSecrets: feeds && secrets.feedSecrets,
-    onImported: feeds?.onImported,
+    onImported: () => feeds?.onImported?.(),
   })
   if (thread.isContentLost) logger.error({ remedy: describeLostCatalogRemedy(config) }, LOST_CATALOG_MESSAGE)
   const sampleUrl = thread.sampleBaseUrl ?? publicUrl

@@ -42,13 +42,14 @@ export async function runServe(command: CommandContext): Promise<void> {
       walkRunner: runWalkInThread,
       ...(isSingleProcess && { openLongReads: openReadThread }),
     }
-    let onImported = (): void => {}
+    // The first feed may run before the context exists; its walk is then the one at the start.
+    const feeds: { onImported?: () => void } = {}
     const context = await openContext(command, contextOptions, {
       port: listener.port,
       shouldAddSample: true,
-      feeds: { onImported: () => onImported() },
+      feeds,
     })
-    onImported = () => context.walks.requestWalk()
+    feeds.onImported = () => context.walks.requestWalk()
     try {
       await listener.start(context)
       if (io.signal.aborted) return

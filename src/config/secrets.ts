@@ -28,13 +28,18 @@ function registerSecret(value: string): void {
   redactedValues = [...new Set([...redactedValues, ...variants])].sort((a, b) => b.length - a.length)
 }
 
+/** Keep a text out of the log that is a secret only in its context, such as the path of an address. */
+export function redactInLog(text: string): void {
+  if (text.length >= MIN_REDACTED_CHARACTERS) registerSecret(text)
+}
+
 /** A value that prints as `[redacted]` in template strings, JSON, inspect and logs. Only `reveal` returns the text. */
 export class Secret {
   readonly #value: string
 
   constructor(value: string) {
     this.#value = value
-    if (value.length >= MIN_REDACTED_CHARACTERS) registerSecret(value)
+    redactInLog(value)
   }
 
   /** Return the secret. Never put it into an error, a log line or a response. */

@@ -9,7 +9,7 @@ import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
 import { parseQuery } from './requests.ts'
-import type { FeedReport } from '../observability/feed-report.ts'
+import type { FeedReport, FeedState } from '../observability/feed-report.ts'
 import { type ServerState, readFeeds, readServerState, updateStateGauges } from '../server-status.ts'
 
 /** Limits the database reads that requests can cause. */
@@ -146,13 +146,18 @@ function toDetail(context: Context, state: ServerState, feedReport: FeedReport |
       },
     })),
     /** Absent with a remote catalog. */
-    ...(feedReport && {
-      feeds: feedReport.feeds.map(({ fetchedAtMs, attemptedAtMs, nextRunAtMs, ...feed }) => ({
-        ...feed,
-        fetchedAt: fetchedAtMs === null ? null : toPastTime(fetchedAtMs),
-        attemptedAt: attemptedAtMs === null ? null : toPastTime(attemptedAtMs),
-        nextRunAt: nextRunAtMs === null ? null : new Date(nextRunAtMs).toISOString(),
-      })),
-    }),
+    feeds: feedReport?.feeds.map((feed) => toFeedDetail(feed, toPastTime)),
+  }
+}
+
+function toFeedDetail(
+  { fetchedAtMs, attemptedAtMs, nextRunAtMs, ...feed }: FeedState,
+  toPastTime: (timeMs: number) => string | null,
+) {
+  return {
+    ...feed,
+    fetchedAt: fetchedAtMs === null ? null : toPastTime(fetchedAtMs),
+    attemptedAt: attemptedAtMs === null ? null : toPastTime(attemptedAtMs),
+    nextRunAt: nextRunAtMs === null ? null : new Date(nextRunAtMs).toISOString(),
   }
 }

@@ -10,8 +10,6 @@ export async function readFeedsData({ demo, clock, channels }: Context) {
   return { report, nowMs: clock.nowMs(), channelNames: new Map(list.map(({ id, name }) => [id, name])) }
 }
 
-export type FeedsView = ReturnType<typeof toFeedsView>
-
 /** Build the view of the feeds tab. `notice` is shown in place of an empty table. */
 export function toFeedsView({ report, nowMs, channelNames }: FeedsData) {
   const feeds = report?.feeds ?? []
@@ -34,7 +32,8 @@ export function toFeedsView({ report, nowMs, channelNames }: FeedsData) {
 }
 
 function findNotice(report: FeedsData['report']): string | null {
-  if (report === undefined) return 'The catalog service does not respond. Run "vitrine check" to find the cause.'
+  if (report === undefined)
+    return 'The catalog service does not respond. Run "vitrine check" to find the cause.'
   if (report.feeds.length > 0) return null
   return 'There are no feeds yet. Add one with "vitrine catalog feeds add NAME --url URL", or import a file with "vitrine catalog import FILE".'
 }

@@ -57,7 +57,9 @@ describe('settings: defaults', () => {
       logLevel: 'info',
     })
     expect(secrets).toEqual({
-      ...{ catalogKey: null, catalogKeyFile: null, adminPassword: null },
+      catalogKey: null,
+      catalogKeyFile: null,
+      adminPassword: null,
       feedSecrets: new Map(),
     })
   })

@@ -1,4 +1,4 @@
-import { Secret, type Secrets } from '../../config/secrets.ts'
+import { type Secrets, redactInLog } from '../../config/secrets.ts'
 import { FeedFetchError, UsageError } from '../../errors.ts'
 import { parseUrl } from '../../lib/urls.ts'
 
@@ -47,8 +47,7 @@ export function resolveFeedAddress(text: string, secrets: FeedSecrets): FeedAddr
   if (url === undefined || !isSupported(url))
     throw new FeedFetchError('the address of the feed is not valid once its secrets are filled in')
   // Also keeps the address out of the log: its path may be a key.
-  if (url.protocol !== 'file:' && `${url.pathname}${url.search}`.length > 1)
-    new Secret(`${url.pathname}${url.search}`)
+  if (url.protocol !== 'file:') redactInLog(`${url.pathname}${url.search}`)
   return { url, label: describeFeedUrl(url) }
 }
 

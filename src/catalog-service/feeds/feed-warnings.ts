@@ -44,29 +44,31 @@ export async function findShopWarnings(reader: Catalog): Promise<readonly FeedWa
 }
 
 function describeState(state: FeedState): readonly FeedWarning[] {
-  const { name, status, address, error, channelId } = state
-  const subject = `feed ${name}`
-  const run = `vitrine catalog feeds run ${name}`
-  if (channelId === null)
-    return [
-      {
-        subject,
-        message: 'its channel was removed, so it does not run',
-        remedy: `vitrine catalog feeds set ${name} --channel ID`,
-      },
-    ]
-  if (status === 'held') return [{ subject, message: `held: ${error ?? ''}`, remedy: `${run} --accept` }]
+  const problem = findFeedProblem(state)
+  return problem === undefined ? [] : [{ subject: `feed ${state.name}`, ...problem }]
+}
+
+function findFeedProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undefined {
+  const { name, status, error, channelId } = state
+  const remedy = `vitrine catalog feeds run ${name}`
+  const reason = error === null ? '' : `: ${error}`
   const age = state.isTooOld ? '; its prices are too old to be shown' : ''
-  if (state.isQuiet) {
-    const reason = error === null ? '' : `: ${error}`
-    return [{ subject, message: `no successful run for two intervals${reason}${age}`, remedy: run }]
+  if (channelId === null)
+    return {
+      message: 'its channel was removed, so it does not run',
+      remedy: `vitrine catalog feeds set ${name} --channel ID`,
+    }
+  if (status === 'held') return { message: `held${reason}${age}`, remedy: `${remedy} --accept` }
+  if (state.isQuiet) return { message: `no successful run for two intervals${reason}${age}`, remedy }
+  if (status === 'failed') return { message: `the last run failed${reason}${age}`, remedy }
+  return state.isTooOld ? toOldFeedProblem(state, remedy) : undefined
+}
+
+function toOldFeedProblem({ name, address }: FeedState, runCommand: string): Omit<FeedWarning, 'subject'> {
+  return {
+    message: 'its last import is so old that its prices are not shown',
+    remedy: address === null ? `vitrine catalog import FILE --feed ${name}` : runCommand,
   }
-  if (status === 'failed')
-    return [{ subject, message: `the last run failed: ${error ?? ''}${age}`, remedy: run }]
-  if (!state.isTooOld) return []
-  const message = 'its last import is so old that its prices are not shown'
-  if (address !== null) return [{ subject, message, remedy: run }]
-  return [{ subject, message, remedy: `vitrine catalog import FILE --feed ${name}` }]
 }
 
 /** Pages of a network without a template: their clicks earn nothing. */

@@ -8,7 +8,7 @@ import { FeedFetchError } from '../../errors.ts'
 import { isPublicHost } from '../../offers/links.ts'
 import { parseUrl } from '../../lib/urls.ts'
 import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
-import { Secret } from '../../config/secrets.ts'
+import { redactInLog } from '../../config/secrets.ts'
 
 /** Redirects followed; each target is checked like the address itself. */
 const MAX_REDIRECTS = 5
@@ -102,7 +102,7 @@ async function readHeaderFile({ headerFile, secrets }: FetchFeedOptions): Promis
 }
 
 /** @throws FeedFetchError for a line that is no header; the message has its number only, because it may be a secret */
-export function parseHeaderLines(text: string): RequestHeaders {
+function parseHeaderLines(text: string): RequestHeaders {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue
@@ -110,7 +110,7 @@ export function parseHeaderLines(text: string): RequestHeaders {
       /^([!#$%&'*+.^_`|~0-9a-z-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/i.exec(line) ?? []
     if (name === undefined || value === undefined)
       throw new FeedFetchError(`line ${index + 1} of the header file is not "Name: value"`)
-    new Secret(value)
+    redactInLog(value)
     headers[name.toLowerCase()] = value
   }
   return headers
@@ -195,23 +195,28 @@ function toBasicAuthorization({ username, password }: URL): RequestHeaders {
   if (username === '') return {}
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const encoded = Buffer.from(credentials).toString('base64')
-  new Secret(encoded)
+  redactInLog(encoded)
   return { authorization: `Basic ${encoded}` }
 }
 
+/** @throws FeedFetchError for an encoding that was not requested */
+function readIsCompressed({ headers, body }: ResponseParts, label: string): boolean {
+  const contentEncoding = toText(headers['content-encoding'])?.trim().toLowerCase() ?? ''
+  if (['', 'identity'].includes(contentEncoding)) return false
+  if (['gzip', 'x-gzip'].includes(contentEncoding)) return true
+  body.on('error', () => {}).destroy()
+  throw new FeedFetchError(`${label} sends a content encoding that was not requested`)
+}
+
+type ResponseParts = Pick<Dispatcher.ResponseData, 'headers' | 'body'>
+
 /** Store the body, and return its SHA-256. */
 async function storeBody(
-  { headers, body }: Dispatcher.ResponseData,
+  { headers, body }: ResponseParts,
   { path, maxBytes = MAX_DOWNLOAD_BYTES, onProgress }: FetchFeedOptions,
   { label }: Download,
 ): Promise<string> {
-  const contentEncoding = toText(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity'
-  if (!['identity', '', 'gzip', 'x-gzip'].includes(contentEncoding)) {
-    body.on('error', () => {}).destroy()
-    throw new FeedFetchError(
-      `${label} sends the content encoding ${contentEncoding}, which was not requested`,
-    )
-  }
+  const isCompressed = readIsCompressed({ headers, body }, label)
   const hash = createHash('sha256')
   let bytes = 0
   let last: Buffer = Buffer.alloc(0)
@@ -229,7 +234,7 @@ async function storeBody(
     await file.close()
   }
   const isLengthKnown = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-  if (!isLengthKnown && contentEncoding !== 'gzip') checkEnd(last, label)
+  if (!isLengthKnown && !isCompressed) checkEnd(last, label)
   return hash.digest('base64url')
 }
 

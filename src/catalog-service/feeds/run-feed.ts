@@ -119,12 +119,21 @@ function repeat(clock: Clock, intervalMs: number, work: () => void): () => void 
   return () => cancel()
 }
 
+type RunnableFeed = Feed & Readonly<{ url: string }>
+
+/** @throws UsageError */
+async function getRunnableFeed({ reader }: CatalogStore, feedId: number): Promise<RunnableFeed> {
+  const feed = await findFeedById(reader, feedId)
+  if (feed === undefined) throw new UsageError('the feed was removed')
+  const { name, url, channelId } = feed
+  if (url === null) throw new UsageError(`the feed ${name} has no address`)
+  if (channelId === null) throw new UsageError(`the channel of the feed ${name} was removed`)
+  return { ...feed, url }
+}
+
 async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
   const { store, feedId, folder, isLossAccepted = false } = options
-  const feed = await findFeedById(store.reader, feedId)
-  if (feed === undefined) throw new UsageError('the feed was removed')
-  if (feed.url === null) throw new UsageError(`the feed ${feed.name} has no address`)
-  if (feed.channelId === null) throw new UsageError(`the channel of the feed ${feed.name} was removed`)
+  const feed = await getRunnableFeed(store, feedId)
   const settingsDigest = await computeSettingsDigest(store, feed)
   const isKnown = !isLossAccepted && feed.fetchedAtMs !== null && feed.settingsDigest === settingsDigest
   mkdirSync(folder, { recursive: true, mode: 0o700 })

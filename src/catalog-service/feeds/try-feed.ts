@@ -51,10 +51,14 @@ export async function tryFeed(options: TryFeedOptions): Promise<FeedTrial> {
   try {
     const source = await readFeed({
       ...toReaderOptions({
-        ...{ map, network, merchant },
+        map,
+        network,
+        merchant,
         format: format === undefined ? undefined : parseFeedFormat(format),
       }),
-      ...{ file: label, chunks: feed.chunks, charset },
+      file: label,
+      chunks: feed.chunks,
+      charset,
     })
     const trial = createTrial()
     for await (const batch of source.batches) {
@@ -92,14 +96,20 @@ function createTrial() {
       if (examples.length < MAX_EXAMPLES) examples.push({ row, ...product })
     },
     finish: () => ({
-      ...{ rows, usable, withoutGtin, rejected, examples },
+      rows,
+      usable,
+      withoutGtin,
+      rejected,
+      examples,
       shops: listLargest(shops),
       currencies: listLargest(currencies),
       reasons: [...reasons]
         .toSorted(([, one], [, other]) => other.count - one.count)
         .slice(0, MAX_LISTED)
         .map(([reason, { count, first }]) => ({
-          ...{ reason, count, row: first.row },
+          reason,
+          count,
+          row: first.row,
           raw: first.raw.replace(/\s+/g, ' ').slice(0, MAX_RAW_CHARACTERS),
         })),
     }),

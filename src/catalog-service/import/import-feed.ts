@@ -180,15 +180,24 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
 type FeedTarget = ImportTarget & Readonly<{ feedId: number; name: string; maxRemovedPercent: number }>
 
 /** @throws UsageError when the feed or its channel was removed, or its name belongs to another channel. */
-async function prepareFeed(database: Catalog, options: ImportFeedOptions): Promise<FeedTarget> {
-  const { store, feed, settings = {} } = options
-  if ('id' in feed) {
-    const existing = await findFeedById(database, feed.id)
-    if (existing === undefined) throw new UsageError('the feed was removed')
-    const { id: feedId, name, organizationId, channelId, maxRemovedPercent } = existing
-    if (channelId === null) throw new UsageError('the channel of the feed was removed')
-    return { feedId, name, organizationId, channelId, maxRemovedPercent, replacedSample: false }
-  }
+function prepareFeed(database: Catalog, options: ImportFeedOptions): Promise<FeedTarget> {
+  const { feed } = options
+  return 'id' in feed ? findTarget(database, feed.id) : prepareNamedFeed(database, options, feed)
+}
+
+async function findTarget(database: Catalog, id: number): Promise<FeedTarget> {
+  const feed = await findFeedById(database, id)
+  if (feed === undefined) throw new UsageError('the feed was removed')
+  const { name, organizationId, channelId, maxRemovedPercent } = feed
+  if (channelId === null) throw new UsageError('the channel of the feed was removed')
+  return { feedId: id, name, organizationId, channelId, maxRemovedPercent, replacedSample: false }
+}
+
+async function prepareNamedFeed(
+  database: Catalog,
+  { store, settings = {} }: ImportFeedOptions,
+  feed: Exclude<ImportedFeed, Readonly<{ id: number }>>,
+): Promise<FeedTarget> {
   const nowMs = store.clock.nowMs()
   const target = await prepareTarget(database, { channelId: feed.channelId, nowMs })
   const { format = null, map = null, network = null, merchant = null } = settings
@@ -198,12 +207,12 @@ async function prepareFeed(database: Catalog, options: ImportFeedOptions): Promi
     return { ...target, feedId: existing.id, name, maxRemovedPercent: existing.maxRemovedPercent }
   }
   const { organizationId, channelId } = target
-  const feedId = await insertFeed(database, {
-    ...{ name, organizationId, channelId, format, map, network, merchant, createdAtMs: nowMs },
-    ...{ url: null, headerFile: null, everySeconds: null },
-    maxRemovedPercent: DEFAULT_MAX_REMOVED_PERCENT,
-  })
-  return { ...target, feedId, name, maxRemovedPercent: DEFAULT_MAX_REMOVED_PERCENT }
+  const maxRemovedPercent = DEFAULT_MAX_REMOVED_PERCENT
+  const owner = { name, organizationId, channelId, createdAtMs: nowMs }
+  const noAddress = { url: null, headerFile: null, everySeconds: null }
+  const readSettings = { format, map, network, merchant }
+  const feedId = await insertFeed(database, { ...owner, ...noAddress, ...readSettings, maxRemovedPercent })
+  return { ...target, feedId, name, maxRemovedPercent }
 }
 
 /** Return the number of rows. */

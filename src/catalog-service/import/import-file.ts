@@ -24,18 +24,19 @@ export type ImportFileOptions = Pick<
 
 /** Import a file once. @throws what `importFeed` throws */
 export function importFile(options: ImportFileOptions): Promise<ImportSummary> {
-  const { store, file, feedName, channelId, format, map, network, merchant, label = file } = options
+  const { store, file, feedName, channelId, label = file, charset } = options
   const { rejectsPaths = listRejectsPaths(file, options.currentFolder) } = options
   const name = feedName === undefined ? toFeedName(label) : parseFeedName(feedName)
-  const result = { etag: null, lastModified: null, contentDigest: null, settingsDigest: null }
+  const noValidators = { etag: null, lastModified: null, contentDigest: null, settingsDigest: null }
+  const result = { ...noValidators, fetchedAtMs: store.clock.nowMs() }
+  const { format, map, network, merchant, maxRemovedPercent, signal, onProgress } = options
   return importFeed({
-    ...{ store, maxRemovedPercent: options.maxRemovedPercent },
-    ...{ signal: options.signal, onProgress: options.onProgress },
-    file: {
-      ...{ path: file, label, charset: options.charset, rejectsPaths },
-      result: { ...result, fetchedAtMs: store.clock.nowMs() },
-    },
+    store,
+    file: { path: file, label, charset, rejectsPaths, result },
     feed: { name, isNameChosen: feedName !== undefined, channelId },
     settings: { format, map, network, merchant },
+    maxRemovedPercent,
+    signal,
+    onProgress,
   })
 }

@@ -74,7 +74,10 @@ async function openZipFeed(path: string, limit: ByteLimit, totalBytes: number): 
   return { chunks: limitBytes(counted(), limit), totalBytes, getReadBytes: () => readBytes, close }
 }
 
-/** A server may compress a file for the transfer that was compressed already, so gzip may be in gzip. */
+/**
+ * A server may compress a file for the transfer that was compressed already, so gzip may be in gzip.
+ * @yields decompressed chunks
+ */
 async function* gunzip(source: Readable, file: string): AsyncGenerator<Buffer> {
   // `pipeline` passes a read error of the file on to the decompressed stream.
   const { head, chunks } = await readHead(

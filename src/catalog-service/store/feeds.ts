@@ -1,7 +1,6 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { recordTouchedGtins, removeTouchedProducts } from './removal.ts'
 import type { Catalog, CatalogTables } from './schema.ts'
-import { sql } from 'kysely'
 
 /** What an operator sets. `null`: not set. */
 export type FeedSettings = Readonly<{
@@ -83,7 +82,9 @@ function toFeed(row: Selectable<CatalogTables['feeds']>): Feed {
   }
 }
 
-function toSettingsRow(settings: Partial<FeedSettings>) {
+type FeedChange = { readonly [Name in keyof FeedSettings]?: FeedSettings[Name] | undefined }
+
+function toSettingsRow(settings: FeedChange) {
   return {
     channel_id: settings.channelId,
     url: settings.url,
@@ -111,12 +112,8 @@ export async function insertFeed(database: Catalog, feed: NewFeed): Promise<numb
   return (await insert.returning('id').executeTakeFirstOrThrow()).id
 }
 
-/** Change the given settings. */
-export async function updateFeed(
-  database: Catalog,
-  id: number,
-  settings: Partial<FeedSettings>,
-): Promise<void> {
+/** Change the given settings; `undefined` keeps one. */
+export async function updateFeed(database: Catalog, id: number, settings: FeedChange): Promise<void> {
   await database.updateTable('feeds').set(toSettingsRow(settings)).where('id', '=', id).execute()
 }
 
@@ -140,16 +137,6 @@ export async function saveFeedResult(
       removed_count: result.removedCount,
     })
     .where('id', '=', id)
-    .execute()
-}
-
-/** Forget what the feed's last file was, so that the next run imports it even when it has not changed. */
-export async function forgetFeedContent(database: Catalog, feedIds: readonly number[]): Promise<void> {
-  if (feedIds.length === 0) return
-  await database
-    .updateTable('feeds')
-    .set({ etag: null, last_modified: null, content_digest: null })
-    .where('id', 'in', feedIds)
     .execute()
 }
 

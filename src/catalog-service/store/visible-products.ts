@@ -324,27 +324,34 @@ function toShopKey({ networkId, merchantId, currency }: OfferRow): string {
   return `${networkId} ${merchantId} ${currency}`
 }
 
-/** Apply the sale period. Return `undefined` for an offer without a price at this time. */
+/** Return `undefined` for an offer without a price at this time. */
 function toWireOffer(row: OfferRow, nowMs: number): WireOffer | undefined {
-  const { network, merchant, currency, availability, url, template, publisher, saleStartsMs, saleEndsMs } =
-    row
-  const isOnTime = (saleStartsMs ?? -Infinity) <= nowMs && nowMs < (saleEndsMs ?? Infinity)
-  const price = isOnTime ? row.price : row.oldPrice
-  if (price === null) return undefined
+  const prices = findPrices(row, nowMs)
+  if (prices === undefined) return undefined
+  const { network, merchant, currency, availability, checkedMs } = row
   return {
     merchant: { name: merchant },
     network,
-    price,
-    ...(isOnTime && row.oldPrice !== null && { old_price: row.oldPrice }),
+    price: prices.price,
+    ...(prices.oldPrice !== null && { old_price: prices.oldPrice }),
     currency,
     availability,
-    affiliate_url:
-      row.isPage === 1 && template !== null
-        ? createAffiliateLink({ template, merchantUrl: url, merchant: row.reference, publisher })
-        : url,
-    ...(row.checkedMs !== null && { checked_at: new Date(row.checkedMs).toISOString() }),
-    ...(isOnTime && saleEndsMs !== null && { sale_ends_at: new Date(saleEndsMs).toISOString() }),
+    affiliate_url: toLink(row),
+    ...(checkedMs !== null && { checked_at: new Date(checkedMs).toISOString() }),
+    ...(prices.endsMs !== null && { sale_ends_at: new Date(prices.endsMs).toISOString() }),
   }
+}
+
+/** Apply the sale period: outside it, the regular price applies. */
+function findPrices({ price, oldPrice, saleStartsMs, saleEndsMs }: OfferRow, nowMs: number) {
+  const isOnTime = (saleStartsMs ?? -Infinity) <= nowMs && nowMs < (saleEndsMs ?? Infinity)
+  if (isOnTime) return { price, oldPrice, endsMs: saleEndsMs }
+  return oldPrice === null ? undefined : { price: oldPrice, oldPrice: null, endsMs: null }
+}
+
+function toLink({ isPage, template, url, reference, publisher }: OfferRow): string {
+  if (isPage === 0 || template === null) return url
+  return createAffiliateLink({ template, merchantUrl: url, merchant: reference, publisher })
 }
 
 function toRankableOffer({

@@ -43,7 +43,7 @@ export function parseMaxRemoved(text: string): number {
 }
 
 /** Read a column map. Return it as JSON. @throws UsageError when the file is not readable or is no map */
-export function readMapFile(path: string): string {
+function readMapFile(path: string): string {
   const json = readMapJson(path)
   parseFeedMap(json)
   return JSON.stringify(json)

@@ -124,83 +124,108 @@ function parseIntervalOrNone(text: string): number | 'none' {
   return text === 'none' ? text : parseInterval(text)
 }
 
-type AddOptions = ReadOptions &
+type FeedOptions = ReadOptions &
   Readonly<{
-    url: string
+    url?: string
     channel?: string
     every?: number | 'none'
     headerFile?: string
     maxRemoved?: number
   }>
 
+/** Convert options to settings; those that were not given are `undefined`. */
+function toSettings(options: FeedOptions) {
+  return {
+    url: options.url,
+    format: noneToNull(options.format),
+    map: noneToNull(options.map),
+    network: noneToNull(options.network),
+    merchant: noneToNull(options.merchant),
+    everySeconds: noneToNull(options.every),
+    headerFile: noneToNull(options.headerFile),
+    maxRemovedPercent: options.maxRemoved,
+  }
+}
+
+const DEFAULT_SETTINGS = {
+  format: null,
+  map: null,
+  network: null,
+  merchant: null,
+  headerFile: null,
+  everySeconds: DEFAULT_INTERVAL_SECONDS,
+  maxRemovedPercent: DEFAULT_MAX_REMOVED_PERCENT,
+} as const
+
 async function add(
   { database, nowMs }: ChangeTransaction,
   name: string,
-  options: AddOptions,
+  options: FeedOptions & Readonly<{ url: string }>,
 ): Promise<CommandResult> {
-  const { url, format = null, map = null, network = null, merchant = null } = options
   if ((await findFeed(database, name)) !== undefined)
     throw new UsageError(`a feed ${quote(name)} already exists; change it with "vitrine catalog feeds set"`)
-  const { organizationId, channelId, replacedSample } = await prepareTarget(database, {
-    channelId: options.channel,
-    nowMs,
-  })
-  const everySeconds = noneToNull(options.every ?? DEFAULT_INTERVAL_SECONDS)
-  await insertFeed(database, {
-    ...{ name, organizationId, channelId, url, format, map, network, merchant, everySeconds },
-    headerFile: options.headerFile ?? null,
-    maxRemovedPercent: options.maxRemoved ?? DEFAULT_MAX_REMOVED_PERCENT,
-    createdAtMs: nowMs,
-  })
-  const address = describeFeedAddress(url)
-  const schedule = everySeconds === null ? 'no schedule' : `every ${formatInterval(everySeconds)}`
+  const target = await prepareTarget(database, { channelId: options.channel, nowMs })
+  const { organizationId, channelId, replacedSample } = target
+  const given = Object.entries(toSettings(options)).filter(([, value]) => value !== undefined)
+  const settings: FeedSettings = {
+    ...DEFAULT_SETTINGS,
+    ...(Object.fromEntries(given) as Partial<FeedSettings>),
+    url: options.url,
+    channelId,
+  }
+  await insertFeed(database, { ...settings, name, organizationId, createdAtMs: nowMs })
+  const { json, line } = describeFeed(name, settings)
   return {
-    json: { name, address, channelId, everySeconds, removedSample: replacedSample },
-    line: `${name}  ${address}  ${schedule}; channel ${channelId}`,
+    json: { ...json, removedSample: replacedSample },
+    line,
     notes: [
       ...(replacedSample ? ['The sample data was removed.'] : []),
-      ...(everySeconds === null
-        ? [`Fetch it: vitrine catalog feeds run ${name}`]
-        : [
-            `A running server fetches it within a minute. To fetch it now: vitrine catalog feeds run ${name}`,
-          ]),
+      settings.everySeconds === null
+        ? `Fetch it: vitrine catalog feeds run ${name}`
+        : `A running server fetches it within a minute. To fetch it now: vitrine catalog feeds run ${name}`,
     ],
   }
 }
 
-type SetOptions = Partial<AddOptions>
-
 async function set(
   { database }: ChangeTransaction,
   name: string,
-  options: SetOptions,
+  options: FeedOptions,
 ): Promise<CommandResult> {
   const feed = await getFeed(database, name)
-  const { url, format, map, network, merchant, every, headerFile, maxRemoved } = options
-  const channel = options.channel === undefined ? undefined : await getChannel(database, options.channel)
-  if (channel !== undefined && channel.organizationId !== feed.organizationId)
-    throw new UsageError(`--channel: the feed ${quote(name)} belongs to another organization`)
-  const settings = Object.fromEntries(
-    Object.entries({
-      channelId: channel?.id,
-      url,
-      ...{ format, map, network, merchant, headerFile, everySeconds: every },
-      maxRemovedPercent: maxRemoved,
-    } satisfies Partial<Record<keyof FeedSettings, unknown>>)
-      .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => [key, noneToNull(value)]),
-  ) as Partial<FeedSettings>
+  const channelId = await findNewChannelId(database, feed, options.channel)
+  const settings = toSettings(options)
   // A feed that was imported from files gets a schedule with its first address.
-  const needsSchedule = feed.url === null && url !== undefined && every === undefined
-  const everySeconds = needsSchedule ? { everySeconds: DEFAULT_INTERVAL_SECONDS } : {}
-  await updateFeed(database, feed.id, { ...settings, ...everySeconds })
-  const { url: newUrl, everySeconds: newEvery, channelId } = await getFeed(database, name)
-  const address = newUrl === null ? 'no address' : describeFeedAddress(newUrl)
-  const schedule = newEvery === null ? 'no schedule' : `every ${formatInterval(newEvery)}`
+  const isFirstAddress = feed.url === null && options.url !== undefined && options.every === undefined
+  await updateFeed(database, feed.id, {
+    ...settings,
+    channelId,
+    ...(isFirstAddress && { everySeconds: DEFAULT_INTERVAL_SECONDS }),
+  })
   return {
-    json: { name, address, channelId, everySeconds: newEvery },
-    line: `${name}  ${address}  ${schedule}; channel ${channelId ?? 'none'}`,
+    ...describeFeed(name, await getFeed(database, name)),
     notes: [`To import it with the new settings now: vitrine catalog feeds run ${name}`],
+  }
+}
+
+/** @throws UsageError when the channel is unknown or belongs to another organization */
+async function findNewChannelId(
+  database: Catalog,
+  { name, organizationId }: Feed,
+  idText: string | undefined,
+): Promise<string | undefined> {
+  if (idText === undefined) return undefined
+  const channel = await getChannel(database, idText)
+  if (channel.organizationId === organizationId) return channel.id
+  throw new UsageError(`--channel: the feed ${quote(name)} belongs to another organization`)
+}
+
+function describeFeed(name: string, { url, everySeconds, channelId }: FeedSettings) {
+  const address = url === null ? null : describeFeedAddress(url)
+  const schedule = everySeconds === null ? 'no schedule' : `every ${formatInterval(everySeconds)}`
+  return {
+    json: { name, address, channelId, everySeconds },
+    line: `${name}  ${address ?? 'no address'}  ${schedule}; channel ${channelId ?? 'none'}`,
   }
 }
 
@@ -228,11 +253,14 @@ async function runOne(
         `the feed ${quote(name)} has no address: use "vitrine catalog import FILE --feed ${name}", or give it one with "vitrine catalog feeds set ${name} --url URL"`,
       )
     const run = await runFeed({
-      ...{ store, feedId: id, owner: createLeaseOwner(), secrets: secrets.feedSecrets },
+      store,
+      feedId: id,
+      owner: createLeaseOwner(),
+      secrets: secrets.feedSecrets,
       folder: getFeedsFolder(config.catalogDatabase),
       isLossAccepted: accept,
       signal: io.signal,
-      onDownload: (bytes) => io.drawProgress(`${formatCount(Math.round(bytes / 1_000), 'en')} kB received`),
+      onDownload: (bytes) => io.drawProgress(`${formatCount(Math.round(bytes / 1e3), 'en')} kB received`),
       onProgress: createProgressPrinter(context),
     })
       .catch((error: unknown) => rethrowImportFailure(addAcceptHint(error, name)))

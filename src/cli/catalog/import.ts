@@ -49,7 +49,11 @@ async function runCatalogImport(
     withCatalog(context, async (store) => {
       const summary = await importFile({
         ...file,
-        ...{ store, channelId, map, network, merchant },
+        store,
+        channelId,
+        map,
+        network,
+        merchant,
         format: format === undefined ? undefined : parseFeedFormat(format),
         maxRemovedPercent: options.accept === true ? 100 : options.maxRemoved,
         signal: io.signal,

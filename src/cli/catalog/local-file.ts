@@ -36,7 +36,12 @@ export async function withLocalFile(
     const { fetchFeed } = await import('../../catalog-service/feeds/fetch-feed.ts')
     const url = parseFeedAddress(source)
     const fetched = await fetchFeed({
-      ...{ url, headerFile: null, secrets: secrets.feedSecrets, validators: null, path, clock },
+      url,
+      headerFile: null,
+      secrets: secrets.feedSecrets,
+      validators: null,
+      path,
+      clock,
       signal: io.signal,
     })
     const { label, charset } = fetched ?? { label: url, charset: undefined }

@@ -393,10 +393,9 @@ describe('replacement of offers', () => {
           fullScanOffers: manyOffers,
         })
         await removeStaleOffers(transaction, run)
-        const products = await transaction.selectFrom('products').select('gtin').execute()
-        return { removed, products: products.map(({ gtin }) => Number(gtin)) }
+        return removed
       })
-      expect(left).toEqual({ removed: 2, products: [17] })
+      expect(left).toBe(2)
       expect(await readRows(fixture)).toEqual(['17 Net Other'])
     },
   )
