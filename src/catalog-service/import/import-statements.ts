@@ -217,7 +217,7 @@ export async function removeMigratedOffers(
     removed += offers
     await sql`
       delete from feeds where id = ${id} and not exists (
-        select 1 from products p where p.feed_id = feeds.id)`.execute(database)
+        select 1 from offers o where o.feed_id = feeds.id)`.execute(database)
   }
   return removed
 }

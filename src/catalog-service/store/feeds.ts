@@ -142,7 +142,7 @@ export async function saveFeedResult(
 
 /** Remove a feed with its offers, and the products that no feed has any more. Return the number of removed offers. */
 export async function removeFeed(database: Catalog, id: number): Promise<number> {
-  await recordTouchedGtins(database, sql`select gtin from products where feed_id = ${id}`)
+  await recordTouchedGtins(database, sql`select distinct gtin from offers where feed_id = ${id}`)
   const offers = await database.deleteFrom('offers').where('feed_id', '=', id).executeTakeFirst()
   await removeTouchedProducts(database)
   await database.deleteFrom('feed_shops').where('feed_id', '=', id).execute()

@@ -41,8 +41,8 @@ const COPY_FORMER_OFFERS = [
   `insert into products
     select p.gtin, o.feed_id, p.title, p.brand, p.images, null, null
     from former_products p join (select distinct gtin, feed_id from offers) o on o.gtin = p.gtin order by p.gtin`,
-  `delete from feeds where not exists (select 1 from products p where p.feed_id = feeds.id)`,
-  `update feeds set product_count = (select count(*) from products p where p.feed_id = feeds.id),
+  `delete from feeds where not exists (select 1 from offers o where o.feed_id = feeds.id)`,
+  `update feeds set product_count = (select count(distinct gtin) from offers o where o.feed_id = feeds.id),
     offer_count = (select count(*) from offers o where o.feed_id = feeds.id)`,
 ]
 
@@ -153,8 +153,7 @@ export const CATALOG_MIGRATIONS: Migrations = {
     `drop table former_products`,
     `drop table former_offers`,
     `drop table import_shops`,
-    `create index products_feed on products (feed_id, gtin)`,
-    `create index offers_feed on offers (feed_id, merchant_id, network_id, network_channel_id, is_page, gtin)`,
+    `create index offers_feed on offers (feed_id, merchant_id, network_id, gtin)`,
     `create table feed_shops (
       feed_id integer not null, network_id integer not null, merchant_id integer not null,
       network_channel_id integer not null, is_page integer not null, import_id integer,
@@ -217,8 +216,7 @@ export const POSTGRES_CATALOG_MIGRATIONS: Migrations = {
         `drop table former_products`,
         `drop table former_offers`,
         `drop table import_shops`,
-        `create index products_feed on products (feed_id, gtin)`,
-        `create index offers_feed on offers (feed_id, merchant_id, network_id, network_channel_id, is_page, gtin)`,
+        `create index offers_feed on offers (feed_id, merchant_id, network_id, gtin)`,
         `create table feed_shops (
           feed_id bigint not null, network_id bigint not null, merchant_id bigint not null,
           network_channel_id bigint not null, is_page integer not null, import_id bigint,

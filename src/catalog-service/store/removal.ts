@@ -45,8 +45,7 @@ async function hasOffers(database: Catalog, shops: RawBuilder<unknown>): Promise
 }
 
 /** Uses the index `offers_feed`. */
-const IS_OFFER_OF_SHOP = sql`o.feed_id = s.feed_id and o.merchant_id = s.merchant_id and o.network_id = s.network_id
-  and o.network_channel_id = s.network_channel_id and o.is_page = s.is_page`
+const IS_OFFER_OF_SHOP = sql`o.feed_id = s.feed_id and o.merchant_id = s.merchant_id and o.network_id = s.network_id`
 
 /** Record the GTINs that a query returns, for `removeTouchedProducts` in the same transaction. */
 export async function recordTouchedGtins(database: Catalog, gtins: RawBuilder<unknown>): Promise<void> {

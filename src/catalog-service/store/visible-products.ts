@@ -260,7 +260,7 @@ async function fetchNextGtins(database: Catalog, query: NextGtinsQuery) {
       select ${jsonGroupArray}(g.gtin order by g.gtin) from (
         select distinct o.gtin from offers o
         where o.feed_id = s.feed_id and o.merchant_id = s.merchant_id and o.network_id = s.network_id
-          and o.network_channel_id = s.network_channel_id and o.is_page = s.is_page and o.gtin > ${afterGtin}
+          and o.gtin > ${afterGtin}
         order by o.gtin limit ${limit}) g) as gtins
     ${fromMerchantNetworks(query)} ${merchantIds === null ? sql`` : sql`and s.merchant_id in ${toList(merchantIds)}`}`.execute(
     database,
