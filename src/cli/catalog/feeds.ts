@@ -48,7 +48,7 @@ import { addTry } from './try-feed.ts'
 /** Networks update their feeds a few times a day. */
 const DEFAULT_INTERVAL_SECONDS: number = 6 * HOUR_SECONDS
 
-const CLEAR_HINT = ', or none'
+const CLEAR_HINT = '; none: remove the setting'
 
 export function addFeeds(catalog: Command, run: Runner): void {
   const group = catalog
@@ -69,38 +69,54 @@ export function addFeeds(catalog: Command, run: Runner): void {
       .argument('<name>', 'name of the feed', parseFeedName)
       .requiredOption(
         '--url <url>',
-        'address of the feed; ${NAME} is filled from VITRINE_FEED_NAME',
+        'address of the feed; ${AWIN_KEY} is filled from the secret VITRINE_FEED_AWIN_KEY',
         parseFeedAddress,
       )
       .option('--channel <id>', 'id of the channel that the feed is for; required when there are several'),
   )
-    .option('--every <time>', 'how often it is fetched: 30m, 6h or 1d; default: 6h', parseIntervalOrNone)
-    .option('--header-file <file>', 'file with request headers, one "Name: value" per line', toAbsolutePath)
+    .option(
+      '--every <time>',
+      'how often it is fetched, such as 30m, 6h or 1d; none: only by "feeds run"; default: 6h',
+      parseIntervalOrNone,
+    )
+    .option(
+      '--header-file <file>',
+      'file with request headers, one "Name: value" per line; secrets as in --url',
+      toAbsolutePath,
+    )
     .option(
       '--max-removed <percent>',
-      'hold a run that removes more of the offers; default: 50%',
+      "hold a run that would remove a larger share of the feed's offers; default: 50%",
       parseMaxRemoved,
     )
     .action(run(createChangeAction(add)))
   addReadOptions(
     group
       .command('set <feed>')
-      .description('change a feed; the next run imports it again')
+      .description('change the settings of a feed for its next run')
       .option('--url <url>', 'new address', parseFeedAddress)
       .option('--channel <id>', 'id of the channel that the feed is for'),
     CLEAR_HINT,
   )
-    .option('--every <time>', 'how often it is fetched: 30m, 6h or 1d, or none', parseIntervalOrNone)
-    .option('--header-file <file>', 'file with request headers, or none', (text: string) =>
+    .option(
+      '--every <time>',
+      'how often it is fetched, such as 30m, 6h or 1d; none: only by "feeds run"',
+      parseIntervalOrNone,
+    )
+    .option('--header-file <file>', `file with request headers${CLEAR_HINT}`, (text: string) =>
       text === 'none' ? text : toAbsolutePath(text),
     )
-    .option('--max-removed <percent>', 'hold a run that removes more of the offers', parseMaxRemoved)
+    .option(
+      '--max-removed <percent>',
+      "hold a run that would remove a larger share of the feed's offers",
+      parseMaxRemoved,
+    )
     .hook('preAction', requireOption('one or more options; "vitrine catalog feeds set --help" lists them'))
     .action(run(createChangeAction(set)))
   group
     .command('run <feed>')
-    .description('fetch and import a feed now')
-    .option('--accept', 'import the file even if it is unchanged or removes any number of offers')
+    .description('fetch and import a feed now, without waiting for its schedule')
+    .option('--accept', 'import the file even if it is unchanged, and accept any number of removed offers')
     .action(run(runOne))
   group
     .command('remove <feed>')
