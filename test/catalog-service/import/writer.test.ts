@@ -388,10 +388,8 @@ describe('replacement of offers', () => {
         const run = { feedId: FEED_ID, importId: importId + 1 }
         const writer = await createFeedWriter(transaction, target, run)
         await writer.write([{ row: 1, product: createFeedProduct(17, { merchant: 'Other' }) }])
-        const { total: removed } = await findStaleOffers(transaction, run, {
-          current: 1,
-          fullScanOffers: manyOffers,
-        })
+        const options = { current: 1, fullScanOffers: manyOffers }
+        const { total: removed } = await findStaleOffers(transaction, run, options)
         await removeStaleOffers(transaction, run)
         return removed
       })
