@@ -87,11 +87,12 @@ function toStorable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value
 }
 
-/** Join the feed's products of these GTINs as `p`. */
+/** Join the feed's products of these GTINs as `p`. In SQLite, `cross join` fixes the order: it would read all of the feed. */
 function joinProducts(database: Catalog, feedId: number, gtins: readonly string[]): RawBuilder<unknown> {
-  const expand = sql.raw(isPostgres(database) ? 'jsonb_array_elements_text' : 'json_each')
-  return sql`${expand}(${JSON.stringify(gtins)}) as r
-    join products p on p.gtin = r.value and p.feed_id = ${feedId}`
+  const isPostgresDialect = isPostgres(database)
+  const expand = sql.raw(isPostgresDialect ? 'jsonb_array_elements_text' : 'json_each')
+  return sql`${expand}(${JSON.stringify(gtins)}) as r ${sql.raw(isPostgresDialect ? 'join' : 'cross join')} products p
+    on p.gtin = r.value and p.feed_id = ${feedId}`
 }
 
 /** `offers`: the product's offers from the import that wrote the product. */

@@ -27,7 +27,7 @@ function describeTrial(trial: FeedTrial): readonly string[] {
     trial
   const percent = rows === 0 ? 0 : Math.round((100 * withoutGtin) / rows)
   return [
-    `${format}, ${encoding}: ${pluralize(rows, 'row')}, ${formatCount(usable, 'en')} usable, ${formatCount(rejected, 'en')} rejects; ${percent} % of the rows have no valid GTIN`,
+    `${format}, ${encoding}: ${pluralize(rows, 'row')}, ${formatCount(usable, 'en')} usable, ${pluralize(rejected, 'reject')}; ${percent} % of the rows have no valid GTIN`,
     `shops: ${describeCounts(shops)}`,
     `currencies: ${describeCounts(currencies)}`,
     ...examples.flatMap(({ row, gtin, title, brand, offers }) => [
