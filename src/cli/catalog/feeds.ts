@@ -62,7 +62,7 @@ export function addFeeds(catalog: Command, run: Runner): void {
         createListAction('feeds', (store) => listFeeds(context, store))(context, options as object),
       ),
     )
-  addReadOptions(
+  addFeedOptions(
     group
       .command('add')
       .description('add a feed; a running server fetches it within a minute')
@@ -73,24 +73,8 @@ export function addFeeds(catalog: Command, run: Runner): void {
         parseFeedAddress,
       )
       .option('--channel <id>', 'id of the channel that the feed is for; required when there are several'),
-  )
-    .option(
-      '--every <time>',
-      'how often it is fetched, such as 30m, 6h or 1d; none: only by "feeds run"; default: 6h',
-      parseIntervalOrNone,
-    )
-    .option(
-      '--header-file <file>',
-      'file with request headers, one "Name: value" per line; secrets as in --url',
-      toAbsolutePath,
-    )
-    .option(
-      '--max-removed <percent>',
-      "hold a run that would remove a larger share of the feed's offers; default: 50%",
-      parseMaxRemoved,
-    )
-    .action(run(createChangeAction(add)))
-  addReadOptions(
+  ).action(run(createChangeAction(add)))
+  addFeedOptions(
     group
       .command('set <feed>')
       .description('change the settings of a feed for its next run')
@@ -98,19 +82,6 @@ export function addFeeds(catalog: Command, run: Runner): void {
       .option('--channel <id>', 'id of the channel that the feed is for'),
     CLEAR_HINT,
   )
-    .option(
-      '--every <time>',
-      'how often it is fetched, such as 30m, 6h or 1d; none: only by "feeds run"',
-      parseIntervalOrNone,
-    )
-    .option('--header-file <file>', `file with request headers${CLEAR_HINT}`, (text: string) =>
-      text === 'none' ? text : toAbsolutePath(text),
-    )
-    .option(
-      '--max-removed <percent>',
-      "hold a run that would remove a larger share of the feed's offers",
-      parseMaxRemoved,
-    )
     .hook('preAction', requireOption('one or more options; "vitrine catalog feeds set --help" lists them'))
     .action(run(createChangeAction(set)))
   group
@@ -134,6 +105,27 @@ export function addFeeds(catalog: Command, run: Runner): void {
     'vitrine catalog feeds run kopje --accept',
     'vitrine catalog feeds remove kopje --yes',
   ])
+}
+
+/** Add the options of `add` and `set`. `clearHint`: how a command removes a setting. */
+function addFeedOptions(command: Command, clearHint: string = ''): Command {
+  const describeDefault = (text: string): string => (clearHint === '' ? `; default: ${text}` : '')
+  return addReadOptions(command, clearHint)
+    .option(
+      '--every <time>',
+      `how often it is fetched, such as 30m, 6h or 1d; none: only by "feeds run"${describeDefault('6h')}`,
+      parseIntervalOrNone,
+    )
+    .option(
+      '--header-file <file>',
+      `file with request headers, one "Name: value" per line; secrets as in --url${clearHint}`,
+      (text: string) => (text === 'none' ? text : toAbsolutePath(text)),
+    )
+    .option(
+      '--max-removed <percent>',
+      `hold a run that would remove a larger share of the feed's offers${describeDefault('50%')}`,
+      parseMaxRemoved,
+    )
 }
 
 function parseIntervalOrNone(text: string): number | 'none' {

@@ -95,15 +95,6 @@ describe('catalog import', () => {
     },
   )
 
-  it('file that would remove all offers of the feed - exits with 1 and says how to accept it', async () => {
-    const under = createTestCommand()
-    await run(under, ROW)
-    await expect(run(under, ROW.replace('"17"', '"18"'))).rejects.toMatchObject({
-      code: 'VITRINE_FEED_HELD',
-      message: expect.stringMatching(/\. If the file is right, repeat the command with --accept$/),
-    })
-  })
-
   it('names with control characters - are printed without them, in lines and in JSON', async () => {
     const under = createTestCommand()
     const table = 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/p,1.00 EUR\n'
