@@ -1,11 +1,13 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { SECOND_MS } from '../../src/clock.ts'
+import type { Environment } from '../../src/config/config.ts'
 import { EVENT_LOOP_SAMPLE_INTERVAL_MS } from '../../src/observability/metrics.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
-import { BOX, startStockedHarness, fetchPath } from '../app/app-client.ts'
+import { BOX, makeProductOnSale, startStockedHarness, fetchPath } from '../app/app-client.ts'
+import { makeFolder, makeSettings, runInProcess } from '../cli/run-cli.ts'
 import { readYaml } from './deploy/manifests.ts'
 import { fetchText, startCluster } from './cluster/cluster-server.ts'
 
@@ -30,8 +32,20 @@ async function readPages(): Promise<string> {
   await fetchPath(harness, BOX)
   harness.context.metrics.countDrops({ price: 1 }, CHANNEL_ID)
   const { text } = await fetchPath(harness, '/metrics', { Authorization: `Basic ${btoa('admin:p')}` })
-  const cluster = await startCluster()
+  const clusterSettings = await createCatalogWithFeed()
+  const cluster = await startCluster(clusterSettings)
   return `${text}\n${await fetchText(`${cluster.publicUrl}/metrics`)}`
+}
+
+/** Import a feed, and return the settings of a server with its catalog. */
+async function createCatalogWithFeed(): Promise<Environment> {
+  const folder = makeFolder()
+  const settings = makeSettings(folder)
+  const file = join(folder, 'kopje.ndjson')
+  writeFileSync(file, JSON.stringify(makeProductOnSale()))
+  const { code } = await runInProcess(['catalog', 'import', file], settings)
+  expect(code).toBe(0)
+  return settings
 }
 
 let knownMetrics: Promise<Map<string, Set<string>>> | undefined

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { parseFeedMap } from '../../catalog-service/import/feed-map.ts'
-import { parseFeedFormat } from '../../catalog-service/import/formats.ts'
+import { FEED_FORMATS, parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import { DAY_SECONDS, HOUR_SECONDS, MINUTE_SECONDS } from '../../clock.ts'
 import { UsageError } from '../../errors.ts'
 import { createLineParser } from './arguments.ts'
@@ -74,18 +74,18 @@ export function addReadOptions(command: Command, clearHint: string = ''): Comman
   return command
     .option(
       '--network <name>',
-      `network of all offers${clearHint}`,
+      `affiliate network of all offers, in place of what the feed says${clearHint}`,
       createLineParser('--network needs a name of'),
     )
     .option(
       '--merchant <name>',
-      `merchant of all offers${clearHint}`,
+      `merchant (shop) of all offers, in place of what the feed says${clearHint}`,
       createLineParser('--merchant needs a name of'),
     )
-    .option('--format <name>', `format; default: detected from the file${clearHint}`, parseFormat)
+    .option('--format <name>', `${FEED_FORMATS.join(', ')}; default: detected${clearHint}`, parseFormat)
     .option(
       '--map <file>',
-      `JSON file that maps columns or paths to fields (docs/publish/feeds.md)${clearHint}`,
+      `column map for another format: a JSON file, see docs/publish/feeds.md${clearHint}`,
       (text: string) => (isNone(text, clearHint) ? text : readMapFile(text)),
     )
 }

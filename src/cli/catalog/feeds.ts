@@ -48,7 +48,7 @@ import { addTry } from './try-feed.ts'
 /** Networks update their feeds a few times a day. */
 const DEFAULT_INTERVAL_SECONDS: number = 6 * HOUR_SECONDS
 
-const CLEAR_HINT = ', or none'
+const CLEAR_HINT = '; none: remove the setting'
 
 export function addFeeds(catalog: Command, run: Runner): void {
   const group = catalog
@@ -62,45 +62,32 @@ export function addFeeds(catalog: Command, run: Runner): void {
         createListAction('feeds', (store) => listFeeds(context, store))(context, options as object),
       ),
     )
-  addReadOptions(
+  addFeedOptions(
     group
       .command('add')
       .description('add a feed; a running server fetches it within a minute')
       .argument('<name>', 'name of the feed', parseFeedName)
       .requiredOption(
         '--url <url>',
-        'address of the feed; ${NAME} is filled from VITRINE_FEED_NAME',
+        'address of the feed; ${AWIN_KEY} is filled from the secret VITRINE_FEED_AWIN_KEY',
         parseFeedAddress,
       )
       .option('--channel <id>', 'id of the channel that the feed is for; required when there are several'),
-  )
-    .option('--every <time>', 'how often it is fetched: 30m, 6h or 1d; default: 6h', parseIntervalOrNone)
-    .option('--header-file <file>', 'file with request headers, one "Name: value" per line', toAbsolutePath)
-    .option(
-      '--max-removed <percent>',
-      'hold a run that removes more of the offers; default: 50%',
-      parseMaxRemoved,
-    )
-    .action(run(createChangeAction(add)))
-  addReadOptions(
+  ).action(run(createChangeAction(add)))
+  addFeedOptions(
     group
       .command('set <feed>')
-      .description('change a feed; the next run imports it again')
+      .description('change the settings of a feed for its next run')
       .option('--url <url>', 'new address', parseFeedAddress)
       .option('--channel <id>', 'id of the channel that the feed is for'),
     CLEAR_HINT,
   )
-    .option('--every <time>', 'how often it is fetched: 30m, 6h or 1d, or none', parseIntervalOrNone)
-    .option('--header-file <file>', 'file with request headers, or none', (text: string) =>
-      text === 'none' ? text : toAbsolutePath(text),
-    )
-    .option('--max-removed <percent>', 'hold a run that removes more of the offers', parseMaxRemoved)
     .hook('preAction', requireOption('one or more options; "vitrine catalog feeds set --help" lists them'))
     .action(run(createChangeAction(set)))
   group
     .command('run <feed>')
-    .description('fetch and import a feed now')
-    .option('--accept', 'import the file even if it is unchanged or removes any number of offers')
+    .description('fetch and import a feed now, without waiting for its schedule')
+    .option('--accept', 'import the file even if it is unchanged, and accept any number of removed offers')
     .action(run(runOne))
   group
     .command('remove <feed>')
@@ -118,6 +105,27 @@ export function addFeeds(catalog: Command, run: Runner): void {
     'vitrine catalog feeds run kopje --accept',
     'vitrine catalog feeds remove kopje --yes',
   ])
+}
+
+/** Add the options of `add` and `set`. `clearHint`: how a command removes a setting. */
+function addFeedOptions(command: Command, clearHint: string = ''): Command {
+  const describeDefault = (text: string): string => (clearHint === '' ? `; default: ${text}` : '')
+  return addReadOptions(command, clearHint)
+    .option(
+      '--every <time>',
+      `how often it is fetched, such as 30m, 6h or 1d; none: only by "feeds run"${describeDefault('6h')}`,
+      parseIntervalOrNone,
+    )
+    .option(
+      '--header-file <file>',
+      `file with request headers, one "Name: value" per line; secrets as in --url${clearHint}`,
+      (text: string) => (text === 'none' ? text : toAbsolutePath(text)),
+    )
+    .option(
+      '--max-removed <percent>',
+      `hold a run that would remove a larger share of the feed's offers${describeDefault('50%')}`,
+      parseMaxRemoved,
+    )
 }
 
 function parseIntervalOrNone(text: string): number | 'none' {

@@ -11,15 +11,15 @@ export function addImport(catalog: Command, run: Runner): void {
   const command = catalog
     .command('import <file>')
     .description('import a feed once: a file, an address, or - for standard input')
-    .option('--channel <id>', 'id of the channel that the feed is for')
-    .option('--feed <name>', 'name of the feed whose offers the file replaces; default: after the file')
+    .option('--channel <id>', 'id of the channel that the feed is for; required when there are several')
+    .option('--feed <name>', 'name of the feed whose offers the file replaces; default: the name of the file')
   addReadOptions(command)
     .option(
       '--max-removed <percent>',
-      'refuse a file that removes more of the offers; default: 50%',
+      "refuse a file that would remove a larger share of the feed's offers; default: as set for the feed, else 50%",
       parseMaxRemoved,
     )
-    .option('--accept', 'accept a file that removes any number of offers')
+    .option('--accept', 'accept any number of removed offers')
     .action(run(runCatalogImport))
   addExamples(command, 'vitrine catalog import', [
     'vitrine catalog import products.ndjson.gz',
@@ -59,7 +59,7 @@ async function runCatalogImport(
         signal: io.signal,
         onProgress: createProgressPrinter(context),
       })
-        .catch((error: unknown) => rethrowImportFailure(addAcceptHint(error, source)))
+        .catch((error: unknown) => rethrowImportFailure(addAcceptHint(error)))
         .finally(() => io.drawProgress(''))
       printSummary(context, summary)
       for (const hint of await findHints(context, store, summary)) io.err(hint)
@@ -67,9 +67,7 @@ async function runCatalogImport(
   )
 }
 
-function addAcceptHint(error: unknown, source: string): unknown {
+function addAcceptHint(error: unknown): unknown {
   if (!(error instanceof FeedHeldError)) return error
-  return new FeedHeldError(
-    `${error.message}. If the file is right: vitrine catalog import ${source} --accept`,
-  )
+  return new FeedHeldError(`${error.message}. If the file is right, repeat the command with --accept`)
 }

@@ -10,7 +10,7 @@ export function addTry(group: Command, run: Runner): void {
   addReadOptions(
     group
       .command('try <file>')
-      .description('show what an import of a file or an address would bring; changes nothing'),
+      .description('show how a file, an address or - (standard input) would be read; changes nothing'),
   ).action(run(runTry))
 }
 
