@@ -6,13 +6,7 @@ import type { Clock } from '../../clock.ts'
 import type { DatabaseAddress } from '../../config/database-address.ts'
 import { UsageError, VitrineError } from '../../errors.ts'
 import { VERSION } from '../../lib/paths.ts'
-import { parseFeedFormat } from '../import/formats.ts'
-import {
-  type ImportProgress,
-  type ImportSummary,
-  type ReadSettings,
-  importFeed,
-} from '../import/import-feed.ts'
+import { type ImportProgress, type ImportSummary, importFeed, toReadSettings } from '../import/import-feed.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import {
   type FeedAttempt,
@@ -194,24 +188,15 @@ function importFetched(
   })
 }
 
-function toReadSettings({ format, map, network, merchant }: Feed): ReadSettings {
-  return {
-    map: map ?? undefined,
-    format: format === null ? undefined : parseFeedFormat(format),
-    network: network ?? undefined,
-    merchant: merchant ?? undefined,
-  }
-}
-
 /** Digest of everything but the file that determines what a run writes. */
 async function computeSettingsDigest({ reader }: CatalogStore, feed: Feed): Promise<string> {
-  const { channelId, format, map, network, merchant } = feed
+  const { channelId, url, headerFile, format, map, network, merchant } = feed
   const networkChannels = await reader
     .selectFrom('network_channels')
     .select(['id', 'network_id'])
     .where('channel_id', '=', channelId)
     .orderBy('id')
     .execute()
-  const settings = [VERSION, channelId, format, map, network, merchant, networkChannels]
+  const settings = [VERSION, channelId, url, headerFile, format, map, network, merchant, networkChannels]
   return hash('sha256', JSON.stringify(settings), 'base64url')
 }

@@ -19,6 +19,10 @@ export function parseFeedName(text: string): string {
   return text
 }
 
+export function hasFeedEnding(path: string): boolean {
+  return FILE_ENDINGS.test(path)
+}
+
 /** Name a feed after its file: `data/Shop A.csv.gz` gives `Shop-A`. */
 export function toFeedName(path: string): string {
   const name = basename(path)

@@ -1,12 +1,19 @@
 import { FeedHeldError, ImportError, StoreError, UsageError, VitrineError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
-import { type FeedResult, findFeedById, insertFeed, saveFeedResult, updateFeed } from '../store/feeds.ts'
+import {
+  type Feed,
+  type FeedResult,
+  findFeedById,
+  insertFeed,
+  saveFeedResult,
+  updateFeed,
+} from '../store/feeds.ts'
 import { findMeta, setMeta } from '../store/meta.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
 import type { Catalog } from '../store/schema.ts'
 import { findFeedForImport } from './feed-names.ts'
 import { parseFeedMap } from './feed-map.ts'
-import type { FeedFormat } from './formats.ts'
+import { type FeedFormat, parseFeedFormat } from './formats.ts'
 import { type OpenFeed, openFeed } from './open-feed.ts'
 import type { FeedRow } from './feed-row.ts'
 import { type FeedRows, readFeed } from './read-feed.ts'
@@ -56,6 +63,16 @@ export type ReadSettings = Readonly<{
   network?: string | undefined
   merchant?: string | undefined
 }>
+
+/** Return the settings of a feed. */
+export function toReadSettings({ format, map, network, merchant }: Feed): ReadSettings {
+  return {
+    map: map ?? undefined,
+    format: format === null ? undefined : parseFeedFormat(format),
+    network: network ?? undefined,
+    merchant: merchant ?? undefined,
+  }
+}
 
 /** @throws UsageError for an invalid map */
 export function toReaderOptions({ format, map, network, merchant }: ReadSettings) {

@@ -1,5 +1,13 @@
+import type { CatalogStore } from '../store/catalog-store.ts'
+import { findFeed } from '../store/feeds.ts'
 import { parseFeedName, toFeedName } from './feed-names.ts'
-import { type ImportFeedOptions, type ImportSummary, type ReadSettings, importFeed } from './import-feed.ts'
+import {
+  type ImportFeedOptions,
+  type ImportSummary,
+  type ReadSettings,
+  importFeed,
+  toReadSettings,
+} from './import-feed.ts'
 import { listRejectsPaths } from './rejects-file.ts'
 
 export type ImportFileOptions = Pick<
@@ -14,8 +22,9 @@ export type ImportFileOptions = Pick<
     label?: string | undefined
     charset?: string | undefined
     rejectsPaths?: readonly string[] | undefined
-    /** Name of the feed that the file replaces; default: after the file. */
+    /** Name of the feed that the file replaces; default: `defaultFeedName`, else after the file. */
     feedName?: string | undefined
+    defaultFeedName?: string | undefined
     /** Id of the channel; `prepareTarget` chooses one when it is absent. */
     channelId?: string | undefined
     /** Folder for the rejects when the feed's folder is not writable; default: the current folder. */
@@ -23,20 +32,37 @@ export type ImportFileOptions = Pick<
   }>
 
 /** Import a file once. @throws what `importFeed` throws */
-export function importFile(options: ImportFileOptions): Promise<ImportSummary> {
+export async function importFile(options: ImportFileOptions): Promise<ImportSummary> {
   const { store, file, feedName, channelId, label = file, charset } = options
   const { rejectsPaths = listRejectsPaths(file, options.currentFolder) } = options
-  const name = feedName === undefined ? toFeedName(label) : parseFeedName(feedName)
+  const name =
+    feedName === undefined ? (options.defaultFeedName ?? toFeedName(file)) : parseFeedName(feedName)
   const noValidators = { etag: null, lastModified: null, contentDigest: null, settingsDigest: null }
   const result = { ...noValidators, fetchedAtMs: store.clock.nowMs() }
-  const { format, map, network, merchant, maxRemovedPercent, signal, onProgress } = options
+  const settings = { ...(await findStoredSettings(store, feedName)), ...listGivenSettings(options) }
+  const { maxRemovedPercent, signal, onProgress } = options
   return importFeed({
     store,
     file: { path: file, label, charset, rejectsPaths, result },
     feed: { name, isNameChosen: feedName !== undefined, channelId },
-    settings: { format, map, network, merchant },
+    settings,
     maxRemovedPercent,
     signal,
     onProgress,
   })
+}
+
+/** A feed with an address keeps its settings, also for a file that was downloaded by hand. */
+async function findStoredSettings({ reader }: CatalogStore, name: string | undefined): Promise<ReadSettings> {
+  const feed = name === undefined ? undefined : await findFeed(reader, name)
+  return feed === undefined || feed.url === null ? {} : toReadSettings(feed)
+}
+
+function listGivenSettings({ format, map, network, merchant }: ReadSettings): ReadSettings {
+  return {
+    ...(format !== undefined && { format }),
+    ...(map !== undefined && { map }),
+    ...(network !== undefined && { network }),
+    ...(merchant !== undefined && { merchant }),
+  }
 }

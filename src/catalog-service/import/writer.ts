@@ -202,9 +202,21 @@ function toOfferRow(
   const { price, oldPrice, currency, availability, url, salePeriod, checkedAtMs } = offer
   const variant = Number.parseInt(hash('sha1', url).slice(0, VARIANT_DIGITS), 16)
   return [
-    ...([gtin, feedId, networkId, merchantId, currency, variant, networkChannelId] as const),
-    ...([toIsPage(offer), price, oldPrice, availability, url] as const),
-    ...([salePeriod?.startsMs ?? null, salePeriod?.endsMs ?? null, checkedAtMs] as const),
+    gtin,
+    feedId,
+    networkId,
+    merchantId,
+    currency,
+    variant,
+    networkChannelId,
+    toIsPage(offer),
+    price,
+    oldPrice,
+    availability,
+    url,
+    salePeriod?.startsMs ?? null,
+    salePeriod?.endsMs ?? null,
+    checkedAtMs,
   ]
 }
 
@@ -214,6 +226,9 @@ function toOfferRowKey([, , network, shop, currency, variant]: readonly (string 
 
 /** Choose among the rows of a product as a box does. */
 function mergeCandidates(candidates: readonly Candidate[]): ProductDetails {
+  // Fast path: most products have one row, and links are expensive.
+  const [first] = candidates as [Candidate]
+  if (candidates.every(({ details }) => details === first.details)) return first.details
   return mergeDetails(
     candidates.map(({ offer, template, details }) => {
       const merchantUrl = offer.url

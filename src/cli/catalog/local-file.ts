@@ -3,12 +3,16 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseFeedAddress } from '../../catalog-service/feeds/feed-address.ts'
 import { getFeedsFolder } from '../../catalog-service/feeds/run-feed.ts'
-import { toFeedName } from '../../catalog-service/import/feed-names.ts'
+import { hasFeedEnding, toFeedName } from '../../catalog-service/import/feed-names.ts'
 import type { ImportFileOptions } from '../../catalog-service/import/import-file.ts'
 import { ImportError } from '../../errors.ts'
+import { parseUrl } from '../../lib/urls.ts'
 import type { CommandContext } from '../command.ts'
 
-export type LocalFile = Pick<ImportFileOptions, 'file' | 'label' | 'charset' | 'rejectsPaths' | 'feedName'>
+export type LocalFile = Pick<
+  ImportFileOptions,
+  'file' | 'label' | 'charset' | 'rejectsPaths' | 'feedName' | 'defaultFeedName'
+>
 
 /** Download an address, or store standard input, while `work` runs. */
 export async function withLocalFile(
@@ -25,13 +29,8 @@ export async function withLocalFile(
   try {
     if (source === '-') {
       await storeStandardInput(path, io.signal)
-      const name = feedName ?? 'stdin'
-      return await work({
-        file: path,
-        label: 'standard input',
-        rejectsPaths: [`${name}.rejects`],
-        feedName: name,
-      })
+      const label = 'standard input'
+      return await work({ file: path, label, ...toNames(feedName, 'stdin') })
     }
     const { fetchFeed } = await import('../../catalog-service/feeds/fetch-feed.ts')
     const url = parseFeedAddress(source)
@@ -45,18 +44,20 @@ export async function withLocalFile(
       signal: io.signal,
     })
     const { label, charset } = fetched ?? { label: url, charset: undefined }
-    const name = feedName ?? toAddressName(url)
-    return await work({ file: path, label, charset, rejectsPaths: [`${name}.rejects`], feedName: name })
+    return await work({ file: path, label, charset, ...toNames(feedName, toAddressName(url)) })
   } finally {
     rmSync(path, { force: true })
   }
 }
 
-/** Name a feed after the file in its address, else after its host. */
+function toNames(feedName: string | undefined, defaultFeedName: string) {
+  return { feedName, defaultFeedName, rejectsPaths: [`${feedName ?? defaultFeedName}.rejects`] }
+}
+
+/** Name a feed after the file in its address, else after its host: other parts of the path may be secret. */
 function toAddressName(url: string): string {
-  const { hostname, pathname } = new URL(url.replaceAll(/\$\{[^}]*\}/g, ''))
-  const name = toFeedName(pathname)
-  return name === 'feed' ? toFeedName(hostname) : name
+  const { hostname = '', pathname = '' } = parseUrl(url.replaceAll(/\$\{[^}]*\}/g, '')) ?? {}
+  return toFeedName(hasFeedEnding(pathname) ? pathname : hostname)
 }
 
 async function storeStandardInput(path: string, signal: AbortSignal): Promise<void> {

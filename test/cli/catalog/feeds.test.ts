@@ -32,7 +32,10 @@ async function startFeedServer(body: string): Promise<FeedServer> {
 /** GTINs with valid check digits. */
 const GTINS = Array.from({ length: 120 }, (_, index) => {
   const digits = String(index + 1).padStart(13, '0')
-  const sum = [...digits].reduce((total, digit, at) => total + Number(digit) * (at % 2 === 0 ? 3 : 1), 0)
+  const sum = Array.from(digits).reduce(
+    (total, digit, at) => total + Number(digit) * (at % 2 === 0 ? 3 : 1),
+    0,
+  )
   return `${digits}${(10 - (sum % 10)) % 10}`
 })
 
@@ -104,9 +107,21 @@ describe('catalog feeds add, run, list', () => {
     under.clock.advance(60_000)
     expect(await runJson(under, 'list')).toMatchObject([
       {
-        ...{ name: 'kopje', status: 'ok', channelId: CHANNEL, address: `${server.url}/…`, network: 'awin' },
-        ...{ fetchedAt: '2026-05-01T00:00:00.000Z', nextRunAt: '2026-05-01T00:30:00.000Z' },
-        ...{ products: 3, offers: 3, rejected: 0, removed: 0, error: null, isQuiet: false },
+        name: 'kopje',
+        status: 'ok',
+        channelId: CHANNEL,
+        address: `${server.url}/…`,
+        network: 'awin',
+        fetchedAt: '2026-05-01T00:00:00.000Z',
+        nextRunAt: '2026-05-01T00:30:00.000Z',
+        ...{
+          products: 3,
+          offers: 3,
+          rejected: 0,
+          removed: 0,
+          error: null,
+          isQuiet: false,
+        },
       },
     ])
   })
@@ -119,7 +134,11 @@ describe('catalog feeds add, run, list', () => {
     await run(under, 'run', 'kopje')
     expect(under.out.at(-1)).toBe(`unchanged since the last run: 3 products, 3 offers; channel ${CHANNEL}`)
     expect(await runJson(under, 'run', 'kopje')).toEqual({
-      ...{ feed: 'kopje', unchanged: true, products: 3, offers: 3, channel: CHANNEL },
+      feed: 'kopje',
+      unchanged: true,
+      products: 3,
+      offers: 3,
+      channel: CHANNEL,
     })
   })
 
@@ -285,7 +304,10 @@ describe('catalog feeds try', () => {
     const [file, map] = [join(under.folder, 'feed.csv'), join(under.folder, 'map.json')]
     writeFileSync(file, `code;name;cost;address\n${GTINS[0] ?? ''};Lampe;12,50;https://kopje.example/1\n`)
     const fields = {
-      ...{ gtin: 'code', title: 'name', price: 'cost', pageLink: 'address' },
+      gtin: 'code',
+      title: 'name',
+      price: 'cost',
+      pageLink: 'address',
       currency: { value: 'EUR' },
       merchant: { value: 'Kopje' },
     }
