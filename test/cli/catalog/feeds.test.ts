@@ -114,14 +114,12 @@ describe('catalog feeds add, run, list', () => {
         network: 'awin',
         fetchedAt: '2026-05-01T00:00:00.000Z',
         nextRunAt: '2026-05-01T00:30:00.000Z',
-        ...{
-          products: 3,
-          offers: 3,
-          rejected: 0,
-          removed: 0,
-          error: null,
-          isQuiet: false,
-        },
+        products: 3,
+        offers: 3,
+        rejected: 0,
+        removed: 0,
+        error: null,
+        isQuiet: false,
       },
     ])
   })

@@ -67,7 +67,7 @@ describe('contract, section 4.2: a walk of a channel while an import runs', () =
     }
     for (const file of [feeds[1] ?? '', feeds[0] ?? '']) {
       const state = { isImporting: true }
-      const imported = runBuilt(['catalog', 'import', file], settings).finally(
+      const imported = runBuilt(['catalog', 'import', file, '--feed', 'feed'], settings).finally(
         () => (state.isImporting = false),
       )
       do expectSortedAndComplete(await walk(fixture, channelId))

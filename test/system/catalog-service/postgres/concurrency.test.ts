@@ -50,7 +50,8 @@ describe('several processes on one database', () => {
     )
     expect(new Set(ids.map(([row]) => row?.value)).size).toBe(1)
     const migrations = await server.run(url, 'select name from vitrine_catalog.kysely_migration')
-    expect(migrations).toEqual([{ name: 'postgres-0001-first' }, { name: 'postgres-0002-sources' }])
+    const names = ['postgres-0001-first', 'postgres-0002-sources', 'postgres-0003-feeds']
+    expect(migrations).toEqual(names.map((name) => ({ name })))
   })
 
   test('four services - together allow exactly the daily limit, and count all requests', async () => {

@@ -24,11 +24,13 @@ const server = usePostgres()
 /** Insert products with two offers each, so that a merchant has a product twice. */
 async function insertProducts(database: Kysely<CatalogTables>): Promise<void> {
   await insertAccounts(database)
-  await sql`insert into products select lpad(n::text, 14, '0'), 'T', null, '[]'
+  await sql`insert into products select lpad(n::text, 14, '0'), 0, 'T', null, '[]'
     from generate_series(1, ${PRODUCTS}::bigint) n`.execute(database)
-  await sql`insert into offers select lpad(n::text, 14, '0'), 1, case when n % 10000 = 7 then 1 else 4 end, 0, 'EUR', v,
-    '1', null, 'in_stock', 'https://shop.example/', null
+  await sql`insert into offers select lpad(n::text, 14, '0'), 0, 1, case when n % 10000 = 7 then 1 else 4 end, 0, 1, 'EUR', v,
+    '1', null, 'in_stock', 'https://shop.example/' || v
     from generate_series(1, ${PRODUCTS}::bigint) n, generate_series(1, 2) v`.execute(database)
+  await sql`insert into feed_shops select distinct feed_id, network_id, merchant_id, network_channel_id, is_page
+    from offers`.execute(database)
 }
 
 /** Open a catalog with many products of merchant 4, which `CHANNEL` may not show, and three of merchant 1, which it may. */
