@@ -134,7 +134,7 @@ async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning
     )
     .map(({ shop, other, feed, otherFeed, channelId }) => ({
       subject: `shop ${shop}`,
-      message: `the shop "${other}" has the same links, so readers see one shop twice (feeds ${feed} and ${otherFeed})`,
+      message: `the shop "${other}" has the same links, so readers see one shop twice (${feed === otherFeed ? `feed ${feed}` : `feeds ${feed} and ${otherFeed}`})`,
       remedy:
         feed === otherFeed
           ? `vitrine catalog merchants revoke "${other}" --channel ${channelId ?? 'ID'}`
