@@ -3,7 +3,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createCatalogService } from '../../src/catalog-service/service.ts'
-import { SECOND_MS } from '../../src/clock.ts'
+import { DAY_MS, SECOND_MS } from '../../src/clock.ts'
 import { Secret } from '../../src/config/secrets.ts'
 import { toGtin } from '../helpers/products.ts'
 import { type StoreUnderTest, addApiKey, importRows, createProduct, openTestStore } from './harness.ts'
@@ -110,6 +110,27 @@ describe('health and metrics endpoints', () => {
       'vitrine_catalog_service_responses_total{operation="other",status="401"} 1',
     ])
     expect(text).toContain('vitrine_catalog_service_response_seconds_bucket')
+  })
+
+  it('feeds - their age, failures and offers in the metrics, 40 days after an import too', async () => {
+    const fixture = await startStandalone()
+    const readGauges = async (): Promise<readonly string[]> => {
+      const { body } = await fixture.visit('/metrics')
+      return [...body.toString('utf8').matchAll(/^vitrine_feed_.*$/gm)].map(String)
+    }
+    const expected = ['vitrine_feed_failing{feed="feed"} 0', 'vitrine_feed_offers{feed="feed"} 20']
+    expect(await readGauges()).toEqual(['vitrine_feed_age_seconds{feed="feed"} 0', ...expected])
+    fixture.clock.advance(40 * DAY_MS)
+    expect(await readGauges()).toEqual(['vitrine_feed_age_seconds{feed="feed"} 3456000', ...expected])
+  })
+
+  it('readyz, with the admin password - the state of the feeds', async () => {
+    const fixture = await startStandalone({ password: 'correct' })
+    expect(readJson(await fixture.visit('/readyz'))).not.toHaveProperty('detail')
+    expect(readJson(await fixture.visit('/readyz', toBasicAuth('correct')))).toMatchObject({
+      ready: true,
+      detail: { feeds: [{ name: 'feed', status: 'ok', offers: 20 }] },
+    })
   })
 
   it.each([

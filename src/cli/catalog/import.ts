@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
 import { parseFeedFormat } from '../../catalog-service/import/formats.ts'
+import type { ImportSummary } from '../../catalog-service/import/import-feed.ts'
+import { HOUR_SECONDS } from '../../clock.ts'
 import { FeedHeldError } from '../../errors.ts'
+import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
 import { type ReadOptions, addReadOptions, parseMaxRemoved } from './feed-options.ts'
 import { createProgressPrinter, findHints, printSummary, rethrowImportFailure } from './import-output.ts'
@@ -63,8 +66,15 @@ async function runCatalogImport(
         .finally(() => io.drawProgress(''))
       printSummary(context, summary)
       for (const hint of await findHints(context, store, summary)) io.err(hint)
+      io.err(describePriceAge(context, summary))
     }),
   )
+}
+
+/** Say that an import does not stay fresh by itself. */
+function describePriceAge({ config }: CommandContext, { feed }: ImportSummary): string {
+  const hours = Math.round(config.priceMaxAgeSeconds / HOUR_SECONDS)
+  return `Its prices are shown for ${pluralize(hours, 'hour')} (VITRINE_PRICE_MAX_AGE_SECONDS), so import it again in time, or let the server fetch it: vitrine catalog feeds set ${feed} --url URL`
 }
 
 function addAcceptHint(error: unknown): unknown {

@@ -15,6 +15,8 @@ const OFFER = {
   affiliate_url: 'https://a.example/',
 }
 const NEXT_STEP = 'Boxes and grids show the import after the next walk. To walk now: vitrine sync\n'
+const PRICE_AGE =
+  'Its prices are shown for 24 hours (VITRINE_PRICE_MAX_AGE_SECONDS), so import it again in time, or let the server fetch it: vitrine catalog feeds set feed --url URL\n'
 const ROW = JSON.stringify({ gtin: '17', title: 'T', offers: [OFFER, { ...OFFER, currency: 'USD' }] })
 
 function run(under: TestCommand, content: string, ...options: readonly string[]): Promise<number> {
@@ -36,7 +38,7 @@ describe('catalog import', () => {
     const under = createTestCommand()
     const config = { ...under.context.config, frameAncestors: ['https://magazine.example'] }
     await run({ ...under, context: { ...under.context, config } }, ROW)
-    expect(under.err).toEqual(['Feed feed, read as ndjson.\n', NEXT_STEP])
+    expect(under.err).toEqual(['Feed feed, read as ndjson.\n', NEXT_STEP, PRICE_AGE])
   })
 
   it('links without tracking - prints that, and how to build tracking links', async () => {
