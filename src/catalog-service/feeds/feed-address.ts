@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { type Secrets, redactInLog } from '../../config/secrets.ts'
 import { FeedFetchError, UsageError } from '../../errors.ts'
 import { parseUrl } from '../../lib/urls.ts'
@@ -9,6 +10,7 @@ export type FeedAddress = Readonly<{ url: URL; label: string }>
 
 const PLACEHOLDER = /\$\{([^}]*)\}/g
 const SECRET_NAME = /^[A-Z][A-Z0-9_]*$/
+const SECRET = /\$\{([A-Z][A-Z0-9_]*)\}/g
 const WHOLE_ADDRESS = /^\$\{[A-Z][A-Z0-9_]*\}$/
 
 /** What an operator may set: an address of http, https or file, in which `${NAME}` stands for a secret. @throws UsageError */
@@ -29,14 +31,25 @@ export function parseFeedAddress(text: string): string {
   return text
 }
 
-function isSupported({ protocol, hostname, username, password }: URL): boolean {
-  if (protocol === 'file:') return hostname === ''
+function isSupported(url: URL): boolean {
+  const { protocol, hostname, username, password } = url
+  if (protocol === 'file:') return hostname === '' && isFilePath(url)
   return (
     (protocol === 'https:' || protocol === 'http:') &&
     // Together with the host they could be printed.
     hostname !== '' &&
     (username === '') === (password === '')
   )
+}
+
+/** Whether the percent-encoded parts are a valid path. */
+function isFilePath(url: URL): boolean {
+  try {
+    fileURLToPath(url)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Fill in the secrets. @throws FeedFetchError when one is not set, or the result is no address */
@@ -51,13 +64,13 @@ export function resolveFeedAddress(text: string, secrets: FeedSecrets): FeedAddr
   return { url, label: describeFeedUrl(url) }
 }
 
-/** Replace each `${NAME}`. @throws FeedFetchError when a secret is not set */
+/** Replace each `${NAME}`; other text in braces may be part of a secret, so it stays. @throws FeedFetchError when a secret is not set */
 export function fillSecrets(
   text: string,
   secrets: FeedSecrets,
   encode: (value: string) => string = (value) => value,
 ): string {
-  return text.replace(PLACEHOLDER, (_, name: string) => {
+  return text.replace(SECRET, (_, name: string) => {
     const secret = secrets.get(name)
     if (secret === undefined)
       throw new FeedFetchError(`the address needs the setting VITRINE_FEED_${name}, which is not set`)
@@ -73,6 +86,6 @@ export function describeFeedAddress(text: string): string {
 }
 
 function describeFeedUrl(url: URL): string {
-  if (url.protocol === 'file:') return decodeURIComponent(url.pathname)
+  if (url.protocol === 'file:') return isFilePath(url) ? fileURLToPath(url) : '…'
   return url.pathname === '/' && url.search === '' ? url.origin : `${url.origin}/…`
 }

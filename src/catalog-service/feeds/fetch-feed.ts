@@ -7,6 +7,7 @@ import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { FeedFetchError } from '../../errors.ts'
 import { isPublicHost } from '../../offers/links.ts'
 import { parseUrl } from '../../lib/urls.ts'
+import { isCompressedFile } from '../import/open-feed.ts'
 import { type FeedSecrets, fillSecrets, resolveFeedAddress } from './feed-address.ts'
 import { redactInLog } from '../../config/secrets.ts'
 
@@ -62,6 +63,7 @@ export async function fetchFeed(options: FetchFeedOptions): Promise<FetchedFeed 
   const cancelDeadline = options.clock.startTimer(DEADLINE_MS, () => deadline.abort())
   const onAbort = (): void => deadline.abort()
   options.signal?.addEventListener('abort', onAbort)
+  if (options.signal?.aborted) deadline.abort()
   const agent = new Agent({
     connect: { timeout: IDLE_TIMEOUT_MS },
     headersTimeout: IDLE_TIMEOUT_MS,
@@ -128,7 +130,7 @@ async function download(options: FetchFeedOptions, task: Download): Promise<Fetc
   const { validators, clock, path } = options
   const fetchedAtMs = clock.nowMs()
   const response = await requestFollowingRedirects(task, validators)
-  if (response.statusCode === 304 && validators !== null) {
+  if (response.statusCode === 304 && hasValidator(validators)) {
     discard(response)
     return null
   }
@@ -147,6 +149,11 @@ async function download(options: FetchFeedOptions, task: Download): Promise<Fetc
     lastModified: toValidator(lastModified),
     fetchedAtMs,
   }
+}
+
+/** Without one, 304 is no valid response. */
+function hasValidator(validators: FeedValidators | null): boolean {
+  return validators !== null && (validators.etag !== null || validators.lastModified !== null)
 }
 
 async function requestFollowingRedirects(
@@ -180,7 +187,7 @@ async function requestFollowingRedirects(
 }
 
 /** @throws FeedFetchError for a target that is less safe than the address */
-function toRedirectTarget(url: URL, location: string | undefined, label: string): URL {
+export function toRedirectTarget(url: URL, location: string | undefined, label: string): URL {
   const target = location === undefined ? undefined : parseUrl(location, url)
   if (target === undefined || !/^https?:$/.test(target.protocol))
     throw new FeedFetchError(`${label} redirects to something that is not a web address`)
@@ -200,10 +207,9 @@ function toBasicAuthorization({ username, password }: URL): RequestHeaders {
 }
 
 /** @throws FeedFetchError for an encoding that was not requested */
-function readIsCompressed({ headers, body }: ResponseParts, label: string): boolean {
+function checkEncoding({ headers, body }: ResponseParts, label: string): void {
   const contentEncoding = toText(headers['content-encoding'])?.trim().toLowerCase() ?? ''
-  if (['', 'identity'].includes(contentEncoding)) return false
-  if (['gzip', 'x-gzip'].includes(contentEncoding)) return true
+  if (['', 'identity', 'gzip', 'x-gzip'].includes(contentEncoding)) return
   body.on('error', () => {}).destroy()
   throw new FeedFetchError(`${label} sends a content encoding that was not requested`)
 }
@@ -216,31 +222,38 @@ async function storeBody(
   { path, maxBytes = MAX_DOWNLOAD_BYTES, onProgress }: FetchFeedOptions,
   { label }: Download,
 ): Promise<string> {
-  const isCompressed = readIsCompressed({ headers, body }, label)
+  checkEncoding({ headers, body }, label)
   const hash = createHash('sha256')
   let bytes = 0
-  let last: Buffer = Buffer.alloc(0)
-  const file = await open(path, 'w', 0o600)
+  const file = await open(path, 'w+', 0o600)
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes += chunk.length
       if (bytes > maxBytes) throw new FeedFetchError(`${label} is larger than ${maxBytes} bytes`)
       hash.update(chunk)
       await writeFully(file, chunk)
-      last = chunk
       onProgress?.(bytes)
     }
+    const isLengthKnown =
+      headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+    if (!isLengthKnown && bytes > 0) await checkEnd(file, bytes, label)
   } finally {
     await file.close()
   }
-  const isLengthKnown = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-  if (!isLengthKnown && !isCompressed) checkEnd(last, label)
   return hash.digest('base64url')
 }
 
-/** Gzip and zip files know their own end. */
-function checkEnd(last: Buffer, label: string): void {
-  if (last.length > 0 && !/[\r\n>\]}]\s*$/.test(last.subarray(-100).toString('latin1')))
+/** Bytes at the end of a file that show whether it ends with a row. */
+const END_BYTES = 100
+
+/** Gzip and zip files know their own end. In UTF-16, each character has a byte that is 0. */
+async function checkEnd(file: FileHandle, sizeBytes: number, label: string): Promise<void> {
+  const { buffer: head } = await file.read(Buffer.alloc(END_BYTES), 0, END_BYTES, 0)
+  if (isCompressedFile(head)) return
+  const start = Math.max(0, sizeBytes - END_BYTES)
+  const { buffer: end } = await file.read(Buffer.alloc(sizeBytes - start), 0, sizeBytes - start, start)
+  // oxlint-disable-next-line no-control-regex -- the byte that is 0
+  if (!/[\r\n>\]}][\s\0]*$/.test(end.toString('latin1')))
     throw new FeedFetchError(`${label} ended in the middle of a row, and its server did not send its length`)
 }
 

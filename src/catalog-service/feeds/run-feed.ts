@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
-import { mkdirSync, rmSync } from 'node:fs'
+import { hash, randomUUID } from 'node:crypto'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../../clock.ts'
@@ -131,7 +131,7 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
   const settingsDigest = await computeSettingsDigest(store, feed)
   const isKnown = !isLossAccepted && feed.fetchedAtMs !== null && feed.settingsDigest === settingsDigest
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const path = join(folder, `${feed.name}.download`)
+  const path = createDownloadPath(folder, feed.name)
   try {
     const startedAtMs = store.clock.nowMs()
     const fetched = await fetchFeed({
@@ -146,9 +146,13 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
     })
     if (fetched === null || (isKnown && isSameContent(feed, fetched))) {
       const { fetchedAtMs, etag, lastModified } = fetched ?? { ...feed, fetchedAtMs: startedAtMs }
-      await store.write((database) =>
-        saveFeedResult(database, feedId, { fetchedAtMs, etag, lastModified, removedCount: 0 }),
-      )
+      await store.write(async (database) => {
+        const current = await findFeedById(database, feedId)
+        // A command may have removed a shop meanwhile: then the next run must import the file.
+        const isCurrent = current?.etag === feed.etag && current.contentDigest === feed.contentDigest
+        const validators = isCurrent ? { etag, lastModified } : {}
+        await saveFeedResult(database, feedId, { fetchedAtMs, removedCount: 0, ...validators })
+      })
       return { kind: 'unchanged', feed }
     }
     const summary = await importFetched(options, feed, fetched)
@@ -160,6 +164,16 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
     rmSync(path, { force: true })
   }
 }
+
+/** Choose a path that no other run uses. Remove downloads of runs that ended without cleaning up: only this run has the lease. */
+function createDownloadPath(folder: string, feedName: string): string {
+  for (const file of readdirSync(folder))
+    if (file.startsWith(`${feedName}.`) && DOWNLOAD_END.test(file.slice(feedName.length)))
+      rmSync(join(folder, file), { force: true })
+  return join(folder, `${feedName}.${randomUUID()}.download`)
+}
+
+const DOWNLOAD_END = /^\.[0-9a-f-]{36}\.download$/
 
 function isSameContent(feed: Feed, { contentDigest }: FetchedFeed): boolean {
   return contentDigest !== null && contentDigest === feed.contentDigest
@@ -190,13 +204,14 @@ function importFetched(
 
 /** Digest of everything but the file that determines what a run writes. */
 async function computeSettingsDigest({ reader }: CatalogStore, feed: Feed): Promise<string> {
-  const { channelId, url, headerFile, format, map, network, merchant } = feed
+  const { url, headerFile, channelId, format, map, network, merchant } = feed
   const networkChannels = await reader
     .selectFrom('network_channels')
     .select(['id', 'network_id'])
     .where('channel_id', '=', channelId)
     .orderBy('id')
     .execute()
-  const settings = [VERSION, channelId, url, headerFile, format, map, network, merchant, networkChannels]
+  // Another address may respond that it has not changed since the time of the former one.
+  const settings = [VERSION, url, headerFile, channelId, format, map, network, merchant, networkChannels]
   return hash('sha256', JSON.stringify(settings), 'base64url')
 }

@@ -82,13 +82,13 @@ export async function isFeedDue(
   return feed !== undefined && isDue(feed, previous, store.clock)
 }
 
-/** A time in the future comes from a wrong clock. */
+/** A feed is due at once before its first attempt, and after one in the future, which comes from a wrong clock. */
 function isDue(feed: Feed, attempt: FeedAttempt | undefined, clock: Clock): boolean {
   if (attempt?.isRunning === true) return false
   const nowMs = clock.nowMs()
   const nextRunMs = computeNextRunMs(feed, attempt)
   if (nextRunMs === null) return false
-  return nextRunMs <= nowMs || (attempt !== undefined && isFuture(attempt.attemptedAtMs, nowMs))
+  return attempt === undefined || nextRunMs <= nowMs || isFuture(attempt.attemptedAtMs, nowMs)
 }
 
 async function runAndLog(

@@ -13,6 +13,15 @@ function isGzip(head: Buffer): boolean {
   return head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)
 }
 
+function isZip(head: Buffer): boolean {
+  return ZIP_MAGICS.some((magic) => head.subarray(0, MAGIC_BYTES).equals(magic))
+}
+
+/** Whether a file that begins with these bytes is gzip or zip. */
+export function isCompressedFile(head: Buffer): boolean {
+  return isGzip(head) || isZip(head)
+}
+
 /** Limit on a decompressed feed. */
 const MAX_FEED_BYTES: number = 64 * 1024 ** 3
 
@@ -43,7 +52,7 @@ export async function openFeed(path: string, file: string = path): Promise<OpenF
     if (stat.size === 0) throw new ImportError(`${file} is empty`)
     const { buffer } = await handle.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0)
     const limit = { file, maxBytes: computeMaxBytes(stat.size) }
-    if (ZIP_MAGICS.some((magic) => buffer.equals(magic))) {
+    if (isZip(buffer)) {
       await handle.close()
       return openZipFeed(path, limit, stat.size)
     }
@@ -85,9 +94,9 @@ async function* gunzip(source: Readable, file: string): AsyncGenerator<Buffer> {
       pipeline(source, createGunzip(), () => {}),
       file,
     ),
-    2,
+    GZIP_MAGIC.length,
   )
-  if (head.subarray(0, 2).equals(GZIP_MAGIC))
+  if (isGzip(head))
     yield* readChunks(
       pipeline(Readable.from(chunks), createGunzip(), () => {}),
       file,
