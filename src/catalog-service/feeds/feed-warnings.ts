@@ -111,6 +111,12 @@ function listNames(names: readonly string[]): string {
   return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 
+/** Of the two directions of a pair, keep the one that removes a shop that is named after its host. */
+function isKept({ shop, other }: ShopPair): boolean {
+  const isHost = (name: string): boolean => /^[a-z0-9.-]+\.[a-z]{2,}$/.test(name)
+  return isHost(shop) === isHost(other) ? shop < other : isHost(other)
+}
+
 type ShopPair = Readonly<{
   shop: string
   other: string
@@ -130,7 +136,7 @@ async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning
   for (const shop of shops) pairs.push(...(await findDoubles(database, shop)))
   return pairs
     .filter(
-      ({ shop, other }) => !pairs.some((pair) => pair.shop === other && pair.other === shop && other < shop),
+      (pair) => isKept(pair) || !pairs.some(({ shop, other }) => shop === pair.other && other === pair.shop),
     )
     .map(({ shop, other, feed, otherFeed, channelId }) => ({
       subject: `shop ${shop}`,

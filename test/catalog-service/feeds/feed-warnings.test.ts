@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { readFeedReport } from '../../../src/catalog-service/feeds/feed-warnings.ts'
+import { updateFeed } from '../../../src/catalog-service/store/feeds.ts'
+import { DAY_MS, HOUR_MS } from '../../../src/clock.ts'
+import type { FeedWarning } from '../../../src/observability/feed-report.ts'
+import { type StoreUnderTest, importText, openTestStore } from '../harness.ts'
+import { CHANNEL, PRICE_MAX_AGE, createTable, runTestFeed, startFeed } from './feed-fixture.ts'
+import { send } from './feed-server.ts'
+
+const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
+
+async function readWarnings({ store }: Pick<StoreUnderTest, 'store'>): Promise<readonly FeedWarning[]> {
+  return (await readFeedReport(store, { ...PRICE_MAX_AGE, hasWarnings: true })).warnings
+}
+
+/** Import pages of shops as feeds of their own names. */
+async function openWithFeeds(feeds: Readonly<Record<string, string>>): Promise<StoreUnderTest> {
+  const fixture = await openTestStore()
+  for (const [feedName, merchant] of Object.entries(feeds))
+    await importText(fixture, createTable(10), {
+      channelId: CHANNEL,
+      network: 'awin',
+      feedName,
+      ...(merchant !== '' && { merchant }),
+    })
+  return fixture
+}
+
+async function setTemplate({ store }: StoreUnderTest, link_template: string): Promise<void> {
+  await store.write((database) => database.updateTable('networks').set({ link_template }).execute())
+}
+
+describe('warnings about feeds', () => {
+  it('good feed with tracking links, and no feed at all - none', async () => {
+    const fixture = await openTestStore()
+    expect(await readWarnings(fixture)).toEqual([])
+    const offer = {
+      merchant: { name: 'Kopje' },
+      network: 'Net',
+      price: '1.00',
+      currency: 'EUR',
+      affiliate_url: 'https://track.example/1',
+    }
+    await importText(fixture, `${JSON.stringify({ gtin: '17', title: 'T', offers: [offer] })}\n`)
+    expect(await readWarnings(fixture)).toEqual([])
+  })
+
+  it('quiet for two intervals - from then on, with the last error', async () => {
+    const fixture = await startFeed(send(createTable(3)))
+    await runTestFeed(fixture, fixture.feedId)
+    await setTemplate(fixture, 'https://net.example/?u={url}')
+    fixture.clock.advance(2 * HOUR_MS)
+    expect(await readWarnings(fixture)).toEqual([])
+    fixture.server.respond = send('', {}, 503)
+    await expect(runTestFeed(fixture, fixture.feedId)).rejects.toThrow('status 503')
+    expect(await readWarnings(fixture)).toEqual([
+      {
+        subject: 'feed feed',
+        message: `the last run failed: ${fixture.server.url}/… responded with status 503`,
+        remedy: 'vitrine catalog feeds run feed',
+      },
+    ])
+    fixture.clock.advance(1)
+    expect(await readWarnings(fixture)).toMatchObject([
+      { message: expect.stringMatching(/^no successful run for two intervals: .*503$/) },
+    ])
+    fixture.clock.advance(2 * DAY_MS)
+    expect(await readWarnings(fixture)).toMatchObject([
+      { message: expect.stringMatching(/503; its prices are too old to be shown$/) },
+    ])
+  })
+
+  it('held run - with the command that accepts it', async () => {
+    const fixture = await startFeed(send(createTable(120)))
+    await runTestFeed(fixture, fixture.feedId)
+    await setTemplate(fixture, 'https://net.example/?u={url}')
+    fixture.server.respond = send(createTable(10))
+    await expect(runTestFeed(fixture, fixture.feedId)).rejects.toThrow('110 of the feed')
+    expect(await readWarnings(fixture)).toMatchObject([
+      {
+        subject: 'feed feed',
+        message: expect.stringContaining("110 of the feed's 120 offers"),
+        remedy: 'vitrine catalog feeds run feed --accept',
+      },
+    ])
+  })
+
+  it('channel removed, and an import that is too old - what to do', async () => {
+    const fixture = await openWithFeeds({ kopje: 'Kopje' })
+    await setTemplate(fixture, 'https://net.example/?u={url}')
+    fixture.clock.advance(2 * DAY_MS + 1)
+    expect(await readWarnings(fixture)).toEqual([
+      {
+        subject: 'feed kopje',
+        message: 'its last import is so old that its prices are not shown',
+        remedy: 'vitrine catalog import FILE --feed kopje',
+      },
+    ])
+    await fixture.store.write((database) => updateFeed(database, 1, { channelId: null }))
+    expect(await readWarnings(fixture)).toMatchObject([
+      { remedy: 'vitrine catalog feeds set kopje --channel ID' },
+    ])
+  })
+})
+
+describe('warnings about networks and shops', () => {
+  it('network without a template - until it has one; then shops without a reference - until they have one', async () => {
+    const fixture = await openWithFeeds({ kopje: 'Kopje' })
+    expect(await readWarnings(fixture)).toEqual([
+      {
+        subject: 'network awin',
+        message:
+          "links of 1 shop lead to the shops' own pages and earn no commission, because the network has no link template",
+        remedy: 'vitrine catalog networks set "awin" --template "https://…{publisher}…{url}"',
+      },
+    ])
+    await setTemplate(fixture, TEMPLATE)
+    expect(await readWarnings(fixture)).toEqual([
+      {
+        subject: 'network awin',
+        message: '1 shop without the network\'s reference, so their names are in the links: "Kopje"',
+        remedy: 'vitrine catalog merchants set "Kopje" --network "awin" --reference ID',
+      },
+    ])
+    await fixture.store.write((database) =>
+      database
+        .insertInto('network_merchants')
+        .values({ network_id: 1, merchant_id: 1, reference: '47' })
+        .execute(),
+    )
+    expect(await readWarnings(fixture)).toEqual([])
+  })
+
+  it('one shop under two names - once, with the feed to remove', async () => {
+    const fixture = await openWithFeeds({ first: '', second: 'Kopje' })
+    await setTemplate(fixture, 'https://net.example/?u={url}')
+    expect(await readWarnings(fixture)).toEqual([
+      {
+        subject: 'shop Kopje',
+        message:
+          'the shop "shop.example" has the same links, so readers see one shop twice (feeds second and first)',
+        remedy: 'vitrine catalog feeds remove first',
+      },
+    ])
+  })
+
+  it('second import of a file under a better name - replaces the first, and no shop is there twice', async () => {
+    const fixture = await openWithFeeds({ feed: '' })
+    await importText(fixture, createTable(10), { channelId: CHANNEL, network: 'awin', merchant: 'Kopje' })
+    await setTemplate(fixture, 'https://net.example/?u={url}')
+    expect(await readWarnings(fixture)).toEqual([])
+    expect(await fixture.store.reader.selectFrom('offers').selectAll().execute()).toHaveLength(10)
+  })
+})
