@@ -113,8 +113,11 @@ function listNames(names: readonly string[]): string {
 
 /** Of the two directions of a pair, keep the one that removes a shop that is named after its host. */
 function isKept({ shop, other }: ShopPair): boolean {
-  const isHost = (name: string): boolean => /^[a-z0-9.-]+\.[a-z]{2,}$/.test(name)
-  return isHost(shop) === isHost(other) ? shop < other : isHost(other)
+  return isHostName(shop) === isHostName(other) ? shop < other : isHostName(other)
+}
+
+function isHostName(shop: string): boolean {
+  return /^[a-z0-9.-]+\.[a-z]{2,}$/.test(shop)
 }
 
 type ShopPair = Readonly<{

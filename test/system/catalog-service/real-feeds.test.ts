@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Reject } from '../../../src/catalog-service/import/feed-row.ts'
 import { importFile } from '../../../src/catalog-service/import/import-file.ts'
+import { CHANNEL, dumpCatalog, runTestFeed, startFeed } from '../../catalog-service/feeds/feed-fixture.ts'
+import { send } from '../../catalog-service/feeds/feed-server.ts'
 import { fetchProducts, openTestStore } from '../../catalog-service/harness.ts'
 
 const REAL_FEEDS = fileURLToPath(new URL('../../../../shared/data/feeds/', import.meta.url))
@@ -69,6 +71,20 @@ describe('import of real feeds', () => {
       const summary = await importFile({ store: fixture.store, file })
       expect(summary).toMatchObject({ products: 1_236, offers: 4_649, rejected: 0, rejectsPath: null })
       expect(await fetchProducts(fixture, summary.channelId)).toHaveLength(200)
+    },
+  )
+
+  it.skipIf(!existsSync(REAL_FEED)).each([join(REAL_FEEDS, ADVERTISER), REAL_FEED])(
+    '%s (skipped where ../shared/data is absent) - by address, gives what an import gives; the second run writes nothing',
+    async (file) => {
+      const imported = await openTestStore()
+      await importFile({ store: imported.store, file, channelId: CHANNEL, currentFolder: imported.folder })
+      const fixture = await startFeed(send(readFileSync(file)))
+      await runTestFeed(fixture, fixture.feedId)
+      const dump = await dumpCatalog(fixture.store, { isWithFeeds: false })
+      expect(dump).toBe(await dumpCatalog(imported.store, { isWithFeeds: false }))
+      expect(await runTestFeed(fixture, fixture.feedId)).toMatchObject({ kind: 'unchanged' })
+      expect(await dumpCatalog(fixture.store, { isWithFeeds: false })).toBe(dump)
     },
   )
 })
