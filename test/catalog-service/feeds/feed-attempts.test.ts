@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { sql } from 'kysely'
 import { describe, expect, it, vi } from 'vitest'
@@ -15,17 +14,13 @@ import {
   removeFeedAttempts,
 } from '../../../src/catalog-service/store/feed-attempts.ts'
 import { type Feed, findFeedById } from '../../../src/catalog-service/store/feeds.ts'
-import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
 import { HOUR_MS, HOUR_SECONDS, MINUTE_MS } from '../../../src/clock.ts'
 import { createLeaseOwner } from '../../../src/database/lease-owner.ts'
-import { addCleanup } from '../../helpers/cleanup.ts'
 import { type StoreUnderTest, openSqliteTestStore, openTestStore } from '../harness.ts'
 import { addFeed, createTable, dumpCatalog, getState, runTestFeed, startFeed } from './feed-fixture.ts'
 import { send, startFeedServer } from './feed-server.ts'
+import { EXITED_OWNER, OTHER_MACHINE_OWNER, openOtherStore } from './scheduler-fixture.ts'
 
-const MACHINE = createLeaseOwner().split(' ').slice(2).join(' ')
-const EXITED_OWNER = `x ${spawnSync(process.execPath, ['-e', '']).pid} ${MACHINE}`
-const OTHER_MACHINE_OWNER = 'x 1 another-machine'
 const FETCH_FAILURE = { code: 'VITRINE_FEED_FETCH_FAILED', message: 'no' }
 const HELD_FAILURE = { code: 'VITRINE_FEED_HELD', message: 'held' }
 
@@ -34,13 +29,6 @@ type LeaseStore = Pick<CatalogStore, 'usage' | 'clock'>
 const openFeed = async (open: () => Promise<StoreUnderTest> = openTestStore) => {
   const fixture = await open()
   return { ...fixture, feedId: await addFeed(fixture) }
-}
-
-/** Open a second connection to the database. */
-async function openOther({ database, clock }: StoreUnderTest): Promise<CatalogStore> {
-  const store = await openCatalogStore({ database, clock })
-  addCleanup(() => store.close())
-  return store
 }
 
 /** Let the lease expire, also where the database server's clock counts. */
@@ -94,7 +82,7 @@ describe.each(Object.entries(PREVIOUS))('two connections acquire a lease after: 
     const { feedId, ...fixture } = await openFeed()
     await prepare(fixture.store, feedId)
     fixture.clock.advance(MINUTE_MS)
-    const stores = [fixture.store, await openOther(fixture)]
+    const stores = [fixture.store, await openOtherStore(fixture)]
     const owners = [createLeaseOwner(), createLeaseOwner()]
     const acquired = await Promise.all(
       stores.map((store, index) => acquireFeedLease(store, feedId, owners[index] ?? '')),
@@ -115,7 +103,7 @@ describe.each(Object.entries(PREVIOUS))('two connections acquire a lease after: 
     const { feedId, ...fixture } = await openFeed()
     await prepare(fixture.store, feedId)
     fixture.clock.advance(MINUTE_MS)
-    const other = await openOther(fixture)
+    const other = await openOtherStore(fixture)
     let otherLease: unknown = null
     const store = pauseAfterRead(fixture.store, async () => {
       otherLease = await acquireFeedLease(other, feedId, 'other')
@@ -185,12 +173,12 @@ describe('run whose lease was taken over', () => {
       closed = once(response, 'close')
       response.writeHead(200).write('gtin,')
     }
-    const ended = expect(runTestFeed(fixture, feedId)).rejects.toThrow('the run was stopped')
+    const failure = runTestFeed(fixture, feedId).catch((error: unknown) => error)
     await vi.waitFor(() => expect(closed).toBeDefined())
     await expireLease(store)
-    expect(await acquireFeedLease(await openOther(fixture), feedId, 'next')).not.toBeNull()
+    expect(await acquireFeedLease(await openOtherStore(fixture), feedId, 'next')).not.toBeNull()
     clock.advance(FEED_LEASE_MS / 4)
-    await ended
+    expect(await failure).toMatchObject({ message: 'the run was stopped' })
     await closed
     expect(await extendFeedLease(store, feedId, 'next')).toBe(true)
     expect(await findAttempt(store, feedId)).toMatchObject({ isRunning: true })
@@ -282,7 +270,7 @@ describe('result of an attempt', () => {
     const onDownload = (): never => {
       throw unexpected
     }
-    await expect(runTestFeed(fixture, fixture.feedId, { onDownload })).rejects.toThrow()
+    await expect(runTestFeed(fixture, fixture.feedId, { onDownload })).rejects.toThrow('cannot be fetched')
     const { rows } = await sql`select * from feed_attempts`.execute(fixture.store.usage)
     expect(rows).toMatchObject([{ failure_count: 1, lease_owner: null, lease_until_ms: 0 }])
     expect(JSON.stringify(rows)).not.toContain('do-not-tell')
