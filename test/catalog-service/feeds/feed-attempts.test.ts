@@ -139,6 +139,16 @@ describe('lease of a running attempt', () => {
     expect(await extendFeedLease(store, feedId, OTHER_MACHINE_OWNER)).toBe(false)
   })
 
+  it('expired, extended between read and write of another process - is kept', async () => {
+    const { feedId, ...fixture } = await openFeed()
+    await acquireFeedLease(fixture.store, feedId, OTHER_MACHINE_OWNER)
+    await expireLease(fixture.store)
+    const other = await openOtherStore(fixture)
+    const store = pauseAfterRead(fixture.store, () => extendFeedLease(other, feedId, OTHER_MACHINE_OWNER))
+    expect(await acquireFeedLease(store, feedId, 'next')).toBeNull()
+    expect(await extendFeedLease(other, feedId, OTHER_MACHINE_OWNER)).toBe(true)
+  })
+
   it('lost - the former owner can neither extend, finish nor cancel', async () => {
     const { feedId, store } = await openFeed()
     await acquireFeedLease(store, feedId, 'first')

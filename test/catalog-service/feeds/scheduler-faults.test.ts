@@ -103,7 +103,7 @@ describe('stop', () => {
     const slow = createSlowResponse(createTable(3))
     const scenario = await createScenario(slow.respond)
     const feedId = await addScheduled(scenario, 'feed', { createdAtMs: 1 })
-    await addScheduled(scenario, 'other')
+    const nextId = await addScheduled(scenario, 'other')
     const scheduler = startScheduler(scenario)
     await vi.waitFor(() => expect(slow.closed).toBeDefined())
     await scheduler.stop()
@@ -113,6 +113,7 @@ describe('stop', () => {
       isRunning: false,
       failureCount: 1,
     })
+    expect(await findAttempt(scenario, nextId)).toBeUndefined()
     expect(scenario.server.requests).toHaveLength(1)
     expect(scenario.clock.pendingWaits).toBe(0)
     expect(scenario.logs).toEqual([])
