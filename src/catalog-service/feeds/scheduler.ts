@@ -1,4 +1,5 @@
-import { type Clock, SECOND_MS, isFuture } from '../../clock.ts'
+import { SECOND_MS, isFuture } from '../../clock.ts'
+import { readDatabaseTime } from '../../database/lease-time.ts'
 import { describeInternalError } from '../../lib/internal-error.ts'
 import { VitrineError } from '../../errors.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
@@ -66,9 +67,10 @@ async function findDueFeeds(store: FeedSchedulerOptions['store']): Promise<reado
   const feeds = await fetchFeeds(store.reader)
   if (!feeds.some(({ everySeconds }) => everySeconds !== null)) return []
   const attempts = await fetchFeedAttempts(store)
+  const nowMs = await readNowMs(store)
   const toTime = (feed: Feed): number => computeNextRunMs(feed, attempts.get(feed.id)) ?? Infinity
   return feeds
-    .filter((feed) => isDue(feed, attempts.get(feed.id), store.clock))
+    .filter((feed) => isDue(feed, attempts.get(feed.id), nowMs))
     .toSorted((one, other) => toTime(one) - toTime(other))
 }
 
@@ -79,13 +81,17 @@ export async function isFeedDue(
   feedId: number,
 ): Promise<boolean> {
   const feed = await findFeedById(store.reader, feedId)
-  return feed !== undefined && isDue(feed, previous, store.clock)
+  return feed !== undefined && isDue(feed, previous, await readNowMs(store))
+}
+
+/** Return the time by the clock of `attemptedAtMs`. */
+async function readNowMs({ usage, clock }: FeedSchedulerOptions['store']): Promise<number> {
+  return (await readDatabaseTime(usage)) ?? clock.nowMs()
 }
 
 /** A feed is due at once before its first attempt, and after one in the future, which comes from a wrong clock. */
-function isDue(feed: Feed, attempt: FeedAttempt | undefined, clock: Clock): boolean {
+function isDue(feed: Feed, attempt: FeedAttempt | undefined, nowMs: number): boolean {
   if (attempt?.isRunning === true) return false
-  const nowMs = clock.nowMs()
   const nextRunMs = computeNextRunMs(feed, attempt)
   if (nextRunMs === null) return false
   return attempt === undefined || nextRunMs <= nowMs || isFuture(attempt.attemptedAtMs, nowMs)

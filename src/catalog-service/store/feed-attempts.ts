@@ -18,6 +18,7 @@ const QUIET_INTERVALS = 2
 
 /** The last attempt to run a feed. `error` is `null` after a success. */
 export type FeedAttempt = Readonly<{
+  /** By the clock of the leases (`toLeaseTime`), so that machines with different clocks agree on the next run. */
   attemptedAtMs: number
   failureCount: number
   errorCode: string | null
@@ -66,10 +67,11 @@ export async function acquireFeedLease(
   const { usage, clock } = store
   const previous = (await fetchFeedAttempts(store)).get(feedId)
   if (previous?.isRunning === true) return null
-  const until = sql`${toLeaseTime(usage, clock)} + cast(${FEED_LEASE_MS} as bigint)`
+  const now = toLeaseTime(usage, clock)
+  const until = sql`${now} + cast(${FEED_LEASE_MS} as bigint)`
   const acquire = sql`
     insert into feed_attempts (feed_id, attempted_at_ms, failure_count, error_code, error, lease_owner, lease_until_ms)
-    values (${feedId}, ${clock.nowMs()}, 1, ${INTERRUPTED.code}, ${INTERRUPTED.message}, ${owner}, ${until})
+    values (${feedId}, ${now}, 1, ${INTERRUPTED.code}, ${INTERRUPTED.message}, ${owner}, ${until})
     on conflict (feed_id) do update set attempted_at_ms = excluded.attempted_at_ms,
       failure_count = feed_attempts.failure_count + 1, error_code = excluded.error_code, error = excluded.error,
       lease_owner = excluded.lease_owner, lease_until_ms = excluded.lease_until_ms

@@ -18,6 +18,7 @@ describe('the catalog on PostgreSQL', async () => {
   await import('../../catalog-service/store/keys.test.ts')
   await import('../../catalog-service/store/usage.test.ts')
   await import('../../catalog-service/store/products.test.ts')
+  await import('../../catalog-service/feeds/feed-attempts.test.ts')
   await import('../../catalog-service/import/import-feed.test.ts')
   await import('../../catalog-service/import/skip-unchanged.test.ts')
   await import('../../catalog-service/import/writer.test.ts')

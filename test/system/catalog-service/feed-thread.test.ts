@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { fetchFeedStates } from '../../../src/catalog-service/feeds/feed-states.ts'
+import { fetchFeedAttempts } from '../../../src/catalog-service/store/feed-attempts.ts'
+import { openCatalogStore } from '../../../src/catalog-service/store/open-store.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { PRICE_MAX_AGE, createTable } from '../../catalog-service/feeds/feed-fixture.ts'
+import { type FeedHandler, send, startFeedServer } from '../../catalog-service/feeds/feed-server.ts'
+import { makeFolder, makeSettings, runBuilt, startBuilt } from '../../cli/run-cli.ts'
+import { addCleanup } from '../../helpers/cleanup.ts'
+
+const CHANNEL = '952a0000-0000-4000-8000-00000000000a'
+
+/** Create a catalog with a feed that is due, and open it. */
+async function createCatalog(respond: FeedHandler) {
+  const folder = makeFolder()
+  const settings = makeSettings(folder, { VITRINE_LOG_LEVEL: 'info', VITRINE_FEED_TOKEN: 'do-not-tell' })
+  const server = await startFeedServer(respond)
+  const address = `${server.url}/\${TOKEN}`
+  const added = await runBuilt(
+    ['catalog', 'feeds', 'add', 'main', '--url', address, '--channel', CHANNEL],
+    settings,
+  )
+  expect(added, added.err).toMatchObject({ code: 0 })
+  const database = { kind: 'sqlite', path: join(folder, 'catalog.db') } as const
+  const store = await openCatalogStore({ database, clock: systemClock })
+  addCleanup(() => store.close())
+  return { settings, server, store }
+}
+
+describe.each([[['serve']], [['catalog', 'serve']]])('vitrine %j', (command) => {
+  test('feed that is due - is run in a thread, which writes and logs its result', async () => {
+    const { settings, server, store } = await createCatalog(send(createTable(3)))
+    const running = startBuilt(command, settings)
+    await vi.waitFor(() => expect(running.output()).toContain('feed imported'))
+    expect(await fetchFeedStates(store, PRICE_MAX_AGE)).toMatchObject([
+      { name: 'main', status: 'ok', rows: 3, offers: 3, error: null },
+    ])
+    expect(running.output()).toMatch(/"feed":"main","products":3,"offers":3,"removedOffers":0,"rejected":0/)
+    expect(server.requests.map(({ url }) => url)).toEqual(['/do-not-tell'])
+    expect(await running.stop('SIGTERM')).toEqual({ code: 0 })
+    expect(running.output()).not.toContain('do-not-tell')
+  })
+
+  test('feed that fails - is logged and recorded without the secret', async () => {
+    const { settings, store } = await createCatalog(send('', {}, 403))
+    const running = startBuilt(command, settings)
+    await vi.waitFor(() => expect(running.output()).toContain('feed run failed'))
+    const states = await fetchFeedStates(store, PRICE_MAX_AGE)
+    expect(states).toMatchObject([{ status: 'failed', errorCode: 'VITRINE_FEED_FETCH_FAILED' }])
+    expect(await running.stop('SIGTERM')).toEqual({ code: 0 })
+    expect(running.output() + JSON.stringify(states)).not.toContain('do-not-tell')
+  })
+
+  test('stopped during a download - ends the run, releases the lease and exits with 0', async () => {
+    let closed: Promise<unknown> | undefined
+    const { settings, store } = await createCatalog((_request, response) => {
+      closed = once(response, 'close')
+      response.writeHead(200).write('gtin,')
+    })
+    const running = startBuilt(command, settings)
+    await vi.waitFor(() => expect(closed).toBeDefined())
+    expect(await running.stop('SIGTERM')).toEqual({ code: 0 })
+    await closed
+    expect([...(await fetchFeedAttempts(store)).values()]).toMatchObject([
+      { leaseUntilMs: 0, isRunning: false, failureCount: 1, error: 'the run was stopped' },
+    ])
+  })
+})
