@@ -73,7 +73,9 @@ export function fillSecrets(
   return text.replace(SECRET, (_, name: string) => {
     const secret = secrets.get(name)
     if (secret === undefined)
-      throw new FeedFetchError(`the address needs the setting VITRINE_FEED_${name}, which is not set`)
+      throw new FeedFetchError(
+        `the address needs the setting VITRINE_FEED_${name}, which is not set: add it to .env, and restart the server`,
+      )
     return encode(secret.reveal())
   })
 }

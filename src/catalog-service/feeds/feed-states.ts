@@ -35,8 +35,7 @@ export async function fetchFeedStates(
       offers: feed.offerCount,
       rejected: feed.rejectedCount,
       removed: feed.removedCount,
-      errorCode: attempt?.errorCode ?? null,
-      error: attempt?.error ?? null,
+      ...findFailure(attempt),
       isQuiet: isFeedQuiet(feed, store.clock),
       isTooOld: feed.offerCount > 0 && fetchedAtMs !== null && store.clock.nowMs() - fetchedAtMs > maxAgeMs,
     }
@@ -48,4 +47,10 @@ function findStatus(feed: Feed, attempt: FeedAttempt | undefined): FeedStatus {
   if (attempt?.errorCode === FeedHeldError.code) return 'held'
   if (attempt !== undefined && attempt.error !== null) return 'failed'
   return feed.fetchedAtMs === null && !feed.isMigrated ? 'new' : 'ok'
+}
+
+/** A run in progress is recorded as interrupted until it ends. */
+function findFailure(attempt: FeedAttempt | undefined): Pick<FeedState, 'errorCode' | 'error'> {
+  if (attempt === undefined || attempt.isRunning) return { errorCode: null, error: null }
+  return { errorCode: attempt.errorCode, error: attempt.error }
 }

@@ -33,6 +33,7 @@ async function findFeedWarnings(
   if (states.length === 0) return []
   return [
     ...states.flatMap((state) => describeState(state)),
+    ...(await findHiddenNetworks(reader)),
     ...(await findUntrackedNetworks(reader)),
     ...(await findShopWarnings(reader)),
   ]
@@ -58,7 +59,11 @@ function findFeedProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undef
       message: 'its channel was removed, so it does not run',
       remedy: `vitrine catalog feeds set ${name} --channel ID`,
     }
-  if (status === 'held') return { message: `held${reason}${age}`, remedy: `${remedy} --accept` }
+  if (status === 'held')
+    return {
+      message: `held${reason}; accept it only if the feed is right${age}`,
+      remedy: `${remedy} --accept`,
+    }
   if (state.isQuiet) return { message: `no successful run for two intervals${reason}${age}`, remedy }
   if (status === 'failed') return { message: `the last run failed${reason}${age}`, remedy }
   return state.isTooOld ? toOldFeedProblem(state, remedy) : undefined
@@ -69,6 +74,33 @@ function toOldFeedProblem({ name, address }: FeedState, runCommand: string): Omi
     message: 'its last import is so old that its prices are not shown',
     remedy: address === null ? `vitrine catalog import FILE --feed ${name}` : runCommand,
   }
+}
+
+type HiddenNetwork = Readonly<{
+  network: string
+  feed: string
+  channelId: string
+  isAssigned: number
+}>
+
+/** Networks whose offers a channel does not show: it has no network channel, or the template needs its publisher reference. */
+async function findHiddenNetworks(database: Catalog): Promise<readonly FeedWarning[]> {
+  const { rows } = await sql<HiddenNetwork>`
+    select n.name as network, min(f.name) as feed, f.channel_id as "channelId",
+      max(case when nc.id is null then 0 else 1 end) as "isAssigned"
+    from feed_shops s join feeds f on f.id = s.feed_id join networks n on n.id = s.network_id
+      left join network_channels nc on nc.network_id = n.id and nc.channel_id = f.channel_id
+    where f.channel_id is not null and (nc.id is null or (nc.reference = '' and s.is_page = 1
+      and n.link_template <> replace(n.link_template, '{publisher}', '')))
+    group by n.name, f.channel_id order by n.name, f.channel_id`.execute(database)
+  return rows.map(({ network, feed, channelId, isAssigned }) => ({
+    subject: `network ${network}`,
+    message:
+      isAssigned === 1
+        ? `its offers (feed ${feed}) are not shown, because its link template needs your publisher reference`
+        : `its offers (feed ${feed}) are not shown, because the channel has no network channel of it`,
+    remedy: `vitrine catalog networks assign "${network}" --channel ${channelId}${isAssigned === 1 ? ' --publisher REFERENCE' : ''}`,
+  }))
 }
 
 /** Pages of a network without a template: their clicks earn nothing. */
@@ -82,7 +114,7 @@ async function findUntrackedNetworks(database: Catalog): Promise<readonly FeedWa
   return rows.map(({ network, shops }) => ({
     subject: `network ${network}`,
     message: `links of ${pluralize(shops, 'shop')} lead to the shops' own pages and earn no commission, because the network has no link template`,
-    remedy: `vitrine catalog networks set "${network}" --template "https://…{publisher}…{url}"`,
+    remedy: `vitrine catalog networks set "${network}" --template "https://…{merchant}…{publisher}…{url}"`,
   }))
 }
 
@@ -147,7 +179,7 @@ async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning
       remedy:
         feed === otherFeed
           ? `vitrine catalog merchants revoke "${other}" --channel ${channelId ?? 'ID'}`
-          : `vitrine catalog feeds remove ${otherFeed}`,
+          : `vitrine catalog feeds remove ${otherFeed} --yes`,
     }))
 }
 

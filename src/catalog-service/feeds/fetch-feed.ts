@@ -287,6 +287,7 @@ const REASONS_BY_CODE: ReadonlyMap<string, string> = new Map([
   ['ENOTFOUND', 'the host is unknown'],
   ['EAI_AGAIN', 'the host cannot be resolved now'],
   ['ENOSPC', 'the disk is full'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'the server does not speak https'],
 ])
 
 /** Report the code only: messages of libraries may contain the address. */

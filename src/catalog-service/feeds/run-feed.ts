@@ -61,20 +61,22 @@ export async function runFeed(options: RunFeedOptions): Promise<FeedRun> {
   const acquired = await acquireFeedLease(store, feedId, owner)
   if (acquired === null) return { kind: 'skipped' }
   const { previous } = acquired
-  if (options.isDue !== undefined && !(await options.isDue(previous))) {
-    await cancelFeedAttempt(store, feedId, { owner, previous })
-    return { kind: 'skipped' }
-  }
   const lease = keepLease(options)
-  let failure: FeedFailure | null = null
   try {
-    return await fetchAndImport({ ...options, signal: lease.signal })
+    if (options.isDue !== undefined && !(await options.isDue(previous))) {
+      await cancelFeedAttempt(store, feedId, { owner, previous })
+      return { kind: 'skipped' }
+    }
+    const run = await fetchAndImport({ ...options, signal: lease.signal })
+    await finishFeedAttempt(store, feedId, { owner, failure: null })
+    return run
   } catch (error) {
-    failure = toFailure(error)
+    // A stop says nothing about the feed, which is due again.
+    if (options.signal?.aborted) await cancelFeedAttempt(store, feedId, { owner, previous })
+    else await finishFeedAttempt(store, feedId, { owner, failure: toFailure(error) })
     throw error
   } finally {
     lease.stop()
-    await finishFeedAttempt(store, feedId, { owner, failure })
   }
 }
 

@@ -13,10 +13,17 @@ const US_TIME_PATTERN = /^(\d{2})\/(\d{2})\/(\d{4}) (\d{2}:\d{2}:\d{2})$/
 /** A longer text is not a time. It bounds the work of the patterns. */
 const MAX_CHARACTERS = 100
 
-/** Convert an ISO 8601 date or time, UTC by default, to Unix milliseconds; `undefined` when malformed. A date is its first moment. */
+/** A date with dots is written with the day first in every country that uses them. */
+const DOTTED_DATE_PATTERN = /^(\d{2})\.(\d{2})\.(\d{4})(?=$|[T ])/
+
+function toIsoDate(text: string): string {
+  return text.trim().replace(DOTTED_DATE_PATTERN, '$3-$2-$1')
+}
+
+/** Convert an ISO 8601 date or time, or one that begins with `dd.mm.yyyy`, UTC by default, to Unix milliseconds; `undefined` when malformed. A date is its first moment. */
 export function findTimeMs(text: string): number | undefined {
   if (text.length > MAX_CHARACTERS) return undefined
-  const [, day, time, sign, hours, minutes] = DATE_TIME_PATTERN.exec(text.trim()) ?? []
+  const [, day, time, sign, hours, minutes] = DATE_TIME_PATTERN.exec(toIsoDate(text)) ?? []
   if (day === undefined || !isCalendarDay(day)) return undefined
   const clockTime = time?.includes(':') === true ? time : `${time ?? '00'}:00`
   const utcMs = Date.parse(`${day}T${clockTime}Z`)
@@ -55,7 +62,7 @@ export function findSalePeriod(start: string, end: string): SalePeriod | undefin
 
 function findEndMs(text: string): number | undefined {
   const timeMs = findTimeMs(text)
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text.trim())
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(toIsoDate(text))
   return timeMs !== undefined && isDay ? timeMs + DAY_MS : timeMs
 }
 

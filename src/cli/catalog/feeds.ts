@@ -308,7 +308,9 @@ async function removeOne(
     const offers = await store.write((database) => removeFeed(database, id))
     await removeFeedAttempts(store, [id])
     print(context, { name, removed: true, offers }, [`removed ${name}`])
-    context.io.err(`${pluralize(offers, 'offer')} removed.`)
+    context.io.err(
+      `${pluralize(offers, 'offer')} removed. Boxes keep them until the next walk. To walk now: vitrine sync`,
+    )
   })
 }
 
@@ -325,7 +327,7 @@ async function listFeeds({ config, isJson, io }: CommandContext, store: CatalogS
       ...toJsonState(state),
       warnings: warnings.filter(({ subject }) => subject === `feed ${state.name}`),
     })),
-    entries: states.map(toEntry),
+    entries: states.map((state) => toEntry(state, store.clock.nowMs())),
     emptyMessage:
       'There are no feeds yet. Add one with "vitrine catalog feeds add NAME --url URL", or run "vitrine catalog import FILE".',
   }
@@ -340,19 +342,28 @@ function toJsonState({ fetchedAtMs, attemptedAtMs, nextRunAtMs, ...state }: Feed
   }
 }
 
-function toEntry(state: FeedState): readonly string[] {
+function toEntry(state: FeedState, nowMs: number): readonly string[] {
   const { name, status, address, everySeconds, channelId, products, offers, rejected, error } = state
   const source = address ?? 'imported by a command'
   const schedule = everySeconds === null || address === null ? '' : `, every ${formatInterval(everySeconds)}`
   const counts = `${pluralize(products, 'product')}, ${pluralize(offers, 'offer')}, ${formatCount(rejected, 'en')} rejected, ${formatCount(state.removed, 'en')} removed`
   return [
     `${name}  ${status}`,
-    `${source}${schedule}; channel ${channelId ?? 'none'}`,
+    `${source}${schedule}; channel ${channelId ?? 'none'}${describeReading(state)}`,
     counts,
     `last success ${formatTimeOrNever(state.fetchedAtMs)}; last attempt ${formatTimeOrNever(state.attemptedAtMs)}` +
-      (state.nextRunAtMs === null ? '' : `; next run ${formatTimeOrNever(state.nextRunAtMs)}`),
+      (state.nextRunAtMs === null
+        ? ''
+        : `; next run ${state.nextRunAtMs <= nowMs ? 'due now' : formatTimeOrNever(state.nextRunAtMs)}`),
     ...(error === null ? [] : [error]),
   ]
+}
+
+function describeReading({ network, merchant, format }: FeedState): string {
+  const settings = Object.entries({ network, merchant, format }).flatMap(([name, value]) =>
+    value === null ? [] : [`${name} ${value}`],
+  )
+  return settings.length === 0 ? '' : `; ${settings.join(', ')}`
 }
 
 function formatTimeOrNever(timeMs: number | null): string {

@@ -5,6 +5,7 @@ import { fetchOwnedChannels } from '../../catalog-service/store/channels.ts'
 import { fetchNetworkChannels, fetchNetworks } from '../../catalog-service/store/networks.ts'
 import { MINUTE_MS, MINUTE_SECONDS, SECOND_MS } from '../../clock.ts'
 import { StoreError } from '../../errors.ts'
+import type { FeedWarning } from '../../observability/feed-report.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { describeStoreFailure } from '../../storage/store-failures.ts'
 import { formatCount } from '../../widgets/format.ts'
@@ -40,7 +41,9 @@ export async function findHints(
   const networkChannels = await fetchNetworkChannels(reader, { channelId })
   const networks = (await fetchNetworks(reader)).filter(({ name }) => pageNetworks.byTemplate.includes(name))
   const frameOriginHint = channel === undefined ? null : findFrameOriginHint(config, channel)
-  const warnings = await findShopWarnings(reader)
+  const isOwn = ({ subject }: FeedWarning): boolean =>
+    !subject.startsWith('network ') || pageNetworks.byTemplate.includes(subject.slice('network '.length))
+  const warnings = (await findShopWarnings(reader)).filter(isOwn)
   return [
     ...networks.flatMap((network) => listMissingReferenceWarnings(network, networkChannels)),
     ...warnings.flatMap(({ subject, message, remedy }) => [`${subject}: ${message}:`, `  ${remedy}`]),

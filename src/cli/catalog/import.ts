@@ -1,13 +1,16 @@
 import type { Command } from 'commander'
 import { parseFeedFormat } from '../../catalog-service/import/formats.ts'
 import type { ImportSummary } from '../../catalog-service/import/import-feed.ts'
+import { toFeedName } from '../../catalog-service/import/feed-names.ts'
+import type { CatalogStore } from '../../catalog-service/store/catalog-store.ts'
+import { findFeed } from '../../catalog-service/store/feeds.ts'
 import { HOUR_SECONDS } from '../../clock.ts'
 import { FeedHeldError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { type CommandContext, type Runner, addExamples } from '../command.ts'
 import { type ReadOptions, addReadOptions, parseMaxRemoved } from './feed-options.ts'
 import { createProgressPrinter, findHints, printSummary, rethrowImportFailure } from './import-output.ts'
-import { withLocalFile } from './local-file.ts'
+import { type LocalFile, withLocalFile } from './local-file.ts'
 import { withCatalog } from './store.ts'
 
 export function addImport(catalog: Command, run: Runner): void {
@@ -65,16 +68,43 @@ async function runCatalogImport(
         .catch((error: unknown) => rethrowImportFailure(addAcceptHint(error)))
         .finally(() => io.drawProgress(''))
       printSummary(context, summary)
-      for (const hint of await findHints(context, store, summary)) io.err(hint)
-      io.err(describePriceAge(context, summary))
+      const hints = [
+        ...(await findHints(context, store, summary)),
+        ...(await findFeedHints(context, store, { summary, file, feedName })),
+      ]
+      for (const hint of hints) io.err(hint)
     }),
   )
 }
 
-/** Say that an import does not stay fresh by itself. */
-function describePriceAge({ config }: CommandContext, { feed }: ImportSummary): string {
+/** A file of one day: the next one would be another feed. */
+const DATED_NAME = /\d{4}[-_.]?\d{2}[-_.]?\d{2}/
+
+type ImportedFile = Readonly<{ summary: ImportSummary; file: LocalFile; feedName: string | undefined }>
+
+/** Say which feed a file became when that may surprise, and that an import does not stay fresh by itself. */
+async function findFeedHints(
+  { config }: CommandContext,
+  { reader }: CatalogStore,
+  { summary: { feed: name }, file, feedName }: ImportedFile,
+): Promise<readonly string[]> {
+  const hints: string[] = []
+  const defaultName = file.defaultFeedName ?? toFeedName(file.file)
+  if (feedName === undefined && name !== defaultName)
+    hints.push(
+      `The feed ${defaultName} has an address or belongs to another channel, so the file is the feed ${name}. To replace the offers of ${defaultName} of this channel: --feed ${defaultName}`,
+    )
+  if (feedName === undefined && DATED_NAME.test(name))
+    hints.push(
+      `The name ${name} has a date, so the next file will be another feed beside this one. Choose a name with --feed NAME, and remove this one: vitrine catalog feeds remove ${name} --yes`,
+    )
+  const feed = await findFeed(reader, name)
   const hours = Math.round(config.priceMaxAgeSeconds / HOUR_SECONDS)
-  return `Its prices are shown for ${pluralize(hours, 'hour')} (VITRINE_PRICE_MAX_AGE_SECONDS), so import it again in time, or let the server fetch it: vitrine catalog feeds set ${feed} --url URL`
+  if (feed?.url === null)
+    hints.push(
+      `Its prices are shown for ${pluralize(hours, 'hour')} (VITRINE_PRICE_MAX_AGE_SECONDS), so import it again in time, or let the server fetch it: vitrine catalog feeds set ${name} --url URL`,
+    )
+  return hints
 }
 
 function addAcceptHint(error: unknown): unknown {

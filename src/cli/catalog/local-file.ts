@@ -15,12 +15,12 @@ export type LocalFile = Pick<
 >
 
 /** Download an address, or store standard input, while `work` runs. */
-export async function withLocalFile(
+export async function withLocalFile<Result>(
   { clock, config, io, secrets }: CommandContext,
   source: string,
   feedName: string | undefined,
-  work: (file: LocalFile) => Promise<void>,
-): Promise<void> {
+  work: (file: LocalFile) => Promise<Result>,
+): Promise<Result> {
   const isAddress = /^(?:https?:\/\/|\$\{)/i.test(source)
   if (!isAddress && source !== '-') return work({ file: source, feedName })
   const folder = getFeedsFolder(config.catalogDatabase)

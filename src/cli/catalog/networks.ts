@@ -107,7 +107,7 @@ async function listNetworks({ reader }: CatalogStore): Promise<Listing> {
     })),
     entries: networks.map(({ name, linkTemplate, networkChannels }) => [
       name,
-      linkTemplate ?? '(no link template: only offers with tracking links are shown)',
+      linkTemplate ?? '(no link template: links to pages of shops earn no commission)',
       ...networkChannels.flatMap(describeNetworkChannel),
     ]),
     emptyMessage: 'There are no networks yet. Import a feed, or run: vitrine catalog networks add NAME',
@@ -227,7 +227,7 @@ async function assign(
         ? [`It was assigned to the channel ${movedFrom}, which now has no network channel of this network.`]
         : []),
       ...(network.linkTemplate === null
-        ? [`${quote(network.name)} has no link template: only offers with tracking links are shown.`]
+        ? [`${quote(network.name)} has no link template: links to pages of shops earn no commission.`]
         : []),
       ...listMissingReferenceWarnings(network, assigned),
       `To see its approvals: vitrine catalog approvals --channel ${channel.id} --network ${toShellWord(network.name)}`,

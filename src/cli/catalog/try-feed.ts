@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type FeedTrial, tryFeed } from '../../catalog-service/feeds/try-feed.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { formatCount } from '../../widgets/format.ts'
-import { type CommandContext, type Runner, print } from '../command.ts'
+import { type CommandContext, type ExitCode, type Runner, print } from '../command.ts'
 import { type ReadOptions, addReadOptions } from './feed-options.ts'
 import { withLocalFile } from './local-file.ts'
 
@@ -14,11 +14,12 @@ export function addTry(group: Command, run: Runner): void {
   ).action(run(runTry))
 }
 
-/** @throws ImportError for an unusable file; FeedFetchError for an address */
-async function runTry(context: CommandContext, source: string, options: ReadOptions): Promise<void> {
-  await withLocalFile(context, source, undefined, async ({ file, label = file, charset }) => {
+/** Return exit code 1 without a usable row. @throws ImportError for an unusable file; FeedFetchError for an address */
+async function runTry(context: CommandContext, source: string, options: ReadOptions): Promise<ExitCode> {
+  return withLocalFile(context, source, undefined, async ({ file, label = file, charset }) => {
     const trial = await tryFeed({ ...options, path: file, label, charset, signal: context.io.signal })
     print(context, trial, describeTrial(trial))
+    return trial.usable === 0 ? 1 : 0
   })
 }
 

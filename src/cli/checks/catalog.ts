@@ -99,7 +99,7 @@ export async function checkEmbeddedCatalog(context: CommandContext, report: Chec
   await withCatalog(context, async (store) => {
     const { reader } = store
     if (await isCatalogEmpty(reader)) return checkLostCatalog(report)
-    await checkFeeds(report, store, context.config)
+    const reported = await checkFeeds(report, store, context.config)
     const networkChannels = await fetchNetworkChannels(reader)
     const assigned = new Set(networkChannels.map(({ channelId }) => channelId))
     for (const { id, name } of await fetchOwnedChannels(reader)) {
@@ -107,18 +107,20 @@ export async function checkEmbeddedCatalog(context: CommandContext, report: Chec
       if (!assigned.has(id))
         report.addOk(`channel ${name} (${id})`, 'it has no network and shows nothing', remedy)
     }
-    for (const network of await fetchNetworks(reader))
+    for (const network of (await fetchNetworks(reader)).filter(
+      ({ name }) => !reported.has(`network ${name}`),
+    ))
       for (const remedy of listMissingReferenceWarnings(network, networkChannels))
         report.addOk(`network ${network.name}`, 'its links have no publisher reference', remedy)
   })
 }
 
-/** Report each feed with its state, and what earns nothing or is shown twice. */
+/** Report each feed with its state, and what earns nothing or is shown twice. Return the subjects of the warnings. */
 async function checkFeeds(
   report: CheckReport,
   store: CatalogStore,
   { priceMaxAgeSeconds }: Pick<Config, 'priceMaxAgeSeconds'>,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const { feeds, warnings } = await readFeedReport(store, { priceMaxAgeSeconds, hasWarnings: true })
   for (const feed of feeds) {
     const subject = `feed ${feed.name}`
@@ -133,6 +135,7 @@ async function checkFeeds(
     if (failing.has(subject)) report.addProblem(subject, message, remedy)
     else report.addOk(subject, message, remedy)
   }
+  return new Set(warnings.map(({ subject }) => subject))
 }
 
 /** Report an empty catalog as lost when the stored copy was made from one. An unreadable copy is a finding of its own. */

@@ -111,7 +111,7 @@ describe('warnings about networks and shops', () => {
         subject: 'network awin',
         message:
           "links of 1 shop lead to the shops' own pages and earn no commission, because the network has no link template",
-        remedy: 'vitrine catalog networks set "awin" --template "https://…{publisher}…{url}"',
+        remedy: 'vitrine catalog networks set "awin" --template "https://…{merchant}…{publisher}…{url}"',
       },
     ])
     await setTemplate(fixture, TEMPLATE)
@@ -131,6 +131,33 @@ describe('warnings about networks and shops', () => {
     expect(await readWarnings(fixture)).toEqual([])
   })
 
+  it('network that the channel does not show - until it has its publisher reference, and is assigned', async () => {
+    const fixture = await openWithFeeds({ kopje: 'Kopje' })
+    await setTemplate(fixture, 'https://net.example/?p={publisher}&u={url}')
+    expect(await readWarnings(fixture)).toEqual([
+      {
+        subject: 'network awin',
+        message:
+          'its offers (feed kopje) are not shown, because its link template needs your publisher reference',
+        remedy: `vitrine catalog networks assign "awin" --channel ${CHANNEL} --publisher REFERENCE`,
+      },
+    ])
+    const setNetworkChannel = (
+      change: Readonly<{ reference?: string; channel_id?: null }>,
+    ): Promise<unknown> =>
+      fixture.store.write((database) => database.updateTable('network_channels').set(change).execute())
+    await setNetworkChannel({ reference: '47' })
+    expect(await readWarnings(fixture)).toEqual([])
+    await setNetworkChannel({ channel_id: null })
+    expect(await readWarnings(fixture)).toEqual([
+      {
+        subject: 'network awin',
+        message: 'its offers (feed kopje) are not shown, because the channel has no network channel of it',
+        remedy: `vitrine catalog networks assign "awin" --channel ${CHANNEL}`,
+      },
+    ])
+  })
+
   it('one shop under two names - once, with the feed to remove', async () => {
     const fixture = await openWithFeeds({ first: '', second: 'Kopje' })
     await setTemplate(fixture, 'https://net.example/?u={url}')
@@ -139,7 +166,7 @@ describe('warnings about networks and shops', () => {
         subject: 'shop Kopje',
         message:
           'the shop "shop.example" has the same links, so readers see one shop twice (feeds second and first)',
-        remedy: 'vitrine catalog feeds remove first',
+        remedy: 'vitrine catalog feeds remove first --yes',
       },
     ])
   })

@@ -108,16 +108,13 @@ describe('stop', () => {
     await vi.waitFor(() => expect(slow.closed).toBeDefined())
     await scheduler.stop()
     await slow.closed
-    expect(await findAttempt(scenario, feedId)).toMatchObject({
-      leaseUntilMs: 0,
-      isRunning: false,
-      failureCount: 1,
-    })
+    // The attempt is as if it had not begun: the feed is due at the next start.
+    expect(await findAttempt(scenario, feedId)).toBeUndefined()
     expect(await findAttempt(scenario, nextId)).toBeUndefined()
     expect(scenario.server.requests).toHaveLength(1)
     expect(scenario.clock.pendingWaits).toBe(0)
     expect(scenario.logs).toEqual([])
-    // The next process runs it after the first wait of a failure.
+    // The next process runs it at once.
     scenario.schedulers.pop()
     scenario.server.respond = send(createTable(3))
     await startOther(scenario)

@@ -238,6 +238,27 @@ describe('catalog import', () => {
     ])
   })
 
+  it('file with a date in its name - warns that the next one will be another feed', async () => {
+    const under = createTestCommand()
+    const file = join(under.folder, 'kopje-2026-11-25.csv')
+    writeFileSync(file, 'gtin,title,link,price\n00000000000017,T,https://www.shop.example/t,1.00 EUR\n')
+    await runCatalogCommand(under, 'import', file)
+    expect(under.err.join('')).toContain('vitrine catalog feeds remove kopje-2026-11-25 --yes')
+    under.err.length = 0
+    await runCatalogCommand(under, 'import', file, '--feed', 'kopje')
+    expect(under.err.join('')).not.toContain('has a date')
+  })
+
+  it('file with the name of a feed with an address - says that it is another feed', async () => {
+    const under = createTestCommand()
+    await runCatalogCommand(under, 'feeds', 'add', 'feed', '--url', 'https://kopje.example/')
+    await run(under, ROW)
+    expect(under.err.join('')).toContain('so the file is the feed feed-2')
+    under.err.length = 0
+    await run(under, ROW, '--feed', 'feed')
+    expect(under.err.join('')).not.toMatch(/feed-2|are shown for/)
+  })
+
   it('missing file - ImportError', async () => {
     const under = createTestCommand()
     const missing = runCatalogCommand(under, 'import', join(under.folder, 'missing'))

@@ -20,7 +20,7 @@ describe('catalog networks add and list', () => {
     })
     expect((await cli.run('networks', 'add', 'plain')).out).toBe('created the network "plain"')
     expect((await cli.run('networks')).out).toBe(
-      `awin\n    ${AWIN}\nplain\n    (no link template: only offers with tracking links are shown)`,
+      `awin\n    ${AWIN}\nplain\n    (no link template: links to pages of shops earn no commission)`,
     )
     expect(await cli.runJson('networks')).toEqual([
       { name: 'awin', linkTemplate: AWIN, networkChannels: [] },

@@ -36,7 +36,7 @@ test('feed imported an hour ago - good, with its time; its network without a tem
       subject: 'network feed',
       isGood: true,
       message: expect.stringContaining('earn no commission'),
-      remedy: 'vitrine catalog networks set "feed" --template "https://…{publisher}…{url}"',
+      remedy: 'vitrine catalog networks set "feed" --template "https://…{merchant}…{publisher}…{url}"',
     },
   ])
 })
