@@ -38,6 +38,8 @@ const COPY_FORMER_OFFERS = [
       case when o.network_channel_id = 0 then 1 else 0 end, o.currency, o.variant, o.price, o.old_price,
       o.availability, o.url, null, null, null, o.import_id
     from former_offers o where true order by o.gtin, o.network_channel_id on conflict do nothing`,
+  // Pages without an approval, whose organization was removed: no channel shows them, and no import could replace them.
+  `delete from offers where feed_id = 0 and not exists (select 1 from meta where key = 'sample_base')`,
   `insert into products
     select p.gtin, o.feed_id, p.title, p.brand, p.images, null, null
     from former_products p join (select distinct gtin, feed_id from offers) o on o.gtin = p.gtin order by p.gtin`,

@@ -18,7 +18,7 @@ const [FIRST, SECOND, OTHER] = [
   '952a0000-0000-4000-8000-0000000000b1',
 ] as const
 
-const [CUP, MUG, JUG, POT] = GTINS
+const [CUP, MUG, JUG, POT, PAN] = GTINS
 
 const ACCOUNT_ROWS = [
   `insert into organizations values ('first', 'F', null, 0), ('other', 'O', null, 1)`,
@@ -28,7 +28,7 @@ const ACCOUNT_ROWS = [
   `insert into network_channels values (201, 'first', 101, 'pub-1', '${FIRST}'),
     (202, 'first', 101, 'pub-2', '${SECOND}'), (203, 'other', 101, 'pub-3', '${OTHER}'),
     (204, 'first', 102, '', '${FIRST}'), (205, 'first', 102, '', null)`,
-  `insert into merchants values (301, 'Shop A'), (302, 'Shop B'), (303, 'Shop C')`,
+  `insert into merchants values (301, 'Shop A'), (302, 'Shop B'), (303, 'Shop C'), (304, 'Shop D')`,
   `insert into approvals values (201, 301, null), (201, 302, null), (202, 301, null), (202, 302, 5), (203, 302, null),
     (204, 303, null), (205, 303, null)`,
 ] as const
@@ -40,7 +40,8 @@ const OFFER_COLUMNS = `gtin, network_id, merchant_id, network_channel_id, curren
 const OFFER_ROWS = [
   ...ACCOUNT_ROWS,
   `insert into products values ('${CUP}', 'Cup', 'Kopje', '["https://img.example/cup"]', 7, 'digest 1 t101.301.201'),
-    ('${MUG}', 'Mug', null, '[]', 7, null), ('${JUG}', 'Jug', null, '[]', 7, null), ('${POT}', 'Pot', null, '[]', 7, null)`,
+    ('${MUG}', 'Mug', null, '[]', 7, null), ('${JUG}', 'Jug', null, '[]', 7, null), ('${POT}', 'Pot', null, '[]', 7, null),
+    ('${PAN}', 'Pan', null, '[]', 7, null)`,
   `insert into offers (${OFFER_COLUMNS}) values
     ('${CUP}', 101, 301, 201, 'EUR', 11, '10', '12', 'in_stock', 'https://t.example/1', 7),
     ('${CUP}', 101, 301, 202, 'EUR', 12, '11', null, 'in_stock', 'https://t.example/2', 6),
@@ -49,7 +50,8 @@ const OFFER_ROWS = [
     ('${JUG}', 102, 303, 204, 'EUR', 15, '7', null, 'in_stock', 'https://t.example/3', 7),
     ('${JUG}', 102, 303, 205, 'EUR', 16, '6', null, 'in_stock', 'https://t.example/4', 7),
     ('${POT}', 101, 301, 201, 'EUR', 17, '5', null, 'in_stock', 'https://a.example/pot', 7),
-    ('${POT}', 101, 301, 0, 'EUR', 17, '4', null, 'in_stock', 'https://a.example/pot', 7)`,
+    ('${POT}', 101, 301, 0, 'EUR', 17, '4', null, 'in_stock', 'https://a.example/pot', 7),
+    ('${PAN}', 101, 304, 0, 'EUR', 18, '3', null, 'in_stock', 'https://d.example/', 5)`,
 ] as const
 
 const SAMPLE_ROWS = [
@@ -136,6 +138,26 @@ export function describeFeedMigration(
         { ...feed, name: 'imported-204', channelId: FIRST, productCount: 1, offerCount: 1 },
         { ...feed, name: 'imported-205', channelId: null, productCount: 1, offerCount: 1 },
       ])
+    })
+
+    it('offer of a shop that no network channel may advertise - opened - is removed with its product', async () => {
+      const { reader } = (await openFormer(OFFER_ROWS)).store
+      const isPan = ['gtin', '=', PAN] as const
+      expect(
+        await reader
+          .selectFrom('offers')
+          .selectAll()
+          .where(...isPan)
+          .execute(),
+      ).toEqual([])
+      expect(
+        await reader
+          .selectFrom('products')
+          .selectAll()
+          .where(...isPan)
+          .execute(),
+      ).toEqual([])
+      expect(await reader.selectFrom('feed_shops').selectAll().where('feed_id', '=', 0).execute()).toEqual([])
     })
 
     it('imports in a channel - replace the former offers of their shops only', async () => {
