@@ -123,8 +123,10 @@ function toShopKind({ link, isNamedByHost }: ShopOffer): string {
   return isNamedByHost === true ? 'h' : link === 'page' ? 'p' : 't'
 }
 
+/** Offers with a reference have their own name: the first offers of a shop may have none. */
 function toShopName(offer: ShopOffer): string {
-  return `${toShopKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
+  const name = `${toShopKind(offer)}\u0000${offer.network}\u0000${offer.merchant}`
+  return offer.merchantReference === null ? name : `${name}\u0000`
 }
 
 async function findOrCreateShop(

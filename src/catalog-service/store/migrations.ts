@@ -30,14 +30,16 @@ const INSERT_MIGRATED_FEEDS = [
     where not exists (select 1 from meta where key = 'sample_base') order by nc.id`,
 ]
 
-/** An offer that was stored as tracking link and as page is stored once. */
+/** An offer that was stored as tracking link and as page (network channel 0) is stored once, as page. */
 const COPY_FORMER_OFFERS = [
   `insert into offers
     select o.gtin, coalesce((select f.id from feeds f where f.name = 'imported-' || ${FORMER_NETWORK_CHANNEL}), 0),
       o.network_id, o.merchant_id, coalesce(${FORMER_NETWORK_CHANNEL}, 0),
       case when o.network_channel_id = 0 then 1 else 0 end, o.currency, o.variant, o.price, o.old_price,
       o.availability, o.url, null, null, null, o.import_id
-    from former_offers o where true order by o.gtin on conflict do nothing`,
+    from former_offers o where true order by o.gtin, o.network_channel_id on conflict do nothing`,
+  // Pages without an approval, whose organization was removed: no channel shows them, and no import could replace them.
+  `delete from offers where feed_id = 0 and not exists (select 1 from meta where key = 'sample_base')`,
   `insert into products
     select p.gtin, o.feed_id, p.title, p.brand, p.images, null, null
     from former_products p join (select distinct gtin, feed_id from offers) o on o.gtin = p.gtin order by p.gtin`,

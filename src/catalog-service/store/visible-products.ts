@@ -81,7 +81,8 @@ function createFeedDistance({ organizationId, channelId }: ChannelQuery, feed: '
 
 /**
  * Whether the channel shows an offer: tracking links of its network channel, and pages from the nearest feeds that have the
- * shop (ADR 0028).
+ * shop (ADR 0028). The channel's own feeds count with tracking links too, but not migrated ones: their pages may be in the
+ * feed of another channel.
  */
 function createVisibilityCondition(channel: ChannelQuery): Sql {
   const distance = createFeedDistance(channel, 'f2')
@@ -89,7 +90,8 @@ function createVisibilityCondition(channel: ChannelQuery): Sql {
     or (o.is_page = 1 and ((n.link_template is null and o.network_channel_id = nc.id) or ${HAS_USABLE_TEMPLATE})
       and ${createFeedDistance(channel, 'f')} <= (
         select min(${distance}) from feed_shops s left join feeds f2 on f2.id = s.feed_id
-        where s.merchant_id = o.merchant_id and s.network_id = o.network_id and (s.is_page = 1 or ${distance} = 0))))`
+        where s.merchant_id = o.merchant_id and s.network_id = o.network_id
+          and (s.is_page = 1 or (${distance} = 0 and f2.is_migrated = 0)))))`
 }
 
 /** The visibility rule (contract, sections 1 and 4.2). `cross join` fixes SQLite's join order; it would read all approvals. */

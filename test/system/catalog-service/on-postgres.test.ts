@@ -22,6 +22,7 @@ describe('the catalog on PostgreSQL', async () => {
   await import('../../catalog-service/import/import-feed.test.ts')
   await import('../../catalog-service/import/skip-unchanged.test.ts')
   await import('../../catalog-service/import/writer.test.ts')
+  await import('../../catalog-service/feeds/replacement.test.ts')
   await import('../../cli/catalog/end-to-end.test.ts')
   await import('../../cli/catalog/merchants.test.ts')
   await import('../../cli/catalog/organizations.test.ts')
