@@ -7,7 +7,7 @@ import { type StoreUnderTest, importText, openTestStore } from '../harness.ts'
 import { CHANNEL, PRICE_MAX_AGE, createTable, runTestFeed, startFeed } from './feed-fixture.ts'
 import { send } from './feed-server.ts'
 
-const TEMPLATE = 'https://net.example/c?m={merchant}&p={publisher}&u={url}'
+const TEMPLATE = 'https://net.example/c?m={merchant}&u={url}'
 
 async function readWarnings({ store }: Pick<StoreUnderTest, 'store'>): Promise<readonly FeedWarning[]> {
   return (await readFeedReport(store, { ...PRICE_MAX_AGE, hasWarnings: true })).warnings
