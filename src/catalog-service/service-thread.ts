@@ -34,7 +34,7 @@ const scheduler =
       owner: options.feeds.owner,
       secrets: new Map(options.feeds.secrets.map(([name, value]) => [name, new Secret(value)])),
     }),
-    onImported: () => send({ type: 'imported' }),
+    onRun: () => send({ type: 'feed-run' }),
   })
 const service = createCatalogService({
   store,

@@ -31,8 +31,8 @@ export type ThreadMessage = Readonly<
   | { type: 'log'; level: 'info' | 'warn' | 'error'; fields: object; message: string }
   | { type: 'content'; id: number; content: CatalogContent }
   | { type: 'feeds'; id: number; report: FeedReport | undefined }
-  /** A feed changed offers. */
-  | { type: 'imported' }
+  /** A feed ran: offers have changed, or the time of their prices. */
+  | { type: 'feed-run' }
 >
 
 type CatalogThread = Readonly<{
@@ -61,8 +61,8 @@ type CatalogThreadOptions = Readonly<{
   priceMaxAgeSeconds: number
   /** Run feeds with these secrets when they are due; `null`: do not. */
   feedSecrets: FeedSecrets | null
-  /** Called after a feed changed offers. */
-  onImported?: (() => void) | undefined
+  /** Called after each successful run of a feed. */
+  onFeedRun?: (() => void) | undefined
 }>
 
 /** Always the built file, also when this module runs from `src/`: a thread needs JavaScript. */
@@ -145,7 +145,7 @@ async function prepareCatalog({ database, sampleBaseUrl, findCopiedCatalogId, cl
 }
 
 function startThread(options: CatalogThreadOptions, port: number) {
-  const { database, key, clock, logger, priceMaxAgeSeconds, feedSecrets, onImported } = options
+  const { database, key, clock, logger, priceMaxAgeSeconds, feedSecrets, onFeedRun } = options
   const threadOptions: ThreadOptions = {
     database: serializeDatabaseAddress(database),
     key: key.reveal(),
@@ -172,7 +172,7 @@ function startThread(options: CatalogThreadOptions, port: number) {
       else if (message.type === 'log') logger[message.level](message.fields, message.message)
       else if (message.type === 'content') contentCalls.resolve(message.id, message.content)
       else if (message.type === 'feeds') feedCalls.resolve(message.id, message.report)
-      else onImported?.()
+      else onFeedRun?.()
     })
     worker.on('error', (error) => (failure = error))
     worker.on('exit', () =>

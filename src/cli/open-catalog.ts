@@ -36,12 +36,12 @@ type OpenedCatalog = Readonly<{
 
 /**
  * `shouldAddSample`: add sample data, whose pictures and shop are served at `port`, to an empty catalog. `feeds`: run feeds when
- * they are due, and call `onImported` after one has changed offers.
+ * they are due, and call `onRun` after each successful run.
  */
 type OpenCatalogOptions = Readonly<{
   port: number
   shouldAddSample: boolean
-  feeds: Readonly<{ onImported?: () => void }> | null
+  feeds: Readonly<{ onRun?: () => void }> | null
 }>
 
 /** @throws ConfigError when the key file is unusable; StoreError when the embedded database cannot be opened. */
@@ -84,7 +84,7 @@ async function openEmbeddedCatalog(
     logger,
     priceMaxAgeSeconds: config.priceMaxAgeSeconds,
     feedSecrets: feeds && secrets.feedSecrets,
-    onImported: () => feeds?.onImported?.(),
+    onFeedRun: () => feeds?.onRun?.(),
   })
   if (thread.isContentLost) logger.error({ remedy: describeLostCatalogRemedy(config) }, LOST_CATALOG_MESSAGE)
   const sampleUrl = thread.sampleBaseUrl ?? publicUrl

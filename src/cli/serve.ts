@@ -43,13 +43,13 @@ export async function runServe(command: CommandContext): Promise<void> {
       ...(isSingleProcess && { openLongReads: openReadThread }),
     }
     // The first feed may run before the context exists; its walk is then the one at the start.
-    const feeds: { onImported?: () => void } = {}
+    const feeds: { onRun?: () => void } = {}
     const context = await openContext(command, contextOptions, {
       port: listener.port,
       shouldAddSample: true,
       feeds,
     })
-    feeds.onImported = () => context.walks.requestWalk()
+    feeds.onRun = () => context.walks.requestWalk()
     try {
       await listener.start(context)
       if (io.signal.aborted) return

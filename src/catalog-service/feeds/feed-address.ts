@@ -59,9 +59,9 @@ export function resolveFeedAddress(text: string, secrets: FeedSecrets): FeedAddr
   const url = parseUrl(resolved)
   if (url === undefined || !isSupported(url))
     throw new FeedFetchError('the address of the feed is not valid once its secrets are filled in')
-  // Also keeps the address out of the log: its path may be a key.
+  // For the log of this thread or command: the path may be a key.
   if (url.protocol !== 'file:') redactInLog(`${url.pathname}${url.search}`)
-  return { url, label: describeFeedUrl(url) }
+  return { url, label: url.protocol === 'file:' ? describeFeedAddress(text) : describeFeedUrl(url) }
 }
 
 /** Replace each `${NAME}`; other text in braces may be part of a secret, so it stays. @throws FeedFetchError when a secret is not set */
@@ -83,11 +83,12 @@ export function fillSecrets(
 /** Describe an address without its secrets: only the origin of a web address, the path of a file. */
 export function describeFeedAddress(text: string): string {
   if (WHOLE_ADDRESS.test(text)) return text
+  // The path of a file, with the names of its secrets.
+  if (/^file:/i.test(text)) return text.replace(/^file:\/\//i, '')
   const url = parseUrl(text.replace(PLACEHOLDER, 'x'))
   return url === undefined ? '…' : describeFeedUrl(url)
 }
 
 function describeFeedUrl(url: URL): string {
-  if (url.protocol === 'file:') return isFilePath(url) ? fileURLToPath(url) : '…'
   return url.pathname === '/' && url.search === '' ? url.origin : `${url.origin}/…`
 }

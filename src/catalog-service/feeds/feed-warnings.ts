@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { pluralize } from '../../lib/plural.ts'
+import { toShellWord } from '../../lib/shell.ts'
 import { isPostgres } from '../../database/is-postgres.ts'
 import type { FeedReport, FeedState, FeedWarning } from '../../observability/feed-report.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
@@ -66,6 +67,11 @@ function findFeedProblem(state: FeedState): Omit<FeedWarning, 'subject'> | undef
     }
   if (state.isQuiet) return { message: `no successful run for two intervals${reason}${age}`, remedy }
   if (status === 'failed') return { message: `the last run failed${reason}${age}`, remedy }
+  if (state.offers > 0 && state.fetchedAtMs === null)
+    return {
+      message: 'imported by an earlier version, so nobody knows how old its prices are',
+      remedy: 'vitrine catalog import FILE',
+    }
   return state.isTooOld ? toOldFeedProblem(state, remedy) : undefined
 }
 
@@ -99,7 +105,7 @@ async function findHiddenNetworks(database: Catalog): Promise<readonly FeedWarni
       isAssigned === 1
         ? `its offers (feed ${feed}) are not shown, because its link template needs your publisher reference`
         : `its offers (feed ${feed}) are not shown, because the channel has no network channel of it`,
-    remedy: `vitrine catalog networks assign "${network}" --channel ${channelId}${isAssigned === 1 ? ' --publisher REFERENCE' : ''}`,
+    remedy: `vitrine catalog networks assign ${toShellWord(network)} --channel ${channelId}${isAssigned === 1 ? ' --publisher REFERENCE' : ''}`,
   }))
 }
 
@@ -114,7 +120,7 @@ async function findUntrackedNetworks(database: Catalog): Promise<readonly FeedWa
   return rows.map(({ network, shops }) => ({
     subject: `network ${network}`,
     message: `links of ${pluralize(shops, 'shop')} lead to the shops' own pages and earn no commission, because the network has no link template`,
-    remedy: `vitrine catalog networks set "${network}" --template "https://…{merchant}…{publisher}…{url}"`,
+    remedy: `vitrine catalog networks set ${toShellWord(network)} --template "https://…{merchant}…{publisher}…{url}"`,
   }))
 }
 
@@ -133,7 +139,7 @@ async function findMissingReferences(database: Catalog): Promise<readonly FeedWa
   return [...shopsByNetwork].map(([network, shops]) => ({
     subject: `network ${network}`,
     message: `${pluralize(shops.length, 'shop')} without the network's reference, so their names are in the links: ${listNames(shops)}`,
-    remedy: `vitrine catalog merchants set "${shops[0] ?? ''}" --network "${network}" --reference ID`,
+    remedy: `vitrine catalog merchants set ${toShellWord(shops[0] ?? '')} --network ${toShellWord(network)} --reference ID`,
   }))
 }
 
@@ -176,10 +182,7 @@ async function findDoubledShops(database: Catalog): Promise<readonly FeedWarning
     .map(({ shop, other, feed, otherFeed, channelId }) => ({
       subject: `shop ${shop}`,
       message: `the shop "${other}" has the same links, so readers see one shop twice (${feed === otherFeed ? `feed ${feed}` : `feeds ${feed} and ${otherFeed}`})`,
-      remedy:
-        feed === otherFeed
-          ? `vitrine catalog merchants revoke "${other}" --channel ${channelId ?? 'ID'}`
-          : `vitrine catalog feeds remove ${otherFeed} --yes`,
+      remedy: `vitrine catalog merchants revoke ${toShellWord(other)} --channel ${channelId ?? 'ID'}`,
     }))
 }
 
@@ -201,7 +204,7 @@ async function findDoubles(
   const { rows } = await sql<{ other: string; otherFeed: string; same: number; compared: number }>`
     with sample as (
       select o.gtin, o.variant from offers o where o.feed_id = ${feedId} and o.merchant_id = ${merchantId}
-      order by o.gtin limit ${COMPARED_OFFERS})
+      limit ${COMPARED_OFFERS})
     select m.name as other, f.name as "otherFeed", count(*) as same, (select count(*) from sample) as compared
     from sample s ${join} offers o on o.gtin = s.gtin ${join} merchants m on m.id = o.merchant_id
       ${join} feeds f on f.id = o.feed_id

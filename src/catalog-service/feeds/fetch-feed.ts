@@ -3,7 +3,7 @@ import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 // oxlint-disable-next-line no-restricted-imports -- feeds are no catalog calls
 import { Agent, type Dispatcher } from 'undici'
-import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
+import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../clock.ts'
 import { FeedFetchError } from '../../errors.ts'
 import { isPublicHost } from '../../offers/links.ts'
 import { parseUrl } from '../../lib/urls.ts'
@@ -19,6 +19,10 @@ const DEADLINE_MS: number = HOUR_MS
 
 /** How long a server may send nothing. */
 const IDLE_TIMEOUT_MS: number = MINUTE_MS
+
+/** A server that sends less would hold up the other feeds. The limit applies after `SLOW_START_MS`. */
+const MIN_BYTES_PER_SECOND = 1_000
+const SLOW_START_MS: number = 2 * MINUTE_MS
 
 /** Limit on a download, which protects the disk. The reader has its own limit on the decompressed size. */
 const MAX_DOWNLOAD_BYTES: number = 16 * 1024 ** 3
@@ -58,7 +62,7 @@ export type FetchedFeed = FeedValidators &
  */
 export async function fetchFeed(options: FetchFeedOptions): Promise<FetchedFeed | null> {
   const { url, label } = resolveFeedAddress(options.url, options.secrets)
-  if (url.protocol === 'file:') return fetchFile(options, fileURLToPath(url))
+  if (url.protocol === 'file:') return fetchFile(options, { path: fileURLToPath(url), label })
   const deadline = new AbortController()
   const cancelDeadline = options.clock.startTimer(DEADLINE_MS, () => deadline.abort())
   const onAbort = (): void => deadline.abort()
@@ -82,14 +86,19 @@ export async function fetchFeed(options: FetchFeedOptions): Promise<FetchedFeed 
 }
 
 /** A local file is read in place. Its time and size tell whether it has changed. */
-async function fetchFile({ validators, clock }: FetchFeedOptions, path: string): Promise<FetchedFeed | null> {
+async function fetchFile(
+  { validators, clock }: FetchFeedOptions,
+  { path, label }: Readonly<{ path: string; label: string }>,
+): Promise<FetchedFeed | null> {
   const fetchedAtMs = clock.nowMs()
-  const { mtimeMs, size } = await stat(path).catch((error: unknown) => {
-    throw new FeedFetchError(`${path} cannot be opened (${findCode(error) ?? 'unknown reason'})`)
+  const stats = await stat(path).catch((error: unknown) => {
+    throw new FeedFetchError(`${label} cannot be opened (${findCode(error) ?? 'unknown reason'})`)
   })
+  if (!stats.isFile()) throw new FeedFetchError(`${label} is not a file`)
+  const { mtimeMs, size } = stats
   const etag = `${mtimeMs} ${size}`
   if (validators?.etag === etag) return null
-  return { path, label: path, charset: undefined, contentDigest: null, etag, lastModified: null, fetchedAtMs }
+  return { path, label, charset: undefined, contentDigest: null, etag, lastModified: null, fetchedAtMs }
 }
 
 type RequestHeaders = Readonly<Record<string, string>>
@@ -103,6 +112,13 @@ async function readHeaderFile({ headerFile, secrets }: FetchFeedOptions): Promis
   return parseHeaderLines(fillSecrets(text, secrets))
 }
 
+/** Headers of the connection, and those that `fetchFeed` sets itself. */
+const REFUSED_HEADERS: ReadonlySet<string> = new Set(
+  'accept-encoding connection content-length expect host if-modified-since if-none-match keep-alive range te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+)
+
 /** @throws FeedFetchError for a line that is no header; the message has its number only, because it may be a secret */
 function parseHeaderLines(text: string): RequestHeaders {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>
@@ -112,6 +128,8 @@ function parseHeaderLines(text: string): RequestHeaders {
       /^([!#$%&'*+.^_`|~0-9a-z-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/i.exec(line) ?? []
     if (name === undefined || value === undefined)
       throw new FeedFetchError(`line ${index + 1} of the header file is not "Name: value"`)
+    if (REFUSED_HEADERS.has(name.toLowerCase()))
+      throw new FeedFetchError(`the header file must not set ${name}, which belongs to the connection`)
     redactInLog(value)
     headers[name.toLowerCase()] = value
   }
@@ -192,7 +210,7 @@ export function toRedirectTarget(url: URL, location: string | undefined, label: 
   if (target === undefined || !/^https?:$/.test(target.protocol))
     throw new FeedFetchError(`${label} redirects to something that is not a web address`)
   if (url.protocol === 'https:' && target.protocol === 'http:')
-    throw new FeedFetchError(`${label} redirects from https to http, which anyone on the way could change`)
+    throw new FeedFetchError(`${label} redirects from https to http, which is not protected against changes`)
   if (isPublicHost(url.hostname) && !isPublicHost(target.hostname))
     throw new FeedFetchError(`${label} redirects to a private address`)
   return target
@@ -219,16 +237,22 @@ type ResponseParts = Pick<Dispatcher.ResponseData, 'headers' | 'body'>
 /** Store the body, and return its SHA-256. */
 async function storeBody(
   { headers, body }: ResponseParts,
-  { path, maxBytes = MAX_DOWNLOAD_BYTES, onProgress }: FetchFeedOptions,
+  { path, clock, maxBytes = MAX_DOWNLOAD_BYTES, onProgress }: FetchFeedOptions,
   { label }: Download,
 ): Promise<string> {
   checkEncoding({ headers, body }, label)
+  const startedAtMs = clock.nowMs()
   const hash = createHash('sha256')
   let bytes = 0
   const file = await open(path, 'w+', 0o600)
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes += chunk.length
+      const elapsedMs = clock.nowMs() - startedAtMs
+      if (elapsedMs > SLOW_START_MS && bytes < (elapsedMs / SECOND_MS) * MIN_BYTES_PER_SECOND)
+        throw new FeedFetchError(
+          `${label} is too slow: ${bytes} bytes in ${Math.round(elapsedMs / SECOND_MS)} s`,
+        )
       if (bytes > maxBytes) throw new FeedFetchError(`${label} is larger than ${maxBytes} bytes`)
       hash.update(chunk)
       await writeFully(file, chunk)

@@ -1,10 +1,10 @@
 import { hash, randomUUID } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../clock.ts'
-import type { DatabaseAddress } from '../../config/database-address.ts'
-import { UsageError, VitrineError } from '../../errors.ts'
+import { type DatabaseAddress, serializeDatabaseAddress } from '../../config/database-address.ts'
+import { FeedFetchError, UsageError, VitrineError } from '../../errors.ts'
 import { VERSION } from '../../lib/paths.ts'
 import { type ImportProgress, type ImportSummary, importFeed, toReadSettings } from '../import/import-feed.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
@@ -49,7 +49,20 @@ export type FeedRun =
 
 /** Return the folder for downloads and rejected rows of feeds. */
 export function getFeedsFolder(database: DatabaseAddress): string {
-  return database.kind === 'sqlite' ? join(dirname(database.path), 'feeds') : join(tmpdir(), 'vitrine-feeds')
+  if (database.kind === 'sqlite')
+    return join(dirname(database.path), `${basename(database.path, '.db')}-feeds`)
+  // A machine may run several installations, also of other users.
+  const id = hash('sha256', `${process.getuid?.()} ${serializeDatabaseAddress(database)}`).slice(0, 12)
+  return join(tmpdir(), `vitrine-feeds-${id}`)
+}
+
+/** Create the folder. @throws FeedFetchError when it belongs to another user, who could replace files in it */
+export function createFeedsFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const stats = lstatSync(folder)
+  const isOwn = process.getuid === undefined || stats.uid === process.getuid()
+  if (!stats.isDirectory() || !isOwn)
+    throw new FeedFetchError(`${folder} cannot be used: it belongs to another user`)
 }
 
 /**
@@ -132,7 +145,7 @@ async function fetchAndImport(options: RunFeedOptions): Promise<FeedRun> {
   const feed = await getRunnableFeed(store, feedId)
   const settingsDigest = await computeSettingsDigest(store, feed)
   const isKnown = !isLossAccepted && feed.fetchedAtMs !== null && feed.settingsDigest === settingsDigest
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  createFeedsFolder(folder)
   const path = createDownloadPath(folder, feed.name)
   try {
     const startedAtMs = store.clock.nowMs()

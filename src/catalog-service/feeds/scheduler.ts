@@ -19,8 +19,8 @@ export type FeedSchedulerOptions = Readonly<{
   logger: SchedulerLogger
   /** Run a feed if it is still due and no other process runs it. */
   runFeed(feedId: number, signal: AbortSignal): Promise<FeedRun>
-  /** Called after a run that changed offers. */
-  onImported?: (() => void) | undefined
+  /** Called after a successful run: offers have changed, or the time of their prices. */
+  onRun?: (() => void) | undefined
 }>
 
 export type FeedScheduler = Readonly<{
@@ -98,7 +98,7 @@ function isDue(feed: Feed, attempt: FeedAttempt | undefined, nowMs: number): boo
 }
 
 async function runAndLog(
-  { logger, store, runFeed, onImported }: FeedSchedulerOptions,
+  { logger, store, runFeed, onRun }: FeedSchedulerOptions,
   { id, name: feed }: Feed,
   signal: AbortSignal,
 ): Promise<void> {
@@ -106,15 +106,16 @@ async function runAndLog(
   try {
     const run = await runFeed(id, signal)
     const durationMs = store.clock.nowMs() - startedAtMs
-    if (run.kind === 'unchanged') logger.info({ feed, durationMs }, 'feed has not changed')
-    if (run.kind !== 'imported') return
+    if (run.kind === 'skipped') return
+    // The time of the prices changes in any case.
+    onRun?.()
+    if (run.kind === 'unchanged') return logger.info({ feed, durationMs }, 'feed has not changed')
     const { products, offers, removedOffers, rejected, rejectsPath } = run.summary
     const counts = { products, offers, removedOffers, rejected }
     logger.info(
       { feed, ...counts, ...(rejectsPath !== null && { rejectsPath }), durationMs },
       'feed imported',
     )
-    onImported?.()
   } catch (error) {
     if (signal.aborted) return
     const code = error instanceof VitrineError ? error.code : 'VITRINE_INTERNAL'

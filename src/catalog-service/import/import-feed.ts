@@ -130,9 +130,10 @@ export async function importFeed(options: ImportFeedOptions): Promise<ImportSumm
   try {
     feed = await openFeed(path, label)
     const { map, ...others } = toReaderOptions(settings)
-    const source = await readFeed({ ...others, map, file: label, chunks: feed.chunks, charset })
+    const ending = trackEnd(feed.chunks)
+    const source = await readFeed({ ...others, map, file: label, chunks: ending.chunks, charset })
     rejects = createRejectsFile(file.rejectsPaths)
-    const run = { options, feed, source, rejects }
+    const run = { options, feed, source, rejects, ending }
     // The feed is a stream that is read once, so a transaction cannot be repeated.
     return await store.write((transaction) => runImport(transaction, run), { isOneShot: true })
   } catch (error) {
@@ -155,7 +156,27 @@ type ImportTask = Readonly<{
   feed: OpenFeed
   source: FeedRows
   rejects: RejectsFile
+  ending: Ending
 }>
+
+type Ending = ReturnType<typeof trackEnd>
+
+/** Remember the end of the file while it is read. */
+function trackEnd(chunks: AsyncIterable<Buffer>) {
+  let last = ''
+  const read = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      last = chunk.subarray(-1).toString('latin1') || last
+      yield chunk
+    }
+  }
+  return {
+    chunks: read(),
+    isLineEnded: (): boolean => /[\r\n]/.test(last),
+    /** Whether the end may be in the middle of a row: XML and JSON have their own end. */
+    mayBeCut: (): boolean => !/[\r\n>\]}]/.test(last),
+  }
+}
 
 async function runImport(database: Catalog, task: ImportTask): Promise<ImportSummary> {
   const { options, source, rejects } = task
@@ -168,12 +189,16 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
   const counts = await writer.countOffers()
   throwIfAborted(signal)
   rejects.close()
-  checkLoss(counts, task, options.maxRemovedPercent ?? target.maxRemovedPercent)
+  const maxRemovedPercent = options.maxRemovedPercent ?? target.maxRemovedPercent
+  checkLoss(counts, task, maxRemovedPercent)
+  if (target.isLineEnded === true && task.ending.mayBeCut() && maxRemovedPercent < 100)
+    throw new ImportError(`${file.label} ends without a line end, unlike before: it is not complete`)
   const written = await writer.finish(counts)
   const { products, offers } = counts
   const rejected = rejects.getCount()
   await saveFeedResult(database, target.feedId, {
     ...file.result,
+    isLineEnded: task.ending.isLineEnded(),
     rowCount: rows,
     productCount: products,
     offerCount: offers,
@@ -194,7 +219,8 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
   }
 }
 
-type FeedTarget = ImportTarget & Readonly<{ feedId: number; name: string; maxRemovedPercent: number }>
+type FeedTarget = ImportTarget &
+  Readonly<{ feedId: number; name: string; maxRemovedPercent: number; isLineEnded: boolean | null }>
 
 /** @throws UsageError when the feed or its channel was removed, or its name belongs to another channel. */
 function prepareFeed(database: Catalog, options: ImportFeedOptions): Promise<FeedTarget> {
@@ -205,9 +231,17 @@ function prepareFeed(database: Catalog, options: ImportFeedOptions): Promise<Fee
 async function findTarget(database: Catalog, id: number): Promise<FeedTarget> {
   const feed = await findFeedById(database, id)
   if (feed === undefined) throw new UsageError('the feed was removed')
-  const { name, organizationId, channelId, maxRemovedPercent } = feed
+  const { name, organizationId, channelId, maxRemovedPercent, isLineEnded } = feed
   if (channelId === null) throw new UsageError('the channel of the feed was removed')
-  return { feedId: id, name, organizationId, channelId, maxRemovedPercent, replacedSample: false }
+  return {
+    feedId: id,
+    name,
+    organizationId,
+    channelId,
+    maxRemovedPercent,
+    isLineEnded,
+    replacedSample: false,
+  }
 }
 
 async function prepareNamedFeed(
@@ -221,7 +255,8 @@ async function prepareNamedFeed(
   const { name, existing } = await findFeedForImport(database, target.channelId, feed)
   if (existing !== undefined) {
     if (existing.url === null) await updateFeed(database, existing.id, { format, map, network, merchant })
-    return { ...target, feedId: existing.id, name, maxRemovedPercent: existing.maxRemovedPercent }
+    const { id: feedId, maxRemovedPercent, isLineEnded } = existing
+    return { ...target, feedId, name, maxRemovedPercent, isLineEnded }
   }
   const { organizationId, channelId } = target
   const maxRemovedPercent = DEFAULT_MAX_REMOVED_PERCENT
@@ -229,7 +264,7 @@ async function prepareNamedFeed(
   const noAddress = { url: null, headerFile: null, everySeconds: null }
   const readSettings = { format, map, network, merchant }
   const feedId = await insertFeed(database, { ...owner, ...noAddress, ...readSettings, maxRemovedPercent })
-  return { ...target, feedId, name, maxRemovedPercent }
+  return { ...target, feedId, name, maxRemovedPercent, isLineEnded: null }
 }
 
 /** Return the number of rows. */

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { ImportError } from '../../errors.ts'
@@ -43,24 +43,27 @@ export type OpenFeed = Readonly<{
  * @throws ImportError when it is not a file, is empty, or is a zip archive without exactly one file.
  */
 export async function openFeed(path: string, file: string = path): Promise<OpenFeed> {
-  const handle = await open(path, 'r').catch((cause: unknown) => {
+  const toOpenError = (cause: unknown): never => {
     throw new ImportError(`${file} cannot be opened (${describeReadError(cause)})`, { cause })
-  })
+  }
+  // Opening a pipe would wait for its writer.
+  const { isFile } = await stat(path).then((stats) => ({ isFile: stats.isFile() }), toOpenError)
+  if (!isFile) throw new ImportError(`${file} is not a file`)
+  const handle = await open(path, 'r').catch(toOpenError)
   try {
-    const stat = await handle.stat()
-    if (!stat.isFile()) throw new ImportError(`${file} is not a file`)
-    if (stat.size === 0) throw new ImportError(`${file} is empty`)
+    const { size } = await handle.stat()
+    if (size === 0) throw new ImportError(`${file} is empty`)
     const { buffer } = await handle.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0)
-    const limit = { file, maxBytes: computeMaxBytes(stat.size) }
+    const limit = { file, maxBytes: computeMaxBytes(size) }
     if (isZip(buffer)) {
       await handle.close()
-      return openZipFeed(path, limit, stat.size)
+      return openZipFeed(path, limit, size)
     }
     const source = handle.createReadStream({ start: 0 })
     const chunks = isGzip(buffer) ? gunzip(source, file) : readChunks(source, file)
     return {
       chunks: limitBytes(chunks, limit),
-      totalBytes: stat.size,
+      totalBytes: size,
       getReadBytes: () => source.bytesRead,
       close: () => closeStream(source),
     }

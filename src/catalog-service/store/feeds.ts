@@ -27,6 +27,8 @@ export type FeedResult = Readonly<{
   lastModified: string | null
   contentDigest: string | null
   settingsDigest: string | null
+  /** Whether the file ended with a line end; `null`: unknown. */
+  isLineEnded: boolean | null
   rowCount: number
   productCount: number
   offerCount: number
@@ -74,6 +76,7 @@ function toFeed(row: Selectable<CatalogTables['feeds']>): Feed {
     lastModified: row.last_modified,
     contentDigest: row.content_digest,
     settingsDigest: row.settings_digest,
+    isLineEnded: row.is_line_ended === null ? null : row.is_line_ended === 1,
     rowCount: row.row_count,
     productCount: row.product_count,
     offerCount: row.offer_count,
@@ -130,6 +133,7 @@ export async function saveFeedResult(
       last_modified: result.lastModified,
       content_digest: result.contentDigest,
       settings_digest: result.settingsDigest,
+      is_line_ended: result.isLineEnded === undefined ? undefined : Number(result.isLineEnded),
       row_count: result.rowCount,
       product_count: result.productCount,
       offer_count: result.offerCount,

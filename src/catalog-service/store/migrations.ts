@@ -19,7 +19,7 @@ const FORMER_NETWORK_CHANNEL = `(case when exists (select 1 from meta where key 
 
 const FEED_COLUMNS = `url text, header_file text, format text, map text, network text, merchant text, every_seconds bigint,
   max_removed_percent integer not null, is_migrated integer not null, created_at_ms bigint not null,
-  fetched_at_ms bigint, etag text, last_modified text, content_digest text, settings_digest text,
+  fetched_at_ms bigint, etag text, last_modified text, content_digest text, settings_digest text, is_line_ended integer,
   row_count bigint not null default 0, product_count bigint not null default 0, offer_count bigint not null default 0,
   rejected_count bigint not null default 0, removed_count bigint not null default 0`
 

@@ -80,7 +80,9 @@ export async function removeShops(database: Catalog, shops: RawBuilder<unknown>)
   const products = await removeTouchedProducts(database)
   // The next run of these feeds must import their files again, even unchanged ones.
   await sql`
-    update feeds set etag = null, last_modified = null, content_digest = null
+    update feeds set etag = null, last_modified = null, content_digest = null,
+      offer_count = (select count(*) from offers o where o.feed_id = feeds.id),
+      product_count = (select count(distinct o.gtin) from offers o where o.feed_id = feeds.id)
     where id in (select s.feed_id from feed_shops s where ${shops})`.execute(database)
   await sql`delete from feed_shops as s where ${shops}`.execute(database)
   return { offers: Number(offers.numAffectedRows ?? 0), products }

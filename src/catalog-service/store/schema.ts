@@ -72,6 +72,8 @@ export type CatalogTables = {
     /** Hashes of the file, and of everything else that determines what an import writes. */
     content_digest: string | null
     settings_digest: string | null
+    /** Whether the file ended with a line end: one that does not any more is cut. `null`: unknown. */
+    is_line_ended: number | null
     row_count: number
     product_count: number
     offer_count: number

@@ -14,17 +14,10 @@ import { type NetworkChannel, fetchNetworkChannels } from '../../catalog-service
 import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
+import { toShellWord } from '../../lib/shell.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { EXAMPLE_CHANNEL } from './arguments.ts'
-import {
-  type Listing,
-  type CommandResult,
-  quote,
-  formatDay,
-  toIso,
-  toIsoOrNull,
-  toShellWord,
-} from './output.ts'
+import { type Listing, type CommandResult, quote, formatDay, toIso, toIsoOrNull } from './output.ts'
 import { listMissingReferenceWarnings } from './networks.ts'
 import {
   type ChangeTransaction,

@@ -9,10 +9,11 @@ import type { FeedWarning } from '../../observability/feed-report.ts'
 import { pluralize } from '../../lib/plural.ts'
 import { describeStoreFailure } from '../../storage/store-failures.ts'
 import { formatCount } from '../../widgets/format.ts'
+import { toShellWord } from '../../lib/shell.ts'
 import { findFrameOriginHint } from '../checks/report.ts'
 import { type CommandContext, print } from '../command.ts'
 import { listMissingReferenceWarnings } from './networks.ts'
-import { quote, toShellWord } from './output.ts'
+import { quote } from './output.ts'
 import { toStoreError } from './store.ts'
 
 /** Interval of progress output: redrawn on a terminal, a new line elsewhere. */

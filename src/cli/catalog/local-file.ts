@@ -1,8 +1,8 @@
-import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
+import { createWriteStream, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseFeedAddress } from '../../catalog-service/feeds/feed-address.ts'
-import { getFeedsFolder } from '../../catalog-service/feeds/run-feed.ts'
+import { createFeedsFolder, getFeedsFolder } from '../../catalog-service/feeds/run-feed.ts'
 import { hasFeedEnding, toFeedName } from '../../catalog-service/import/feed-names.ts'
 import type { ImportFileOptions } from '../../catalog-service/import/import-file.ts'
 import { ImportError } from '../../errors.ts'
@@ -24,7 +24,7 @@ export async function withLocalFile<Result>(
   const isAddress = /^(?:https?:\/\/|\$\{)/i.test(source)
   if (!isAddress && source !== '-') return work({ file: source, feedName })
   const folder = getFeedsFolder(config.catalogDatabase)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  createFeedsFolder(folder)
   const path = join(folder, `import-${process.pid}.download`)
   try {
     if (source === '-') {

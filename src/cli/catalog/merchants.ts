@@ -10,10 +10,11 @@ import {
 import { hasMerchantOffers, removeMerchant } from '../../catalog-service/store/removal.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
+import { toShellWord } from '../../lib/shell.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { configureApprovalCommand } from './approvals.ts'
 import { type Confirmation, EXAMPLE_CHANNEL, createLineParser, noneToNull, parseLimit } from './arguments.ts'
-import { type Listing, type CommandResult, quote, toShellWord } from './output.ts'
+import { type Listing, type CommandResult, quote } from './output.ts'
 import {
   type ChangeTransaction,
   createChangeAction,

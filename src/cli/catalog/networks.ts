@@ -17,9 +17,10 @@ import { hasNetworkOffers, removeNetwork } from '../../catalog-service/store/rem
 import type { Catalog } from '../../catalog-service/store/schema.ts'
 import { UsageError } from '../../errors.ts'
 import { pluralize } from '../../lib/plural.ts'
+import { toShellWord } from '../../lib/shell.ts'
 import { type Runner, addExamples } from '../command.ts'
 import { type Confirmation, EXAMPLE_CHANNEL, createLineParser, parseTemplate } from './arguments.ts'
-import { type Listing, type CommandResult, quote, toShellWord } from './output.ts'
+import { type Listing, type CommandResult, quote } from './output.ts'
 import {
   type ChangeTransaction,
   createChangeAction,

@@ -35,12 +35,6 @@ export function quote(text: string): string {
   return `"${text}"`
 }
 
-/** Quote a text as one word of a POSIX shell. */
-export function toShellWord(text: string): string {
-  if (!/["$`\\!]/.test(text)) return quote(text)
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
-}
-
 const DAY_CHARACTERS = 10
 const MINUTE_CHARACTERS = 16
 

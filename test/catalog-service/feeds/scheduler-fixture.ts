@@ -50,12 +50,12 @@ export const addScheduled = (
   change: Partial<NewFeed> = {},
 ): Promise<number> => addFeed(scenario, { name, url: `${scenario.server.url}/${name}`, ...EVERY, ...change })
 
-type SchedulerChange = Readonly<{ store?: CatalogStore; secrets?: FeedSecrets; onImported?: () => void }>
+type SchedulerChange = Readonly<{ store?: CatalogStore; secrets?: FeedSecrets; onRun?: () => void }>
 
 /** Start a scheduler whose runs read the schedule again, as those in a thread do. */
 export function startScheduler(
   scenario: Scenario,
-  { store = scenario.store, secrets = new Map(), onImported }: SchedulerChange = {},
+  { store = scenario.store, secrets = new Map(), onRun }: SchedulerChange = {},
 ): FeedScheduler {
   const owner = createLeaseOwner()
   const log =
@@ -72,7 +72,7 @@ export function startScheduler(
         signal,
         isDue: (previous) => isFeedDue(store, previous, feedId),
       }),
-    onImported,
+    onRun,
   })
   scenario.schedulers.push(scheduler)
   addCleanup(() => scheduler.stop())
