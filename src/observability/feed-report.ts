@@ -41,7 +41,7 @@ export type FeedWarning = Readonly<{ subject: string; message: string; remedy: s
 
 export type FeedReport = Readonly<{ feeds: readonly FeedState[]; warnings: readonly FeedWarning[] }>
 
-/** Whether the last attempt of a feed brought nothing, or it had none for too long. */
+/** Whether the last attempt of a feed failed or was held, or there was none for too long. */
 export function isFeedFailing({ status, isQuiet }: FeedState): boolean {
   return status === 'failed' || status === 'held' || isQuiet
 }

@@ -3,7 +3,7 @@ import { type FileHandle, open, readFile, stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 // oxlint-disable-next-line no-restricted-imports -- feeds are no catalog calls
 import { Agent, type Dispatcher } from 'undici'
-import { type Clock, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../clock.ts'
+import { type Clock, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import { FeedFetchError } from '../../errors.ts'
 import { isPublicHost } from '../../offers/links.ts'
 import { parseUrl } from '../../lib/urls.ts'
@@ -19,10 +19,6 @@ const DEADLINE_MS: number = HOUR_MS
 
 /** How long a server may send nothing. */
 const IDLE_TIMEOUT_MS: number = MINUTE_MS
-
-/** A server that sends less would hold up the other feeds. The limit applies after `SLOW_START_MS`. */
-const MIN_BYTES_PER_SECOND = 1_000
-const SLOW_START_MS: number = 2 * MINUTE_MS
 
 /** Limit on a download, which protects the disk. The reader has its own limit on the decompressed size. */
 const MAX_DOWNLOAD_BYTES: number = 16 * 1024 ** 3
@@ -237,22 +233,16 @@ type ResponseParts = Pick<Dispatcher.ResponseData, 'headers' | 'body'>
 /** Store the body, and return its SHA-256. */
 async function storeBody(
   { headers, body }: ResponseParts,
-  { path, clock, maxBytes = MAX_DOWNLOAD_BYTES, onProgress }: FetchFeedOptions,
+  { path, maxBytes = MAX_DOWNLOAD_BYTES, onProgress }: FetchFeedOptions,
   { label }: Download,
 ): Promise<string> {
   checkEncoding({ headers, body }, label)
-  const startedAtMs = clock.nowMs()
   const hash = createHash('sha256')
   let bytes = 0
   const file = await open(path, 'w+', 0o600)
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      const elapsedMs = clock.nowMs() - startedAtMs
-      if (elapsedMs > SLOW_START_MS && bytes < (elapsedMs / SECOND_MS) * MIN_BYTES_PER_SECOND)
-        throw new FeedFetchError(
-          `${label} is too slow: ${bytes} bytes in ${Math.round(elapsedMs / SECOND_MS)} s`,
-        )
       if (bytes > maxBytes) throw new FeedFetchError(`${label} is larger than ${maxBytes} bytes`)
       hash.update(chunk)
       await writeFully(file, chunk)

@@ -56,6 +56,11 @@ export function getFeedsFolder(database: DatabaseAddress): string {
   return join(tmpdir(), `vitrine-feeds-${id}`)
 }
 
+/** Return the path of the rejected rows of a feed. */
+export function getRejectsPath(folder: string, feedName: string): string {
+  return join(folder, `${feedName}.rejects`)
+}
+
 /** Create the folder. @throws FeedFetchError when it belongs to another user, who could replace files in it */
 export function createFeedsFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -206,7 +211,7 @@ function importFetched(
       path,
       label,
       charset,
-      rejectsPaths: [join(folder, `${feed.name}.rejects`)],
+      rejectsPaths: [getRejectsPath(folder, feed.name)],
       result: { fetchedAtMs, etag, lastModified, contentDigest, settingsDigest: null },
     },
     feed: { id: feedId },

@@ -192,7 +192,9 @@ async function runImport(database: Catalog, task: ImportTask): Promise<ImportSum
   const maxRemovedPercent = options.maxRemovedPercent ?? target.maxRemovedPercent
   checkLoss(counts, task, maxRemovedPercent)
   if (target.isLineEnded === true && task.ending.mayBeCut() && maxRemovedPercent < 100)
-    throw new ImportError(`${file.label} ends without a line end, unlike before: it is not complete`)
+    throw new FeedHeldError(
+      `${file.label} ends without a line end, unlike before, so it may be incomplete; nothing was changed`,
+    )
   const written = await writer.finish(counts)
   const { products, offers } = counts
   const rejected = rejects.getCount()

@@ -1,7 +1,8 @@
+import { rmSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describeFeedAddress, parseFeedAddress } from '../../catalog-service/feeds/feed-address.ts'
 import { readFeedReport } from '../../catalog-service/feeds/feed-warnings.ts'
-import { getFeedsFolder } from '../../catalog-service/feeds/run-feed.ts'
+import { getFeedsFolder, getRejectsPath } from '../../catalog-service/feeds/run-feed.ts'
 import { parseFeedName } from '../../catalog-service/import/feed-names.ts'
 import { DEFAULT_MAX_REMOVED_PERCENT } from '../../catalog-service/import/import-feed.ts'
 import { prepareTarget } from '../../catalog-service/import/target.ts'
@@ -98,9 +99,9 @@ export function addFeeds(catalog: Command, run: Runner): void {
   addExamples(group, 'vitrine catalog feeds', [
     'vitrine catalog feeds list',
     `vitrine catalog feeds add awin-main --url 'https://productdata.awin.com/datafeed/download/apikey/\${AWIN_KEY}/…'`,
-    `vitrine catalog feeds add kopje --url https://kopje.example/feed.xml --channel ${EXAMPLE_CHANNEL} --network awin --every 1d`,
+    `vitrine catalog feeds add kopje --url https://kopje.example/feed.xml --channel ${EXAMPLE_CHANNEL} --network awin --every 12h`,
     'vitrine catalog feeds try feed.csv --map map.json',
-    'vitrine catalog feeds set kopje --every 12h',
+    'vitrine catalog feeds set kopje --every 3h',
     'vitrine catalog feeds run kopje',
     'vitrine catalog feeds run kopje --accept',
     'vitrine catalog feeds remove kopje --yes',
@@ -307,6 +308,7 @@ async function removeOne(
       )
     const offers = await store.write((database) => removeFeed(database, id))
     await removeFeedAttempts(store, [id])
+    rmSync(getRejectsPath(getFeedsFolder(context.config.catalogDatabase), name), { force: true })
     print(context, { name, removed: true, offers }, [`removed ${name}`])
     context.io.err(
       `${pluralize(offers, 'offer')} removed. Boxes keep them until the next walk. To walk now: vitrine sync`,

@@ -25,7 +25,7 @@ describe('address of a feed', () => {
       'https://a.example/…',
     ],
     ['${WHOLE}', 'https://a.example/secret-path?b', 'https://a.example/…'],
-    ['file:///data/a%20b.csv', 'file:///data/a%20b.csv', '/data/a b.csv'],
+    ['file:///data/a%20b.csv', 'file:///data/a%20b.csv', '/data/a%20b.csv'],
   ])('%s - valid, and described without its secrets', (text, href, label) => {
     expect(parseFeedAddress(text)).toBe(text)
     const address = resolveFeedAddress(text, SECRETS)
@@ -62,7 +62,10 @@ describe('address of a feed', () => {
     expect(() => resolveFeedAddress(text, SECRETS)).toThrow(message)
   })
 
-  it.each(['file:///data/100%.csv', 'no address'])('%s, stored by hand - described', (text) => {
-    expect(describeFeedAddress(text)).toBe('…')
+  it.each([
+    ['file:///data/100%.csv', '/data/100%.csv'],
+    ['no address', '…'],
+  ])('%s, stored by hand - described', (text, label) => {
+    expect(describeFeedAddress(text)).toBe(label)
   })
 })

@@ -158,7 +158,7 @@ describe('warnings about networks and shops', () => {
     ])
   })
 
-  it('one shop under two names - once, with the feed to remove', async () => {
+  it('one shop under two names - once, with the shop to revoke', async () => {
     const fixture = await openWithFeeds({ first: '', second: 'Kopje' })
     await setTemplate(fixture, 'https://net.example/?u={url}')
     expect(await readWarnings(fixture)).toEqual([
@@ -166,7 +166,7 @@ describe('warnings about networks and shops', () => {
         subject: 'shop Kopje',
         message:
           'the shop "shop.example" has the same links, so readers see one shop twice (feeds second and first)',
-        remedy: 'vitrine catalog feeds remove first --yes',
+        remedy: `vitrine catalog merchants revoke "shop.example" --channel ${CHANNEL}`,
       },
     ])
   })

@@ -321,13 +321,21 @@ describe('local file', () => {
   it('read in place, and unchanged while its time and size are equal', async () => {
     const file = join(createFolder(), 'ä b%.csv')
     writeFileSync(file, BODY)
-    const { fetch } = createFetch(pathToFileURL(file).href)
+    const url = pathToFileURL(file)
+    const { fetch } = createFetch(url.href)
     const first = await fetch({})
-    expect(first).toMatchObject({ path: file, label: file, contentDigest: null, fetchedAtMs: START_MS })
+    expect(first).toMatchObject({ path: file, label: url.pathname, contentDigest: null })
+    expect(first?.fetchedAtMs).toBe(START_MS)
     const validators = { etag: first?.etag ?? '', lastModified: null }
     expect(await fetch({ validators })).toBeNull()
     writeFileSync(file, createTable(4))
     expect(await fetch({ validators })).toMatchObject({ path: file })
+  })
+
+  it('folder - FeedFetchError', async () => {
+    const folder = createFolder()
+    const { fetch } = createFetch(pathToFileURL(folder).href)
+    await expect(fetch({})).rejects.toThrow(`${folder} is not a file`)
   })
 
   it('missing - FeedFetchError', async () => {

@@ -63,6 +63,22 @@ describe('guard against lost offers', () => {
     expect(await runTestFeed(fixture, fixture.feedId)).toMatchObject({ kind: 'unchanged' })
   })
 
+  it('last line end missing, unlike before - held until it is accepted', async () => {
+    const cut = createTable(10).trimEnd()
+    const fixture = await startFeed(send(createTable(10)))
+    await runTestFeed(fixture, fixture.feedId)
+    const before = await dumpCatalog(fixture.store)
+    fixture.server.respond = send(cut.slice(0, -1))
+    await expect(runTestFeed(fixture, fixture.feedId)).rejects.toMatchObject({
+      code: 'VITRINE_FEED_HELD',
+      message: expect.stringContaining('ends without a line end') as string,
+    })
+    expect(await dumpCatalog(fixture.store)).toBe(before)
+    await runTestFeed(fixture, fixture.feedId, { isLossAccepted: true })
+    fixture.server.respond = send(cut)
+    expect(await runTestFeed(fixture, fixture.feedId)).toMatchObject({ kind: 'imported' })
+  })
+
   it('held run - waits a whole interval, and a good file is taken without a command', async () => {
     const fixture = await startFeed(send(createTable(100)))
     await runTestFeed(fixture, fixture.feedId)

@@ -161,10 +161,11 @@ describe('log', () => {
     startScheduler(scenario, { secrets, onRun })
     await waitUntilIdle(scenario)
     await advance(scenario, INTERVAL_MS)
-    expect(onRun).toHaveBeenCalledTimes(1)
+    // A walk also finds out that the prices are current.
+    expect(onRun).toHaveBeenCalledTimes(2)
     server.respond = send(`${createTable(2)}1,No price,https://shop.example/,in_stock,\n`)
     await advance(scenario, INTERVAL_MS)
-    expect(onRun).toHaveBeenCalledTimes(2)
+    expect(onRun).toHaveBeenCalledTimes(3)
     server.respond = send('', {}, 403)
     await advance(scenario, INTERVAL_MS)
     server.respond = ({ socket }) => void socket.resetAndDestroy()

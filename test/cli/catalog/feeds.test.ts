@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { type Server, createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -222,9 +222,14 @@ describe('catalog feeds set, remove', () => {
 
   it('remove - only with --yes when the feed has offers', async () => {
     const under = createFeedCommand()
-    const server = await startFeedServer(makeTable(3))
+    const server = await startFeedServer(`${makeTable(3)}1,No price,https://kopje.example/,in_stock,\n`)
     await addKopje(under, server)
     await run(under, 'run', 'kopje')
+    const listRejects = (): string[] =>
+      readdirSync(under.folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+        path.endsWith('.rejects'),
+      )
+    expect(listRejects()).toHaveLength(1)
     await expect(run(under, 'remove', 'kopje')).rejects.toMatchObject({
       message: 'the feed "kopje" has 3 offers, which would be removed, too; add --yes',
     })
@@ -234,6 +239,7 @@ describe('catalog feeds set, remove', () => {
       offers: 3,
     })
     expect(await runJson(under, 'list')).toEqual([])
+    expect(listRejects()).toEqual([])
   })
 })
 
