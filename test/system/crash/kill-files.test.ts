@@ -87,7 +87,7 @@ async function startAgain(fixture: CrashFixture): Promise<readonly VisitResult[]
   return seen
 }
 
-/** Rows of the feed whose import is killed, and of the earlier feed of the same merchant. */
+/** Rows of the file whose import is killed, and of the earlier file of the same feed. */
 const ROWS = 12_000
 const OLD_ROWS = 300
 
@@ -128,14 +128,20 @@ describe('kill -9 during an import into a catalog with an earlier import', () =>
     const path = join(folder, 'catalog.db')
     const settings = makeSettings(folder)
     const feed = writeFeed(folder, ROWS, NEW)
-    expect((await runBuilt(['catalog', 'import', writeFeed(folder, OLD_ROWS, OLD)], settings)).code).toBe(0)
+    expect(
+      (await runBuilt(['catalog', 'import', '--feed', 'lamps', writeFeed(folder, OLD_ROWS, OLD)], settings))
+        .code,
+    ).toBe(0)
     const before = { products: OLD_ROWS, offers: OLD_ROWS, low: OLD, high: OLD }
     expect(readCatalog(path)).toEqual(before)
 
     const logs: (readonly [string, boolean])[] = []
     for (const [name, matches, count] of IMPORT_KILL_POINTS) {
       const killSettings = killAtStatement(folder, matches, count)
-      expect((await runBuilt(['catalog', 'import', feed], { ...settings, ...killSettings })).code).toBeNull()
+      expect(
+        (await runBuilt(['catalog', 'import', '--feed', 'lamps', feed], { ...settings, ...killSettings }))
+          .code,
+      ).toBeNull()
       logs.push([name, getFileSize(`${path}-wal`) > 0])
       expectIntact(path)
       expect(readCatalog(path)).toEqual(before)
@@ -148,7 +154,7 @@ describe('kill -9 during an import into a catalog with an earlier import', () =>
       const { text } = await request(address).get('')
       expect([text.includes(OLD), text.includes(NEW)]).toEqual([true, false])
     }
-    expect((await runBuilt(['catalog', 'import', feed], settings)).code).toBe(0)
+    expect((await runBuilt(['catalog', 'import', '--feed', 'lamps', feed], settings)).code).toBe(0)
     expect(readCatalog(path)).toEqual({ products: ROWS, offers: ROWS, low: NEW, high: NEW })
     expectIntact(path)
   })
