@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { KeySource } from './config/key-source.ts'
 import type { Secrets } from './config/secrets.ts'
+import { type ShopFile, readShopFile } from './config/shop-file.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -85,6 +86,7 @@ export type Context = Omit<ContextOptions, 'catalog' | 'walkRunner' | 'openLongR
     version: string
     renderer: Renderer
     assets: Assets
+    shopFile: ShopFile
     key: KeySource
     callPolicy: CallPolicy
     store: CopyStore
@@ -105,6 +107,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const ownOrigin = new URL(publicUrl).origin
   // Assets can be missing, so load them before anything is open that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
+  const shopFile = readShopFile(config.shopsFile)
   const renderer = createRenderer()
   const metrics = createMetrics()
   const storeHealth = createStoreHealth({ clock, logger, metrics })
@@ -144,16 +147,17 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     metrics,
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,
-    version: computeVersion(config, publicUrl, assets),
+    version: computeVersion(config, { publicUrl, assets, shopFile }),
     renderer,
     assets,
+    shopFile,
     key: catalog.key,
     callPolicy,
     store,
     findStoreFailure: storeHealth.getLastFailure,
     clockMonitor,
     channels: sources.channels,
-    widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath }),
+    widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath, shops: shopFile.book }),
     caches,
     walks,
     waitForWrites: sources.settle,
@@ -224,9 +228,20 @@ function openStore(
 }
 
 /** Hash everything a body depends on, except its data and its address: templates, code, texts, assets and settings. */
-function computeVersion(config: Config, publicUrl: string, assets: Assets): string {
-  const { locale, currency, disclosure } = config
+function computeVersion(
+  config: Config,
+  { publicUrl, assets, shopFile }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile'>,
+): string {
+  const { locale, currency, disclosure, timeZone } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
-  const settings = JSON.stringify({ publicUrl, locale, currency, disclosure, paths })
+  const settings = JSON.stringify({
+    publicUrl,
+    locale,
+    currency,
+    disclosure,
+    timeZone,
+    shops: shopFile.digest,
+    paths,
+  })
   return createEtag(`${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER])} ${settings}`)
 }

@@ -23,11 +23,11 @@ const FAVICON = Buffer.from(
     '<path d="M7 19h18v6H7z" fill="none" stroke="#faf8f3" stroke-width="2"/></svg>',
 )
 
-/** Create the routes `/embed.js`, `/assets/…` and `/accents/….css`, which other sites load. */
+/** Create the routes `/embed.js`, `/assets/…`, `/accents/….css` and `/logos/…`, which other sites load. */
 export function createAssetsRouter(context: Context): Router {
   const router = Router()
   const crossOriginHeaders = createCrossOriginHeaders({ 'Access-Control-Allow-Origin': '*' })
-  router.use(['/assets', '/accents', '/embed.js'], crossOriginHeaders)
+  router.use(['/assets', '/accents', '/logos', '/embed.js'], crossOriginHeaders)
   router.get('/embed.js', (request, response) => {
     sendAsset(request, response, {
       asset: context.assets.get('embed.js'),
@@ -45,6 +45,17 @@ export function createAssetsRouter(context: Context): Router {
       asset: found.asset,
       cacheControl: found.isImmutable ? IMMUTABLE_CACHE_CONTROL : SHORT_CACHE_CONTROL,
     })
+  })
+  router.get('/logos/:file', (request, response) => {
+    const logo = context.shopFile.logos.get(getParameter(request.params, 'file'))
+    if (logo === undefined) throw new UnknownAddressError('no such logo')
+    const headers = {
+      'Content-Type': logo.contentType,
+      'Cache-Control': IMMUTABLE_CACHE_CONTROL,
+      // An SVG opened as a page must not run scripts or load anything.
+      'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    }
+    sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => logo.body })
   })
   router.get('/accents/:file', (request, response) => {
     const hex = /^([0-9a-f]{6})\.css$/i.exec(getParameter(request.params, 'file'))?.[1]

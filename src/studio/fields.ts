@@ -23,7 +23,7 @@ export type FieldDetails = Readonly<{
 type CountedShop = Readonly<{ name: string; count: string | null }>
 
 const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] = [
-  { title: 'Appearance', names: ['layout', 'theme', 'accent', 'locale', 'limit'] },
+  { title: 'Appearance', names: ['layout', 'head', 'heading', 'theme', 'accent', 'locale', 'limit'] },
   { title: 'Deals', names: ['sort', 'min_discount', 'max_price', 'brand', 'q', 'page'] },
   { title: 'Offers', names: ['stock', 'currency', 'merchant', 'exclude'] },
   { title: 'Includes only', names: ['isolate', 'css', 'markup'] },
@@ -94,6 +94,7 @@ function toControl(row: OptionDefinition, values: readonly string[], details: Fi
 
 const PLACEHOLDERS = {
   text: 'any',
+  heading: 'in the language',
   color: 'ff6600',
   language: '',
   currency: 'most common',

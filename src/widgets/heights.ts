@@ -59,6 +59,7 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
     { minWidthPx: 600, basePx: 312, rowPx: 57, saleRowPx: 66, columns: 1 },
     { minWidthPx: 640, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 },
   ],
+  inline: [{ minWidthPx: 0, basePx: 56, rowPx: 0, saleRowPx: 0, columns: 1 }],
   card: [{ minWidthPx: 0, basePx: 582, rowPx: 67, saleRowPx: 88, columns: 1 }],
   button: [
     { minWidthPx: 0, basePx: 322, rowPx: 56, saleRowPx: 70, columns: 1 },
@@ -76,7 +77,7 @@ function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
     columns === 1
       ? size.saleCount * saleRowPx + (size.shownCount - size.saleCount) * rowPx
       : Math.ceil(size.shownCount / columns) * rowPx
-  return basePx + shops + (size.isFolded ? FOLD_PX : 0)
+  return basePx + shops + (size.isFolded && size.layout !== 'inline' ? FOLD_PX : 0)
 }
 
 /** From this width in pixels, header and notices of a grid need one line less. */

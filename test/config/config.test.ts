@@ -53,6 +53,8 @@ describe('settings: defaults', () => {
       locale: 'en',
       currency: null,
       disclosure: { kind: 'locale' },
+      timeZone: 'UTC',
+      shopsFile: null,
       trustProxy: false,
       logLevel: 'info',
     })
@@ -104,6 +106,8 @@ const SETTING_CASES: Readonly<
   VITRINE_DISCLOSURE: ['off', [' ']],
   VITRINE_ADMIN_PASSWORD: ['p4ss', ['p ss']],
   VITRINE_TRUST_PROXY: ['loopback', ['maybe']],
+  VITRINE_TIME_ZONE: ['Europe/Berlin', ['Berlin', '+01:00', 'CEST ']],
+  VITRINE_SHOPS_FILE: ['shops.json', []],
   VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
 }
 

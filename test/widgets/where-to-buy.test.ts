@@ -2,10 +2,11 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
-import { selectOffers } from '../../src/widgets/offer-selection.ts'
+import { expandShops, selectOffers } from '../../src/widgets/offer-selection.ts'
 import { toBoxView } from '../../src/widgets/where-to-buy.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
@@ -14,17 +15,21 @@ const VIEW_CONTEXT: ViewContext = {
   publicUrl: 'https://widgets.example',
   stylePath: '/assets/vitrine.00000000.css',
   disclosure: { kind: 'locale' },
+  timeZone: 'UTC',
+  shops: createShopBook([]),
   priceMaxAgeSeconds: 3_600,
   nowMs: NOON_MS,
   surface: 'fragment',
 }
+
+const ALL_PRICED = { isPriced: () => true, shops: createShopBook([]) }
 
 const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ merchant, price, ...over })
 const parse = (query: string, currency: string | null = null): ReturnType<typeof parseBoxOptions> =>
   parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency }, 'fragment')
 const select = (offers: readonly Offer[], query = '', currency: string | null = null): string[] =>
-  selectOffers(offers, parse(query, currency), () => true).map(
+  selectOffers(offers, parse(query, currency), ALL_PRICED).map(
     ({ merchant, price }) => `${merchant} ${price}`,
   )
 
@@ -42,7 +47,7 @@ function view(
 
 /** List the shown offers with normalized prices and names. */
 const outline = (offers: readonly Offer[]): unknown =>
-  selectOffers(offers, parse(''), () => true).map(({ network, affiliateUrl, price, merchant }) => ({
+  selectOffers(offers, parse(''), ALL_PRICED).map(({ network, affiliateUrl, price, merchant }) => ({
     network,
     affiliateUrl,
     price: Number(price),
@@ -122,7 +127,7 @@ describe('offers of a box', () => {
   test('any offers - one currency, one offer per merchant, in stock first, then by price', () => {
     fc.assert(
       fc.property(offers, (given) => {
-        const shown = selectOffers(given, parse(''), () => true)
+        const shown = selectOffers(given, parse(''), ALL_PRICED)
         expect(new Set(shown.map(({ currency }) => currency)).size).toBe(given.length === 0 ? 0 : 1)
         const merchants = shown.map(({ merchant }) => merchant.toLowerCase())
         expect(new Set(merchants).size).toBe(merchants.length)
@@ -165,17 +170,36 @@ describe('view of a box', () => {
     const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
     expect(view([makePricedOffer('a', '1')], '', { images })).toMatchObject({
       label: 'Where to buy Lumen Arc desk lamp',
-      heading: 'Where to buy',
+      header: { head: 'full', heading: 'Where to buy', disclosure: expect.stringContaining('commission') },
       title: 'Lumen Arc desk lamp',
-      brand: 'Lumen',
-      imageUrl: images[0],
-      bestLabel: 'Best price',
-      schema: null,
-      notices: { order: 'In stock first, then by price' },
-    })
-    expect(view([makePricedOffer('a', '1')], '', { brand: null, images: [] })).toMatchObject({
+      // The title contains it.
       brand: null,
+      imageUrl: images[0],
+      lowestLabel: 'Lowest listed price',
+      schema: null,
+      notices: { terms: ['In stock first, then by price', 'Shipping not included'] },
+    })
+    expect(view([makePricedOffer('a', '1')], '', { brand: 'Other', images: [] })).toMatchObject({
+      brand: 'Other',
       imageUrl: null,
+    })
+  })
+
+  test('all shops in stock - said once, with the order that remains', () => {
+    const inStock = [makePricedOffer('a', '1'), makePricedOffer('b', '2')]
+    expect(view(inStock).notices.terms).toEqual([
+      'All in stock',
+      'Lowest price first',
+      'Shipping not included',
+    ])
+    const mixed = [...inStock, makePricedOffer('c', '3', { availability: 'out_of_stock' })]
+    expect(view(mixed).notices.terms).toEqual(['In stock first, then by price', 'Shipping not included'])
+  })
+
+  test('heading=Our pick - replaces the heading, also in the accessible name', () => {
+    expect(view([makePricedOffer('a', '1')], 'heading=Our%20pick')).toMatchObject({
+      header: { heading: 'Our pick' },
+      label: 'Our pick: Lumen Arc desk lamp',
     })
   })
 
@@ -183,6 +207,8 @@ describe('view of a box', () => {
     expect(view([makePricedOffer('a', '7.5', { oldPrice: '10' })], 'locale=en').offers).toEqual([
       {
         merchant: 'a',
+        logo: { url: null, initial: 'A' },
+        terms: null,
         href: 'https://links.example/c?shop=a',
         price: {
           price: '€7.50',
@@ -302,5 +328,98 @@ describe('view of a box', () => {
 
   test('markup=schema - includes folded offers', () => {
     expect(view(five, 'markup=schema&limit=1').schema).toMatchObject({ offers: { offerCount: 5 } })
+  })
+})
+
+describe('layout inline', () => {
+  const soldOut = { availability: 'out_of_stock' }
+
+  test('several shops in stock - from the lowest price', () => {
+    const offers = [
+      makePricedOffer('b', '2'),
+      makePricedOffer('a', '1.5'),
+      makePricedOffer('c', '1', soldOut),
+    ]
+    expect(view(offers, 'layout=inline')).toMatchObject({ sentence: 'from €1.50 at a', disclosureMark: 'Ad' })
+    expect(view(offers, 'layout=inline&locale=de').sentence).toBe('ab 1,50\u00a0€ bei a')
+  })
+
+  test('one shop in stock - its price, without "from"', () => {
+    const offers = [makePricedOffer('b', '2'), makePricedOffer('c', '1', soldOut)]
+    expect(view(offers, 'layout=inline').sentence).toBe('€2.00 at b')
+  })
+
+  test('nothing in stock, or only prices that are too old - hidden', () => {
+    const product = makeProduct({ offers: [makePricedOffer('c', '1', soldOut)] })
+    const options = parse('layout=inline')
+    expect(toBoxView({ product, asOfMs: NOON_MS }, options, VIEW_CONTEXT)).toBeUndefined()
+    const old = { product: makeProduct({ offers: [makePricedOffer('a', '1')] }), asOfMs: NOON_MS - 3_600_001 }
+    expect(toBoxView(old, options, VIEW_CONTEXT)).toBeUndefined()
+  })
+})
+
+describe('shop book', () => {
+  const shops = createShopBook([
+    {
+      merchant: 'Zeta DE',
+      aliases: ['ZETA.example', 'zeta outlet'],
+      shop: { name: 'Zeta', logoPath: '/logos/z.svg', terms: 'Free delivery' },
+    },
+  ])
+  const viewWithBook = (offers: readonly Offer[], query = ''): BoxView | undefined => {
+    const options = expandShops(parse(query), shops)
+    return toBoxView({ product: makeProduct({ offers }), asOfMs: NOON_MS }, options, {
+      ...VIEW_CONTEXT,
+      shops,
+    })
+  }
+  const offers = [
+    makePricedOffer('zeta.EXAMPLE', '3'),
+    makePricedOffer('Zeta Outlet', '2'),
+    makePricedOffer('Beta', '2.5'),
+    makePricedOffer('Zeta DE', '4'),
+  ]
+
+  test('aliases - are one shop with its cheapest offer, name, logo and terms', () => {
+    const box = viewWithBook(offers)
+    expect(box?.hasLogos).toBe(true)
+    expect(box?.offers).toMatchObject([
+      {
+        merchant: 'Zeta',
+        logo: { url: 'https://widgets.example/logos/z.svg' },
+        terms: 'Free delivery',
+        linkLabel: 'Buy at Zeta for €2.00',
+      },
+      { merchant: 'Beta', logo: { url: null, initial: 'B' }, terms: null },
+    ])
+  })
+
+  test.each(['zeta%20de', 'ZETA.example', 'Zeta'])(
+    'merchant=%s and exclude - mean all names of the shop',
+    (name) => {
+      expect(viewWithBook(offers, `merchant=${name}`)?.offers.map(({ merchant }) => merchant)).toEqual([
+        'Zeta',
+      ])
+      expect(viewWithBook(offers, `exclude=${name}`)?.offers.map(({ merchant }) => merchant)).toEqual([
+        'Beta',
+      ])
+    },
+  )
+
+  test('any names and terms - the order of the prices is the same as without the book', () => {
+    const merchants = fc.constantFrom('Zeta DE', 'Beta', 'Alpha', 'Gamma')
+    const prices = fc.integer({ min: 1, max: 5 }).map(String)
+    const lists = fc.array(fc.tuple(merchants, prices), { minLength: 1 })
+    fc.assert(
+      fc.property(lists, fc.string({ minLength: 1 }), (list, name) => {
+        const book = createShopBook([
+          { merchant: 'Zeta DE', aliases: [], shop: { name, logoPath: null, terms: name } },
+        ])
+        const some = list.map(([merchant, price]) => makePricedOffer(merchant, price))
+        const select = (shops: ViewContext['shops']): readonly Offer[] =>
+          selectOffers(some, parse(''), { isPriced: () => true, shops })
+        expect(select(book)).toEqual(select(createShopBook([])))
+      }),
+    )
   })
 })

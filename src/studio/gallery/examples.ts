@@ -2,7 +2,8 @@ import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import type { Product } from '../../catalog/contract.ts'
 import type { DealEntry } from '../../storage/store.ts'
 import { collectDeals } from '../../offers/deals.ts'
-import { compareTexts } from '../../offers/ranking.ts'
+import { compareTexts, isInStock } from '../../offers/ranking.ts'
+import { createShopBook } from '../../offers/shop-book.ts'
 import { toGridView } from '../../widgets/deals.ts'
 import {
   BOX_LAYOUTS,
@@ -38,6 +39,11 @@ export type GalleryExample =
 /** More than the maximum age of a price in the gallery, one day. */
 const OLD_PRICES_AGE_MS: number = 36 * HOUR_MS
 
+/** Whether a case is shown in a layout: `inline` needs an offer in stock with a current price. */
+export function hasExample({ name }: Layout, { isOld, product }: GalleryCase): boolean {
+  return name !== 'inline' || (!isOld && product.offers.some((offer) => isInStock(offer)))
+}
+
 export function createExample(layout: Layout, entry: GalleryCase, details: ExampleDetails): GalleryExample {
   const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
   query.set('layout', layout.name)
@@ -49,6 +55,8 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
     publicUrl: details.publicUrl,
     stylePath: details.stylePath,
     disclosure: { kind: 'locale' },
+    timeZone: 'UTC',
+    shops: createShopBook([]),
     priceMaxAgeSeconds: DAY_SECONDS,
     nowMs: PRICES_CHECKED_AT_MS + (entry.isOld ? OLD_PRICES_AGE_MS : MINUTE_MS),
     surface: 'fragment',

@@ -3,7 +3,14 @@ import { THEMES, type Theme } from '../../widgets/options.ts'
 import { LANGUAGE_TAGS } from '../../widgets/locales/index.ts'
 import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../../widgets/parameters.ts'
 import { GALLERY_ACCENT, GALLERY_CASES, type GalleryCase } from './cases.ts'
-import { LAYOUTS, type Layout, type GalleryExample, createExample, toLayoutId } from './examples.ts'
+import {
+  LAYOUTS,
+  type Layout,
+  type GalleryExample,
+  createExample,
+  hasExample,
+  toLayoutId,
+} from './examples.ts'
 
 const COLUMN_WIDTHS = ['phone', 'article', 'page'] as const
 
@@ -63,7 +70,8 @@ function isIncluded(filter: string | null, id: string): boolean {
 async function createCases(layout: Layout, details: GalleryDetails) {
   const { selection } = details
   const cases = []
-  for (const galleryCase of GALLERY_CASES.filter(({ id }) => isIncluded(selection.caseId, id))) {
+  const included = GALLERY_CASES.filter(({ id }) => isIncluded(selection.caseId, id))
+  for (const galleryCase of included.filter((entry) => hasExample(layout, entry))) {
     // Rendering all examples takes a second: let other requests run between two cases.
     await setImmediate()
     cases.push({
