@@ -47,7 +47,10 @@ table { display: block; width: max-content !important; overflow: auto }
 tr:nth-child(even), th { background: #060 !important; position: sticky }
 `
 
-const names = LAYOUTS.map((layout) => [toLayoutId(layout), layout] as const)
+/** The page may style the layout `inline`, which is a part of its text. */
+const names = LAYOUTS.filter(({ name }) => name !== 'inline').map(
+  (layout) => [toLayoutId(layout), layout] as const,
+)
 
 const browser = useBrowser()
 let host: PageServer

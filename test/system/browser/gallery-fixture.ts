@@ -8,6 +8,9 @@ import { useServer } from '../use-server.ts'
 /** Ids of the layouts in the gallery. */
 export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
 
+/** The layouts that are blocks with a surface of their own, unlike `inline`. */
+export const BLOCK_LAYOUTS: readonly string[] = LAYOUTS.filter((layout) => !layout.endsWith('-inline'))
+
 /** Preferences and viewport of the reader. */
 type BrowserPreferences = Pick<BrowserContextOptions, 'colorScheme' | 'reducedMotion' | 'viewport'>
 
