@@ -133,6 +133,8 @@ function toConfig(values: SettingValues) {
     locale: values.VITRINE_LOCALE,
     currency: values.VITRINE_CURRENCY,
     disclosure: values.VITRINE_DISCLOSURE ?? ({ kind: 'locale' } as const),
+    pictures: values.VITRINE_PICTURES,
+    picturesMaxBytes: values.VITRINE_PICTURES_MAX_BYTES,
     trustProxy: values.VITRINE_TRUST_PROXY,
     logLevel: values.VITRINE_LOG_LEVEL,
   })

@@ -2,6 +2,7 @@ import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import { withQuery } from '../widgets/options.ts'
+import { toPictureView } from '../widgets/picture.ts'
 import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab } from './selection.ts'
 import type { StudioData } from './data.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
@@ -59,7 +60,7 @@ export function toStudioView(data: StudioData) {
       gtin: product.gtin,
       title: product.title,
       brand: product.brand,
-      imageUrl: product.images[0] ?? null,
+      imageUrl: toPictureView(product.images[0] ?? null, 96, data)?.src ?? null,
       href: toStudioHref(data, { ...selection, gtin: product.gtin }),
       isSelected: product.gtin === data.product?.gtin,
     })),

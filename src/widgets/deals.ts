@@ -1,5 +1,6 @@
 import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
+import { toPictureView } from './picture.ts'
 import { isPriceShown } from '../offers/price-age.ts'
 import { type Localization, type LocaleTexts, getLocalization } from './locales/index.ts'
 import { type ViewContext, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
@@ -46,7 +47,7 @@ export function toGridView(
     layout: options.layout,
     label: texts.gridHeading,
     heading: texts.gridHeading,
-    deals: data.deals.map((entry) => toDealView(entry, localization, viewContext)),
+    deals: data.deals.map((entry) => toDealView(entry, options, { localization, viewContext })),
     /** Accessible names of the carousel's buttons. */
     carouselLabels: { previous: texts.previousDeals, next: texts.nextDeals },
     notices: toNoticesView(data.asOfMs, texts.gridOrder[options.sort], localization, viewContext),
@@ -54,13 +55,17 @@ export function toGridView(
   }
 }
 
-function toDealView(deal: DealEntry, localization: Localization, viewContext: ViewContext) {
+function toDealView(
+  deal: DealEntry,
+  { layout }: Pick<GridOptions, 'layout'>,
+  { localization, viewContext }: Readonly<{ localization: Localization; viewContext: ViewContext }>,
+) {
   const { gtin, title, brand, imageUrl, offer } = deal
   const isPriced = isPriceShown(deal, viewContext)
   return {
     title,
     brand,
-    imageUrl,
+    picture: toPictureView(imageUrl, layout === 'list' ? 96 : 240, viewContext),
     merchantText: localization.messages.formatAtMerchant({ merchant: offer.merchant }),
     ...toOfferView(offer, { gtin, isPriced, localization, surface: viewContext.surface }),
   }

@@ -18,6 +18,8 @@ export type ViewContext = PriceRules &
     stylePath: string
     disclosure: Disclosure
     surface: Surface
+    /** Return the hash of a picture that this server serves; `undefined`: browsers load it from its own address. */
+    publishPicture?: ((imageUrl: string) => string | undefined) | undefined
   }>
 
 /** Build the outer element of a fragment. */

@@ -5,6 +5,7 @@ import { formatCount } from './format.ts'
 import { getLocalization } from './locales/index.ts'
 import { selectOffers } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
+import { toPictureView } from './picture.ts'
 import { type ViewContext, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
 import { toSchemaOrgProduct } from './schema-org.ts'
 
@@ -43,7 +44,7 @@ export function toBoxView(
     heading: texts.boxHeading,
     title,
     brand,
-    imageUrl: images[0] ?? null,
+    picture: toPictureView(images[0] ?? null, options.layout === 'card' ? 320 : 96, viewContext),
     bestLabel: texts.bestPrice,
     columns: texts.columns,
     offers: rows.slice(0, options.limit),

@@ -60,6 +60,7 @@ export type WidgetDetails = Readonly<{
   config: Config
   publicUrl: string
   stylePath: string
+  publishPicture?: ViewContext['publishPicture']
 }>
 
 export function createWidgets(details: WidgetDetails): Widgets {
@@ -82,6 +83,7 @@ function createViewContext(details: WidgetDetails, surface: Surface): ViewContex
     priceMaxAgeSeconds: details.config.priceMaxAgeSeconds,
     nowMs: details.clock.nowMs(),
     surface,
+    publishPicture: details.publishPicture,
   }
 }
 

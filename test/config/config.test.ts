@@ -55,6 +55,8 @@ describe('settings: defaults', () => {
       disclosure: { kind: 'locale' },
       trustProxy: false,
       logLevel: 'info',
+      pictures: 'direct',
+      picturesMaxBytes: 1_073_741_824,
     })
     expect(secrets).toEqual({
       catalogKey: null,
@@ -104,6 +106,8 @@ const SETTING_CASES: Readonly<
   VITRINE_DISCLOSURE: ['off', [' ']],
   VITRINE_ADMIN_PASSWORD: ['p4ss', ['p ss']],
   VITRINE_TRUST_PROXY: ['loopback', ['maybe']],
+  VITRINE_PICTURES: ['proxy', ['on', 'Proxy']],
+  VITRINE_PICTURES_MAX_BYTES: ['16777216', ['16777215', '1GB']],
   VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
 }
 

@@ -74,7 +74,7 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     heading: 'Where to buy',
     title: 'Lumen Arc',
     brand: 'Lumen',
-    imageUrl: 'https://images.example/arc.jpg',
+    picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
     bestLabel: 'Best price',
     columns: { shop: 'Shop', availability: 'Availability', price: 'Price', link: 'Link' },
     offers: [makeOffer({ isBest: true })],
@@ -91,7 +91,7 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
   return {
     title: 'Lumen Arc',
     brand: 'Lumen',
-    imageUrl: 'https://images.example/arc.jpg',
+    picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
     merchant: 'Kopje',
     merchantText: 'at Kopje',
     href: 'https://shop.example/a?id=1&ref=x',

@@ -104,7 +104,7 @@ describe('view of a grid', () => {
       {
         title: 'Lumen Arc desk lamp',
         brand: 'Lumen',
-        imageUrl: 'https://pictures.example/lamp.jpg',
+        picture: { src: 'https://pictures.example/lamp.jpg', srcset: null, sizes: null },
         merchant: 'Kopje',
         merchantText: 'at Kopje',
         href: 'https://links.example/c?shop=Kopje',

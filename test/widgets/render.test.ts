@@ -61,7 +61,8 @@ function getText(node: Node): string {
 function poison<T>(value: T, text: string, key = ''): T {
   const unchangedKeys = [
     'href',
-    'imageUrl',
+    'src',
+    'srcset',
     'theme',
     'layout',
     'dir',
@@ -92,7 +93,7 @@ const box = makeBox({
   schema: { '@type': 'Product' },
 })
 const grid = makeGrid({
-  deals: [makeDeal(), makeDeal({ price: null, imageUrl: null, brand: null })],
+  deals: [makeDeal(), makeDeal({ price: null, picture: null, brand: null })],
   paging: {
     label: 'Pages',
     previous: { href: '?page=1', text: 'Previous page' },
@@ -215,7 +216,7 @@ describe('box', () => {
       'async',
       'no-referrer',
     ])
-    const bare = renderer.renderBox(makeBox({ imageUrl: null }))
+    const bare = renderer.renderBox(makeBox({ picture: null }))
     expect(bare).toContain('<div class="vitrine-picture"></div>')
   })
 

@@ -168,14 +168,14 @@ describe('view of a box', () => {
       heading: 'Where to buy',
       title: 'Lumen Arc desk lamp',
       brand: 'Lumen',
-      imageUrl: images[0],
+      picture: { src: images[0], srcset: null, sizes: null },
       bestLabel: 'Best price',
       schema: null,
       notices: { order: 'In stock first, then by price' },
     })
     expect(view([makePricedOffer('a', '1')], '', { brand: null, images: [] })).toMatchObject({
       brand: null,
-      imageUrl: null,
+      picture: null,
     })
   })
 
