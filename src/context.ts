@@ -21,7 +21,7 @@ import { type Metrics, createMetrics } from './observability/metrics.ts'
 import { type PictureConverter, openPictureConverter } from './pictures/convert-picture.ts'
 import { createPictureFetcher } from './pictures/fetch-picture.ts'
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
-import { type Pictures, createPictures } from './pictures/pictures.ts'
+import { type Pictures, type PicturesDetails, createPictures } from './pictures/pictures.ts'
 import { type PictureNetwork, publicNetwork } from './pictures/public-lookup.ts'
 import type { OpenLongReads } from './storage/long-reads.ts'
 import { openReconnectingStore } from './storage/reconnecting-store.ts'
@@ -152,14 +152,8 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   })
   const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
   const stylePath = assets.get('vitrine.css').path
-  const pictures =
-    pictureFiles &&
-    createPictureProxy(options, pictureFiles, {
-      store,
-      ownOrigin,
-      onFetch: metrics.countPictureFetch,
-      onStoreFailure: storeHealth.recordFailure,
-    })
+  const picturesParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
+  const pictures = pictureFiles && createPictureProxy(options, pictureFiles, picturesParts)
   return {
     config,
     secrets,
@@ -182,14 +176,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     findStoreFailure: storeHealth.getLastFailure,
     clockMonitor,
     channels: sources.channels,
-    widgets: createWidgets({
-      ...sources,
-      clock,
-      config,
-      publicUrl,
-      stylePath,
-      publishPicture: pictures?.publish,
-    }),
+    widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath, pictures }),
     pictures,
     caches,
     walks,
@@ -242,16 +229,19 @@ async function openFilesOfPictures(config: Config, clock: Clock): Promise<Pictur
 function createPictureProxy(
   { clock, logger, pictureNetwork = publicNetwork, openConverter = openPictureConverter }: ContextOptions,
   files: PictureFiles,
-  parts: Pick<Parameters<typeof createPictures>[0], 'store' | 'ownOrigin' | 'onFetch' | 'onStoreFailure'>,
+  {
+    metrics,
+    ...parts
+  }: Pick<PicturesDetails, 'store' | 'ownOrigin' | 'onStoreFailure'> & { metrics: Metrics },
 ): Pictures {
-  const fetcher = createPictureFetcher(clock, pictureNetwork)
   return createPictures({
     ...parts,
-    fetcher,
+    fetcher: createPictureFetcher(clock, pictureNetwork),
     files,
     clock,
     logger,
     openConverter: () => openConverter(clock),
+    onFetch: metrics.countPictureFetch,
   })
 }
 

@@ -9,6 +9,7 @@ import type { ProductSource } from '../freshness/products.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { createPriceCheck, findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
 import { createBoxOrder } from '../offers/ranking.ts'
+import type { Pictures } from '../pictures/pictures.ts'
 import { type AddressParsers, type BoxAddress, type GridAddress, createAddressParsers } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
 import { CHANNEL_GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
@@ -60,7 +61,8 @@ export type WidgetDetails = Readonly<{
   config: Config
   publicUrl: string
   stylePath: string
-  publishPicture?: ViewContext['publishPicture']
+  /** Absent or `null`: pictures load from the shops. */
+  pictures?: Pick<Pictures, 'publish'> | null
 }>
 
 export function createWidgets(details: WidgetDetails): Widgets {
@@ -83,7 +85,7 @@ function createViewContext(details: WidgetDetails, surface: Surface): ViewContex
     priceMaxAgeSeconds: details.config.priceMaxAgeSeconds,
     nowMs: details.clock.nowMs(),
     surface,
-    publishPicture: details.publishPicture,
+    publishPicture: details.pictures?.publish,
   }
 }
 
