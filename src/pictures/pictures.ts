@@ -103,6 +103,8 @@ type Original = PictureValidators & Readonly<{ digest: string; mediaType: string
 /** `address`: `null` when the stored copy cannot be read. */
 type Source = Readonly<{ hash: string; address: string | null; visitor: string }>
 
+type KnownSource = Source & Readonly<{ address: string }>
+
 class PictureService {
   readonly #details: PicturesDetails
   readonly #queue: ReturnType<typeof createFairQueue>
@@ -182,12 +184,10 @@ class PictureService {
   }
 
   async #getPicture(source: Source, width: PictureWidth): Promise<PictureResponse> {
-    const { clock, files } = this.#details
-    const file = await files.find(toOriginalName(source.hash))
-    const stored = file && parseOriginal(file.meta)
+    const stored = await this.#findOriginal(source.hash)
+    const isStale = stored !== undefined && !this.#isFresh(stored)
+    if (isStale) this.#revalidate(source)
     const original = stored ?? (await this.#getOriginal(source))
-    const isStale = stored !== undefined && !isWithin(stored.fetchedAtMs, ORIGINAL_FRESH_MS, clock.nowMs())
-    if (isStale) this.#revalidate(source, stored)
     const { body, mediaType, version } = await this.#getBody(source.hash, original, width)
     const freshCache = stored === undefined ? 'miss' : 'hit'
     return {
@@ -197,6 +197,15 @@ class PictureService {
       standInSeconds: null,
       cache: isStale ? 'stale' : freshCache,
     }
+  }
+
+  async #findOriginal(hash: string): Promise<Original | undefined> {
+    const file = await this.#details.files.find(toOriginalName(hash))
+    return file && parseOriginal(file.meta)
+  }
+
+  #isFresh({ fetchedAtMs }: Original): boolean {
+    return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#details.clock.nowMs())
   }
 
   async #getBody(hash: string, { digest, mediaType }: Original, width: PictureWidth) {
@@ -237,25 +246,27 @@ class PictureService {
   }
 
   /** Fetch the original of a picture that is not stored. */
-  async #getOriginal(source: Source): Promise<Original> {
-    const { hash, address, visitor } = source
+  async #getOriginal({ hash, address, visitor }: Source): Promise<Original> {
     this.#throwRemembered(hash)
     if (address === null) throw new PictureError('busy')
-    return this.#downloads.run(hash, () => this.#download({ hash, address, visitor }, null))
+    return this.#downloadOnce({ hash, address, visitor })
   }
 
   /** Fetch a newer version in the background. A failure keeps the stored one. */
-  #revalidate({ hash, address }: Source, known: Original): void {
+  #revalidate({ hash, address }: Source): void {
     if (address === null || this.#findFailure(hash) !== undefined) return
-    const source = { hash, address, visitor: NO_VISITOR }
-    void this.#downloads.run(hash, () => this.#download(source, known)).catch(() => {})
+    void this.#downloadOnce({ hash, address, visitor: NO_VISITOR }).catch(() => {})
   }
 
-  async #download(
-    source: Readonly<{ hash: string; address: string; visitor: string }>,
-    known: Original | null,
-  ): Promise<Original> {
-    const { hash, address, visitor } = source
+  #downloadOnce(source: KnownSource): Promise<Original> {
+    return this.#downloads.run(source.hash, async () => {
+      // Another request or process may have stored it in the meantime.
+      const stored = await this.#findOriginal(source.hash)
+      return stored !== undefined && this.#isFresh(stored) ? stored : this.#download(source, stored ?? null)
+    })
+  }
+
+  async #download({ hash, address, visitor }: KnownSource, known: Original | null): Promise<Original> {
     const { onFetch } = this.#details
     try {
       const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS }
