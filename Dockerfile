@@ -18,11 +18,12 @@ COPY public public
 COPY src src
 RUN npm run build
 
-# Packages of the server. The optional one is SQLite for Node versions without it.
+# Packages of the server. This Node has SQLite, so it does not need the optional package for it.
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --ignore-scripts
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts \
+  && rm -r node_modules/@photostructure
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Vitrine" \

@@ -10,6 +10,7 @@ import { createFragmentsRouter } from './routes/fragments.ts'
 import { createOfferRedirectRouter } from './routes/offer-redirect.ts'
 import { createHealthRouter } from './routes/health.ts'
 import { createOembedRouter } from './routes/oembed.ts'
+import { createPicturesRouter } from './routes/pictures.ts'
 import { createRequestCheck } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
 
@@ -36,6 +37,7 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createOembedRouter(context))
   app.use(createOfferRedirectRouter(context))
   app.use(createAssetsRouter(context))
+  app.use(createPicturesRouter(context))
   app.use(createHealthRouter(context, { isStopping, adminAuth }))
   app.use(createDemoRouter(context))
   app.use(createStudioRouter(context, adminAuth))

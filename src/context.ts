@@ -11,6 +11,7 @@ import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
 import { createEtag, hashFolders } from './http/response.ts'
+import type { PageSources } from './http/security-headers.ts'
 import { BUILT_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
 import { createCatalogHealthLog } from './observability/catalog-health-log.ts'
 import { type ClockMonitor, createClockMonitor } from './observability/clock-monitor.ts'
@@ -18,6 +19,11 @@ import type { FeedReport } from './observability/feed-report.ts'
 import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
+import { type PictureConverter, openPictureConverter } from './pictures/convert-picture.ts'
+import { createPictureFetcher } from './pictures/fetch-picture.ts'
+import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
+import { type Pictures, type PicturesDetails, createPictures } from './pictures/pictures.ts'
+import { type PictureNetwork, publicNetwork } from './pictures/public-lookup.ts'
 import type { OpenLongReads } from './storage/long-reads.ts'
 import { openReconnectingStore } from './storage/reconnecting-store.ts'
 import { openSqlStore } from './storage/sql-store.ts'
@@ -70,18 +76,26 @@ export type ContextOptions = Readonly<{
   walkRunner: WalkRunner | null
   /** Runs long reads of a SQLite copy; by default they run on the thread that serves requests. */
   openLongReads?: OpenLongReads
+  /** How pictures are fetched and converted; replaced by tests. */
+  pictureNetwork?: PictureNetwork
+  openConverter?: (clock: Clock) => Promise<PictureConverter>
   /** Number of this worker; `undefined` when it is the only process. */
   worker?: number | undefined
 }>
 
 /** All long-lived parts of the widget server. They are created and disposed of together. */
-export type Context = Omit<ContextOptions, 'catalog' | 'walkRunner' | 'openLongReads'> &
+export type Context = Omit<
+  ContextOptions,
+  'catalog' | 'walkRunner' | 'openLongReads' | 'pictureNetwork' | 'openConverter'
+> &
   Readonly<{
     /** Bugs have their own limiter, so that many invalid requests cannot suppress their log lines. */
     logLimiters: Readonly<{ responses: LogRateLimiter; bugs: LogRateLimiter }>
     metrics: Metrics
     adminLimiter: AdminLimiter
     ownOrigin: string
+    /** For the content security policies of pages. */
+    pageSources: PageSources
     /** Part of every ETag. It changes with everything that affects a body, except its data and its address. */
     version: string
     renderer: Renderer
@@ -94,6 +108,8 @@ export type Context = Omit<ContextOptions, 'catalog' | 'walkRunner' | 'openLongR
     clockMonitor: ClockMonitor
     channels: ChannelSource
     widgets: Widgets
+    /** `null` with `VITRINE_PICTURES=direct`. */
+    pictures: Pictures | null
     caches: Caches
     walks: WalkSupervisor
     /** Resolve when the results of all look-ups are stored. */
@@ -101,13 +117,17 @@ export type Context = Omit<ContextOptions, 'catalog' | 'walkRunner' | 'openLongR
     dispose(): Promise<void>
   }>
 
-/** Create the long-lived parts. No catalog call is made yet. @throws StoreNewerError if a newer version made the copy. */
+/**
+ * Create the long-lived parts. No catalog call is made yet.
+ * @throws StoreNewerError if a newer version made the copy; ConfigError if the folder of pictures cannot be written.
+ */
 export async function createContext(options: ContextOptions): Promise<Context> {
   const { config, secrets, clock, logger, publicUrl, catalog, demo, worker } = options
   const ownOrigin = new URL(publicUrl).origin
   // Assets can be missing, so load them before anything is open that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
   const shopFile = readShopFile(config.shopsFile)
+  const pictureFiles = await openFilesOfPictures(config, clock)
   const renderer = createRenderer()
   const metrics = createMetrics()
   const storeHealth = createStoreHealth({ clock, logger, metrics })
@@ -135,6 +155,8 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   })
   const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
   const stylePath = assets.get('vitrine.css').path
+  const picturesParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
+  const pictures = pictureFiles && createPictureProxy(options, pictureFiles, picturesParts)
   return {
     config,
     secrets,
@@ -147,6 +169,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     metrics,
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,
+    pageSources: { ownOrigin, pictures: config.pictures },
     version: computeVersion(config, { publicUrl, assets, shopFile }),
     renderer,
     assets,
@@ -157,7 +180,16 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     findStoreFailure: storeHealth.getLastFailure,
     clockMonitor,
     channels: sources.channels,
-    widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath, shops: shopFile.book }),
+    widgets: createWidgets({
+      ...sources,
+      clock,
+      config,
+      publicUrl,
+      stylePath,
+      shops: shopFile.book,
+      pictures,
+    }),
+    pictures,
     caches,
     walks,
     waitForWrites: sources.settle,
@@ -165,6 +197,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       clockMonitor.stop()
       await walks.stop()
       await client.close()
+      await pictures?.close()
       await sources.stop()
       await store.close()
     },
@@ -195,6 +228,32 @@ function createMonitoredClient(
       metrics.countCall(call)
       logCallOutcome(call)
     },
+  })
+}
+
+/** Open the folder of pictures; `null`: pictures load from the shops. @throws ConfigError */
+async function openFilesOfPictures(config: Config, clock: Clock): Promise<PictureFiles | null> {
+  if (config.pictures === 'direct') return null
+  const folder = findPictureFolder(config.database)
+  return openPictureFiles({ folder, maxBytes: config.picturesMaxBytes, clock })
+}
+
+function createPictureProxy(
+  { clock, logger, pictureNetwork = publicNetwork, openConverter = openPictureConverter }: ContextOptions,
+  files: PictureFiles,
+  {
+    metrics,
+    ...parts
+  }: Pick<PicturesDetails, 'store' | 'ownOrigin' | 'onStoreFailure'> & { metrics: Metrics },
+): Pictures {
+  return createPictures({
+    ...parts,
+    fetcher: createPictureFetcher(clock, pictureNetwork),
+    files,
+    clock,
+    logger,
+    openConverter: () => openConverter(clock),
+    onFetch: metrics.countPictureFetch,
   })
 }
 
@@ -232,7 +291,7 @@ function computeVersion(
   config: Config,
   { publicUrl, assets, shopFile }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile'>,
 ): string {
-  const { locale, currency, disclosure, timeZone } = config
+  const { locale, currency, disclosure, timeZone, pictures } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
   const settings = JSON.stringify({
     publicUrl,
@@ -240,6 +299,7 @@ function computeVersion(
     currency,
     disclosure,
     timeZone,
+    pictures,
     shops: shopFile.digest,
     paths,
   })

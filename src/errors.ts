@@ -190,6 +190,34 @@ export class NoChannelsError extends VitrineError {
   static readonly code = 'VITRINE_NO_CHANNELS'
 }
 
+/**
+ * Why a picture cannot be shown. `busy`: too many others wait; `disk`: it cannot be stored. These two say nothing about the
+ * picture, so they are not remembered.
+ */
+export type PictureFailure =
+  | 'private_address'
+  | 'redirects'
+  | 'unreachable'
+  | 'timeout'
+  | 'status'
+  | 'too_large'
+  | 'format'
+  | 'too_many_pixels'
+  | 'damaged'
+  | 'busy'
+  | 'disk'
+
+/** Throw this when a picture cannot be fetched, checked, converted or stored. Visitors get a stand-in. */
+export class PictureError extends VitrineError {
+  static readonly code = 'VITRINE_PICTURE_FAILED'
+  readonly failure: PictureFailure
+
+  constructor(failure: PictureFailure, options: ErrorOptions = {}) {
+    super(`the picture cannot be shown: ${failure}`, options)
+    this.failure = failure
+  }
+}
+
 /** Throw this when a worker does not start. */
 export class WorkerError extends VitrineError {
   static readonly code = 'VITRINE_WORKER_FAILED'

@@ -106,6 +106,7 @@ export async function updateStateGauges(context: Context): Promise<void> {
     vitrine_cache_entries: Object.fromEntries(
       cachesByLabel.map(([name, cache]) => [name, cache.entryCount()]),
     ),
+    vitrine_picture_bytes: context.pictures?.byteCount() ?? null,
     vitrine_cache_bytes: Object.fromEntries(cachesByLabel.map(([name, cache]) => [name, cache.byteCount()])),
   })
 }

@@ -16,6 +16,7 @@ const LAYERS = [
   ['storage'],
   ['freshness'],
   ['sync'],
+  ['pictures'],
   ['widgets'],
   ['http'],
   ['caches.ts', 'context.ts', 'server-status.ts'],

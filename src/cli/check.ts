@@ -8,6 +8,7 @@ import { openSqlStore } from '../storage/sql-store.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
 import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
 import { checkListener, checkProxy } from './checks/listener.ts'
+import { checkPictures } from './checks/pictures.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
 import { type CommandContext, type ExitCode, print } from './command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
@@ -36,6 +37,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
     }
   }
   await checkProxy(command, report)
+  await checkPictures(command, report)
   print(command, report.findings, report.findings.flatMap(formatFinding))
   return report.findings.every(({ isGood }) => isGood) ? 0 : 1
 }

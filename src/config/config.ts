@@ -135,6 +135,8 @@ function toConfig(values: SettingValues) {
     disclosure: values.VITRINE_DISCLOSURE ?? ({ kind: 'locale' } as const),
     timeZone: values.VITRINE_TIME_ZONE,
     shopsFile: values.VITRINE_SHOPS_FILE,
+    pictures: values.VITRINE_PICTURES,
+    picturesMaxBytes: values.VITRINE_PICTURES_MAX_BYTES,
     trustProxy: values.VITRINE_TRUST_PROXY,
     logLevel: values.VITRINE_LOG_LEVEL,
   })

@@ -10,6 +10,13 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 const CACHE_TAG_HEADERS = ['Surrogate-Key', 'Cache-Tag', 'Edge-Cache-Tag', 'xkey'] as const
 export type CacheTagHeader = (typeof CACHE_TAG_HEADERS)[number]
 
+/** Where browsers load product pictures from: the hosts of the shops, or this server. */
+const PICTURE_MODES = ['direct', 'proxy'] as const
+export type PictureMode = (typeof PICTURE_MODES)[number]
+
+/** A smaller folder would have space for only a few originals. */
+const MIN_PICTURES_BYTES: number = 16 * 1024 ** 2
+
 /** One setting: its reader, its default as text (read the same way), and its meaning for the documentation. */
 export type Setting<T, Fallback extends string | null = string | null> = Readonly<{
   parser: parsers.ValueParser<T>
@@ -176,6 +183,17 @@ export const SETTINGS = {
     parsers.disclosureLine,
     null,
     'advertising disclosure; default: the text of the language; `off`: none',
+  ),
+  VITRINE_PICTURES: defineSetting(
+    parsers.oneOf(PICTURE_MODES),
+    'direct',
+    '`direct`: pictures load from the hosts of the shops; `proxy`: this server fetches, resizes and serves them (docs/operate/pictures.md)',
+  ),
+  VITRINE_PICTURES_MAX_BYTES: defineNumber(
+    MIN_PICTURES_BYTES,
+    MAX_BYTES,
+    1024 ** 3,
+    'maximum size of the folder with the pictures of `VITRINE_PICTURES=proxy`',
   ),
   VITRINE_ADMIN_PASSWORD: defineSetting(
     parsers.secretText,

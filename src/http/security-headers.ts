@@ -1,5 +1,6 @@
 import helmet from 'helmet'
 import type { RequestHandler } from 'express'
+import type { PictureMode } from '../config/settings.ts'
 import { parseUrl } from '../lib/urls.ts'
 
 /** Origins that may frame an embed. */
@@ -23,14 +24,22 @@ export function listFrameAncestors(rules: FrameRules): readonly string[] {
 /** The public address may differ from the requested one, so both are allowed. */
 const listOwnSources = (ownOrigin: string): readonly string[] => ["'self'", ownOrigin]
 
+/** Where pages load from: their own server, and product pictures according to `VITRINE_PICTURES`. */
+export type PageSources = Readonly<{ ownOrigin: string; pictures: PictureMode }>
+
+function listPictureSources({ ownOrigin, pictures }: PageSources): readonly string[] {
+  const ownSources = listOwnSources(ownOrigin)
+  return pictures === 'proxy' ? ownSources : [...ownSources, 'https:']
+}
+
 /** Return the content security policy of an embed. */
-export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string[]): string {
-  const ownSources = listOwnSources(ownOrigin).join(' ')
+export function toEmbedPolicy(sources: PageSources, frameAncestors: readonly string[]): string {
+  const ownSources = listOwnSources(sources.ownOrigin).join(' ')
   return [
     "default-src 'none'",
     `style-src ${ownSources}`,
     `script-src ${ownSources}`,
-    `img-src ${ownSources} https:`,
+    `img-src ${listPictureSources(sources).join(' ')}`,
     "base-uri 'none'",
     "form-action 'none'",
     // The frame's script creates no markup; this enforces it.
@@ -41,9 +50,10 @@ export function toEmbedPolicy(ownOrigin: string, frameAncestors: readonly string
 }
 
 /** Return the content security policy of a fragment that is opened as a page. No script may run. */
-export function toFragmentPolicy(ownOrigin: string): string {
-  const ownSources = listOwnSources(ownOrigin).join(' ')
-  return `default-src 'none'; style-src ${ownSources}; img-src ${ownSources} https:; frame-ancestors 'none'`
+export function toFragmentPolicy(sources: PageSources): string {
+  const ownSources = listOwnSources(sources.ownOrigin).join(' ')
+  const pictureSources = listPictureSources(sources).join(' ')
+  return `default-src 'none'; style-src ${ownSources}; img-src ${pictureSources}; frame-ancestors 'none'`
 }
 
 /** Headers of responses that other sites load. The content security policy controls framing. */
@@ -64,8 +74,8 @@ export function createCrossOriginHeaders(
 }
 
 /** Create a handler for own pages: studio, demo shop, errors. */
-export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
-  const ownSources = [...listOwnSources(ownOrigin)]
+export function createOwnPageHeaders(sources: PageSources): RequestHandler {
+  const ownSources = [...listOwnSources(sources.ownOrigin)]
   return helmet({
     contentSecurityPolicy: {
       useDefaults: false,
@@ -73,7 +83,7 @@ export function createOwnPageHeaders(ownOrigin: string): RequestHandler {
         'default-src': ["'none'"],
         'style-src': ownSources,
         'script-src': ownSources,
-        'img-src': [...ownSources, 'https:'],
+        'img-src': [...listPictureSources(sources)],
         'frame-src': ownSources,
         'connect-src': ownSources,
         'base-uri': ["'none'"],

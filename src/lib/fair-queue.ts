@@ -1,23 +1,29 @@
 import type { Clock } from '../clock.ts'
 import { UnavailableError } from '../errors.ts'
 
-/** Waiting tasks in total and of one visitor. Further ones are rejected at once. */
-const MAX_WAITING = 128
-const MAX_WAITING_PER_VISITOR = 32
+/** `maxWaiting`, `maxWaitingPerVisitor`: further tasks are rejected at once. */
+export type FairQueueLimits = Readonly<{
+  parallelTasks: number
+  maxWaiting: number
+  maxWaitingPerVisitor: number
+}>
 
-/** Create a queue that runs one task at a time and alternates between visitors. */
-export function createFairQueue(clock: Clock) {
+/** For reads of grids. */
+const DEFAULT_LIMITS: FairQueueLimits = { parallelTasks: 1, maxWaiting: 128, maxWaitingPerVisitor: 32 }
+
+/** Create a queue that runs a few tasks at a time and alternates between visitors. */
+export function createFairQueue(clock: Clock, limits: FairQueueLimits = DEFAULT_LIMITS) {
   /** Visitors in the order of their turns, each with tasks in order of arrival. */
   const waiting = new Map<string, (() => Promise<void>)[]>()
   let count = 0
-  let isRunning = false
+  let runnerCount = 0
   const runAll = async (): Promise<void> => {
-    isRunning = true
+    runnerCount += 1
     for (let next = takeNext(waiting); next !== undefined; next = takeNext(waiting)) {
       count -= 1
       await next()
     }
-    isRunning = false
+    runnerCount -= 1
   }
   return {
     /** Run `task` with the remaining milliseconds. @throws UnavailableError if the queue is full or `timeoutMs` passes. */
@@ -26,12 +32,12 @@ export function createFairQueue(clock: Clock) {
       task: (remainingMs: number) => Promise<T>,
     ): Promise<T> {
       const ownTasks = waiting.get(visitor) ?? []
-      if (count >= MAX_WAITING || ownTasks.length >= MAX_WAITING_PER_VISITOR)
-        throw new UnavailableError('too many grid requests are waiting')
+      if (count >= limits.maxWaiting || ownTasks.length >= limits.maxWaitingPerVisitor)
+        throw new UnavailableError('too many requests are waiting')
       const deadlineMs = clock.nowMs() + timeoutMs
       return new Promise((resolve, reject) => {
         const cancel = clock.startTimer(timeoutMs, () =>
-          reject(new UnavailableError('the grid request timed out')),
+          reject(new UnavailableError('the request timed out in the queue')),
         )
         ownTasks.push(async () => {
           const remainingMs = Math.min(timeoutMs, deadlineMs - clock.nowMs())
@@ -40,7 +46,7 @@ export function createFairQueue(clock: Clock) {
         })
         waiting.set(visitor, ownTasks)
         count += 1
-        if (!isRunning) void runAll()
+        if (runnerCount < limits.parallelTasks) void runAll()
       })
     },
   }

@@ -32,3 +32,20 @@ export function tryReadBeforeDeadline<T>(
 ): Promise<T | undefined> {
   return tryWithTimeout(details.clock, computeRemainingWaitMs(details, deadlineMs, MIN_READ_TIMEOUT_MS), read)
 }
+
+/** Return the result of a call, or reject with `createError()` after the timeout. The call itself continues. */
+export async function failAfter<T>(
+  { clock, timeoutMs }: Readonly<{ clock: Clock; timeoutMs: number }>,
+  createError: () => Error,
+  call: Promise<T>,
+): Promise<T> {
+  const done = new AbortController()
+  const timeout = clock.wait(timeoutMs, done.signal).then(() => {
+    throw createError()
+  })
+  try {
+    return await Promise.race([call, timeout])
+  } finally {
+    done.abort()
+  }
+}

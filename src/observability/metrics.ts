@@ -36,6 +36,12 @@ export function createMetrics() {
     help: 'Failed reads and writes of the stored copy',
     registers,
   })
+  const pictureFetches = new Counter({
+    name: 'vitrine_picture_fetches_total',
+    help: 'Fetches of original pictures by outcome, with VITRINE_PICTURES=proxy',
+    labelNames: ['outcome'],
+    registers,
+  })
   return {
     countResponse: (response: CountedResponse): void => getResponseCounter(response)(),
     getResponseCounter,
@@ -45,6 +51,7 @@ export function createMetrics() {
     countDrops(dropCounts: ValuesByLabel, channel: string): void {
       for (const [reason, count] of Object.entries(dropCounts)) drops.inc({ channel, reason }, count)
     },
+    countPictureFetch: (outcome: string): void => pictureFetches.inc({ outcome }),
     countStoreFailure: (): void => storeFailures.inc(),
     recordWalk: createWalkMetrics(registry),
     setGauges: createGauges(registry),
@@ -195,6 +202,10 @@ const GAUGES = {
     aggregator: 'max',
   },
   vitrine_cache_entries: { help: 'Entries by cache', label: 'cache', aggregator: 'sum' },
+  vitrine_picture_bytes: {
+    help: 'Bytes of the stored pictures; absent with VITRINE_PICTURES=direct',
+    aggregator: 'max',
+  },
   vitrine_cache_bytes: { help: 'Bytes by cache', label: 'cache', aggregator: 'sum' },
 } as const satisfies Readonly<Record<string, GaugeRow>>
 

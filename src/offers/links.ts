@@ -21,7 +21,7 @@ export function isUsableLink(address: string): boolean {
   return isPlainUrl(address) || findWebUrl(address) !== undefined
 }
 
-/** IPv4 ranges outside the public internet: "this" network, private, shared, loopback, link-local, documentation, multicast. */
+/** IPv4 ranges outside the public internet: "this" network, private, shared, loopback, link-local, documentation, 6to4, multicast. */
 const PRIVATE_NETWORKS = new BlockList()
 for (const [network, prefixBits] of [
   ['0.0.0.0', 8],
@@ -32,6 +32,7 @@ for (const [network, prefixBits] of [
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
@@ -40,8 +41,11 @@ for (const [network, prefixBits] of [
 ] as const)
   PRIVATE_NETWORKS.addSubnet(network, prefixBits)
 
-/** Global unicast IPv6 (2000::/3) without 6to4 (2002::/16) and documentation (2001:db8::/32). Other forms are local or embed IPv4. */
-const PUBLIC_IPV6 = /^\[(?!2002:|2001:db8:)[23][\da-f]{3}:/
+/**
+ * Global unicast IPv6 (2000::/3) without 6to4 (2002::/16), protocols such as Teredo (2001::/23), and documentation (2001:db8::/32,
+ * 3fff::/20). Other forms are local or embed IPv4.
+ */
+const PUBLIC_IPV6 = /^\[(?!2002:|2001:(?:1?[\da-f]{1,2}|db8)?:|3fff:[\da-f]{0,3}:)[23][\da-f]{3}:/
 
 /** Names that resolve only in a local network (RFC 6761, 6762, 8375, ICANN's `.internal`, router defaults), up to the port or path. */
 const LOCAL_HOSTNAME =

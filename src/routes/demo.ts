@@ -27,7 +27,7 @@ export function createDemoRouter(context: Context): Router {
       })
       .send(picture)
   })
-  router.get('/demo/shop', createOwnPageHeaders(context.ownOrigin), (request, response) => {
+  router.get('/demo/shop', createOwnPageHeaders(context.pageSources), (request, response) => {
     const query = parseQuery(request)
     const demoProduct = demo.findDemoProduct(query.get('url') ?? '')
     const html = context.renderer.renderDemoShop({

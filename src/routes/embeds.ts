@@ -18,7 +18,10 @@ export function createEmbedsRouter(context: Context): Router {
     surface: 'embed',
     toHeaders: (channelUrl) => ({
       ...crossOriginHeaders,
-      'Content-Security-Policy': toEmbedPolicy(ownOrigin, listFrameAncestors({ ...rules, channelUrl })),
+      'Content-Security-Policy': toEmbedPolicy(
+        context.pageSources,
+        listFrameAncestors({ ...rules, channelUrl }),
+      ),
       'X-Robots-Tag': 'noindex, indexifembedded',
       Vary: 'Accept-Encoding',
     }),

@@ -71,7 +71,7 @@ export const throwUnknownAddress: RequestHandler = () => {
 
 /** Create the last error handler: a short page for everything except fragments and embeds. */
 export function createErrorHandler(context: Context): ErrorRequestHandler {
-  const ownPageHeaders = createOwnPageHeaders(context.ownOrigin)
+  const ownPageHeaders = createOwnPageHeaders(context.pageSources)
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (thrown: unknown, request, response, _next) => {
     const error = normalizeError(thrown, '')

@@ -9,7 +9,7 @@ export function createFragmentsRouter(context: Context): Router {
   const headers: Headers = {
     ...crossOriginHeaders,
     'Access-Control-Allow-Origin': '*',
-    'Content-Security-Policy': toFragmentPolicy(context.ownOrigin),
+    'Content-Security-Policy': toFragmentPolicy(context.pageSources),
   }
   return createWidgetRouter(context, {
     surface: 'fragment',

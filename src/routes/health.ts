@@ -22,7 +22,7 @@ export function createHealthRouter(
 ): Router {
   const router = Router()
   const getReadiness = createReadinessCache(context)
-  router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.ownOrigin))
+  router.use(['/healthz', '/readyz', '/metrics'], createOwnPageHeaders(context.pageSources))
   router.get('/healthz', (_request, response) => {
     response.set({ 'Cache-Control': 'no-store', Server: SERVER_NAME }).json({ status: 'ok' })
   })

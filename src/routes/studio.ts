@@ -17,7 +17,7 @@ import { getParameter, parseQuery } from './requests.ts'
 /** Create the routes `/studio`, `/studio/gallery`, and `/`, which redirects to the studio. */
 export function createStudioRouter(context: Context, adminAuth: AdminAuth): Router {
   const router = Router()
-  const pageHeaders = createOwnPageHeaders(context.ownOrigin)
+  const pageHeaders = createOwnPageHeaders(context.pageSources)
   const getView = async (request: Request): Promise<StudioView> =>
     toStudioView(await readStudioData(context, parseQuery(request), findStudioUrl(context, request)))
 
@@ -57,7 +57,7 @@ function addGallery(router: Router, context: Context, adminAuth: AdminAuth): voi
   router.get(
     '/studio/gallery',
     adminAuth.requireAdmin,
-    createOwnPageHeaders(context.ownOrigin),
+    createOwnPageHeaders(context.pageSources),
     async (request, response) => {
       const view = await toGalleryView({
         publicUrl,

@@ -68,6 +68,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
   const write = <T>(action: Action<T>): Promise<T> => run(action, 'write')
   return {
     findProduct: (channelId, gtin) => readShort((store) => store.findProduct(channelId, gtin)),
+    findPicture: (pictureHash) => readShort((store) => store.findPicture(pictureHash)),
     findChannelList: () => readShort((store) => store.findChannelList()),
     getCopyState: (channelId) => readShort((store) => store.getCopyState(channelId)),
     findDealCurrency: (channelId) => readShort((store) => store.findDealCurrency(channelId)),

@@ -18,8 +18,15 @@ export type ProductContent = Pick<
   'gtin' | 'digest' | 'title' | 'brand' | 'images' | 'offers' | 'checked_at' | 'drops'
 >
 
-/** A product with its offers in an order that does not depend on the catalog response. */
-export type CanonicalProduct = Readonly<{ content: ProductContent; offers: readonly Offer[] }>
+/**
+ * A product with its offers in an order that does not depend on the catalog response. `imageUrl`: its first picture, the one that
+ * widgets show.
+ */
+export type CanonicalProduct = Readonly<{
+  content: ProductContent
+  imageUrl: string | null
+  offers: readonly Offer[]
+}>
 
 export type StoredProduct = CanonicalProduct &
   Readonly<{ searchText: string; deals: ReturnType<typeof collectDeals<Offer>>; asOfMs: number }>
@@ -58,6 +65,7 @@ export function toCanonicalProduct(product: Product, knownBrand: string | null =
   const checkedAt = toCheckedAtJson(sortedOffers)
   return {
     content: { gtin, digest, title, brand, images, offers, checked_at: checkedAt, drops },
+    imageUrl: product.images[0] ?? null,
     offers: sortedOffers,
   }
 }
@@ -78,9 +86,12 @@ function toOfferContent(offer: Offer) {
 }
 
 /** Add the search text, the deals and the time of the catalog response. */
-export function toStoredProduct({ content, offers }: CanonicalProduct, asOfMs: number): StoredProduct {
+export function toStoredProduct(
+  { content, imageUrl, offers }: CanonicalProduct,
+  asOfMs: number,
+): StoredProduct {
   const searchText = foldCaseAndAccents(`${content.title} ${content.brand ?? ''}`)
-  return { content, offers, searchText, deals: collectDeals(offers), asOfMs }
+  return { content, imageUrl, offers, searchText, deals: collectDeals(offers), asOfMs }
 }
 
 /** The times are apart from the offers: a feed that is fetched again without changes changes only them. */
@@ -143,6 +154,11 @@ export function toDealRows(
       sale_ends_ms: offer.saleEndsAtMs,
     }
   })
+}
+
+/** Parse the column `images`; `undefined` when the stored data is invalid. */
+export function parseImages(json: string): readonly string[] | undefined {
+  return imagesSchema.safeParse(parseJson(json)).data
 }
 
 /** Parse a product's row, checked like a catalog response; `undefined` when the stored data is invalid. */

@@ -77,6 +77,8 @@ export type ProductsTable = {
   /** JSON arrays. */
   images: string
   offers: string
+  /** Name of the first picture (`offers/pictures.ts`); `null` without a picture. */
+  picture_hash: string | null
   /** JSON: when the prices of the offers were checked (`rows.ts`); `null` when the catalog gives no times. */
   checked_at: string | null
   /** Counts of dropped offers; `null` when there were none. */

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Clock, isNewer, toNewerMs } from '../clock.ts'
-import { parseProductRow } from './rows.ts'
+import { parseImages, parseProductRow } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type CopyRow, type CopyView, createVersionCondition } from './sql-copies.ts'
 import { execute, createInCondition } from './statements.ts'
@@ -55,6 +55,20 @@ export async function findProduct(
   const { absent_at_ms: absentAtMs } = row
   if (absentAtMs === null || (entry !== undefined && !isNewer(absentAtMs, entry.asOfMs, nowMs))) return entry
   return { product: null, asOfMs: absentAtMs }
+}
+
+const FIND_PICTURE = `select p.images from products p join copies c on c.id = p.copy_id
+  where p.picture_hash = ? and c.catalog = ? and p.from_walk <= ${VISIBLE_WALK}
+    and (p.until_walk is null or p.until_walk > ${VISIBLE_WALK}) limit 1`
+
+/** Find the address of a picture of any channel by its name. */
+export async function findPicture(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  pictureHash: string,
+): Promise<string | undefined> {
+  const [row] = await execute<{ images: string }>(database, FIND_PICTURE, [pictureHash, catalog])
+  return row && parseImages(row.images)?.[0]
 }
 
 /** Read visible products by row id, in that order, without damaged rows. */

@@ -18,7 +18,7 @@ import {
 } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
 import { findUnfinishedWalks } from './sql-walk-leases.ts'
-import { findProduct } from './sql-lookups.ts'
+import { findPicture, findProduct } from './sql-lookups.ts'
 import { createLookupWriter } from './sql-lookup-writer.ts'
 import { updateQuota } from './sql-quota.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
@@ -65,6 +65,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const longReads = readThread ?? directReads
   const methods: SqlStore = {
     findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin, clock }),
+    findPicture: (pictureHash) => findPicture(reader, catalog, pictureHash),
     putLookups: createLookupWriter(writer, catalog, clock),
     ...createLookupLeases(writer, catalog, clock),
     findChannelList: () => readInSnapshot(reader, (snapshot) => findChannelList(snapshot, catalog)),

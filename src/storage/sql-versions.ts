@@ -1,6 +1,7 @@
 import { type Selectable, type Transaction, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
 import { toOfferKey } from '../offers/deals.ts'
+import { toPictureHash } from '../offers/pictures.ts'
 import {
   type FirstSeen,
   type StoredProduct,
@@ -41,7 +42,7 @@ export async function insertVersions(
 
 function toProductRow(
   transaction: Transaction<CopyTables>,
-  { content, searchText, asOfMs }: StoredProduct,
+  { content, imageUrl, searchText, asOfMs }: StoredProduct,
   { copyId, fromWalk }: VersionContext,
 ): Omit<ProductsTable, 'id'> {
   // The spreads are last because V8 is very slow with properties after a spread.
@@ -51,6 +52,7 @@ function toProductRow(
     until_walk: null,
     as_of_ms: asOfMs,
     search_text: searchText,
+    picture_hash: imageUrl === null ? null : toPictureHash(imageUrl),
     ...(isPostgres(transaction) && { words: toTsvectorText(searchText) }),
     ...content,
   }

@@ -149,6 +149,8 @@ export type CopyStore = QuotaStore &
   Readonly<{
     /** `undefined` when the copy has no information about the product. */
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
+    /** Find the address of a picture by its name (`offers/pictures.ts`); `undefined` when no visible product has it. */
+    findPicture(hash: string): Promise<string | undefined>
     /** Write the results of look-ups atomically. Newer stored data is not overwritten. */
     putLookups(lookups: readonly Lookup[]): Promise<void>
     /** Reserve the catalog call for a product for at most `forMs`; `false` when another owner has the lease. */

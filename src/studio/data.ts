@@ -53,6 +53,7 @@ export async function readStudioData(context: Context, query: URLSearchParams, s
   const loader = assets.get('embed.js')
   return {
     publicUrl,
+    pictures: context.pictures,
     defaults,
     pinnedScript: { url: `${publicUrl}${loader.path}`, integrity: loader.integrity },
     studioUrl,

@@ -1,7 +1,9 @@
+import type { Product } from '../catalog/contract.ts'
 import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import { withQuery } from '../widgets/options.ts'
+import { toPictureView } from '../widgets/picture.ts'
 import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab } from './selection.ts'
 import type { StudioData } from './data.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
@@ -59,7 +61,7 @@ export function toStudioView(data: StudioData) {
       gtin: product.gtin,
       title: product.title,
       brand: product.brand,
-      imageUrl: product.images[0] ?? null,
+      imageUrl: findPictureUrl(data, product),
       href: toStudioHref(data, { ...selection, gtin: product.gtin }),
       isSelected: product.gtin === data.product?.gtin,
     })),
@@ -73,6 +75,11 @@ export function toStudioView(data: StudioData) {
     feeds: data.feeds === null ? null : toFeedsView(data.feeds),
     health: data.health === null ? null : toHealthView(data.health),
   }
+}
+
+function findPictureUrl({ publicUrl, pictures }: StudioData, { images }: Product): string | null {
+  const picture = toPictureView(images[0] ?? null, 96, { publicUrl, publishPicture: pictures?.publish })
+  return picture?.src ?? null
 }
 
 /** Return a relative link, because the page may be opened at another address than the public one. */

@@ -1,5 +1,6 @@
 import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
+import { toPictureView } from './picture.ts'
 import { isPriceShown } from '../offers/price-age.ts'
 import { type Localization, type LocaleTexts, getLocalization } from './locales/index.ts'
 import {
@@ -49,7 +50,7 @@ export function toGridView(
   const localization = getLocalization(options.locale)
   const { texts } = localization
   const header = toHeaderView(options, texts.gridHeading, viewContext)
-  const deals = data.deals.map((entry) => toDealView(entry, localization, viewContext))
+  const deals = data.deals.map((entry) => toDealView(entry, options, { localization, viewContext }))
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
@@ -68,7 +69,11 @@ export function toGridView(
   }
 }
 
-function toDealView(deal: DealEntry, localization: Localization, viewContext: ViewContext) {
+function toDealView(
+  deal: DealEntry,
+  { layout }: Pick<GridOptions, 'layout'>,
+  { localization, viewContext }: Readonly<{ localization: Localization; viewContext: ViewContext }>,
+) {
   const { gtin, title, imageUrl, offer } = deal
   const offerView = toOfferView(offer, {
     gtin,
@@ -80,7 +85,7 @@ function toDealView(deal: DealEntry, localization: Localization, viewContext: Vi
     ...offerView,
     title,
     brand: findShownBrand(deal),
-    imageUrl,
+    picture: toPictureView(imageUrl, layout === 'list' ? 96 : 240, viewContext),
     merchantText: localization.messages.formatAtMerchant({ merchant: offerView.merchant }),
   }
 }

@@ -28,6 +28,8 @@ export type ViewContext = PriceRules &
     timeZone: string
     shops: ShopBook
     surface: Surface
+    /** Return the hash of a picture that this server serves; `undefined`: browsers load it from its own address. */
+    publishPicture?: ((imageUrl: string) => string | undefined) | undefined
   }>
 
 /** Build the outer element of a fragment. */

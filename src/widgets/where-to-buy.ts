@@ -6,6 +6,7 @@ import { formatCount } from './format.ts'
 import { type Localization, getLocalization } from './locales/index.ts'
 import { selectOffers } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
+import { toBoxPictureView } from './picture.ts'
 import {
   type ViewContext,
   findShownBrand,
@@ -49,7 +50,7 @@ export function toBoxView({ product, asOfMs }: BoxData, options: BoxOptions, vie
     header,
     title,
     brand: findShownBrand(product),
-    imageUrl: images[0] ?? null,
+    picture: toBoxPictureView(images[0] ?? null, options.layout, viewContext),
     lowestLabel: texts.lowestPrice,
     columns: texts.columns,
     /** Whether any shop has a logo: then the others have their initial in its place. */

@@ -10,6 +10,7 @@ import { normalizeGtin } from '../offers/gtin.ts'
 import { createPriceCheck, findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { createBoxOrder } from '../offers/ranking.ts'
+import type { Pictures } from '../pictures/pictures.ts'
 import { type AddressParsers, type BoxAddress, type GridAddress, createAddressParsers } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
 import { CHANNEL_GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
@@ -63,6 +64,8 @@ export type WidgetDetails = Readonly<{
   publicUrl: string
   stylePath: string
   shops: ShopBook
+  /** Absent or `null`: pictures load from the shops. */
+  pictures?: Pick<Pictures, 'publish'> | null
 }>
 
 export function createWidgets(details: WidgetDetails): Widgets {
@@ -87,6 +90,7 @@ function createViewContext(details: WidgetDetails, surface: Surface): ViewContex
     priceMaxAgeSeconds: details.config.priceMaxAgeSeconds,
     nowMs: details.clock.nowMs(),
     surface,
+    publishPicture: details.pictures?.publish,
   }
 }
 

@@ -48,6 +48,7 @@ function measure(clockDifferences: Readonly<Record<string, number>>): Promise<Me
     vitrine_clock_difference_seconds: clockDifferences,
     vitrine_cache_entries: { products: 3 },
     vitrine_cache_bytes: { products: 300 },
+    vitrine_picture_bytes: 5,
   })
   return metrics.registry.getMetricsAsJSON()
 }

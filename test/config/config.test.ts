@@ -57,6 +57,8 @@ describe('settings: defaults', () => {
       shopsFile: null,
       trustProxy: false,
       logLevel: 'info',
+      pictures: 'direct',
+      picturesMaxBytes: 1_073_741_824,
     })
     expect(secrets).toEqual({
       catalogKey: null,
@@ -108,6 +110,8 @@ const SETTING_CASES: Readonly<
   VITRINE_TRUST_PROXY: ['loopback', ['maybe']],
   VITRINE_TIME_ZONE: ['Europe/Berlin', ['Berlin', '+01:00', 'CEST ']],
   VITRINE_SHOPS_FILE: ['shops.json', []],
+  VITRINE_PICTURES: ['proxy', ['on', 'Proxy']],
+  VITRINE_PICTURES_MAX_BYTES: ['16777216', ['16777215', '1GB']],
   VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
 }
 

@@ -149,6 +149,7 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
   const isBox = selection.tab === 'where-to-buy'
   return {
     publicUrl: 'https://widgets.example',
+    pictures: null,
     studioUrl: 'https://widgets.example/studio',
     defaults,
     pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },

@@ -86,7 +86,7 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     header: makeHeader(),
     title: 'Lumen Arc',
     brand: 'Lumen',
-    imageUrl: 'https://images.example/arc.jpg',
+    picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
     lowestLabel: 'Lowest listed price',
     hasLogos: false,
     sentence: '€12.99 at Kopje',
@@ -106,7 +106,7 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
   return {
     title: 'Lumen Arc',
     brand: 'Lumen',
-    imageUrl: 'https://images.example/arc.jpg',
+    picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
     merchant: 'Kopje',
     logo: { url: null, initial: 'K' },
     terms: null,

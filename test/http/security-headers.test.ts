@@ -83,9 +83,12 @@ describe('frame ancestors', () => {
   })
 })
 
+const DIRECT = { ownOrigin: OWN, pictures: 'direct' } as const
+const PROXY = { ownOrigin: OWN, pictures: 'proxy' } as const
+
 describe('policies', () => {
   it('embed - styles and scripts of this server, and all pictures over https', () => {
-    expect(toEmbedPolicy(OWN, ["'self'", 'https://a.example']).split('; ')).toEqual([
+    expect(toEmbedPolicy(DIRECT, ["'self'", 'https://a.example']).split('; ')).toEqual([
       "default-src 'none'",
       `style-src 'self' ${OWN}`,
       `script-src 'self' ${OWN}`,
@@ -99,10 +102,18 @@ describe('policies', () => {
   })
 
   it('fragment opened as a page - no script, no frame', () => {
-    const policy = toFragmentPolicy(OWN)
+    const policy = toFragmentPolicy(DIRECT)
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("frame-ancestors 'none'")
     expect(policy).not.toContain('script-src')
+  })
+
+  it('pictures from this server - every page loads pictures only from it', async () => {
+    const policies = [toEmbedPolicy(PROXY, ["'self'"]), toFragmentPolicy(PROXY)]
+    for (const policy of policies) expect(policy.split('; ')).toContain(`img-src 'self' ${OWN}`)
+    expect(await getHeaders(createOwnPageHeaders(PROXY), ['content-security-policy'])).toEqual({
+      'content-security-policy': expect.stringContaining(`;img-src 'self' ${OWN};`),
+    })
   })
 
   it('responses for other sites - CORP cross-origin, framing left to the policy', async () => {
@@ -125,6 +136,6 @@ describe('policies', () => {
       'cross-origin-opener-policy': 'same-origin',
       'strict-transport-security': null,
     }
-    expect(await getHeaders(createOwnPageHeaders(OWN), Object.keys(expected))).toEqual(expected)
+    expect(await getHeaders(createOwnPageHeaders(DIRECT), Object.keys(expected))).toEqual(expected)
   })
 })

@@ -22,6 +22,7 @@ describe('metrics, output', () => {
       'vitrine_catalog_breaker_state 0',
       'vitrine_channels 0',
       'vitrine_channel_list_held 0',
+      'vitrine_picture_bytes 0',
     ])
   })
 
@@ -33,6 +34,7 @@ describe('metrics, output', () => {
       'vitrine_catalog_calls_total counter',
       'vitrine_catalog_items_dropped_total counter',
       'vitrine_store_failures_total counter',
+      'vitrine_picture_fetches_total counter',
       'vitrine_walks_total counter',
       'vitrine_walk_duration_seconds gauge',
       'vitrine_copy_completed_timestamp_seconds gauge',
@@ -54,9 +56,10 @@ describe('metrics, output', () => {
       'vitrine_feed_offers gauge',
       'vitrine_clock_difference_seconds gauge',
       'vitrine_cache_entries gauge',
+      'vitrine_picture_bytes gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(26)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(28)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -189,6 +192,7 @@ describe('metrics, gauges', () => {
     vitrine_clock_difference_seconds: { catalog: -0.25 },
     vitrine_cache_entries: { products: 3 },
     vitrine_cache_bytes: { products: 300 },
+    vitrine_picture_bytes: 5,
   }
 
   test('set - one series for each label, in order', async () => {
@@ -217,6 +221,7 @@ describe('metrics, gauges', () => {
       'vitrine_feed_offers{feed="kopje"} 7',
       'vitrine_clock_difference_seconds{with="catalog"} -0.25',
       'vitrine_cache_entries{cache="products"} 3',
+      'vitrine_picture_bytes 5',
       'vitrine_cache_bytes{cache="products"} 300',
     ])
   })

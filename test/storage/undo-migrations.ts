@@ -15,7 +15,8 @@ export async function undoMigrationsFrom0008(database: Kysely<CopyTables>): Prom
   await sql`alter table channel_lists drop column held_since_ms`.execute(database)
   await sql`drop index deals_ending`.execute(database)
   await sql`alter table deals drop column sale_ends_ms`.execute(database)
-  for (const column of ['drops', 'checked_at'])
+  await sql`drop index products_by_picture`.execute(database)
+  for (const column of ['drops', 'checked_at', 'picture_hash'])
     await sql`alter table products drop column ${sql.ref(column)}`.execute(database)
   await sql`drop table lapsed_deals`.execute(database)
   const first = isPostgres(database) ? '0003' : '0008'

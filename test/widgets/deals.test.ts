@@ -108,7 +108,7 @@ describe('view of a grid', () => {
         title: 'Lumen Arc desk lamp',
         // The title contains it.
         brand: null,
-        imageUrl: 'https://pictures.example/lamp.jpg',
+        picture: { src: 'https://pictures.example/lamp.jpg', srcset: null, sizes: null },
         merchant: 'Kopje',
         logo: { url: null, initial: 'K' },
         terms: null,

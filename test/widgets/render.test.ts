@@ -70,7 +70,8 @@ function getText(node: Node): string {
 function poison<T>(value: T, text: string, key = ''): T {
   const unchangedKeys = [
     'href',
-    'imageUrl',
+    'src',
+    'srcset',
     'theme',
     'layout',
     'dir',
@@ -103,7 +104,7 @@ const box = makeBox({
   schema: { '@type': 'Product' },
 })
 const grid = makeGrid({
-  deals: [makeDeal(), makeDeal({ price: null, imageUrl: null, brand: null })],
+  deals: [makeDeal(), makeDeal({ price: null, picture: null, brand: null })],
   paging: {
     label: 'Pages',
     previous: { href: '?page=1', text: 'Previous page' },
@@ -226,7 +227,7 @@ describe('box', () => {
       'async',
       'no-referrer',
     ])
-    const bare = renderer.renderBox(makeBox({ imageUrl: null }))
+    const bare = renderer.renderBox(makeBox({ picture: null }))
     expect(bare).toContain('<div class="vitrine-picture"></div>')
   })
 

@@ -174,14 +174,14 @@ describe('view of a box', () => {
       title: 'Lumen Arc desk lamp',
       // The title contains it.
       brand: null,
-      imageUrl: images[0],
+      picture: { src: images[0], srcset: null, sizes: null },
       lowestLabel: 'Lowest listed price',
       schema: null,
       notices: { terms: ['In stock first, then by price', 'Shipping not included'] },
     })
     expect(view([makePricedOffer('a', '1')], '', { brand: 'Other', images: [] })).toMatchObject({
       brand: 'Other',
-      imageUrl: null,
+      picture: null,
     })
   })
 

@@ -1,5 +1,6 @@
 import type { Kysely, Migration } from 'kysely'
 import { ID, FILLFACTOR, TEXT, runStatements } from '../../database/postgres-statements.ts'
+import { addPictureHashes } from './picture-hashes.ts'
 
 /** Migrations of a PostgreSQL copy by name, applied in name order. Never change a released one. */
 export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -81,6 +82,8 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     `create index if not exists deals_ending on deals (product_id, sale_ends_ms)
       where sale_ends_ms is not null`,
   ]),
+  // SQLite's 0011.
+  '0006-pictures': { up: addPictureHashes },
 }
 
 function toMigration(statements: readonly string[]): Migration {

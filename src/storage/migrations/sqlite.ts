@@ -1,4 +1,5 @@
 import { type Kysely, type Migration, sql } from 'kysely'
+import { addPictureHashes } from './picture-hashes.ts'
 import { createDealIndexes } from '../sqlite-deal-indexes.ts'
 import { createSearchIndex, createDeferrableWordTrigger } from '../sqlite-search-index.ts'
 
@@ -95,6 +96,8 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     'alter table deals add column sale_ends_ms bigint',
     'create index deals_ending on deals (product_id, sale_ends_ms) where sale_ends_ms is not null',
   ]),
+  // Names of pictures, by which visitors request them (ADR 0029).
+  '0011-pictures': { up: addPictureHashes },
 }
 
 function toMigration(statements: readonly string[]): Migration {

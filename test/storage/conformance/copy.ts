@@ -6,6 +6,7 @@ import { describeDeals } from './deals.ts'
 import { describeFuture } from './future.ts'
 import { describeWalkLeases } from './walk-leases.ts'
 import { describeLookups } from './lookups.ts'
+import { describePictures } from './pictures.ts'
 import { describePriceTimes } from './price-times.ts'
 import { describeSearch } from './search.ts'
 import type { Subject } from './subject.ts'
@@ -23,5 +24,6 @@ export function describeCopy(subject: Subject): void {
   describeDealsProperty(subject)
   describeDealCounts(subject)
   describePriceTimes(subject)
+  describePictures(subject)
   describeSearch(subject)
 }

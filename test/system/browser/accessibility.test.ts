@@ -69,12 +69,12 @@ function toHost(frame: Partial<WrapperView>): string {
     })
   const box = makeBox({
     wrapper: toWrapper(null),
-    imageUrl: null,
+    picture: null,
     offers,
     more: offers,
     moreLabel: '2 more shops',
   })
-  const deals = [makeDeal({ imageUrl: null }), makeDeal({ imageUrl: null, price: null, brand: null })]
+  const deals = [makeDeal({ picture: null }), makeDeal({ picture: null, price: null, brand: null })]
   const paging = {
     label: 'Pages of deals',
     previous: { href: '#p', text: 'Previous page' },

@@ -68,9 +68,7 @@ function serveWidgets(): void {
   const more = Array.from({ length: 10 }, () => makeOffer())
   put(
     '/where-to-buy/1',
-    toEmbed(
-      renderer.renderBox(makeBox({ wrapper: frame, imageUrl: null, more, moreLabel: '10 more shops' })),
-    ),
+    toEmbed(renderer.renderBox(makeBox({ wrapper: frame, picture: null, more, moreLabel: '10 more shops' }))),
   )
   put('/where-to-buy/2', toEmbed(''))
   const next = { href: `${PREFIX}/embeds/${CHANNEL}/deals?page=2`, text: 'Next page' }

@@ -27,6 +27,7 @@ describeWithProgram('bwrap', 'the image', () => {
       )
       const packages = readdirSync(join(app, 'node_modules'))
       expect(packages).toContain('express')
+      expect(packages).toContain('sharp')
       for (const name of ['vitest', 'esbuild', 'typescript', 'playwright-core', '@photostructure'])
         expect(packages).not.toContain(name)
       expect(readdirSync(join(app, 'public')).toSorted()).toEqual(['built', 'released', 'styles'])

@@ -305,6 +305,7 @@ describe('machines that start together', () => {
       { name: '0003-held-walks' },
       { name: '0004-dropped-offers' },
       { name: '0005-price-times' },
+      { name: '0006-pictures' },
     ])
   })
 })

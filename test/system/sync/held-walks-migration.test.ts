@@ -3,6 +3,7 @@ import type { WireProduct } from '../../../src/catalog/contract.ts'
 import { HOUR_MS } from '../../../src/clock.ts'
 import { parseSerializedAddress } from '../../../src/config/database-address.ts'
 import { openCopyDatabase } from '../../../src/storage/copy-database.ts'
+import { toPictureHash } from '../../../src/offers/pictures.ts'
 import type { CopyState } from '../../../src/storage/store.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { useDatabase } from '../use-database.ts'
@@ -82,6 +83,13 @@ describe.each(Object.entries(START))('%s: copy of a version without held walks',
     expect(await readState()).toMatchObject({ isMalformed: false, dealCount: 120 })
     expect(await walkLater(MALFORMED)).toBe('held 120')
     expect(await readState()).toMatchObject({ dealCount: 120, held: { reason: 'malformed_offers' } })
+  })
+
+  test('pictures - are found by their names', async () => {
+    const address = 'https://pictures.example/lamp.jpg'
+    await makeOldCopy(GOOD.map((product) => ({ ...product, images: [{ url: address }] })))
+    await migrate()
+    expect(await fixture.copy.findPicture(toPictureHash(address))).toBe(address)
   })
 
   test('walk that finds no products - is held at once', async () => {

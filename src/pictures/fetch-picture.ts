@@ -1,0 +1,159 @@
+// oxlint-disable-next-line no-restricted-imports -- pictures are no catalog calls
+import { Agent, type Dispatcher } from 'undici'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import { PictureError } from '../errors.ts'
+import { parseUrl } from '../lib/urls.ts'
+import { failAfter } from '../lib/with-timeout.ts'
+import { type PictureNetwork, createPublicLookup, isFetchableAddress } from './public-lookup.ts'
+
+/** Redirects followed; each target is checked like the address itself. */
+const MAX_REDIRECTS = 3
+
+/** Limit on a body. It protects the memory. */
+const MAX_PICTURE_BYTES: number = 5 * 1024 ** 2
+
+/** One deadline over all redirects, connections, headers and the whole body. */
+export const FETCH_TIMEOUT_MS: number = 8 * SECOND_MS
+
+/** Connections to one host. */
+const MAX_CONNECTIONS_PER_HOST = 6
+
+/** What identifies a version of a picture; `null` without one. */
+export type PictureValidators = Readonly<{ etag: string | null; lastModified: string | null }>
+
+/** `fetchedAtMs`: when the request was sent, Unix milliseconds. `body`: `null` when the known version is still current. */
+export type FetchedPicture = PictureValidators & Readonly<{ body: Buffer | null; fetchedAtMs: number }>
+
+export type PictureFetcher = Readonly<{
+  /** Fetch a picture. `known`: validators of the stored version. @throws PictureError */
+  fetch(address: string, known: PictureValidators | null): Promise<FetchedPicture>
+  close(): Promise<void>
+}>
+
+/** Create the only component that connects to the hosts of pictures. It connects only to public addresses. */
+export function createPictureFetcher(clock: Clock, network: PictureNetwork): PictureFetcher {
+  const agent = new Agent({
+    connections: MAX_CONNECTIONS_PER_HOST,
+    headersTimeout: FETCH_TIMEOUT_MS,
+    bodyTimeout: FETCH_TIMEOUT_MS,
+    connect: {
+      timeout: FETCH_TIMEOUT_MS,
+      lookup: createPublicLookup(network),
+      ...(network.certificateAuthorities !== undefined && { ca: network.certificateAuthorities }),
+    },
+  })
+  return {
+    async fetch(address, known) {
+      const fetchedAtMs = clock.nowMs()
+      const controller = new AbortController()
+      try {
+        // The timer itself rejects the promise, because undici checks a signal only after it has connected.
+        const download = await failAfter(
+          { clock, timeoutMs: FETCH_TIMEOUT_MS },
+          () => new PictureError('timeout'),
+          requestPicture({ agent, known, signal: controller.signal }, address),
+        )
+        return { etag: download.etag, lastModified: download.lastModified, body: download.body, fetchedAtMs }
+      } catch (error) {
+        throw toPictureError(error)
+      } finally {
+        controller.abort()
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+type Task = Readonly<{ agent: Agent; known: PictureValidators | null; signal: AbortSignal }>
+
+async function requestPicture(task: Task, address: string): Promise<Omit<FetchedPicture, 'fetchedAtMs'>> {
+  const response = await requestFollowingRedirects(task, address)
+  const { statusCode, headers } = response
+  if (statusCode === 304 && hasValidator(task.known)) {
+    discardBody(response)
+    return { ...task.known, body: null }
+  }
+  if (statusCode !== 200) {
+    discardBody(response)
+    throw new PictureError('status')
+  }
+  const body = await readBody(response)
+  return { etag: toValidator(headers['etag']), lastModified: toValidator(headers['last-modified']), body }
+}
+
+/** Without one, 304 is no valid response. */
+function hasValidator(known: PictureValidators | null): known is PictureValidators {
+  return known !== null && (known.etag !== null || known.lastModified !== null)
+}
+
+async function requestFollowingRedirects(
+  { agent, known, signal }: Task,
+  address: string,
+): Promise<Dispatcher.ResponseData> {
+  let url = parseUrl(address)
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    if (url === undefined || !isFetchableAddress(url)) throw new PictureError('private_address')
+    const response = await agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: 'GET',
+      signal,
+      headers: {
+        accept: 'image/webp,image/jpeg,image/png,image/gif,image/avif',
+        // A compressed body could be a bomb, and pictures do not shrink.
+        'accept-encoding': 'identity',
+        'user-agent': 'vitrine',
+        ...(typeof known?.etag === 'string' && { 'if-none-match': known.etag }),
+        ...(typeof known?.lastModified === 'string' && { 'if-modified-since': known.lastModified }),
+      },
+    })
+    if (![301, 302, 303, 307, 308].includes(response.statusCode)) return response
+    discardBody(response)
+    const location = toText(response.headers['location'])
+    url = location === undefined ? undefined : parseUrl(location, url)
+  }
+  throw new PictureError('redirects')
+}
+
+async function readBody(response: Dispatcher.ResponseData): Promise<Buffer> {
+  const { headers, body } = response
+  const encoding = toText(headers['content-encoding'])?.trim().toLowerCase() ?? 'identity'
+  const isTooLarge = Number(toText(headers['content-length']) ?? 0) > MAX_PICTURE_BYTES
+  if (encoding !== 'identity' || isTooLarge) {
+    discardBody(response)
+    throw new PictureError(isTooLarge ? 'too_large' : 'format')
+  }
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    // Leaving the loop destroys the body and its connection.
+    if (bytes > MAX_PICTURE_BYTES) throw new PictureError('too_large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Without the listener, undici's `destroy` raises an unhandled error. */
+function discardBody({ body }: Dispatcher.ResponseData): void {
+  body.on('error', () => {}).destroy()
+}
+
+function toText(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}
+
+/** A validator is sent back, so it must be a valid header; a very long one is not worth storing. */
+function toValidator(header: string | string[] | undefined): string | null {
+  const text = toText(header)
+  return text !== undefined && /^[\x20-\x7e]{1,500}$/.test(text) ? text : null
+}
+
+const TIMEOUT_CODE = /^UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT$/
+
+function toPictureError(error: unknown): PictureError {
+  if (error instanceof PictureError) return error
+  const code = (error as { code?: unknown } | null)?.code
+  const isTimeout = typeof code === 'string' && TIMEOUT_CODE.test(code)
+  return new PictureError(isTimeout ? 'timeout' : 'unreachable', { cause: error })
+}

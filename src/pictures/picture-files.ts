@@ -1,0 +1,230 @@
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { type Clock, HOUR_MS, isWithin } from '../clock.ts'
+import type { DatabaseAddress } from '../config/database-address.ts'
+import { ConfigError } from '../errors.ts'
+
+/** A file is marked as used at most this often, so that reads rarely write. */
+const USE_INTERVAL_MS: number = HOUR_MS
+
+/** After writing this share of the bound, a process checks the folder. */
+const CHECK_SHARE = 1 / 100
+
+/** Share of the bound that remains when the oldest files were deleted. */
+const TARGET_SHARE = 0.9
+
+/** Longest first line of a file. */
+const MAX_META_BYTES = 4_096
+
+/** Files whose state is read at once. */
+const STAT_BATCH = 64
+
+const TEMPORARY_PREFIX = '.new-'
+
+/** A temporary file this old belongs to a process that crashed. */
+const TEMPORARY_MAX_AGE_MS: number = HOUR_MS
+
+/** Data about a file, in its first line. */
+export type FileMeta = Readonly<Record<string, string | number | null>>
+
+/** A complete file. `openStream`: read its body without holding all of it in memory; fails if the file is deleted before. */
+export type PictureFile = Readonly<{ meta: FileMeta; bodyBytes: number; openStream(): Readable }>
+
+export type PictureFiles = Readonly<{
+  /** Find a complete file and mark it as used; `undefined`: there is no such file. */
+  find(name: string): Promise<PictureFile | undefined>
+  /** Read a complete file; `undefined`: there is no such file. */
+  read(name: string): Promise<Buffer | undefined>
+  /** Store a file atomically, then delete the files used longest ago if the folder exceeds its bound. */
+  write(name: string, meta: FileMeta, body: Buffer): Promise<void>
+  delete(name: string): Promise<void>
+  /** Bytes of all files, as of the last check and the writes of this process since. */
+  byteCount(): number
+}>
+
+export type PictureFilesOptions = Readonly<{ folder: string; maxBytes: number; clock: Clock }>
+
+/** Return the folder of pictures: beside the stored copy, or in `data` if that is not a file. */
+export function findPictureFolder(database: DatabaseAddress): string {
+  const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
+  return join(isFile ? dirname(database.path) : 'data', 'pictures')
+}
+
+/**
+ * Open the folder of stored pictures. Several processes may share it; each keeps it within its bound.
+ * @throws ConfigError when files cannot be written there
+ */
+export async function openPictureFiles(options: PictureFilesOptions): Promise<PictureFiles> {
+  const { folder, maxBytes, clock } = options
+  await checkFolder(folder)
+  let byteCount = 0
+  let uncheckedBytes = 0
+  let checking: Promise<void> | undefined
+  const check = async (): Promise<void> => {
+    uncheckedBytes = 0
+    byteCount = await limitFolder(options)
+  }
+  const checkOnce = (): Promise<void> =>
+    (checking ??= check().finally(() => {
+      checking = undefined
+    }))
+  await checkOnce()
+  return {
+    find: (name) => findFile(join(folder, name), clock),
+    read: (name) =>
+      withFile(join(folder, name), async (file) => {
+        const found = await readMeta(file, clock)
+        return found && readBody(file, found)
+      }),
+    async write(name, meta, body) {
+      const head = Buffer.from(`${JSON.stringify({ ...meta, bytes: body.length })}\n`)
+      await writeAtomically(folder, name, { parts: [head, body], nowMs: clock.nowMs() })
+      const bytes = head.length + body.length
+      byteCount += bytes
+      uncheckedBytes += bytes
+      if (uncheckedBytes >= maxBytes * CHECK_SHARE) await checkOnce()
+    },
+    delete: (name) => deleteFile(join(folder, name)),
+    byteCount: () => byteCount,
+  }
+}
+
+async function checkFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+    const probe = join(folder, createTemporaryName())
+    await (await open(probe, 'wx')).close()
+    await unlink(probe)
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+    throw new ConfigError([
+      `VITRINE_PICTURES: cannot write to the folder "${folder}" (${code}); give the server's user write access to it`,
+    ])
+  }
+}
+
+function createTemporaryName(): string {
+  return `${TEMPORARY_PREFIX}${randomBytes(8).toString('hex')}`
+}
+
+/** Run `read` on a file. A file that is missing or cannot be read counts as missing. */
+async function withFile<T>(
+  path: string,
+  read: (file: FileHandle) => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const file = await open(path).catch(() => undefined)
+  if (file === undefined) return undefined
+  try {
+    return await read(file)
+  } catch {
+    return undefined
+  } finally {
+    await file.close()
+  }
+}
+
+type FoundMeta = Readonly<{ meta: FileMeta; headBytes: number; bodyBytes: number }>
+
+async function findFile(path: string, clock: Clock): Promise<PictureFile | undefined> {
+  const found = await withFile(path, (file) => readMeta(file, clock))
+  if (found === undefined) return undefined
+  const { meta, headBytes, bodyBytes } = found
+  return { meta, bodyBytes, openStream: () => createReadStream(path, { start: headBytes }) }
+}
+
+/** Read the first line and mark the file as used; `undefined` when it is not complete, as after a power failure. */
+async function readMeta(file: FileHandle, clock: Clock): Promise<FoundMeta | undefined> {
+  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(MAX_META_BYTES), 0, MAX_META_BYTES, 0)
+  const end = buffer.subarray(0, bytesRead).indexOf('\n')
+  if (end < 0) return undefined
+  const meta = JSON.parse(buffer.toString('utf8', 0, end)) as FileMeta
+  const { size, mtimeMs } = await file.stat()
+  const headBytes = end + 1
+  const bodyBytes = Number(meta['bytes'])
+  if (size !== headBytes + bodyBytes) return undefined
+  const nowMs = clock.nowMs()
+  if (!isWithin(mtimeMs, USE_INTERVAL_MS, nowMs)) await markUsed(file, nowMs)
+  return { meta, headBytes, bodyBytes }
+}
+
+async function readBody(file: FileHandle, { headBytes, bodyBytes }: FoundMeta): Promise<Buffer | undefined> {
+  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(bodyBytes), 0, bodyBytes, headBytes)
+  return bytesRead === bodyBytes ? buffer : undefined
+}
+
+/** The time of a file is that of its last use. */
+async function markUsed(file: FileHandle, nowMs: number): Promise<void> {
+  await file.utimes(new Date(nowMs), new Date(nowMs)).catch(() => {})
+}
+
+async function writeAtomically(
+  folder: string,
+  name: string,
+  { parts, nowMs }: Readonly<{ parts: readonly Buffer[]; nowMs: number }>,
+): Promise<void> {
+  const temporary = join(folder, createTemporaryName())
+  try {
+    const file = await open(temporary, 'wx')
+    try {
+      for (const part of parts) await file.writeFile(part)
+    } finally {
+      await file.close()
+    }
+    await utimes(temporary, new Date(nowMs), new Date(nowMs))
+    await rename(temporary, join(folder, name))
+  } catch (error) {
+    await deleteFile(temporary)
+    throw error
+  }
+}
+
+async function deleteFile(path: string): Promise<void> {
+  await rm(path, { force: true })
+}
+
+type StoredFile = Readonly<{ path: string; bytes: number; usedAtMs: number; isTemporary: boolean }>
+
+/** Delete the files used longest ago if the folder exceeds its bound. Return the bytes that remain. */
+async function limitFolder({ folder, maxBytes, clock }: PictureFilesOptions): Promise<number> {
+  const files = await listFiles(folder)
+  const nowMs = clock.nowMs()
+  let bytes = 0
+  const removable: StoredFile[] = []
+  for (const file of files) {
+    bytes += file.bytes
+    const isInUse = file.isTemporary && isWithin(file.usedAtMs, TEMPORARY_MAX_AGE_MS, nowMs)
+    if (!isInUse) removable.push(file)
+  }
+  const isOver = bytes > maxBytes
+  // Files of crashed processes first.
+  removable.sort((a, b) => Number(b.isTemporary) - Number(a.isTemporary) || a.usedAtMs - b.usedAtMs)
+  for (const file of removable) {
+    if (!file.isTemporary && !(isOver && bytes > maxBytes * TARGET_SHARE)) break
+    await deleteFile(file.path)
+    bytes -= file.bytes
+  }
+  return bytes
+}
+
+async function listFiles(folder: string): Promise<readonly StoredFile[]> {
+  const names = await readdir(folder)
+  const files: StoredFile[] = []
+  for (let start = 0; start < names.length; start += STAT_BATCH) {
+    const batch = names.slice(start, start + STAT_BATCH)
+    const found = await Promise.all(batch.map((name) => readFileState(folder, name)))
+    files.push(...found.flatMap((file) => file ?? []))
+  }
+  return files
+}
+
+/** Another process may have deleted the file. Folders are not ours. */
+async function readFileState(folder: string, name: string): Promise<StoredFile | undefined> {
+  const path = join(folder, name)
+  const stats = await stat(path).catch(() => undefined)
+  if (!stats?.isFile()) return undefined
+  const isTemporary = name.startsWith(TEMPORARY_PREFIX)
+  return { path, bytes: stats.size, usedAtMs: stats.mtimeMs, isTemporary }
+}

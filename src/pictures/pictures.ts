@@ -1,0 +1,378 @@
+/**
+ * Pictures from this server (`VITRINE_PICTURES=proxy`): `/pictures/{hash}/{width}`.
+ *
+ * 1. The stored copy tells the address of a hash. No request contains an address, so nobody can make this server fetch one.
+ * 2. `fetch-picture.ts` fetches the original, only from public addresses (`public-lookup.ts`), within its limits.
+ * 3. `convert-picture.ts` checks it, and makes each width as WebP if the package `sharp` is installed.
+ * 4. `picture-files.ts` stores originals and widths in a folder of bounded size, which all processes of a machine share.
+ *
+ * An original older than a day is served, and revalidated in the background. If there is none, visitors get a stand-in, and the
+ * server tries again after an hour.
+ */
+import { hash as computeHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
+import { PictureError, type PictureFailure, UnavailableError } from '../errors.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
+import { parseUrl } from '../lib/urls.ts'
+import { failAfter } from '../lib/with-timeout.ts'
+import type { Logger } from '../observability/logger.ts'
+import { type PictureWidth, toPictureHash } from '../offers/pictures.ts'
+import type { CopyStore } from '../storage/store.ts'
+import type { PictureConverter } from './convert-picture.ts'
+import { FETCH_TIMEOUT_MS, type PictureFetcher, type PictureValidators } from './fetch-picture.ts'
+import type { FileMeta, PictureFile, PictureFiles } from './picture-files.ts'
+import { STAND_IN } from './stand-in.ts'
+
+/** An older original is revalidated. */
+const ORIGINAL_FRESH_MS: number = DAY_MS
+
+/** How long the address of a hash is used without reading the copy again. */
+const ADDRESS_FRESH_MS: number = 5 * MINUTE_MS
+const MAX_ADDRESSES = 5_000
+
+/** How long a failure is remembered. */
+const FAILURE_MS: number = HOUR_MS
+const MAX_FAILURES = 20_000
+
+/** Longest wait of a visitor. Fetching continues behind it. */
+const VISITOR_TIMEOUT_MS: number = 10 * SECOND_MS
+
+/** Fetches at once, each with a picture in memory, and fetches that may wait. A page can show 60 pictures at once. */
+const FETCH_LIMITS = { parallelTasks: 6, maxWaiting: 256, maxWaitingPerVisitor: 64 }
+
+/** How long a fetch may wait and run. */
+const QUEUE_TIMEOUT_MS: number = 2 * VISITOR_TIMEOUT_MS
+
+/** The queue's name for fetches without a visitor. */
+const NO_VISITOR = ''
+
+/** These failures depend on the load of this server, not on the picture. */
+const TRANSIENT_FAILURES: ReadonlySet<PictureFailure> = new Set(['busy', 'disk'])
+
+/** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
+export type PictureRequest = Readonly<{ hash: string; width: PictureWidth; visitor: string }>
+
+/** `body`: a file is streamed. `maxAgeSeconds`: how long clients may use a stand-in, 0: not at all; `null`: it is a picture. */
+export type PictureResponse = Readonly<{
+  body: Buffer | Pick<PictureFile, 'bodyBytes' | 'openStream'>
+  mediaType: string
+  etag: string | null
+  standInSeconds: number | null
+  cache: 'hit' | 'miss' | 'stale'
+}>
+
+export type Pictures = Readonly<{
+  /** Return the hash under which a picture can be requested from now on; `undefined` for pictures of this server itself. */
+  publish(address: string): string | undefined
+  /** Find a picture, or a stand-in if it cannot be shown; `undefined`: no product of the stored copy has it. */
+  find(request: PictureRequest): Promise<PictureResponse | undefined>
+  /** Bytes of the stored pictures. */
+  byteCount(): number
+  close(): Promise<void>
+}>
+
+export type PicturesDetails = Readonly<{
+  store: Pick<CopyStore, 'findPicture'>
+  fetcher: PictureFetcher
+  /** Called before the first picture, because `sharp` needs 30 MB of memory. */
+  openConverter(): Promise<PictureConverter>
+  files: PictureFiles
+  clock: Clock
+  logger: Logger
+  ownOrigin: string
+  /** Called after each fetch with `ok`, `unchanged` or the failure. */
+  onFetch(outcome: string): void
+  onStoreFailure(error: unknown): void
+}>
+
+export function createPictures(details: PicturesDetails): Pictures {
+  const service = new PictureService(details)
+  return {
+    publish: (address) => service.publish(address),
+    find: (request) => service.find(request),
+    byteCount: () => details.files.byteCount(),
+    close: () => details.fetcher.close(),
+  }
+}
+
+/** A stored original, from the first line of its file. `digest`: of its bytes. */
+type Original = PictureValidators & Readonly<{ digest: string; mediaType: string; fetchedAtMs: number }>
+
+/** `address`: `null` when the stored copy cannot be read. */
+type Source = Readonly<{ hash: string; address: string | null; visitor: string }>
+
+type KnownSource = Source & Readonly<{ address: string }>
+
+class PictureService {
+  readonly #details: PicturesDetails
+  readonly #queue: ReturnType<typeof createFairQueue>
+  readonly #downloads = createSingleFlight<Original>()
+  readonly #conversions = createSingleFlight<Buffer>()
+  readonly #addresses = new LRUCache<string, Readonly<{ address: string; asOfMs: number }>>({
+    max: MAX_ADDRESSES,
+  })
+  /** By hash, or by name of a converted file. */
+  readonly #failures = new LRUCache<string, Readonly<{ failure: PictureFailure; atMs: number }>>({
+    maxSize: MAX_FAILURES,
+    sizeCalculation: () => 1,
+  })
+
+  #converter: Promise<PictureConverter> | undefined
+
+  constructor(details: PicturesDetails) {
+    this.#details = details
+    this.#queue = createFairQueue(details.clock, FETCH_LIMITS)
+  }
+
+  /** A page that was just rendered can be ahead of the stored copy, which look-ups reach a moment later. */
+  publish(address: string): string | undefined {
+    if (parseUrl(address)?.origin === this.#details.ownOrigin) return undefined
+    const hash = toPictureHash(address)
+    this.#addresses.set(hash, { address, asOfMs: this.#details.clock.nowMs() })
+    return hash
+  }
+
+  async find({ hash, width, visitor }: PictureRequest): Promise<PictureResponse | undefined> {
+    const address = await this.#findAddress(hash)
+    if (address === undefined) return undefined
+    try {
+      return await failAfter(
+        { clock: this.#details.clock, timeoutMs: VISITOR_TIMEOUT_MS },
+        () => new PictureError('busy'),
+        this.#getPicture({ hash, address, visitor }, width),
+      )
+    } catch (error) {
+      if (!(error instanceof PictureError)) throw error
+      const standInSeconds = this.#getPauseSeconds(error)
+      return { body: STAND_IN, mediaType: 'image/png', etag: null, standInSeconds, cache: 'miss' }
+    }
+  }
+
+  #getConverter(): Promise<PictureConverter> {
+    this.#converter ??= this.#openConverter()
+    return this.#converter
+  }
+
+  async #openConverter(): Promise<PictureConverter> {
+    const { logger, openConverter } = this.#details
+    const converter = await openConverter()
+    if (converter.convert === null)
+      logger.warn('the package sharp is not installed: pictures are served in their original size')
+    return converter
+  }
+
+  /** Return `null` when the copy cannot be read: a stored picture can still be shown. */
+  async #findAddress(hash: string): Promise<string | null | undefined> {
+    const { clock, store, ownOrigin, onStoreFailure } = this.#details
+    const known = this.#addresses.get(hash)
+    if (known !== undefined && isWithin(known.asOfMs, ADDRESS_FRESH_MS, clock.nowMs())) return known.address
+    let address: string | undefined
+    try {
+      address = await store.findPicture(hash)
+    } catch (error) {
+      onStoreFailure(error)
+      return known?.address ?? null
+    }
+    if (address === undefined || parseUrl(address)?.origin === ownOrigin) {
+      this.#addresses.delete(hash)
+      return undefined
+    }
+    this.#addresses.set(hash, { address, asOfMs: clock.nowMs() })
+    return address
+  }
+
+  async #getPicture(source: Source, width: PictureWidth): Promise<PictureResponse> {
+    const stored = await this.#findOriginal(source.hash)
+    const isStale = stored !== undefined && !this.#isFresh(stored)
+    if (isStale) this.#revalidate(source)
+    const original = stored ?? (await this.#getOriginal(source))
+    const { body, mediaType, version } = await this.#getBody(source.hash, original, width)
+    const freshCache = stored === undefined ? 'miss' : 'hit'
+    return {
+      body,
+      mediaType,
+      etag: `"${original.digest}.${version}"`,
+      standInSeconds: null,
+      cache: isStale ? 'stale' : freshCache,
+    }
+  }
+
+  async #findOriginal(hash: string): Promise<Original | undefined> {
+    const file = await this.#details.files.find(toOriginalName(hash))
+    return file && parseOriginal(file.meta)
+  }
+
+  #isFresh({ fetchedAtMs }: Original): boolean {
+    return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#details.clock.nowMs())
+  }
+
+  async #getBody(hash: string, { digest, mediaType }: Original, width: PictureWidth) {
+    const { files } = this.#details
+    const converter = await this.#getConverter()
+    if (converter.convert === null) {
+      const file = await files.find(toOriginalName(hash))
+      if (file === undefined) throw new PictureError('busy')
+      return { body: file, mediaType, version: converter.recipe }
+    }
+    const version = `${width}.${converter.recipe}`
+    const name = `${hash}.${digest}.${version}`
+    const body = (await files.read(name)) ?? (await this.#convert(hash, name, width))
+    return { body, mediaType: 'image/webp', version }
+  }
+
+  /** Convert the original once for all visitors. If the result cannot be stored, it is still served. */
+  async #convert(hash: string, name: string, width: PictureWidth): Promise<Buffer> {
+    const { files } = this.#details
+    this.#throwRemembered(name)
+    const readOriginal = async (): Promise<Buffer> => {
+      const body = await files.read(toOriginalName(hash))
+      if (body === undefined) throw new PictureError('busy')
+      return body
+    }
+    return this.#conversions.run(name, async () => {
+      try {
+        const { convert } = await this.#getConverter()
+        const body = await convert?.(readOriginal, width)
+        if (body === undefined) throw new PictureError('busy')
+        await files.write(name, {}, body).catch((error: unknown) => this.#logFailure({ hash, error }))
+        return body
+      } catch (error) {
+        this.#remember(name, error)
+        throw error
+      }
+    })
+  }
+
+  /** Fetch the original of a picture that is not stored. */
+  async #getOriginal({ hash, address, visitor }: Source): Promise<Original> {
+    this.#throwRemembered(hash)
+    if (address === null) throw new PictureError('busy')
+    return this.#downloadOnce({ hash, address, visitor })
+  }
+
+  /** Fetch a newer version in the background. A failure keeps the stored one. */
+  #revalidate({ hash, address }: Source): void {
+    if (address === null || this.#findFailure(hash) !== undefined) return
+    void this.#downloadOnce({ hash, address, visitor: NO_VISITOR }).catch(() => {})
+  }
+
+  #downloadOnce(source: KnownSource): Promise<Original> {
+    return this.#downloads.run(source.hash, async () => {
+      // Another request or process may have stored it in the meantime.
+      const stored = await this.#findOriginal(source.hash)
+      return stored !== undefined && this.#isFresh(stored) ? stored : this.#download(source, stored ?? null)
+    })
+  }
+
+  async #download({ hash, address, visitor }: KnownSource, known: Original | null): Promise<Original> {
+    const { onFetch } = this.#details
+    try {
+      const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS }
+      return await this.#queue.run(place, async (remainingMs) => {
+        if (remainingMs < FETCH_TIMEOUT_MS) throw new PictureError('busy')
+        return this.#fetchAndStore(hash, address, known)
+      })
+    } catch (thrown) {
+      const error = thrown instanceof UnavailableError ? new PictureError('busy') : thrown
+      this.#remember(hash, error)
+      if (error instanceof PictureError) onFetch(error.failure)
+      this.#logFailure({ hash, address, error })
+      throw error
+    }
+  }
+
+  async #fetchAndStore(hash: string, address: string, known: Original | null): Promise<Original> {
+    const { fetcher, files, onFetch } = this.#details
+    const converter = await this.#getConverter()
+    const { body, etag, lastModified, fetchedAtMs } = await fetcher.fetch(address, known)
+    const isUnchanged = body === null && known !== null
+    const name = toOriginalName(hash)
+    const bytes = body ?? (await files.read(name))
+    // The stored version was deleted during the request.
+    if (bytes === undefined) throw new PictureError('busy')
+    const original = isUnchanged
+      ? { ...known, fetchedAtMs }
+      : { mediaType: await converter.check(bytes), digest: toDigest(bytes), etag, lastModified, fetchedAtMs }
+    await files.write(name, original, bytes).catch((cause: unknown) => {
+      throw new PictureError('disk', { cause })
+    })
+    onFetch(isUnchanged ? 'unchanged' : 'ok')
+    this.#failures.delete(hash)
+    return original
+  }
+
+  #findFailure(key: string): Readonly<{ failure: PictureFailure; atMs: number }> | undefined {
+    const found = this.#failures.get(key)
+    return found && isWithin(found.atMs, FAILURE_MS, this.#details.clock.nowMs()) ? found : undefined
+  }
+
+  #throwRemembered(key: string): void {
+    const found = this.#findFailure(key)
+    if (found !== undefined) throw new RememberedFailure(found.failure, found.atMs)
+  }
+
+  #remember(key: string, error: unknown): void {
+    if (!(error instanceof PictureError) || TRANSIENT_FAILURES.has(error.failure)) return
+    this.#failures.set(key, { failure: error.failure, atMs: this.#details.clock.nowMs() })
+  }
+
+  /** Return how long clients may use the stand-in: until the server tries again, but at least a minute. */
+  #getPauseSeconds(error: PictureError): number {
+    if (TRANSIENT_FAILURES.has(error.failure)) return 0
+    const { clock } = this.#details
+    const failedAtMs = error instanceof RememberedFailure ? error.atMs : clock.nowMs()
+    const remainingMs = failedAtMs + FAILURE_MS - clock.nowMs()
+    return Math.ceil(Math.min(FAILURE_MS, Math.max(MINUTE_MS, remainingMs)) / SECOND_MS)
+  }
+
+  /** Log the host only: the path of a picture says nothing more, and its query can have a token. */
+  #logFailure({ hash, address, error }: Readonly<{ hash: string; address?: string; error: unknown }>): void {
+    const failure = error instanceof PictureError ? error.failure : undefined
+    const cause = (error as Error).cause ?? error
+    const host = address === undefined ? undefined : parseUrl(address)?.host
+    const { code } = cause as NodeJS.ErrnoException
+    const level = failure === undefined || failure === 'disk' ? 'warn' : 'info'
+    this.#details.logger[level]({ hash, host, failure, reason: code }, 'picture failed')
+  }
+}
+
+/** A failure that happened before, at `atMs`. */
+class RememberedFailure extends PictureError {
+  readonly atMs: number
+
+  constructor(failure: PictureFailure, atMs: number) {
+    super(failure)
+    this.atMs = atMs
+  }
+}
+
+function toOriginalName(hash: string): string {
+  return `${hash}.original`
+}
+
+const DIGEST_CHARACTERS = 16
+
+function toDigest(bytes: Buffer): string {
+  return computeHash('sha256', bytes).slice(0, DIGEST_CHARACTERS)
+}
+
+/** Parse the data of a stored original; `undefined` when they are invalid. */
+function parseOriginal(meta: FileMeta): Original | undefined {
+  const { digest, mediaType, etag = null, lastModified = null, fetchedAtMs } = meta
+  const isValid =
+    typeof digest === 'string' && typeof mediaType === 'string' && typeof fetchedAtMs === 'number'
+  if (!isValid) return undefined
+  return {
+    digest,
+    mediaType,
+    etag: toValidator(etag),
+    lastModified: toValidator(lastModified),
+    fetchedAtMs,
+  }
+}
+
+function toValidator(value: string | number | null): string | null {
+  return typeof value === 'string' ? value : null
+}

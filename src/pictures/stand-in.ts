@@ -1,0 +1,10 @@
+/** A transparent PNG of 96 pixels with a grey outline, for light and dark pages. */
+export const STAND_IN: Buffer = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAGAAAABgBAMAAAAQtmoLAAAAMFBMVEVMaXGJiYmJiYmKioqEhISKioqJiYmKioqJiYmKioqLi4uKioqKioqJiYmJiYmKioqW' +
+    'cjo6AAAAD3RSTlMAgHaIApopX/OmEN3KQEWwRS+fAAAACXBIWXMAAAsTAAALEwEAmpwYAAABXUlEQVRYw+2VIU/DQBiGv5ClDST7DRAMjgl+ADULISARuM5B' +
+    'AqKCgJwayCJQmGIJ6AkSgiEIzJBIgsIRtjRrw+Dl2tEJene9L2HuHtW0ffr2rtd7iSwWi8UyXWqviyWWPY2wDwm36vudUCYkLaWwic5KiW3cK4V32cOc8Fsp' +
+    'NGLZWb+vFOY/zM9KL+0c8oRL4JwlREDKERykEVoMwcXpLIJpCuxXYg+aP63sD2e+NNYOmIKfeiyhCTyOkwIjoeYDn9mfNBcNjIQm4ga64uAaWDAQRMCWGyZP' +
+    '5NwBQwNBBHj0jBN6Q78nvCohC6Ds6UtIXq5wXCnkAUR7YkPqCk+MXi+MA8QM9TC6INrFTYXwG0C0ni+8ejjytEIRIDjKxTbOtMIkoGAGQ63QngQUrFYI8d82' +
+    'cAOt4Aas/4G9GSu2+y+lsIFOueN0hVLnVpa8FB+0tVvuOG3tWiwWi+U/+AHPLCPokhgmqgAAAABJRU5ErkJggg==',
+  'base64',
+)

@@ -1,0 +1,71 @@
+import { pipeline } from 'node:stream/promises'
+import { type Request, type Response, Router } from 'express'
+import { DAY_SECONDS } from '../clock.ts'
+import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
+import { findClientAddress } from '../http/client-address.ts'
+import { type Headers, isEtagMatch, sendResponse } from '../http/response.ts'
+import { createCrossOriginHeaders } from '../http/security-headers.ts'
+import { PICTURE_WIDTHS } from '../offers/pictures.ts'
+import type { PictureResponse } from '../pictures/pictures.ts'
+import { logResponse } from './request-log.ts'
+import { getParameter } from './requests.ts'
+
+const CACHE_CONTROL = `public, max-age=${DAY_SECONDS}, immutable`
+
+/** A picture needs nothing, and the bytes come from other servers. */
+const POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
+
+const HASH = /^[0-9a-f]{32}$/
+
+/** Create the route `/pictures/{hash}/{width}`, which exists only with `VITRINE_PICTURES=proxy`. */
+export function createPicturesRouter(context: Context): Router {
+  const router = Router()
+  const { pictures } = context
+  if (pictures === null) return router
+  const headers = createCrossOriginHeaders({ 'Content-Security-Policy': POLICY })
+  router.get('/pictures/:hash/:width', headers, async (request, response) => {
+    const hash = getParameter(request.params, 'hash')
+    const widthText = getParameter(request.params, 'width')
+    const width = PICTURE_WIDTHS.find((candidate) => String(candidate) === widthText)
+    if (width === undefined || !HASH.test(hash)) throw new UnknownAddressError('no such picture')
+    const visitor = findClientAddress(request, context.config.trustProxy)
+    const picture = await pictures.find({ hash, width, visitor })
+    if (picture === undefined) throw new UnknownAddressError('no product of the copy has this picture')
+    const state = picture.standInSeconds === null ? 'shown' : 'unavailable'
+    logResponse(context, { surface: 'picture', state, cache: picture.cache, request, response })
+    await sendPicture(request, response, picture)
+  })
+  return router
+}
+
+async function sendPicture(request: Request, response: Response, picture: PictureResponse): Promise<void> {
+  const { body, etag } = picture
+  const headers = { 'Content-Type': picture.mediaType, 'Cache-Control': toCacheControl(picture) }
+  if (Buffer.isBuffer(body) || (etag !== null && isEtagMatch(request.get('if-none-match'), etag)))
+    return sendResponse(request, response, { status: 200, headers, etag, getBody: () => body as Buffer })
+  await streamPicture(request, response, { headers, picture: { body, etag } })
+}
+
+function toCacheControl({ standInSeconds }: PictureResponse): string {
+  if (standInSeconds === null) return CACHE_CONTROL
+  return standInSeconds === 0 ? 'no-store' : `public, max-age=${standInSeconds}`
+}
+
+/** Original pictures can be large, so they are not held in memory. */
+async function streamPicture(
+  request: Request,
+  response: Response,
+  {
+    headers,
+    picture: { body, etag },
+  }: Readonly<{
+    headers: Headers
+    picture: Readonly<{ body: Exclude<PictureResponse['body'], Buffer>; etag: string | null }>
+  }>,
+): Promise<void> {
+  response.set({ ...headers, 'Content-Length': String(body.bodyBytes) })
+  if (etag !== null) response.set('ETag', etag)
+  if (request.method === 'HEAD') response.end()
+  else await pipeline(body.openStream(), response)
+}

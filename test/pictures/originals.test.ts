@@ -1,0 +1,184 @@
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import request from 'supertest'
+import { describe, expect, test, vi } from 'vitest'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import {
+  type PictureApp,
+  REMEMBERED_STAND_IN,
+  SHOWN_WEBP,
+  describeResponse,
+  startPictureApp,
+  toPicturePath,
+} from './picture-app.ts'
+import { makePicture } from './picture-bytes.ts'
+import { type Handler, sendBody } from './picture-host.ts'
+
+const jpeg = await makePicture('jpeg', { width: 1_000, height: 800 })
+
+function getFolder({ harness }: PictureApp): string {
+  const { database } = harness.context.config
+  return join(dirname(database.kind === 'sqlite' ? database.path : ''), 'pictures')
+}
+
+/** Respond with a version of a picture that has validators; 304 if the client knows it. */
+function sendVersion(etag: string, body: Buffer): Handler {
+  return (received, response) => {
+    const isKnown = received.headers['if-none-match'] === etag
+    response.writeHead(isKnown ? 304 : 200, { etag }).end(isKnown ? undefined : body)
+  }
+}
+
+describe('originals', () => {
+  test('many visitors, all widths - the original is fetched once', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    const widths = [96, 192, 320, 480, 640, 96, 192, 320, 480, 640]
+    const kinds = await Promise.all(
+      widths.map(async (width) => describeResponse(await app.request(address, width))),
+    )
+    expect(new Set(kinds)).toEqual(new Set([SHOWN_WEBP]))
+    expect(app.host.requests).toEqual(['/lamp.jpg'])
+  })
+
+  test('request to the host - says nothing about the visitor', async () => {
+    const app = await startPictureApp()
+    let headers: unknown
+    const address = app.host.serve('/lamp.jpg', (received, response) => {
+      headers = received.headers
+      response.end(jpeg)
+    })
+    await app.request(address, 96, { cookie: 'a=b', referer: 'https://a.example/', 'user-agent': 'Browser' })
+    expect(headers).toEqual({
+      host: `pictures.example:${app.host.port}`,
+      connection: 'keep-alive',
+      accept: 'image/webp,image/jpeg,image/png,image/gif,image/avif',
+      'accept-encoding': 'identity',
+      'user-agent': 'vitrine',
+    })
+  })
+
+  test('a day old, unchanged - is served at once and revalidated once behind', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendVersion('"1"', jpeg))
+    const first = await app.request(address)
+    app.harness.clock.advance(DAY_MS)
+    const later = [await app.request(address), await app.request(address, 96)]
+    expect(later.map(describeResponse)).toEqual([SHOWN_WEBP, SHOWN_WEBP])
+    expect(later[0]?.headers['etag']).toBe(first.headers['etag'])
+    await vi.waitFor(async () => {
+      expect((await app.harness.context.metrics.render()).text).toContain('outcome="unchanged"} 1')
+    })
+    await app.request(address)
+    expect(app.host.requests).toHaveLength(2)
+  })
+
+  test('a day old, changed - the next visitor gets the new one', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendVersion('"1"', jpeg))
+    const first = await app.request(address)
+    app.host.serve('/lamp.jpg', sendVersion('"2"', await makePicture('png')))
+    app.harness.clock.advance(DAY_MS)
+    expect((await app.request(address)).body).toEqual(first.body)
+    await vi.waitFor(async () => {
+      expect((await app.request(address)).headers['etag']).not.toBe(first.headers['etag'])
+    })
+    expect(app.host.requests).toHaveLength(2)
+  })
+
+  test.each([
+    [
+      'gone',
+      (_request: unknown, response: { writeHead(status: number): { end(): void } }) =>
+        response.writeHead(404).end(),
+    ],
+    ['replaced by a truncated one', sendBody(jpeg.subarray(0, 5_000))],
+    ['replaced by a script', sendBody('<svg><script>alert(1)</script></svg>')],
+  ])(
+    'a day old, %s - the stored one stays, and the host is asked again an hour later',
+    async (_name, handler) => {
+      const app = await startPictureApp()
+      const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+      const first = await app.request(address)
+      app.host.serve('/lamp.jpg', handler)
+      app.harness.clock.advance(DAY_MS)
+      await app.request(address)
+      await vi.waitFor(() => expect(app.harness.logs()).toContain('picture failed'))
+      expect((await app.request(address)).body).toEqual(first.body)
+      expect(app.host.requests).toHaveLength(2)
+      app.harness.clock.advance(HOUR_MS)
+      expect((await app.request(address)).body).toEqual(first.body)
+      await vi.waitFor(() => expect(app.host.requests).toHaveLength(3))
+    },
+  )
+
+  test('failure - stand-in for the rest of the hour, then the host is asked again', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendBody('no picture'))
+    expect(describeResponse(await app.request(address))).toBe(REMEMBERED_STAND_IN)
+    app.host.serve('/lamp.jpg', sendBody(jpeg))
+    app.harness.clock.advance(HOUR_MS - 10 * MINUTE_MS)
+    expect(describeResponse(await app.request(address))).toBe('200 stand-in, public, max-age=600')
+    app.harness.clock.advance(10 * MINUTE_MS - 1)
+    expect(describeResponse(await app.request(address))).toBe('200 stand-in, public, max-age=60')
+    app.harness.clock.advance(1)
+    expect(describeResponse(await app.request(address))).toBe(SHOWN_WEBP)
+  })
+
+  test('failure - is logged with the host only', async () => {
+    const app = await startPictureApp()
+    await app.request(app.host.serve('/lamp.jpg?token=s3cret', sendBody('no picture')))
+    expect(app.harness.logs()).toContain(`"host":"pictures.example:${app.host.port}","failure":"format"`)
+    expect(app.harness.logs()).not.toContain('s3cret')
+  })
+
+  test('restart - stored pictures are served without the host', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    const first = await app.request(address)
+    expect((await readdir(getFolder(app))).length).toBe(2)
+    const { database } = app.harness.context.config
+    const path = database.kind === 'sqlite' ? database.path : ''
+    const restarted = await startPictureApp({ settings: { VITRINE_DATABASE_URL: `sqlite:${path}` } })
+    expect((await restarted.request(address)).body).toEqual(first.body)
+    expect(restarted.host.requests).toEqual([])
+  })
+
+  test('stored files that were damaged or deleted - are made again', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    const first = await app.request(address)
+    const folder = getFolder(app)
+    for (const name of await readdir(folder)) {
+      await writeFile(join(folder, name), (await readFile(join(folder, name))).subarray(0, 100))
+      expect((await app.request(address)).body).toEqual(first.body)
+      await rm(join(folder, name))
+      expect((await app.request(address)).body).toEqual(first.body)
+    }
+  })
+
+  test('folder that vanished - stand-in that is not remembered, until it is back', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    await rm(getFolder(app), { recursive: true })
+    expect(describeResponse(await app.request(address))).toBe('200 stand-in, no-store')
+    expect(app.harness.logs()).toContain('"failure":"disk","reason":"ENOENT"')
+  })
+})
+
+describe('without sharp', () => {
+  test('picture - the original bytes, streamed; 304 and HEAD work', async () => {
+    const app = await startPictureApp({ hasSharp: false })
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    const response = await app.request(address, 96)
+    expect(describeResponse(response)).toBe('200 image/jpeg, public, max-age=86400, immutable')
+    expect(response.body).toEqual(jpeg)
+    expect(response.headers['content-length']).toBe(String(jpeg.length))
+    const etag = response.headers['etag'] ?? ''
+    expect((await app.request(address, 320, { 'if-none-match': etag })).status).toBe(304)
+    const head = await request(app.harness.app).head(toPicturePath(address, 96))
+    expect(head.headers['content-length']).toBe(String(jpeg.length))
+    expect(app.harness.logs()).toContain('the package sharp is not installed')
+    expect(await readdir(getFolder(app))).toHaveLength(1)
+  })
+})
