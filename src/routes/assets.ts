@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { type Request, type Response, Router } from 'express'
 import { DAY_SECONDS, MINUTE_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import type { Asset } from '../http/assets.ts'
+import { LOGO_FILE } from '../lib/paths.ts'
 import { pickBody, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
@@ -17,11 +19,7 @@ const LOADER_CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}, stale-while
 const ACCENT_CACHE_CONTROL = `public, max-age=${DAY_SECONDS}`
 
 /** Browsers request it automatically and log an error if it is missing. */
-const FAVICON = Buffer.from(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f5257"/>' +
-    '<path d="M6 8h20l2 6a3.4 3.4 0 0 1-6.6 0 3.4 3.4 0 0 1-5.4 0 3.4 3.4 0 0 1-5.4 0A3.4 3.4 0 0 1 4 14z" fill="#faf8f3"/>' +
-    '<path d="M7 19h18v6H7z" fill="none" stroke="#faf8f3" stroke-width="2"/></svg>',
-)
+const FAVICON = Buffer.from(readFileSync(LOGO_FILE, 'utf8').trim())
 
 /** Create the routes `/embed.js`, `/assets/…`, `/accents/….css` and `/logos/…`, which other sites load. */
 export function createAssetsRouter(context: Context): Router {

@@ -64,6 +64,7 @@ function addGallery(router: Router, context: Context, adminAuth: AdminAuth): voi
         stylePath: assets.get('vitrine.css').path,
         pageStylePath: assets.get('studio.css').path,
         scriptPath: assets.get('studio.js').path,
+        hasFeeds: context.demo !== null,
         selection: parseGallerySelection(parseQuery(request)),
         render,
       })

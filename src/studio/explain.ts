@@ -218,10 +218,10 @@ function describeChannel({ channelId, list }: BoxInputs, { nowMs }: ExplainRules
   const listed = list?.channels.find(({ id }) => id === channelId)
   const gone = list?.gone.find(({ channel }) => channel.id === channelId)
   if (listed !== undefined && list !== undefined && list.heldSinceMs !== null)
-    return `${listed.name} (${channelId}), still shown; the catalog has listed no channels ${formatSince(list.heldSinceMs, nowMs)}`
-  if (listed !== undefined) return `${listed.name} (${channelId}), listed by the catalog`
+    return `${listed.name}, still shown; the catalog has listed no channels ${formatSince(list.heldSinceMs, nowMs)}`
+  if (listed !== undefined) return `${listed.name}, listed by the catalog`
   if (gone !== undefined)
-    return `${gone.channel.name} (${channelId}), not listed by the catalog ${formatSince(gone.goneAtMs, nowMs)}`
+    return `${gone.channel.name}, not listed by the catalog ${formatSince(gone.goneAtMs, nowMs)}`
   return `${channelId}, not listed by the catalog`
 }
 

@@ -22,6 +22,9 @@ export const PRICES_CHECKED_AT_MS: number = Date.UTC(2026, 10, 21, 5, 12)
 /** The accent colour of one case; the page links its style sheet. */
 export const GALLERY_ACCENT = 'ffd400'
 
+/** The accent colour of the theme "magazine"; the page links its style sheet. */
+export const MAGAZINE_ACCENT = '8a1c2b'
+
 /** An offer in short. Defaults: in stock, EUR. */
 type CaseOffer = Readonly<{
   shop: string

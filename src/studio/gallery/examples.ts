@@ -9,6 +9,7 @@ import {
   BOX_LAYOUTS,
   GRID_LAYOUTS,
   type GridOptions,
+  THEMES,
   type Theme,
   parseBoxOptions,
   parseGridOptions,
@@ -16,7 +17,7 @@ import {
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
-import { PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
+import { MAGAZINE_ACCENT, PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
 
 export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
@@ -30,8 +31,13 @@ export function toLayoutId({ widget, name }: Layout): string {
   return `${widget}-${name}`
 }
 
+/** `magazine`: the light theme with an accent, and with the properties that the gallery's style sheet sets. */
+export type GalleryTheme = Theme | 'magazine'
+
+export const GALLERY_THEMES: readonly GalleryTheme[] = [...THEMES, 'magazine']
+
 /** `locale` applies to cases without a `locale` option. */
-type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: Theme; locale: string }>
+type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: GalleryTheme; locale: string }>
 
 export type GalleryExample =
   Readonly<{ widget: 'where-to-buy'; view: BoxView }> | Readonly<{ widget: 'deals'; view: GridView }>
@@ -47,7 +53,8 @@ export function hasExample({ name }: Layout, { isOld, product }: GalleryCase): b
 export function createExample(layout: Layout, entry: GalleryCase, details: ExampleDetails): GalleryExample {
   const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
   query.set('layout', layout.name)
-  query.set('theme', details.theme)
+  query.set('theme', details.theme === 'magazine' ? 'light' : details.theme)
+  if (details.theme === 'magazine') query.set('accent', query.get('accent') ?? MAGAZINE_ACCENT)
   // The page links the style sheet once for all widgets.
   query.set('css', 'none')
   const defaults = { locale: details.locale, currency: null }

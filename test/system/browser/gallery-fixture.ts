@@ -16,7 +16,10 @@ type BrowserPreferences = Pick<BrowserContextOptions, 'colorScheme' | 'reducedMo
 
 /** The gallery of the built server in a browser, for one test file. */
 export type GalleryFixture = Readonly<{
-  /** Open a part of the gallery with all pictures loaded, in the page that all tests of the file share. */
+  /**
+   * Open a part of the gallery with all pictures loaded, in the page that all tests of the file share. Without a width:
+   * in a phone's column.
+   */
   open(query: string, reader?: BrowserPreferences): Promise<Page>
   /** Like `open`, in a separate page without scripts. */
   openWithoutScripts(query: string): Promise<Page>
@@ -31,7 +34,8 @@ export function useGallery(): GalleryFixture {
   const server = useServer()
   const getPage = setUpOnce(() => browser.newPage({ bypassCSP: true }))
   const publicUrl = (): string => server.addresses.publicUrl
-  const toUrl = (query: string): string => `${publicUrl()}/studio/gallery?${query}`
+  const toUrl = (query: string): string =>
+    `${publicUrl()}/studio/gallery?${query.includes('width=') ? '' : 'width=phone&'}${query}`
   return {
     publicUrl,
     async open(query, { colorScheme = 'light', reducedMotion = 'no-preference', viewport } = {}) {
