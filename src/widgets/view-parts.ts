@@ -117,7 +117,7 @@ function toLogoView(merchant: string, shop: Shop | undefined, publicUrl: string)
   const logoPath = shop?.logoPath ?? null
   return {
     url: logoPath === null ? null : `${publicUrl}${logoPath}`,
-    initial: [...merchant].find((character) => /[\p{L}\p{N}]/u.test(character))?.toUpperCase() ?? '',
+    initial: /[\p{L}\p{N}]/u.exec(merchant)?.[0].toUpperCase() ?? '',
   }
 }
 

@@ -94,7 +94,7 @@ describe('fields', () => {
   test('group "Look" - also has the options that no group names, after its own', () => {
     const [look] = listGroups('where-to-buy')
     const names = look?.fields.map(({ name }) => name) ?? []
-    expect(names.slice(0, 5)).toEqual(['layout', 'theme', 'accent', 'limit', 'locale'])
+    expect(names.slice(0, 7)).toEqual(['layout', 'head', 'heading', 'theme', 'accent', 'limit', 'locale'])
   })
 
   test('group "Advanced" - opens when one of its options has a value, valid or not', () => {
@@ -122,6 +122,8 @@ describe('controls', () => {
       control.kind === 'input' ? `${control.type} ${control.inputMode ?? ''}`.trim() : control.kind,
     ])
     expect(Object.fromEntries(kinds)).toEqual({
+      head: 'select',
+      heading: 'text text',
       layout: 'select',
       theme: 'select',
       accent: 'text text',

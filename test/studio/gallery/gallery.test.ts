@@ -14,7 +14,8 @@ const listIds = ({ groups }: GalleryView): string[] =>
   groups.flatMap(({ cases }) => cases.flatMap(({ examples }) => examples.map(({ id }) => id)))
 
 const FIRST_LAYOUT_COUNT = 2 * GALLERY_CASES.length + 1
-const PAIR_COUNT = LAYOUTS.length * GALLERY_CASES.length
+/** The layout `inline` has no example of the two cases without a current price in stock. */
+const PAIR_COUNT = LAYOUTS.length * GALLERY_CASES.length - 2
 
 describe('filters', () => {
   test('none - the first layout in every case, light beside dark, and once as in a magazine', async () => {
