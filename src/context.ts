@@ -154,9 +154,10 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     onDrops: metrics.countDrops,
   })
   const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
-  const stylePath = assets.get('vitrine.css').path
   const picturesParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
   const pictures = pictureFiles && createPictureProxy(options, pictureFiles, picturesParts)
+  const stylePath = assets.get('vitrine.css').path
+  const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, pictures }
   return {
     config,
     secrets,
@@ -180,15 +181,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     findStoreFailure: storeHealth.getLastFailure,
     clockMonitor,
     channels: sources.channels,
-    widgets: createWidgets({
-      ...sources,
-      clock,
-      config,
-      publicUrl,
-      stylePath,
-      shops: shopFile.book,
-      pictures,
-    }),
+    widgets: createWidgets({ ...sources, ...widgetParts }),
     pictures,
     caches,
     walks,
