@@ -9,11 +9,18 @@ function prepareInstantForm(form: HTMLFormElement): void {
   form.addEventListener('change', () => form.requestSubmit())
 }
 
+/** Scroll the list of products, but not the page, to the selected one. */
+function showSelectedMatch(list: HTMLElement): void {
+  const item = list.querySelector('[aria-current]')?.parentElement
+  if (!item) return
+  list.scrollTop = item.offsetTop - (list.clientHeight - item.offsetHeight) / 2
+  list.scrollLeft = item.offsetLeft - (list.clientWidth - item.offsetWidth) / 2
+}
+
+for (const list of document.querySelectorAll<HTMLElement>('.matches')) showSelectedMatch(list)
 for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]'))
   prepareCopyButton(button)
 for (const picker of document.querySelectorAll<HTMLInputElement>('input[data-picks]'))
   prepareColorPicker(picker)
-// The list of products scrolls by itself.
-document.querySelector('.match[aria-current]')?.scrollIntoView({ block: 'nearest' })
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-instant]')) prepareInstantForm(form)
 for (const form of document.querySelectorAll<HTMLFormElement>('form[data-live]')) prepareLiveForm(form)

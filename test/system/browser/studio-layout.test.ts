@@ -82,6 +82,22 @@ describe('layout of the page', () => {
   })
 })
 
+test.each([
+  [1280, 720],
+  [375, 400],
+])('selected product, %i × %i px - is in view in its list, and the page stays at its top', async (...row) => {
+  const [width, height] = row
+  await open('?gtin=09520001001086', { viewport: { width, height } })
+  const [list, match] = [await readBox('.matches'), await readBox('.match[aria-current]')]
+  expect([match.left >= list.left, match.top >= list.top, match.bottom <= list.bottom]).toEqual([
+    true,
+    true,
+    true,
+  ])
+  expect(match.left).toBeLessThan(list.right - 100)
+  expect(await page.evaluate<number>('scrollY')).toBe(0)
+})
+
 describe('help', () => {
   test('by keyboard - opens and closes with Enter, and the field keeps its place in the order', async () => {
     await open()
@@ -91,6 +107,8 @@ describe('help', () => {
     await page.keyboard.press('Enter')
     expect(await help.locator('p').isVisible()).toBe(true)
     expect(await help.locator('p').textContent()).toMatch(/Default: list\.$/)
+    const [label, text] = [await readBox('label[for="option-layout"]'), await readBox('.help[open] p')]
+    expect(text.top).toBeGreaterThanOrEqual(label.bottom)
     await page.keyboard.press('Tab')
     expect(await readFocus()).toBe('option-layout')
     await page.keyboard.press('Shift+Tab')
