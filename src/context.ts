@@ -40,7 +40,8 @@ import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
 export type Demo = Readonly<{
-  findPicture(name: string): string | undefined
+  /** Find the bytes of a WebP picture. */
+  findPicture(name: string): Buffer | undefined
   /** Find the product that a page of a sample shop sells. */
   findDemoProduct(
     pageUrl: string,

@@ -104,10 +104,18 @@ function toDeals({ from = 0, count, product, offer }: DealRange): readonly Produ
   }))
 }
 
-const PICTURES: ReadonlySet<string> = new Set(['square.svg', 'tall.svg', 'wide.svg', 'broken.svg'])
+/** Types of the gallery's pictures by file name. */
+const PICTURES: ReadonlyMap<string, string> = new Map([
+  ...['square', 'tall', 'wide', 'bench', 'bottle', 'dark', 'cutout'].map(
+    (name) => [`${name}.webp`, 'image/webp'] as const,
+  ),
+  ['logo.svg', 'image/svg+xml'],
+  ['broken.svg', 'image/svg+xml'],
+])
 
-/** Find the SVG document of an invented product. `broken.svg` is empty, like a file that the shop removed. */
-export function findGalleryPicture(name: string): string | undefined {
-  if (!PICTURES.has(name)) return undefined
-  return readFileSync(new URL(`pictures/${name}`, import.meta.url), 'utf8')
+/** Find a picture of an invented product. `broken.svg` is empty, like a file that the shop removed. */
+export function findGalleryPicture(name: string): Readonly<{ type: string; content: Buffer }> | undefined {
+  const type = PICTURES.get(name)
+  if (type === undefined) return undefined
+  return { type, content: readFileSync(new URL(`pictures/${name}`, import.meta.url)) }
 }

@@ -60,15 +60,13 @@ const style = loadAssets(BUILT_FOLDER).get('vitrine.css')
 beforeAll(async () => {
   host = await startPageServer()
   host.responses.set(style.path, { type: style.contentType, body: style.bodies.identity })
-  host.responses.set('/studio/gallery/pictures/square.svg', {
-    type: 'image/svg+xml',
-    body: findGalleryPicture('square.svg') ?? '',
-  })
-  for (const name of ['tall.svg', 'wide.svg'])
+  for (const name of ['square.webp', 'bench.webp', 'bottle.webp', 'logo.svg', 'dark.webp', 'cutout.webp']) {
+    const picture = findGalleryPicture(name)
     host.responses.set(`/studio/gallery/pictures/${name}`, {
-      type: 'image/svg+xml',
-      body: findGalleryPicture(name) ?? '',
+      type: picture?.type ?? '',
+      body: picture?.content ?? '',
     })
+  }
 })
 afterAll(() => host.close())
 
