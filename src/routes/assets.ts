@@ -7,6 +7,7 @@ import type { Asset } from '../http/assets.ts'
 import { LOGO_FILE } from '../lib/paths.ts'
 import { pickBody, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
+import { GALLERY_SHOPS } from '../studio/gallery/cases.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
 import { getParameter } from './requests.ts'
 
@@ -45,7 +46,8 @@ export function createAssetsRouter(context: Context): Router {
     })
   })
   router.get('/logos/:file', (request, response) => {
-    const logo = context.shopFile.logos.get(getParameter(request.params, 'file'))
+    const file = getParameter(request.params, 'file')
+    const logo = context.shopFile.logos.get(file) ?? GALLERY_SHOPS.logos.get(file)
     if (logo === undefined) throw new UnknownAddressError('no such logo')
     const headers = {
       'Content-Type': logo.contentType,

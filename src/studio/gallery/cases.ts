@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Offer, Product } from '../../catalog/contract.ts'
+import { type ShopFile, readShopFile } from '../../config/shop-file.ts'
 
 export type GalleryCase = Readonly<{
   id: string
@@ -14,6 +16,8 @@ export type GalleryCase = Readonly<{
   isOld: boolean
   /** Whether to show the page links that only frames have. */
   isPaged: boolean
+  /** Whether the shop file of the gallery applies. */
+  hasShops: boolean
 }>
 
 /** When the gallery's prices were checked: fixed, so that screenshots do not change. */
@@ -70,6 +74,7 @@ export const GALLERY_CASES: readonly GalleryCase[] = DATA.cases.map(({ data = 'u
     isNarrow: false,
     isOld: false,
     isPaged: false,
+    hasShops: false,
     ...fields,
     product: { ...DATA.product, ...product, offers: offers.map(toOffer) },
     dealProducts: deals.flatMap(toDeals),
@@ -103,6 +108,9 @@ function toDeals({ from = 0, count, product, offer }: DealRange): readonly Produ
     offers: [toOffer({ ...base, ...offer })],
   }))
 }
+
+/** Logos and terms of the invented shops. */
+export const GALLERY_SHOPS: ShopFile = readShopFile(fileURLToPath(new URL('shops.json', import.meta.url)))
 
 /** Types of the gallery's pictures by file name. */
 const PICTURES: ReadonlyMap<string, string> = new Map([

@@ -3,7 +3,7 @@ import type { Product } from '../../catalog/contract.ts'
 import type { DealEntry } from '../../storage/store.ts'
 import { collectDeals } from '../../offers/deals.ts'
 import { compareTexts, isInStock } from '../../offers/ranking.ts'
-import { createShopBook } from '../../offers/shop-book.ts'
+import { type ShopBook, createShopBook } from '../../offers/shop-book.ts'
 import { toGridView } from '../../widgets/deals.ts'
 import {
   BOX_LAYOUTS,
@@ -17,7 +17,7 @@ import {
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
-import { MAGAZINE_ACCENT, PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
+import { GALLERY_SHOPS, MAGAZINE_ACCENT, PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
 
 export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
@@ -45,6 +45,8 @@ export type GalleryExample =
 /** More than the maximum age of a price in the gallery, one day. */
 const OLD_PRICES_AGE_MS: number = 36 * HOUR_MS
 
+const NO_SHOPS: ShopBook = createShopBook([])
+
 /** Whether a case is shown in a layout: `inline` needs an offer in stock with a current price. */
 export function hasExample({ name }: Layout, { isOld, product }: GalleryCase): boolean {
   return name !== 'inline' || (!isOld && product.offers.some((offer) => isInStock(offer)))
@@ -63,7 +65,7 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
     stylePath: details.stylePath,
     disclosure: { kind: 'locale' },
     timeZone: 'UTC',
-    shops: createShopBook([]),
+    shops: entry.hasShops ? GALLERY_SHOPS.book : NO_SHOPS,
     priceMaxAgeSeconds: DAY_SECONDS,
     nowMs: PRICES_CHECKED_AT_MS + (entry.isOld ? OLD_PRICES_AGE_MS : MINUTE_MS),
     surface: 'fragment',
