@@ -26,7 +26,10 @@ describe('HTML validation', () => {
   })
 
   test('the gallery page is valid', async () => {
-    const whole = await makeGalleryView('layout=all&theme=auto&locale=ar', IS_FULL ? render : () => '<p>an example</p>')
+    const whole = await makeGalleryView(
+      'layout=all&theme=auto&locale=ar',
+      IS_FULL ? render : () => '<p>an example</p>',
+    )
     const errors = await findHtmlErrors(renderer.renderGallery(whole))
     // The gallery shows one product many times, so its boxes share a name.
     expect(errors.filter((error) => !error.startsWith('unique-landmark'))).toEqual([])
