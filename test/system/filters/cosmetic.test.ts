@@ -55,6 +55,8 @@ function listPlaceholders(kind: 'where-to-buy' | 'deals', address: string): read
   )
 }
 
+const WIDGET = '.vitrine, .vitrine-inline'
+
 function getOtherKind(kind: 'where-to-buy' | 'deals'): string {
   return kind === 'deals' ? 'where-to-buy' : 'deals'
 }
@@ -76,7 +78,7 @@ describeWithLists('markup of the server in a browser, hiding rules', () => {
     for (const { html } of fragments) {
       await openArticle(html)
       await expectUntouched()
-      counts.boxes += await count('.vitrine')
+      counts.boxes += await count(WIDGET)
       counts.links += await count('a[rel="sponsored nofollow noopener"][target="_blank"]')
     }
     expect(counts.boxes).toBe(fragments.length)
@@ -89,7 +91,7 @@ describeWithLists('markup of the server in a browser, hiding rules', () => {
     for (const { url } of frames) {
       const response = await page.goto(url)
       await expectUntouched()
-      if ((await count('.vitrine')) > 0) counts.shown += 1
+      if ((await count(WIDGET)) > 0) counts.shown += 1
       else counts[response?.ok() === true ? 'hidden' : 'invalid'] += 1
     }
     expect(counts).toEqual({ shown: frames.length - 3, hidden: 1, invalid: 2 })

@@ -68,7 +68,7 @@ describe.skipIf(isSkipped)('the editor', () => {
     [
       'a bad option',
       { gtin: GTIN, layout: 'sideways' },
-      '&quot;layout&quot; accepts list, table, card or button',
+      '&quot;layout&quot; accepts list, table, card, button or inline',
     ],
     ['an invalid channel', { gtin: GTIN, channel: 'mine' }, 'not an id of 36 characters'],
     [
@@ -112,7 +112,7 @@ describe.skipIf(isSkipped)('the editor', () => {
     const draft = await fixture.publish(content, 'draft')
     expect((await reader.get(`${draft}&preview=true`)).html).not.toContain('accepts list')
     expect(readVisibleText(await admin.get(`${draft}&preview=true`))).toContain(
-      'accepts list, table, card or button',
+      'accepts list, table, card, button or inline',
     )
   })
 
