@@ -80,9 +80,7 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   button: [
     { ...NARROWEST, basePx: 236, rowPx: 92, saleRowPx: 92 },
     { ...NARROWEST, minWidthPx: 340, basePx: 243, rowPx: 73, saleRowPx: 73 },
-    { ...LARGE_BUTTON, minWidthPx: 480, basePx: 243, rowPx: 130 },
-    { ...LARGE_BUTTON, minWidthPx: 540, basePx: 192, rowPx: 92 },
-    { ...LARGE_BUTTON, minWidthPx: 600, basePx: 192, rowPx: 74 },
+    { ...LARGE_BUTTON, minWidthPx: 608, basePx: 192, rowPx: 74 },
     { ...LARGE_BUTTON, minWidthPx: 820, basePx: 117, rowPx: 93 },
     { ...LARGE_BUTTON, minWidthPx: 1_200, basePx: 100, rowPx: 75, columns: 3 },
   ],
