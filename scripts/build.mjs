@@ -47,15 +47,15 @@ async function compile(folder) {
 async function copyData(folder) {
   await cp(join(ROOT_FOLDER, 'src'), folder, {
     recursive: true,
-    filter: (path) => ['', '.json', '.svg'].includes(extname(path)),
+    filter: (path) => ['', '.json', '.svg', '.webp'].includes(extname(path)),
   })
 }
 
 async function moveFile(folder, file) {
   const from = join(folder, file)
-  const text = await readFile(from, 'utf8')
+  const content = await readFile(from)
   // The compiler output is one folder deeper than the final file.
-  const moved = file.endsWith('.map') ? text.replaceAll('"../', '"') : text
+  const moved = file.endsWith('.map') ? content.toString().replaceAll('"../', '"') : content
   await replaceFile(join(DIST_FOLDER, file), moved)
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { KeySource } from './config/key-source.ts'
 import type { Secrets } from './config/secrets.ts'
+import { type ShopFile, readShopFile } from './config/shop-file.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -39,7 +40,8 @@ import { type Renderer, createRenderer } from './widgets/render.ts'
 import { type Widgets, createWidgets } from './widgets/widgets.ts'
 
 export type Demo = Readonly<{
-  findPicture(name: string): string | undefined
+  /** Find the bytes of a WebP picture. */
+  findPicture(name: string): Buffer | undefined
   /** Find the product that a page of a sample shop sells. */
   findDemoProduct(
     pageUrl: string,
@@ -99,6 +101,7 @@ export type Context = Omit<
     version: string
     renderer: Renderer
     assets: Assets
+    shopFile: ShopFile
     key: KeySource
     callPolicy: CallPolicy
     store: CopyStore
@@ -124,6 +127,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const ownOrigin = new URL(publicUrl).origin
   // Assets can be missing, so load them before anything is open that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
+  const shopFile = readShopFile(config.shopsFile)
   const pictureFiles = await openFilesOfPictures(config, clock)
   const renderer = createRenderer()
   const metrics = createMetrics()
@@ -151,9 +155,10 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     onDrops: metrics.countDrops,
   })
   const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
-  const stylePath = assets.get('vitrine.css').path
   const picturesParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
   const pictures = pictureFiles && createPictureProxy(options, pictureFiles, picturesParts)
+  const stylePath = assets.get('vitrine.css').path
+  const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, pictures }
   return {
     config,
     secrets,
@@ -167,16 +172,17 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,
     pageSources: { ownOrigin, pictures: config.pictures },
-    version: computeVersion(config, publicUrl, assets),
+    version: computeVersion(config, { publicUrl, assets, shopFile }),
     renderer,
     assets,
+    shopFile,
     key: catalog.key,
     callPolicy,
     store,
     findStoreFailure: storeHealth.getLastFailure,
     clockMonitor,
     channels: sources.channels,
-    widgets: createWidgets({ ...sources, clock, config, publicUrl, stylePath, pictures }),
+    widgets: createWidgets({ ...sources, ...widgetParts }),
     pictures,
     caches,
     walks,
@@ -275,9 +281,21 @@ function openStore(
 }
 
 /** Hash everything a body depends on, except its data and its address: templates, code, texts, assets and settings. */
-function computeVersion(config: Config, publicUrl: string, assets: Assets): string {
-  const { locale, currency, disclosure, pictures } = config
+function computeVersion(
+  config: Config,
+  { publicUrl, assets, shopFile }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile'>,
+): string {
+  const { locale, currency, disclosure, timeZone, pictures } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
-  const settings = JSON.stringify({ publicUrl, locale, currency, disclosure, pictures, paths })
+  const settings = JSON.stringify({
+    publicUrl,
+    locale,
+    currency,
+    disclosure,
+    timeZone,
+    pictures,
+    shops: shopFile.digest,
+    paths,
+  })
   return createEtag(`${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER])} ${settings}`)
 }

@@ -1,10 +1,10 @@
 /** How long a button confirms that it has copied. */
 const COPIED_MS = 1_600
 
-/** Show a button that copies the code next to it and confirms that. */
+/** Show a button that copies the code of its block and confirms that. */
 export function prepareCopyButton(button: HTMLButtonElement): void {
   const label = button.textContent
-  const code = button.parentElement?.querySelector('code')
+  const code = button.closest('.code')?.querySelector('code')
   button.hidden = false
   const handleClick = async (): Promise<void> => {
     const isCopied = await copy(code?.textContent ?? '')

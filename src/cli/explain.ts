@@ -13,6 +13,7 @@ import { listOptions } from '../studio/selection.ts'
 import { type ExplanationView, explainBox } from '../studio/explain.ts'
 import { type CatalogLookupResult, type BoxInputs, readBoxInputs } from '../studio/box-inputs.ts'
 import { formatTime } from '../widgets/format.ts'
+import { expandShops } from '../widgets/offer-selection.ts'
 import { type BoxOptions, type OptionDefaults, parseBoxOptions } from '../widgets/options.ts'
 import { parseQueryString } from '../widgets/parameters.ts'
 import { findErrorRemedy, findCodeRemedy } from './checks/report.ts'
@@ -39,12 +40,20 @@ export async function runExplain(
   const context = await openContext(command, { walkRunner: null })
   try {
     const { defaults } = context.widgets
-    const options = parseOptionQuery(query, defaults)
+    const shops = context.shopFile.book
+    const options = expandShops(parseOptionQuery(query, defaults), shops)
     const inputs = await gatherInputs(command, context, { ...request, mayCall })
     const knownNames = new Set(listOptions('where-to-buy').map(({ name }) => name))
     const ignoredParameters = [...new Set(query.keys())].filter((name) => !knownNames.has(name))
     const { config, clock } = command
-    const view = explainBox(inputs, { options, defaults, ignoredParameters, config, nowMs: clock.nowMs() })
+    const view = explainBox(inputs, {
+      options,
+      defaults,
+      ignoredParameters,
+      config,
+      shops,
+      nowMs: clock.nowMs(),
+    })
     command.io.err(
       `A running server may show a cached response for up to ${config.freshness.freshSeconds} more seconds.`,
     )

@@ -133,6 +133,8 @@ function toConfig(values: SettingValues) {
     locale: values.VITRINE_LOCALE,
     currency: values.VITRINE_CURRENCY,
     disclosure: values.VITRINE_DISCLOSURE ?? ({ kind: 'locale' } as const),
+    timeZone: values.VITRINE_TIME_ZONE,
+    shopsFile: values.VITRINE_SHOPS_FILE,
     pictures: values.VITRINE_PICTURES,
     picturesMaxBytes: values.VITRINE_PICTURES_MAX_BYTES,
     trustProxy: values.VITRINE_TRUST_PROXY,

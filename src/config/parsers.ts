@@ -121,6 +121,17 @@ export const localeTag: ValueParser<string> = createParser('a language tag such 
   }
 })
 
+/** Parse an IANA time zone. Offsets such as +01:00, which newer versions of Node accept, have no daylight saving time. */
+export const timeZone: ValueParser<string> = createParser('a time zone such as Europe/Berlin', (text) => {
+  try {
+    return /^[a-z]/i.test(text)
+      ? new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
+      : undefined
+  } catch {
+    return undefined
+  }
+})
+
 export const currencyCode: ValueParser<string> = createParser(
   'a currency code such as EUR',
   normalizeCurrency,

@@ -205,6 +205,16 @@ export const SETTINGS = {
     'false',
     'number of reverse proxies, or their addresses (`trust proxy` of Express); `true` also trusts forged `X-Forwarded-For` headers, so wrong admin passwords are then counted by connection address',
   ),
+  VITRINE_TIME_ZONE: defineSetting(
+    parsers.timeZone,
+    'UTC',
+    'time zone of the times in widgets, such as `Europe/Berlin`',
+  ),
+  VITRINE_SHOPS_FILE: defineSetting(
+    parsers.anyText,
+    null,
+    'JSON file with display names, aliases, logos and terms of shops (docs/publish/shops.md); read at the start',
+  ),
   VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>
 

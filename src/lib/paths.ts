@@ -13,6 +13,9 @@ export const WIDGETS_FOLDER: string = fileURLToPath(new URL('../widgets', import
 /** Style sheet of the catalog service page; it is not built. */
 export const CATALOG_STYLE_FILE: string = join(PACKAGE_FOLDER, 'public/styles/catalog.css')
 
+/** The mark of the project, also the icon of its pages. */
+export const LOGO_FILE: string = join(PACKAGE_FOLDER, 'public/logo.svg')
+
 /** Built scripts and styles with hashed names, and their manifest. Created by `npm run build`. */
 export const BUILT_FOLDER: string = join(PACKAGE_FOLDER, 'public/built')
 

@@ -21,14 +21,18 @@ export function isInStock(offer: Readonly<{ availability: string }>): boolean {
   return offer.availability === IN_STOCK
 }
 
-/** Pick the best offer per merchant (ignoring case) and currency: by default in stock, then cheapest, then on sale. */
+/**
+ * Pick the best offer per merchant and currency: by default in stock, then cheapest, then on sale. `toMerchantKey` is equal for
+ * the names of one merchant; by default it ignores case.
+ */
 export function pickOnePerMerchant<T extends RankableOffer>(
   offers: readonly T[],
   compare: (a: T, b: T) => number = compareForBox,
+  toMerchantKey: (merchant: string) => string = foldCase,
 ): T[] {
   const bestOffers = new Map<string, T>()
   for (const offer of offers) {
-    const key = `${offer.currency} ${foldCase(offer.merchant)}`
+    const key = `${offer.currency} ${toMerchantKey(offer.merchant)}`
     const current = bestOffers.get(key)
     if (current === undefined || compare(offer, current) < 0) bestOffers.set(key, offer)
   }

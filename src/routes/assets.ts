@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { type Request, type Response, Router } from 'express'
 import { DAY_SECONDS, MINUTE_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
 import type { Asset } from '../http/assets.ts'
+import { LOGO_FILE } from '../lib/paths.ts'
 import { pickBody, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
+import { GALLERY_SHOPS } from '../studio/gallery/cases.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
 import { getParameter } from './requests.ts'
 
@@ -17,17 +20,13 @@ const LOADER_CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}, stale-while
 const ACCENT_CACHE_CONTROL = `public, max-age=${DAY_SECONDS}`
 
 /** Browsers request it automatically and log an error if it is missing. */
-const FAVICON = Buffer.from(
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f5257"/>' +
-    '<path d="M6 8h20l2 6a3.4 3.4 0 0 1-6.6 0 3.4 3.4 0 0 1-5.4 0 3.4 3.4 0 0 1-5.4 0A3.4 3.4 0 0 1 4 14z" fill="#faf8f3"/>' +
-    '<path d="M7 19h18v6H7z" fill="none" stroke="#faf8f3" stroke-width="2"/></svg>',
-)
+const FAVICON = Buffer.from(readFileSync(LOGO_FILE, 'utf8').trim())
 
-/** Create the routes `/embed.js`, `/assets/…` and `/accents/….css`, which other sites load. */
+/** Create the routes `/embed.js`, `/assets/…`, `/accents/….css` and `/logos/…`, which other sites load. */
 export function createAssetsRouter(context: Context): Router {
   const router = Router()
   const crossOriginHeaders = createCrossOriginHeaders({ 'Access-Control-Allow-Origin': '*' })
-  router.use(['/assets', '/accents', '/embed.js'], crossOriginHeaders)
+  router.use(['/assets', '/accents', '/logos', '/embed.js'], crossOriginHeaders)
   router.get('/embed.js', (request, response) => {
     sendAsset(request, response, {
       asset: context.assets.get('embed.js'),
@@ -45,6 +44,18 @@ export function createAssetsRouter(context: Context): Router {
       asset: found.asset,
       cacheControl: found.isImmutable ? IMMUTABLE_CACHE_CONTROL : SHORT_CACHE_CONTROL,
     })
+  })
+  router.get('/logos/:file', (request, response) => {
+    const file = getParameter(request.params, 'file')
+    const logo = context.shopFile.logos.get(file) ?? GALLERY_SHOPS.logos.get(file)
+    if (logo === undefined) throw new UnknownAddressError('no such logo')
+    const headers = {
+      'Content-Type': logo.contentType,
+      'Cache-Control': IMMUTABLE_CACHE_CONTROL,
+      // An SVG opened as a page must not run scripts or load anything.
+      'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    }
+    sendResponse(request, response, { status: 200, headers, etag: null, getBody: () => logo.body })
   })
   router.get('/accents/:file', (request, response) => {
     const hex = /^([0-9a-f]{6})\.css$/i.exec(getParameter(request.params, 'file'))?.[1]

@@ -21,9 +21,9 @@ export function createDemoRouter(context: Context): Router {
     if (picture === undefined) throw new UnknownAddressError('no such picture')
     response
       .set({
-        'Content-Type': 'image/svg+xml',
+        'Content-Type': 'image/webp',
         'Cache-Control': `public, max-age=${HOUR_SECONDS}`,
-        'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        'Content-Security-Policy': "default-src 'none'; sandbox",
       })
       .send(picture)
   })

@@ -64,6 +64,7 @@ function addGallery(router: Router, context: Context, adminAuth: AdminAuth): voi
         stylePath: assets.get('vitrine.css').path,
         pageStylePath: assets.get('studio.css').path,
         scriptPath: assets.get('studio.js').path,
+        hasFeeds: context.demo !== null,
         selection: parseGallerySelection(parseQuery(request)),
         render,
       })
@@ -75,12 +76,12 @@ function addGallery(router: Router, context: Context, adminAuth: AdminAuth): voi
     if (picture === undefined) throw new UnknownAddressError('no such picture')
     response
       .set({
-        'Content-Type': 'image/svg+xml',
+        'Content-Type': picture.type,
         'Cache-Control': `private, max-age=${HOUR_SECONDS}`,
         'Content-Security-Policy': "default-src 'none'; sandbox",
         'X-Content-Type-Options': 'nosniff',
       })
-      .send(picture)
+      .send(picture.content)
   })
 }
 

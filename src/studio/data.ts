@@ -5,6 +5,7 @@ import { normalizeGtin } from '../offers/gtin.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
 import { toDealQuery } from '../widgets/deals.ts'
 import { type WidgetSize, toWidgetSize } from '../widgets/heights.ts'
+import { expandShops } from '../widgets/offer-selection.ts'
 import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
@@ -136,14 +137,15 @@ async function readExplanation(
 ): Promise<ExplanationView> {
   const { config, clock } = context
   const { defaults } = context.widgets
-  const options = parseBoxOptions(query, defaults, 'fragment')
+  const shops = context.shopFile.book
+  const options = expandShops(parseBoxOptions(query, defaults, 'fragment'), shops)
   const skipReason = 'this page makes only the calls of its preview; "vitrine explain" calls the catalog'
   const inputs = await readBoxInputs(context, product, { kind: 'skipped', reason: skipReason })
-  return explainBox(inputs, { options, defaults, ignoredParameters: [], config, nowMs: clock.nowMs() })
+  return explainBox(inputs, { options, defaults, ignoredParameters: [], config, shops, nowMs: clock.nowMs() })
 }
 
 async function readGrid(
-  { store, widgets }: Context,
+  { store, widgets, shopFile }: Context,
   channelId: string,
   query: URLSearchParams,
 ): Promise<Partial<ChannelData>> {
@@ -151,7 +153,7 @@ async function readGrid(
   const widgetStatus = await readWidgetStatus(() =>
     widgets.getGrid(widgets.parseGridAddress(addressParts), 'studio'),
   )
-  const options = parseGridOptions(query, widgets.defaults, 'fragment')
+  const options = expandShops(parseGridOptions(query, widgets.defaults, 'fragment'), shopFile.book)
   const currency = options.currency ?? (await store.findDealCurrency(channelId))
   const counts =
     currency === undefined ? null : await store.countDeals(toDealQuery(channelId, currency, options))

@@ -4,6 +4,7 @@ import { type Config, isServed } from '../config/config.ts'
 import { classifyAge, listVisibleChannels } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin, isCheckDigitValid } from '../offers/gtin.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
 import { type PriceRules, createPriceCheck, findPriceProblem, toPriceTimeMs } from '../offers/price-age.ts'
 import type { CopyState } from '../storage/store.ts'
 import { describeHold } from '../sync/held-walk.ts'
@@ -28,16 +29,17 @@ import {
   listFilters,
   selectOffers,
 } from '../widgets/offer-selection.ts'
-import type { CommonOptions, OptionDefaults } from '../widgets/options.ts'
+import type { BoxOptions, OptionDefaults } from '../widgets/options.ts'
 import { formatAge } from './health.ts'
 import type { CatalogLookupResult, BoxInputs } from './box-inputs.ts'
 
 export type ExplainRules = Readonly<{
-  options: CommonOptions
+  options: BoxOptions
   defaults: OptionDefaults
   /** Parameters of the address that are not options of a box. */
   ignoredParameters: readonly string[]
   config: Config
+  shops: ShopBook
   nowMs: number
 }>
 
@@ -149,7 +151,8 @@ function findProductProblem(
       remedy: getFailureRemedy(catalog),
     }
   if (product === null) return explainMissingProduct(inputs, rules)
-  if (selectOffers(product.offers, rules.options, () => true).length > 0) return undefined
+  if (selectOffers(product.offers, rules.options, { isPriced: () => true, shops: rules.shops }).length > 0)
+    return undefined
   const reason = explainHiddenBox(gtin, product, rules)
   if (product.offers.length > 0)
     return { reason, remedy: 'Remove or change the option or the setting that hides them.' }
@@ -215,10 +218,10 @@ function describeChannel({ channelId, list }: BoxInputs, { nowMs }: ExplainRules
   const listed = list?.channels.find(({ id }) => id === channelId)
   const gone = list?.gone.find(({ channel }) => channel.id === channelId)
   if (listed !== undefined && list !== undefined && list.heldSinceMs !== null)
-    return `${listed.name} (${channelId}), still shown; the catalog has listed no channels ${formatSince(list.heldSinceMs, nowMs)}`
-  if (listed !== undefined) return `${listed.name} (${channelId}), listed by the catalog`
+    return `${listed.name}, still shown; the catalog has listed no channels ${formatSince(list.heldSinceMs, nowMs)}`
+  if (listed !== undefined) return `${listed.name}, listed by the catalog`
   if (gone !== undefined)
-    return `${gone.channel.name} (${channelId}), not listed by the catalog ${formatSince(gone.goneAtMs, nowMs)}`
+    return `${gone.channel.name}, not listed by the catalog ${formatSince(gone.goneAtMs, nowMs)}`
   return `${channelId}, not listed by the catalog`
 }
 
@@ -313,7 +316,8 @@ function listOfferFacts(product: Product | null, { entry }: BoxInputs, rules: Ex
   if (product === null) return []
   const asOfMs = product === entry?.product ? entry.asOfMs : rules.nowMs
   const isPriced = createPriceCheck(asOfMs, toPriceRules(rules))
-  return classifyOffers(product.offers, rules.options, isPriced).map((classified, _index, all) => ({
+  const selectionRules = { isPriced, shops: rules.shops }
+  return classifyOffers(product.offers, rules.options, selectionRules).map((classified, _index, all) => ({
     text: describeOffer(classified.offer, rules.nowMs),
     isShown: classified.excludedBy === null,
     outcome: describeOutcome(classified, rules, { asOfMs, currency: all[0]?.offer.currency ?? '' }),

@@ -38,17 +38,9 @@ function findNotice(report: FeedsData['report']): string | null {
   return 'There are no feeds yet. Add one with "vitrine catalog feeds add NAME --url URL", or import a file with "vitrine catalog import FILE".'
 }
 
+/** Use the words of "vitrine catalog feeds list". */
 function describeStatus({ status, error }: FeedState): string {
-  switch (status) {
-    case 'running':
-      return 'runs now'
-    case 'held':
-      return `held: ${error ?? ''}`
-    case 'failed':
-      return `failed: ${error ?? ''}`
-    default:
-      return status === 'new' ? 'no run yet' : 'good'
-  }
+  return (status === 'held' || status === 'failed') && error !== null ? `${status}: ${error}` : status
 }
 
 function formatPastTimeOrNever(timeMs: number | null, nowMs: number): string {

@@ -22,22 +22,67 @@ export type FieldDetails = Readonly<{
 /** A shop and its number of deals; `null` if not counted. */
 type CountedShop = Readonly<{ name: string; count: string | null }>
 
-const GROUPS: readonly Readonly<{ title: string; names: readonly string[] }>[] = [
-  { title: 'Appearance', names: ['layout', 'theme', 'accent', 'locale', 'limit'] },
-  { title: 'Deals', names: ['sort', 'min_discount', 'max_price', 'brand', 'q', 'page'] },
-  { title: 'Offers', names: ['stock', 'currency', 'merchant', 'exclude'] },
-  { title: 'Includes only', names: ['isolate', 'css', 'markup'] },
+type GroupDefinition = Readonly<{
+  title: string
+  /** What all fields of the group have in common; `null`: nothing to explain. */
+  note: string | null
+  /** Order of its fields. Options that no group names are in the first group, after these. */
+  names: readonly string[]
+  /** Closed until one of its fields has a value. */
+  isAdvanced: boolean
+}>
+
+const LOOK: GroupDefinition = {
+  title: 'Look',
+  note: null,
+  names: ['layout', 'head', 'heading', 'theme', 'accent', 'limit', 'locale'],
+  isAdvanced: false,
+}
+
+const ADVANCED: GroupDefinition = {
+  title: 'Advanced',
+  note: 'Only for includes, where your server inserts the box into the page. No effect in frames.',
+  names: [],
+  isAdvanced: true,
+}
+
+const GROUPS: readonly GroupDefinition[] = [
+  LOOK,
+  {
+    title: 'Deals',
+    note: null,
+    names: ['sort', 'min_discount', 'max_price', 'brand', 'q', 'page'],
+    isAdvanced: false,
+  },
+  { title: 'Shops', note: null, names: ['stock', 'currency', 'merchant', 'exclude'], isAdvanced: false },
+  ADVANCED,
 ]
 
+/** List the fields of a widget by group, in the order of the groups. Groups without fields are omitted. */
 export function listFields(details: FieldDetails) {
-  const rows = new Map(listOptions(details.kind).map((row) => [row.name, row]))
-  return GROUPS.map(({ title, names }) => ({
-    title,
-    fields: names.flatMap((name) => {
-      const row = rows.get(name)
-      return row === undefined ? [] : [toField(row, details)]
-    }),
-  })).filter(({ fields }) => fields.length > 0)
+  const rows = listOptions(details.kind)
+  return GROUPS.map((group) => {
+    const own = rows.filter((row) => findGroup(row) === group)
+    const fields = own
+      .toSorted((a, b) => rankIn(group, a) - rankIn(group, b))
+      .map((row) => toField(row, details))
+    const { title, note, isAdvanced } = group
+    return {
+      title,
+      note,
+      isOpen: !isAdvanced || own.some(({ name }) => details.rawOptions.has(name)),
+      fields,
+    }
+  }).filter(({ fields }) => fields.length > 0)
+}
+
+function findGroup({ name, isFragmentOnly }: OptionDefinition): GroupDefinition {
+  if (isFragmentOnly === true) return ADVANCED
+  return GROUPS.find(({ names }) => names.includes(name)) ?? LOOK
+}
+
+function rankIn({ names }: GroupDefinition, { name }: OptionDefinition): number {
+  return names.includes(name) ? names.indexOf(name) : names.length
 }
 
 export type FieldView = ReturnType<typeof toField>
@@ -47,10 +92,16 @@ function toField(row: OptionDefinition, details: FieldDetails) {
   return {
     name: row.name,
     label: row.label,
-    hint: toSentence(row.description.replaceAll('`', '')),
+    hint: toHint(row, details),
     error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
     control: toControl(row, values, details),
   }
+}
+
+/** The only place that names the default, because the field shows it without saying so. */
+function toHint(row: OptionDefinition, details: FieldDetails): string {
+  const defaultText = findDefault(row, details) ?? row.defaultText
+  return `${toSentence(row.description)} Default: ${defaultText}.`.replaceAll('`', '')
 }
 
 function toControl(row: OptionDefinition, values: readonly string[], details: FieldDetails) {
@@ -66,6 +117,7 @@ function toControl(row: OptionDefinition, values: readonly string[], details: Fi
       placeholder: defaultValue ?? PLACEHOLDERS[control],
       inputMode: control === 'price' ? 'decimal' : 'text',
       suggestions: listSuggestions(control, name, details),
+      picker: toPicker(control, value),
     } as const
   }
   if ('min' in control) {
@@ -78,6 +130,7 @@ function toControl(row: OptionDefinition, values: readonly string[], details: Fi
       min,
       max,
       suggestions: [],
+      picker: null,
     } as const
   }
   // An invalid value stays visible beside its error message.
@@ -86,15 +139,26 @@ function toControl(row: OptionDefinition, values: readonly string[], details: Fi
     kind: 'select' as const,
     options: optionValues.map((optionValue) => ({
       value: optionValue,
-      text: optionValue === defaultValue ? `${optionValue} (default)` : optionValue,
+      text: control.includes(optionValue) ? capitalize(optionValue) : optionValue,
       isSelected: optionValue === (value === '' ? defaultValue : value),
     })),
   }
 }
 
+/** The accent of the light theme in public/styles/vitrine.css, which the colour picker shows while none is chosen. */
+const THEME_ACCENT = '#0f5257'
+
+/** Return the colour that a colour picker shows, in the only notation that it accepts; `null`: no picker. */
+function toPicker(control: string, value: string) {
+  if (control !== 'color') return null
+  const color = /^[0-9a-f]{6}$/i.test(value) ? `#${value.toLowerCase()}` : THEME_ACCENT
+  return { color, themeColor: THEME_ACCENT }
+}
+
 const PLACEHOLDERS = {
   text: 'any',
-  color: 'ff6600',
+  heading: 'In the language',
+  color: 'Theme’s own',
   language: '',
   currency: 'most common',
   price: 'any',
@@ -118,10 +182,18 @@ function toCheckboxes(values: readonly string[], shops: readonly CountedShop[]) 
   }
 }
 
-function listSuggestions(control: string, name: string, details: FieldDetails): readonly string[] {
-  if (control === 'language') return LANGUAGE_TAGS
-  if (control === 'currency') return details.currencies
-  return name === 'brand' ? details.brands : []
+/** `label`: what a value stands for; empty if it needs no explanation. */
+type Suggestion = Readonly<{ value: string; label: string }>
+
+function listSuggestions(control: string, name: string, details: FieldDetails): readonly Suggestion[] {
+  if (control === 'language') return listLanguages()
+  const values = control === 'currency' ? details.currencies : name === 'brand' ? details.brands : []
+  return values.map((value) => ({ value, label: '' }))
+}
+
+function listLanguages(): readonly Suggestion[] {
+  const names = new Intl.DisplayNames('en', { type: 'language' })
+  return LANGUAGE_TAGS.map((value) => ({ value, label: names.of(value) ?? '' }))
 }
 
 /** Return the default of an option as an address would write it, or `null`. */
@@ -133,7 +205,11 @@ function findDefault(row: OptionDefinition, { kind, defaults }: FieldDetails): s
 }
 
 function toSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  return `${capitalize(text)}.`
+}
+
+function capitalize(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
 const MAX_FACET_ENTRIES = 12
@@ -154,14 +230,14 @@ export function toDealsPanel(
   toHref: (rawOptions: URLSearchParams) => string,
 ) {
   const count = (value: number): string => formatDealCount(value, counts)
-  const toFacet = (title: string, option: string, facets: DealCounts['brands'], suffix = '') => ({
+  const toFacet = (title: string, option: string, facets: DealCounts['brands']) => ({
     title,
     entries: facets.slice(0, MAX_FACET_ENTRIES).map((facet) => {
       const { name } = facet
       const isSelected = rawOptions.getAll(option).some((value) => value.toLowerCase() === name.toLowerCase())
       return {
         key: toCountKey(option, name),
-        text: `${name}${suffix}`,
+        text: option === 'min_discount' ? `from ${name} %` : name,
         count: count(facet.count),
         href: toHref(
           isSelected ? withoutValue(rawOptions, option, name) : withValue(rawOptions, option, name),
@@ -178,7 +254,7 @@ export function toDealsPanel(
   return {
     total: count(counts.total),
     facets: [
-      toFacet('Discount', 'min_discount', discounts, ' % or more'),
+      toFacet('Discount', 'min_discount', discounts),
       toFacet('Brand', 'brand', brands),
       toFacet('Shop', 'merchant', counts.merchants),
     ].filter(({ entries }) => entries.length > 0),

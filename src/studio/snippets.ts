@@ -5,6 +5,8 @@ export type SnippetDetails = Readonly<{
   fragmentUrl: string
   embedUrl: string
   title: string
+  /** What the snippet shows, for people: names in place of the ids in addresses. */
+  caption: string
   /** Fixed height of an iframe without the loader, for a phone. */
   frameHeightPx: number
   /** Height that the loader reserves in the column of an article. */
@@ -18,6 +20,8 @@ export type SnippetDetails = Readonly<{
 export function listSnippets(details: SnippetDetails) {
   const { publicUrl, fragmentUrl, embedUrl, title, shortcode, pinnedScript } = details
   const placeholder = toPlaceholder(details)
+  const comment = toComment(details.caption)
+  const htmlComment = `<!-- ${comment} -->\n`
   const path = fragmentUrl.slice(publicUrl.length)
   const values = shortcode.attributes.map(({ name, value }) => ` ${name}="${escapeShortcode(value)}"`)
   return [
@@ -25,19 +29,19 @@ export function listSnippets(details: SnippetDetails) {
       id: 'loader',
       label: 'Script (any page)',
       note: 'An iframe that adapts its height and collapses when there is nothing to show. No cookies, no browser storage. One script serves all placeholders of a page.',
-      code: `${placeholder}\n<script async src="${escapeAttribute(publicUrl)}/embed.js"></script>`,
+      code: `${htmlComment}${placeholder}\n<script async src="${escapeAttribute(publicUrl)}/embed.js"></script>`,
     },
     {
       id: 'iframe',
       label: 'Plain iframe (no script)',
       note: 'For editors that strip scripts. The height is fixed; this value fits a phone.',
-      code: `<iframe src="${escapeAttribute(embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0"></iframe>`,
+      code: `${htmlComment}<iframe src="${escapeAttribute(embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0"></iframe>`,
     },
     {
       id: 'pinned',
       label: 'Pinned script (integrity hash)',
       note: 'The same script at an address whose content never changes; the browser rejects any other content. The address stays valid, but never receives fixes.',
-      code: `${placeholder}\n<script async src="${escapeAttribute(pinnedScript.url)}" integrity="${pinnedScript.integrity}" crossorigin="anonymous"></script>`,
+      code: `${htmlComment}${placeholder}\n<script async src="${escapeAttribute(pinnedScript.url)}" integrity="${pinnedScript.integrity}" crossorigin="anonymous"></script>`,
     },
     {
       id: 'wordpress',
@@ -67,13 +71,13 @@ export function listSnippets(details: SnippetDetails) {
       id: 'php',
       label: 'PHP',
       note: 'Needs the helper in integrations/php. It waits at most one second, and shows the last good box while this server does not respond.',
-      code: `<?php require_once 'vitrine.php';\necho vitrine_box(${quoteString(fragmentUrl)}); ?>`,
+      code: `<?php // ${comment}\nrequire_once 'vitrine.php';\necho vitrine_box(${quoteString(fragmentUrl)}); ?>`,
     },
     {
       id: 'fetch',
       label: 'Your own code (fetch)',
       note: 'A 200 response with an empty body means that there is nothing to show; the header Vitrine-Reason gives the reason. For any other status, or no-store, keep the previous box.',
-      code: toFetchCode(fragmentUrl),
+      code: `// ${comment}\n${toFetchCode(fragmentUrl)}`,
     },
   ]
 }
@@ -99,6 +103,14 @@ function toFetchCode(fragmentUrl: string): string {
     '  // No response in time: keep the previous box.',
     '}',
   ].join('\n')
+}
+
+/** Remove what ends a comment in HTML, PHP or JavaScript: `-->`, `?>` and line breaks. */
+function toComment(text: string): string {
+  return text
+    .replaceAll(/[<>]|-{2,}/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
 }
 
 /** Quote a string in a form that is valid in PHP and in JavaScript. */

@@ -20,6 +20,14 @@ const TAB_TEXTS: Readonly<Record<StudioTab, string>> = {
   health: 'Health',
 }
 
+/** List the tabs with their texts. A server without its catalog has no tab for feeds. */
+export function listTabs(hasFeeds: boolean): readonly Readonly<{ tab: StudioTab; text: string }>[] {
+  return STUDIO_TABS.filter((tab) => tab !== 'feeds' || hasFeeds).map((tab) => ({
+    tab,
+    text: TAB_TEXTS[tab],
+  }))
+}
+
 export type StudioView = ReturnType<typeof toStudioView>
 
 export function toStudioView(data: StudioData) {
@@ -44,14 +52,19 @@ export function toStudioView(data: StudioData) {
     isSample,
     explanation,
     tab: selection.tab,
-    tabs: STUDIO_TABS.filter((tab) => tab !== 'feeds' || data.hasFeeds).map((tab) => ({
-      text: TAB_TEXTS[tab],
+    tabs: listTabs(data.hasFeeds).map(({ tab, text }) => ({
+      text,
       href: toStudioHref(data, { ...selected, tab, rawOptions: toSharedOptions(selection, tab) }),
       isSelected: tab === selection.tab,
     })),
+    studioHref: 'studio',
+    galleryHref: 'studio/gallery',
+    channelId: channel?.id ?? null,
     channels: data.channels.map(({ id, name, url }) => ({
       id,
       name,
+      /** Two channels can have the same name. */
+      hasUrl: url !== null && data.channels.some((other) => other.id !== id && other.name === name),
       url: url === null ? null : cleanText(url, MAX_SHOWN_URL_CHARACTERS),
       isSelected: id === channel?.id,
     })),
@@ -133,7 +146,13 @@ function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
   // The title of a frame is in the language of its content.
   const { messages, texts } = getLocalization(query.get('locale') ?? data.defaults.locale)
   if (selection.tab === 'deals') {
-    const grid = { kind: selection.tab, gtin: null, title: texts.gridHeading, size: size ?? EMPTY_GRID_SIZE }
+    const grid = {
+      kind: selection.tab,
+      gtin: null,
+      title: texts.gridHeading,
+      caption: `Deals, ${channel.name}`,
+      size: size ?? EMPTY_GRID_SIZE,
+    }
     return toStudioWidget({ ...common, ...grid }, data)
   }
   if (isStatusTab(selection.tab) || product === null) return null
@@ -142,6 +161,7 @@ function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
     kind: selection.tab,
     gtin,
     title: messages.formatBoxLabel({ title }),
+    caption: `${title}, ${channel.name}`,
     size: size ?? EMPTY_BOX_SIZE,
   }
   return toStudioWidget({ ...common, ...box }, data)

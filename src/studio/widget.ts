@@ -13,6 +13,8 @@ export type EmbeddedWidget = Readonly<{
   gtin: string | null
   query: URLSearchParams
   title: string
+  /** Product and channel by name, for people. */
+  caption: string
   size: WidgetSize
 }>
 
@@ -25,7 +27,7 @@ export type StudioWidgetView = ReturnType<typeof toStudioWidget>
 
 /** Build addresses, previews and snippets. `background`: the page background that is previewed first. */
 export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript }: LoaderDetails) {
-  const { kind, channelId, gtin, query, title, size } = widget
+  const { kind, channelId, gtin, query, title, caption, size } = widget
   const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
   const frameQuery = toFrameQuery(query)
   const fragmentUrl = withQuery(`${publicUrl}/fragments/${path}`, query)
@@ -36,6 +38,7 @@ export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript
     fragmentUrl,
     embedUrl,
     title,
+    caption,
     frameHeightPx: estimateHeightPx(size, PHONE_PX),
     reservedHeightPx: estimateHeightPx(size, ARTICLE_PX),
     attributes,
@@ -46,6 +49,7 @@ export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript
   return {
     kind,
     title,
+    caption,
     fragmentUrl,
     embedUrl,
     oembedUrl: `${publicUrl}/oembed?${new URLSearchParams({ url: embedUrl, format: 'json' }).toString()}`,

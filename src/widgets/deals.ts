@@ -3,7 +3,14 @@ import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './opt
 import { toPictureView } from './picture.ts'
 import { isPriceShown } from '../offers/price-age.ts'
 import { type Localization, type LocaleTexts, getLocalization } from './locales/index.ts'
-import { type ViewContext, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
+import {
+  type ViewContext,
+  findShownBrand,
+  toHeaderView,
+  toNoticesView,
+  toOfferView,
+  toWrapperView,
+} from './view-parts.ts'
 
 /** A page of deals. `asOfMs`: time of its oldest price, Unix milliseconds. */
 export type GridData = Readonly<{ deals: readonly DealEntry[]; hasNext: boolean; asOfMs: number }>
@@ -42,15 +49,22 @@ export function toGridView(
   if (data.deals.length === 0) return undefined
   const localization = getLocalization(options.locale)
   const { texts } = localization
+  const header = toHeaderView(options, texts.gridHeading, viewContext)
+  const deals = data.deals.map((entry) => toDealView(entry, options, { localization, viewContext }))
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
-    label: texts.gridHeading,
-    heading: texts.gridHeading,
-    deals: data.deals.map((entry) => toDealView(entry, options, { localization, viewContext })),
+    label: header.heading,
+    header,
+    deals,
+    linkText: texts.toShop,
     /** Accessible names of the carousel's buttons. */
     carouselLabels: { previous: texts.previousDeals, next: texts.nextDeals },
-    notices: toNoticesView(data.asOfMs, texts.gridOrder[options.sort], localization, viewContext),
+    notices: toNoticesView(
+      { checkedAtMs: data.asOfMs, order: [texts.gridOrder[options.sort]], offers: deals },
+      localization,
+      viewContext,
+    ),
     paging: pages === null ? null : toPaging(data, options, { texts, pages }),
   }
 }
@@ -60,14 +74,19 @@ function toDealView(
   { layout }: Pick<GridOptions, 'layout'>,
   { localization, viewContext }: Readonly<{ localization: Localization; viewContext: ViewContext }>,
 ) {
-  const { gtin, title, brand, imageUrl, offer } = deal
-  const isPriced = isPriceShown(deal, viewContext)
+  const { gtin, title, imageUrl, offer } = deal
+  const offerView = toOfferView(offer, {
+    gtin,
+    isPriced: isPriceShown(deal, viewContext),
+    localization,
+    viewContext,
+  })
   return {
+    ...offerView,
     title,
-    brand,
+    brand: findShownBrand(deal),
     picture: toPictureView(imageUrl, layout === 'list' ? 96 : 240, viewContext),
-    merchantText: localization.messages.formatAtMerchant({ merchant: offer.merchant }),
-    ...toOfferView(offer, { gtin, isPriced, localization, surface: viewContext.surface }),
+    merchantText: localization.messages.formatAtMerchant({ merchant: offerView.merchant }),
   }
 }
 

@@ -22,18 +22,24 @@ const countFormats = new LRUCache<string, Intl.NumberFormat>({
   max: MAX_FORMATTERS,
   memoMethod: (locale) => new Intl.NumberFormat(locale),
 })
-const timeFormats = new LRUCache<string, Intl.DateTimeFormat>({
+/** With and without the name of the zone. Key: locale and time zone, separated by a space. */
+const timeFormats = new LRUCache<string, Readonly<Record<'named' | 'unnamed', Intl.DateTimeFormat>>>({
   max: MAX_FORMATTERS,
-  memoMethod: (locale) =>
-    new Intl.DateTimeFormat(locale, {
+  memoMethod(key) {
+    const [locale, timeZone] = key.split(' ')
+    const style = {
       year: 'numeric',
       month: 'short',
       day: 'numeric',
       hour: 'numeric',
       minute: '2-digit',
-      timeZone: 'UTC',
-      timeZoneName: 'short',
-    }),
+      timeZone,
+    } as const
+    return {
+      named: new Intl.DateTimeFormat(locale, Object.assign({ timeZoneName: 'short' as const }, style)),
+      unnamed: new Intl.DateTimeFormat(locale, style),
+    }
+  },
 })
 
 /** Format a decimal string as a price. Exact, because Intl accepts strings. */
@@ -53,9 +59,16 @@ export function formatCount(count: number, locale: string): string {
   return countFormats.memo(locale).format(count)
 }
 
-/** Format date and time in UTC. Pages are cached, so a relative time would be wrong. */
-export function formatTime(timeMs: number, locale: string): string {
-  return timeFormats.memo(locale).format(timeMs)
+/**
+ * Format date and time, by default in UTC. Pages are cached, so a relative time would be wrong. The zone is named only by
+ * letters that people write, such as UTC or CET, not by an offset such as GMT+1.
+ */
+export function formatTime(timeMs: number, locale: string, timeZone = 'UTC'): string {
+  const { named, unnamed } = timeFormats.memo(`${locale} ${timeZone}`)
+  const isOffset = named
+    .formatToParts(timeMs)
+    .some(({ type, value }) => type === 'timeZoneName' && /\d/.test(value))
+  return (isOffset ? unnamed : named).format(timeMs)
 }
 
 /** Shown to operators instead of a time in the future. */

@@ -34,65 +34,110 @@ export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
 /** Height of the line that opens the folded shops. */
 const FOLD_PX = 46
 
-/** Heights of header and notices, of a shop, and of a shop with a former price: Chromium, font Inter, three-line title. */
+/**
+ * Heights of header and notices, of a shop, and of a shop with a former price: Chromium, font Inter, three-line title.
+ * `minPx`: height of the product beside the shops.
+ */
 type BoxMeasure = Readonly<{
   minWidthPx: number
   basePx: number
   rowPx: number
   saleRowPx: number
   columns: number
+  minPx: number
 }>
 
-const NARROWEST: BoxMeasure = { minWidthPx: 0, basePx: 324, rowPx: 67, saleRowPx: 87, columns: 1 }
+const NARROWEST: BoxMeasure = {
+  minWidthPx: 0,
+  basePx: 252,
+  rowPx: 58,
+  saleRowPx: 62,
+  columns: 1,
+  minPx: 0,
+}
 const NARROW_LIST: readonly BoxMeasure[] = [
   NARROWEST,
-  { ...NARROWEST, minWidthPx: 340, basePx: 296 },
-  { ...NARROWEST, minWidthPx: 460, basePx: 274 },
-  { ...NARROWEST, minWidthPx: 560, basePx: 244 },
+  { ...NARROWEST, minWidthPx: 470, basePx: 224 },
+  { ...NARROWEST, minWidthPx: 530, basePx: 206 },
 ]
+const LARGE_BUTTON = { ...NARROWEST, columns: 2 }
 
 /** By layout and minimum width; the last match applies. */
 const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
-  list: [...NARROW_LIST, { minWidthPx: 640, basePx: 228, rowPx: 67, saleRowPx: 67, columns: 1 }],
+  list: [
+    ...NARROW_LIST,
+    { ...NARROWEST, minWidthPx: 576, basePx: 210, saleRowPx: 58 },
+    { ...NARROWEST, minWidthPx: 640, basePx: 198, saleRowPx: 58 },
+    { ...NARROWEST, minWidthPx: 820, basePx: 115, saleRowPx: 58, minPx: 420 },
+  ],
   table: [
     ...NARROW_LIST,
-    { minWidthPx: 600, basePx: 312, rowPx: 57, saleRowPx: 66, columns: 1 },
-    { minWidthPx: 640, basePx: 260, rowPx: 57, saleRowPx: 66, columns: 1 },
+    { ...NARROWEST, minWidthPx: 576, basePx: 244, rowPx: 60, saleRowPx: 60 },
+    { ...NARROWEST, minWidthPx: 640, basePx: 230, rowPx: 59, saleRowPx: 59 },
+    { ...NARROWEST, minWidthPx: 820, basePx: 156, rowPx: 61, saleRowPx: 61, minPx: 420 },
   ],
-  card: [{ minWidthPx: 0, basePx: 582, rowPx: 67, saleRowPx: 88, columns: 1 }],
+  card: [{ ...NARROWEST, basePx: 360 }],
   button: [
-    { minWidthPx: 0, basePx: 322, rowPx: 56, saleRowPx: 70, columns: 1 },
-    { minWidthPx: 340, basePx: 300, rowPx: 52, saleRowPx: 68, columns: 1 },
-    { minWidthPx: 560, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 2 },
-    { minWidthPx: 780, basePx: 260, rowPx: 68, saleRowPx: 68, columns: 3 },
+    { ...NARROWEST, basePx: 236, rowPx: 92, saleRowPx: 92 },
+    { ...NARROWEST, minWidthPx: 340, basePx: 243, rowPx: 73, saleRowPx: 73 },
+    { ...LARGE_BUTTON, minWidthPx: 480, basePx: 243, rowPx: 130 },
+    { ...LARGE_BUTTON, minWidthPx: 540, basePx: 192, rowPx: 92 },
+    { ...LARGE_BUTTON, minWidthPx: 600, basePx: 192, rowPx: 74 },
+    { ...LARGE_BUTTON, minWidthPx: 820, basePx: 117, rowPx: 93 },
+    { ...LARGE_BUTTON, minWidthPx: 1_200, basePx: 100, rowPx: 75, columns: 3 },
   ],
+  // One or two lines.
+  inline: [{ ...NARROWEST, basePx: 56, rowPx: 0, saleRowPx: 0 }],
 }
 
 function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   const measures = BOX_MEASURES[size.layout]
   const measure = measures.findLast(({ minWidthPx }) => widthPx >= minWidthPx) ?? NARROWEST
-  const { basePx, rowPx, saleRowPx, columns } = measure
+  const { basePx, rowPx, saleRowPx, columns, minPx } = measure
   const shops =
     columns === 1
       ? size.saleCount * saleRowPx + (size.shownCount - size.saleCount) * rowPx
       : Math.ceil(size.shownCount / columns) * rowPx
-  return basePx + shops + (size.isFolded ? FOLD_PX : 0)
+  const foldPx = size.isFolded && size.layout !== 'inline' ? FOLD_PX : 0
+  return Math.max(minPx, basePx + shops + foldPx)
 }
 
-/** From this width in pixels, header and notices of a grid need one line less. */
-const WIDE_GRID_PX = 640
-/** Minimum width of a card in a grid. */
-const CARD_WIDTH_PX = 168
-/** A carousel is always one row; on the narrowest phones its texts need two more lines. */
-const CAROUSEL_PX = 574
-const NARROW_CAROUSEL_PX = 606
+/** Columns of a grid by minimum width. Below 340 px the cards are rows. */
+const GRID_COLUMNS = [
+  { minWidthPx: 340, columns: 2 },
+  { minWidthPx: 512, columns: 3 },
+  { minWidthPx: 704, columns: 4 },
+  { minWidthPx: 1_088, columns: 6 },
+] as const
+
+/** From this width, padding and gaps are larger, and texts need fewer lines. */
+const WIDE_GRID_PX = 440
+
+/** Heights of header and notices, and of a row of the layout `list`, by minimum width. */
+const ROW_MEASURES = [
+  { minWidthPx: 0, basePx: 264, rowPx: 163 },
+  { minWidthPx: 340, basePx: 264, rowPx: 128 },
+  { minWidthPx: WIDE_GRID_PX, basePx: 200, rowPx: 121 },
+  { minWidthPx: 560, basePx: 184, rowPx: 109 },
+] as const
+
+/** A carousel is always one row; on the narrowest phones its texts need another line. */
+const CAROUSEL_PX = 600
+const NARROW_CAROUSEL_PX = 622
 const NARROW_CAROUSEL_BELOW_PX = 340
 
 function estimateGridHeightPx({ layout, cardCount }: GridSize, widthPx: number): number {
   if (layout === 'carousel') return widthPx < NARROW_CAROUSEL_BELOW_PX ? NARROW_CAROUSEL_PX : CAROUSEL_PX
-  const columns = Math.max(1, Math.floor(widthPx / CARD_WIDTH_PX))
-  if (layout === 'list' || columns === 1) return widthPx < 560 ? 262 + cardCount * 171 : 204 + cardCount * 109
-  const pictureHeightPx = 0.8 * ((widthPx - 32) / columns - 16)
-  const rowPx = Math.ceil(218 + pictureHeightPx)
-  return (widthPx < WIDE_GRID_PX ? 244 : 220) + Math.ceil(cardCount / columns) * rowPx
+  const columns = GRID_COLUMNS.findLast(({ minWidthPx }) => widthPx >= minWidthPx)?.columns
+  if (layout === 'list' || columns === undefined) {
+    const { basePx, rowPx } =
+      ROW_MEASURES.findLast(({ minWidthPx }) => widthPx >= minWidthPx) ?? ROW_MEASURES[0]
+    return basePx + cardCount * rowPx
+  }
+  const { basePx, textPx, sidePx, gapPx } =
+    widthPx < WIDE_GRID_PX
+      ? { basePx: 258, textPx: 214, sidePx: 16, gapPx: 16 }
+      : { basePx: 206, textPx: 208, sidePx: 22, gapPx: 20 }
+  const pictureHeightPx = (widthPx - 2 * sidePx - (columns - 1) * gapPx) / columns
+  return basePx + Math.ceil(cardCount / columns) * Math.ceil(textPx + pictureHeightPx)
 }

@@ -4,9 +4,12 @@ import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
 import { formatCount } from './format.ts'
 import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
-import type { CommonOptions, GridOptions, OptionDefaults } from './options.ts'
+import type { BoxOptions, CommonOptions, GridOptions, OptionDefaults } from './options.ts'
 
 export const CHANNEL_GONE_REASON = 'The catalog no longer lists this channel.'
+
+const NOT_INLINE_REASON =
+  'The layout inline shows one price, and no offer of this product is in stock with a current price.'
 
 /** British English: no comma before "and". */
 const LIST_FORMAT = new Intl.ListFormat('en-GB')
@@ -30,7 +33,7 @@ export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults
 export function explainHiddenBox(
   gtin: string,
   product: Product | null,
-  { options, defaults }: Readonly<{ options: CommonOptions; defaults: OptionDefaults }>,
+  { options, defaults }: Readonly<{ options: BoxOptions; defaults: OptionDefaults }>,
 ): string {
   if (product === null) {
     const corrected = findCorrectedGtin(gtin)
@@ -56,11 +59,12 @@ function explainNoOffers({ drops }: Product): string {
   return `The catalog sent ${offerText} malformed: ${describeDrops(drops).join(', ')}.`
 }
 
-function explainFiltered(offers: readonly Offer[], options: CommonOptions, defaults: OptionDefaults): string {
+function explainFiltered(offers: readonly Offer[], options: BoxOptions, defaults: OptionDefaults): string {
   const count = (filter: Filter): number =>
     offers.filter((offer) => EXCLUSION_RULES[filter](offer, options)).length
   const activeFilters = listFilters(options)
   const sufficientFilters = activeFilters.filter((filter) => count(filter) === offers.length)
+  if (options.layout === 'inline' && sufficientFilters.length === 0) return NOT_INLINE_REASON
   const filters =
     sufficientFilters.length > 0 ? sufficientFilters : activeFilters.filter((filter) => count(filter) > 0)
   const names = LIST_FORMAT.format(

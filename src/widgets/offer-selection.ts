@@ -1,11 +1,15 @@
 import type { Offer } from '../catalog/contract.ts'
 import { createBoxOrder, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
 import { foldCase } from '../offers/text.ts'
-import type { CommonOptions } from './options.ts'
+import type { BoxOptions, CommonOptions } from './options.ts'
 
 /** Selects the offers of a box, and explains why others are hidden. */
 
 type Filters = Pick<CommonOptions, 'stock' | 'merchants' | 'excluded' | 'currency'>
+
+/** The layout `inline` shows one price, so it needs an offer in stock whose price is shown. */
+type BoxFilters = Filters & Pick<BoxOptions, 'layout'>
 
 /** Options that filter offers. */
 const FILTERS = ['stock', 'merchant', 'exclude', 'currency'] as const
@@ -30,25 +34,36 @@ export const EXCLUSION_RULES: Readonly<Record<Filter, (offer: Offer, filters: Fi
   currency: (offer, { currency }) => offer.currency !== currency,
 }
 
-/** Whether the price of an offer is shown. */
-type PriceCheck = (offer: Offer) => boolean
+/** `isPriced`: whether the price of an offer is shown. */
+type SelectionRules = Readonly<{ isPriced(offer: Offer): boolean; shops: ShopBook }>
+
+/** Replace names of shops in the filters by all their merchant names. */
+export function expandShops<T extends Pick<Filters, 'merchants' | 'excluded'>>(
+  filters: T,
+  shops: ShopBook,
+): T {
+  return {
+    ...filters,
+    merchants: shops.expandNames(filters.merchants),
+    excluded: shops.expandNames(filters.excluded),
+  }
+}
 
 /** Select the offers of a box in their order; empty when the filters hide all. */
 export function selectOffers(
   offers: readonly Offer[],
-  filters: Filters,
-  isPriced: PriceCheck,
+  filters: BoxFilters,
+  { isPriced, shops }: SelectionRules,
 ): readonly Offer[] {
   const activeFilters = listFilters(filters)
   const filtered = offers.filter(
     (offer) => !activeFilters.some((filter) => EXCLUSION_RULES[filter](offer, filters)),
   )
   const currency = findMainCurrency(filtered)
+  const isUsable = (offer: Offer): boolean =>
+    offer.currency === currency && (filters.layout !== 'inline' || (isInStock(offer) && isPriced(offer)))
   const order = createBoxOrder(isPriced)
-  return pickOnePerMerchant(
-    filtered.filter((offer) => offer.currency === currency),
-    order,
-  ).sort(order)
+  return pickOnePerMerchant(filtered.filter(isUsable), order, shops.toKey).sort(order)
 }
 
 /** An offer with the options that hide it, or else the rule that does; `null`: it is shown. */
@@ -60,11 +75,11 @@ export type ClassifiedOffer = Readonly<{
 /** Explain every offer: shown ones first, in their order. */
 export function classifyOffers(
   offers: readonly Offer[],
-  filters: Filters,
-  isPriced: PriceCheck,
+  filters: BoxFilters,
+  rules: SelectionRules,
 ): readonly ClassifiedOffer[] {
   const activeFilters = listFilters(filters)
-  const shown = selectOffers(offers, filters, isPriced)
+  const shown = selectOffers(offers, filters, rules)
   const classify = (offer: Offer): ClassifiedOffer => {
     const excludedBy = activeFilters.filter((filter) => EXCLUSION_RULES[filter](offer, filters))
     if (excludedBy.length > 0) return { offer, excludedBy }

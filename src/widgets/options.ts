@@ -3,7 +3,7 @@ import { foldCase } from '../offers/text.ts'
 import { type OptionControl, type ParameterReader, createParameterReader } from './parameters.ts'
 
 /** Layouts of a where-to-buy box. */
-export const BOX_LAYOUTS = ['list', 'table', 'card', 'button'] as const
+export const BOX_LAYOUTS = ['list', 'table', 'card', 'button', 'inline'] as const
 export type BoxLayout = (typeof BOX_LAYOUTS)[number]
 
 /** Layouts of a deal grid. */
@@ -23,6 +23,8 @@ export type Theme = (typeof THEMES)[number]
 const STOCKS = ['in', 'any'] as const
 /** Isolation of a fragment from the styles of its page. */
 const ISOLATIONS = ['none', 'shadow'] as const
+/** How much of the header is shown. */
+const HEADS = ['full', 'compact', 'none'] as const
 /** Whether a fragment links its style sheet. */
 const STYLE_SHEET_SOURCES = ['link', 'none'] as const
 /** Structured data of a fragment. */
@@ -133,13 +135,32 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     example: 'css=none',
   },
   {
+    name: 'head',
+    widget: 'both',
+    label: 'Header',
+    control: HEADS,
+    defaultText: '`full`',
+    description:
+      'header of the widget; `full`: heading, title and picture; `compact`: without the picture; `none`: only the offers and the disclosure',
+    example: 'head=compact',
+  },
+  {
+    name: 'heading',
+    widget: 'both',
+    label: 'Heading',
+    control: 'heading',
+    defaultText: 'the text of the language',
+    description: 'text in place of "Where to buy" or "Deals"',
+    example: 'heading=Our%20pick',
+  },
+  {
     name: 'layout',
     widget: 'where-to-buy',
     label: 'Layout',
     control: BOX_LAYOUTS,
     defaultText: '`list`',
     description:
-      'arrangement of the shops; `list`: a row for each; `table`: with column headers; `card`: a narrow card with a large first shop; `button`: a button for each',
+      'arrangement of the shops; `list`: a row for each; `table`: with column headers; `card`: a narrow card with a large first shop; `button`: a button for each; `inline`: only the lowest price, as a part of a sentence',
     example: 'layout=card',
   },
   {
@@ -288,6 +309,9 @@ function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock 
   const css = reader.oneOf('css', STYLE_SHEET_SOURCES, 'link')
   const own = {
     theme: reader.oneOf('theme', THEMES, 'auto'),
+    head: reader.oneOf('head', HEADS, 'full'),
+    /** `null`: the text of the language. */
+    heading: reader.heading('heading'),
     /** `null`: the colour of the theme. */
     accent: reader.color('accent'),
     /** Language tag, reduced to language, script and region. */

@@ -4,6 +4,8 @@ import { foldCase } from '../offers/text.ts'
 
 /** Maximum length of a text, in UTF-16 units. */
 const MAX_TEXT_CHARACTERS = 100
+/** Maximum length of a heading, in UTF-16 units. */
+const MAX_HEADING_CHARACTERS = 80
 /** Maximum number of names in `merchant` or `exclude`. */
 const MAX_NAMES = 20
 
@@ -13,6 +15,7 @@ export type OptionControl =
 
 const TEXT_DESCRIPTIONS = {
   text: `text up to ${MAX_TEXT_CHARACTERS} characters, without control characters`,
+  heading: `text up to ${MAX_HEADING_CHARACTERS} characters, without control characters`,
   color: 'six hex digits without #',
   language: 'a language tag such as en or de-AT',
   currency: 'an ISO 4217 code such as EUR',
@@ -68,6 +71,11 @@ export function createParameterReader(query: URLSearchParams) {
     price: (name: string): string | null => read(name, 'price', (text) => (isPrice(text) ? text : undefined)),
     /** Trimmed text without control characters; `null` when empty, too. */
     text: (name: string): string | null => read(name, 'text', parseText) || null,
+    /** The same, of at most 80 UTF-16 units. */
+    heading: (name: string): string | null =>
+      read(name, 'heading', (text) =>
+        text.length <= MAX_HEADING_CHARACTERS ? parseText(text) : undefined,
+      ) || null,
     /** All values of a parameter that may be repeated. */
     names(name: string): readonly string[] {
       const texts = query.getAll(name)

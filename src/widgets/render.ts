@@ -10,7 +10,8 @@ export type Renderer = ReturnType<typeof createRenderer>
 /** Templates by name; they include each other as `@name`. The catalog service has separate ones. */
 const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'studio']
 const PARTIAL_TEMPLATES = (
-  'box cost deal grid links notices picture price shop-link state offers-button offers-list offers-table ' +
+  'box cost deal facts grid header inline links logo masthead notices picture price shop-link state ' +
+  'offers-button offers-list offers-table ' +
   'studio-deals studio-feeds studio-fields studio-health studio-preview studio-snippets studio-explanation'
 ).split(' ')
 
@@ -20,7 +21,7 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
   for (const name of PAGE_TEMPLATES) eta.load(viewsFolder, name)
   for (const name of PARTIAL_TEMPLATES) eta.load(join(viewsFolder, 'partials'), name)
   return {
-    /** A fragment: first byte `<`, no document tags. */
+    /** A fragment: first byte `<`, no document tags; phrasing content for the layout `inline`. */
     renderBox(view: BoxView): string {
       const schema = view.schema === null ? null : toInertJson(view.schema)
       return eta.render('@fragment', { kind: 'box', view, schema }).trim()

@@ -1,6 +1,6 @@
 import type { toGridView } from './deals.ts'
 import type { CommonOptions } from './options.ts'
-import type { toWrapperView, toNoticesView } from './view-parts.ts'
+import type { toHeaderView, toNoticesView, toWrapperView } from './view-parts.ts'
 import type { toBoxView } from './where-to-buy.ts'
 
 /**
@@ -10,6 +10,7 @@ import type { toBoxView } from './where-to-buy.ts'
 
 /** The outer element of a fragment, and its style sheets. */
 export type WrapperView = ReturnType<typeof toWrapperView>
+export type HeaderView = ReturnType<typeof toHeaderView>
 export type NoticesView = ReturnType<typeof toNoticesView>
 export type BoxView = NonNullable<ReturnType<typeof toBoxView>>
 export type OfferView = BoxView['offers'][number]

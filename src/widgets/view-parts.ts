@@ -4,10 +4,17 @@ import { isFuture } from '../clock.ts'
 import type { Disclosure } from '../config/parsers.ts'
 import { toOfferKey } from '../offers/deals.ts'
 import type { PriceRules } from '../offers/price-age.ts'
+import type { Shop, ShopBook } from '../offers/shop-book.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
+import { foldCase } from '../offers/text.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'
-import type { AvailabilityKey, Localization, LocaleTexts } from './locales/index.ts'
+import {
+  type AvailabilityKey,
+  type Localization,
+  type LocaleTexts,
+  getLocalization,
+} from './locales/index.ts'
 import type { CommonOptions, Surface } from './options.ts'
 
 export type ViewContext = PriceRules &
@@ -17,6 +24,9 @@ export type ViewContext = PriceRules &
     /** Path of the style sheet with its hash. */
     stylePath: string
     disclosure: Disclosure
+    /** IANA name. */
+    timeZone: string
+    shops: ShopBook
     surface: Surface
     /** Return the hash of a picture that this server serves; `undefined`: browsers load it from its own address. */
     publishPicture?: ((imageUrl: string) => string | undefined) | undefined
@@ -46,21 +56,47 @@ export function listStyles(
   return styles
 }
 
+/** Build the header of a widget. `heading`: the text of the language. */
+export function toHeaderView(
+  options: Pick<CommonOptions, 'head' | 'heading' | 'locale'>,
+  heading: string,
+  { disclosure }: Pick<ViewContext, 'disclosure'>,
+) {
+  return {
+    head: options.head,
+    heading: options.heading ?? heading,
+    /** `null` when the operator has turned it off. */
+    disclosure: toDisclosureText(disclosure, getLocalization(options.locale).texts),
+  }
+}
+
+/** Return the brand; `null` if there is none, or if the title already contains it. */
+export function findShownBrand({
+  title,
+  brand,
+}: Readonly<{ title: string; brand: string | null }>): string | null {
+  return brand === null || foldCase(title).includes(foldCase(brand)) ? null : brand
+}
+
 /** `isPriced`: whether the price is shown (`offers/price-age.ts`). */
 type OfferDetails = Readonly<{
   gtin: string
   isPriced: boolean
   localization: Localization
-  surface: Surface
+  viewContext: Pick<ViewContext, 'surface' | 'shops' | 'publicUrl'>
 }>
 
 /** Build the view of an offer in boxes and grids. */
-export function toOfferView(offer: Offer, { gtin, isPriced, localization, surface }: OfferDetails) {
+export function toOfferView(offer: Offer, { gtin, isPriced, localization, viewContext }: OfferDetails) {
   const { messages, texts } = localization
-  const { merchant } = offer
+  const shop = viewContext.shops.find(offer.merchant)
+  const merchant = shop?.name ?? offer.merchant
   const price = isPriced ? toPriceView(offer, localization) : null
   return {
     merchant,
+    logo: toLogoView(merchant, shop, viewContext.publicUrl),
+    /** A line of the publisher about the shop, or `null`. */
+    terms: shop?.terms ?? null,
     href: offer.affiliateUrl,
     price,
     /** Shown instead of a price that is too old or whose sale has ended. */
@@ -72,7 +108,16 @@ export function toOfferView(offer: Offer, { gtin, isPriced, localization, surfac
         ? messages.formatLinkWithoutPrice({ merchant })
         : messages.formatLinkWithPrice({ merchant, price: price.price }),
     /** Path of its redirect below `/go/{channel}/`, for sandboxed frames; `null` in fragments. */
-    redirectPath: surface === 'embed' ? `${gtin}/${computeOfferId(offer)}` : null,
+    redirectPath: viewContext.surface === 'embed' ? `${gtin}/${computeOfferId(offer)}` : null,
+  }
+}
+
+/** `url`: `null` without a logo; then `initial` stands in its place if another shop of the box has one. */
+function toLogoView(merchant: string, shop: Shop | undefined, publicUrl: string) {
+  const logoPath = shop?.logoPath ?? null
+  return {
+    url: logoPath === null ? null : `${publicUrl}${logoPath}`,
+    initial: /[\p{L}\p{N}]/u.exec(merchant)?.[0].toUpperCase() ?? '',
   }
 }
 
@@ -120,13 +165,20 @@ function toAvailabilityView(
   return { text: availability[key], kind: isOut ? 'out' : 'other' }
 }
 
-/** Build the notices at `nowMs`. `checkedAtMs`: of the oldest price. `order`: the text about the order of the offers. */
+/** `checkedAtMs`: of the oldest price. `order`: texts about the order of the offers. */
+type NoticeDetails = Readonly<{
+  checkedAtMs: number
+  order: readonly string[]
+  offers: readonly Pick<ReturnType<typeof toOfferView>, 'price'>[]
+}>
+
+/** Build the notices at `nowMs`. */
 export function toNoticesView(
-  checkedAtMs: number,
-  order: string,
+  { checkedAtMs, order, offers }: NoticeDetails,
   { texts, messages, locale }: Localization,
-  { disclosure, nowMs }: Pick<ViewContext, 'disclosure' | 'nowMs'>,
+  { nowMs, timeZone }: Pick<ViewContext, 'nowMs' | 'timeZone'>,
 ) {
+  const hasFormerPrice = offers.some(({ price }) => price !== null && price.oldPrice !== null)
   return {
     /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` when the time is unknown. */
     checkedAt: isFuture(checkedAtMs, nowMs)
@@ -134,12 +186,12 @@ export function toNoticesView(
       : {
           ...messages.pricesChecked,
           iso: new Date(checkedAtMs).toISOString(),
-          time: formatTime(checkedAtMs, locale),
+          time: formatTime(checkedAtMs, locale, timeZone),
         },
-    order,
-    shipping: texts.shippingNotIncluded,
+    terms: [...order, texts.shippingNotIncluded],
+    /** What a struck price is; `null` without any. */
+    formerPrice: hasFormerPrice ? { price: texts.columns.price, text: texts.formerPrice } : null,
     coverage: texts.coverage,
-    disclosure: toDisclosureText(disclosure, texts),
   }
 }
 

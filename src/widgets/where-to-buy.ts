@@ -1,52 +1,60 @@
-import type { Product } from '../catalog/contract.ts'
+import type { Offer, Product } from '../catalog/contract.ts'
 import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
 import { isInStock } from '../offers/ranking.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
-import { getLocalization } from './locales/index.ts'
+import { type Localization, getLocalization } from './locales/index.ts'
 import { selectOffers } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
-import { toPictureView } from './picture.ts'
-import { type ViewContext, toWrapperView, toNoticesView, toOfferView } from './view-parts.ts'
+import { toBoxPictureView } from './picture.ts'
+import {
+  type ViewContext,
+  findShownBrand,
+  toHeaderView,
+  toNoticesView,
+  toOfferView,
+  toWrapperView,
+} from './view-parts.ts'
 import { toSchemaOrgProduct } from './schema-org.ts'
 
-/**
- * Build the view of a where-to-buy box; `undefined` when it is hidden. `asOfMs`: when the catalog returned the product, Unix
- * milliseconds.
- */
-export function toBoxView(
-  { product, asOfMs }: Readonly<{ product: Product; asOfMs: number }>,
-  options: BoxOptions,
-  viewContext: ViewContext,
-) {
+/** `asOfMs`: when the catalog returned the product, Unix milliseconds. */
+type BoxData = Readonly<{ product: Product; asOfMs: number }>
+
+/** Build the view of a where-to-buy box; `undefined` when it is hidden. */
+export function toBoxView({ product, asOfMs }: BoxData, options: BoxOptions, viewContext: ViewContext) {
   const isPriced = createPriceCheck(asOfMs, viewContext)
-  const offers = selectOffers(product.offers, options, isPriced)
-  if (offers.length === 0) return undefined
+  const offers = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
+  const [first] = offers
+  if (first === undefined) return undefined
   const priced = offers.filter(isPriced)
   const { checkedAtMs } = findPriceTimes(
     offers.map((offer) => ({ offer, asOfMs })),
     viewContext,
   )
-  const { title, brand, images, gtin } = product
+  const { title, images, gtin } = product
   const localization = getLocalization(options.locale)
   const { messages, texts } = localization
   const inStockCount = priced.filter((offer) => isInStock(offer)).length
   const rows = offers.map((offer, index) => ({
     isBest: index === 0 && inStockCount > 1,
     linkText: texts.toShop,
-    ...toOfferView(offer, { gtin, isPriced: isPriced(offer), localization, surface: viewContext.surface }),
+    ...toOfferView(offer, { gtin, isPriced: isPriced(offer), localization, viewContext }),
   }))
   const more = rows.slice(options.limit)
+  const header = toHeaderView(options, texts.boxHeading, viewContext)
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
     /** Accessible name of the box: `Where to buy Lumen Arc`. */
-    label: messages.formatBoxLabel({ title }),
-    heading: texts.boxHeading,
+    label: options.heading === null ? messages.formatBoxLabel({ title }) : `${options.heading}: ${title}`,
+    header,
     title,
-    brand,
-    picture: toPictureView(images[0] ?? null, options.layout === 'card' ? 320 : 96, viewContext),
-    bestLabel: texts.bestPrice,
+    brand: findShownBrand(product),
+    picture: toBoxPictureView(images[0] ?? null, options.layout, viewContext),
+    lowestLabel: texts.lowestPrice,
     columns: texts.columns,
+    /** Whether any shop has a logo: then the others have their initial in its place. */
+    hasLogos: rows.some(({ logo }) => logo.url !== null),
     offers: rows.slice(0, options.limit),
     /** Folded offers; empty when all are shown. */
     more,
@@ -54,19 +62,44 @@ export function toBoxView(
       count: more.length,
       shown: formatCount(more.length, localization.locale),
     }),
-    notices: toNoticesView(checkedAtMs ?? asOfMs, texts.boxOrder, localization, viewContext),
+    /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`. */
+    sentence: formatSentence(rows, localization),
+    disclosureMark: header.disclosure === null ? null : texts.disclosureMark,
+    notices: toNoticesView(
+      { checkedAtMs: checkedAtMs ?? asOfMs, order: listOrder(offers, localization), offers: rows },
+      localization,
+      viewContext,
+    ),
     /** JSON-LD; `null` without `markup=schema`. */
     schema: options.markup === 'schema' && priced.length > 0 ? toSchemaOrgProduct(product, priced) : null,
   }
 }
 
+/** Say how the offers are ordered. When all are in stock, this is said once and not at each offer. */
+function listOrder(offers: readonly Offer[], { texts }: Localization): readonly string[] {
+  return offers.length > 1 && offers.every((offer) => isInStock(offer))
+    ? [texts.allInStock, texts.gridOrder.price]
+    : [texts.boxOrder]
+}
+
+function formatSentence(
+  rows: readonly Pick<ReturnType<typeof toOfferView>, 'merchant' | 'price'>[],
+  { messages }: Localization,
+): string {
+  const [first] = rows
+  if (first?.price === undefined || first.price === null) return ''
+  const format = rows.length > 1 ? messages.formatInlineFrom : messages.formatInlineOffer
+  return format({ merchant: first.merchant, price: first.price.price })
+}
+
 /** Find the times of the offers that a box shows. */
 export function findBoxTimes(
-  { product, asOfMs }: Readonly<{ product: Product; asOfMs: number }>,
+  { product, asOfMs }: BoxData,
   options: BoxOptions,
-  rules: PriceRules,
+  rules: PriceRules & Readonly<{ shops: ShopBook }>,
 ): ReturnType<typeof findPriceTimes> {
-  const offers = selectOffers(product.offers, options, createPriceCheck(asOfMs, rules))
+  const isPriced = createPriceCheck(asOfMs, rules)
+  const offers = selectOffers(product.offers, options, { isPriced, shops: rules.shops })
   return findPriceTimes(
     offers.map((offer) => ({ offer, asOfMs })),
     rules,

@@ -8,11 +8,13 @@ import type { DealPage, DealSource } from '../freshness/deals.ts'
 import type { ProductSource } from '../freshness/products.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { createPriceCheck, findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
 import { createBoxOrder } from '../offers/ranking.ts'
 import type { Pictures } from '../pictures/pictures.ts'
 import { type AddressParsers, type BoxAddress, type GridAddress, createAddressParsers } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
 import { CHANNEL_GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
+import { expandShops } from './offer-selection.ts'
 import type { OptionDefaults, Surface } from './options.ts'
 import { parseLocale } from './parameters.ts'
 import { type ViewContext, computeOfferId } from './view-parts.ts'
@@ -61,6 +63,7 @@ export type WidgetDetails = Readonly<{
   config: Config
   publicUrl: string
   stylePath: string
+  shops: ShopBook
   /** Absent or `null`: pictures load from the shops. */
   pictures?: Pick<Pictures, 'publish'> | null
 }>
@@ -82,6 +85,8 @@ function createViewContext(details: WidgetDetails, surface: Surface): ViewContex
     publicUrl: details.publicUrl,
     stylePath: details.stylePath,
     disclosure: details.config.disclosure,
+    timeZone: details.config.timeZone,
+    shops: details.shops,
     priceMaxAgeSeconds: details.config.priceMaxAgeSeconds,
     nowMs: details.clock.nowMs(),
     surface,
@@ -121,7 +126,8 @@ async function getBox(
   defaults: OptionDefaults,
   address: BoxAddress,
 ): Promise<Widget<BoxView>> {
-  const { gtin, options } = address
+  const { gtin } = address
+  const options = expandShops(address.options, details.shops)
   // One deadline for the list of channels and the product.
   const deadlineMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
@@ -185,7 +191,8 @@ async function getGrid(
   defaults: OptionDefaults,
   { address, visitor }: Readonly<{ address: GridAddress; visitor: string }>,
 ): Promise<Widget<GridView>> {
-  const { options, surface } = address
+  const { surface } = address
+  const options = expandShops(address.options, details.shops)
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
   const { value, asOfMs, status, validUntilMs } = isGone
     ? toEmptyResult(details, NO_DEALS)
@@ -210,9 +217,9 @@ async function getGrid(
       value.deals,
     ),
     get hiddenReason() {
-      return isGone ? CHANNEL_GONE_REASON : explainHiddenGrid(options, defaults)
+      return isGone ? CHANNEL_GONE_REASON : explainHiddenGrid(address.options, defaults)
     },
-    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, options, { viewContext, pages }),
+    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, address.options, { viewContext, pages }),
     channel,
     asOfMs,
     oldestPriceMs,

@@ -88,9 +88,9 @@ describe('notices', () => {
     const text = readVisibleText((await fetchPath(await startStockedHarness(), path)).text)
     expect(text).toContain('Prices checked on Nov 21, 2026, 12:00 PM UTC')
     expect(text).toContain('We may earn a commission')
-    expect(text).toMatch(/In stock first, then by price|Largest discount first/)
+    expect(text).toMatch(/In stock first, then by price|All in stock|Largest discount first/)
     expect(text).toContain('Shipping not included')
-    expect(text).toContain('Not all shops are compared.')
+    expect(text).toContain('Not all shops are compared')
   })
 
   test.each(PATHS)(

@@ -4,6 +4,7 @@ import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-cata
 import type { Harness } from '../helpers/harness.ts'
 import { toGtin } from '../helpers/products.ts'
 import {
+  type Element,
   getAttribute,
   listElements,
   readVisibleText,
@@ -73,11 +74,7 @@ const isOwnAddress = (value: string): boolean =>
 function listDangers(html: string, ownScripts: readonly string[]): string[] {
   const dangers: string[] = []
   for (const element of listElements(html)) {
-    const { tagName } = element
-    const isJson = getAttribute(element, 'type') === 'application/ld+json'
-    const isOwn = ownScripts.includes(getAttribute(element, 'src'))
-    if (tagName === 'script' && !isJson && !isOwn) dangers.push('script')
-    if (/^(?:iframe|object|embed|base|svg|math|style)$/.test(tagName)) dangers.push(tagName)
+    if (isDangerous(element, ownScripts)) dangers.push(element.tagName)
     for (const { name, value } of element.attrs) {
       if (/^on|^style$|^srcdoc$/.test(name)) dangers.push(name)
       if (/^(?:href|src|action|formaction)$/.test(name) && !isOwnAddress(value))
@@ -85,6 +82,14 @@ function listDangers(html: string, ownScripts: readonly string[]): string[] {
     }
   }
   return dangers
+}
+
+function isDangerous(element: Element, ownScripts: readonly string[]): boolean {
+  const { tagName } = element
+  const isJson = getAttribute(element, 'type') === 'application/ld+json'
+  if (tagName === 'script') return !isJson && !ownScripts.includes(getAttribute(element, 'src'))
+  if (tagName === 'svg') return getAttribute(element, 'class') !== 'logo'
+  return /^(?:iframe|object|embed|base|math|style)$/.test(tagName)
 }
 
 /** Return the scripts that the documents load on purpose. */

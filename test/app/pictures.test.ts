@@ -44,14 +44,14 @@ describe('pages', () => {
   })
 
   test.each([
-    ['box', BOX, 96, [96, 192, 320]],
-    ['card', `${BOX}?layout=card`, 320, [320, 480, 640]],
-    ['grid', GRID, 240, [320, 480, 640]],
-    ['carousel', `${GRID}?layout=carousel`, 240, [320, 480, 640]],
-    ['list of deals', `${GRID}?layout=list`, 96, [96, 192, 320]],
-    ['frame of a box', BOX_EMBED, 96, [96, 192, 320]],
-    ['frame of a grid', GRID_EMBED, 240, [320, 480, 640]],
-  ])('%s - each width of its picture is served', async (_name, path, sizePx, widths) => {
+    ['box', BOX, '(min-width: 820px) 208px, 96px', [96, 192, 320]],
+    ['card', `${BOX}?layout=card`, '96px', [96, 192, 320]],
+    ['grid', GRID, '240px', [320, 480, 640]],
+    ['carousel', `${GRID}?layout=carousel`, '240px', [320, 480, 640]],
+    ['list of deals', `${GRID}?layout=list`, '96px', [96, 192, 320]],
+    ['frame of a box', BOX_EMBED, '(min-width: 820px) 208px, 96px', [96, 192, 320]],
+    ['frame of a grid', GRID_EMBED, '240px', [320, 480, 640]],
+  ])('%s - each width of its picture is served', async (_name, path, sizes, widths) => {
     const { harness, host } = getApp()
     const { text, headers } = await fetchPath(harness, path)
     const [image] = listImages(text)
@@ -59,7 +59,7 @@ describe('pages', () => {
     const pathOfPicture = toPicturePath(`https://pictures.example:${host.port}/lamp.jpg`, 0).slice(0, -1)
     const base = `https://widgets.example${pathOfPicture}`
     expect(getAttribute(image, 'src')).toBe(`${base}${widths[0]}`)
-    expect(getAttribute(image, 'sizes')).toBe(`${sizePx}px`)
+    expect(getAttribute(image, 'sizes')).toBe(sizes)
     expect(getAttribute(image, 'srcset')).toBe(widths.map((width) => `${base}${width} ${width}w`).join(', '))
     for (const width of widths)
       expect(describeResponse(await fetchPath(harness, `${pathOfPicture}${width}`))).toBe(SHOWN_WEBP)

@@ -12,6 +12,7 @@ export function makeGalleryView(query: string, render: GalleryDetails['render'])
     stylePath: '/assets/vitrine.css',
     pageStylePath: '/assets/studio.css',
     scriptPath: '/assets/studio.js',
+    hasFeeds: true,
     selection: parseGallerySelection(new URLSearchParams(query)),
     render,
   })

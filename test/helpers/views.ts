@@ -3,6 +3,7 @@ import type {
   DealView,
   WrapperView,
   GridView,
+  HeaderView,
   NoticesView,
   OfferView,
 } from '../../src/widgets/view-models.ts'
@@ -13,12 +14,21 @@ export const NOTICES: NoticesView = {
     before: 'Prices checked on ',
     iso: '2026-11-21T05:12:00Z',
     time: '21 Nov 2026, 05:12 UTC',
-    after: '.',
+    after: '',
   },
-  order: 'In stock first, then by price',
-  shipping: 'Shipping not included',
-  coverage: 'Not all shops are compared.',
-  disclosure: 'We may earn a commission when you buy through these links.',
+  terms: ['In stock first, then by price', 'Shipping not included'],
+  formerPrice: null,
+  coverage: 'Not all shops are compared',
+}
+
+/** Create a header with everything; `changes` replaces properties. */
+export function makeHeader(changes: Partial<HeaderView> = {}): HeaderView {
+  return {
+    head: 'full',
+    heading: 'Where to buy',
+    disclosure: 'We may earn a commission when you buy through these links.',
+    ...changes,
+  }
 }
 
 /** Create a wrapper in English with the light theme and one style sheet; `changes` replaces properties. */
@@ -38,6 +48,8 @@ export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
 export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
   return {
     merchant: 'Kopje',
+    logo: { url: null, initial: 'K' },
+    terms: null,
     href: 'https://shop.example/a?id=1&ref=x',
     price: {
       price: '€12.99',
@@ -71,11 +83,14 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     wrapper: makeWrapper(),
     layout: 'list',
     label: 'Where to buy Lumen Arc',
-    heading: 'Where to buy',
+    header: makeHeader(),
     title: 'Lumen Arc',
     brand: 'Lumen',
     picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
-    bestLabel: 'Best price',
+    lowestLabel: 'Lowest listed price',
+    hasLogos: false,
+    sentence: '€12.99 at Kopje',
+    disclosureMark: 'Ad',
     columns: { shop: 'Shop', availability: 'Availability', price: 'Price', link: 'Link' },
     offers: [makeOffer({ isBest: true })],
     more: [],
@@ -93,6 +108,8 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
     brand: 'Lumen',
     picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
     merchant: 'Kopje',
+    logo: { url: null, initial: 'K' },
+    terms: null,
     merchantText: 'at Kopje',
     href: 'https://shop.example/a?id=1&ref=x',
     price: SALE_PRICE,
@@ -110,10 +127,11 @@ export function makeGrid(changes: Partial<GridView> = {}): GridView {
     wrapper: makeWrapper(),
     layout: 'grid',
     label: 'Deals',
-    heading: 'Deals',
+    header: makeHeader({ heading: 'Deals' }),
+    linkText: 'To the shop',
     deals: [makeDeal()],
     carouselLabels: { previous: 'Previous deals', next: 'More deals' },
-    notices: { ...NOTICES, order: 'Largest discount first' },
+    notices: { ...NOTICES, terms: ['Largest discount first', 'Shipping not included'] },
     paging: null,
     ...changes,
   }

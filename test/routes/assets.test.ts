@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import request from 'supertest'
 import { describe, expect, test } from 'vitest'
@@ -116,6 +117,11 @@ describe('icon', () => {
     })
     expect(seen.text).toMatch(/^<svg [^>]+>.*<\/svg>$/)
     expect(seen.text).not.toContain('script')
+    // The head of the studio's pages has the same drawing.
+    const masthead = readFileSync('views/partials/masthead.eta', 'utf8')
+    const paths = seen.text.match(/<path [^>]+>/g)
+    expect(paths).toHaveLength(2)
+    expect(masthead.match(/<path [^>]+>/g)).toEqual(paths)
   })
 })
 

@@ -5,7 +5,7 @@ import { readVisibleText, startHarness, fetchPath } from '../app/app-client.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import type { Harness } from '../helpers/harness.ts'
 
-const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+const PICTURE = Buffer.from('RIFF....WEBP')
 const PAGE_URL = 'https://kopje.example/p/1?a=1&b=2'
 const DEMO_PRODUCT = {
   shop: 'Kopje',
@@ -16,7 +16,7 @@ const DEMO_PRODUCT = {
 }
 
 const DEMO: Demo = {
-  findPicture: (name) => (name === 'lamp.svg' ? PICTURE : undefined),
+  findPicture: (name) => (name === 'lamp.webp' ? PICTURE : undefined),
   findDemoProduct: (pageUrl) => (pageUrl === PAGE_URL ? DEMO_PRODUCT : undefined),
   showcase: { channelId: CHANNEL_ID, gtin: '09521234567899' },
   readCatalogContent: () => Promise.resolve('sample'),
@@ -33,18 +33,22 @@ async function listPrinted(pairs: [string, string][]): Promise<string[]> {
 }
 
 describe('pictures', () => {
-  test('sample picture - SVG that runs and loads nothing, cached for an hour', async () => {
-    const seen = await fetchPath(await startDemo(), '/demo/pictures/lamp.svg')
-    expect([seen.status, seen.text]).toEqual([200, PICTURE])
+  test('sample picture - WebP that runs and loads nothing, cached for an hour', async () => {
+    const seen = await fetchPath(await startDemo(), '/demo/pictures/lamp.webp')
+    expect([seen.status, seen.headers['content-type'], seen.headers['content-length']]).toEqual([
+      200,
+      'image/webp',
+      String(PICTURE.byteLength),
+    ])
     expect(seen.headers).toMatchObject({
       'cache-control': 'public, max-age=3600',
-      'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      'content-security-policy': "default-src 'none'; sandbox",
       'cross-origin-resource-policy': 'cross-origin',
       'x-content-type-options': 'nosniff',
     })
   })
 
-  test.each(['/demo/pictures/other.svg', '/demo/pictures/', '/demo/pictures/lamp.svg/x', '/demo'])(
+  test.each(['/demo/pictures/other.webp', '/demo/pictures/', '/demo/pictures/lamp.webp/x', '/demo'])(
     '%s - 404, no-store',
     async (path) => {
       const seen = await fetchPath(await startDemo(), path)
@@ -53,8 +57,8 @@ describe('pictures', () => {
   )
 
   test('HEAD - the type without a body', async () => {
-    const seen = await request((await startDemo()).app).head('/demo/pictures/lamp.svg')
-    expect([seen.status, seen.headers['content-type']]).toEqual([200, 'image/svg+xml; charset=utf-8'])
+    const seen = await request((await startDemo()).app).head('/demo/pictures/lamp.webp')
+    expect([seen.status, seen.headers['content-type']]).toEqual([200, 'image/webp'])
   })
 })
 
@@ -122,7 +126,7 @@ describe('shop', () => {
 describe('without the embedded catalog', () => {
   test('both addresses - 404', async () => {
     const harness = await startHarness()
-    for (const path of ['/demo/pictures/lamp.svg', toShop([['url', PAGE_URL]])])
+    for (const path of ['/demo/pictures/lamp.webp', toShop([['url', PAGE_URL]])])
       expect((await fetchPath(harness, path)).status).toBe(404)
   })
 })

@@ -18,25 +18,28 @@ describe('/studio/gallery', () => {
     expect(received.text).not.toContain('data-layout="table"')
   })
 
-  test('pictures - SVG pictures, an invalid one, and nothing else', async () => {
+  test('pictures - photographs, a logo, an empty file, and nothing else', async () => {
     const { app } = await startHarness({ settings: SETTINGS })
     const get = (name: string): request.Test =>
       request(app)
         .get(`/studio/gallery/pictures/${name}`)
         .auth(...ADMIN)
         .buffer(true)
-    const square = await get('square.svg')
-    expect(square.headers['content-type']).toBe('image/svg+xml; charset=utf-8')
-    expect(String(square.body)).toContain('<svg')
+    const square = await get('square.webp')
+    expect(square.headers['content-type']).toBe('image/webp')
+    expect(String(square.body)).toContain('WEBP')
+    const logo = await get('logo.svg')
+    expect(logo.headers['content-type']).toBe('image/svg+xml')
+    expect(String(logo.body)).toContain('<svg')
     const broken = await get('broken.svg')
     expect([broken.status, String(broken.body)]).toEqual([200, ''])
-    expect((await get('other.svg')).status).toBe(404)
+    expect((await get('other.webp')).status).toBe(404)
     expect((await get('__proto__')).status).toBe(404)
   })
 
   test('without an admin password and not a local demo - 404', async () => {
     const { app } = await startHarness()
-    for (const path of ['/studio/gallery', '/studio/gallery/pictures/square.svg'])
+    for (const path of ['/studio/gallery', '/studio/gallery/pictures/square.webp'])
       expect((await request(app).get(path)).status).toBe(404)
   })
 })

@@ -22,7 +22,7 @@ describe('deals panel', () => {
     const panel = toPanel()
     expect(panel.total).toBe('7')
     expect(panel.facets.map(({ title }) => title)).toEqual(['Discount', 'Brand', 'Shop'])
-    expect(listEntries(panel, 'Discount')).toEqual(['10 % or more 6', '50 % or more 1'])
+    expect(listEntries(panel, 'Discount')).toEqual(['from 10 % 6', 'from 50 % 1'])
     expect(listEntries(panel, 'Brand')).toEqual(['Lumen 4', 'Nordhem 3'])
     expect(listEntries(panel, 'Shop')).toEqual(['Kopje 5', 'Quillhaven 2'])
   })
@@ -46,7 +46,7 @@ describe('deals panel', () => {
   test('selected entries - are marked regardless of case, and link to the selection without them', () => {
     const panel = toPanel('brand=LUMEN&min_discount=50')
     expect(listEntries(panel, 'Brand')).toEqual(['*Lumen 4', 'Nordhem 3'])
-    expect(listEntries(panel, 'Discount')).toEqual(['10 % or more 6', '*50 % or more 1'])
+    expect(listEntries(panel, 'Discount')).toEqual(['from 10 % 6', '*from 50 % 1'])
     expect(listHrefs(panel, 'Brand')?.[0]).toBe('?min_discount=50')
     expect(listHrefs(panel, 'Discount')).toEqual(['?brand=LUMEN&min_discount=10', '?brand=LUMEN'])
   })

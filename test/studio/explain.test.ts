@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/config.ts'
@@ -25,7 +26,14 @@ function explain(over: Partial<BoxInputs>): ExplanationView {
     catalog: { kind: 'skipped', reason: 'a test' },
     ...over,
   }
-  const rules = { options: OPTIONS, defaults: DEFAULTS, ignoredParameters: [], config, nowMs: NOON_MS }
+  const rules = {
+    options: OPTIONS,
+    defaults: DEFAULTS,
+    ignoredParameters: [],
+    config,
+    shops: createShopBook([]),
+    nowMs: NOON_MS,
+  }
   return explainBox(inputs, rules)
 }
 

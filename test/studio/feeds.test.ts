@@ -13,7 +13,7 @@ describe('feeds tab', () => {
     expect(row({})).toEqual({
       name: 'kopje',
       isHealthy: true,
-      status: 'good',
+      status: 'ok',
       source: 'https://feeds.example/…',
       channel: 'Magazine',
       lastSuccess: expect.stringContaining('11:00'),
@@ -27,8 +27,8 @@ describe('feeds tab', () => {
   test.each<[string, Partial<FeedState>, string]>([
     ['failed', { status: 'failed', error: 'connection refused' }, 'failed: connection refused'],
     ['held', { status: 'held', error: '296 of 400 would be removed' }, 'held: 296 of 400 would be removed'],
-    ['quiet', { isQuiet: true }, 'good'],
-    ['too old', { isTooOld: true }, 'good'],
+    ['quiet', { isQuiet: true }, 'ok'],
+    ['too old', { isTooOld: true }, 'ok'],
   ])('feed that is %s - needs attention, and says why', (_what, over, status) => {
     expect(row(over)).toMatchObject({ isHealthy: false, status })
   })
@@ -38,7 +38,7 @@ describe('feeds tab', () => {
       source: 'imported by a command',
       nextRun: 'no schedule',
       lastSuccess: 'never',
-      status: 'no run yet',
+      status: 'new',
       isHealthy: true,
     })
     expect(row({ channelId: null })).toMatchObject({ channel: 'removed' })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type WidgetKind, validateOptions, listOptions } from '../../src/studio/selection.ts'
 import { type FieldDetails, type FieldView, listFields } from '../../src/studio/fields.ts'
@@ -5,8 +6,12 @@ import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
 
 const KINDS = ['where-to-buy', 'deals'] as const
 
-/** List the fields of a widget for typed options, with the errors of its parser. */
-function list(kind: WidgetKind, rawOptions = '', over: Partial<FieldDetails> = {}): FieldView[] {
+/** List the groups of a widget for typed options, with the errors of its parser. */
+function listGroups(
+  kind: WidgetKind,
+  rawOptions = '',
+  over: Partial<FieldDetails> = {},
+): ReturnType<typeof listFields> {
   const query = new URLSearchParams(rawOptions)
   const defaults = over.defaults ?? { locale: 'en', currency: null }
   const details = {
@@ -22,8 +27,11 @@ function list(kind: WidgetKind, rawOptions = '', over: Partial<FieldDetails> = {
     brands: ['Lumen'],
     ...over,
   }
-  return listFields(details).flatMap(({ fields }) => fields)
+  return listFields(details)
 }
+
+const list = (...details: Parameters<typeof listGroups>): FieldView[] =>
+  listGroups(...details).flatMap(({ fields }) => fields)
 
 function find(fields: readonly FieldView[], name: string): FieldView {
   const field = fields.find((one) => one.name === name)
@@ -36,7 +44,7 @@ const getControl = (kind: WidgetKind, name: string, rawOptions = ''): FieldView[
 
 const listSuggestions = (name: string): unknown => {
   const control = getControl('deals', name)
-  return control.kind === 'input' ? control.suggestions : undefined
+  return control.kind === 'input' ? control.suggestions.map(({ value }) => value) : undefined
 }
 
 /** Options of a select or of checkboxes as `text`, `*text` when selected. */
@@ -61,8 +69,8 @@ describe('fields', () => {
   )
 
   test.each([
-    ['where-to-buy', ['Appearance', 'Offers', 'Includes only']],
-    ['deals', ['Appearance', 'Deals', 'Offers', 'Includes only']],
+    ['where-to-buy', ['Look', 'Shops', 'Advanced']],
+    ['deals', ['Look', 'Deals', 'Shops', 'Advanced']],
   ] as const)('%s - empty groups are omitted', (kind, titles) => {
     const groups = listFields({
       kind,
@@ -74,18 +82,34 @@ describe('fields', () => {
       brands: [],
     })
     expect(groups.map(({ title }) => title)).toEqual(titles)
-    const inIncludes = groups.at(-1)?.fields.map(({ name }) => name)
-    expect(inIncludes).toEqual(
+    expect(groups.map(({ isOpen }) => isOpen)).toEqual(titles.map((title) => title !== 'Advanced'))
+    const advanced = groups.at(-1)?.fields.map(({ name }) => name)
+    expect(advanced).toEqual(
       listOptions(kind)
         .filter(({ isFragmentOnly }) => isFragmentOnly === true)
         .map(({ name }) => name),
     )
   })
 
-  test('label and hint - come from the list; a hint is a sentence without backticks', () => {
+  test('group "Look" - also has the options that no group names, after its own', () => {
+    const [look] = listGroups('where-to-buy')
+    const names = look?.fields.map(({ name }) => name) ?? []
+    expect(names.slice(0, 7)).toEqual(['layout', 'head', 'heading', 'theme', 'accent', 'limit', 'locale'])
+  })
+
+  test('group "Advanced" - opens when one of its options has a value, valid or not', () => {
+    for (const query of ['isolate=shadow', 'css=x']) {
+      const advanced = listGroups('deals', query).find(({ title }) => title === 'Advanced')
+      expect(advanced?.isOpen).toBe(true)
+    }
+  })
+
+  test('label and hint - come from the list; a hint is sentences without backticks, and names the default', () => {
     const field = find(list('where-to-buy'), 'theme')
     expect(field.label).toBe('Theme')
-    expect(field.hint).toBe('Colour scheme; auto follows the preference of the reader’s system.')
+    expect(field.hint).toBe(
+      'Colour scheme; auto follows the preference of the reader’s system. Default: auto.',
+    )
     for (const { hint } of [...list('where-to-buy'), ...list('deals')])
       expect(hint).toMatch(/^[^a-z`][^`]*\.$/)
   })
@@ -98,6 +122,8 @@ describe('controls', () => {
       control.kind === 'input' ? `${control.type} ${control.inputMode ?? ''}`.trim() : control.kind,
     ])
     expect(Object.fromEntries(kinds)).toEqual({
+      head: 'select',
+      heading: 'text text',
       layout: 'select',
       theme: 'select',
       accent: 'text text',
@@ -125,31 +151,31 @@ describe('controls', () => {
     expect(getControl('deals', 'min_discount')).toMatchObject({ placeholder: '1' })
   })
 
-  test('select - nothing typed: the default is selected and marked', () => {
-    expect(listMarks(getControl('where-to-buy', 'theme'))).toEqual(['*auto (default)', 'light', 'dark'])
-    expect(listMarks(getControl('where-to-buy', 'stock'))).toEqual(['in', '*any (default)'])
-    expect(listMarks(getControl('deals', 'stock'))).toEqual(['*in (default)', 'any'])
+  test('select - nothing typed: the default is selected', () => {
+    expect(listMarks(getControl('where-to-buy', 'theme'))).toEqual(['*Auto', 'Light', 'Dark'])
+    expect(listMarks(getControl('where-to-buy', 'stock'))).toEqual(['In', '*Any'])
+    expect(listMarks(getControl('deals', 'stock'))).toEqual(['*In', 'Any'])
   })
 
-  test('select - the typed value is selected, the default stays marked', () => {
+  test('select - the typed value is selected', () => {
     expect(listMarks(getControl('deals', 'sort', 'sort=price'))).toEqual([
-      'discount (default)',
-      'saving',
-      '*price',
-      'newest',
+      'Discount',
+      'Saving',
+      '*Price',
+      'Newest',
     ])
   })
 
   test('invalid value of a select - stays selected, with its error', () => {
     const field = find(list('where-to-buy', 'theme=blue'), 'theme')
-    expect(listMarks(field.control)).toEqual(['auto (default)', 'light', 'dark', '*blue'])
+    expect(listMarks(field.control)).toEqual(['Auto', 'Light', 'Dark', '*blue'])
     expect(field.error).toBe('“Theme” accepts auto, light or dark.')
     expect(find(list('where-to-buy', 'theme=blue'), 'layout').error).toBeNull()
   })
 
   test('invalid text - stays in its field', () => {
     const field = find(list('deals', 'accent=%23ff6600&accent=x'), 'accent')
-    expect(field.control).toMatchObject({ value: '#ff6600', placeholder: 'ff6600' })
+    expect(field.control).toMatchObject({ value: '#ff6600', placeholder: 'Theme’s own' })
     expect(field.error).toMatch(/one value, six hex digits/)
   })
 
@@ -172,6 +198,32 @@ describe('controls', () => {
       [],
     ])
   })
+})
+
+describe('colour picker', () => {
+  test.each([
+    ['', '#0f5257'],
+    ['accent=FF6600', '#ff6600'],
+    ['accent=red', '#0f5257'],
+  ])('%j - shows %s', (rawOptions, color) => {
+    expect(getControl('where-to-buy', 'accent', rawOptions)).toMatchObject({ picker: { color } })
+  })
+
+  test('colour of the theme - is that of the style sheet of the widgets', () => {
+    const css = readFileSync('public/styles/vitrine.css', 'utf8')
+    const color = /--_accent: var\(--vitrine-accent, (#[0-9a-f]{6})\)/.exec(css)?.[1]
+    expect(getControl('where-to-buy', 'accent')).toMatchObject({ picker: { themeColor: color } })
+  })
+
+  test('other fields - have none', () => {
+    expect(getControl('deals', 'brand')).toMatchObject({ picker: null })
+    expect(getControl('deals', 'limit')).toMatchObject({ picker: null })
+  })
+})
+
+test('suggested languages - have their English names', () => {
+  const control = getControl('deals', 'locale')
+  expect(control.kind === 'input' && control.suggestions).toContainEqual({ value: 'de', label: 'German' })
 })
 
 describe('shops', () => {

@@ -11,6 +11,7 @@ export const DETAILS: SnippetDetails = {
   fragmentUrl: `https://widgets.example/fragments/c/deals?${QUERY}`,
   embedUrl: `https://widgets.example/embeds/c/deals?${QUERY}`,
   title: 'Where to buy "Lumen" <Arc> & more',
+  caption: `Lumen Arc, ${HOSTILE}\n\u2028Magazine`,
   frameHeightPx: 670,
   reservedHeightPx: 540,
   attributes: [

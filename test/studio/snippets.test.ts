@@ -88,6 +88,32 @@ describe('frames', () => {
   })
 })
 
+describe('comment', () => {
+  test.each(['loader', 'iframe', 'pinned'])(
+    '%s - begins with one HTML comment that names the widget',
+    (id) => {
+      const [comment, ...others] = parseFragment(find(id)).childNodes
+      expect(comment).toMatchObject({
+        nodeName: '#comment',
+        data: expect.stringMatching(/^ Lumen Arc, [^<>]+ Magazine $/),
+      })
+      expect(others.map(({ nodeName }) => nodeName)).not.toContain('#comment')
+    },
+  )
+
+  test('PHP and fetch - one line that nothing ends early', () => {
+    for (const id of ['php', 'fetch']) {
+      const [line = '', next] = find(id).split('\n')
+      expect(line).toMatch(/^(?:<\?php )?\/\/ Lumen Arc, [^<>\u2028]* Magazine$/)
+      expect(next).toMatch(/^(?:require_once|try \{$)/)
+    }
+  })
+
+  test('code without comments - is the plain value', () => {
+    for (const id of ['wordpress', 'oembed', 'ssi', 'esi']) expect(find(id)).not.toContain('Lumen')
+  })
+})
+
 describe('includes', () => {
   const path = DETAILS.fragmentUrl.slice(DETAILS.publicUrl.length)
 

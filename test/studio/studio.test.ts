@@ -73,6 +73,20 @@ describe('channels and matches', () => {
     expect(channels[1]?.url?.endsWith('…')).toBe(true)
   })
 
+  test('channels with the same name - have their address too', () => {
+    const [alone] = makeStudio('').channels
+    const twins = makeStudio('', {
+      channels: [CHANNEL, { ...CHANNEL, id: 'x' }, { ...CHANNEL, id: 'y', url: null }],
+    })
+    expect(alone?.hasUrl).toBe(false)
+    expect(twins.channels.map(({ hasUrl }) => hasUrl)).toEqual([true, true, false])
+  })
+
+  test('caption of the snippets - names product and channel', () => {
+    expect(makeStudio('').widget?.caption).toBe('Lumen Arc desk lamp, Magazine')
+    expect(makeStudio('tab=deals').widget?.caption).toBe('Deals, Magazine')
+  })
+
   test('matches - links keep the search and every option, including invalid ones', () => {
     const matches = [makeProduct(), makeProduct({ gtin: toGtin(2), images: [], brand: null })]
     const query = 'find=a+%26+b&theme=blue&merchant=A&merchant=B'
@@ -143,7 +157,10 @@ describe('fields of a tab', () => {
       ],
     )
     const currency = findField(view, 'currency')?.control
-    expect(currency?.kind === 'input' && currency.suggestions).toEqual(['CHF', 'EUR'])
+    expect(currency?.kind === 'input' && currency.suggestions.map(({ value }) => value)).toEqual([
+      'CHF',
+      'EUR',
+    ])
   })
 
   test('grid - shops and brands from the counts', () => {
@@ -156,7 +173,10 @@ describe('fields of a tab', () => {
       ],
     )
     const brand = findField(view, 'brand')?.control
-    expect(brand?.kind === 'input' && brand.suggestions).toEqual(['Lumen', 'Nordhem'])
+    expect(brand?.kind === 'input' && brand.suggestions.map(({ value }) => value)).toEqual([
+      'Lumen',
+      'Nordhem',
+    ])
   })
 
   test('unknown counts - no shops, no panel', () => {

@@ -23,6 +23,7 @@ const makeBox = (rawOptions = ''): EmbeddedWidget => ({
   channelId: CHANNEL_ID,
   gtin: GTIN,
   title: 'Where to buy Lumen Arc',
+  caption: 'Lumen Arc, Magazine',
   query: validateOptions('where-to-buy', new URLSearchParams(rawOptions), DEFAULTS).query,
   size: BOX_SIZE,
 })
@@ -32,6 +33,7 @@ const makeGrid = (rawOptions = ''): EmbeddedWidget => ({
   channelId: CHANNEL_ID,
   gtin: null,
   title: 'Deals',
+  caption: 'Deals, Magazine',
   query: validateOptions('deals', new URLSearchParams(rawOptions), DEFAULTS).query,
   size: GRID_SIZE,
 })

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { DealEntry } from '../../src/storage/store.ts'
 import { type GridData, toDealQuery, toGridView } from '../../src/widgets/deals.ts'
 import { parseGridOptions } from '../../src/widgets/options.ts'
@@ -13,6 +14,8 @@ const VIEW_CONTEXT: ViewContext = {
   publicUrl: 'https://widgets.example',
   stylePath: '/assets/vitrine.00000000.css',
   disclosure: { kind: 'locale' },
+  timeZone: 'UTC',
+  shops: createShopBook([]),
   priceMaxAgeSeconds: 3_600,
   nowMs: NOON_MS,
   surface: 'fragment',
@@ -103,9 +106,12 @@ describe('view of a grid', () => {
     expect(view()?.deals).toEqual([
       {
         title: 'Lumen Arc desk lamp',
-        brand: 'Lumen',
+        // The title contains it.
+        brand: null,
         picture: { src: 'https://pictures.example/lamp.jpg', srcset: null, sizes: null },
         merchant: 'Kopje',
+        logo: { url: null, initial: 'K' },
+        terms: null,
         merchantText: 'at Kopje',
         href: 'https://links.example/c?shop=Kopje',
         price: {
@@ -150,12 +156,16 @@ describe('view of a grid', () => {
     ['price', 'Lowest price first'],
     ['newest', 'Newest deals first'],
   ])('sort=%s - the notice is "%s"', (sort, order) => {
-    expect(view(`sort=${sort}`)?.notices.order).toBe(order)
+    expect(view(`sort=${sort}`)?.notices.terms[0]).toBe(order)
   })
 
   test('locale=de - German texts and prices', () => {
     const shown = view('locale=de')
-    expect(shown).toMatchObject({ label: 'Angebote', heading: 'Angebote', wrapper: { lang: 'de' } })
+    expect(shown).toMatchObject({
+      label: 'Angebote',
+      header: { heading: 'Angebote' },
+      wrapper: { lang: 'de' },
+    })
     expect(shown?.deals[0]?.price?.price.replace('\u00a0', ' ')).toBe('49,90 €')
   })
 })

@@ -5,14 +5,24 @@ import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeOffer } from '../helpers/v
 
 /** test/system/browser/heights.test.ts compares the estimates with the layout of Chromium. */
 describe('heights', () => {
-  test.each(BOX_LAYOUTS)('%s - a box is higher with more shops, former prices or a fold', (layout) => {
-    for (const widthPx of [360, 680]) {
-      const estimate = (shownCount: number, saleCount: number, isFolded: boolean): number =>
-        estimateHeightPx({ layout, shownCount, saleCount, isFolded }, widthPx)
-      expect(estimate(7, 0, false)).toBeGreaterThan(estimate(1, 0, false))
-      expect(estimate(3, 3, false)).toBeGreaterThanOrEqual(estimate(3, 0, false))
-      expect(estimate(3, 0, true) - estimate(3, 0, false)).toBe(46)
-    }
+  test.each(BOX_LAYOUTS.filter((layout) => layout !== 'inline'))(
+    '%s - a box is higher with more shops, former prices or a fold',
+    (layout) => {
+      for (const widthPx of [360, 680]) {
+        const estimate = (shownCount: number, saleCount: number, isFolded: boolean): number =>
+          estimateHeightPx({ layout, shownCount, saleCount, isFolded }, widthPx)
+        expect(estimate(7, 0, false)).toBeGreaterThan(estimate(1, 0, false))
+        expect(estimate(3, 3, false)).toBeGreaterThanOrEqual(estimate(3, 0, false))
+        expect(estimate(3, 0, true) - estimate(3, 0, false)).toBe(46)
+      }
+    },
+  )
+
+  test('inline - has the height of a sentence, whatever the number of shops', () => {
+    const heights = [1, 5].map((shownCount) =>
+      estimateHeightPx({ layout: 'inline', shownCount, saleCount: 0, isFolded: true }, 360),
+    )
+    expect(heights).toEqual([56, 56])
   })
 
   test.each(GRID_LAYOUTS)('%s - a grid is not lower with more cards, and not higher when wider', (layout) => {

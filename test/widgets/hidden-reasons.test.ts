@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { explainHiddenBox, explainHiddenGrid } from '../../src/widgets/hidden-reasons.ts'
 import { classifyOffers } from '../../src/widgets/offer-selection.ts'
@@ -130,10 +131,9 @@ test('offers - have the filters that exclude them, shown offers first', () => {
   ]
   const classify = (query: string): unknown => {
     const options = parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency: null }, 'fragment')
-    return classifyOffers(offers, options, () => true).map(({ offer, excludedBy }) => [
-      offer.merchant,
-      excludedBy,
-    ])
+    return classifyOffers(offers, options, { isPriced: () => true, shops: createShopBook([]) }).map(
+      ({ offer, excludedBy }) => [offer.merchant, excludedBy],
+    )
   }
   expect(classify('exclude=D')).toEqual([
     ['b', null],

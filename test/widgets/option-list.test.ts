@@ -96,6 +96,7 @@ const accepts = (widget: Widget, name: string, value: string): boolean => {
 /** Valid and invalid values by kind of text. */
 const KINDS = {
   text: { good: ['a', 'x'.repeat(100)], bad: ['x'.repeat(101)] },
+  heading: { good: ['a', 'x'.repeat(80)], bad: ['x'.repeat(81), 'a\nb'] },
   color: { good: ['ff6600', 'FF6600'], bad: ['#ff6600', 'f60', 'red'] },
   language: { good: ['en', 'de-AT', 'ar'], bad: ['english please', '1'] },
   currency: { good: ['EUR', 'gbp'], bad: ['XXY', '€'] },

@@ -12,6 +12,8 @@ const COMMON = {
   merchants: [],
   excluded: [],
   isolate: 'none',
+  head: 'full',
+  heading: null,
   css: 'link',
 }
 const PLAIN_BOX = { ...COMMON, layout: 'list', stock: 'any', limit: 5, markup: 'none' }
@@ -46,6 +48,10 @@ describe('options of a box', () => {
     ['currency=usd', { currency: 'USD' }],
     ['stock=in', { stock: 'in' }],
     ['isolate=shadow', { isolate: 'shadow' }],
+    ['head=none', { head: 'none' }],
+    ['heading=%20Our%20pick%20', { heading: 'Our pick' }],
+    ['heading=', { heading: null }],
+    ['layout=inline', { layout: 'inline' }],
     ['css=none', { css: 'none' }],
     ['limit=1', { limit: 1 }],
     ['limit=50', { limit: 50 }],

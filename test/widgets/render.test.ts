@@ -9,17 +9,26 @@ import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { findHtmlErrors } from '../helpers/html-errors.ts'
 import { UNHEALTHY, makeStudio } from '../helpers/studio-view.ts'
-import { NOTICES, SALE_PRICE, makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../helpers/views.ts'
+import {
+  NOTICES,
+  SALE_PRICE,
+  makeBox,
+  makeDeal,
+  makeWrapper,
+  makeGrid,
+  makeHeader,
+  makeOffer,
+} from '../helpers/views.ts'
 
 type Node = DefaultTreeAdapterMap['node']
 type Element = DefaultTreeAdapterMap['element']
 
 const ELEMENTS =
-  'section div p ul li table thead tbody tr th td a img span bdi s time details summary link template nav script'.split(
+  'section div p ul li table thead tbody tr th td a img span bdi s small time details summary link template nav script'.split(
     ' ',
   )
 const ATTRIBUTES =
-  'class lang dir data-layout data-theme data-accent data-kind data-best data-previous data-next scope aria-label role href rel target src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
+  'class lang dir title data-layout data-states aria-hidden data-theme data-accent data-kind data-best data-previous data-next scope aria-label role href rel target src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
     ' ',
   )
 
@@ -75,6 +84,8 @@ function poison<T>(value: T, text: string, key = ''): T {
     'schema',
     'tab',
     'type',
+    'head',
+    'url',
     'inputMode',
   ]
   if (unchangedKeys.includes(key)) return value
@@ -131,7 +142,7 @@ describe('hostile texts', () => {
           for (const { name } of attrs) expect(ATTRIBUTES).toContain(name)
         }
         expect(html).not.toMatch(/<\?|<!--|<esi:|<%/)
-        expect(html).toMatch(/^<(?:section|div) /)
+        expect(html).toMatch(/^<(?:section|div|span) /)
       }
     },
   )
@@ -197,11 +208,11 @@ describe('box', () => {
 
   test('small print - time, order, shipping, coverage; the disclosure precedes the first link', () => {
     const html = renderer.renderBox(makeBox())
-    for (const text of [NOTICES.order, NOTICES.shipping, NOTICES.coverage]) expect(html).toContain(text)
+    for (const text of [...NOTICES.terms, NOTICES.coverage]) expect(html).toContain(text)
     expect(getAttribute(findAll(html, 'time')[0] as Element, 'datetime')).toBe('2026-11-21T05:12:00Z')
     expect(html.indexOf('We may earn')).toBeLessThan(html.indexOf('<a '))
     expect(html.indexOf('We may earn')).toBeGreaterThan(0)
-    const quiet = renderer.renderBox(makeBox({ notices: { ...NOTICES, disclosure: null } }))
+    const quiet = renderer.renderBox(makeBox({ header: makeHeader({ disclosure: null }) }))
     expect(quiet).not.toContain('vitrine-note')
   })
 

@@ -1,9 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import {
   type ViewContext,
   listStyles,
+  toHeaderView,
   toWrapperView,
   toNoticesView,
   toOfferView,
@@ -17,6 +19,8 @@ const VIEW_CONTEXT: ViewContext = {
   publicUrl: 'https://widgets.example/sub',
   stylePath: '/assets/vitrine.00000000.css',
   disclosure: { kind: 'locale' },
+  timeZone: 'UTC',
+  shops: createShopBook([]),
   priceMaxAgeSeconds: 7_200,
   nowMs: NOON_MS,
   surface: 'fragment',
@@ -84,7 +88,7 @@ const viewOffer = (
   over: Parameters<typeof makeParsedOffer>[0] = {},
   { isPriced = true, localization = english } = {},
 ): Pick<OfferView, 'price' | 'availability' | 'linkLabel'> =>
-  toOfferView(makeParsedOffer(over), { gtin: toGtin(1), isPriced, localization, surface: 'fragment' })
+  toOfferView(makeParsedOffer(over), { gtin: toGtin(1), isPriced, localization, viewContext: VIEW_CONTEXT })
 
 const viewPrice = (price: string, oldPrice: string | null): readonly unknown[] => {
   const view = viewOffer({ price, oldPrice }).price
@@ -171,10 +175,10 @@ describe('availability', () => {
 })
 
 const disclose = (disclosure: ViewContext['disclosure'], locale = 'en'): string | null =>
-  toNoticesView(NOON_MS, 'x', getLocalization(locale), { disclosure, nowMs: NOON_MS }).disclosure
+  toHeaderView({ head: 'full', heading: null, locale }, 'x', { disclosure }).disclosure
 
 const makeNotices = (asOfMs: number): NoticesView =>
-  toNoticesView(asOfMs, 'By price', english, { disclosure: { kind: 'off' }, nowMs: NOON_MS })
+  toNoticesView({ checkedAtMs: asOfMs, order: ['By price'], offers: [] }, english, VIEW_CONTEXT)
 
 describe('small print', () => {
   test('time more than a minute ahead - is not shown; up to a minute - is shown', () => {
@@ -191,13 +195,33 @@ describe('small print', () => {
         before: 'Prices checked on ',
         iso: '2026-11-21T12:00:00.000Z',
         time: 'Nov 21, 2026, 12:00 PM UTC',
-        after: '.',
+        after: '',
       },
-      order: 'By price',
-      shipping: 'Shipping not included',
-      coverage: 'Not all shops are compared.',
-      disclosure: null,
+      terms: ['By price', 'Shipping not included'],
+      formerPrice: null,
+      coverage: 'Not all shops are compared',
     })
+  })
+
+  test('any offer with a former price - it is explained once', () => {
+    const offers = [viewOffer({}), viewOffer({ price: '49.90', oldPrice: '99.80' })]
+    const notices = toNoticesView({ checkedAtMs: NOON_MS, order: [], offers }, english, VIEW_CONTEXT)
+    expect(notices.formerPrice).toEqual({ price: 'Price', text: 'Shop’s former price' })
+  })
+
+  test.each([
+    ['en', 'Europe/Berlin', 'Nov 21, 2026, 1:00 PM'],
+    ['en', 'America/New_York', 'Nov 21, 2026, 7:00 AM EST'],
+    ['de', 'Europe/Berlin', '21. Nov. 2026, 13:00 MEZ'],
+    ['fr', 'Europe/Paris', '21 nov. 2026, 13:00'],
+    ['ja', 'Asia/Tokyo', '2026年11月21日 21:00 JST'],
+    ['fr', 'UTC', '21 nov. 2026, 12:00 UTC'],
+  ])('%s, %s - the time of the zone, without an offset such as GMT+1', (locale, timeZone, time) => {
+    const viewContext = { nowMs: NOON_MS, timeZone }
+    const details = { checkedAtMs: NOON_MS, order: [], offers: [] }
+    expect(
+      toPlain(toNoticesView(details, getLocalization(locale), viewContext).checkedAt?.time ?? null),
+    ).toBe(time)
   })
 
   test('disclosure - of the locale, off, or the text of the publisher in every locale', () => {

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
@@ -14,17 +15,21 @@ const VIEW_CONTEXT: ViewContext = {
   publicUrl: 'https://widgets.example',
   stylePath: '/assets/vitrine.00000000.css',
   disclosure: { kind: 'locale' },
+  timeZone: 'UTC',
+  shops: createShopBook([]),
   priceMaxAgeSeconds: 3_600,
   nowMs: NOON_MS,
   surface: 'fragment',
 }
+
+const ALL_PRICED = { isPriced: () => true, shops: createShopBook([]) }
 
 const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ merchant, price, ...over })
 const parse = (query: string, currency: string | null = null): ReturnType<typeof parseBoxOptions> =>
   parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency }, 'fragment')
 const select = (offers: readonly Offer[], query = '', currency: string | null = null): string[] =>
-  selectOffers(offers, parse(query, currency), () => true).map(
+  selectOffers(offers, parse(query, currency), ALL_PRICED).map(
     ({ merchant, price }) => `${merchant} ${price}`,
   )
 
@@ -42,7 +47,7 @@ function view(
 
 /** List the shown offers with normalized prices and names. */
 const outline = (offers: readonly Offer[]): unknown =>
-  selectOffers(offers, parse(''), () => true).map(({ network, affiliateUrl, price, merchant }) => ({
+  selectOffers(offers, parse(''), ALL_PRICED).map(({ network, affiliateUrl, price, merchant }) => ({
     network,
     affiliateUrl,
     price: Number(price),
@@ -122,7 +127,7 @@ describe('offers of a box', () => {
   test('any offers - one currency, one offer per merchant, in stock first, then by price', () => {
     fc.assert(
       fc.property(offers, (given) => {
-        const shown = selectOffers(given, parse(''), () => true)
+        const shown = selectOffers(given, parse(''), ALL_PRICED)
         expect(new Set(shown.map(({ currency }) => currency)).size).toBe(given.length === 0 ? 0 : 1)
         const merchants = shown.map(({ merchant }) => merchant.toLowerCase())
         expect(new Set(merchants).size).toBe(merchants.length)
@@ -165,17 +170,36 @@ describe('view of a box', () => {
     const images = ['https://pictures.example/1.jpg', 'https://pictures.example/2.jpg']
     expect(view([makePricedOffer('a', '1')], '', { images })).toMatchObject({
       label: 'Where to buy Lumen Arc desk lamp',
-      heading: 'Where to buy',
+      header: { head: 'full', heading: 'Where to buy', disclosure: expect.stringContaining('commission') },
       title: 'Lumen Arc desk lamp',
-      brand: 'Lumen',
-      picture: { src: images[0], srcset: null, sizes: null },
-      bestLabel: 'Best price',
-      schema: null,
-      notices: { order: 'In stock first, then by price' },
-    })
-    expect(view([makePricedOffer('a', '1')], '', { brand: null, images: [] })).toMatchObject({
+      // The title contains it.
       brand: null,
+      picture: { src: images[0], srcset: null, sizes: null },
+      lowestLabel: 'Lowest listed price',
+      schema: null,
+      notices: { terms: ['In stock first, then by price', 'Shipping not included'] },
+    })
+    expect(view([makePricedOffer('a', '1')], '', { brand: 'Other', images: [] })).toMatchObject({
+      brand: 'Other',
       picture: null,
+    })
+  })
+
+  test('all shops in stock - said once, with the order that remains', () => {
+    const inStock = [makePricedOffer('a', '1'), makePricedOffer('b', '2')]
+    expect(view(inStock).notices.terms).toEqual([
+      'All in stock',
+      'Lowest price first',
+      'Shipping not included',
+    ])
+    const mixed = [...inStock, makePricedOffer('c', '3', { availability: 'out_of_stock' })]
+    expect(view(mixed).notices.terms).toEqual(['In stock first, then by price', 'Shipping not included'])
+  })
+
+  test('heading=Our pick - replaces the heading, also in the accessible name', () => {
+    expect(view([makePricedOffer('a', '1')], 'heading=Our%20pick')).toMatchObject({
+      header: { heading: 'Our pick' },
+      label: 'Our pick: Lumen Arc desk lamp',
     })
   })
 
@@ -183,6 +207,8 @@ describe('view of a box', () => {
     expect(view([makePricedOffer('a', '7.5', { oldPrice: '10' })], 'locale=en').offers).toEqual([
       {
         merchant: 'a',
+        logo: { url: null, initial: 'A' },
+        terms: null,
         href: 'https://links.example/c?shop=a',
         price: {
           price: '€7.50',

@@ -13,7 +13,7 @@ type SampleOffer = Readonly<{
   availability?: string
 }>
 
-/** GTINs begin with 952, which GS1 reserves for demonstrations. `picture`: file name as in `findSamplePicture`. */
+/** GTINs begin with 952, which GS1 reserves for demonstrations. `picture`: file name in `pictures/`. */
 type SampleProduct = Readonly<{
   gtin: string
   title: string
@@ -90,27 +90,10 @@ function findDemoProduct(pageUrl: string, base: string) {
 
 const PICTURES_FOLDER = new URL('pictures/', import.meta.url)
 
-type Tone = Readonly<Record<string, string>>
+let pictureNames: ReadonlySet<string> | undefined
 
-let pictures: ReturnType<typeof readPictures> | undefined
-
-/** Find an SVG by a name such as `headphones-3.svg`: headphones in the third tone. */
-function findSamplePicture(name: string): string | undefined {
-  pictures ??= readPictures()
-  const { drawings, tones } = pictures
-  const [, kind = '', number] = /^([a-z-]+)-(\d)\.svg$/.exec(name) ?? []
-  const drawing = drawings.get(kind)
-  const tone = tones[Number(number) - 1]
-  if (drawing === undefined || tone === undefined) return undefined
-  const colours = new Map(Object.entries(tones[0]).map(([use, colour]) => [colour, tone[use] ?? colour]))
-  return drawing.replace(/#[\da-f]{6}/g, (colour) => colours.get(colour) ?? colour)
-}
-
-/** `drawings`: SVG by the name of the product, in the first tone. */
-function readPictures() {
-  const drawings = new Map<string, string>()
-  for (const file of readdirSync(PICTURES_FOLDER))
-    if (file.endsWith('.svg'))
-      drawings.set(file.slice(0, -'.svg'.length), readFileSync(new URL(file, PICTURES_FOLDER), 'utf8'))
-  return { drawings, tones: readJson('pictures/tones.json') as readonly [Tone, ...Tone[]] }
+/** Find the bytes of a WebP picture by its file name, such as `headphones-3.webp`. */
+function findSamplePicture(name: string): Buffer | undefined {
+  pictureNames ??= new Set(readdirSync(PICTURES_FOLDER))
+  return pictureNames.has(name) ? readFileSync(new URL(name, PICTURES_FOLDER)) : undefined
 }

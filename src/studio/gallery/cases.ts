@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Offer, Product } from '../../catalog/contract.ts'
+import { type ShopFile, readShopFile } from '../../config/shop-file.ts'
 
 export type GalleryCase = Readonly<{
   id: string
@@ -14,6 +16,8 @@ export type GalleryCase = Readonly<{
   isOld: boolean
   /** Whether to show the page links that only frames have. */
   isPaged: boolean
+  /** Whether the shop file of the gallery applies. */
+  hasShops: boolean
 }>
 
 /** When the gallery's prices were checked: fixed, so that screenshots do not change. */
@@ -21,6 +25,9 @@ export const PRICES_CHECKED_AT_MS: number = Date.UTC(2026, 10, 21, 5, 12)
 
 /** The accent colour of one case; the page links its style sheet. */
 export const GALLERY_ACCENT = 'ffd400'
+
+/** The accent colour of the theme "magazine"; the page links its style sheet. */
+export const MAGAZINE_ACCENT = '8a1c2b'
 
 /** An offer in short. Defaults: in stock, EUR. */
 type CaseOffer = Readonly<{
@@ -67,6 +74,7 @@ export const GALLERY_CASES: readonly GalleryCase[] = DATA.cases.map(({ data = 'u
     isNarrow: false,
     isOld: false,
     isPaged: false,
+    hasShops: false,
     ...fields,
     product: { ...DATA.product, ...product, offers: offers.map(toOffer) },
     dealProducts: deals.flatMap(toDeals),
@@ -101,10 +109,21 @@ function toDeals({ from = 0, count, product, offer }: DealRange): readonly Produ
   }))
 }
 
-const PICTURES: ReadonlySet<string> = new Set(['square.svg', 'tall.svg', 'wide.svg', 'broken.svg'])
+/** Logos and terms of the invented shops. */
+export const GALLERY_SHOPS: ShopFile = readShopFile(fileURLToPath(new URL('shops.json', import.meta.url)))
 
-/** Find the SVG document of an invented product. `broken.svg` is empty, like a file that the shop removed. */
-export function findGalleryPicture(name: string): string | undefined {
-  if (!PICTURES.has(name)) return undefined
-  return readFileSync(new URL(`pictures/${name}`, import.meta.url), 'utf8')
+/** Types of the gallery's pictures by file name. */
+const PICTURES: ReadonlyMap<string, string> = new Map([
+  ...['square', 'tall', 'wide', 'bench', 'bottle', 'dark', 'cutout'].map(
+    (name) => [`${name}.webp`, 'image/webp'] as const,
+  ),
+  ['logo.svg', 'image/svg+xml'],
+  ['broken.svg', 'image/svg+xml'],
+])
+
+/** Find a picture of an invented product. `broken.svg` is empty, like a file that the shop removed. */
+export function findGalleryPicture(name: string): Readonly<{ type: string; content: Buffer }> | undefined {
+  const type = PICTURES.get(name)
+  if (type === undefined) return undefined
+  return { type, content: readFileSync(new URL(`pictures/${name}`, import.meta.url)) }
 }

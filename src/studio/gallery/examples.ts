@@ -2,12 +2,14 @@ import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import type { Product } from '../../catalog/contract.ts'
 import type { DealEntry } from '../../storage/store.ts'
 import { collectDeals } from '../../offers/deals.ts'
-import { compareTexts } from '../../offers/ranking.ts'
+import { compareTexts, isInStock } from '../../offers/ranking.ts'
+import { type ShopBook, createShopBook } from '../../offers/shop-book.ts'
 import { toGridView } from '../../widgets/deals.ts'
 import {
   BOX_LAYOUTS,
   GRID_LAYOUTS,
   type GridOptions,
+  THEMES,
   type Theme,
   parseBoxOptions,
   parseGridOptions,
@@ -15,7 +17,7 @@ import {
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
-import { PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
+import { GALLERY_SHOPS, MAGAZINE_ACCENT, PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
 
 export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
@@ -29,8 +31,13 @@ export function toLayoutId({ widget, name }: Layout): string {
   return `${widget}-${name}`
 }
 
+/** `magazine`: the light theme with an accent, and with the properties that the gallery's style sheet sets. */
+export type GalleryTheme = Theme | 'magazine'
+
+export const GALLERY_THEMES: readonly GalleryTheme[] = [...THEMES, 'magazine']
+
 /** `locale` applies to cases without a `locale` option. */
-type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: Theme; locale: string }>
+type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: GalleryTheme; locale: string }>
 
 export type GalleryExample =
   Readonly<{ widget: 'where-to-buy'; view: BoxView }> | Readonly<{ widget: 'deals'; view: GridView }>
@@ -38,10 +45,18 @@ export type GalleryExample =
 /** More than the maximum age of a price in the gallery, one day. */
 const OLD_PRICES_AGE_MS: number = 36 * HOUR_MS
 
+const NO_SHOPS: ShopBook = createShopBook([])
+
+/** Whether a case is shown in a layout: `inline` needs an offer in stock with a current price. */
+export function hasExample({ name }: Layout, { isOld, product }: GalleryCase): boolean {
+  return name !== 'inline' || (!isOld && product.offers.some((offer) => isInStock(offer)))
+}
+
 export function createExample(layout: Layout, entry: GalleryCase, details: ExampleDetails): GalleryExample {
   const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
   query.set('layout', layout.name)
-  query.set('theme', details.theme)
+  query.set('theme', details.theme === 'magazine' ? 'light' : details.theme)
+  if (details.theme === 'magazine') query.set('accent', query.get('accent') ?? MAGAZINE_ACCENT)
   // The page links the style sheet once for all widgets.
   query.set('css', 'none')
   const defaults = { locale: details.locale, currency: null }
@@ -49,6 +64,8 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
     publicUrl: details.publicUrl,
     stylePath: details.stylePath,
     disclosure: { kind: 'locale' },
+    timeZone: 'UTC',
+    shops: entry.hasShops ? GALLERY_SHOPS.book : NO_SHOPS,
     priceMaxAgeSeconds: DAY_SECONDS,
     nowMs: PRICES_CHECKED_AT_MS + (entry.isOld ? OLD_PRICES_AGE_MS : MINUTE_MS),
     surface: 'fragment',

@@ -24,8 +24,8 @@ export type LocaleTexts = Readonly<{
   priceNow: string
   /** Before the former price, which is the shop's, not the manufacturer's. */
   formerPrice: string
-  /** Marks the lowest price of those in stock. */
-  bestPrice: string
+  /** Marks the lowest price of those in stock. The box does not compare all shops. */
+  lowestPrice: string
   /** Column headers of a table; the last one is visually hidden. */
   columns: Readonly<Record<'shop' | 'availability' | 'price' | 'link', string>>
   availability: Readonly<Record<AvailabilityKey, string>>
@@ -37,8 +37,16 @@ export type LocaleTexts = Readonly<{
   shippingNotIncluded: string
   coverage: string
   boxOrder: string
+  /** Instead of a mark at each offer. */
+  allInStock: string
   gridOrder: Readonly<Record<DealSort, string>>
+  /** The layout `inline`, with one shop: `{price}`, `{merchant}`. */
+  inlineOffer: string
+  /** The same with several shops: the lowest price. */
+  inlineFrom: string
   disclosure: string
+  /** Short disclosure before the link of the layout `inline`: the customary word for advertising of the country. */
+  disclosureMark: string
   pages: string
   previousPage: string
   nextPage: string
@@ -131,6 +139,8 @@ function createMessages(tag: string, texts: LocaleTexts) {
     formatLinkWithPrice: compileMessage<'merchant' | 'price'>(texts.linkWithPrice),
     formatLinkWithoutPrice: compileMessage<'merchant'>(texts.linkWithoutPrice),
     formatAtMerchant: compileMessage<'merchant'>(texts.atMerchant),
+    formatInlineOffer: compileMessage<'merchant' | 'price'>(texts.inlineOffer),
+    formatInlineFrom: compileMessage<'merchant' | 'price'>(texts.inlineFrom),
     /** `count` selects the plural form, `shown` is printed. */
     formatMoreShops({ count, shown: formattedCount }: Readonly<{ count: number; shown: string }>): string {
       const text = texts.moreShops[plurals.select(count)] ?? texts.moreShops.other

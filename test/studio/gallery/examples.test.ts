@@ -25,13 +25,14 @@ const make = (layout: Layout, caseId: string): GalleryExample => {
 const render = (example: GalleryExample): string =>
   example.widget === 'deals' ? renderer.renderGrid(example.view) : renderer.renderBox(example.view)
 
+const BLOCKS = LAYOUTS.filter(({ name }) => name !== 'inline')
 const BOX: Layout = { widget: 'where-to-buy', name: 'list' }
 const GRID: Layout = { widget: 'deals', name: 'grid' }
 const countLinks = (layout: Layout, caseId: string): number =>
   render(make(layout, caseId)).split('rel="sponsored').length - 1
 
 describe('examples', () => {
-  test.each(LAYOUTS.flatMap((layout) => GALLERY_CASES.map(({ id }) => [layout, id] as const)))(
+  test.each(BLOCKS.flatMap((layout) => GALLERY_CASES.map(({ id }) => [layout, id] as const)))(
     '%j, %s - has its layout and all notices',
     (layout, id) => {
       const example = make(layout, id)
@@ -39,16 +40,29 @@ describe('examples', () => {
       expect(html).toContain(`data-layout="${layout.name}"`)
       expect(html).toContain('<time datetime="2026-11-21T05:12:00.000Z">')
       expect(html.match(/class="vitrine-note"/g)).toHaveLength(1)
-      expect(html.match(/class="vitrine-terms"/g)).toHaveLength(1)
-      const { order, shipping, coverage, disclosure } = example.view.notices
-      for (const notice of [order, shipping, coverage, disclosure]) {
+      const { notices, header } = example.view
+      for (const notice of [...notices.terms, notices.coverage, header.disclosure]) {
         expect(notice).toMatch(/\S{2}/)
         expect(html).toContain(`>${notice}</`)
       }
       expect(html.indexOf('vitrine-note')).toBeLessThan(html.indexOf('rel="sponsored'))
-      expect(html.indexOf('vitrine-terms')).toBeLessThan(html.indexOf('rel="sponsored'))
+      // A struck price is explained once, and named at each offer for screen readers.
+      const struckCount = html.split('<s><bdi>').length - 1
+      expect(html.split('vitrine-sr-only">Shop’s former price ').length - 1).toBe(
+        html.includes('lang="en"') ? struckCount : 0,
+      )
+      expect(html.split('<s>').length - 1 - struckCount).toBe(struckCount > 0 ? 1 : 0)
     },
   )
+
+  test('inline - a sentence with one link, a mark of advertising before it, and notices in its title', () => {
+    const html = render(make({ widget: 'where-to-buy', name: 'inline' }, 'usual'))
+    expect(html).toMatch(/^<span class="vitrine-inline" lang="en" dir="ltr"/)
+    expect(html.split('<a ')).toHaveLength(2)
+    expect(html).toMatch(/<small class="vitrine-mark" title="We may earn [^"]+">Ad<\/small> <a /)
+    expect(html).toMatch(/title="Prices checked on Nov 21, 2026, [^"]+ · Shipping not included · Not all/)
+    expect(html).not.toMatch(/<(?:div|p|section|ul)\b/)
+  })
 
   test.each([
     [BOX, 'one', 1],
@@ -76,7 +90,7 @@ describe('examples', () => {
   })
 
   test('prices too old - no price and no "best" mark', () => {
-    for (const layout of LAYOUTS) {
+    for (const layout of BLOCKS) {
       const html = render(make(layout, 'old-prices'))
       expect(html).toContain('See price at shop')
       expect(html).not.toMatch(/€\s?\d|data-best|<s>/)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { LAYOUTS, toLayoutId } from '../../../src/studio/gallery/examples.ts'
 import type { GalleryDetails } from '../../../src/studio/gallery/gallery.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { makeGalleryView } from '../../helpers/gallery-view.ts'
@@ -10,9 +11,13 @@ const renderer = createRenderer()
 const render: GalleryDetails['render'] = (example) =>
   example.widget === 'deals' ? renderer.renderGrid(example.view) : renderer.renderBox(example.view)
 
-const view = await makeGalleryView('theme=dark', render)
-const examples = view.groups.flatMap(({ cases }) =>
-  cases.flatMap(({ examples }) => examples.map(({ id, html }) => [id, html] as const)),
+const pages = await Promise.all(
+  LAYOUTS.map((layout) => makeGalleryView(`layout=${toLayoutId(layout)}&theme=dark`, render)),
+)
+const examples = pages.flatMap(({ groups }) =>
+  groups.flatMap(({ cases }) =>
+    cases.flatMap(({ examples }) => examples.map(({ id, html }) => [id, html] as const)),
+  ),
 )
 
 describe('HTML validation', () => {
@@ -21,7 +26,10 @@ describe('HTML validation', () => {
   })
 
   test('the gallery page is valid', async () => {
-    const whole = await makeGalleryView('theme=auto&locale=ar', IS_FULL ? render : () => '<p>an example</p>')
+    const whole = await makeGalleryView(
+      'layout=all&theme=auto&locale=ar',
+      IS_FULL ? render : () => '<p>an example</p>',
+    )
     const errors = await findHtmlErrors(renderer.renderGallery(whole))
     // The gallery shows one product many times, so its boxes share a name.
     expect(errors.filter((error) => !error.startsWith('unique-landmark'))).toEqual([])

@@ -3,11 +3,12 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
+import type { StudioView } from '../../../src/studio/studio.ts'
 import { renderAccentCss } from '../../../src/widgets/accent.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import type { WrapperView } from '../../../src/widgets/view-models.ts'
 import { type PageServer, STUDIO_CSP, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
-import { UNHEALTHY, makeStudio } from '../../helpers/studio-view.ts'
+import { FEED, UNHEALTHY, makeFeedsData, makeStudio } from '../../helpers/studio-view.ts'
 import { SALE_PRICE, makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../../helpers/views.ts'
 import { useBrowser } from '../use-browser.ts'
 
@@ -50,6 +51,20 @@ const STUDIOS = {
     widgetStatus: { kind: 'hidden', reason: 'No shop that has it is left after the options.' },
   }),
   unhealthy: makeStudio('tab=health', { health: UNHEALTHY }),
+  feeds: makeStudio('tab=feeds', {
+    feeds: makeFeedsData({
+      feeds: [
+        FEED,
+        {
+          ...FEED,
+          name: 'a-feed-with-a-very-long-name-of-its-network',
+          status: 'failed',
+          error: 'https://feeds.example/… responded with status 503',
+        },
+      ],
+      warnings: [{ subject: 'feed kopje', message: 'no network', remedy: 'vitrine catalog feeds set kopje' }],
+    }),
+  }),
   empty: makeStudio('', {
     channels: [],
     channel: null,
@@ -58,6 +73,15 @@ const STUDIOS = {
     state: null,
     widgetStatus: null,
   }),
+}
+
+function toStudioPage(view: StudioView): string {
+  const paths = {
+    styles: [assets.get('studio.css').path],
+    studioScript: assets.get('studio.js').path,
+    loaderScript: assets.get('embed.js').path,
+  }
+  return renderer.renderStudio({ ...view, ...paths })
 }
 
 function toHost(frame: Partial<WrapperView>): string {
@@ -102,6 +126,13 @@ async function findViolations(body: string, colorScheme: 'light' | 'dark', csp?:
   )
 }
 
+/** Heights of the texts of dates. */
+const READ_TEXT_HEIGHTS = `[...document.querySelectorAll('[data-label="Next run"]')].map((cell) => {
+  const text = document.createRange()
+  text.selectNodeContents(cell)
+  return text.getBoundingClientRect().height
+})`
+
 describe('accessibility', () => {
   test.each([
     ['light', {}],
@@ -123,16 +154,26 @@ describe('accessibility', () => {
     ['dark', 'an invalid value, a hidden box', STUDIOS.invalid],
     ['light', 'an unhealthy server', STUDIOS.unhealthy],
     ['dark', 'an unhealthy server', STUDIOS.unhealthy],
+    ['light', 'feeds', STUDIOS.feeds],
+    ['dark', 'feeds', STUDIOS.feeds],
     ['light', 'no channel', STUDIOS.empty],
   ] as const)('studio, %s, %s - no violation', async (colorScheme, _case, view) => {
-    const paths = {
-      styles: [assets.get('studio.css').path],
-      studioScript: assets.get('studio.js').path,
-      loaderScript: assets.get('embed.js').path,
-    }
-    const html = renderer.renderStudio({ ...view, ...paths })
-    expect(await findViolations(html, colorScheme, STUDIO_CSP)).toEqual([])
+    expect(await findViolations(toStudioPage(view), colorScheme, STUDIO_CSP)).toEqual([])
   })
+
+  test.each([320, 375, 768, 1280])(
+    'feeds and health, %i px - no sideways scroll, and dates fit on two lines',
+    async (width) => {
+      const narrowPage = await browser.newPage({ viewport: { width, height: 760 } })
+      for (const view of [STUDIOS.feeds, STUDIOS.unhealthy]) {
+        server.responses.set('/', toHtmlResponse(toStudioPage(view), STUDIO_CSP))
+        await narrowPage.goto(`${server.origin}/`)
+        expect(await narrowPage.evaluate<number>('document.documentElement.scrollWidth')).toBe(width)
+        const heights = await narrowPage.evaluate<number[]>(READ_TEXT_HEIGHTS)
+        expect(heights.filter((height) => height > 48)).toEqual([])
+      }
+    },
+  )
 
   test.each(['light', 'dark'] as const)(
     'demonstration shop and error page, %s – no violation',

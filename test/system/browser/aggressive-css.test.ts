@@ -47,7 +47,10 @@ table { display: block; width: max-content !important; overflow: auto }
 tr:nth-child(even), th { background: #060 !important; position: sticky }
 `
 
-const names = LAYOUTS.map((layout) => [toLayoutId(layout), layout] as const)
+/** The page may style the layout `inline`, which is a part of its text. */
+const names = LAYOUTS.filter(({ name }) => name !== 'inline').map(
+  (layout) => [toLayoutId(layout), layout] as const,
+)
 
 const browser = useBrowser()
 let host: PageServer
@@ -57,15 +60,13 @@ const style = loadAssets(BUILT_FOLDER).get('vitrine.css')
 beforeAll(async () => {
   host = await startPageServer()
   host.responses.set(style.path, { type: style.contentType, body: style.bodies.identity })
-  host.responses.set('/studio/gallery/pictures/square.svg', {
-    type: 'image/svg+xml',
-    body: findGalleryPicture('square.svg') ?? '',
-  })
-  for (const name of ['tall.svg', 'wide.svg'])
+  for (const name of ['square.webp', 'bench.webp', 'bottle.webp', 'logo.svg', 'dark.webp', 'cutout.webp']) {
+    const picture = findGalleryPicture(name)
     host.responses.set(`/studio/gallery/pictures/${name}`, {
-      type: 'image/svg+xml',
-      body: findGalleryPicture(name) ?? '',
+      type: picture?.type ?? '',
+      body: picture?.content ?? '',
     })
+  }
 })
 afterAll(() => host.close())
 

@@ -69,7 +69,11 @@ describe('frame', () => {
   test('shown - sends ready, then its height in whole pixels, once while nothing changes', async () => {
     await openFrame('shown', 'width="600" height="50"')
     await waitFor('seen.length >= 2')
-    const heightPx = await page.frames()[1]?.evaluate<number>('document.body.scrollHeight')
+    const heightPx = await page
+      .frames()[1]
+      ?.evaluate<number>(
+        'Math.ceil(document.querySelector(".vitrine-content").getBoundingClientRect().height)',
+      )
     // The same height is not sent again when the frame grows.
     await page.evaluate('document.querySelector("iframe").height = 400')
     await page.evaluate(

@@ -69,8 +69,11 @@ describe('in wider columns', () => {
   })
 
   test.each(['phone', 'article', 'page'])('%s, every layout and case - nothing overflows', async (width) => {
-    const page = await gallery.open(`theme=light&width=${width}`)
-    expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
+    for (const layout of LAYOUTS) {
+      const page = await gallery.open(`layout=${layout}&theme=light&width=${width}`)
+      expect(await page.locator('.ground').count()).toBeGreaterThan(10)
+      expect(await page.evaluate(FIND_OVERFLOW)).toEqual([])
+    }
   })
 
   test.each(['usual', 'shadow'])('%s, doubled text size - is applied, and nothing overflows', async (id) => {

@@ -8,12 +8,18 @@ import { useServer } from '../use-server.ts'
 /** Ids of the layouts in the gallery. */
 export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
 
+/** The layouts that are blocks with a surface of their own, unlike `inline`. */
+export const BLOCK_LAYOUTS: readonly string[] = LAYOUTS.filter((layout) => !layout.endsWith('-inline'))
+
 /** Preferences and viewport of the reader. */
 type BrowserPreferences = Pick<BrowserContextOptions, 'colorScheme' | 'reducedMotion' | 'viewport'>
 
 /** The gallery of the built server in a browser, for one test file. */
 export type GalleryFixture = Readonly<{
-  /** Open a part of the gallery with all pictures loaded, in the page that all tests of the file share. */
+  /**
+   * Open a part of the gallery with all pictures loaded, in the page that all tests of the file share. Without a width:
+   * in a phone's column.
+   */
   open(query: string, reader?: BrowserPreferences): Promise<Page>
   /** Like `open`, in a separate page without scripts. */
   openWithoutScripts(query: string): Promise<Page>
@@ -28,7 +34,8 @@ export function useGallery(): GalleryFixture {
   const server = useServer()
   const getPage = setUpOnce(() => browser.newPage({ bypassCSP: true }))
   const publicUrl = (): string => server.addresses.publicUrl
-  const toUrl = (query: string): string => `${publicUrl()}/studio/gallery?${query}`
+  const toUrl = (query: string): string =>
+    `${publicUrl()}/studio/gallery?${query.includes('width=') ? '' : 'width=phone&'}${query}`
   return {
     publicUrl,
     async open(query, { colorScheme = 'light', reducedMotion = 'no-preference', viewport } = {}) {

@@ -17,14 +17,15 @@ async function open(query: string, options: BrowserContextOptions = {}): Promise
   return page
 }
 
-const TABS = ['?find=lamp&limit=99&merchant=Nobody', '?tab=deals&accent=red', '?tab=health']
+const TABS = ['?find=lamp&limit=99&merchant=Nobody', '?tab=deals&accent=red', '?tab=feeds', '?tab=health']
 
-/** Open every disclosure. */
+/** Open every disclosure, and show every view of the widget. */
 const unfold = (page: Page): Promise<unknown> =>
   page.evaluate(`for (const details of document.querySelectorAll('details')) {
     details.removeAttribute('name')
     details.open = true
-  }`)
+  }
+  for (const input of document.querySelectorAll('[name="view"]')) input.value = 'all'`)
 
 describe('studio, accessibility', () => {
   const views = TABS.flatMap((tab) =>

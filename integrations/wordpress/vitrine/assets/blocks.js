@@ -59,6 +59,18 @@
       label: __('Style sheet', 'vitrine'),
       choices: { link: __('Included with the box', 'vitrine'), none: __('The page has its own', 'vitrine') },
     },
+    head: {
+      label: __('Header', 'vitrine'),
+      choices: {
+        full: __('Complete', 'vitrine'),
+        compact: __('Without picture', 'vitrine'),
+        none: __('None', 'vitrine'),
+      },
+    },
+    heading: {
+      label: __('Heading', 'vitrine'),
+      help: __('Up to 80 characters, in place of the usual words.', 'vitrine'),
+    },
     markup: {
       label: __('Structured data', 'vitrine'),
       choices: { none: __('None', 'vitrine'), schema: __('schema.org Product', 'vitrine') },
@@ -85,6 +97,7 @@
       table: __('Table', 'vitrine'),
       card: __('Card', 'vitrine'),
       button: __('Buttons', 'vitrine'),
+      inline: __('Part of a sentence', 'vitrine'),
     },
     deals: {
       grid: __('Grid', 'vitrine'),
@@ -94,8 +107,8 @@
   }
 
   const FIRST_OPTIONS = {
-    'where-to-buy': ['gtin', 'layout', 'limit', 'theme'],
-    deals: ['layout', 'limit', 'theme', 'sort', 'min_discount', 'max_price', 'brand', 'q'],
+    'where-to-buy': ['gtin', 'layout', 'limit', 'head', 'heading', 'theme'],
+    deals: ['layout', 'limit', 'head', 'heading', 'theme', 'sort', 'min_discount', 'max_price', 'brand', 'q'],
   }
 
   const MORE_OPTIONS = {

@@ -20,7 +20,7 @@ const VITRINE_REPEATED_OPTIONS = array( 'merchant', 'exclude' );
  * @return string[]
  */
 function vitrine_option_names( $widget ) {
-	$common = array( 'theme', 'accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'isolate', 'css', 'layout', 'limit' );
+	$common = array( 'theme', 'accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'isolate', 'css', 'head', 'heading', 'layout', 'limit' );
 	$own    = VITRINE_DEALS === $widget
 		? array( 'page', 'sort', 'min_discount', 'max_price', 'brand', 'q' )
 		: array( 'markup' );

@@ -1,0 +1,45 @@
+import { foldCase } from './text.ts'
+
+/** What the publisher says about a shop. */
+export type Shop = Readonly<{
+  /** Shown to readers instead of the merchant's name. */
+  name: string
+  /** Path below the public address; `null` without a logo. */
+  logoPath: string | null
+  /** One line, such as "Free delivery from €50"; `null` without one. */
+  terms: string | null
+}>
+
+/** `merchant` and `aliases`: names in catalogs of one shop. */
+export type ShopEntry = Readonly<{ merchant: string; aliases: readonly string[]; shop: Shop }>
+
+/** Names, logos and terms of shops. They never change the order of offers. */
+export type ShopBook = ReturnType<typeof createShopBook>
+
+/** Create the book. A merchant name, ignoring case, may belong to one entry only; the caller has checked this. */
+export function createShopBook(entries: readonly ShopEntry[]) {
+  const entriesByName = new Map<string, Readonly<{ key: string; names: readonly string[]; shop: Shop }>>()
+  for (const { merchant, aliases, shop } of entries) {
+    const key = foldCase(merchant)
+    const names = [key, ...aliases.map(foldCase)]
+    for (const name of names) entriesByName.set(name, { key, names, shop })
+  }
+  const entriesByShownName = new Map(
+    [...entriesByName.values()].map((entry) => [foldCase(entry.shop.name), entry]),
+  )
+  return {
+    /** Find the shop of a merchant name. */
+    find: (merchant: string): Shop | undefined => entriesByName.get(foldCase(merchant))?.shop,
+    /** Return a key that is equal for the merchant names of one shop. */
+    toKey(merchant: string): string {
+      const name = foldCase(merchant)
+      return entriesByName.get(name)?.key ?? name
+    },
+    /** Replace case-folded names of merchants or shops by all case-folded merchant names of these shops. */
+    expandNames: (names: readonly string[]): readonly string[] => [
+      ...new Set(
+        names.flatMap((name) => (entriesByName.get(name) ?? entriesByShownName.get(name))?.names ?? name),
+      ),
+    ],
+  }
+}

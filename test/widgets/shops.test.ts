@@ -1,0 +1,124 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Offer } from '../../src/catalog/contract.ts'
+import { createShopBook } from '../../src/offers/shop-book.ts'
+import { expandShops, selectOffers } from '../../src/widgets/offer-selection.ts'
+import { parseBoxOptions } from '../../src/widgets/options.ts'
+import type { ViewContext } from '../../src/widgets/view-parts.ts'
+import type { BoxView } from '../../src/widgets/view-models.ts'
+import { toBoxView } from '../../src/widgets/where-to-buy.ts'
+import { NOON_MS } from '../helpers/harness.ts'
+import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
+
+const VIEW_CONTEXT: ViewContext = {
+  publicUrl: 'https://widgets.example',
+  stylePath: '/assets/vitrine.00000000.css',
+  disclosure: { kind: 'locale' },
+  timeZone: 'UTC',
+  shops: createShopBook([]),
+  priceMaxAgeSeconds: 3_600,
+  nowMs: NOON_MS,
+  surface: 'fragment',
+}
+
+const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
+  makeParsedOffer({ merchant, price, ...over })
+const parse = (query: string): ReturnType<typeof parseBoxOptions> =>
+  parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency: null }, 'fragment')
+
+function view(offers: readonly Offer[], query: string): BoxView | undefined {
+  return toBoxView({ product: makeProduct({ offers }), asOfMs: NOON_MS }, parse(query), VIEW_CONTEXT)
+}
+
+describe('layout inline', () => {
+  const soldOut = { availability: 'out_of_stock' }
+
+  test('several shops in stock - from the lowest price', () => {
+    const offers = [
+      makePricedOffer('b', '2'),
+      makePricedOffer('a', '1.5'),
+      makePricedOffer('c', '1', soldOut),
+    ]
+    expect(view(offers, 'layout=inline')).toMatchObject({ sentence: 'from €1.50 at a', disclosureMark: 'Ad' })
+    expect(view(offers, 'layout=inline&locale=de')?.sentence).toBe('ab 1,50\u00a0€ bei a')
+  })
+
+  test('one shop in stock - its price, without "from"', () => {
+    const offers = [makePricedOffer('b', '2'), makePricedOffer('c', '1', soldOut)]
+    expect(view(offers, 'layout=inline')?.sentence).toBe('€2.00 at b')
+  })
+
+  test('nothing in stock, or only prices that are too old - hidden', () => {
+    const product = makeProduct({ offers: [makePricedOffer('c', '1', soldOut)] })
+    const options = parse('layout=inline')
+    expect(toBoxView({ product, asOfMs: NOON_MS }, options, VIEW_CONTEXT)).toBeUndefined()
+    const old = { product: makeProduct({ offers: [makePricedOffer('a', '1')] }), asOfMs: NOON_MS - 3_600_001 }
+    expect(toBoxView(old, options, VIEW_CONTEXT)).toBeUndefined()
+  })
+})
+
+describe('shop book', () => {
+  const shops = createShopBook([
+    {
+      merchant: 'Zeta DE',
+      aliases: ['ZETA.example', 'zeta outlet'],
+      shop: { name: 'Zeta', logoPath: '/logos/z.svg', terms: 'Free delivery' },
+    },
+  ])
+  const viewWithBook = (offers: readonly Offer[], query = ''): BoxView | undefined => {
+    const options = expandShops(parse(query), shops)
+    return toBoxView({ product: makeProduct({ offers }), asOfMs: NOON_MS }, options, {
+      ...VIEW_CONTEXT,
+      shops,
+    })
+  }
+  const offers = [
+    makePricedOffer('zeta.EXAMPLE', '3'),
+    makePricedOffer('Zeta Outlet', '2'),
+    makePricedOffer('Beta', '2.5'),
+    makePricedOffer('Zeta DE', '4'),
+  ]
+
+  test('aliases - are one shop with its cheapest offer, name, logo and terms', () => {
+    const box = viewWithBook(offers)
+    expect(box?.hasLogos).toBe(true)
+    expect(box?.offers).toMatchObject([
+      {
+        merchant: 'Zeta',
+        logo: { url: 'https://widgets.example/logos/z.svg' },
+        terms: 'Free delivery',
+        linkLabel: 'Buy at Zeta for €2.00',
+      },
+      { merchant: 'Beta', logo: { url: null, initial: 'B' }, terms: null },
+    ])
+  })
+
+  test.each(['zeta%20de', 'ZETA.example', 'Zeta'])(
+    'merchant=%s and exclude - mean all names of the shop',
+    (name) => {
+      expect(viewWithBook(offers, `merchant=${name}`)?.offers.map(({ merchant }) => merchant)).toEqual([
+        'Zeta',
+      ])
+      expect(viewWithBook(offers, `exclude=${name}`)?.offers.map(({ merchant }) => merchant)).toEqual([
+        'Beta',
+      ])
+    },
+  )
+
+  test('any names and terms - the order of the prices is the same as without the book', () => {
+    const merchants = fc.constantFrom('Zeta DE', 'Beta', 'Alpha', 'Gamma')
+    const prices = fc.integer({ min: 1, max: 5 }).map(String)
+    const lists = fc.array(fc.tuple(merchants, prices), { minLength: 1 })
+    fc.assert(
+      fc.property(lists, fc.string({ minLength: 1 }), (list, name) => {
+        const book = createShopBook([
+          { merchant: 'Zeta DE', aliases: [], shop: { name, logoPath: null, terms: name } },
+        ])
+        const some = list.map(([merchant, price]) => makePricedOffer(merchant, price))
+        const select = (shops: ViewContext['shops']): readonly Offer[] =>
+          selectOffers(some, parse(''), { isPriced: () => true, shops })
+        expect(select(book)).toEqual(select(createShopBook([])))
+      }),
+    )
+  })
+})
