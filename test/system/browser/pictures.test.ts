@@ -70,9 +70,10 @@ describe('pictures from this server', () => {
   beforeAll(() => getServer())
 
   test.each([
-    [BOX_EMBED, 1, 96, 1],
-    [BOX_EMBED, 2, 192, 1],
-    [`${BOX_EMBED}?layout=card`, 1, 320, 1],
+    [BOX_EMBED, 1, 320, 1],
+    [BOX_EMBED, 2, 480, 1],
+    [`${BOX_EMBED}?layout=card`, 1, 96, 1],
+    [`${BOX_EMBED}?layout=card`, 2, 192, 1],
     [GRID_EMBED, 1, 320, 12],
     [GRID_EMBED, 2, 480, 12],
     [GRID_EMBED, 3, 640, 12],
