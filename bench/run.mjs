@@ -12,12 +12,13 @@ import { hot } from './scenarios/hot.mjs'
 import { importing } from './scenarios/import.mjs'
 import { memory } from './scenarios/memory.mjs'
 import { mix } from './scenarios/mix.mjs'
+import { pictures } from './scenarios/pictures.mjs'
 import { sizing } from './scenarios/sizing.mjs'
 import { start } from './scenarios/start.mjs'
 import { walk } from './scenarios/walk.mjs'
 import { workers } from './scenarios/workers.mjs'
 
-const SCENARIOS = [hot, mix, cold, copy, grids, walk, importing, start, memory, workers, sizing]
+const SCENARIOS = [hot, mix, cold, copy, grids, walk, importing, start, memory, workers, pictures, sizing]
 
 const USAGE = `npm run bench -- [scenario ...] [options]
 

@@ -9,6 +9,12 @@ import { findFormat, toMediaType } from './formats.ts'
 /** Most pixels of a picture, which limits the memory of decoding. */
 const MAX_PIXELS = 40_000_000
 
+/** A pixel of AVIF needs this much more memory than one of the other formats. */
+const AVIF_FACTOR = 5
+
+/** Larger pictures are converted one after the other. */
+const LARGE_PIXELS = 8_000_000
+
 /** Conversions that run at once. Each can need memory for a whole picture, and a thread of Node's pool. */
 const MAX_CONVERSIONS = 2
 
@@ -58,26 +64,30 @@ async function importSharp(): Promise<SharpModule | undefined> {
 /** Create the check without `sharp`: format and size from the header. */
 export function createPictureChecker(): PictureConverter {
   return {
-    check: (bytes) => Promise.resolve(checkHeader(bytes)),
+    check: async (bytes) => Promise.resolve(checkHeader(bytes).mediaType),
     convert: null,
     recipe: 'original',
   }
 }
 
 /** @throws PictureError for a format that is not accepted, and a size that is too large or unknown */
-function checkHeader(bytes: Buffer): string {
+function checkHeader(bytes: Buffer): Readonly<{ mediaType: string; weightedPixels: number }> {
   const format = findFormat(bytes)
   if (format === undefined) throw new PictureError('format')
-  let pixels: number
+  const weightedPixels = countPixels(bytes) * (format === 'avif' ? AVIF_FACTOR : 1)
+  if (weightedPixels > MAX_PIXELS) throw new PictureError('too_many_pixels')
+  return { mediaType: toMediaType(format), weightedPixels }
+}
+
+/** @throws PictureError if the header does not tell */
+function countPixels(bytes: Buffer): number {
   try {
     const { width, height } = imageSize(bytes)
-    pixels = width * height
+    if (width > 0 && height > 0) return width * height
   } catch (cause) {
     throw new PictureError('damaged', { cause })
   }
-  if (!(pixels > 0)) throw new PictureError('damaged')
-  if (pixels > MAX_PIXELS) throw new PictureError('too_many_pixels')
-  return toMediaType(format)
+  throw new PictureError('damaged')
 }
 
 const OPEN_OPTIONS: SharpOptions = {
@@ -93,25 +103,37 @@ function createSharpConverter(createSharp: SharpModule, clock: Clock): PictureCo
   createSharp.concurrency(1)
   createSharp.block({ operation: ['VipsForeignLoad'] })
   createSharp.unblock({ operation: READERS })
-  const semaphore = createSemaphore(MAX_CONVERSIONS, clock)
-  const convert = async (read: () => Promise<Buffer>, width: PictureWidth): Promise<Buffer> => {
-    const release = await semaphore.acquire(QUEUE_TIMEOUT_MS)
-    if (release === undefined) throw new PictureError('busy')
-    try {
-      return await toWebp(createSharp(await read(), OPEN_OPTIONS), width)
-    } finally {
-      release()
-    }
-  }
+  const conversions = createSemaphore(MAX_CONVERSIONS, clock)
+  const largeConversions = createSemaphore(1, clock)
+  const convert = (read: () => Promise<Buffer>, width: PictureWidth): Promise<Buffer> =>
+    runInTurn(conversions, async () => {
+      const bytes = await read()
+      const run = (): Promise<Buffer> => toWebp(createSharp(bytes, OPEN_OPTIONS), width)
+      return checkHeader(bytes).weightedPixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
+    })
   return {
     async check(bytes) {
-      const mediaType = checkHeader(bytes)
+      const { mediaType } = checkHeader(bytes)
       // Only decoding shows whether the picture is complete.
       await convert(() => Promise.resolve(bytes), 96)
       return mediaType
     },
     convert,
     recipe: `webp${RECIPE}`,
+  }
+}
+
+/** @throws PictureError when others take too long */
+async function runInTurn<T>(
+  semaphore: ReturnType<typeof createSemaphore>,
+  run: () => Promise<T>,
+): Promise<T> {
+  const release = await semaphore.acquire(QUEUE_TIMEOUT_MS)
+  if (release === undefined) throw new PictureError('busy')
+  try {
+    return await run()
+  } finally {
+    release()
   }
 }
 

@@ -195,7 +195,8 @@ async function limitFolder({ folder, maxBytes, clock }: PictureFilesOptions): Pr
   const removable: StoredFile[] = []
   for (const file of files) {
     bytes += file.bytes
-    const isInUse = file.isTemporary && isWithin(file.usedAtMs, TEMPORARY_MAX_AGE_MS, nowMs)
+    // One from the future is in use, too: the clock was set back while it is written.
+    const isInUse = file.isTemporary && nowMs - file.usedAtMs < TEMPORARY_MAX_AGE_MS
     if (!isInUse) removable.push(file)
   }
   const isOver = bytes > maxBytes

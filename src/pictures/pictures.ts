@@ -334,7 +334,10 @@ class PictureService {
     const host = address === undefined ? undefined : parseUrl(address)?.host
     const { code } = cause as NodeJS.ErrnoException
     const level = failure === undefined || failure === 'disk' ? 'warn' : 'info'
-    this.#details.logger[level]({ hash, host, failure, reason: code }, 'picture failed')
+    this.#details.logger[level](
+      { hash, host, failure, reason: code, ...(failure === undefined && { err: error }) },
+      'picture failed',
+    )
   }
 }
 

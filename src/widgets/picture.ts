@@ -3,7 +3,10 @@ import type { BoxLayout } from './options.ts'
 import type { ViewContext } from './view-parts.ts'
 
 /** Widths that a browser may choose from: for screens with one, two and three pixels per CSS pixel. */
-const MAX_CANDIDATES = 3
+const CANDIDATES = 3
+
+/** The picture of a box has two sizes, so it needs one more. */
+const BOX_CANDIDATES = 4
 
 /** Minimum width of a window in which the picture of a box stands above the title, in 208 instead of 96 px. */
 const WIDE_BOX = '(min-width: 820px) 208px'
@@ -14,10 +17,9 @@ export function toBoxPictureView(
   layout: BoxLayout,
   viewContext: Pick<ViewContext, 'publicUrl' | 'publishPicture'>,
 ) {
-  const view = toPictureView(imageUrl, 96, viewContext)
-  return layout === 'card' || view === null || view.sizes === null
-    ? view
-    : { ...view, sizes: `${WIDE_BOX}, ${view.sizes}` }
+  if (layout === 'card') return toPictureView(imageUrl, 96, viewContext)
+  const view = toPictureView(imageUrl, 96, viewContext, BOX_CANDIDATES)
+  return view?.sizes ? { ...view, sizes: `${WIDE_BOX}, ${view.sizes}` } : view
 }
 
 /** Build the view of a picture that is at most `widthPx` CSS pixels wide; `null` without a picture. */
@@ -25,12 +27,13 @@ export function toPictureView(
   imageUrl: string | null,
   widthPx: number,
   { publicUrl, publishPicture }: Pick<ViewContext, 'publicUrl' | 'publishPicture'>,
+  candidates = CANDIDATES,
 ) {
   if (imageUrl === null) return null
   const hash = publishPicture?.(imageUrl)
   if (hash === undefined) return { src: imageUrl, srcset: null, sizes: null }
   const address = `${publicUrl}/pictures/${hash}`
-  const widths = PICTURE_WIDTHS.filter((width) => width >= widthPx).slice(0, MAX_CANDIDATES)
+  const widths = PICTURE_WIDTHS.filter((width) => width >= widthPx).slice(0, candidates)
   return {
     src: `${address}/${widths[0] ?? PICTURE_WIDTHS[0]}`,
     srcset: widths.map((width) => `${address}/${width} ${width}w`).join(', '),

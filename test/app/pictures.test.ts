@@ -44,12 +44,12 @@ describe('pages', () => {
   })
 
   test.each([
-    ['box', BOX, '(min-width: 820px) 208px, 96px', [96, 192, 320]],
+    ['box', BOX, '(min-width: 820px) 208px, 96px', [96, 192, 320, 480]],
     ['card', `${BOX}?layout=card`, '96px', [96, 192, 320]],
     ['grid', GRID, '240px', [320, 480, 640]],
     ['carousel', `${GRID}?layout=carousel`, '240px', [320, 480, 640]],
     ['list of deals', `${GRID}?layout=list`, '96px', [96, 192, 320]],
-    ['frame of a box', BOX_EMBED, '(min-width: 820px) 208px, 96px', [96, 192, 320]],
+    ['frame of a box', BOX_EMBED, '(min-width: 820px) 208px, 96px', [96, 192, 320, 480]],
     ['frame of a grid', GRID_EMBED, '240px', [320, 480, 640]],
   ])('%s - each width of its picture is served', async (_name, path, sizes, widths) => {
     const { harness, host } = getApp()

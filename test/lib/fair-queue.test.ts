@@ -30,6 +30,27 @@ describe('fair queue', () => {
     expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2'])
   })
 
+  test('several at once - as many tasks run as allowed, and the next one starts when one ends', async () => {
+    const limits = { parallelTasks: 3, maxWaiting: 9, maxWaitingPerVisitor: 9 }
+    const queue = createFairQueue(createFakeClock(0), limits)
+    const reads = Array.from({ length: 5 }, () => defer<number>())
+    const started: number[] = []
+    const tasks = reads.map((read, index) =>
+      queue.run(visitor('a'), () => {
+        started.push(index)
+        return read.promise
+      }),
+    )
+    await setImmediate()
+    expect(started).toEqual([0, 1, 2])
+    reads[1]?.resolve(1)
+    expect(await tasks[1]).toBe(1)
+    await setImmediate()
+    expect(started).toEqual([0, 1, 2, 3])
+    for (const [index, read] of reads.entries()) read.resolve(index)
+    expect(await Promise.all(tasks)).toEqual([0, 1, 2, 3, 4])
+  })
+
   test('task that fails - rejects only for its caller', async () => {
     const queue = createFairQueue(createFakeClock(0))
     const failed = queue.run(visitor('a'), () => Promise.reject(new Error('broken')))

@@ -1,11 +1,16 @@
+import * as fc from 'fast-check'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
+import { PictureError } from '../../src/errors.ts'
 import { createPictureChecker, openPictureConverter } from '../../src/pictures/convert-picture.ts'
 import { PICTURE_WIDTHS, type PictureWidth } from '../../src/offers/pictures.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
+import { toRunCount } from '../helpers/property-runs.ts'
 import { makePicture, makePng } from './picture-bytes.ts'
 
 const FORMATS = ['jpeg', 'png', 'webp', 'gif', 'avif'] as const
+
+const SMALL = { width: 60, height: 40 }
 
 const openConverter = () => openPictureConverter(createFakeClock(0))
 
@@ -108,5 +113,45 @@ describe('conversion', () => {
     await expect(
       sharp(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')).metadata(),
     ).rejects.toThrow(/unsupported|load/)
+  })
+})
+
+/** A picture with some changed bytes, cut off somewhere. The header is changed most. */
+function changeBytes(
+  bytes: Buffer,
+  changes: readonly (readonly [number, number])[],
+  keptShare: number,
+): Buffer {
+  const changed = Buffer.from(bytes.subarray(0, Math.ceil(bytes.length * keptShare)))
+  for (const [position, value] of changes) changed[Math.floor(position ** 4 * changed.length)] = value
+  return changed
+}
+
+const arbitraryChanges = fc.record({
+  format: fc.constantFrom(...FORMATS),
+  changes: fc.array(
+    fc.tuple(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 0, max: 255 })),
+    { maxLength: 8 },
+  ),
+  keptShare: fc.double({ min: 0.001, max: 1, noNaN: true }),
+})
+
+describe.each([
+  ['without sharp', () => Promise.resolve(createPictureChecker()), 4_000],
+  ['with sharp', openConverter, 200],
+])('any changed bytes, %s', (_name, open, runs) => {
+  test('check - accepts or refuses the picture, and fails in no other way', async () => {
+    const converter = await open()
+    const pictures = new Map(
+      await Promise.all(FORMATS.map(async (format) => [format, await makePicture(format, SMALL)] as const)),
+    )
+    await fc.assert(
+      fc.asyncProperty(arbitraryChanges, async ({ format, changes, keptShare }) => {
+        const bytes = changeBytes(pictures.get(format) ?? Buffer.alloc(0), changes, keptShare)
+        const outcome = await converter.check(bytes).catch((error: unknown) => error)
+        expect(typeof outcome === 'string' || outcome instanceof PictureError, String(outcome)).toBe(true)
+      }),
+      { numRuns: toRunCount(runs) },
+    )
   })
 })

@@ -107,6 +107,7 @@ async function makeBombs(): Promise<readonly HostilePicture[]> {
     asLarge('WebP of 16,384 pixels square, lossless', makeWebpStart('VP8L', 16_384)),
     asLarge('WebP of 16,777,216 pixels square, extended', makeWebpStart('VP8X', 16_777_216)),
     asLarge('AVIF of 65,535 pixels square', withAvifSize(avif, 65_535)),
+    asLarge('AVIF of 2,829 pixels square', withAvifSize(avif, 2_829)),
     {
       name: 'body compressed with gzip, a bomb',
       handler: sendBody(gzipSync(Buffer.alloc(64 * 1024 ** 2)), { 'content-encoding': 'gzip' }),

@@ -12,7 +12,7 @@ import {
   toPicturePath,
 } from './picture-app.ts'
 import { makePicture } from './picture-bytes.ts'
-import { type Handler, sendBody } from './picture-host.ts'
+import { HOSTNAME, type Handler, redirectTo, sendBody } from './picture-host.ts'
 
 const jpeg = await makePicture('jpeg', { width: 1_000, height: 800 })
 
@@ -39,6 +39,22 @@ describe('originals', () => {
     )
     expect(new Set(kinds)).toEqual(new Set([SHOWN_WEBP]))
     expect(app.host.requests).toEqual(['/lamp.jpg'])
+  })
+
+  test('three redirects - are followed, four are not', async () => {
+    const app = await startPictureApp()
+    app.host.serve('/0', sendBody(jpeg))
+    for (const number of [1, 2, 3, 4]) app.host.serve(`/${number}`, redirectTo(`/${number - 1}`))
+    const [three, four] = ['/3', '/4'].map((path) => `https://${HOSTNAME}:${app.host.port}${path}`)
+    expect(describeResponse(await app.request(three ?? ''))).toBe(SHOWN_WEBP)
+    expect(describeResponse(await app.request(four ?? ''))).toBe(REMEMBERED_STAND_IN)
+  })
+
+  test('body of exactly five megabytes - is accepted', async () => {
+    const app = await startPictureApp({ hasSharp: false })
+    const padded = Buffer.concat([jpeg, Buffer.alloc(5 * 1024 ** 2 - jpeg.length)])
+    const response = await app.request(app.host.serve('/large.jpg', sendBody(padded)))
+    expect(response.body.length).toBe(padded.length)
   })
 
   test('request to the host - says nothing about the visitor', async () => {
