@@ -111,7 +111,7 @@ describe('embedded catalog in its thread', () => {
     const settings = makeSettings(folder)
     const running = startBuilt(['serve', '--json'], settings)
     const { studio } = JSON.parse(await running.firstLine) as { studio: string }
-    expect(await fetchText(studio)).toContain('The server shows sample data')
+    expect(await fetchText(studio)).toContain('Sample data: invented')
     const feed = join(folder, 'feed.ndjson')
     const offer = {
       merchant: { name: 'Kopje' },
@@ -124,6 +124,6 @@ describe('embedded catalog in its thread', () => {
     const product = { gtin: '09521234567899', title: 'Lamp', brand: null, images: [], offers: [offer] }
     writeFileSync(feed, `${JSON.stringify(product)}\n`)
     expect(await runBuilt(['catalog', 'import', feed], settings)).toMatchObject({ code: 0 })
-    expect(await fetchText(studio)).not.toContain('The server shows sample data')
+    expect(await fetchText(studio)).not.toContain('Sample data: invented')
   })
 })

@@ -41,7 +41,7 @@ describe('metrics with sample data', () => {
     const picture = /"([^"]*\/demo\/pictures\/[^"]+)"/.exec(grid)?.[1] ?? ''
     for (let visit = 0; visit < 20; visit += 1) {
       expect(await requestOutcome(picture)).toBe('200 undefined')
-      expect(await fetchText(`${server.publicUrl}/studio`)).toContain('The server shows sample data')
+      expect(await fetchText(`${server.publicUrl}/studio`)).toContain('Sample data: invented')
     }
   })
 
