@@ -22,6 +22,9 @@ const MAX_HEIGHT_PX = 10_000
 /** How long a loaded frame may send nothing before its reserved space is released. */
 const SILENCE_MS = 4_000
 
+/** How long a frame in view may send nothing: Firefox and Safari report no load event if the server is down. */
+const LOAD_TIMEOUT_MS = 15_000
+
 const base = findBase()
 const frames = new Map<Element, () => void>()
 const warned = new WeakSet<Element>()
@@ -114,12 +117,22 @@ function mount(element: HTMLElement, address: string): void {
     frame.style.height = `${Math.max(heightPx, reservedPx)}px`
   }
 
-  window.addEventListener('message', listen)
-  frame.addEventListener('load', () => {
-    // The frame sends messages before its load event; an error page of the browser never does.
-    if (frame.style.visibility === 'hidden') timer = window.setTimeout(show, SILENCE_MS, false)
+  const startTimer = (timeoutMs: number): void => {
+    clearTimeout(timer)
+    if (frame.style.visibility === 'hidden') timer = window.setTimeout(show, timeoutMs, false)
+  }
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+    observer.disconnect()
+    if (timer === 0) startTimer(LOAD_TIMEOUT_MS)
   })
+
+  window.addEventListener('message', listen)
+  // The frame sends messages before its load event; an error page of the browser never does.
+  frame.addEventListener('load', () => startTimer(SILENCE_MS))
+  observer.observe(element)
   frames.set(element, () => {
+    observer.disconnect()
     clearTimeout(timer)
     window.removeEventListener('message', listen)
     frame.remove()

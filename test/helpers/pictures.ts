@@ -1,10 +1,11 @@
-import type { Page } from 'playwright-core'
+/** A page of any browser engine, or of Playwright. */
+type Evaluating = Readonly<{ evaluate(expression: string): Promise<unknown> }>
 
 /**
  * Load all pictures of a page, including those below the fold. Wait until each has loaded or failed and the page is painted.
  * Do not wait for "network idle": under load a browser may never report it.
  */
-export async function loadPictures(page: Page): Promise<void> {
+export async function loadPictures(page: Evaluating): Promise<void> {
   await page.evaluate(`(async () => {
     const pictures = [...document.images]
     for (const picture of pictures) picture.loading = 'eager'

@@ -1,12 +1,15 @@
 import type { ServedAddresses } from '../helpers/built-server.ts'
+import type { WebkitAddress } from './start-webkit.ts'
 import type { DatabaseReference } from './wordpress/database.ts'
 
 /**
- * Programs that all test files share, and how to reach them: Playwright's endpoint, the addresses of a built server with sample
- * data, and the database of an installed WordPress, which tests only copy.
+ * Programs that all test files share, and how to reach them: the endpoints of Playwright and Firefox, a driver of WebKit, the
+ * addresses of a built server with sample data, and the database of an installed WordPress, which tests only copy.
  */
 export type SharedPrograms = Readonly<{
   browser: string
+  firefox: string
+  webkit: WebkitAddress
   server: ServedAddresses
   wordpress: DatabaseReference
 }>

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { startBuiltServer } from '../helpers/built-server.ts'
 import { SHARED_PROGRAMS, type SharedPrograms } from './shared.ts'
 import { startChromium } from './start-chromium.ts'
+import { startFirefox } from './start-firefox.ts'
+import { startWebkit } from './start-webkit.ts'
 import { startWordPressTemplate } from './wordpress/template.ts'
 
 /** A running program, and the address where tests reach it. `ended` resolves when it ends by itself. */
@@ -11,6 +13,8 @@ type Program<T> = Readonly<{ address: T; ended?: Promise<unknown>; stop(): Promi
 
 const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program<SharedPrograms[Name]>> } = {
   browser: startChromium,
+  firefox: startFirefox,
+  webkit: startWebkit,
   async server() {
     const { addresses, ended, stop } = await startBuiltServer()
     return { address: addresses, ended, stop }

@@ -44,14 +44,4 @@ describe('studio, accessibility', () => {
     )
     expect(violations).toEqual([])
   })
-
-  test.each(TABS)('%s - does not scroll sideways at any width', async (tab) => {
-    const page = await open(tab)
-    await unfold(page)
-    for (const width of [320, 390, 768, 1280, 1920]) {
-      await page.setViewportSize({ width, height: 900 })
-      const sizes = await page.evaluate<number[]>('[document.documentElement.scrollWidth, innerWidth]')
-      expect(sizes).toEqual([width, width])
-    }
-  })
 })

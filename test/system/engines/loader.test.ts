@@ -1,22 +1,19 @@
-import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { EMBED_CSP, type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../../helpers/views.ts'
-import { useBrowser } from '../use-browser.ts'
+import type { EnginePage, Viewport } from './engine.ts'
+import { WATCH_MOVES, listMoves } from './moves.ts'
+import { type EngineInUse, describeInEngines, run, waitUntil } from './use-engine.ts'
 
 const CHANNEL = '6f0c1f7e-0000-4000-8000-000000000001'
 /** A server below a path prefix, like behind a proxy. */
 const PREFIX = '/widgets'
 
-const browser = useBrowser()
-let page: Page
 let publisher: PageServer
 let widgets: PageServer
-const problems: string[] = []
-const warnings: string[] = []
 
 beforeAll(async () => {
   publisher = await startPageServer()
@@ -27,20 +24,16 @@ afterAll(async () => {
   await publisher.close()
   await widgets.close()
 })
-beforeEach(async () => {
-  page = await browser.newPage({ viewport: { width: 800, height: 900 } })
-  problems.length = 0
-  warnings.length = 0
-  page.on('pageerror', (error) => problems.push(error.message))
-  page.on('console', (message) => {
-    if (message.type() === 'warning') warnings.push(message.text())
-    if (message.text().includes('Content Security Policy')) problems.push(message.text())
-  })
-})
-afterEach(() => {
-  // No test may cause an exception or a violation of a content policy.
-  if (problems.length > 0) throw new Error(problems.join('\n'))
-})
+
+/** Script for a page: collects exceptions, violations of a content policy, and warnings for its author. */
+const WATCH_PROBLEMS = `<script>
+problems = []
+warnings = []
+addEventListener('error', ({ message }) => problems.push(message))
+addEventListener('unhandledrejection', ({ reason }) => problems.push(String(reason)))
+addEventListener('securitypolicyviolation', ({ violatedDirective }) => problems.push(violatedDirective))
+console.warn = (...all) => warnings.push(all.join(' '))
+</script>`
 
 function serveWidgets(): void {
   const assets = loadAssets(BUILT_FOLDER)
@@ -88,53 +81,74 @@ function toPlaceholder(kind: string, attributes = ''): string {
   return `<div data-vitrine="${kind}" data-channel="${CHANNEL}" ${attributes}></div>`
 }
 
-async function openPage(body: string): Promise<void> {
-  const script = `<script async src="${widgets.origin}${PREFIX}/embed.js?v=1"></script>`
-  publisher.responses.set('/', toHtmlResponse(`<!doctype html><title>Article</title><body>${body}${script}`))
-  await page.goto(`${publisher.origin}/`)
+/** Open a page with the loader, and run the tests of an engine in it. */
+function usePage(engine: EngineInUse) {
+  let page: EnginePage
+  afterEach(async () => {
+    // No test may cause an exception or a violation of a content policy.
+    const problems = await page.evaluate<string[]>('problems')
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+  })
+  return {
+    async open(body: string, viewport: Viewport = { width: 800, height: 900 }): Promise<EnginePage> {
+      const script = `<script async src="${widgets.origin}${PREFIX}/embed.js?v=1"></script>`
+      publisher.responses.set(
+        '/',
+        toHtmlResponse(`<!doctype html><title>Article</title><body>${WATCH_PROBLEMS}${body}${script}`),
+      )
+      page = await engine.open(viewport)
+      await page.goto(`${publisher.origin}/`)
+      return page
+    },
+  }
 }
 
-/** Wait until the expression, run in the page, is true. */
-async function waitFor(expression: string): Promise<void> {
-  await page.waitForFunction(expression, undefined, { polling: 20 })
-}
-
-const heights = (): Promise<number[]> =>
+const readHeights = (page: EnginePage): Promise<number[]> =>
   page.evaluate<number[]>('[...document.querySelectorAll("iframe")].map((frame) => frame.offsetHeight)')
+
+/** Add a script to a page and wait until it has run. */
+const addScript = (page: EnginePage, url: string): Promise<void> =>
+  page.evaluate(
+    `new Promise((done) => document.body.append(Object.assign(document.createElement('script'), { src: '${url}', onload: () => done() })))`,
+  )
 
 const isShown = (index: number): string =>
   `document.querySelectorAll("iframe")[${index}]?.offsetHeight > 50 && ` +
   `getComputedStyle(document.querySelectorAll("iframe")[${index}]).visibility === "visible"`
 
-describe('loader', () => {
+describeInEngines('loader', (engine) => {
+  const publisherPage = usePage(engine)
+
   test('three placeholders, one without offers - two open to their content, one stays closed', async () => {
-    await openPage(
+    const page = await publisherPage.open(
       toPlaceholder('where-to-buy', 'data-gtin="1"') +
         toPlaceholder('where-to-buy', 'data-gtin="2" data-height="300" style="min-height:300px"') +
         toPlaceholder('deals'),
     )
-    await waitFor(`${isShown(0)} && ${isShown(2)}`)
-    await waitFor('document.querySelectorAll("[data-vitrine]")[1].offsetHeight === 0')
-    const inside = await page
-      .frames()[1]
-      ?.evaluate<number>('Math.ceil(document.querySelector(".vitrine").getBoundingClientRect().height)')
-    expect((await heights())[0]).toBe(inside)
-    expect(await page.locator('iframe').first().getAttribute('title')).toBe('Where to buy')
+    await waitUntil(page, `${isShown(0)} && ${isShown(2)}`)
+    await waitUntil(page, 'document.querySelectorAll("[data-vitrine]")[1].offsetHeight === 0')
+    const inside = await page.evaluate<number>(
+      'Math.ceil(document.querySelector(".vitrine").getBoundingClientRect().height)',
+      'iframe',
+    )
+    expect((await readHeights(page))[0]).toBe(inside)
+    expect(await page.evaluate('document.querySelector("iframe").title')).toBe('Where to buy')
   })
 
   test('options as data attributes - become the query of the frame, unknown ones do not', async () => {
-    await openPage(
+    const page = await publisherPage.open(
       toPlaceholder(
         'deals',
         'data-min-discount="20" data-max_price="99.5" data-merchant="Kopje|A &amp; B" data-theme="" data-tracking="x" data-title="Angebote"',
       ),
     )
-    await waitFor(isShown(0))
-    const frame = page.locator('iframe')
-    expect(await frame.getAttribute('src')).toBe(
-      `${widgets.origin}${PREFIX}/embeds/${CHANNEL}/deals?merchant=Kopje&merchant=A+%26+B&min_discount=20&max_price=99.5`,
-    )
-    expect(await frame.getAttribute('title')).toBe('Angebote')
+    await waitUntil(page, isShown(0))
+    expect(
+      await page.evaluate('(({ src, title }) => ({ src, title }))(document.querySelector("iframe"))'),
+    ).toEqual({
+      src: `${widgets.origin}${PREFIX}/embeds/${CHANNEL}/deals?merchant=Kopje&merchant=A+%26+B&min_discount=20&max_price=99.5`,
+      title: 'Angebote',
+    })
   })
 
   test('title of a frame - in the language of data-locale, else of the page, else English', async () => {
@@ -142,20 +156,23 @@ describe('loader', () => {
       toPlaceholder('deals', more),
     )
     const box = toPlaceholder('where-to-buy', 'data-gtin="1" data-locale="de"')
-    await openPage(`${box}${grids.join('')}<div lang="es">${toPlaceholder('deals')}</div>`)
-    await waitFor(isShown(0))
-    const titles = await page.locator('iframe').evaluateAll((frames) => frames.map(({ title }) => title))
+    const page = await publisherPage.open(
+      `${box}${grids.join('')}<div lang="es">${toPlaceholder('deals')}</div>`,
+    )
+    await waitUntil(page, isShown(0))
+    const titles = await page.evaluate('[...document.querySelectorAll("iframe")].map(({ title }) => title)')
     expect(titles).toEqual(['Preise im Vergleich', 'Angebote', 'Bons plans', 'Deals', 'Deals', 'Ofertas'])
   })
 
   test('invalid placeholders - stay empty', async () => {
-    await openPage(
+    const page = await publisherPage.open(
       `<div data-vitrine></div><div data-vitrine="toString" data-channel="x"></div><div data-vitrine="where-to-buy"></div>${toPlaceholder('where-to-buy')}<svg data-vitrine="deals"></svg>${toPlaceholder('deals', 'data-height="-5"')}`,
     )
-    await waitFor(isShown(0))
-    expect(await page.locator('iframe').count()).toBe(1)
-    await page.evaluate('window.vitrine.scan()')
+    await waitUntil(page, isShown(0))
+    expect(await readHeights(page)).toHaveLength(1)
+    await run(page, 'window.vitrine.scan()')
     // Each is logged once, for the developer of the page.
+    const warnings = await page.evaluate<string[]>('warnings')
     expect(warnings.filter((text) => text.includes('needs data-channel'))).toHaveLength(4)
   })
 
@@ -163,17 +180,18 @@ describe('loader', () => {
     const body = `<script>for (const type of ['ready','height','hidden']) parent.postMessage({ vitrine: 1, type, heightPx: 5000 }, '*'); parent.postMessage('done', '*')</script>`
     publisher.responses.set('/foreign', toHtmlResponse(body))
     widgets.responses.set('/foreign', toHtmlResponse(body))
-    await openPage(
+    const page = await publisherPage.open(
       `<script>done = 0; addEventListener('message', ({ data }) => { done += data === 'done' })</script>${toPlaceholder('where-to-buy', 'data-gtin="1"')}`,
     )
-    await waitFor(isShown(0))
-    const before = await heights()
-    await page.evaluate(
+    await waitUntil(page, isShown(0))
+    const before = await readHeights(page)
+    await run(
+      page,
       `for (const src of ['/foreign', '${widgets.origin}/foreign']) document.body.append(Object.assign(document.createElement('iframe'), { src, height: 10 }))
        for (const type of ['height', 'hidden']) postMessage({ vitrine: 1, type, heightPx: 5000 }, '*')`,
     )
-    await waitFor('done === 2')
-    expect((await heights())[0]).toBe(before[0])
+    await waitUntil(page, 'done === 2')
+    expect((await readHeights(page))[0]).toBe(before[0])
   })
 
   test('extreme heights from its frame - clamped or ignored', async () => {
@@ -185,13 +203,14 @@ describe('loader', () => {
          for (const heightPx of ${wild}) parent.postMessage({ vitrine: 1, type: 'height', heightPx }, '*')</script>`,
       ),
     )
-    await openPage(toPlaceholder('where-to-buy', 'data-gtin="1"'))
-    await waitFor(isShown(0))
-    await page.evaluate(
+    const page = await publisherPage.open(toPlaceholder('where-to-buy', 'data-gtin="1"'))
+    await waitUntil(page, isShown(0))
+    await run(
+      page,
       `seen = []; element = document.querySelector('[data-vitrine]'); vitrine.destroy(element); element.dataset.gtin = '4'; vitrine.scan(element)
        addEventListener('message', ({ data }) => { if (data?.type === 'height' && data.vitrine === 1) seen.push(document.querySelector('iframe').style.height) })`,
     )
-    await waitFor('seen.length === 10')
+    await waitUntil(page, 'seen.length === 10')
     expect(await page.evaluate('seen')).toEqual([
       ...Array.from({ length: 6 }, () => '121px'),
       '10000px',
@@ -202,80 +221,81 @@ describe('loader', () => {
   })
 
   test('loaded twice - one frame per placeholder, one window.vitrine', async () => {
-    await openPage(
+    const page = await publisherPage.open(
       `${toPlaceholder('deals')}<script async src="${widgets.origin}${PREFIX}/embed.js?again"></script>`,
     )
-    await waitFor(isShown(0))
-    await page.addScriptTag({ url: `${widgets.origin}${PREFIX}/embed.js?third` })
-    expect(await page.locator('iframe').count()).toBe(1)
+    await waitUntil(page, isShown(0))
+    await addScript(page, `${widgets.origin}${PREFIX}/embed.js?third`)
+    expect(await readHeights(page)).toHaveLength(1)
   })
 
   test('placeholders added later and in a shadow root - get a frame, which is destroyed on request or on removal', async () => {
-    await openPage('<main></main>')
-    await waitFor('"vitrine" in window')
-    await page.evaluate(
+    const page = await publisherPage.open('<main></main>')
+    await waitUntil(page, '"vitrine" in window')
+    await run(
+      page,
       `document.querySelector('main').innerHTML = '<section>${toPlaceholder('deals')}</section>'
        root = document.body.appendChild(document.createElement('div')).attachShadow({ mode: 'open' })
        root.innerHTML = '${toPlaceholder('where-to-buy', 'data-gtin="1"')}'
        vitrine.scan(root)`,
     )
-    await waitFor(`${isShown(0)} && root.querySelector('iframe').offsetHeight > 50`)
-    await page.evaluate('vitrine.destroy(root.firstChild); vitrine.destroy(document.body)')
+    await waitUntil(page, `${isShown(0)} && root.querySelector('iframe').offsetHeight > 50`)
+    await run(page, 'vitrine.destroy(root.firstChild); vitrine.destroy(document.body)')
     expect(await page.evaluate('root.querySelector("iframe")')).toBeNull()
-    await page.evaluate('placeholder = document.querySelector("[data-vitrine]"); placeholder.remove()')
-    await waitFor('placeholder.childElementCount === 0')
+    await run(page, 'placeholder = document.querySelector("[data-vitrine]"); placeholder.remove()')
+    await waitUntil(page, 'placeholder.childElementCount === 0')
   })
 
   test('content that grows and shrinks - the frame adjusts', async () => {
-    await openPage(toPlaceholder('where-to-buy', 'data-gtin="1"'))
-    await waitFor(isShown(0))
-    const [closedPx = 0] = await heights()
-    await page.frameLocator('iframe').locator('summary').click()
-    await waitFor(`document.querySelector('iframe').offsetHeight > ${closedPx} + 300`)
-    await page.frameLocator('iframe').locator('summary').click()
-    await waitFor(`document.querySelector('iframe').offsetHeight === ${closedPx}`)
-    await page.setViewportSize({ width: 300, height: 900 })
-    await waitFor(`document.querySelector('iframe').offsetHeight > ${closedPx}`)
+    const page = await publisherPage.open(toPlaceholder('where-to-buy', 'data-gtin="1"'))
+    await waitUntil(page, isShown(0))
+    const [closedPx = 0] = await readHeights(page)
+    await page.click('summary', 'iframe')
+    await waitUntil(page, `document.querySelector('iframe').offsetHeight > ${closedPx} + 300`)
+    await page.click('summary', 'iframe')
+    await waitUntil(page, `document.querySelector('iframe').offsetHeight === ${closedPx}`)
+    await page.resize({ width: 300, height: 900 })
+    await waitUntil(page, `document.querySelector('iframe').offsetHeight > ${closedPx}`)
     expect(closedPx).toBeGreaterThan(100)
   })
 
   test('next page of deals, clicked at the bottom of a high frame - scrolls to its top', async () => {
-    await page.setViewportSize({ width: 360, height: 600 })
-    await openPage(`<p>Words before.</p>${toPlaceholder('deals')}<p>Words after.</p>`)
-    await waitFor(isShown(0))
-    await page.frameLocator('iframe').getByRole('link', { name: 'Next page' }).click()
-    await page.waitForFunction('Math.abs(document.querySelector("iframe").getBoundingClientRect().top) < 2')
+    const page = await publisherPage.open(
+      `<p>Words before.</p>${toPlaceholder('deals')}<p>Words after.</p>`,
+      { width: 360, height: 600 },
+    )
+    await waitUntil(page, isShown(0))
+    await run(page, 'scrollTo(0, document.body.scrollHeight)')
+    await page.click('.vitrine-pages a', 'iframe')
+    await waitUntil(page, 'Math.abs(document.querySelector("iframe").getBoundingClientRect().top) < 2')
     expect(await page.evaluate<number>('document.querySelector("iframe").offsetHeight')).toBeGreaterThan(
       1_000,
     )
-    expect(page.frames()[1]?.url()).toContain('page=2')
+    expect(await page.evaluate('location.search', 'iframe')).toContain('page=2')
   })
 
   test('server down - nothing is shown, and the reserved space is released', async () => {
-    await page.clock.install()
-    await openPage(toPlaceholder('where-to-buy', 'data-gtin="3" data-height="240"'))
-    await waitFor('document.querySelector("iframe")')
-    expect(await heights()).toEqual([240])
+    const page = await publisherPage.open(
+      `<script>timers = []; wait = setTimeout; setTimeout = (...timer) => [4_000, 15_000].includes(timer[1]) ? timers.push(timer) : wait(...timer)</script>${toPlaceholder('where-to-buy', 'data-gtin="3" data-height="240"')}`,
+    )
+    await waitUntil(page, 'document.querySelector("iframe")')
+    expect(await readHeights(page)).toEqual([240])
     expect(await page.evaluate('getComputedStyle(document.querySelector("iframe")).visibility')).toBe(
       'hidden',
     )
-    await expect
-      .poll(async () => {
-        await page.clock.runFor(1_000)
-        return heights()
-      })
-      .toEqual([0])
+    await waitUntil(page, 'timers.length > 0')
+    await run(page, 'for (const [action, , ...values] of timers) action(...values)')
+    expect(await readHeights(page)).toEqual([0])
   })
 
-  test('sufficient reserved height - no layout shift', async () => {
-    await openPage(toPlaceholder('where-to-buy', 'data-gtin="1"'))
-    await waitFor(isShown(0))
-    const [heightPx = 0] = await heights()
-    await openPage(
-      `<script>shift = 0; new PerformanceObserver((list) => { for (const entry of list.getEntries()) shift += entry.value }).observe({ type: 'layout-shift', buffered: true })</script>
-       ${toPlaceholder('where-to-buy', `data-gtin="1" data-height="${heightPx}" style="min-height:${heightPx}px"`)}<p>Text below</p>`,
+  test('sufficient reserved height - nothing moves', async () => {
+    const probe = await publisherPage.open(toPlaceholder('where-to-buy', 'data-gtin="1"'))
+    await waitUntil(probe, isShown(0))
+    const [heightPx = 0] = await readHeights(probe)
+    const page = await publisherPage.open(
+      `${WATCH_MOVES}${toPlaceholder('where-to-buy', `data-gtin="1" data-height="${heightPx}" style="min-height:${heightPx}px"`)}<p data-still>Text below</p>`,
     )
-    await waitFor(isShown(0))
-    expect(await page.evaluate('shift')).toBe(0)
+    await waitUntil(page, isShown(0))
+    expect(await listMoves(page)).toEqual([])
   })
 })

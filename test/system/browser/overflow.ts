@@ -1,0 +1,46 @@
+/** What `CHECK_OVERFLOW` returns. `problems` is empty if every element is inside its box. */
+export type OverflowReport = Readonly<{ specimens: number; elements: number; problems: readonly string[] }>
+
+/**
+ * Expression for a page of the gallery: looks at every element of every widget. Reports those outside their widget, cut text, and
+ * widgets wider than their column. Cards of a carousel may overflow.
+ */
+export const CHECK_OVERFLOW = `(() => {
+  const report = { specimens: 0, elements: 0, problems: [] }
+  for (const ground of document.querySelectorAll('.ground')) {
+    const root = ground.querySelector('.vitrine-host')?.shadowRoot ?? ground
+    const widget = root.querySelector('.vitrine, .vitrine-inline')
+    const sheet = widget.getBoundingClientRect()
+    const isHidden = (element) => {
+      const hidden = element.closest('thead, .vitrine-sr-only, .vitrine-go-text')
+      return hidden !== null && getComputedStyle(hidden).position === 'absolute'
+    }
+    // A carousel scrolls.
+    const clipped = (element) => element.closest('[data-layout="carousel"] .vitrine-deals') || isHidden(element)
+    const seen = [...widget.querySelectorAll('*')].filter((element) =>
+      element.getBoundingClientRect().width > 0 && !clipped(element))
+    const out = seen.filter((element) => {
+      const { left, right } = element.getBoundingClientRect()
+      return left < sheet.left - 0.5 || right > sheet.right + 0.5
+    })
+    const texts = seen.filter((element) => element.matches('a, p, th, td, .vitrine-price, .vitrine-state'))
+    // The space or ellipsis at the end of a line of a title overhangs, but not the widget.
+    const cut = texts.filter((element) => !element.matches('.vitrine-title, .vitrine-name') &&
+      element.clientWidth > 0 && element.scrollWidth > element.clientWidth + 1)
+    const range = document.createRange()
+    const long = texts.filter((element) => {
+      if (!element.matches('.vitrine-title, .vitrine-name')) return false
+      range.selectNodeContents(element)
+      return [...range.getClientRects()].some(({ left, right }) => left < sheet.left || right > sheet.right)
+    })
+    if (sheet.width > ground.clientWidth - 23.5) report.problems.push(ground.id + ' is wider than its column')
+    for (const element of new Set([...out, ...cut, ...long]))
+      report.problems.push(ground.id + ': ' + element.outerHTML.slice(0, 120))
+    report.specimens += 1
+    report.elements += seen.length
+  }
+  return report
+})()`
+
+/** Expression that lists only the problems. */
+export const FIND_OVERFLOW = `${CHECK_OVERFLOW}.problems`

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { loadPictures } from '../../helpers/pictures.ts'
+import { LAYOUTS } from '../browser/gallery-fixture.ts'
+import { useServer } from '../use-server.ts'
+import type { EnginePage } from './engine.ts'
+import { describeInEngines, run, waitUntil } from './use-engine.ts'
+
+const server = useServer()
+
+/** Describe the focused element in a specimen; empty outside. */
+const READ_STOP = `(() => {
+  const { activeElement: element } = document
+  if (!element?.closest('.ground')) return ''
+  const isShown = [getComputedStyle(element), getComputedStyle(element, '::after')]
+    .some(({ outlineStyle, outlineWidth }) => outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2)
+  return [...document.querySelectorAll('.ground :is(a, summary)')].indexOf(element) + (isShown ? ' shown' : ' HIDDEN')
+})()`
+
+/** Tab through the specimen of a page; open each disclosure with the key on the way. */
+async function tabThrough(page: EnginePage, key: 'Enter' | 'Space'): Promise<string[]> {
+  await run(page, 'document.querySelector("figcaption a").focus()')
+  const stops: string[] = []
+  for (let left = 60; left > 0; left -= 1) {
+    await page.press('Tab')
+    const stop = await page.evaluate<string>(READ_STOP)
+    if (stop === '') break
+    stops.push(stop)
+    if (await page.evaluate('document.activeElement.tagName === "SUMMARY"')) {
+      await page.press(key)
+      await waitUntil(page, 'document.activeElement.parentElement.open')
+    }
+  }
+  return stops
+}
+
+describeInEngines('keyboard', (engine) => {
+  test.each(LAYOUTS.filter((layout) => layout !== 'deals-carousel'))(
+    '%s - Tab reaches every link in order and shows the focus, Enter and Space open the disclosure',
+    async (layout) => {
+      for (const [width, key] of [
+        ['phone', 'Enter'],
+        ['article', 'Space'],
+      ] as const) {
+        const page = await engine.open()
+        const query = `layout=${layout}&theme=light&case=usual&width=${width}`
+        await page.goto(`${server.addresses.publicUrl}/studio/gallery?${query}`)
+        await loadPictures(page)
+        const count = await page.evaluate<number>(
+          'document.querySelectorAll(".ground :is(a, summary)").length',
+        )
+        expect(count).toBeGreaterThan(0)
+        expect(await tabThrough(page, key)).toEqual(
+          Array.from({ length: count }, (_, index) => `${index} shown`),
+        )
+      }
+    },
+  )
+})

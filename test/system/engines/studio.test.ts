@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { useServer } from '../use-server.ts'
+import type { EnginePage } from './engine.ts'
+import { describeInEngines, run, waitUntil } from './use-engine.ts'
+
+const server = useServer()
+
+/** Address of the visible preview, as an expression. */
+const PREVIEW = `[...document.querySelectorAll('.stage iframe')].find((frame) => frame.checkVisibility())?.src`
+
+const readCode = (page: EnginePage, id: string): Promise<string> =>
+  page.evaluate<string>(`document.querySelector('[data-text="snippet ${id}"]').textContent`)
+
+/** Select an option like a reader: the browser sends both events. */
+const select = (page: EnginePage, id: string, value: string): Promise<void> =>
+  run(
+    page,
+    `const field = document.querySelector('${id}')
+     field.value = '${value}'
+     for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }))`,
+  )
+
+describeInEngines('studio', (engine) => {
+  test('changed option - preview, snippets and address change at once, on the same page', async () => {
+    const page = await engine.open()
+    await page.goto(`${server.addresses.publicUrl}/studio`)
+    await waitUntil(page, `${PREVIEW}?.includes('theme=light')`)
+    await run(page, 'window.marked = true')
+    await select(page, '#option-theme', 'dark')
+    await waitUntil(page, `${PREVIEW}?.includes('theme=dark')`)
+    expect(await readCode(page, 'loader')).toContain('data-theme="dark"')
+    expect(await readCode(page, 'iframe')).toContain('theme=dark')
+    expect(await page.evaluate('[location.search, window.marked]')).toEqual([
+      expect.stringContaining('theme=dark'),
+      true,
+    ])
+  })
+
+  test('preview of a widget - opens to its content', async () => {
+    const page = await engine.open()
+    await page.goto(`${server.addresses.publicUrl}/studio`)
+    // Previews are loaded when they come into view.
+    await run(page, 'document.querySelector(".stages").scrollIntoView()')
+    await waitUntil(
+      page,
+      `[...document.querySelectorAll('.stage iframe')].some((frame) => frame.offsetHeight > 200)`,
+    )
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+  })
+
+  test('copy button - copies the snippet and confirms it', async () => {
+    const page = await engine.open()
+    await page.goto(`${server.addresses.publicUrl}/studio`)
+    await run(
+      page,
+      `copied = []
+       const write = navigator.clipboard.writeText.bind(navigator.clipboard)
+       navigator.clipboard.writeText = (text) => { copied.push(text); return write(text) }`,
+    )
+    const button = 'details.snippet[open] button[data-copy]'
+    await page.click(button)
+    await waitUntil(page, `document.querySelector('${button}').textContent.trim() === 'Copied'`)
+    expect(await page.evaluate('copied')).toEqual([await readCode(page, 'loader')])
+  })
+
+  test.each([320, 390, 768, 1_280, 1_920])('window of %i px - does not scroll sideways', async (width) => {
+    const page = await engine.open({ width, height: 900 })
+    for (const query of ['?find=lamp&limit=99&merchant=Nobody', '?tab=deals&accent=red', '?tab=health']) {
+      await page.goto(`${server.addresses.publicUrl}/studio${query}`)
+      await run(
+        page,
+        `for (const details of document.querySelectorAll('details')) {
+           details.removeAttribute('name')
+           details.open = true
+         }`,
+      )
+      expect(await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')).toEqual([
+        width,
+        width,
+      ])
+    }
+  })
+})
