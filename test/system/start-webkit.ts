@@ -20,8 +20,8 @@ const TOOLBAR_CSS =
 
 const START_TIMEOUT_MS = 60_000
 
-/** WebDriver's address without a trailing slash, the size of the virtual screen in pixels, and a folder for locks. */
-export type WebkitAddress = Readonly<{ driverUrl: string; screen: typeof SCREEN; folder: string }>
+/** WebDriver's address without a trailing slash, and the size of the virtual screen in pixels. */
+export type WebkitAddress = Readonly<{ driverUrl: string; screen: typeof SCREEN }>
 
 /** WebKitGTK's driver and its virtual screen. The driver starts one browser at a time for a test file. */
 export type SharedWebkit = Readonly<{
@@ -64,7 +64,7 @@ export async function startWebkit(): Promise<SharedWebkit> {
     const ended = once(driver, 'exit').catch((error: unknown) => error)
     const driverUrl = `http://127.0.0.1:${port}`
     await waitForDriver(driverUrl)
-    return { address: { driverUrl, screen: SCREEN, folder }, ended, stop }
+    return { address: { driverUrl, screen: SCREEN }, ended, stop }
   } catch (error) {
     await stop()
     throw error

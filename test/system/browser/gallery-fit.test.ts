@@ -67,7 +67,7 @@ describe('in a column without an explicit width', () => {
 })
 
 describe('text spacing as readers set it (WCAG 1.4.12)', () => {
-  test.each(LAYOUTS)('%s - takes effect, and nothing is clipped', async (layout) => {
+  test.each(BLOCK_LAYOUTS)('%s - takes effect, and nothing is clipped', async (layout) => {
     const page = await gallery.open(`layout=${layout}&theme=light&case=usual&locale=de`)
     await page.addStyleTag({
       content:

@@ -1,5 +1,3 @@
-import { mkdir, rmdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { getShared } from '../shared.ts'
 import type { Engine, EnginePage, Key, Viewport } from './engine.ts'
 
@@ -27,8 +25,8 @@ type Send = <T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown)
 
 /** Start a browser of the shared WebKitWebDriver. The driver starts one at a time. */
 export async function connectWebkit(): Promise<Engine> {
-  const { driverUrl, screen, folder } = await getShared('webkit')
-  const sessionId = await startSession(driverUrl, join(folder, 'starting-session'))
+  const { driverUrl, screen } = await getShared('webkit')
+  const sessionId = await startSession(driverUrl)
   const call: Send = (method, path, body) => send(driverUrl, method, `/session/${sessionId}${path}`, body)
   const page = toEnginePage(call, screen)
   return {
@@ -40,16 +38,10 @@ export async function connectWebkit(): Promise<Engine> {
   }
 }
 
-/** Start a session while no other process does: the driver confuses two sessions that start at the same time. */
-async function startSession(driverUrl: string, lock: string): Promise<string> {
-  await mkdir(lock)
-  try {
-    const capabilities = { alwaysMatch: { proxy: NO_PROXY } }
-    const { sessionId } = await send<{ sessionId: string }>(driverUrl, 'POST', '/session', { capabilities })
-    return sessionId
-  } finally {
-    await rmdir(lock)
-  }
+async function startSession(driverUrl: string): Promise<string> {
+  const capabilities = { alwaysMatch: { proxy: NO_PROXY } }
+  const { sessionId } = await send<{ sessionId: string }>(driverUrl, 'POST', '/session', { capabilities })
+  return sessionId
 }
 
 /** Send a WebDriver command. @throws Error with the name and message of a WebDriver error */

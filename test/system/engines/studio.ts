@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { useServer } from '../use-server.ts'
 import type { EnginePage } from './engine.ts'
-import { describeInEngines, run, waitUntil } from './use-engine.ts'
+import { defineSuite, run, waitUntil } from './use-engine.ts'
 
 const server = useServer()
 
@@ -20,7 +20,7 @@ const select = (page: EnginePage, id: string, value: string): Promise<void> =>
      for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, { bubbles: true }))`,
   )
 
-describeInEngines('studio', (engine) => {
+export const studioSuite = defineSuite('studio', (engine) => {
   test('changed option - preview, snippets and address change at once, on the same page', async () => {
     const page = await engine.open()
     await page.goto(`${server.addresses.publicUrl}/studio`)
@@ -57,6 +57,7 @@ describeInEngines('studio', (engine) => {
        const write = navigator.clipboard.writeText.bind(navigator.clipboard)
        navigator.clipboard.writeText = (text) => { copied.push(text); return write(text) }`,
     )
+    await page.click('label:has([name="view"][value="code"])')
     const button = 'details.snippet[open] button[data-copy]'
     await page.click(button)
     await waitUntil(page, `document.querySelector('${button}').textContent.trim() === 'Copied'`)

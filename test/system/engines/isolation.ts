@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
 import { useServer } from '../use-server.ts'
-import { describeInEngines } from './use-engine.ts'
+import { defineSuite } from './use-engine.ts'
 
 /** Page styles that affect every element. */
 const AGGRESSIVE_CSS = `body { font: italic 30px/3 serif; text-align: center; text-transform: uppercase; letter-spacing: .2em; white-space: nowrap }
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => publisher.close())
 
-describeInEngines('isolated fragment', (engine) => {
+export const isolationSuite = defineSuite('isolated fragment', (engine) => {
   test.each(['list', 'table', 'card', 'button'])(
     '%s in a page that styles everything - looks as in a page without styles',
     async (layout) => {

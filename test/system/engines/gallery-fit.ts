@@ -6,7 +6,7 @@ import { LAYOUTS } from '../browser/gallery-fixture.ts'
 import { CHECK_OVERFLOW, type OverflowReport } from '../browser/overflow.ts'
 import { useServer } from '../use-server.ts'
 import type { EnginePage } from './engine.ts'
-import { describeInEngines } from './use-engine.ts'
+import { defineSuite } from './use-engine.ts'
 
 const LOCALES = ['en', 'de', 'ar', 'ja', 'pl']
 /** A name of 60 letters beside a price of nine digits has no space in a narrow column in Arabic. */
@@ -42,7 +42,7 @@ const setWidth = (page: EnginePage, width: string): Promise<unknown> =>
     `[...document.querySelectorAll('.specimens')].forEach(({ dataset }) => { dataset.width = '${width}' })`,
   )
 
-describeInEngines('gallery', (engine) => {
+export const gallerySuite = defineSuite('gallery', (engine) => {
   const total = { specimens: 0, elements: 0, problems: 0 }
   afterAll(() => {
     // oxlint-disable-next-line no-console -- the figures of a run

@@ -5,7 +5,7 @@ import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
 import { useServer } from '../use-server.ts'
 import type { EnginePage } from './engine.ts'
 import { WATCH_MOVES, listMoves } from './moves.ts'
-import { type EngineInUse, describeInEngines, run, waitUntil } from './use-engine.ts'
+import { type EngineInUse, defineSuite, run, waitUntil } from './use-engine.ts'
 
 const LOREM =
   '<p data-still>The article continues below the box, and its lines must not move at all.</p>'.repeat(12)
@@ -95,10 +95,10 @@ const toLoader = (attributes: string): string =>
 
 const readBoxHeight = (page: EnginePage): Promise<number> =>
   page.evaluate<number>(
-    '(document.querySelector(".vitrine-host")?.shadowRoot ?? document).querySelector(".vitrine").offsetHeight',
+    '(document.querySelector(".vitrine-host")?.shadowRoot ?? document).querySelector(".vitrine, .vitrine-inline").offsetHeight',
   )
 
-describeInEngines('layout shift', (engine) => {
+export const layoutShiftSuite = defineSuite('layout shift', (engine) => {
   test.each(BOX_LAYOUTS.flatMap((layout) => [`layout=${layout}`, `layout=${layout}&isolate=shadow`]))(
     'fragment in the page, %s - nothing moves',
     async (query) => {

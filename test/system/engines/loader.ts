@@ -6,7 +6,7 @@ import { EMBED_CSP, type PageServer, startPageServer, toHtmlResponse } from '../
 import { makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../../helpers/views.ts'
 import type { EnginePage, Viewport } from './engine.ts'
 import { WATCH_MOVES, listMoves } from './moves.ts'
-import { type EngineInUse, describeInEngines, run, waitUntil } from './use-engine.ts'
+import { type EngineInUse, defineSuite, run, waitUntil } from './use-engine.ts'
 
 const CHANNEL = '6f0c1f7e-0000-4000-8000-000000000001'
 /** A server below a path prefix, like behind a proxy. */
@@ -116,7 +116,7 @@ const isShown = (index: number): string =>
   `document.querySelectorAll("iframe")[${index}]?.offsetHeight > 50 && ` +
   `getComputedStyle(document.querySelectorAll("iframe")[${index}]).visibility === "visible"`
 
-describeInEngines('loader', (engine) => {
+export const loaderSuite = defineSuite('loader', (engine) => {
   const publisherPage = usePage(engine)
 
   test('three placeholders, one without offers - two open to their content, one stays closed', async () => {

@@ -3,7 +3,7 @@ import { loadPictures } from '../../helpers/pictures.ts'
 import { LAYOUTS } from '../browser/gallery-fixture.ts'
 import { useServer } from '../use-server.ts'
 import type { EnginePage } from './engine.ts'
-import { describeInEngines, run, waitUntil } from './use-engine.ts'
+import { defineSuite, run, waitUntil } from './use-engine.ts'
 
 const server = useServer()
 
@@ -33,7 +33,7 @@ async function tabThrough(page: EnginePage, key: 'Enter' | 'Space'): Promise<str
   return stops
 }
 
-describeInEngines('keyboard', (engine) => {
+export const keyboardSuite = defineSuite('keyboard', (engine) => {
   test.each(LAYOUTS.filter((layout) => layout !== 'deals-carousel'))(
     '%s - Tab reaches every link in order and shows the focus, Enter and Space open the disclosure',
     async (layout) => {

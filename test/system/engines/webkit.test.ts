@@ -1,0 +1,4 @@
+import { connectWebkit } from './webkit.ts'
+import { testEngine } from './test-engine.ts'
+
+testEngine({ name: 'WebKit', programs: ['WebKitWebDriver', 'Xvfb'], connect: connectWebkit })
