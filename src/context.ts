@@ -5,14 +5,14 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { KeySource } from './config/key-source.ts'
 import type { Secrets } from './config/secrets.ts'
-import { type ShopFile, readShopFile } from './config/shop-file.ts'
+import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
 import { type Assets, loadAssets } from './http/assets.ts'
 import { createEtag, hashFolders } from './http/response.ts'
 import type { PageSources } from './http/security-headers.ts'
-import { BUILT_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
+import { BUILT_FOLDER, OFFERS_FOLDER, VIEWS_FOLDER, WIDGETS_FOLDER, findFileId } from './lib/paths.ts'
 import { createCatalogHealthLog } from './observability/catalog-health-log.ts'
 import { type ClockMonitor, createClockMonitor } from './observability/clock-monitor.ts'
 import type { FeedReport } from './observability/feed-report.ts'
@@ -80,6 +80,8 @@ export type ContextOptions = Readonly<{
   /** How pictures are fetched and converted; replaced by tests. */
   pictureNetwork?: PictureNetwork
   openConverter?: (clock: Clock) => Promise<PictureConverter>
+  /** From the primary, so that all workers have the same; otherwise read from the file. */
+  shopData?: ShopData | undefined
   /** Number of this worker; `undefined` when it is the only process. */
   worker?: number | undefined
 }>
@@ -87,7 +89,7 @@ export type ContextOptions = Readonly<{
 /** All long-lived parts of the widget server. They are created and disposed of together. */
 export type Context = Omit<
   ContextOptions,
-  'catalog' | 'walkRunner' | 'openLongReads' | 'pictureNetwork' | 'openConverter'
+  'catalog' | 'walkRunner' | 'openLongReads' | 'shopData' | 'pictureNetwork' | 'openConverter'
 > &
   Readonly<{
     /** Bugs have their own limiter, so that many invalid requests cannot suppress their log lines. */
@@ -127,7 +129,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const ownOrigin = new URL(publicUrl).origin
   // Assets can be missing, so load them before anything is open that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
-  const shopFile = readShopFile(config.shopsFile)
+  const shopFile = openShopFile(options.shopData ?? readShopData(config.shopsFile))
   const pictureFiles = await openFilesOfPictures(config, clock)
   const renderer = createRenderer()
   const metrics = createMetrics()
@@ -294,8 +296,8 @@ function computeVersion(
     disclosure,
     timeZone,
     pictures,
-    shops: shopFile.digest,
+    shops: shopFile.data.digest,
     paths,
   })
-  return createEtag(`${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER])} ${settings}`)
+  return createEtag(`${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER, OFFERS_FOLDER])} ${settings}`)
 }

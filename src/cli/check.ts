@@ -1,7 +1,9 @@
 import { createCallPolicy } from '../catalog/call-policy.ts'
 import { SECOND_MS } from '../clock.ts'
+import { readShopData } from '../config/shop-file.ts'
 import type { CatalogConnection } from '../context.ts'
 import { StoreError } from '../errors.ts'
+import { pluralize } from '../lib/plural.ts'
 import type { LockTimeouts } from '../storage/copy-database.ts'
 import { describeStoreFailure } from '../storage/store-failures.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
@@ -16,7 +18,7 @@ import { createCommandClient, openCatalog } from './open-catalog.ts'
 /** A check waits for a database server for a shorter time than a walk. */
 const STORE_TIMEOUTS: LockTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
-/** Return exit code 1 when anything is wrong. @throws ConfigError when the key file is unusable (exit code 78). */
+/** Return exit code 1 when anything is wrong. @throws ConfigError when the key file or the shop file is unusable (exit code 78). */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
   const { config } = command
   const { catalog: address } = config
@@ -38,6 +40,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   }
   await checkProxy(command, report)
   await checkPictures(command, report)
+  checkShops(command, report)
   print(command, report.findings, report.findings.flatMap(formatFinding))
   return report.findings.every(({ isGood }) => isGood) ? 0 : 1
 }
@@ -89,4 +92,10 @@ async function checkCatalog(
 function formatFinding({ subject, isGood, message, remedy }: Finding): readonly string[] {
   const line = `${isGood ? 'good ' : 'WRONG'}  ${subject}: ${message}`
   return remedy === null ? [line] : [line, `       ${remedy}`]
+}
+
+function checkShops({ config }: CommandContext, report: CheckReport): void {
+  if (config.shopsFile === null) return
+  const { entries, logos } = readShopData(config.shopsFile)
+  report.addOk('shops', `${pluralize(entries.length, 'shop')}, ${pluralize(logos.length, 'logo')}`)
 }

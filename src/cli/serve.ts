@@ -109,7 +109,15 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
         context,
         workerCount: config.workers,
         workerFile: WORKER_FILE,
-        parameters: { environment, port: probe.port, publicUrl, baseUrl, copyName, embeddedKey },
+        parameters: {
+          environment,
+          port: probe.port,
+          publicUrl,
+          baseUrl,
+          copyName,
+          embeddedKey,
+          shopData: context.shopFile.data,
+        },
         embeddedCatalog: demo,
       })
       if (!io.signal.aborted) await Promise.race([primary.start(), waitForStop(io.signal)])

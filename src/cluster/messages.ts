@@ -1,5 +1,6 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { Environment } from '../config/config.ts'
+import type { ShopData } from '../config/shop-file.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 
 export type MetricValues = readonly MetricObjectWithValues<MetricValue<string>>[]
@@ -18,6 +19,7 @@ export type WorkerParameters = Readonly<{
   copyName: string
   /** Key of the embedded catalog in this run; `null` with a remote catalog. */
   embeddedKey: string | null
+  shopData: ShopData
 }>
 
 /**

@@ -61,6 +61,7 @@ async function start(loadDemo: DemoLoader): Promise<void> {
     publicUrl,
     walkRunner: null,
     openLongReads: openReadThread,
+    shopData: parameters.shopData,
     worker: parameters.workerNumber,
   })
   const metrics = { ...context.metrics, render: readMetricsPage }

@@ -10,6 +10,9 @@ export const VIEWS_FOLDER: string = join(PACKAGE_FOLDER, 'views')
 /** Code and texts that turn data into views. */
 export const WIDGETS_FOLDER: string = fileURLToPath(new URL('../widgets', import.meta.url))
 
+/** Rules about offers, which views depend on. */
+export const OFFERS_FOLDER: string = fileURLToPath(new URL('../offers', import.meta.url))
+
 /** Style sheet of the catalog service page; it is not built. */
 export const CATALOG_STYLE_FILE: string = join(PACKAGE_FOLDER, 'public/styles/catalog.css')
 

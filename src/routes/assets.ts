@@ -7,7 +7,6 @@ import type { Asset } from '../http/assets.ts'
 import { LOGO_FILE } from '../lib/paths.ts'
 import { pickBody, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
-import { GALLERY_SHOPS } from '../studio/gallery/cases.ts'
 import { renderAccentCss } from '../widgets/accent.ts'
 import { getParameter } from './requests.ts'
 
@@ -46,12 +45,11 @@ export function createAssetsRouter(context: Context): Router {
     })
   })
   router.get('/logos/:file', (request, response) => {
-    const file = getParameter(request.params, 'file')
-    const logo = context.shopFile.logos.get(file) ?? GALLERY_SHOPS.logos.get(file)
+    const logo = context.shopFile.findLogo(getParameter(request.params, 'file'))
     if (logo === undefined) throw new UnknownAddressError('no such logo')
     const headers = {
       'Content-Type': logo.contentType,
-      'Cache-Control': IMMUTABLE_CACHE_CONTROL,
+      'Cache-Control': logo.isImmutable ? IMMUTABLE_CACHE_CONTROL : SHORT_CACHE_CONTROL,
       // An SVG opened as a page must not run scripts or load anything.
       'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     }

@@ -5,7 +5,7 @@ import { HOUR_SECONDS } from '../clock.ts'
 import { encodeBody, pickBody } from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.ts'
-import { findGalleryPicture } from '../studio/gallery/cases.ts'
+import { findGalleryPicture, getGalleryShops } from '../studio/gallery/cases.ts'
 import type { GalleryExample } from '../studio/gallery/examples.ts'
 import { readStudioData } from '../studio/data.ts'
 import { toStudioUpdate } from '../studio/update.ts'
@@ -71,18 +71,27 @@ function addGallery(router: Router, context: Context, adminAuth: AdminAuth): voi
       await sendPage(request, response, renderer.renderGallery(view))
     },
   )
+  router.get('/studio/gallery/logos/:name', adminAuth.requireAdmin, (request, response) => {
+    const logo = getGalleryShops().findLogo(getParameter(request.params, 'name'))
+    if (logo === undefined) throw new UnknownAddressError('no such logo')
+    sendGalleryPicture(response, logo.contentType, logo.body)
+  })
   router.get('/studio/gallery/pictures/:name', adminAuth.requireAdmin, (request, response) => {
     const picture = findGalleryPicture(getParameter(request.params, 'name'))
     if (picture === undefined) throw new UnknownAddressError('no such picture')
-    response
-      .set({
-        'Content-Type': picture.type,
-        'Cache-Control': `private, max-age=${HOUR_SECONDS}`,
-        'Content-Security-Policy': "default-src 'none'; sandbox",
-        'X-Content-Type-Options': 'nosniff',
-      })
-      .send(picture.content)
+    sendGalleryPicture(response, picture.type, picture.content)
   })
+}
+
+function sendGalleryPicture(response: Response, contentType: string, content: Buffer): void {
+  response
+    .set({
+      'Content-Type': contentType,
+      'Cache-Control': `private, max-age=${HOUR_SECONDS}`,
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'X-Content-Type-Options': 'nosniff',
+    })
+    .send(content)
 }
 
 /** Send a compressed page that is not cached. */

@@ -348,6 +348,7 @@ function describeOutcome(
     const problem = describePriceProblem(offer, asOfMs, rules)
     return problem === undefined ? 'shown' : `shown, without its price: ${problem}`
   }
+  if (excludedBy === 'not-inline') return 'left out: the layout inline shows one offer, the cheapest in stock'
   if (excludedBy === 'better-offer') return 'left out: the same shop has a better offer'
   if (excludedBy === 'other-currency') return `left out: the box shows the offers in ${currency}`
   return `left out by ${excludedBy.map((filter) => formatFilter(filter, options, defaults)).join(' and ')}`

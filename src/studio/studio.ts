@@ -168,7 +168,14 @@ function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
 }
 
 const EMPTY_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 0 }
-const EMPTY_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 0, saleCount: 0, isFolded: false }
+const EMPTY_BOX_SIZE: WidgetSize = {
+  layout: 'list',
+  shownCount: 0,
+  saleCount: 0,
+  termsCount: 0,
+  isBare: false,
+  isFolded: false,
+}
 
 const NO_FEEDS =
   'This server reads a catalog at another address, where its feeds are. There, run "vitrine catalog feeds list".'

@@ -22,23 +22,22 @@ const countFormats = new LRUCache<string, Intl.NumberFormat>({
   max: MAX_FORMATTERS,
   memoMethod: (locale) => new Intl.NumberFormat(locale),
 })
-/** With and without the name of the zone. Key: locale and time zone, separated by a space. */
-const timeFormats = new LRUCache<string, Readonly<Record<'named' | 'unnamed', Intl.DateTimeFormat>>>({
+/** With a short and a long name of the zone. Key: locale and time zone, separated by a space. */
+const timeFormats = new LRUCache<string, Readonly<Record<'short' | 'long', Intl.DateTimeFormat>>>({
   max: MAX_FORMATTERS,
   memoMethod(key) {
     const [locale, timeZone] = key.split(' ')
-    const style = {
-      year: 'numeric',
-      month: 'short',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: '2-digit',
-      timeZone,
-    } as const
-    return {
-      named: new Intl.DateTimeFormat(locale, Object.assign({ timeZoneName: 'short' as const }, style)),
-      unnamed: new Intl.DateTimeFormat(locale, style),
-    }
+    const create = (timeZoneName: 'short' | 'longGeneric'): Intl.DateTimeFormat =>
+      new Intl.DateTimeFormat(locale, {
+        year: 'numeric',
+        month: 'short',
+        day: 'numeric',
+        hour: 'numeric',
+        minute: '2-digit',
+        timeZone,
+        timeZoneName,
+      })
+    return { short: create('short'), long: create('longGeneric') }
   },
 })
 
@@ -60,15 +59,15 @@ export function formatCount(count: number, locale: string): string {
 }
 
 /**
- * Format date and time, by default in UTC. Pages are cached, so a relative time would be wrong. The zone is named only by
- * letters that people write, such as UTC or CET, not by an offset such as GMT+1.
+ * Format date and time, by default in UTC. Pages are cached, so a relative time would be wrong. The zone has the name that people
+ * write: UTC, CET or EST; in place of an offset such as GMT+1, words such as "Central European Time".
  */
 export function formatTime(timeMs: number, locale: string, timeZone = 'UTC'): string {
-  const { named, unnamed } = timeFormats.memo(`${locale} ${timeZone}`)
-  const isOffset = named
+  const { short, long } = timeFormats.memo(`${locale} ${timeZone}`)
+  const isOffset = short
     .formatToParts(timeMs)
-    .some(({ type, value }) => type === 'timeZoneName' && /\d/.test(value))
-  return (isOffset ? unnamed : named).format(timeMs)
+    .some(({ type, value }) => type === 'timeZoneName' && /\p{Nd}/u.test(value))
+  return (isOffset ? long : short).format(timeMs)
 }
 
 /** Shown to operators instead of a time in the future. */

@@ -8,6 +8,10 @@ type BoxSize = Readonly<{
   shownCount: number
   /** Visible shops with a former price. */
   saleCount: number
+  /** Visible shops with a line of terms. */
+  termsCount: number
+  /** Whether the box has only offers and disclosure. */
+  isBare: boolean
   /** Whether there are folded shops. */
   isFolded: boolean
 }>
@@ -21,9 +25,16 @@ export type WidgetSize = BoxSize | GridSize
 /** Get the size of a view. */
 export function toWidgetSize(view: BoxView | GridView): WidgetSize {
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
-  const { layout, offers, more } = view
+  const { layout, offers, more, header } = view
   const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
-  return { layout, shownCount: offers.length, saleCount, isFolded: more.length > 0 }
+  return {
+    layout,
+    shownCount: offers.length,
+    saleCount,
+    termsCount: offers.filter(({ terms }) => terms !== null).length,
+    isBare: header.head === 'none',
+    isFolded: more.length > 0,
+  }
 }
 
 /** Estimate a sufficient height of a widget in pixels. Very long titles and some languages need another line. */
@@ -31,6 +42,11 @@ export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
   return 'cardCount' in size ? estimateGridHeightPx(size, widthPx) : estimateBoxHeightPx(size, widthPx)
 }
 
+/** A line of small print. */
+const LINE_PX = 20
+/** From this width, a shop is one line; from the second one, the product stands beside the shops. */
+const WIDE_ROW_PX = 576
+const SIDE_BY_SIDE_PX = 820
 /** Height of the line that opens the folded shops. */
 const FOLD_PX = 46
 
@@ -66,22 +82,22 @@ const LARGE_BUTTON = { ...NARROWEST, columns: 2 }
 const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   list: [
     ...NARROW_LIST,
-    { ...NARROWEST, minWidthPx: 576, basePx: 210, saleRowPx: 58 },
+    { ...NARROWEST, minWidthPx: WIDE_ROW_PX, basePx: 210, saleRowPx: 58 },
     { ...NARROWEST, minWidthPx: 640, basePx: 198, saleRowPx: 58 },
-    { ...NARROWEST, minWidthPx: 820, basePx: 115, saleRowPx: 58, minPx: 420 },
+    { ...NARROWEST, minWidthPx: SIDE_BY_SIDE_PX, basePx: 115, saleRowPx: 58, minPx: 420 },
   ],
   table: [
     ...NARROW_LIST,
-    { ...NARROWEST, minWidthPx: 576, basePx: 244, rowPx: 60, saleRowPx: 60 },
+    { ...NARROWEST, minWidthPx: WIDE_ROW_PX, basePx: 244, rowPx: 60, saleRowPx: 60 },
     { ...NARROWEST, minWidthPx: 640, basePx: 230, rowPx: 59, saleRowPx: 59 },
-    { ...NARROWEST, minWidthPx: 820, basePx: 156, rowPx: 61, saleRowPx: 61, minPx: 420 },
+    { ...NARROWEST, minWidthPx: SIDE_BY_SIDE_PX, basePx: 156, rowPx: 61, saleRowPx: 61, minPx: 420 },
   ],
   card: [{ ...NARROWEST, basePx: 360 }],
   button: [
     { ...NARROWEST, basePx: 236, rowPx: 92, saleRowPx: 92 },
     { ...NARROWEST, minWidthPx: 340, basePx: 243, rowPx: 73, saleRowPx: 73 },
     { ...LARGE_BUTTON, minWidthPx: 608, basePx: 192, rowPx: 74 },
-    { ...LARGE_BUTTON, minWidthPx: 820, basePx: 117, rowPx: 93 },
+    { ...LARGE_BUTTON, minWidthPx: SIDE_BY_SIDE_PX, basePx: 117, rowPx: 93 },
     { ...LARGE_BUTTON, minWidthPx: 1_200, basePx: 100, rowPx: 75, columns: 3 },
   ],
   // One or two lines.
@@ -90,14 +106,18 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
 
 function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   const measures = BOX_MEASURES[size.layout]
-  const measure = measures.findLast(({ minWidthPx }) => widthPx >= minWidthPx) ?? NARROWEST
+  // Without a header, nothing stands beside the shops.
+  const measuredWidthPx = size.isBare ? Math.min(widthPx, SIDE_BY_SIDE_PX - 1) : widthPx
+  const measure = measures.findLast(({ minWidthPx }) => measuredWidthPx >= minWidthPx) ?? NARROWEST
   const { basePx, rowPx, saleRowPx, columns, minPx } = measure
   const shops =
     columns === 1
       ? size.saleCount * saleRowPx + (size.shownCount - size.saleCount) * rowPx
       : Math.ceil(size.shownCount / columns) * rowPx
   const foldPx = size.isFolded && size.layout !== 'inline' ? FOLD_PX : 0
-  return Math.max(minPx, basePx + shops + foldPx)
+  const termsPx = size.termsCount * (widthPx < WIDE_ROW_PX ? 2 * LINE_PX : LINE_PX)
+  const headPx = size.isBare ? (widthPx < WIDE_ROW_PX ? 80 : 56) : 0
+  return Math.max(minPx, basePx + shops + foldPx + termsPx - headPx)
 }
 
 /** Columns of a grid by minimum width. Below 340 px the cards are rows. */

@@ -17,7 +17,14 @@ const MAX_SIZE_PX = 100_000
 const CACHE_AGE_SECONDS = 86_400
 
 /** Sizes for the height of a frame when the catalog has no data for it. */
-const DEFAULT_BOX_SIZE: WidgetSize = { layout: 'list', shownCount: 3, saleCount: 1, isFolded: false }
+const DEFAULT_BOX_SIZE: WidgetSize = {
+  layout: 'list',
+  shownCount: 3,
+  saleCount: 1,
+  termsCount: 0,
+  isBare: false,
+  isFolded: false,
+}
 const DEFAULT_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 12 }
 
 export type OembedFormat = 'json' | 'xml'

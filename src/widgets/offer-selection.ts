@@ -59,17 +59,18 @@ export function selectOffers(
   const filtered = offers.filter(
     (offer) => !activeFilters.some((filter) => EXCLUSION_RULES[filter](offer, filters)),
   )
-  const currency = findMainCurrency(filtered)
-  const isUsable = (offer: Offer): boolean =>
-    offer.currency === currency && (filters.layout !== 'inline' || (isInStock(offer) && isPriced(offer)))
+  const usable =
+    filters.layout === 'inline' ? filtered.filter((offer) => isInStock(offer) && isPriced(offer)) : filtered
+  const currency = findMainCurrency(usable)
+  const inCurrency = usable.filter((offer) => offer.currency === currency)
   const order = createBoxOrder(isPriced)
-  return pickOnePerMerchant(filtered.filter(isUsable), order, shops.toKey).sort(order)
+  return pickOnePerMerchant(inCurrency, order, shops.toKey).sort(order)
 }
 
 /** An offer with the options that hide it, or else the rule that does; `null`: it is shown. */
 export type ClassifiedOffer = Readonly<{
   offer: Offer
-  excludedBy: readonly Filter[] | 'other-currency' | 'better-offer' | null
+  excludedBy: readonly Filter[] | 'other-currency' | 'better-offer' | 'not-inline' | null
 }>
 
 /** Explain every offer: shown ones first, in their order. */
@@ -79,11 +80,14 @@ export function classifyOffers(
   rules: SelectionRules,
 ): readonly ClassifiedOffer[] {
   const activeFilters = listFilters(filters)
-  const shown = selectOffers(offers, filters, rules)
+  const selected = selectOffers(offers, filters, rules)
+  const isInline = filters.layout === 'inline'
+  const shown = isInline ? selected.slice(0, 1) : selected
   const classify = (offer: Offer): ClassifiedOffer => {
     const excludedBy = activeFilters.filter((filter) => EXCLUSION_RULES[filter](offer, filters))
     if (excludedBy.length > 0) return { offer, excludedBy }
-    return { offer, excludedBy: offer.currency === shown[0]?.currency ? 'better-offer' : 'other-currency' }
+    if (offer.currency !== shown[0]?.currency) return { offer, excludedBy: 'other-currency' }
+    return { offer, excludedBy: isInline ? 'not-inline' : 'better-offer' }
   }
   const others = offers.filter((offer) => !shown.includes(offer))
   return [...shown.map((offer) => ({ offer, excludedBy: null })), ...others.map(classify)]

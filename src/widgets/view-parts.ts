@@ -75,7 +75,15 @@ export function findShownBrand({
   title,
   brand,
 }: Readonly<{ title: string; brand: string | null }>): string | null {
-  return brand === null || foldCase(title).includes(foldCase(brand)) ? null : brand
+  return brand === null || toWords(title).includes(toWords(brand)) ? null : brand
+}
+
+/** Case-folded words, with a space around each. */
+function toWords(text: string): string {
+  return ` ${foldCase(text)
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .join(' ')
+    .trim()} `
 }
 
 /** `isPriced`: whether the price is shown (`offers/price-age.ts`). */

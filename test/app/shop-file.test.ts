@@ -44,7 +44,9 @@ describe('shop file', () => {
     const { text } = await fetchPath(getHarness(), path)
     expect(readVisibleText(text)).toMatch(/Brava.*€10\.00.*Kopje & Co.*Free delivery.*€11\.00/s)
     expect(text.split('rel="sponsored').length - 1).toBe(2)
-    expect(text).toMatch(/<img src="http[^"]+\/logos\/[\da-f]{16}\.svg" alt="" width="32" height="32"/)
+    expect(text).toMatch(
+      /<img src="http[^"]+\/logos\/[\da-f]{12}-[\da-f]{12}\.svg" alt="" width="32" height="32"/,
+    )
   })
 
   test('options - accept every name of the shop', async () => {
@@ -107,6 +109,8 @@ describe('header options', () => {
     expect(text).toMatch(/^<span class="vitrine-inline"[^>]*><link [^>]*><small /)
     expect(text).toMatch(/<\/a><\/span>$/)
     expect(text.split('<a ')).toHaveLength(2)
+    const isolated = await fetchPath(getHarness(), `${BOX}?layout=inline&isolate=shadow`)
+    expect(isolated.text).toMatch(/<template shadowrootmode="open"><span .*<\/span><\/template><\/span>$/)
     const embed = await fetchPath(getHarness(), `${BOX_EMBED}?layout=inline`)
     expect(readVisibleText(embed.text)).toContain('from €10.00 at Brava')
   })

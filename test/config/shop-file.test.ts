@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readShopFile } from '../../src/config/shop-file.ts'
+import { openShopFile, readShopData } from '../../src/config/shop-file.ts'
 import { ConfigError } from '../../src/errors.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-shops-'))
@@ -17,11 +17,13 @@ function write(name: string, content: string | Buffer): string {
   return path
 }
 
+const open = (path: string | null): ReturnType<typeof openShopFile> => openShopFile(readShopData(path))
+
 const writeBook = (book: unknown): string => write('shops.json', JSON.stringify(book))
 
 function findProblem(path: string): string {
   try {
-    readShopFile(path)
+    readShopData(path)
   } catch (error) {
     if (error instanceof ConfigError) return error.problems.join('\n')
     throw error
@@ -31,17 +33,17 @@ function findProblem(path: string): string {
 
 describe('shop file', () => {
   test('no path - a book without shops', () => {
-    const { book, logos } = readShopFile(null)
+    const { book, data } = open(null)
     expect(book.find('Kopje')).toBeUndefined()
     expect(book.expandNames(['kopje'])).toEqual(['kopje'])
-    expect(logos.size).toBe(0)
+    expect(data.logos).toEqual([])
   })
 
   test('every field - is read; logos are found beside the file', () => {
     write('logos/a.svg', SVG)
     write('logos/b.png', PNG)
     write('logos/c.webp', WEBP)
-    const { book, logos } = readShopFile(
+    const { book, data, findLogo } = open(
       writeBook({
         'Kopje DE': {
           name: 'Kopje',
@@ -57,27 +59,42 @@ describe('shop file', () => {
     const shop = book.find('KOPJE.example')
     expect(shop).toEqual({
       name: 'Kopje',
-      logoPath: expect.stringMatching(/^\/logos\/[\da-f]{16}\.svg$/),
+      logoPath: expect.stringMatching(/^\/logos\/[\da-f]{12}-[\da-f]{12}\.svg$/),
       terms: 'Free delivery',
     })
     expect(book.toKey('kopje.EXAMPLE')).toBe(book.toKey('Kopje de'))
     expect(book.find('Plain')).toEqual({ name: 'Plain', logoPath: null, terms: null })
-    expect([...logos.values()].map(({ contentType }) => contentType).sort()).toEqual([
+    expect(data.logos.map(({ contentType }) => contentType).sort()).toEqual([
       'image/png',
       'image/svg+xml',
       'image/webp',
     ])
-    expect(logos.get(shop?.logoPath?.slice('/logos/'.length) ?? '')?.body.toString()).toBe(SVG)
+    expect(findLogo(shop?.logoPath?.slice('/logos/'.length) ?? '')?.body.toString()).toBe(SVG)
+  })
+
+  test('byte order mark and directional characters - are removed', () => {
+    const path = write(
+      'shops.json',
+      `\uFEFF${JSON.stringify({ Kopje: { name: 'Ko\u202Epje', terms: ' a  b ' } })}`,
+    )
+    expect(open(path).book.find('kopje')).toEqual({ name: 'Kopje', logoPath: null, terms: 'a b' })
   })
 
   test('a changed logo - changes the digest and the address', () => {
     const path = writeBook({ Kopje: { logo: 'a.svg' } })
     write('a.svg', SVG)
-    const before = readShopFile(path)
+    const before = open(path)
     write('a.svg', SVG.replace('0 0 1 1', '0 0 2 2'))
-    const after = readShopFile(path)
-    expect(after.digest).not.toBe(before.digest)
-    expect(after.book.find('kopje')?.logoPath).not.toBe(before.book.find('kopje')?.logoPath)
+    const after = open(path)
+    expect(after.data.digest).not.toBe(before.data.digest)
+    const [oldName = '', newName = ''] = [before, after].map(
+      ({ book }) => book.find('kopje')?.logoPath?.slice('/logos/'.length) ?? '',
+    )
+    expect(newName).not.toBe(oldName)
+    // A cached page has the old name: it gets the current logo, briefly cached.
+    expect(after.findLogo(oldName)).toMatchObject({ isImmutable: false, body: after.findLogo(newName)?.body })
+    expect(after.findLogo(newName)?.isImmutable).toBe(true)
+    expect(after.findLogo('0123456789ab-0123456789ab.svg')).toBeUndefined()
   })
 
   test.each<[string, unknown, RegExp]>([
@@ -92,12 +109,13 @@ describe('shop file', () => {
       /"k" belongs to two shops/,
     ],
     ['an alias that is a shop', { Kopje: { aliases: ['brava'] }, Brava: {} }, /"brava" belongs to two shops/],
-    ['a missing logo', { Kopje: { logo: 'none.svg' } }, /logo of "Kopje" cannot be read/],
+    ['a missing logo', { Kopje: { logo: 'none.svg' } }, /logo "none.svg" of "Kopje".*cannot be read/],
     ['a logo of another type', { Kopje: { logo: 'a.gif' } }, /must be a \.svg, \.png or \.webp file/],
-    ['a logo that is not what its name says', { Kopje: { logo: 'shops.json.png' } }, /is not a \.png file/],
+    ['a logo that is not what its name says', { Kopje: { logo: 'shops.json.png' } }, /does not contain PNG/],
     ['a large logo', { Kopje: { logo: 'large.svg' } }, /larger than 100 kB/],
   ])('%s - is refused with its place', (_case, book, problem) => {
     write('shops.json.png', 'text')
+    write('bare.svg', '<svg viewBox="0 0 1 1"/>')
     write('large.svg', SVG + ' '.repeat(100_000))
     expect(findProblem(writeBook(book))).toMatch(problem)
   })

@@ -93,7 +93,7 @@ export const UNHEALTHY: HealthData = makeHealthData({
 /** A box with one shop, and a grid with seven cards. */
 const BOX: WidgetStatus = {
   kind: 'shown',
-  size: { layout: 'list', shownCount: 1, saleCount: 0, isFolded: false },
+  size: { layout: 'list', shownCount: 1, saleCount: 0, termsCount: 0, isBare: false, isFolded: false },
 }
 const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7 } }
 

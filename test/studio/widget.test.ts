@@ -11,7 +11,14 @@ const LOADER = {
   publicUrl: 'https://widgets.example',
   pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
 }
-const BOX_SIZE = { layout: 'list', shownCount: 5, saleCount: 2, isFolded: true } as const
+const BOX_SIZE = {
+  layout: 'list',
+  shownCount: 5,
+  saleCount: 2,
+  termsCount: 0,
+  isBare: false,
+  isFolded: true,
+} as const
 const GRID_SIZE = { layout: 'grid', cardCount: 12 } as const
 
 const ALL_BOX =

@@ -10,7 +10,7 @@ describe('heights', () => {
     (layout) => {
       for (const widthPx of [360, 680]) {
         const estimate = (shownCount: number, saleCount: number, isFolded: boolean): number =>
-          estimateHeightPx({ layout, shownCount, saleCount, isFolded }, widthPx)
+          estimateHeightPx({ layout, shownCount, saleCount, termsCount: 0, isBare: false, isFolded }, widthPx)
         expect(estimate(7, 0, false)).toBeGreaterThan(estimate(1, 0, false))
         expect(estimate(3, 3, false)).toBeGreaterThanOrEqual(estimate(3, 0, false))
         expect(estimate(3, 0, true) - estimate(3, 0, false)).toBe(46)
@@ -20,7 +20,10 @@ describe('heights', () => {
 
   test('inline - has the height of a sentence, whatever the number of shops', () => {
     const heights = [1, 5].map((shownCount) =>
-      estimateHeightPx({ layout: 'inline', shownCount, saleCount: 0, isFolded: true }, 360),
+      estimateHeightPx(
+        { layout: 'inline', shownCount, saleCount: 0, termsCount: 0, isBare: false, isFolded: true },
+        360,
+      ),
     )
     expect(heights).toEqual([56, 56])
   })
@@ -38,6 +41,8 @@ describe('heights', () => {
       layout: 'list',
       shownCount: 3,
       saleCount: SALE_PRICE.oldPrice === null ? 0 : 1,
+      termsCount: 0,
+      isBare: false,
       isFolded: true,
     })
     expect(toWidgetSize(makeBox({ offers, more: [] }))).toMatchObject({ isFolded: false })

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer } from '../../src/catalog/contract.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
-import { expandShops, selectOffers } from '../../src/widgets/offer-selection.ts'
+import { classifyOffers, expandShops, selectOffers } from '../../src/widgets/offer-selection.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
@@ -46,6 +46,23 @@ describe('layout inline', () => {
   test('one shop in stock - its price, without "from"', () => {
     const offers = [makePricedOffer('b', '2'), makePricedOffer('c', '1', soldOut)]
     expect(view(offers, 'layout=inline')?.sentence).toBe('€2.00 at b')
+  })
+
+  test('most offers in a currency without stock - the price of the other currency', () => {
+    const offers = [
+      makePricedOffer('a', '1', soldOut),
+      makePricedOffer('b', '2', soldOut),
+      makePricedOffer('c', '3', { currency: 'USD' }),
+    ]
+    expect(view(offers, 'layout=inline')?.sentence).toBe('$3.00 at c')
+  })
+
+  test('explained - one offer is shown, the others are left out', () => {
+    const offers = [makePricedOffer('a', '1'), makePricedOffer('b', '2'), makePricedOffer('c', '3', soldOut)]
+    const rules = { isPriced: () => true, shops: createShopBook([]) }
+    expect(classifyOffers(offers, parse('layout=inline'), rules).map(({ excludedBy }) => excludedBy)).toEqual(
+      [null, 'not-inline', 'not-inline'],
+    )
   })
 
   test('nothing in stock, or only prices that are too old - hidden', () => {

@@ -210,19 +210,22 @@ describe('small print', () => {
   })
 
   test.each([
-    ['en', 'Europe/Berlin', 'Nov 21, 2026, 1:00 PM'],
+    ['en', 'Europe/Berlin', 'Nov 21, 2026, 1:00 PM Central European Time'],
     ['en', 'America/New_York', 'Nov 21, 2026, 7:00 AM EST'],
     ['de', 'Europe/Berlin', '21. Nov. 2026, 13:00 MEZ'],
-    ['fr', 'Europe/Paris', '21 nov. 2026, 13:00'],
+    ['fr', 'Europe/Paris', '21 nov. 2026, 13:00 heure d’Europe centrale'],
     ['ja', 'Asia/Tokyo', '2026年11月21日 21:00 JST'],
     ['fr', 'UTC', '21 nov. 2026, 12:00 UTC'],
-  ])('%s, %s - the time of the zone, without an offset such as GMT+1', (locale, timeZone, time) => {
-    const viewContext = { nowMs: NOON_MS, timeZone }
-    const details = { checkedAtMs: NOON_MS, order: [], offers: [] }
-    expect(
-      toPlain(toNoticesView(details, getLocalization(locale), viewContext).checkedAt?.time ?? null),
-    ).toBe(time)
-  })
+  ])(
+    '%s, %s - the time of the zone, with words in place of an offset such as GMT+1',
+    (locale, timeZone, time) => {
+      const viewContext = { nowMs: NOON_MS, timeZone }
+      const details = { checkedAtMs: NOON_MS, order: [], offers: [] }
+      expect(
+        toPlain(toNoticesView(details, getLocalization(locale), viewContext).checkedAt?.time ?? null),
+      ).toBe(time)
+    },
+  )
 
   test('disclosure - of the locale, off, or the text of the publisher in every locale', () => {
     expect(disclose({ kind: 'locale' })).toBe('We may earn a commission when you buy through these links.')

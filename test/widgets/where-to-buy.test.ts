@@ -185,6 +185,15 @@ describe('view of a box', () => {
     })
   })
 
+  test.each([
+    ['Philips Kettle', 'LIP', 'LIP'],
+    ['LIP Kettle', 'lip', null],
+    ['Kettle by Le-Bon, 2 l', 'Le Bon', null],
+    ['Cloudmonster', 'On', 'On'],
+  ])('%s of the brand %s - the brand line is %s', (title, brand, shown) => {
+    expect(view([makePricedOffer('a', '1')], '', { title, brand }).brand).toBe(shown)
+  })
+
   test('all shops in stock - said once, with the order that remains', () => {
     const inStock = [makePricedOffer('a', '1'), makePricedOffer('b', '2')]
     expect(view(inStock).notices.terms).toEqual([

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Offer, Product } from '../../catalog/contract.ts'
-import { type ShopFile, readShopFile } from '../../config/shop-file.ts'
+import { type ShopFile, openShopFile, readShopData } from '../../config/shop-file.ts'
 
 export type GalleryCase = Readonly<{
   id: string
@@ -109,8 +109,13 @@ function toDeals({ from = 0, count, product, offer }: DealRange): readonly Produ
   }))
 }
 
-/** Logos and terms of the invented shops. */
-export const GALLERY_SHOPS: ShopFile = readShopFile(fileURLToPath(new URL('shops.json', import.meta.url)))
+let galleryShops: ShopFile | undefined
+
+/** Read the logos and terms of the invented shops, once. */
+export function getGalleryShops(): ShopFile {
+  const path = fileURLToPath(new URL('shops.json', import.meta.url))
+  return (galleryShops ??= openShopFile(readShopData(path, '/studio/gallery/logos')))
+}
 
 /** Types of the gallery's pictures by file name. */
 const PICTURES: ReadonlyMap<string, string> = new Map([

@@ -17,7 +17,7 @@ import {
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
-import { GALLERY_SHOPS, MAGAZINE_ACCENT, PRICES_CHECKED_AT_MS, type GalleryCase } from './cases.ts'
+import { MAGAZINE_ACCENT, PRICES_CHECKED_AT_MS, type GalleryCase, getGalleryShops } from './cases.ts'
 
 export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
@@ -65,7 +65,7 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
     stylePath: details.stylePath,
     disclosure: { kind: 'locale' },
     timeZone: 'UTC',
-    shops: entry.hasShops ? GALLERY_SHOPS.book : NO_SHOPS,
+    shops: entry.hasShops ? getGalleryShops().book : NO_SHOPS,
     priceMaxAgeSeconds: DAY_SECONDS,
     nowMs: PRICES_CHECKED_AT_MS + (entry.isOld ? OLD_PRICES_AGE_MS : MINUTE_MS),
     surface: 'fragment',
