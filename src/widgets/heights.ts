@@ -92,9 +92,9 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
     { ...NARROWEST, minWidthPx: 640, basePx: 230, rowPx: 59, saleRowPx: 59 },
     { ...NARROWEST, minWidthPx: SIDE_BY_SIDE_PX, basePx: 156, rowPx: 61, saleRowPx: 61, minPx: 420 },
   ],
-  card: [{ ...NARROWEST, basePx: 360 }],
+  card: [{ ...NARROWEST, basePx: 382 }],
   button: [
-    { ...NARROWEST, basePx: 236, rowPx: 92, saleRowPx: 92 },
+    { ...NARROWEST, basePx: 262, rowPx: 62, saleRowPx: 72 },
     { ...NARROWEST, minWidthPx: 340, basePx: 243, rowPx: 73, saleRowPx: 73 },
     { ...LARGE_BUTTON, minWidthPx: 608, basePx: 192, rowPx: 74 },
     { ...LARGE_BUTTON, minWidthPx: SIDE_BY_SIDE_PX, basePx: 117, rowPx: 93 },
