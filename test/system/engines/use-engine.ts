@@ -35,7 +35,11 @@ export type Suite = (engine: EngineInUse) => void
 
 export function defineSuite(title: string, tests: Suite): Suite {
   // oxlint-disable-next-line vitest/valid-title -- the caller passes it
-  return (engine) => describe(title, () => tests(engine))
+  return (engine) => {
+    describe(title, () => {
+      tests(engine)
+    })
+  }
 }
 
 /** Wait until an expression is true in the page, also while the page is replaced. */
