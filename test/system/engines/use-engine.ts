@@ -34,8 +34,8 @@ export function useEngine(name: string, connect: () => Promise<Engine>): EngineI
 export type Suite = (engine: EngineInUse) => void
 
 export function defineSuite(title: string, tests: Suite): Suite {
-  // oxlint-disable-next-line vitest/valid-title -- the caller passes it
   return (engine) => {
+    // oxlint-disable-next-line vitest/valid-title -- the caller passes it
     describe(title, () => {
       tests(engine)
     })
