@@ -1,40 +1,14 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
-import { listenHttp } from '../../../src/http/server.ts'
-import { BOX_EMBED, GRID_EMBED, makeProductOnSale, stockCatalog } from '../../app/app-client.ts'
-import { addCleanup, setUpOnce } from '../../helpers/cleanup.ts'
+import { BOX_EMBED, GRID_EMBED } from '../../app/app-client.ts'
+import { addCleanup } from '../../helpers/cleanup.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
-import { toGtin } from '../../helpers/products.ts'
-import { type PictureApp, startPictureApp } from '../../pictures/picture-app.ts'
-import { makePicture } from '../../pictures/picture-bytes.ts'
-import { sendBody } from '../../pictures/picture-host.ts'
+import { PASSWORD, usePictureServer } from '../picture-server.ts'
 import { useBrowser } from '../use-browser.ts'
-
-const PASSWORD = 'p4ss'
 
 const browser = useBrowser()
 
-/** A server whose pictures come from another host, and its public address. */
-const getServer = setUpOnce(async (): Promise<PictureApp & Readonly<{ publicUrl: string }>> => {
-  const server = await listenHttp('127.0.0.1', 0, systemClock)
-  addCleanup(() => server.stop())
-  const publicUrl = `http://127.0.0.1:${server.port}`
-  const settings = { VITRINE_PUBLIC_URL: publicUrl, VITRINE_ADMIN_PASSWORD: PASSWORD }
-  const app = await startPictureApp({ settings })
-  const picture = await makePicture('jpeg', { width: 1_200, height: 900 })
-  const products = Array.from({ length: 12 }, (_, index) =>
-    makeProductOnSale({
-      gtin: toGtin(index),
-      title: `Lamp ${index}`,
-      images: [{ url: app.host.serve(`/${index}.jpg`, sendBody(picture)) }],
-    }),
-  )
-  const box = makeProductOnSale({ images: [{ url: app.host.serve('/box.jpg', sendBody(picture)) }] })
-  await stockCatalog(app.harness, [box, ...products])
-  server.setHandler(app.harness.app)
-  return { ...app, publicUrl }
-})
+const getServer = usePictureServer()
 
 type OpenedPage = Readonly<{ page: Page; hosts: Set<string>; problems: string[] }>
 

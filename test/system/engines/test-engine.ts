@@ -6,13 +6,22 @@ import { isolationSuite } from './isolation.ts'
 import { keyboardSuite } from './keyboard.ts'
 import { layoutShiftSuite } from './layout-shift.ts'
 import { loaderSuite } from './loader.ts'
+import { picturesSuite } from './pictures.ts'
 import { studioSuite } from './studio.ts'
 import { useEngine } from './use-engine.ts'
 
 // oxlint-disable-next-line node/no-process-env -- a property of the machine, not a setting
 const ARE_REQUIRED = process.env['REQUIRE_PROGRAMS'] === '1'
 
-const SUITES = [gallerySuite, isolationSuite, keyboardSuite, layoutShiftSuite, loaderSuite, studioSuite]
+const SUITES = [
+  gallerySuite,
+  isolationSuite,
+  keyboardSuite,
+  layoutShiftSuite,
+  loaderSuite,
+  picturesSuite,
+  studioSuite,
+]
 
 type EngineDetails = Readonly<{
   name: string
