@@ -8,11 +8,13 @@ type Evaluating = Readonly<{ evaluate(expression: string): Promise<unknown> }>
 export async function loadPictures(page: Evaluating): Promise<void> {
   await page.evaluate(`(async () => {
     const pictures = [...document.images]
-    for (const picture of pictures) picture.loading = 'eager'
+    for (const picture of pictures) Object.assign(picture, { loading: 'eager', decoding: 'sync' })
     await Promise.all(pictures.map((picture) => picture.complete || new Promise((done) => {
       picture.addEventListener('load', done)
       picture.addEventListener('error', done)
     })))
+    // A picture of a failed address cannot be decoded.
+    await Promise.all(pictures.map((picture) => picture.decode().catch(() => {})))
     await document.fonts.ready
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
   })()`)

@@ -1,5 +1,6 @@
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core'
-import { LAYOUTS as GALLERY_LAYOUTS, toLayoutId } from '../../../src/studio/gallery/examples.ts'
+import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
+import { LAYOUTS as GALLERY_LAYOUTS, hasExample, toLayoutId } from '../../../src/studio/gallery/examples.ts'
 import { setUpOnce } from '../../helpers/cleanup.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
 import { useBrowser } from '../use-browser.ts'
@@ -10,6 +11,13 @@ export const LAYOUTS: readonly string[] = GALLERY_LAYOUTS.map(toLayoutId)
 
 /** The layouts that are blocks with a surface of their own, unlike `inline`. */
 export const BLOCK_LAYOUTS: readonly string[] = LAYOUTS.filter((layout) => !layout.endsWith('-inline'))
+
+/** List the ids of the cases that the gallery shows in a layout. */
+export function listCases(layoutId: string): readonly string[] {
+  const layout = GALLERY_LAYOUTS.find((one) => toLayoutId(one) === layoutId)
+  if (layout === undefined) throw new TypeError(`no layout ${layoutId}`)
+  return GALLERY_CASES.filter((entry) => hasExample(layout, entry)).map(({ id }) => id)
+}
 
 /** Preferences and viewport of the reader. */
 type BrowserPreferences = Pick<BrowserContextOptions, 'colorScheme' | 'reducedMotion' | 'viewport'>

@@ -1,8 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
-import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
-import { LAYOUTS as GALLERY_LAYOUTS, hasExample, toLayoutId } from '../../../src/studio/gallery/examples.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
-import { LAYOUTS } from '../browser/gallery-fixture.ts'
+import { LAYOUTS, listCases } from '../browser/gallery-fixture.ts'
 import { CHECK_OVERFLOW, type OverflowReport } from '../browser/overflow.ts'
 import { useServer } from '../use-server.ts'
 import type { EnginePage } from './engine.ts'
@@ -16,12 +14,6 @@ const toWidths = (locale: string): readonly string[] => [
   'page',
   ...(locale === 'en' ? ['narrow'] : []),
 ]
-
-/** Count the cases that the gallery shows in a layout. */
-const countCases = (id: string): number =>
-  GALLERY_CASES.filter((galleryCase) =>
-    GALLERY_LAYOUTS.some((layout) => toLayoutId(layout) === id && hasExample(layout, galleryCase)),
-  ).length
 
 const server = useServer()
 
@@ -62,7 +54,7 @@ export const gallerySuite = defineSuite('gallery', (engine) => {
         for (const width of toWidths(locale)) {
           await setWidth(page, width)
           const report = await page.evaluate<OverflowReport>(CHECK_OVERFLOW)
-          expect(report.specimens).toBe(countCases(layout))
+          expect(report.specimens).toBe(listCases(layout).length)
           problems.push(...report.problems.map((problem) => `${locale}, ${width}: ${problem}`))
           total.specimens += report.specimens
           total.elements += report.elements
