@@ -1,10 +1,11 @@
-import { imageSize } from 'image-size'
-import type { Sharp, SharpOptions, default as sharp } from 'sharp'
+import type { Metadata, Sharp, SharpOptions, default as sharp } from 'sharp'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import { PictureError } from '../errors.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 import type { PictureWidth } from '../offers/pictures.ts'
-import { findFormat, toMediaType } from './formats.ts'
+import { failAfter } from '../lib/with-timeout.ts'
+import { type PictureFormat, findFormat, toMediaType } from './formats.ts'
+import { countDeclaredPixels } from './measure-picture.ts'
 
 /** Most pixels of a picture, which limits the memory of decoding. */
 const MAX_PIXELS = 40_000_000
@@ -61,33 +62,31 @@ async function importSharp(): Promise<SharpModule | undefined> {
   }
 }
 
-/** Create the check without `sharp`: format and size from the header. */
+/** Create the check without `sharp`: format and size from the header. AVIF is refused, because its size cannot be trusted. */
 export function createPictureChecker(): PictureConverter {
   return {
-    check: async (bytes) => Promise.resolve(checkHeader(bytes).mediaType),
+    async check(bytes) {
+      const format = getFormat(bytes)
+      if (format === 'avif') throw new PictureError('format')
+      checkPixels(countDeclaredPixels(bytes, format) ?? 0)
+      return Promise.resolve(toMediaType(format))
+    },
     convert: null,
     recipe: 'original',
   }
 }
 
-/** @throws PictureError for a format that is not accepted, and a size that is too large or unknown */
-function checkHeader(bytes: Buffer): Readonly<{ mediaType: string; weightedPixels: number }> {
+/** @throws PictureError for a format that is not accepted */
+function getFormat(bytes: Buffer): PictureFormat {
   const format = findFormat(bytes)
   if (format === undefined) throw new PictureError('format')
-  const weightedPixels = countPixels(bytes) * (format === 'avif' ? AVIF_FACTOR : 1)
-  if (weightedPixels > MAX_PIXELS) throw new PictureError('too_many_pixels')
-  return { mediaType: toMediaType(format), weightedPixels }
+  return format
 }
 
-/** @throws PictureError if the header does not tell */
-function countPixels(bytes: Buffer): number {
-  try {
-    const { width, height } = imageSize(bytes)
-    if (width > 0 && height > 0) return width * height
-  } catch (cause) {
-    throw new PictureError('damaged', { cause })
-  }
-  throw new PictureError('damaged')
+/** @throws PictureError if there are none or too many */
+function checkPixels(pixels: number): void {
+  if (!(pixels > 0)) throw new PictureError('damaged')
+  if (pixels > MAX_PIXELS) throw new PictureError('too_many_pixels')
 }
 
 const OPEN_OPTIONS: SharpOptions = {
@@ -108,19 +107,53 @@ function createSharpConverter(createSharp: SharpModule, clock: Clock): PictureCo
   const convert = (read: () => Promise<Buffer>, width: PictureWidth): Promise<Buffer> =>
     runInTurn(conversions, async () => {
       const bytes = await read()
+      const pixels = await weighPicture(createSharp, bytes, clock)
       const run = (): Promise<Buffer> => toWebp(createSharp(bytes, OPEN_OPTIONS), width)
-      return checkHeader(bytes).weightedPixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
+      return pixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
     })
   return {
     async check(bytes) {
-      const { mediaType } = checkHeader(bytes)
+      const format = getFormat(bytes)
       // Only decoding shows whether the picture is complete.
       await convert(() => Promise.resolve(bytes), 96)
-      return mediaType
+      return toMediaType(format)
     },
     convert,
     recipe: `webp${RECIPE}`,
   }
+}
+
+/**
+ * Return the pixels by the memory they need: the most of what the header declares and of what libvips reads from it, in a thread
+ * of its own.
+ * @throws PictureError
+ */
+async function weighPicture(createSharp: SharpModule, bytes: Buffer, clock: Clock): Promise<number> {
+  const format = getFormat(bytes)
+  const factor = format === 'avif' ? AVIF_FACTOR : 1
+  const declaredPixels = countDeclaredPixels(bytes, format)
+  if (declaredPixels !== undefined) checkPixels(declaredPixels * factor)
+  const { width, height } = await failAfter(
+    { clock, timeoutMs: CONVERSION_TIMEOUT_SECONDS * SECOND_MS },
+    () => new PictureError('busy'),
+    readMetadata(createSharp(bytes, OPEN_OPTIONS)),
+  )
+  const pixels = Math.max(width * height, declaredPixels ?? 0) * factor
+  checkPixels(pixels)
+  return pixels
+}
+
+async function readMetadata(picture: Sharp): Promise<Metadata> {
+  try {
+    return await picture.metadata()
+  } catch (cause) {
+    throw toConversionError(cause)
+  }
+}
+
+function toConversionError(cause: unknown): PictureError {
+  const isLarge = cause instanceof Error && cause.message.includes('pixel limit')
+  return new PictureError(isLarge ? 'too_many_pixels' : 'damaged', { cause })
 }
 
 /** @throws PictureError when others take too long */
@@ -146,6 +179,6 @@ async function toWebp(picture: Sharp, width: PictureWidth): Promise<Buffer> {
       .timeout({ seconds: CONVERSION_TIMEOUT_SECONDS })
       .toBuffer()
   } catch (cause) {
-    throw new PictureError('damaged', { cause })
+    throw toConversionError(cause)
   }
 }

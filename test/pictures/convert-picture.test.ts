@@ -3,10 +3,11 @@ import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { PictureError } from '../../src/errors.ts'
 import { createPictureChecker, openPictureConverter } from '../../src/pictures/convert-picture.ts'
+import { countDeclaredPixels } from '../../src/pictures/measure-picture.ts'
 import { PICTURE_WIDTHS, type PictureWidth } from '../../src/offers/pictures.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
-import { makePicture, makePng } from './picture-bytes.ts'
+import { makeAvifSize, makePicture, makePng, withAvifSize } from './picture-bytes.ts'
 
 const FORMATS = ['jpeg', 'png', 'webp', 'gif', 'avif'] as const
 
@@ -25,10 +26,9 @@ async function measure(bytes: Buffer): Promise<string> {
 }
 
 describe('conversion', () => {
-  test.each(FORMATS)('%s - is accepted with and without sharp, and becomes WebP', async (format) => {
+  test.each(FORMATS)('%s - is accepted, and becomes WebP', async (format) => {
     const bytes = await makePicture(format)
-    for (const converter of [await openConverter(), createPictureChecker()])
-      expect(await converter.check(bytes)).toBe(`image/${format}`)
+    expect(await (await openConverter()).check(bytes)).toBe(`image/${format}`)
     expect(await measure(await convert(bytes, 96))).toBe('webp 96 x 72')
   })
 
@@ -113,6 +113,68 @@ describe('conversion', () => {
     await expect(
       sharp(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')).metadata(),
     ).rejects.toThrow(/unsupported|load/)
+  })
+})
+
+describe('header', () => {
+  test.each(['jpeg', 'png', 'webp', 'gif'] as const)('%s - is accepted without sharp', async (format) => {
+    expect(await createPictureChecker().check(await makePicture(format))).toBe(`image/${format}`)
+  })
+
+  test('lossless and extended WebP - are accepted without sharp', async () => {
+    const picture = sharp({ create: { width: 9, height: 9, channels: 4, background: '#0f08' } })
+    for (const bytes of [
+      await picture.webp({ lossless: true }).toBuffer(),
+      await picture
+        .withExif({ IFD0: { Copyright: 'somebody' } })
+        .webp()
+        .toBuffer(),
+    ])
+      expect(await createPictureChecker().check(bytes)).toBe('image/webp')
+  })
+
+  test('JPEG with large segments before its size - is accepted without sharp', async () => {
+    const jpeg = await makePicture('jpeg')
+    const segment = Buffer.concat([Buffer.from([0xff, 0xff, 0xe1, 0xff, 0xff]), Buffer.alloc(65_533)])
+    const bytes = Buffer.concat([jpeg.subarray(0, 2), ...Array<Buffer>(50).fill(segment), jpeg.subarray(2)])
+    expect(await createPictureChecker().check(bytes)).toBe('image/jpeg')
+  })
+
+  test('AVIF - is refused without sharp, because its size cannot be trusted', async () => {
+    await expect(createPictureChecker().check(await makePicture('avif'))).rejects.toMatchObject({
+      failure: 'format',
+    })
+  })
+
+  test('AVIF with an endless box - is refused at once', async () => {
+    const bytes = Buffer.from(
+      'AAAAGGZ0eXBhdmlmAAAAAGF2aWZtaWYxAAAAMG1ldGEAAAAAAAAAJGlwcnAAAAAcaXBjbwAAAABpc3BlAAAAAAAAAEAAAABA',
+      'base64',
+    )
+    await expect((await openConverter()).check(bytes)).rejects.toMatchObject({ failure: 'damaged' })
+    await expect(createPictureChecker().check(bytes)).rejects.toMatchObject({ failure: 'format' })
+  })
+
+  test('AVIF that crops a large picture - the large size counts', async () => {
+    const bytes = Buffer.concat([withAvifSize(await makePicture('avif'), 64), makeAvifSize(65_535)])
+    await expect((await openConverter()).check(bytes)).rejects.toMatchObject({ failure: 'too_many_pixels' })
+  })
+
+  test('AVIF with very many sizes - is refused', async () => {
+    const bytes = Buffer.concat([await makePicture('avif'), ...Array<Buffer>(1_001).fill(makeAvifSize(1))])
+    await expect((await openConverter()).check(bytes)).rejects.toMatchObject({ failure: 'too_many_pixels' })
+  })
+
+  test.each([
+    ['zeros', Buffer.alloc(5 * 1024 ** 2)],
+    ['bytes of 255', Buffer.alloc(5 * 1024 ** 2, 0xff)],
+    ['empty segments', Buffer.alloc(5 * 1024 ** 2, Buffer.from([0xff, 0xe0, 0, 0]))],
+  ])('JPEG of 5 MB of %s - its header takes less than 50 ms of the event loop', async (_name, rest) => {
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), rest])
+    const before = performance.now()
+    expect(countDeclaredPixels(bytes, 'jpeg')).toBeUndefined()
+    expect(performance.now() - before).toBeLessThan(50)
+    await expect(createPictureChecker().check(bytes)).rejects.toMatchObject({ failure: 'damaged' })
   })
 })
 
