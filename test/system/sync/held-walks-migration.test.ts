@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { WireProduct } from '../../../src/catalog/contract.ts'
 import { HOUR_MS } from '../../../src/clock.ts'
 import { parseSerializedAddress } from '../../../src/config/database-address.ts'
@@ -89,7 +89,7 @@ describe.each(Object.entries(START))('%s: copy of a version without held walks',
     const address = 'https://pictures.example/lamp.jpg'
     await makeOldCopy(GOOD.map((product) => ({ ...product, images: [{ url: address }] })))
     await migrate()
-    expect(await fixture.copy.findPicture(toPictureHash(address))).toBe(address)
+    await vi.waitFor(async () => expect(await fixture.copy.findPicture(toPictureHash(address))).toBe(address))
   })
 
   test('walk that finds no products - is held at once', async () => {
