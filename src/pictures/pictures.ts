@@ -9,7 +9,7 @@
  * An original older than a day is served, and revalidated in the background. If there is none, visitors get a stand-in, and the
  * server tries again after an hour.
  */
-import { hash as computeHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
 import { PictureError, type PictureFailure, UnavailableError } from '../errors.ts'
@@ -21,8 +21,9 @@ import type { Logger } from '../observability/logger.ts'
 import { type PictureWidth, toPictureHash } from '../offers/pictures.ts'
 import type { CopyStore } from '../storage/store.ts'
 import type { PictureConverter } from './convert-picture.ts'
-import { FETCH_TIMEOUT_MS, type PictureFetcher, type PictureValidators } from './fetch-picture.ts'
-import type { FileMeta, PictureFile, PictureFiles } from './picture-files.ts'
+import { FETCH_TIMEOUT_MS, type PictureFetcher } from './fetch-picture.ts'
+import { type Original, parseOriginal, toDigest, toEtag, toOriginalName } from './originals.ts'
+import type { PictureFiles } from './picture-files.ts'
 import { STAND_IN } from './stand-in.ts'
 
 /** An older original is revalidated. */
@@ -54,9 +55,21 @@ const TRANSIENT_FAILURES: ReadonlySet<PictureFailure> = new Set(['busy', 'disk']
 /** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
 export type PictureRequest = Readonly<{ hash: string; width: PictureWidth; visitor: string }>
 
-/** `body`: a file is streamed. `maxAgeSeconds`: how long clients may use a stand-in, 0: not at all; `null`: it is a picture. */
+/** A picture that is sent from its file. The file may have been replaced since it was found, so all data come with the stream. */
+export type PictureStream = Readonly<{
+  mediaType: string
+  etag: string
+  bodyBytes: number
+  /** The caller must read or destroy it. */
+  stream: Readable
+}>
+
+/** `open`: open the file; `undefined` when it was deleted. */
+export type PictureFileBody = Readonly<{ bodyBytes: number; open(): Promise<PictureStream | undefined> }>
+
+/** `standInSeconds`: how long clients may use a stand-in, 0: not at all; `null`: it is a picture. */
 export type PictureResponse = Readonly<{
-  body: Buffer | Pick<PictureFile, 'bodyBytes' | 'openStream'>
+  body: Buffer | PictureFileBody
   mediaType: string
   etag: string | null
   standInSeconds: number | null
@@ -97,11 +110,10 @@ export function createPictures(details: PicturesDetails): Pictures {
   }
 }
 
-/** A stored original, from the first line of its file. `digest`: of its bytes. */
-type Original = PictureValidators & Readonly<{ digest: string; mediaType: string; fetchedAtMs: number }>
-
 /** `address`: `null` when the stored copy cannot be read. */
 type Source = Readonly<{ hash: string; address: string | null; visitor: string }>
+
+type Conversion = Readonly<{ hash: string; digest: string; name: string; width: PictureWidth }>
 
 type KnownSource = Source & Readonly<{ address: string }>
 
@@ -188,15 +200,9 @@ class PictureService {
     const isStale = stored !== undefined && !this.#isFresh(stored)
     if (isStale) this.#revalidate(source)
     const original = stored ?? (await this.#getOriginal(source))
-    const { body, mediaType, version } = await this.#getBody(source.hash, original, width)
     const freshCache = stored === undefined ? 'miss' : 'hit'
-    return {
-      body,
-      mediaType,
-      etag: `"${original.digest}.${version}"`,
-      standInSeconds: null,
-      cache: isStale ? 'stale' : freshCache,
-    }
+    const found = await this.#getBody(source.hash, original, width)
+    return { ...found, standInSeconds: null, cache: isStale ? 'stale' : freshCache }
   }
 
   async #findOriginal(hash: string): Promise<Original | undefined> {
@@ -208,28 +214,47 @@ class PictureService {
     return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#details.clock.nowMs())
   }
 
-  async #getBody(hash: string, { digest, mediaType }: Original, width: PictureWidth) {
+  async #getBody(hash: string, original: Original, width: PictureWidth) {
     const { files } = this.#details
-    const converter = await this.#getConverter()
-    if (converter.convert === null) {
-      const file = await files.find(toOriginalName(hash))
-      if (file === undefined) throw new PictureError('busy')
-      return { body: file, mediaType, version: converter.recipe }
-    }
-    const version = `${width}.${converter.recipe}`
+    const { convert, recipe } = await this.#getConverter()
+    if (convert === null) return this.#getOriginalBody(hash, recipe)
+    const { digest } = original
+    const version = `${width}.${recipe}`
     const name = `${hash}.${digest}.${version}`
-    const body = (await files.read(name)) ?? (await this.#convert(hash, name, width))
-    return { body, mediaType: 'image/webp', version }
+    const body = (await files.read(name))?.body ?? (await this.#convert({ hash, digest, name, width }))
+    return { body, mediaType: 'image/webp', etag: toEtag(digest, version) }
+  }
+
+  /** Everything about the body comes from one file: it may have been replaced since it was found. */
+  async #getOriginalBody(hash: string, recipe: string) {
+    const { files } = this.#details
+    const file = await files.find(toOriginalName(hash))
+    const original = file && parseOriginal(file.meta)
+    if (file === undefined || original === undefined) throw new PictureError('busy')
+    const open = async (): Promise<PictureStream | undefined> => {
+      const opened = await files.open(toOriginalName(hash))
+      if (opened === undefined) return undefined
+      const { meta, bodyBytes, stream } = opened
+      const current = parseOriginal(meta)
+      if (current === undefined) {
+        stream.destroy()
+        return undefined
+      }
+      return { mediaType: current.mediaType, etag: toEtag(current.digest, recipe), bodyBytes, stream }
+    }
+    const { mediaType, digest } = original
+    return { body: { bodyBytes: file.bodyBytes, open }, mediaType, etag: toEtag(digest, recipe) }
   }
 
   /** Convert the original once for all visitors. If the result cannot be stored, it is still served. */
-  async #convert(hash: string, name: string, width: PictureWidth): Promise<Buffer> {
+  async #convert({ hash, digest, name, width }: Conversion): Promise<Buffer> {
     const { files } = this.#details
     this.#throwRemembered(name)
     const readOriginal = async (): Promise<Buffer> => {
-      const body = await files.read(toOriginalName(hash))
-      if (body === undefined) throw new PictureError('busy')
-      return body
+      const file = await files.read(toOriginalName(hash))
+      // Another version must not be stored under this name.
+      if (file === undefined || file.meta['digest'] !== digest) throw new PictureError('busy')
+      return file.body
     }
     return this.#conversions.run(name, async () => {
       try {
@@ -286,12 +311,11 @@ class PictureService {
   async #fetchAndStore(hash: string, address: string, known: Original | null): Promise<Original> {
     const { fetcher, files, onFetch } = this.#details
     const converter = await this.#getConverter()
-    const { body, etag, lastModified, fetchedAtMs } = await fetcher.fetch(address, known)
-    const isUnchanged = body === null && known !== null
     const name = toOriginalName(hash)
-    const bytes = body ?? (await files.read(name))
-    // The stored version was deleted during the request.
-    if (bytes === undefined) throw new PictureError('busy')
+    const fetched = await fetcher.fetch(address, known)
+    const { etag, lastModified, fetchedAtMs } = fetched
+    const isUnchanged = fetched.body === null && known !== null
+    const bytes = fetched.body ?? (await this.#readVersion(name, known))
     const original = isUnchanged
       ? { ...known, fetchedAtMs }
       : { mediaType: await converter.check(bytes), digest: toDigest(bytes), etag, lastModified, fetchedAtMs }
@@ -301,6 +325,13 @@ class PictureService {
     onFetch(isUnchanged ? 'unchanged' : 'ok')
     this.#failures.delete(hash)
     return original
+  }
+
+  /** @throws PictureError if the version was deleted or replaced during the request */
+  async #readVersion(name: string, known: Original | null): Promise<Buffer> {
+    const stored = await this.#details.files.read(name)
+    if (stored === undefined || stored.meta['digest'] !== known?.digest) throw new PictureError('busy')
+    return stored.body
   }
 
   #findFailure(key: string): Readonly<{ failure: PictureFailure; atMs: number }> | undefined {
@@ -349,33 +380,4 @@ class RememberedFailure extends PictureError {
     super(failure)
     this.atMs = atMs
   }
-}
-
-function toOriginalName(hash: string): string {
-  return `${hash}.original`
-}
-
-const DIGEST_CHARACTERS = 16
-
-function toDigest(bytes: Buffer): string {
-  return computeHash('sha256', bytes).slice(0, DIGEST_CHARACTERS)
-}
-
-/** Parse the data of a stored original; `undefined` when they are invalid. */
-function parseOriginal(meta: FileMeta): Original | undefined {
-  const { digest, mediaType, etag = null, lastModified = null, fetchedAtMs } = meta
-  const isValid =
-    typeof digest === 'string' && typeof mediaType === 'string' && typeof fetchedAtMs === 'number'
-  if (!isValid) return undefined
-  return {
-    digest,
-    mediaType,
-    etag: toValidator(etag),
-    lastModified: toValidator(lastModified),
-    fetchedAtMs,
-  }
-}
-
-function toValidator(value: string | number | null): string | null {
-  return typeof value === 'string' ? value : null
 }
