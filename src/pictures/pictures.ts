@@ -11,8 +11,8 @@
  */
 import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
-import { PictureError, type PictureFailure, UnavailableError } from '../errors.ts'
+import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
+import { PictureError, UnavailableError } from '../errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { parseUrl } from '../lib/urls.ts'
@@ -21,9 +21,11 @@ import type { Logger } from '../observability/logger.ts'
 import { type PictureWidth, toPictureHash } from '../offers/pictures.ts'
 import type { CopyStore } from '../storage/store.ts'
 import type { PictureConverter } from './convert-picture.ts'
-import { FETCH_TIMEOUT_MS, type PictureFetcher } from './fetch-picture.ts'
+import { type FailingHosts, createFailingHosts } from './failing-hosts.ts'
+import { FETCH_TIMEOUT_MS, type FetchedPicture, type PictureFetcher } from './fetch-picture.ts'
 import { type Original, parseOriginal, toDigest, toEtag, toOriginalName } from './originals.ts'
 import type { PictureFiles } from './picture-files.ts'
+import { RememberedFailures } from './remembered-failures.ts'
 import { STAND_IN } from './stand-in.ts'
 
 /** An older original is revalidated. */
@@ -33,24 +35,20 @@ const ORIGINAL_FRESH_MS: number = DAY_MS
 const ADDRESS_FRESH_MS: number = 5 * MINUTE_MS
 const MAX_ADDRESSES = 5_000
 
-/** How long a failure is remembered. */
-const FAILURE_MS: number = HOUR_MS
-const MAX_FAILURES = 20_000
-
 /** Longest wait of a visitor. Fetching continues behind it. */
 const VISITOR_TIMEOUT_MS: number = 10 * SECOND_MS
 
-/** Fetches at once, each with a picture in memory, and fetches that may wait. A page can show 60 pictures at once. */
-const FETCH_LIMITS = { parallelTasks: 6, maxWaiting: 256, maxWaitingPerVisitor: 64 }
+/**
+ * Fetches at once, each with a picture in memory, and of them from one host; fetches that may wait. A page can show 60 pictures
+ * at once.
+ */
+const FETCH_LIMITS = { parallelTasks: 6, parallelPerGroup: 2, maxWaiting: 256, maxWaitingPerVisitor: 64 }
 
 /** How long a fetch may wait and run. */
 const QUEUE_TIMEOUT_MS: number = 2 * VISITOR_TIMEOUT_MS
 
 /** The queue's name for fetches without a visitor. */
 const NO_VISITOR = ''
-
-/** These failures depend on the load of this server, not on the picture. */
-const TRANSIENT_FAILURES: ReadonlySet<PictureFailure> = new Set(['busy', 'disk'])
 
 /** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
 export type PictureRequest = Readonly<{ hash: string; width: PictureWidth; visitor: string }>
@@ -120,22 +118,22 @@ type KnownSource = Source & Readonly<{ address: string }>
 class PictureService {
   readonly #details: PicturesDetails
   readonly #queue: ReturnType<typeof createFairQueue>
+  readonly #failingHosts: FailingHosts
   readonly #downloads = createSingleFlight<Original>()
   readonly #conversions = createSingleFlight<Buffer>()
   readonly #addresses = new LRUCache<string, Readonly<{ address: string; asOfMs: number }>>({
     max: MAX_ADDRESSES,
   })
   /** By hash, or by name of a converted file. */
-  readonly #failures = new LRUCache<string, Readonly<{ failure: PictureFailure; atMs: number }>>({
-    maxSize: MAX_FAILURES,
-    sizeCalculation: () => 1,
-  })
+  readonly #failures: RememberedFailures
 
   #converter: Promise<PictureConverter> | undefined
 
   constructor(details: PicturesDetails) {
     this.#details = details
     this.#queue = createFairQueue(details.clock, FETCH_LIMITS)
+    this.#failingHosts = createFailingHosts(details.clock)
+    this.#failures = new RememberedFailures(details.clock)
   }
 
   /** A page that was just rendered can be ahead of the stored copy, which look-ups reach a moment later. */
@@ -157,7 +155,7 @@ class PictureService {
       )
     } catch (error) {
       if (!(error instanceof PictureError)) throw error
-      const standInSeconds = this.#getPauseSeconds(error)
+      const standInSeconds = this.#failures.getPauseSeconds(error)
       return { body: STAND_IN, mediaType: 'image/png', etag: null, standInSeconds, cache: 'miss' }
     }
   }
@@ -249,7 +247,7 @@ class PictureService {
   /** Convert the original once for all visitors. If the result cannot be stored, it is still served. */
   async #convert({ hash, digest, name, width }: Conversion): Promise<Buffer> {
     const { files } = this.#details
-    this.#throwRemembered(name)
+    this.#failures.check(name)
     const readOriginal = async (): Promise<Buffer> => {
       const file = await files.read(toOriginalName(hash))
       // Another version must not be stored under this name.
@@ -264,7 +262,7 @@ class PictureService {
         await files.write(name, {}, body).catch((error: unknown) => this.#logFailure({ hash, error }))
         return body
       } catch (error) {
-        this.#remember(name, error)
+        this.#failures.remember(name, error)
         throw error
       }
     })
@@ -272,14 +270,14 @@ class PictureService {
 
   /** Fetch the original of a picture that is not stored. */
   async #getOriginal({ hash, address, visitor }: Source): Promise<Original> {
-    this.#throwRemembered(hash)
+    this.#failures.check(hash)
     if (address === null) throw new PictureError('busy')
     return this.#downloadOnce({ hash, address, visitor })
   }
 
   /** Fetch a newer version in the background. A failure keeps the stored one. */
   #revalidate({ hash, address }: Source): void {
-    if (address === null || this.#findFailure(hash) !== undefined) return
+    if (address === null || this.#failures.has(hash)) return
     void this.#downloadOnce({ hash, address, visitor: NO_VISITOR }).catch(() => {})
   }
 
@@ -294,14 +292,16 @@ class PictureService {
   async #download({ hash, address, visitor }: KnownSource, known: Original | null): Promise<Original> {
     const { onFetch } = this.#details
     try {
-      const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS }
+      const host = toHost(address)
+      this.#failingHosts.check(host)
+      const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS, group: host }
       return await this.#queue.run(place, async (remainingMs) => {
         if (remainingMs < FETCH_TIMEOUT_MS) throw new PictureError('busy')
         return this.#fetchAndStore(hash, address, known)
       })
     } catch (thrown) {
       const error = thrown instanceof UnavailableError ? new PictureError('busy') : thrown
-      this.#remember(hash, error)
+      this.#failures.remember(hash, error)
       if (error instanceof PictureError) onFetch(error.failure)
       this.#logFailure({ hash, address, error })
       throw error
@@ -309,10 +309,10 @@ class PictureService {
   }
 
   async #fetchAndStore(hash: string, address: string, known: Original | null): Promise<Original> {
-    const { fetcher, files, onFetch } = this.#details
+    const { files, onFetch } = this.#details
     const converter = await this.#getConverter()
     const name = toOriginalName(hash)
-    const fetched = await fetcher.fetch(address, known)
+    const fetched = await this.#fetch(address, known)
     const { etag, lastModified, fetchedAtMs } = fetched
     const isUnchanged = fetched.body === null && known !== null
     const bytes = fetched.body ?? (await this.#readVersion(name, known))
@@ -323,8 +323,21 @@ class PictureService {
       throw new PictureError('disk', { cause })
     })
     onFetch(isUnchanged ? 'unchanged' : 'ok')
-    this.#failures.delete(hash)
+    this.#failures.forget(hash)
     return original
+  }
+
+  async #fetch(address: string, known: Original | null): Promise<FetchedPicture> {
+    const host = toHost(address)
+    this.#failingHosts.check(host)
+    try {
+      const fetched = await this.#details.fetcher.fetch(address, known)
+      this.#failingHosts.record(host, undefined)
+      return fetched
+    } catch (error) {
+      this.#failingHosts.record(host, error instanceof PictureError ? error.failure : undefined)
+      throw error
+    }
   }
 
   /** @throws PictureError if the version was deleted or replaced during the request */
@@ -334,35 +347,11 @@ class PictureService {
     return stored.body
   }
 
-  #findFailure(key: string): Readonly<{ failure: PictureFailure; atMs: number }> | undefined {
-    const found = this.#failures.get(key)
-    return found && isWithin(found.atMs, FAILURE_MS, this.#details.clock.nowMs()) ? found : undefined
-  }
-
-  #throwRemembered(key: string): void {
-    const found = this.#findFailure(key)
-    if (found !== undefined) throw new RememberedFailure(found.failure, found.atMs)
-  }
-
-  #remember(key: string, error: unknown): void {
-    if (!(error instanceof PictureError) || TRANSIENT_FAILURES.has(error.failure)) return
-    this.#failures.set(key, { failure: error.failure, atMs: this.#details.clock.nowMs() })
-  }
-
-  /** Return how long clients may use the stand-in: until the server tries again, but at least a minute. */
-  #getPauseSeconds(error: PictureError): number {
-    if (TRANSIENT_FAILURES.has(error.failure)) return 0
-    const { clock } = this.#details
-    const failedAtMs = error instanceof RememberedFailure ? error.atMs : clock.nowMs()
-    const remainingMs = failedAtMs + FAILURE_MS - clock.nowMs()
-    return Math.ceil(Math.min(FAILURE_MS, Math.max(MINUTE_MS, remainingMs)) / SECOND_MS)
-  }
-
   /** Log the host only: the path of a picture says nothing more, and its query can have a token. */
   #logFailure({ hash, address, error }: Readonly<{ hash: string; address?: string; error: unknown }>): void {
     const failure = error instanceof PictureError ? error.failure : undefined
     const cause = (error as Error).cause ?? error
-    const host = address === undefined ? undefined : parseUrl(address)?.host
+    const host = address === undefined ? undefined : toHost(address)
     const { code } = cause as NodeJS.ErrnoException
     const level = failure === undefined || failure === 'disk' ? 'warn' : 'info'
     this.#details.logger[level](
@@ -372,12 +361,6 @@ class PictureService {
   }
 }
 
-/** A failure that happened before, at `atMs`. */
-class RememberedFailure extends PictureError {
-  readonly atMs: number
-
-  constructor(failure: PictureFailure, atMs: number) {
-    super(failure)
-    this.atMs = atMs
-  }
+function toHost(address: string): string {
+  return parseUrl(address)?.host ?? ''
 }
