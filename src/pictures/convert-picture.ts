@@ -1,6 +1,7 @@
 import type { Metadata, Sharp, SharpOptions, default as sharp } from 'sharp'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { PictureError } from '../errors.ts'
+import { PictureError, UnavailableError } from '../errors.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 import type { PictureWidth } from '../offers/pictures.ts'
 import { failAfter } from '../lib/with-timeout.ts'
@@ -16,10 +17,10 @@ const AVIF_FACTOR = 5
 /** Larger pictures are converted one after the other. */
 const LARGE_PIXELS = 8_000_000
 
-/** Conversions that run at once. Each can need memory for a whole picture, and a thread of Node's pool. */
-const MAX_CONVERSIONS = 2
+/** Conversions at once, each with memory for a whole picture and a thread of Node's pool; conversions that may wait. */
+const CONVERSION_LIMITS = { parallelTasks: 2, maxWaiting: 256, maxWaitingPerVisitor: 64 }
 
-/** How long a conversion waits for others. */
+/** How long a conversion may wait for others and run. */
 const QUEUE_TIMEOUT_MS: number = 20 * SECOND_MS
 
 /** A conversion that takes longer is cancelled. */
@@ -34,14 +35,20 @@ const RECIPE = 1
 /** Readers of libvips that remain. All others are blocked, such as those of SVG and PDF. */
 const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((name) => `VipsForeignLoad${name}`)
 
+/** `visitor`: who waits, so that one visitor cannot block the others. */
+export type ConversionRequest = Readonly<{ width: PictureWidth; visitor: string }>
+
 export type PictureConverter = Readonly<{
-  /** Check that the bytes are a complete picture of an accepted format and size. Return its media type. @throws PictureError */
-  check(bytes: Buffer): Promise<string>
+  /**
+   * Check that the bytes are a complete picture of an accepted format and size. Return its media type. `visitor`: who waits.
+   * @throws PictureError
+   */
+  check(bytes: Buffer, visitor: string): Promise<string>
   /**
    * Convert a checked picture; `null`: pictures are sent as they are. `read` is called when it is the turn of the conversion.
    * @throws PictureError
    */
-  convert: ((read: () => Promise<Buffer>, width: PictureWidth) => Promise<Buffer>) | null
+  convert: ((read: () => Promise<Buffer>, request: ConversionRequest) => Promise<Buffer>) | null
   /** End of the names of converted files. */
   recipe: string
 }>
@@ -102,20 +109,29 @@ function createSharpConverter(createSharp: SharpModule, clock: Clock): PictureCo
   createSharp.concurrency(1)
   createSharp.block({ operation: ['VipsForeignLoad'] })
   createSharp.unblock({ operation: READERS })
-  const conversions = createSemaphore(MAX_CONVERSIONS, clock)
+  const conversions = createFairQueue(clock, CONVERSION_LIMITS)
   const largeConversions = createSemaphore(1, clock)
-  const convert = (read: () => Promise<Buffer>, width: PictureWidth): Promise<Buffer> =>
-    runInTurn(conversions, async () => {
-      const bytes = await read()
-      const pixels = await weighPicture(createSharp, bytes, clock)
-      const run = (): Promise<Buffer> => toWebp(createSharp(bytes, OPEN_OPTIONS), width)
-      return pixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
-    })
+  const convertNow = async (read: () => Promise<Buffer>, width: PictureWidth): Promise<Buffer> => {
+    const bytes = await read()
+    const pixels = await weighPicture(createSharp, bytes, clock)
+    const run = (): Promise<Buffer> => toWebp(createSharp(bytes, OPEN_OPTIONS), width)
+    return pixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
+  }
+  const convert = async (
+    read: () => Promise<Buffer>,
+    { width, visitor }: ConversionRequest,
+  ): Promise<Buffer> => {
+    try {
+      return await conversions.run({ visitor, timeoutMs: QUEUE_TIMEOUT_MS }, () => convertNow(read, width))
+    } catch (cause) {
+      throw cause instanceof UnavailableError ? new PictureError('busy', { cause }) : cause
+    }
+  }
   return {
-    async check(bytes) {
+    async check(bytes, visitor) {
       const format = getFormat(bytes)
       // Only decoding shows whether the picture is complete.
-      await convert(() => Promise.resolve(bytes), 96)
+      await convert(() => Promise.resolve(bytes), { width: 96, visitor })
       return toMediaType(format)
     },
     convert,

@@ -20,7 +20,7 @@ import { failAfter } from '../lib/with-timeout.ts'
 import type { Logger } from '../observability/logger.ts'
 import { type PictureWidth, toPictureHash } from '../offers/pictures.ts'
 import type { CopyStore } from '../storage/store.ts'
-import type { PictureConverter } from './convert-picture.ts'
+import type { ConversionRequest, PictureConverter } from './convert-picture.ts'
 import { type FailingHosts, createFailingHosts } from './failing-hosts.ts'
 import { FETCH_TIMEOUT_MS, type FetchedPicture, type PictureFetcher } from './fetch-picture.ts'
 import { type Original, parseOriginal, toDigest, toEtag, toOriginalName } from './originals.ts'
@@ -111,7 +111,7 @@ export function createPictures(details: PicturesDetails): Pictures {
 /** `address`: `null` when the stored copy cannot be read. */
 type Source = Readonly<{ hash: string; address: string | null; visitor: string }>
 
-type Conversion = Readonly<{ hash: string; digest: string; name: string; width: PictureWidth }>
+type Conversion = ConversionRequest & Readonly<{ hash: string; digest: string; name: string }>
 
 type KnownSource = Source & Readonly<{ address: string }>
 
@@ -199,7 +199,7 @@ class PictureService {
     if (isStale) this.#revalidate(source)
     const original = stored ?? (await this.#getOriginal(source))
     const freshCache = stored === undefined ? 'miss' : 'hit'
-    const found = await this.#getBody(source.hash, original, width)
+    const found = await this.#getBody(source, original, width)
     return { ...found, standInSeconds: null, cache: isStale ? 'stale' : freshCache }
   }
 
@@ -212,14 +212,15 @@ class PictureService {
     return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#details.clock.nowMs())
   }
 
-  async #getBody(hash: string, original: Original, width: PictureWidth) {
+  async #getBody({ hash, visitor }: Source, original: Original, width: PictureWidth) {
     const { files } = this.#details
     const { convert, recipe } = await this.#getConverter()
     if (convert === null) return this.#getOriginalBody(hash, recipe)
     const { digest } = original
     const version = `${width}.${recipe}`
     const name = `${hash}.${digest}.${version}`
-    const body = (await files.read(name))?.body ?? (await this.#convert({ hash, digest, name, width }))
+    const body =
+      (await files.read(name))?.body ?? (await this.#convert({ hash, digest, name, width, visitor }))
     return { body, mediaType: 'image/webp', etag: toEtag(digest, version) }
   }
 
@@ -245,7 +246,7 @@ class PictureService {
   }
 
   /** Convert the original once for all visitors. If the result cannot be stored, it is still served. */
-  async #convert({ hash, digest, name, width }: Conversion): Promise<Buffer> {
+  async #convert({ hash, digest, name, width, visitor }: Conversion): Promise<Buffer> {
     const { files } = this.#details
     this.#failures.check(name)
     const readOriginal = async (): Promise<Buffer> => {
@@ -257,7 +258,7 @@ class PictureService {
     return this.#conversions.run(name, async () => {
       try {
         const { convert } = await this.#getConverter()
-        const body = await convert?.(readOriginal, width)
+        const body = await convert?.(readOriginal, { width, visitor })
         if (body === undefined) throw new PictureError('busy')
         await files.write(name, {}, body).catch((error: unknown) => this.#logFailure({ hash, error }))
         return body
@@ -297,7 +298,7 @@ class PictureService {
       const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS, group: host }
       return await this.#queue.run(place, async (remainingMs) => {
         if (remainingMs < FETCH_TIMEOUT_MS) throw new PictureError('busy')
-        return this.#fetchAndStore(hash, address, known)
+        return this.#fetchAndStore({ hash, address, visitor }, known)
       })
     } catch (thrown) {
       const error = thrown instanceof UnavailableError ? new PictureError('busy') : thrown
@@ -308,7 +309,7 @@ class PictureService {
     }
   }
 
-  async #fetchAndStore(hash: string, address: string, known: Original | null): Promise<Original> {
+  async #fetchAndStore({ hash, address, visitor }: KnownSource, known: Original | null): Promise<Original> {
     const { files, onFetch } = this.#details
     const converter = await this.#getConverter()
     const name = toOriginalName(hash)
@@ -318,7 +319,13 @@ class PictureService {
     const bytes = fetched.body ?? (await this.#readVersion(name, known))
     const original = isUnchanged
       ? { ...known, fetchedAtMs }
-      : { mediaType: await converter.check(bytes), digest: toDigest(bytes), etag, lastModified, fetchedAtMs }
+      : {
+          mediaType: await converter.check(bytes, visitor),
+          digest: toDigest(bytes),
+          etag,
+          lastModified,
+          fetchedAtMs,
+        }
     await files.write(name, original, bytes).catch((cause: unknown) => {
       throw new PictureError('disk', { cause })
     })

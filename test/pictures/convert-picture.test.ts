@@ -11,13 +11,17 @@ import { makeAvifSize, makePicture, makePng, withAvifSize } from './picture-byte
 
 const FORMATS = ['jpeg', 'png', 'webp', 'gif', 'avif'] as const
 
+const VISITOR = '192.0.2.1'
+
 const SMALL = { width: 60, height: 40 }
 
 const openConverter = () => openPictureConverter(createFakeClock(0))
 
 async function convert(bytes: Buffer, width: PictureWidth): Promise<Buffer> {
   const converter = await openConverter()
-  return (await converter.convert?.(() => Promise.resolve(bytes), width)) ?? Buffer.alloc(0)
+  return (
+    (await converter.convert?.(() => Promise.resolve(bytes), { width, visitor: VISITOR })) ?? Buffer.alloc(0)
+  )
 }
 
 async function measure(bytes: Buffer): Promise<string> {
@@ -28,7 +32,7 @@ async function measure(bytes: Buffer): Promise<string> {
 describe('conversion', () => {
   test.each(FORMATS)('%s - is accepted, and becomes WebP', async (format) => {
     const bytes = await makePicture(format)
-    expect(await (await openConverter()).check(bytes)).toBe(`image/${format}`)
+    expect(await (await openConverter()).check(bytes, VISITOR)).toBe(`image/${format}`)
     expect(await measure(await convert(bytes, 96))).toBe('webp 96 x 72')
   })
 
@@ -87,7 +91,7 @@ describe('conversion', () => {
 
   test('40 megapixels - are accepted', async () => {
     const bytes = makePng(8_000, 5_000)
-    expect(await (await openConverter()).check(bytes)).toBe('image/png')
+    expect(await (await openConverter()).check(bytes, VISITOR)).toBe('image/png')
   })
 
   test('many at once - one reads its original only when it is its turn', async () => {
@@ -101,11 +105,35 @@ describe('conversion', () => {
       return Promise.resolve(bytes)
     }
     const done = Array.from({ length: 20 }, async () => {
-      await converter.convert?.(read, 96)
+      await converter.convert?.(read, { width: 96, visitor: VISITOR })
       reading -= 1
     })
     await Promise.all(done)
     expect(most).toBeLessThanOrEqual(3)
+  })
+
+  test('many of one visitor - another visitor is next, and those over the limit are refused at once', async () => {
+    const converter = await openConverter()
+    const bytes = await makePicture('jpeg', SMALL)
+    const order: string[] = []
+    const start = async (visitor: string): Promise<string> => {
+      const read = async (): Promise<Buffer> => {
+        order.push(visitor)
+        return Promise.resolve(bytes)
+      }
+      const converted = converter.convert?.(read, { width: 96, visitor })
+      return (
+        converted?.then(
+          () => 'converted',
+          (error: PictureError) => error.failure,
+        ) ?? ''
+      )
+    }
+    const outcomes = Promise.all([...Array<string>(70).fill('a'), 'b'].map(start))
+    expect(new Set(await outcomes)).toEqual(new Set(['converted', 'busy']))
+    expect((await outcomes).filter((outcome) => outcome === 'busy')).toHaveLength(4)
+    expect((await outcomes).at(-1)).toBe('converted')
+    expect(order.indexOf('b')).toBeLessThan(6)
   })
 
   test('readers of vector formats and documents - are blocked in the whole process', async () => {
@@ -118,7 +146,7 @@ describe('conversion', () => {
 
 describe('header', () => {
   test.each(['jpeg', 'png', 'webp', 'gif'] as const)('%s - is accepted without sharp', async (format) => {
-    expect(await createPictureChecker().check(await makePicture(format))).toBe(`image/${format}`)
+    expect(await createPictureChecker().check(await makePicture(format), VISITOR)).toBe(`image/${format}`)
   })
 
   test('lossless and extended WebP - are accepted without sharp', async () => {
@@ -130,18 +158,18 @@ describe('header', () => {
         .webp()
         .toBuffer(),
     ])
-      expect(await createPictureChecker().check(bytes)).toBe('image/webp')
+      expect(await createPictureChecker().check(bytes, VISITOR)).toBe('image/webp')
   })
 
   test('JPEG with large segments before its size - is accepted without sharp', async () => {
     const jpeg = await makePicture('jpeg')
     const segment = Buffer.concat([Buffer.from([0xff, 0xff, 0xe1, 0xff, 0xff]), Buffer.alloc(65_533)])
     const bytes = Buffer.concat([jpeg.subarray(0, 2), ...Array<Buffer>(50).fill(segment), jpeg.subarray(2)])
-    expect(await createPictureChecker().check(bytes)).toBe('image/jpeg')
+    expect(await createPictureChecker().check(bytes, VISITOR)).toBe('image/jpeg')
   })
 
   test('AVIF - is refused without sharp, because its size cannot be trusted', async () => {
-    await expect(createPictureChecker().check(await makePicture('avif'))).rejects.toMatchObject({
+    await expect(createPictureChecker().check(await makePicture('avif'), VISITOR)).rejects.toMatchObject({
       failure: 'format',
     })
   })
@@ -151,18 +179,22 @@ describe('header', () => {
       'AAAAGGZ0eXBhdmlmAAAAAGF2aWZtaWYxAAAAMG1ldGEAAAAAAAAAJGlwcnAAAAAcaXBjbwAAAABpc3BlAAAAAAAAAEAAAABA',
       'base64',
     )
-    await expect((await openConverter()).check(bytes)).rejects.toMatchObject({ failure: 'damaged' })
-    await expect(createPictureChecker().check(bytes)).rejects.toMatchObject({ failure: 'format' })
+    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'damaged' })
+    await expect(createPictureChecker().check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'format' })
   })
 
   test('AVIF that crops a large picture - the large size counts', async () => {
     const bytes = Buffer.concat([withAvifSize(await makePicture('avif'), 64), makeAvifSize(65_535)])
-    await expect((await openConverter()).check(bytes)).rejects.toMatchObject({ failure: 'too_many_pixels' })
+    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({
+      failure: 'too_many_pixels',
+    })
   })
 
   test('AVIF with very many sizes - is refused', async () => {
     const bytes = Buffer.concat([await makePicture('avif'), ...Array<Buffer>(1_001).fill(makeAvifSize(1))])
-    await expect((await openConverter()).check(bytes)).rejects.toMatchObject({ failure: 'too_many_pixels' })
+    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({
+      failure: 'too_many_pixels',
+    })
   })
 
   test.each([
@@ -174,7 +206,7 @@ describe('header', () => {
     const before = performance.now()
     expect(countDeclaredPixels(bytes, 'jpeg')).toBeUndefined()
     expect(performance.now() - before).toBeLessThan(50)
-    await expect(createPictureChecker().check(bytes)).rejects.toMatchObject({ failure: 'damaged' })
+    await expect(createPictureChecker().check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'damaged' })
   })
 })
 
@@ -210,7 +242,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(arbitraryChanges, async ({ format, changes, keptShare }) => {
         const bytes = changeBytes(pictures.get(format) ?? Buffer.alloc(0), changes, keptShare)
-        const outcome = await converter.check(bytes).catch((error: unknown) => error)
+        const outcome = await converter.check(bytes, VISITOR).catch((error: unknown) => error)
         expect(typeof outcome === 'string' || outcome instanceof PictureError, String(outcome)).toBe(true)
       }),
       { numRuns: toRunCount(runs) },

@@ -218,9 +218,9 @@ async function openReplacingConverter(clock: Clock, replace: () => Promise<void>
   const converter = await openPictureConverter(clock)
   return {
     ...converter,
-    convert: async (read, width) => {
+    convert: async (read, conversion) => {
       await replace()
-      return (await converter.convert?.(read, width)) ?? Buffer.alloc(0)
+      return (await converter.convert?.(read, conversion)) ?? Buffer.alloc(0)
     },
   }
 }
