@@ -167,9 +167,11 @@ async function readMetadata(picture: Sharp): Promise<Metadata> {
   }
 }
 
+/** libvips reports the reason first, and then what it stopped. */
 function toConversionError(cause: unknown): PictureError {
-  const isLarge = cause instanceof Error && cause.message.includes('pixel limit')
-  return new PictureError(isLarge ? 'too_many_pixels' : 'damaged', { cause })
+  const message = cause instanceof Error ? cause.message : ''
+  if (/^timeout: /m.test(message)) return new PictureError('busy', { cause })
+  return new PictureError(message.includes('pixel limit') ? 'too_many_pixels' : 'damaged', { cause })
 }
 
 /** @throws PictureError when others take too long */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import sharp from 'sharp'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { PictureError } from '../../src/errors.ts'
 import { createPictureChecker, openPictureConverter } from '../../src/pictures/convert-picture.ts'
 import { countDeclaredPixels } from '../../src/pictures/measure-picture.ts'
@@ -134,6 +134,15 @@ describe('conversion', () => {
     expect((await outcomes).filter((outcome) => outcome === 'busy')).toHaveLength(4)
     expect((await outcomes).at(-1)).toBe('converted')
     expect(order.indexOf('b')).toBeLessThan(6)
+  })
+
+  test('conversion that libvips cancels by its timeout - is busy, so that it is tried again', async () => {
+    const converter = await openConverter()
+    const message = 'timeout: 19% complete\nVipsImage: killed for image "temp-36"'
+    vi.spyOn(sharp.prototype, 'toBuffer').mockRejectedValueOnce(new Error(message))
+    const bytes = makePng(8, 8)
+    await expect(converter.check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'busy' })
+    expect(await converter.check(bytes, VISITOR)).toBe('image/png')
   })
 
   test('readers of vector formats and documents - are blocked in the whole process', async () => {
