@@ -17,6 +17,7 @@ import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
+import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
 import type { Logger } from '../observability/logger.ts'
 import { type PictureWidth, toPictureHash } from '../offers/pictures.ts'
 import type { CopyStore } from '../storage/store.ts'
@@ -126,6 +127,7 @@ class PictureService {
   })
   /** By hash, or by name of a converted file. */
   readonly #failures: RememberedFailures
+  readonly #logLimiter: LogRateLimiter
 
   #converter: Promise<PictureConverter> | undefined
 
@@ -134,6 +136,7 @@ class PictureService {
     this.#queue = createFairQueue(details.clock, FETCH_LIMITS)
     this.#failingHosts = createFailingHosts(details.clock)
     this.#failures = new RememberedFailures(details.clock)
+    this.#logLimiter = new LogRateLimiter(details.clock)
   }
 
   /** A page that was just rendered can be ahead of the stored copy, which look-ups reach a moment later. */
@@ -357,12 +360,16 @@ class PictureService {
   /** Log the host only: the path of a picture says nothing more, and its query can have a token. */
   #logFailure({ hash, address, error }: Readonly<{ hash: string; address?: string; error: unknown }>): void {
     const failure = error instanceof PictureError ? error.failure : undefined
-    const cause = (error as Error).cause ?? error
-    const host = address === undefined ? undefined : toHost(address)
-    const { code } = cause as NodeJS.ErrnoException
+    const { logger } = this.#details
     const level = failure === undefined || failure === 'disk' ? 'warn' : 'info'
-    this.#details.logger[level](
-      { hash, host, failure, reason: code, ...(failure === undefined && { err: error }) },
+    if (!logger.isLevelEnabled(level)) return
+    const leftOut = this.#logLimiter.tryAcquire()
+    if (leftOut === undefined) return
+    const host = address === undefined ? undefined : toHost(address)
+    const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+    const bug = failure === undefined ? { err: error } : undefined
+    logger[level](
+      { hash, host, failure, reason: code, ...bug, ...(leftOut > 0 && { leftOut }) },
       'picture failed',
     )
   }

@@ -2,7 +2,7 @@ import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { toPictureHash } from '../../src/offers/pictures.ts'
 import { type PictureConverter, openPictureConverter } from '../../src/pictures/convert-picture.ts'
 import type { PictureFileBody } from '../../src/pictures/pictures.ts'
@@ -150,6 +150,16 @@ describe('originals', () => {
     await app.request(app.host.serve('/lamp.jpg?token=s3cret', sendBody('no picture')))
     expect(app.harness.logs()).toContain(`"host":"pictures.example:${app.host.port}","failure":"format"`)
     expect(app.harness.logs()).not.toContain('s3cret')
+  })
+
+  test('many failures in a second - few are logged, and the next line has the number of the others', async () => {
+    const app = await startPictureApp()
+    const fail = (index: number) => app.request(`http://pictures.example/${index}.jpg`)
+    await Promise.all(Array.from({ length: 60 }, (_, index) => fail(index)))
+    expect(app.harness.logs().split('picture failed')).toHaveLength(51)
+    app.harness.clock.advance(SECOND_MS)
+    await fail(60)
+    expect(app.harness.logs()).toMatch(/"leftOut":10,.*picture failed/)
   })
 
   test('restart - stored pictures are served without the host', async () => {
