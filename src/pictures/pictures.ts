@@ -6,6 +6,7 @@
  * 3. `convert-picture.ts` checks it, and makes each width as WebP if the package `sharp` is installed.
  * 4. `picture-files.ts` stores originals and widths in a folder of bounded size, which all processes of a machine share.
  *
+ * A picture that left the copy is served from its file until a day after its last fetch, because pages with it can be cached.
  * An original older than a day is served, and revalidated in the background. If there is none, visitors get a stand-in, and the
  * server tries again after an hour.
  */
@@ -78,7 +79,10 @@ export type PictureResponse = Readonly<{
 export type Pictures = Readonly<{
   /** Return the hash under which a picture can be requested from now on; `undefined` for pictures of this server itself. */
   publish(address: string): string | undefined
-  /** Find a picture, or a stand-in if it cannot be shown; `undefined`: no product of the stored copy has it. */
+  /**
+   * Find a picture, or a stand-in if it cannot be shown; `undefined`: no product of the stored copy has it, and it was not fetched
+   * in the last day.
+   */
   find(request: PictureRequest): Promise<PictureResponse | undefined>
   /** Bytes of the stored pictures. */
   byteCount(): number
@@ -109,7 +113,7 @@ export function createPictures(details: PicturesDetails): Pictures {
   }
 }
 
-/** `address`: `null` when the stored copy cannot be read. */
+/** `address`: `null` when the stored copy cannot be read, or does not have it any more. */
 type Source = Readonly<{ hash: string; address: string | null; visitor: string }>
 
 type Conversion = ConversionRequest & Readonly<{ hash: string; digest: string; name: string }>
@@ -148,8 +152,9 @@ class PictureService {
   }
 
   async find({ hash, width, visitor }: PictureRequest): Promise<PictureResponse | undefined> {
-    const address = await this.#findAddress(hash)
-    if (address === undefined) return undefined
+    const found = await this.#findAddress(hash)
+    if (found === undefined && !(await this.#isRecent(hash))) return undefined
+    const address = found ?? null
     try {
       return await failAfter(
         { clock: this.#details.clock, timeoutMs: VISITOR_TIMEOUT_MS },
@@ -204,6 +209,12 @@ class PictureService {
     const freshCache = stored === undefined ? 'miss' : 'hit'
     const found = await this.#getBody(source, original, width)
     return { ...found, standInSeconds: null, cache: isStale ? 'stale' : freshCache }
+  }
+
+  /** A cached page can show a picture that has left the copy: a stored one is served, without the host, a day after its fetch. */
+  async #isRecent(hash: string): Promise<boolean> {
+    const stored = await this.#findOriginal(hash)
+    return stored !== undefined && this.#isFresh(stored)
   }
 
   async #findOriginal(hash: string): Promise<Original | undefined> {
