@@ -1,10 +1,12 @@
-import { imageSize } from 'image-size'
-import type { Sharp, SharpOptions, default as sharp } from 'sharp'
+import type { Metadata, Sharp, SharpOptions, default as sharp } from 'sharp'
 import { type Clock, SECOND_MS } from '../clock.ts'
-import { PictureError } from '../errors.ts'
+import { PictureError, UnavailableError } from '../errors.ts'
+import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 import type { PictureWidth } from '../offers/pictures.ts'
-import { findFormat, toMediaType } from './formats.ts'
+import { failAfter } from '../lib/with-timeout.ts'
+import { type PictureFormat, findFormat, toMediaType } from './formats.ts'
+import { countDeclaredPixels } from './measure-picture.ts'
 
 /** Most pixels of a picture, which limits the memory of decoding. */
 const MAX_PIXELS = 40_000_000
@@ -15,10 +17,10 @@ const AVIF_FACTOR = 5
 /** Larger pictures are converted one after the other. */
 const LARGE_PIXELS = 8_000_000
 
-/** Conversions that run at once. Each can need memory for a whole picture, and a thread of Node's pool. */
-const MAX_CONVERSIONS = 2
+/** Conversions at once, each with memory for a whole picture and a thread of Node's pool; conversions that may wait. */
+const CONVERSION_LIMITS = { parallelTasks: 2, maxWaiting: 256, maxWaitingPerVisitor: 64 }
 
-/** How long a conversion waits for others. */
+/** How long a conversion may wait for others and run. */
 const QUEUE_TIMEOUT_MS: number = 20 * SECOND_MS
 
 /** A conversion that takes longer is cancelled. */
@@ -33,14 +35,20 @@ const RECIPE = 1
 /** Readers of libvips that remain. All others are blocked, such as those of SVG and PDF. */
 const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((name) => `VipsForeignLoad${name}`)
 
+/** `visitor`: who waits, so that one visitor cannot block the others. */
+export type ConversionRequest = Readonly<{ width: PictureWidth; visitor: string }>
+
 export type PictureConverter = Readonly<{
-  /** Check that the bytes are a complete picture of an accepted format and size. Return its media type. @throws PictureError */
-  check(bytes: Buffer): Promise<string>
+  /**
+   * Check that the bytes are a complete picture of an accepted format and size. Return its media type. `visitor`: who waits.
+   * @throws PictureError
+   */
+  check(bytes: Buffer, visitor: string): Promise<string>
   /**
    * Convert a checked picture; `null`: pictures are sent as they are. `read` is called when it is the turn of the conversion.
    * @throws PictureError
    */
-  convert: ((read: () => Promise<Buffer>, width: PictureWidth) => Promise<Buffer>) | null
+  convert: ((read: () => Promise<Buffer>, request: ConversionRequest) => Promise<Buffer>) | null
   /** End of the names of converted files. */
   recipe: string
 }>
@@ -61,33 +69,31 @@ async function importSharp(): Promise<SharpModule | undefined> {
   }
 }
 
-/** Create the check without `sharp`: format and size from the header. */
+/** Create the check without `sharp`: format and size from the header. AVIF is refused, because its size cannot be trusted. */
 export function createPictureChecker(): PictureConverter {
   return {
-    check: async (bytes) => Promise.resolve(checkHeader(bytes).mediaType),
+    async check(bytes) {
+      const format = getFormat(bytes)
+      if (format === 'avif') throw new PictureError('format')
+      checkPixels(countDeclaredPixels(bytes, format) ?? 0)
+      return Promise.resolve(toMediaType(format))
+    },
     convert: null,
     recipe: 'original',
   }
 }
 
-/** @throws PictureError for a format that is not accepted, and a size that is too large or unknown */
-function checkHeader(bytes: Buffer): Readonly<{ mediaType: string; weightedPixels: number }> {
+/** @throws PictureError for a format that is not accepted */
+function getFormat(bytes: Buffer): PictureFormat {
   const format = findFormat(bytes)
   if (format === undefined) throw new PictureError('format')
-  const weightedPixels = countPixels(bytes) * (format === 'avif' ? AVIF_FACTOR : 1)
-  if (weightedPixels > MAX_PIXELS) throw new PictureError('too_many_pixels')
-  return { mediaType: toMediaType(format), weightedPixels }
+  return format
 }
 
-/** @throws PictureError if the header does not tell */
-function countPixels(bytes: Buffer): number {
-  try {
-    const { width, height } = imageSize(bytes)
-    if (width > 0 && height > 0) return width * height
-  } catch (cause) {
-    throw new PictureError('damaged', { cause })
-  }
-  throw new PictureError('damaged')
+/** @throws PictureError if there are none or too many */
+function checkPixels(pixels: number): void {
+  if (!(pixels > 0)) throw new PictureError('damaged')
+  if (pixels > MAX_PIXELS) throw new PictureError('too_many_pixels')
 }
 
 const OPEN_OPTIONS: SharpOptions = {
@@ -103,24 +109,69 @@ function createSharpConverter(createSharp: SharpModule, clock: Clock): PictureCo
   createSharp.concurrency(1)
   createSharp.block({ operation: ['VipsForeignLoad'] })
   createSharp.unblock({ operation: READERS })
-  const conversions = createSemaphore(MAX_CONVERSIONS, clock)
+  const conversions = createFairQueue(clock, CONVERSION_LIMITS)
   const largeConversions = createSemaphore(1, clock)
-  const convert = (read: () => Promise<Buffer>, width: PictureWidth): Promise<Buffer> =>
-    runInTurn(conversions, async () => {
-      const bytes = await read()
-      const run = (): Promise<Buffer> => toWebp(createSharp(bytes, OPEN_OPTIONS), width)
-      return checkHeader(bytes).weightedPixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
-    })
+  const convertNow = async (read: () => Promise<Buffer>, width: PictureWidth): Promise<Buffer> => {
+    const bytes = await read()
+    const pixels = await weighPicture(createSharp, bytes, clock)
+    const run = (): Promise<Buffer> => toWebp(createSharp(bytes, OPEN_OPTIONS), width)
+    return pixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
+  }
+  const convert = async (
+    read: () => Promise<Buffer>,
+    { width, visitor }: ConversionRequest,
+  ): Promise<Buffer> => {
+    try {
+      return await conversions.run({ visitor, timeoutMs: QUEUE_TIMEOUT_MS }, () => convertNow(read, width))
+    } catch (cause) {
+      throw cause instanceof UnavailableError ? new PictureError('busy', { cause }) : cause
+    }
+  }
   return {
-    async check(bytes) {
-      const { mediaType } = checkHeader(bytes)
+    async check(bytes, visitor) {
+      const format = getFormat(bytes)
       // Only decoding shows whether the picture is complete.
-      await convert(() => Promise.resolve(bytes), 96)
-      return mediaType
+      await convert(() => Promise.resolve(bytes), { width: 96, visitor })
+      return toMediaType(format)
     },
     convert,
     recipe: `webp${RECIPE}`,
   }
+}
+
+/**
+ * Return the pixels by the memory they need: the most of what the header declares and of what libvips reads from it, in a thread
+ * of its own.
+ * @throws PictureError
+ */
+async function weighPicture(createSharp: SharpModule, bytes: Buffer, clock: Clock): Promise<number> {
+  const format = getFormat(bytes)
+  const factor = format === 'avif' ? AVIF_FACTOR : 1
+  const declaredPixels = countDeclaredPixels(bytes, format)
+  if (declaredPixels !== undefined) checkPixels(declaredPixels * factor)
+  const { width, height } = await failAfter(
+    { clock, timeoutMs: CONVERSION_TIMEOUT_SECONDS * SECOND_MS },
+    () => new PictureError('busy'),
+    readMetadata(createSharp(bytes, OPEN_OPTIONS)),
+  )
+  const pixels = Math.max(width * height, declaredPixels ?? 0) * factor
+  checkPixels(pixels)
+  return pixels
+}
+
+async function readMetadata(picture: Sharp): Promise<Metadata> {
+  try {
+    return await picture.metadata()
+  } catch (cause) {
+    throw toConversionError(cause)
+  }
+}
+
+/** libvips reports the reason first, and then what it stopped. */
+function toConversionError(cause: unknown): PictureError {
+  const message = cause instanceof Error ? cause.message : ''
+  if (/^timeout: /m.test(message)) return new PictureError('busy', { cause })
+  return new PictureError(message.includes('pixel limit') ? 'too_many_pixels' : 'damaged', { cause })
 }
 
 /** @throws PictureError when others take too long */
@@ -146,6 +197,6 @@ async function toWebp(picture: Sharp, width: PictureWidth): Promise<Buffer> {
       .timeout({ seconds: CONVERSION_TIMEOUT_SECONDS })
       .toBuffer()
   } catch (cause) {
-    throw new PictureError('damaged', { cause })
+    throw toConversionError(cause)
   }
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -30,17 +29,21 @@ const TEMPORARY_MAX_AGE_MS: number = HOUR_MS
 /** Data about a file, in its first line. */
 export type FileMeta = Readonly<Record<string, string | number | null>>
 
-/** A complete file. `openStream`: read its body without holding all of it in memory; fails if the file is deleted before. */
-export type PictureFile = Readonly<{ meta: FileMeta; bodyBytes: number; openStream(): Readable }>
+/** What is known about a complete file without its body. */
+export type PictureFile = Readonly<{ meta: FileMeta; bodyBytes: number }>
 
 export type PictureFiles = Readonly<{
   /** Find a complete file and mark it as used; `undefined`: there is no such file. */
   find(name: string): Promise<PictureFile | undefined>
   /** Read a complete file; `undefined`: there is no such file. */
-  read(name: string): Promise<Buffer | undefined>
+  read(name: string): Promise<Readonly<{ meta: FileMeta; body: Buffer }> | undefined>
+  /**
+   * Open a complete file to send it without holding all of it in memory; `undefined`: there is no such file. A write does not
+   * change what is sent. The caller must read or destroy `stream`, which closes the file.
+   */
+  open(name: string): Promise<(PictureFile & Readonly<{ stream: Readable }>) | undefined>
   /** Store a file atomically, then delete the files used longest ago if the folder exceeds its bound. */
   write(name: string, meta: FileMeta, body: Buffer): Promise<void>
-  delete(name: string): Promise<void>
   /** Bytes of all files, as of the last check and the writes of this process since. */
   byteCount(): number
 }>
@@ -73,21 +76,22 @@ export async function openPictureFiles(options: PictureFilesOptions): Promise<Pi
     }))
   await checkOnce()
   return {
-    find: (name) => findFile(join(folder, name), clock),
+    find: (name) => withFile(join(folder, name), (file) => readMeta(file, clock)),
     read: (name) =>
       withFile(join(folder, name), async (file) => {
         const found = await readMeta(file, clock)
-        return found && readBody(file, found)
+        const body = found && (await readBody(file, found))
+        return found && body && { meta: found.meta, body }
       }),
+    open: (name) => openFile(join(folder, name), clock),
     async write(name, meta, body) {
       const head = Buffer.from(`${JSON.stringify({ ...meta, bytes: body.length })}\n`)
-      await writeAtomically(folder, name, { parts: [head, body], nowMs: clock.nowMs() })
+      await writeInFolder(folder, name, { parts: [head, body], nowMs: clock.nowMs() })
       const bytes = head.length + body.length
       byteCount += bytes
       uncheckedBytes += bytes
       if (uncheckedBytes >= maxBytes * CHECK_SHARE) await checkOnce()
     },
-    delete: (name) => deleteFile(join(folder, name)),
     byteCount: () => byteCount,
   }
 }
@@ -128,11 +132,20 @@ async function withFile<T>(
 
 type FoundMeta = Readonly<{ meta: FileMeta; headBytes: number; bodyBytes: number }>
 
-async function findFile(path: string, clock: Clock): Promise<PictureFile | undefined> {
-  const found = await withFile(path, (file) => readMeta(file, clock))
-  if (found === undefined) return undefined
+async function openFile(path: string, clock: Clock): ReturnType<PictureFiles['open']> {
+  const file = await open(path).catch(() => undefined)
+  if (file === undefined) return undefined
+  const found = await readMeta(file, clock).catch(() => undefined)
+  if (found === undefined) {
+    await file.close()
+    return undefined
+  }
   const { meta, headBytes, bodyBytes } = found
-  return { meta, bodyBytes, openStream: () => createReadStream(path, { start: headBytes }) }
+  return {
+    meta,
+    bodyBytes,
+    stream: file.createReadStream({ start: headBytes, end: headBytes + bodyBytes - 1 }),
+  }
 }
 
 /** Read the first line and mark the file as used; `undefined` when it is not complete, as after a power failure. */
@@ -144,7 +157,7 @@ async function readMeta(file: FileHandle, clock: Clock): Promise<FoundMeta | und
   const { size, mtimeMs } = await file.stat()
   const headBytes = end + 1
   const bodyBytes = Number(meta['bytes'])
-  if (size !== headBytes + bodyBytes) return undefined
+  if (bodyBytes === 0 || size !== headBytes + bodyBytes) return undefined
   const nowMs = clock.nowMs()
   if (!isWithin(mtimeMs, USE_INTERVAL_MS, nowMs)) await markUsed(file, nowMs)
   return { meta, headBytes, bodyBytes }
@@ -160,11 +173,24 @@ async function markUsed(file: FileHandle, nowMs: number): Promise<void> {
   await file.utimes(new Date(nowMs), new Date(nowMs)).catch(() => {})
 }
 
-async function writeAtomically(
-  folder: string,
-  name: string,
-  { parts, nowMs }: Readonly<{ parts: readonly Buffer[]; nowMs: number }>,
-): Promise<void> {
+type NewFile = Readonly<{ parts: readonly Buffer[]; nowMs: number }>
+
+/** Write a file, and create the folder again if somebody has deleted it. */
+async function writeInFolder(folder: string, name: string, file: NewFile): Promise<void> {
+  try {
+    await writeAtomically(folder, name, file)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    await mkdir(folder, { recursive: true })
+    await writeAtomically(folder, name, file)
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
+}
+
+async function writeAtomically(folder: string, name: string, { parts, nowMs }: NewFile): Promise<void> {
   const temporary = join(folder, createTemporaryName())
   try {
     const file = await open(temporary, 'wx')
@@ -211,7 +237,10 @@ async function limitFolder({ folder, maxBytes, clock }: PictureFilesOptions): Pr
 }
 
 async function listFiles(folder: string): Promise<readonly StoredFile[]> {
-  const names = await readdir(folder)
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
   const files: StoredFile[] = []
   for (let start = 0; start < names.length; start += STAT_BATCH) {
     const batch = names.slice(start, start + STAT_BATCH)

@@ -6,23 +6,28 @@
  * 3. `convert-picture.ts` checks it, and makes each width as WebP if the package `sharp` is installed.
  * 4. `picture-files.ts` stores originals and widths in a folder of bounded size, which all processes of a machine share.
  *
+ * A picture that left the copy is served from its file until a day after its last fetch, because pages with it can be cached.
  * An original older than a day is served, and revalidated in the background. If there is none, visitors get a stand-in, and the
  * server tries again after an hour.
  */
-import { hash as computeHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
-import { PictureError, type PictureFailure, UnavailableError } from '../errors.ts'
+import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, isWithin } from '../clock.ts'
+import { PictureError, UnavailableError } from '../errors.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
+import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
 import type { Logger } from '../observability/logger.ts'
 import { type PictureWidth, toPictureHash } from '../offers/pictures.ts'
 import type { CopyStore } from '../storage/store.ts'
-import type { PictureConverter } from './convert-picture.ts'
-import { FETCH_TIMEOUT_MS, type PictureFetcher, type PictureValidators } from './fetch-picture.ts'
-import type { FileMeta, PictureFile, PictureFiles } from './picture-files.ts'
+import type { ConversionRequest, PictureConverter } from './convert-picture.ts'
+import { type FailingHosts, createFailingHosts } from './failing-hosts.ts'
+import { FETCH_TIMEOUT_MS, type FetchedPicture, type PictureFetcher } from './fetch-picture.ts'
+import { type Original, parseOriginal, toDigest, toEtag, toOriginalName } from './originals.ts'
+import type { PictureFiles } from './picture-files.ts'
+import { RememberedFailures } from './remembered-failures.ts'
 import { STAND_IN } from './stand-in.ts'
 
 /** An older original is revalidated. */
@@ -32,15 +37,14 @@ const ORIGINAL_FRESH_MS: number = DAY_MS
 const ADDRESS_FRESH_MS: number = 5 * MINUTE_MS
 const MAX_ADDRESSES = 5_000
 
-/** How long a failure is remembered. */
-const FAILURE_MS: number = HOUR_MS
-const MAX_FAILURES = 20_000
-
 /** Longest wait of a visitor. Fetching continues behind it. */
 const VISITOR_TIMEOUT_MS: number = 10 * SECOND_MS
 
-/** Fetches at once, each with a picture in memory, and fetches that may wait. A page can show 60 pictures at once. */
-const FETCH_LIMITS = { parallelTasks: 6, maxWaiting: 256, maxWaitingPerVisitor: 64 }
+/**
+ * Fetches at once, each with a picture in memory, and of them from one host; fetches that may wait. A page can show 60 pictures
+ * at once.
+ */
+const FETCH_LIMITS = { parallelTasks: 6, parallelPerGroup: 2, maxWaiting: 256, maxWaitingPerVisitor: 64 }
 
 /** How long a fetch may wait and run. */
 const QUEUE_TIMEOUT_MS: number = 2 * VISITOR_TIMEOUT_MS
@@ -48,15 +52,24 @@ const QUEUE_TIMEOUT_MS: number = 2 * VISITOR_TIMEOUT_MS
 /** The queue's name for fetches without a visitor. */
 const NO_VISITOR = ''
 
-/** These failures depend on the load of this server, not on the picture. */
-const TRANSIENT_FAILURES: ReadonlySet<PictureFailure> = new Set(['busy', 'disk'])
-
 /** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
 export type PictureRequest = Readonly<{ hash: string; width: PictureWidth; visitor: string }>
 
-/** `body`: a file is streamed. `maxAgeSeconds`: how long clients may use a stand-in, 0: not at all; `null`: it is a picture. */
+/** A picture that is sent from its file. The file may have been replaced since it was found, so all data come with the stream. */
+export type PictureStream = Readonly<{
+  mediaType: string
+  etag: string
+  bodyBytes: number
+  /** The caller must read or destroy it. */
+  stream: Readable
+}>
+
+/** `open`: open the file; `undefined` when it was deleted. */
+export type PictureFileBody = Readonly<{ bodyBytes: number; open(): Promise<PictureStream | undefined> }>
+
+/** `standInSeconds`: how long clients may use a stand-in, 0: not at all; `null`: it is a picture. */
 export type PictureResponse = Readonly<{
-  body: Buffer | Pick<PictureFile, 'bodyBytes' | 'openStream'>
+  body: Buffer | PictureFileBody
   mediaType: string
   etag: string | null
   standInSeconds: number | null
@@ -66,7 +79,10 @@ export type PictureResponse = Readonly<{
 export type Pictures = Readonly<{
   /** Return the hash under which a picture can be requested from now on; `undefined` for pictures of this server itself. */
   publish(address: string): string | undefined
-  /** Find a picture, or a stand-in if it cannot be shown; `undefined`: no product of the stored copy has it. */
+  /**
+   * Find a picture, or a stand-in if it cannot be shown; `undefined`: no product of the stored copy has it, and it was not fetched
+   * in the last day.
+   */
   find(request: PictureRequest): Promise<PictureResponse | undefined>
   /** Bytes of the stored pictures. */
   byteCount(): number
@@ -97,33 +113,34 @@ export function createPictures(details: PicturesDetails): Pictures {
   }
 }
 
-/** A stored original, from the first line of its file. `digest`: of its bytes. */
-type Original = PictureValidators & Readonly<{ digest: string; mediaType: string; fetchedAtMs: number }>
-
-/** `address`: `null` when the stored copy cannot be read. */
+/** `address`: `null` when the stored copy cannot be read, or does not have it any more. */
 type Source = Readonly<{ hash: string; address: string | null; visitor: string }>
+
+type Conversion = ConversionRequest & Readonly<{ hash: string; digest: string; name: string }>
 
 type KnownSource = Source & Readonly<{ address: string }>
 
 class PictureService {
   readonly #details: PicturesDetails
   readonly #queue: ReturnType<typeof createFairQueue>
+  readonly #failingHosts: FailingHosts
   readonly #downloads = createSingleFlight<Original>()
   readonly #conversions = createSingleFlight<Buffer>()
   readonly #addresses = new LRUCache<string, Readonly<{ address: string; asOfMs: number }>>({
     max: MAX_ADDRESSES,
   })
   /** By hash, or by name of a converted file. */
-  readonly #failures = new LRUCache<string, Readonly<{ failure: PictureFailure; atMs: number }>>({
-    maxSize: MAX_FAILURES,
-    sizeCalculation: () => 1,
-  })
+  readonly #failures: RememberedFailures
+  readonly #logLimiter: LogRateLimiter
 
   #converter: Promise<PictureConverter> | undefined
 
   constructor(details: PicturesDetails) {
     this.#details = details
     this.#queue = createFairQueue(details.clock, FETCH_LIMITS)
+    this.#failingHosts = createFailingHosts(details.clock)
+    this.#failures = new RememberedFailures(details.clock)
+    this.#logLimiter = new LogRateLimiter(details.clock)
   }
 
   /** A page that was just rendered can be ahead of the stored copy, which look-ups reach a moment later. */
@@ -135,8 +152,9 @@ class PictureService {
   }
 
   async find({ hash, width, visitor }: PictureRequest): Promise<PictureResponse | undefined> {
-    const address = await this.#findAddress(hash)
-    if (address === undefined) return undefined
+    const found = await this.#findAddress(hash)
+    if (found === undefined && !(await this.#isRecent(hash))) return undefined
+    const address = found ?? null
     try {
       return await failAfter(
         { clock: this.#details.clock, timeoutMs: VISITOR_TIMEOUT_MS },
@@ -145,7 +163,7 @@ class PictureService {
       )
     } catch (error) {
       if (!(error instanceof PictureError)) throw error
-      const standInSeconds = this.#getPauseSeconds(error)
+      const standInSeconds = this.#failures.getPauseSeconds(error)
       return { body: STAND_IN, mediaType: 'image/png', etag: null, standInSeconds, cache: 'miss' }
     }
   }
@@ -188,15 +206,15 @@ class PictureService {
     const isStale = stored !== undefined && !this.#isFresh(stored)
     if (isStale) this.#revalidate(source)
     const original = stored ?? (await this.#getOriginal(source))
-    const { body, mediaType, version } = await this.#getBody(source.hash, original, width)
     const freshCache = stored === undefined ? 'miss' : 'hit'
-    return {
-      body,
-      mediaType,
-      etag: `"${original.digest}.${version}"`,
-      standInSeconds: null,
-      cache: isStale ? 'stale' : freshCache,
-    }
+    const found = await this.#getBody(source, original, width)
+    return { ...found, standInSeconds: null, cache: isStale ? 'stale' : freshCache }
+  }
+
+  /** A cached page can show a picture that has left the copy: a stored one is served, without the host, a day after its fetch. */
+  async #isRecent(hash: string): Promise<boolean> {
+    const stored = await this.#findOriginal(hash)
+    return stored !== undefined && this.#isFresh(stored)
   }
 
   async #findOriginal(hash: string): Promise<Original | undefined> {
@@ -208,38 +226,58 @@ class PictureService {
     return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#details.clock.nowMs())
   }
 
-  async #getBody(hash: string, { digest, mediaType }: Original, width: PictureWidth) {
+  async #getBody({ hash, visitor }: Source, original: Original, width: PictureWidth) {
     const { files } = this.#details
-    const converter = await this.#getConverter()
-    if (converter.convert === null) {
-      const file = await files.find(toOriginalName(hash))
-      if (file === undefined) throw new PictureError('busy')
-      return { body: file, mediaType, version: converter.recipe }
-    }
-    const version = `${width}.${converter.recipe}`
+    const { convert, recipe } = await this.#getConverter()
+    if (convert === null) return this.#getOriginalBody(hash, recipe)
+    const { digest } = original
+    const version = `${width}.${recipe}`
     const name = `${hash}.${digest}.${version}`
-    const body = (await files.read(name)) ?? (await this.#convert(hash, name, width))
-    return { body, mediaType: 'image/webp', version }
+    const body =
+      (await files.read(name))?.body ?? (await this.#convert({ hash, digest, name, width, visitor }))
+    return { body, mediaType: 'image/webp', etag: toEtag(digest, version) }
+  }
+
+  /** Everything about the body comes from one file: it may have been replaced since it was found. */
+  async #getOriginalBody(hash: string, recipe: string) {
+    const { files } = this.#details
+    const file = await files.find(toOriginalName(hash))
+    const original = file && parseOriginal(file.meta)
+    if (file === undefined || original === undefined) throw new PictureError('busy')
+    const open = async (): Promise<PictureStream | undefined> => {
+      const opened = await files.open(toOriginalName(hash))
+      if (opened === undefined) return undefined
+      const { meta, bodyBytes, stream } = opened
+      const current = parseOriginal(meta)
+      if (current === undefined) {
+        stream.destroy()
+        return undefined
+      }
+      return { mediaType: current.mediaType, etag: toEtag(current.digest, recipe), bodyBytes, stream }
+    }
+    const { mediaType, digest } = original
+    return { body: { bodyBytes: file.bodyBytes, open }, mediaType, etag: toEtag(digest, recipe) }
   }
 
   /** Convert the original once for all visitors. If the result cannot be stored, it is still served. */
-  async #convert(hash: string, name: string, width: PictureWidth): Promise<Buffer> {
+  async #convert({ hash, digest, name, width, visitor }: Conversion): Promise<Buffer> {
     const { files } = this.#details
-    this.#throwRemembered(name)
+    this.#failures.check(name)
     const readOriginal = async (): Promise<Buffer> => {
-      const body = await files.read(toOriginalName(hash))
-      if (body === undefined) throw new PictureError('busy')
-      return body
+      const file = await files.read(toOriginalName(hash))
+      // Another version must not be stored under this name.
+      if (file === undefined || file.meta['digest'] !== digest) throw new PictureError('busy')
+      return file.body
     }
     return this.#conversions.run(name, async () => {
       try {
         const { convert } = await this.#getConverter()
-        const body = await convert?.(readOriginal, width)
+        const body = await convert?.(readOriginal, { width, visitor })
         if (body === undefined) throw new PictureError('busy')
         await files.write(name, {}, body).catch((error: unknown) => this.#logFailure({ hash, error }))
         return body
       } catch (error) {
-        this.#remember(name, error)
+        this.#failures.remember(name, error)
         throw error
       }
     })
@@ -247,14 +285,14 @@ class PictureService {
 
   /** Fetch the original of a picture that is not stored. */
   async #getOriginal({ hash, address, visitor }: Source): Promise<Original> {
-    this.#throwRemembered(hash)
+    this.#failures.check(hash)
     if (address === null) throw new PictureError('busy')
     return this.#downloadOnce({ hash, address, visitor })
   }
 
   /** Fetch a newer version in the background. A failure keeps the stored one. */
   #revalidate({ hash, address }: Source): void {
-    if (address === null || this.#findFailure(hash) !== undefined) return
+    if (address === null || this.#failures.has(hash)) return
     void this.#downloadOnce({ hash, address, visitor: NO_VISITOR }).catch(() => {})
   }
 
@@ -269,113 +307,85 @@ class PictureService {
   async #download({ hash, address, visitor }: KnownSource, known: Original | null): Promise<Original> {
     const { onFetch } = this.#details
     try {
-      const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS }
+      const host = toHost(address)
+      this.#failingHosts.check(host)
+      const place = { visitor, timeoutMs: QUEUE_TIMEOUT_MS, group: host }
       return await this.#queue.run(place, async (remainingMs) => {
         if (remainingMs < FETCH_TIMEOUT_MS) throw new PictureError('busy')
-        return this.#fetchAndStore(hash, address, known)
+        return this.#fetchAndStore({ hash, address, visitor }, known)
       })
     } catch (thrown) {
       const error = thrown instanceof UnavailableError ? new PictureError('busy') : thrown
-      this.#remember(hash, error)
+      this.#failures.remember(hash, error)
       if (error instanceof PictureError) onFetch(error.failure)
       this.#logFailure({ hash, address, error })
       throw error
     }
   }
 
-  async #fetchAndStore(hash: string, address: string, known: Original | null): Promise<Original> {
-    const { fetcher, files, onFetch } = this.#details
+  async #fetchAndStore({ hash, address, visitor }: KnownSource, known: Original | null): Promise<Original> {
+    const { files, onFetch } = this.#details
     const converter = await this.#getConverter()
-    const { body, etag, lastModified, fetchedAtMs } = await fetcher.fetch(address, known)
-    const isUnchanged = body === null && known !== null
     const name = toOriginalName(hash)
-    const bytes = body ?? (await files.read(name))
-    // The stored version was deleted during the request.
-    if (bytes === undefined) throw new PictureError('busy')
+    const fetched = await this.#fetch(address, known)
+    const { etag, lastModified, fetchedAtMs } = fetched
+    const isUnchanged = fetched.body === null && known !== null
+    const bytes = fetched.body ?? (await this.#readVersion(name, known))
     const original = isUnchanged
       ? { ...known, fetchedAtMs }
-      : { mediaType: await converter.check(bytes), digest: toDigest(bytes), etag, lastModified, fetchedAtMs }
+      : {
+          mediaType: await converter.check(bytes, visitor),
+          digest: toDigest(bytes),
+          etag,
+          lastModified,
+          fetchedAtMs,
+        }
     await files.write(name, original, bytes).catch((cause: unknown) => {
       throw new PictureError('disk', { cause })
     })
     onFetch(isUnchanged ? 'unchanged' : 'ok')
-    this.#failures.delete(hash)
+    this.#failures.forget(hash)
     return original
   }
 
-  #findFailure(key: string): Readonly<{ failure: PictureFailure; atMs: number }> | undefined {
-    const found = this.#failures.get(key)
-    return found && isWithin(found.atMs, FAILURE_MS, this.#details.clock.nowMs()) ? found : undefined
+  async #fetch(address: string, known: Original | null): Promise<FetchedPicture> {
+    const host = toHost(address)
+    this.#failingHosts.check(host)
+    try {
+      const fetched = await this.#details.fetcher.fetch(address, known)
+      this.#failingHosts.record(host, undefined)
+      return fetched
+    } catch (error) {
+      this.#failingHosts.record(host, error instanceof PictureError ? error.failure : undefined)
+      throw error
+    }
   }
 
-  #throwRemembered(key: string): void {
-    const found = this.#findFailure(key)
-    if (found !== undefined) throw new RememberedFailure(found.failure, found.atMs)
-  }
-
-  #remember(key: string, error: unknown): void {
-    if (!(error instanceof PictureError) || TRANSIENT_FAILURES.has(error.failure)) return
-    this.#failures.set(key, { failure: error.failure, atMs: this.#details.clock.nowMs() })
-  }
-
-  /** Return how long clients may use the stand-in: until the server tries again, but at least a minute. */
-  #getPauseSeconds(error: PictureError): number {
-    if (TRANSIENT_FAILURES.has(error.failure)) return 0
-    const { clock } = this.#details
-    const failedAtMs = error instanceof RememberedFailure ? error.atMs : clock.nowMs()
-    const remainingMs = failedAtMs + FAILURE_MS - clock.nowMs()
-    return Math.ceil(Math.min(FAILURE_MS, Math.max(MINUTE_MS, remainingMs)) / SECOND_MS)
+  /** @throws PictureError if the version was deleted or replaced during the request */
+  async #readVersion(name: string, known: Original | null): Promise<Buffer> {
+    const stored = await this.#details.files.read(name)
+    if (stored === undefined || stored.meta['digest'] !== known?.digest) throw new PictureError('busy')
+    return stored.body
   }
 
   /** Log the host only: the path of a picture says nothing more, and its query can have a token. */
   #logFailure({ hash, address, error }: Readonly<{ hash: string; address?: string; error: unknown }>): void {
     const failure = error instanceof PictureError ? error.failure : undefined
-    const cause = (error as Error).cause ?? error
-    const host = address === undefined ? undefined : parseUrl(address)?.host
-    const { code } = cause as NodeJS.ErrnoException
+    const { logger } = this.#details
     const level = failure === undefined || failure === 'disk' ? 'warn' : 'info'
-    this.#details.logger[level](
-      { hash, host, failure, reason: code, ...(failure === undefined && { err: error }) },
+    if (!logger.isLevelEnabled(level)) return
+    const leftOut = this.#logLimiter.tryAcquire()
+    if (leftOut === undefined) return
+    const host = address === undefined ? undefined : toHost(address)
+    const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+    const bug = failure === undefined ? { err: error } : undefined
+    logger[level](
+      { hash, host, failure, reason: code, ...bug, ...(leftOut > 0 && { leftOut }) },
       'picture failed',
     )
   }
 }
 
-/** A failure that happened before, at `atMs`. */
-class RememberedFailure extends PictureError {
-  readonly atMs: number
-
-  constructor(failure: PictureFailure, atMs: number) {
-    super(failure)
-    this.atMs = atMs
-  }
-}
-
-function toOriginalName(hash: string): string {
-  return `${hash}.original`
-}
-
-const DIGEST_CHARACTERS = 16
-
-function toDigest(bytes: Buffer): string {
-  return computeHash('sha256', bytes).slice(0, DIGEST_CHARACTERS)
-}
-
-/** Parse the data of a stored original; `undefined` when they are invalid. */
-function parseOriginal(meta: FileMeta): Original | undefined {
-  const { digest, mediaType, etag = null, lastModified = null, fetchedAtMs } = meta
-  const isValid =
-    typeof digest === 'string' && typeof mediaType === 'string' && typeof fetchedAtMs === 'number'
-  if (!isValid) return undefined
-  return {
-    digest,
-    mediaType,
-    etag: toValidator(etag),
-    lastModified: toValidator(lastModified),
-    fetchedAtMs,
-  }
-}
-
-function toValidator(value: string | number | null): string | null {
-  return typeof value === 'string' ? value : null
+function toHost(address: string): string {
+  return parseUrl(address)?.host ?? ''
 }

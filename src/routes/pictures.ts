@@ -2,12 +2,12 @@ import { pipeline } from 'node:stream/promises'
 import { type Request, type Response, Router } from 'express'
 import { DAY_SECONDS } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { UnknownAddressError } from '../errors.ts'
+import { UnavailableError, UnknownAddressError } from '../errors.ts'
 import { findClientAddress } from '../http/client-address.ts'
-import { type Headers, isEtagMatch, sendResponse } from '../http/response.ts'
+import { isEtagMatch, sendResponse } from '../http/response.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
 import { PICTURE_WIDTHS } from '../offers/pictures.ts'
-import type { PictureResponse } from '../pictures/pictures.ts'
+import type { PictureFileBody, PictureResponse } from '../pictures/pictures.ts'
 import { logResponse } from './request-log.ts'
 import { getParameter } from './requests.ts'
 
@@ -44,7 +44,15 @@ async function sendPicture(request: Request, response: Response, picture: Pictur
   const headers = { 'Content-Type': picture.mediaType, 'Cache-Control': toCacheControl(picture) }
   if (Buffer.isBuffer(body) || (etag !== null && isEtagMatch(request.get('if-none-match'), etag)))
     return sendResponse(request, response, { status: 200, headers, etag, getBody: () => body as Buffer })
-  await streamPicture(request, response, { headers, picture: { body, etag } })
+  if (request.method === 'HEAD') {
+    response.set({
+      ...headers,
+      'Content-Length': String(body.bodyBytes),
+      ...(etag !== null && { ETag: etag }),
+    })
+    return void response.end()
+  }
+  await streamPicture(response, headers['Cache-Control'], body)
 }
 
 function toCacheControl({ standInSeconds }: PictureResponse): string {
@@ -54,18 +62,18 @@ function toCacheControl({ standInSeconds }: PictureResponse): string {
 
 /** Original pictures can be large, so they are not held in memory. */
 async function streamPicture(
-  request: Request,
   response: Response,
-  {
-    headers,
-    picture: { body, etag },
-  }: Readonly<{
-    headers: Headers
-    picture: Readonly<{ body: Exclude<PictureResponse['body'], Buffer>; etag: string | null }>
-  }>,
+  cacheControl: string,
+  { open }: PictureFileBody,
 ): Promise<void> {
-  response.set({ ...headers, 'Content-Length': String(body.bodyBytes) })
-  if (etag !== null) response.set('ETag', etag)
-  if (request.method === 'HEAD') response.end()
-  else await pipeline(body.openStream(), response)
+  const opened = await open()
+  if (opened === undefined) throw new UnavailableError('the picture was deleted a moment ago')
+  const { mediaType, etag, bodyBytes, stream } = opened
+  response.set({
+    'Content-Type': mediaType,
+    'Cache-Control': cacheControl,
+    'Content-Length': String(bodyBytes),
+    ETag: etag,
+  })
+  await pipeline(stream, response)
 }

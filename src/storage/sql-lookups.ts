@@ -58,7 +58,7 @@ export async function findProduct(
 }
 
 const FIND_PICTURE = `select p.images from products p join copies c on c.id = p.copy_id
-  where p.picture_hash = ? and c.catalog = ? and p.from_walk <= ${VISIBLE_WALK}
+  where p.picture_hash = ? and p.images <> '[]' and c.catalog = ? and p.from_walk <= ${VISIBLE_WALK}
     and (p.until_walk is null or p.until_walk > ${VISIBLE_WALK}) limit 1`
 
 /** Find the address of a picture of any channel by its name. */

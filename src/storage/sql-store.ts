@@ -5,6 +5,7 @@ import { isPostgres } from '../database/is-postgres.ts'
 import { readDatabaseTime } from '../database/lease-time.ts'
 import { StoreError, VitrineError } from '../errors.ts'
 import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
+import { startFillingPictures } from './picture-filling.ts'
 import type { CopyTables } from './schema.ts'
 import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
 import { createLookupLeases } from './sql-lookup-leases.ts'
@@ -58,6 +59,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const runner = isServer
     ? createServerRunner({ isWalk: options.timeouts === undefined })
     : maintainSearchIndex(writer)
+  const pictureFiller = startFillingPictures(writer)
   const readCopy = createCopyReader(reader, catalog, clock)
   const isFile = database.kind === 'sqlite' && database.path !== ':memory:'
   const readThread = isFile ? options.openLongReads?.({ path: database.path, catalog }) : undefined
@@ -95,6 +97,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     countOffers: (channelId) =>
       readCopy(channelId, 0, (snapshot, { id, visibleWalk }) => countOffers(snapshot, id, visibleWalk)),
     async close() {
+      await pictureFiller.stop()
       await runner.stop()
       await readThread?.close()
       await close()

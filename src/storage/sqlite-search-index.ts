@@ -1,6 +1,7 @@
 import { type Kysely, type QueryExecutorProvider, type Transaction, sql } from 'kysely'
 import { MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts'
 import { createPause } from '../lib/backoff.ts'
+import { type FillOutcome, type FillPauses, startFilling } from './filling.ts'
 import type { CopyTables } from './schema.ts'
 import type { CallRunner } from './with-retries.ts'
 
@@ -9,7 +10,7 @@ import type { CallRunner } from './with-retries.ts'
 const FILL_BATCH_PRODUCTS = 200
 
 /** Pause after a batch, by its outcome. Filling continues after `done`, because another process can rebuild the index. */
-const FILL_PAUSES_MS = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS } as const
+const FILL_PAUSES_MS: FillPauses = { more: 20, failed: SECOND_MS, done: 5 * SECOND_MS }
 
 /** An index that is damaged again within this time is not rebuilt: the cause is elsewhere. */
 const REBUILD_PAUSE_MS: number = MINUTE_MS
@@ -107,7 +108,7 @@ export function maintainSearchIndex(database: Kysely<CopyTables>): CallRunner {
       return action()
     }
   }
-  const filler = startFilling(() => run(() => fillNextBatch(database)))
+  const filler = startFilling(() => run(() => fillNextBatch(database)), FILL_PAUSES_MS)
   return { run, stop: filler.stop }
 }
 
@@ -123,38 +124,12 @@ async function rebuildIndex(database: Kysely<CopyTables>): Promise<void> {
   })
 }
 
-/** Run `step` repeatedly with pauses; `wake` ends the current pause. */
-function startFilling(
-  step: () => Promise<'more' | 'done'>,
-): Readonly<{ wake(): void; stop(): Promise<void> }> {
-  const stopping = new AbortController()
-  let currentWait = new AbortController()
-  const fill = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      // Retry a failed step, for example while another process writes. Other calls report problems of the file.
-      const outcome = await step().catch(() => 'failed' as const)
-      if (stopping.signal.aborted) return
-      currentWait = new AbortController()
-      await systemClock.wait(FILL_PAUSES_MS[outcome], currentWait.signal)
-    }
-  }
-  const filling = fill()
-  return {
-    wake: () => currentWait.abort(),
-    async stop() {
-      stopping.abort()
-      currentWait.abort()
-      await filling
-    },
-  }
-}
-
 function hasMessage(error: unknown, pattern: RegExp): boolean {
   return error instanceof Error && pattern.test(error.message)
 }
 
 /** Add the next products to the index. Several processes can do this at the same time. */
-async function fillNextBatch(database: Kysely<CopyTables>): Promise<'more' | 'done'> {
+async function fillNextBatch(database: Kysely<CopyTables>): Promise<FillOutcome> {
   if ((await findBacklogEnd(database)) === undefined) return 'done'
   return database.transaction().execute(async (transaction) => {
     const belowId = await findBacklogEnd(transaction)

@@ -1,7 +1,7 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
-import { HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
 import { setUpOnce } from '../helpers/cleanup.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
@@ -213,9 +213,24 @@ describe('stored copy', () => {
     expect(describeResponse(await fetchPath(app.harness, toPicturePath(address, 96)))).toBe(SHOWN_WEBP)
   })
 
-  test('picture that left the copy - is 404 five minutes later, though it is stored', async () => {
+  test('picture that left the copy - is served from its file for cached pages, until a day after its fetch', async () => {
     const app = await startPictureApp()
     const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    await stockPicture(app, address)
+    await fetchPath(app.harness, toPicturePath(address, 96))
+    app.harness.clock.advance(HOUR_MS)
+    await stockPicture(app, app.host.serve('/other.jpg', sendBody(jpeg)))
+    app.harness.clock.advance(DAY_MS - HOUR_MS - 1)
+    for (const width of [96, 320])
+      expect(describeResponse(await fetchPath(app.harness, toPicturePath(address, width)))).toBe(SHOWN_WEBP)
+    app.harness.clock.advance(1)
+    expect((await fetchPath(app.harness, toPicturePath(address, 96))).status).toBe(404)
+    expect(app.host.requests).toEqual(['/lamp.jpg'])
+  })
+
+  test('picture that left the copy and is not stored - is 404 five minutes later', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendBody('no picture'))
     await stockPicture(app, address)
     await fetchPath(app.harness, toPicturePath(address, 96))
     app.harness.clock.advance(HOUR_MS)

@@ -51,6 +51,26 @@ describe('fair queue', () => {
     expect(await Promise.all(tasks)).toEqual([0, 1, 2, 3, 4])
   })
 
+  test('group with as many tasks as allowed - others go first, its next one starts when one ends', async () => {
+    const limits = { parallelTasks: 3, parallelPerGroup: 1, maxWaiting: 9, maxWaitingPerVisitor: 9 }
+    const queue = createFairQueue(createFakeClock(0), limits)
+    const reads = new Map(['x1', 'x2', 'x3', 'y1', 'y2'].map((name) => [name, defer<string>()]))
+    const started: string[] = []
+    const tasks = [...reads].map(([name, read]) =>
+      queue.run({ ...visitor('a'), group: name.slice(0, 1) }, () => {
+        started.push(name)
+        return read.promise
+      }),
+    )
+    await setImmediate()
+    expect(started).toEqual(['x1', 'y1'])
+    reads.get('x1')?.resolve('x1')
+    await setImmediate()
+    expect(started).toEqual(['x1', 'y1', 'x2'])
+    for (const [name, read] of reads) read.resolve(name)
+    expect(await Promise.all(tasks)).toEqual(['x1', 'x2', 'x3', 'y1', 'y2'])
+  })
+
   test('task that fails - rejects only for its caller', async () => {
     const queue = createFairQueue(createFakeClock(0))
     const failed = queue.run(visitor('a'), () => Promise.reject(new Error('broken')))

@@ -1,14 +1,17 @@
 import * as fc from 'fast-check'
 import sharp from 'sharp'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { PictureError } from '../../src/errors.ts'
 import { createPictureChecker, openPictureConverter } from '../../src/pictures/convert-picture.ts'
+import { countDeclaredPixels } from '../../src/pictures/measure-picture.ts'
 import { PICTURE_WIDTHS, type PictureWidth } from '../../src/offers/pictures.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
-import { makePicture, makePng } from './picture-bytes.ts'
+import { makeAvifSize, makePicture, makePng, withAvifSize } from './picture-bytes.ts'
 
 const FORMATS = ['jpeg', 'png', 'webp', 'gif', 'avif'] as const
+
+const VISITOR = '192.0.2.1'
 
 const SMALL = { width: 60, height: 40 }
 
@@ -16,7 +19,9 @@ const openConverter = () => openPictureConverter(createFakeClock(0))
 
 async function convert(bytes: Buffer, width: PictureWidth): Promise<Buffer> {
   const converter = await openConverter()
-  return (await converter.convert?.(() => Promise.resolve(bytes), width)) ?? Buffer.alloc(0)
+  return (
+    (await converter.convert?.(() => Promise.resolve(bytes), { width, visitor: VISITOR })) ?? Buffer.alloc(0)
+  )
 }
 
 async function measure(bytes: Buffer): Promise<string> {
@@ -25,10 +30,9 @@ async function measure(bytes: Buffer): Promise<string> {
 }
 
 describe('conversion', () => {
-  test.each(FORMATS)('%s - is accepted with and without sharp, and becomes WebP', async (format) => {
+  test.each(FORMATS)('%s - is accepted, and becomes WebP', async (format) => {
     const bytes = await makePicture(format)
-    for (const converter of [await openConverter(), createPictureChecker()])
-      expect(await converter.check(bytes)).toBe(`image/${format}`)
+    expect(await (await openConverter()).check(bytes, VISITOR)).toBe(`image/${format}`)
     expect(await measure(await convert(bytes, 96))).toBe('webp 96 x 72')
   })
 
@@ -87,7 +91,7 @@ describe('conversion', () => {
 
   test('40 megapixels - are accepted', async () => {
     const bytes = makePng(8_000, 5_000)
-    expect(await (await openConverter()).check(bytes)).toBe('image/png')
+    expect(await (await openConverter()).check(bytes, VISITOR)).toBe('image/png')
   })
 
   test('many at once - one reads its original only when it is its turn', async () => {
@@ -101,11 +105,44 @@ describe('conversion', () => {
       return Promise.resolve(bytes)
     }
     const done = Array.from({ length: 20 }, async () => {
-      await converter.convert?.(read, 96)
+      await converter.convert?.(read, { width: 96, visitor: VISITOR })
       reading -= 1
     })
     await Promise.all(done)
     expect(most).toBeLessThanOrEqual(3)
+  })
+
+  test('many of one visitor - another visitor is next, and those over the limit are refused at once', async () => {
+    const converter = await openConverter()
+    const bytes = await makePicture('jpeg', SMALL)
+    const order: string[] = []
+    const start = async (visitor: string): Promise<string> => {
+      const read = async (): Promise<Buffer> => {
+        order.push(visitor)
+        return Promise.resolve(bytes)
+      }
+      const converted = converter.convert?.(read, { width: 96, visitor })
+      return (
+        converted?.then(
+          () => 'converted',
+          (error: PictureError) => error.failure,
+        ) ?? ''
+      )
+    }
+    const outcomes = Promise.all([...Array<string>(70).fill('a'), 'b'].map(start))
+    expect(new Set(await outcomes)).toEqual(new Set(['converted', 'busy']))
+    expect((await outcomes).filter((outcome) => outcome === 'busy')).toHaveLength(4)
+    expect((await outcomes).at(-1)).toBe('converted')
+    expect(order.indexOf('b')).toBeLessThan(6)
+  })
+
+  test('conversion that libvips cancels by its timeout - is busy, so that it is tried again', async () => {
+    const converter = await openConverter()
+    const message = 'timeout: 19% complete\nVipsImage: killed for image "temp-36"'
+    vi.spyOn(sharp.prototype, 'toBuffer').mockRejectedValueOnce(new Error(message))
+    const bytes = makePng(8, 8)
+    await expect(converter.check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'busy' })
+    expect(await converter.check(bytes, VISITOR)).toBe('image/png')
   })
 
   test('readers of vector formats and documents - are blocked in the whole process', async () => {
@@ -113,6 +150,72 @@ describe('conversion', () => {
     await expect(
       sharp(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')).metadata(),
     ).rejects.toThrow(/unsupported|load/)
+  })
+})
+
+describe('header', () => {
+  test.each(['jpeg', 'png', 'webp', 'gif'] as const)('%s - is accepted without sharp', async (format) => {
+    expect(await createPictureChecker().check(await makePicture(format), VISITOR)).toBe(`image/${format}`)
+  })
+
+  test('lossless and extended WebP - are accepted without sharp', async () => {
+    const picture = sharp({ create: { width: 9, height: 9, channels: 4, background: '#0f08' } })
+    for (const bytes of [
+      await picture.webp({ lossless: true }).toBuffer(),
+      await picture
+        .withExif({ IFD0: { Copyright: 'somebody' } })
+        .webp()
+        .toBuffer(),
+    ])
+      expect(await createPictureChecker().check(bytes, VISITOR)).toBe('image/webp')
+  })
+
+  test('JPEG with large segments before its size - is accepted without sharp', async () => {
+    const jpeg = await makePicture('jpeg')
+    const segment = Buffer.concat([Buffer.from([0xff, 0xff, 0xe1, 0xff, 0xff]), Buffer.alloc(65_533)])
+    const bytes = Buffer.concat([jpeg.subarray(0, 2), ...Array<Buffer>(50).fill(segment), jpeg.subarray(2)])
+    expect(await createPictureChecker().check(bytes, VISITOR)).toBe('image/jpeg')
+  })
+
+  test('AVIF - is refused without sharp, because its size cannot be trusted', async () => {
+    await expect(createPictureChecker().check(await makePicture('avif'), VISITOR)).rejects.toMatchObject({
+      failure: 'format',
+    })
+  })
+
+  test('AVIF with an endless box - is refused at once', async () => {
+    const bytes = Buffer.from(
+      'AAAAGGZ0eXBhdmlmAAAAAGF2aWZtaWYxAAAAMG1ldGEAAAAAAAAAJGlwcnAAAAAcaXBjbwAAAABpc3BlAAAAAAAAAEAAAABA',
+      'base64',
+    )
+    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'damaged' })
+    await expect(createPictureChecker().check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'format' })
+  })
+
+  test('AVIF that crops a large picture - the large size counts', async () => {
+    const bytes = Buffer.concat([withAvifSize(await makePicture('avif'), 64), makeAvifSize(65_535)])
+    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({
+      failure: 'too_many_pixels',
+    })
+  })
+
+  test('AVIF with very many sizes - is refused', async () => {
+    const bytes = Buffer.concat([await makePicture('avif'), ...Array<Buffer>(1_001).fill(makeAvifSize(1))])
+    await expect((await openConverter()).check(bytes, VISITOR)).rejects.toMatchObject({
+      failure: 'too_many_pixels',
+    })
+  })
+
+  test.each([
+    ['zeros', Buffer.alloc(5 * 1024 ** 2)],
+    ['bytes of 255', Buffer.alloc(5 * 1024 ** 2, 0xff)],
+    ['empty segments', Buffer.alloc(5 * 1024 ** 2, Buffer.from([0xff, 0xe0, 0, 0]))],
+  ])('JPEG of 5 MB of %s - its header takes less than 50 ms of the event loop', async (_name, rest) => {
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), rest])
+    const before = performance.now()
+    expect(countDeclaredPixels(bytes, 'jpeg')).toBeUndefined()
+    expect(performance.now() - before).toBeLessThan(50)
+    await expect(createPictureChecker().check(bytes, VISITOR)).rejects.toMatchObject({ failure: 'damaged' })
   })
 })
 
@@ -148,7 +251,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(arbitraryChanges, async ({ format, changes, keptShare }) => {
         const bytes = changeBytes(pictures.get(format) ?? Buffer.alloc(0), changes, keptShare)
-        const outcome = await converter.check(bytes).catch((error: unknown) => error)
+        const outcome = await converter.check(bytes, VISITOR).catch((error: unknown) => error)
         expect(typeof outcome === 'string' || outcome instanceof PictureError, String(outcome)).toBe(true)
       }),
       { numRuns: toRunCount(runs) },

@@ -18,6 +18,8 @@ export type HostilePicture = Readonly<{
   failure: string
   /** Only decoding shows that the picture is damaged, so a server without `sharp` passes it through. */
   isDecodingNeeded?: boolean
+  /** A server without `sharp` refuses the format before it looks further. */
+  isAvif?: boolean
 }>
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert(1)</script></svg>'
@@ -80,7 +82,8 @@ async function makeDamaged(): Promise<readonly HostilePicture[]> {
   return [
     ...pictures.map(([format, bytes]) => ({
       ...asDamaged(`${format}, first half`, bytes.subarray(0, bytes.length / 2)),
-      isDecodingNeeded: true,
+      isDecodingNeeded: format !== 'avif',
+      isAvif: format === 'avif',
     })),
     { ...asDamaged('PNG with zeros in its data', toBroken(png)), isDecodingNeeded: true },
     {
@@ -90,7 +93,7 @@ async function makeDamaged(): Promise<readonly HostilePicture[]> {
     asDamaged('PNG signature before HTML', Buffer.from(`\x89PNG\r\n\x1a\n${HTML}`, 'latin1')),
     asDamaged('JPEG signature before HTML', Buffer.from(`\xff\xd8\xff${HTML}`, 'latin1')),
     asDamaged('WebP signature before HTML', `RIFF\0\0\0\0WEBP${HTML}`),
-    asDamaged('AVIF signature before HTML', `\0\0\0\x1cftypavif${HTML}`),
+    { ...asDamaged('AVIF signature before HTML', `\0\0\0\x1cftypavif${HTML}`), isAvif: true },
     asDamaged('PNG without width', makePng(8, 8, { width: 0, height: 8 })),
     asDamaged('GIF without size', makeGifStart(0, 0)),
   ]
@@ -106,8 +109,8 @@ async function makeBombs(): Promise<readonly HostilePicture[]> {
     asLarge('GIF of 65,535 pixels square', makeGifStart(65_535, 65_535)),
     asLarge('WebP of 16,384 pixels square, lossless', makeWebpStart('VP8L', 16_384)),
     asLarge('WebP of 16,777,216 pixels square, extended', makeWebpStart('VP8X', 16_777_216)),
-    asLarge('AVIF of 65,535 pixels square', withAvifSize(avif, 65_535)),
-    asLarge('AVIF of 2,829 pixels square', withAvifSize(avif, 2_829)),
+    { ...asLarge('AVIF of 65,535 pixels square', withAvifSize(avif, 65_535)), isAvif: true },
+    { ...asLarge('AVIF of 2,829 pixels square', withAvifSize(avif, 2_829)), isAvif: true },
     {
       name: 'body compressed with gzip, a bomb',
       handler: sendBody(gzipSync(Buffer.alloc(64 * 1024 ** 2)), { 'content-encoding': 'gzip' }),

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { MINUTE_MS } from '../../src/clock.ts'
 import { FETCH_TIMEOUT_MS } from '../../src/pictures/fetch-picture.ts'
 import { setUpOnce } from '../helpers/cleanup.ts'
 import { makeHostilePictures } from './hostile-pictures.ts'
@@ -11,7 +12,7 @@ import {
   startPictureApp,
 } from './picture-app.ts'
 import { makePicture } from './picture-bytes.ts'
-import { HOSTNAME, PUBLIC_ADDRESS, redirectTo, sendBody } from './picture-host.ts'
+import { HOSTNAME, type Handler, PUBLIC_ADDRESS, redirectTo, sendBody } from './picture-host.ts'
 
 const NAMES = (await makeHostilePictures(0)).map(({ name }) => name)
 
@@ -39,8 +40,11 @@ describe.each([
     async (_case, index) => {
       const app = getApp()
       const { host } = app
+      // A host that failed three times in a row is asked again after a minute.
+      app.harness.clock.advance(MINUTE_MS)
       const picture = getPictures()[index]
       if (picture === undefined) throw new Error('no such case')
+      const failure = picture.isAvif === true && !hasSharp ? 'format' : picture.failure
       const isPassed = picture.isDecodingNeeded === true && !hasSharp
       const path = `/${index}.png`
       for (const query of ['', '?a', '?b']) host.serve(`${path}${query}`, picture.handler)
@@ -48,7 +52,7 @@ describe.each([
       const before = {
         checked: host.checked.length,
         bytes: host.sentBytes(),
-        failures: await countFailures(app, picture.failure),
+        failures: await countFailures(app, failure),
       }
       const responses = [await app.request(address), await app.request(address, 96)]
       const kinds = responses.map(describeResponse)
@@ -58,7 +62,7 @@ describe.each([
         kinds.join(),
       ).toBe(true)
       expect(responses.map(({ headers }) => headers['content-type'])).not.toContain('text/html')
-      expect((await countFailures(app, picture.failure)) - before.failures).toBe(isPassed ? 0 : 1)
+      expect((await countFailures(app, failure)) - before.failures).toBe(isPassed ? 0 : 1)
       await app.request(address)
       expect(host.requests).toHaveLength(requests)
       expect(host.requests).not.toContain('/secret')
@@ -169,6 +173,8 @@ describe('names that resolve to private addresses', () => {
   })
 })
 
+const fail: Handler = ({ socket }) => void socket.destroy()
+
 describe('slow hosts', () => {
   test.each([
     ['no headers', () => {}],
@@ -191,7 +197,7 @@ describe('slow hosts', () => {
     expect(app.host.requests).toHaveLength(1)
   })
 
-  test('many slow pictures of one visitor - few are fetched at once, and those over the limit get a stand-in at once', async () => {
+  test('many slow pictures of a host - few are fetched at once, and those over the limit get a stand-in at once', async () => {
     const app = await startPictureApp()
     const { host, harness } = app
     const addresses = Array.from({ length: 80 }, (_, index) => host.serve(`/${index}.png`, () => {}))
@@ -199,13 +205,40 @@ describe('slow hosts', () => {
     let busy = 0
     for (const response of pending)
       void response.then((found) => (busy += Number(describeResponse(found) === PASSING_STAND_IN)))
-    await vi.waitFor(() => expect([host.requests.length, busy]).toEqual([6, 10]))
+    await vi.waitFor(() => expect([host.requests.length, busy]).toEqual([2, 14]))
     harness.clock.advance(FETCH_TIMEOUT_MS)
-    await vi.waitFor(() => expect(host.requests).toHaveLength(12))
+    await vi.waitFor(() => expect(host.requests).toHaveLength(4))
     // Visitors wait for ten seconds at most.
     harness.clock.advance(FETCH_TIMEOUT_MS)
     expect(new Set((await Promise.all(pending)).map(describeResponse))).toEqual(
       new Set([REMEMBERED_STAND_IN, PASSING_STAND_IN]),
     )
+  })
+
+  test('host that does not respond - another host is not delayed', async () => {
+    const app = await startPictureApp()
+    const { host } = app
+    const slow = Array.from({ length: 10 }, (_, index) => app.request(host.serve(`/${index}.png`, () => {})))
+    await vi.waitFor(() => expect(host.requests).toHaveLength(2))
+    host.serve('/other.png', sendBody(await makePicture('png')))
+    const other = await app.request(`https://cdn.example:${host.port}/other.png`)
+    expect(describeResponse(other)).toBe(SHOWN_WEBP)
+    app.harness.clock.advance(FETCH_TIMEOUT_MS)
+    app.harness.clock.advance(FETCH_TIMEOUT_MS)
+    await Promise.all(slow)
+  })
+
+  test('host that fails three times in a row - its pictures get a stand-in at once, for a minute', async () => {
+    const app = await startPictureApp()
+    const { host, harness } = app
+    const good = sendBody(await makePicture('png'))
+    for (const name of ['a', 'b', 'c'])
+      expect(describeResponse(await app.request(host.serve(`/${name}.png`, fail)))).toBe(REMEMBERED_STAND_IN)
+    expect(describeResponse(await app.request(host.serve('/d.png', good)))).toBe(PASSING_STAND_IN)
+    expect(host.requests).toHaveLength(3)
+    harness.clock.advance(MINUTE_MS)
+    expect(describeResponse(await app.request(host.serve('/d.png', good)))).toBe(SHOWN_WEBP)
+    expect(describeResponse(await app.request(host.serve('/e.png', fail)))).toBe(REMEMBERED_STAND_IN)
+    expect(describeResponse(await app.request(host.serve('/f.png', good)))).toBe(SHOWN_WEBP)
   })
 })

@@ -2,8 +2,12 @@ import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
+import { toPictureHash } from '../../src/offers/pictures.ts'
+import { type PictureConverter, openPictureConverter } from '../../src/pictures/convert-picture.ts'
+import type { PictureFileBody } from '../../src/pictures/pictures.ts'
 import {
+  PASSING_STAND_IN,
   type PictureApp,
   REMEMBERED_STAND_IN,
   SHOWN_WEBP,
@@ -148,6 +152,16 @@ describe('originals', () => {
     expect(app.harness.logs()).not.toContain('s3cret')
   })
 
+  test('many failures in a second - few are logged, and the next line has the number of the others', async () => {
+    const app = await startPictureApp()
+    const fail = (index: number) => app.request(`http://pictures.example/${index}.jpg`)
+    await Promise.all(Array.from({ length: 60 }, (_, index) => fail(index)))
+    expect(app.harness.logs().split('picture failed')).toHaveLength(51)
+    app.harness.clock.advance(SECOND_MS)
+    await fail(60)
+    expect(app.harness.logs()).toMatch(/"leftOut":10,.*picture failed/)
+  })
+
   test('restart - stored pictures are served without the host', async () => {
     const app = await startPictureApp()
     const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
@@ -173,14 +187,53 @@ describe('originals', () => {
     }
   })
 
-  test('folder that vanished - stand-in that is not remembered, until it is back', async () => {
+  test('folder that vanished - is created again, and the picture is shown', async () => {
+    const app = await startPictureApp()
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    await app.request(address)
+    await rm(getFolder(app), { recursive: true })
+    expect(describeResponse(await app.request(address))).toBe(SHOWN_WEBP)
+    expect((await readdir(getFolder(app))).length).toBe(2)
+  })
+
+  test('folder that became a file - stand-in that is not remembered', async () => {
     const app = await startPictureApp()
     const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
     await rm(getFolder(app), { recursive: true })
+    await writeFile(getFolder(app), 'a file')
     expect(describeResponse(await app.request(address))).toBe('200 stand-in, no-store')
-    expect(app.harness.logs()).toContain('"failure":"disk","reason":"ENOENT"')
+    expect(app.harness.logs()).toContain('"failure":"disk","reason":"ENOTDIR"')
+  })
+
+  test('original that is replaced before its turn - is not stored as a width of the former version', async () => {
+    const app = await startPictureApp({
+      over: { openConverter: (clock) => openReplacingConverter(clock, () => replaceOriginal(app)) },
+    })
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    expect(describeResponse(await app.request(address))).toBe(PASSING_STAND_IN)
+    expect(await readdir(getFolder(app))).toHaveLength(1)
   })
 })
+
+/** Replace the data of the only file, as another process that has stored a new version. */
+async function replaceOriginal(app: PictureApp): Promise<void> {
+  const [name = ''] = await readdir(getFolder(app))
+  const path = join(getFolder(app), name)
+  const text = await readFile(path, 'latin1')
+  await writeFile(path, text.replace(/"digest":"[0-9a-f]{16}"/, '"digest":"0123456789abcdef"'), 'latin1')
+}
+
+/** Open the converter; `replace` runs before a conversion reads its original. */
+async function openReplacingConverter(clock: Clock, replace: () => Promise<void>): Promise<PictureConverter> {
+  const converter = await openPictureConverter(clock)
+  return {
+    ...converter,
+    convert: async (read, conversion) => {
+      await replace()
+      return (await converter.convert?.(read, conversion)) ?? Buffer.alloc(0)
+    },
+  }
+}
 
 describe('without sharp', () => {
   test('picture - the original bytes, streamed; 304 and HEAD work', async () => {
@@ -196,5 +249,27 @@ describe('without sharp', () => {
     expect(head.headers['content-length']).toBe(String(jpeg.length))
     expect(app.harness.logs()).toContain('the package sharp is not installed')
     expect(await readdir(getFolder(app))).toHaveLength(1)
+  })
+
+  test('file that is replaced while it is requested - headers and bytes are those of the new one', async () => {
+    const app = await startPictureApp({ hasSharp: false })
+    const { pictures } = app.harness.context
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    const first = await app.request(address)
+    const found = await pictures?.find({ hash: toPictureHash(address), width: 96, visitor: 'a' })
+    const png = await makePicture('png')
+    app.host.serve('/lamp.jpg', sendBody(png))
+    app.harness.clock.advance(DAY_MS)
+    await app.request(address)
+    await vi.waitFor(async () => {
+      expect((await app.request(address)).headers['etag']).not.toBe(first.headers['etag'])
+    })
+    const body = found?.body as PictureFileBody
+    const opened = await body.open()
+    expect([opened?.mediaType, opened?.bodyBytes]).toEqual(['image/png', png.length])
+    expect(opened?.etag).toBe((await app.request(address)).headers['etag'])
+    expect(Buffer.concat((await opened?.stream.toArray()) as Buffer[])).toEqual(png)
+    await rm(getFolder(app), { recursive: true })
+    expect(await body.open()).toBeUndefined()
   })
 })

@@ -98,3 +98,13 @@ export function withAvifSize(avif: Buffer, side: number): Buffer {
   }
   return bytes
 }
+
+/** Make a box of an AVIF that declares a size. */
+export function makeAvifSize(side: number): Buffer {
+  const box = Buffer.alloc(20)
+  box.writeUInt32BE(box.length, 0)
+  box.write('ispe', 4, 'latin1')
+  box.writeUInt32BE(side, 12)
+  box.writeUInt32BE(side, 16)
+  return box
+}

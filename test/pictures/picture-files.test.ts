@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
@@ -32,6 +32,10 @@ async function sumBytes(path: string): Promise<number> {
 
 const body = Buffer.alloc(10 * KILOBYTE, 7)
 
+async function readStream(files: PictureFiles, name: string): Promise<Buffer> {
+  return Buffer.concat((await (await files.open(name))?.stream.toArray()) as Buffer[])
+}
+
 test('file - written - is found with its data and body, also by another process', async () => {
   const folder = await makeFolder()
   const [files, others] = [await folder.open(), await folder.open()]
@@ -39,9 +43,13 @@ test('file - written - is found with its data and body, also by another process'
   const found = await others.find('a')
   expect(found?.meta).toEqual({ type: 'x', etag: null, atMs: 5, bytes: body.length })
   expect(found?.bodyBytes).toBe(body.length)
-  expect(Buffer.concat((await found?.openStream().toArray()) as Buffer[])).toEqual(body)
-  expect(await others.read('a')).toEqual(body)
-  expect([await files.find('b'), await files.read('b')]).toEqual([undefined, undefined])
+  expect(await readStream(others, 'a')).toEqual(body)
+  expect((await others.read('a'))?.body).toEqual(body)
+  expect([await files.find('b'), await files.read('b'), await files.open('b')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
   expect(await readdir(folder.path)).toEqual(['a'])
 })
 
@@ -56,7 +64,31 @@ test.each([
   const files = await folder.open()
   await files.write('a', {}, body)
   await writeFile(join(folder.path, 'a'), change(await readFile(join(folder.path, 'a'))))
-  expect([await files.find('a'), await files.read('a')]).toEqual([undefined, undefined])
+  expect([await files.find('a'), await files.read('a'), await files.open('a')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
+
+test('file that is replaced or deleted while it is sent - the opened version is sent to its end', async () => {
+  const files = await (await makeFolder()).open()
+  await files.write('a', { version: 1 }, body)
+  const opened = await files.open('a')
+  await files.write('a', { version: 2 }, Buffer.alloc(2 * body.length, 8))
+  expect([opened?.meta['version'], opened?.bodyBytes]).toEqual([1, body.length])
+  expect(Buffer.concat((await opened?.stream.toArray()) as Buffer[])).toEqual(body)
+  expect((await readStream(files, 'a')).length).toBe(2 * body.length)
+})
+
+test('folder that is deleted - is created again by the next write', async () => {
+  const folder = await makeFolder()
+  const files = await folder.open()
+  await files.write('a', {}, body)
+  await rm(folder.path, { recursive: true })
+  expect(await files.find('a')).toBeUndefined()
+  await files.write('b', {}, body)
+  expect((await files.read('b'))?.body).toEqual(body)
 })
 
 test('more files than the bound - those used longest ago are deleted, down to nine tenths', async () => {

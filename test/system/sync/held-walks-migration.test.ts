@@ -4,6 +4,7 @@ import { HOUR_MS } from '../../../src/clock.ts'
 import { parseSerializedAddress } from '../../../src/config/database-address.ts'
 import { openCopyDatabase } from '../../../src/storage/copy-database.ts'
 import { toPictureHash } from '../../../src/offers/pictures.ts'
+import { fillNextPictures } from '../../../src/storage/picture-filling.ts'
 import type { CopyState } from '../../../src/storage/store.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
 import { useDatabase } from '../use-database.ts'
@@ -88,7 +89,9 @@ describe.each(Object.entries(START))('%s: copy of a version without held walks',
   test('pictures - are found by their names', async () => {
     const address = 'https://pictures.example/lamp.jpg'
     await makeOldCopy(GOOD.map((product) => ({ ...product, images: [{ url: address }] })))
-    await migrate()
+    const { writer, close } = await openCopyDatabase(parseSerializedAddress(fixture.job.database))
+    await fillNextPictures(writer)
+    await close()
     expect(await fixture.copy.findPicture(toPictureHash(address))).toBe(address)
   })
 
