@@ -37,7 +37,7 @@ function moveTo(url: string, serverUrl: string): string {
     .replaceAll(encodeURIComponent(publicUrl), encodeURIComponent(serverUrl))
 }
 
-/** Replace channel, product, offer, color and build in an address; in half of the variants the IDs begin with "ad". */
+/** Replace channel, product, offer, color, build, picture and logo in an address; in half of the variants the IDs begin with "ad". */
 function vary(url: string, seed: number): string {
   const hex = createHash('sha256').update(String(seed)).digest('hex')
   const start = seed % 2 === 0 ? `ad${hex.slice(0, 6)}` : hex.slice(0, 8)
@@ -51,6 +51,8 @@ function vary(url: string, seed: number): string {
     .replace(/(?<=\/)[\da-f]{16}$/, hex.slice(44, 60))
     .replace(/(?<=\.)[\da-f]{8}(?=\.\w+$)/, start)
     .replace(/(?<=\/accents\/)[\da-f]{6}(?=\.)/, start.slice(0, 6))
+    .replace(/(?<=\/pictures\/)[\da-f]{8}/, start)
+    .replace(/(?<=\/logos\/)[\da-f]{8}/, start)
 }
 
 /** Return the rules of a list that match any of the addresses, each with an address that it matches. */

@@ -1,6 +1,7 @@
 import { type DefaultTreeAdapterTypes, parse, parseFragment } from 'parse5'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
+import { PICTURE_WIDTHS } from '../../../src/offers/pictures.ts'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
 import { OPTION_LIST } from '../../../src/widgets/options.ts'
 import type { ServedAddresses } from '../../helpers/built-server.ts'
@@ -63,7 +64,15 @@ const REQUEST_TYPES_BY_PAGE = {
 /** Return the distinct addresses of our server: of the pages, in their markup, built by their scripts, and of the loader. */
 export function collectAddresses(pages: readonly OwnPage[], publicUrl: string): readonly OwnAddress[] {
   const loaders = ['/embed.js', loadAssets(BUILT_FOLDER).get('embed.js').path]
-  const found: OwnAddress[] = loaders.map((path) => ({ url: publicUrl + path, type: 'script' }))
+  const pictures = [
+    ...PICTURE_WIDTHS.map((width) => `/pictures/0123456789abcdef0123456789abcdef/${width}`),
+    ...['svg', 'png', 'webp'].map((ending) => `/logos/0123456789ab-0123456789ab.${ending}`),
+  ]
+  const found: OwnAddress[] = [
+    ...loaders.map((path) => ({ url: publicUrl + path, type: 'script' as const })),
+    // The sample catalog has neither.
+    ...pictures.map((path) => ({ url: publicUrl + path, type: 'image' as const })),
+  ]
   for (const { url, kind, html } of pages) {
     found.push(...REQUEST_TYPES_BY_PAGE[kind].map((type) => ({ url, type })))
     const elements = listElements(kind === 'fragment' ? parseFragment(html) : parse(html))
