@@ -30,7 +30,7 @@ describeWithProgram('bwrap', 'the image', () => {
       expect(packages).toContain('sharp')
       for (const name of ['vitest', 'esbuild', 'typescript', 'playwright-core', '@photostructure'])
         expect(packages).not.toContain(name)
-      expect(readdirSync(join(app, 'public')).toSorted()).toEqual(['built', 'released', 'styles'])
+      expect(readdirSync(join(app, 'public')).toSorted()).toEqual(['built', 'logo.svg', 'released', 'styles'])
     })
 
     it('a start without settings - on a read-only file system - serves, is healthy, and stops on SIGTERM', async () => {
