@@ -24,6 +24,19 @@ function report(): void {
   tellWordPress()
 }
 
+/** Safari can run this script before the style sheets are applied. */
+function isStyled(): boolean {
+  return [...document.querySelectorAll('link')].every(
+    ({ rel, sheet }) => rel !== 'stylesheet' || sheet !== null,
+  )
+}
+
+function start(element: Element): void {
+  report()
+  tellWordPress()
+  new ResizeObserver(report).observe(element)
+}
+
 /** WordPress keeps the first height that it receives, and a frame that is not painted measures 0. */
 function tellWordPress(): void {
   if (secret) tell({ message: 'height', value: measureHeightPx(), secret })
@@ -52,9 +65,8 @@ if (window.parent !== window) {
     if (state === 'hidden' && fault === undefined) console.debug(text)
     else console.warn(text)
   } else if (content) {
-    report()
-    tellWordPress()
-    new ResizeObserver(report).observe(content)
+    if (isStyled()) start(content)
+    else addEventListener('load', () => start(content))
     if (secret) {
       addEventListener('click', follow)
       addEventListener('message', ({ source, data }: MessageEvent<{ message?: unknown } | null>) => {
