@@ -35,10 +35,13 @@ export function createShopBook(entries: readonly ShopEntry[]) {
       const name = foldCase(merchant)
       return entriesByName.get(name)?.key ?? name
     },
-    /** Replace case-folded names of merchants or shops by all case-folded merchant names of these shops. */
+    /** Add to case-folded names of merchants or shops all case-folded merchant names of these shops. */
     expandNames: (names: readonly string[]): readonly string[] => [
       ...new Set(
-        names.flatMap((name) => (entriesByName.get(name) ?? entriesByShownName.get(name))?.names ?? name),
+        names.flatMap((name) => [
+          name,
+          ...((entriesByName.get(name) ?? entriesByShownName.get(name))?.names ?? []),
+        ]),
       ),
     ],
   }

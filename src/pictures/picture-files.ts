@@ -175,7 +175,7 @@ async function markUsed(file: FileHandle, nowMs: number): Promise<void> {
 
 type NewFile = Readonly<{ parts: readonly Buffer[]; nowMs: number }>
 
-/** Write a file, and create the folder again if somebody has deleted it. */
+/** Write a file. Create the folder again if it was deleted. */
 async function writeInFolder(folder: string, name: string, file: NewFile): Promise<void> {
   try {
     await writeAtomically(folder, name, file)

@@ -24,8 +24,7 @@ type BoxData = Readonly<{ product: Product; asOfMs: number }>
 export function toBoxView({ product, asOfMs }: BoxData, options: BoxOptions, viewContext: ViewContext) {
   const isPriced = createPriceCheck(asOfMs, viewContext)
   const offers = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
-  const [first] = offers
-  if (first === undefined) return undefined
+  if (offers.length === 0) return undefined
   const priced = offers.filter(isPriced)
   const { checkedAtMs } = findPriceTimes(
     offers.map((offer) => ({ offer, asOfMs })),

@@ -122,6 +122,16 @@ describe('shop book', () => {
     },
   )
 
+  test('a merchant outside the book with the shown name of a shop - is selected, too', () => {
+    const all = [...offers, makePricedOffer('zeta', '9')]
+    const names = (query: string): unknown =>
+      selectOffers(all, expandShops(parse(query), shops), { isPriced: () => true, shops }).map(
+        ({ merchant }) => merchant,
+      )
+    expect(names('merchant=Zeta')).toEqual(['Zeta Outlet', 'zeta'])
+    expect(names('exclude=Zeta')).toEqual(['Beta'])
+  })
+
   test('any names and terms - the order of the prices is the same as without the book', () => {
     const merchants = fc.constantFrom('Zeta DE', 'Beta', 'Alpha', 'Gamma')
     const prices = fc.integer({ min: 1, max: 5 }).map(String)

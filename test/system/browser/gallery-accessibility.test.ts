@@ -66,6 +66,11 @@ describe('axe, WCAG 2.2 AA', () => {
     expect(await findViolations(page)).toEqual([])
   })
 
+  test('where-to-buy-inline, every theme, reader prefers dark - no violation', async () => {
+    const page = await gallery.open('layout=where-to-buy-inline', { colorScheme: 'dark' })
+    expect(await findViolations(page)).toEqual([])
+  })
+
   test.each(['de', 'ar', 'ja', 'pl'])('%s, every layout and theme - no violation', async (locale) => {
     for (const caseId of ['usual', 'old-prices']) {
       const page = await gallery.open(`case=${caseId}&locale=${locale}`)
