@@ -94,11 +94,9 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   ],
   card: [{ ...NARROWEST, basePx: 382 }],
   button: [
-    { ...NARROWEST, basePx: 262, rowPx: 62, saleRowPx: 72 },
-    { ...NARROWEST, minWidthPx: 340, basePx: 243, rowPx: 73, saleRowPx: 73 },
-    { ...LARGE_BUTTON, minWidthPx: 608, basePx: 192, rowPx: 74 },
+    { ...NARROWEST, basePx: 240, rowPx: 56, saleRowPx: 66 },
+    { ...LARGE_BUTTON, minWidthPx: 608, basePx: 192, rowPx: 72 },
     { ...LARGE_BUTTON, minWidthPx: SIDE_BY_SIDE_PX, basePx: 117, rowPx: 93 },
-    { ...LARGE_BUTTON, minWidthPx: 1_200, basePx: 100, rowPx: 75, columns: 3 },
   ],
   // One or two lines.
   inline: [{ ...NARROWEST, basePx: 56, rowPx: 0, saleRowPx: 0 }],

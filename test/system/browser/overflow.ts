@@ -2,8 +2,8 @@
 export type OverflowReport = Readonly<{ specimens: number; elements: number; problems: readonly string[] }>
 
 /**
- * Expression for a page of the gallery: looks at every element of every widget. Reports those outside their widget, cut text, and
- * widgets wider than their column. Cards of a carousel may overflow.
+ * Expression for a page of the gallery: looks at every element of every widget. Reports those outside their widget, cut text, texts
+ * of a row that cover each other, and widgets wider than their column. Cards of a carousel may overflow.
  */
 export const CHECK_OVERFLOW = `(() => {
   const report = { specimens: 0, elements: 0, problems: [] }
@@ -33,8 +33,20 @@ export const CHECK_OVERFLOW = `(() => {
       range.selectNodeContents(element)
       return [...range.getClientRects()].some(({ left, right }) => left < sheet.left || right > sheet.right)
     })
+    // Badges of one line may touch the line above.
+    const overlap = (one, other) => {
+      const a = one.getBoundingClientRect()
+      const b = other.getBoundingClientRect()
+      return Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4
+    }
+    const parts = '.vitrine-merchant, .vitrine-name, .vitrine-price, .vitrine-ask, .vitrine-was, .vitrine-state, .vitrine-best, .vitrine-terms, .vitrine-go'
+    const covered = [...widget.querySelectorAll('.vitrine-offer, .vitrine-button, .vitrine-deal')].flatMap((row) => {
+      const visible = [...row.querySelectorAll(parts)].filter((element) =>
+        element.getBoundingClientRect().width > 0 && !isHidden(element))
+      return visible.filter((one, index) => visible.slice(index + 1).some((other) => overlap(one, other)))
+    })
     if (sheet.width > ground.clientWidth - 23.5) report.problems.push(ground.id + ' is wider than its column')
-    for (const element of new Set([...out, ...cut, ...long]))
+    for (const element of new Set([...out, ...cut, ...long, ...covered]))
       report.problems.push(ground.id + ': ' + element.outerHTML.slice(0, 120))
     report.specimens += 1
     report.elements += seen.length

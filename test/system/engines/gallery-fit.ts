@@ -65,6 +65,24 @@ export const gallerySuite = defineSuite('gallery', (engine) => {
     },
   )
 
+  test.each(['phone', 'article', 'page', 'narrow'])(
+    'carousel in a column of the width %s - a part of a card shows that there are more',
+    async (width) => {
+      const page = await engine.open()
+      await openGallery(page, 'layout=deals-carousel&case=usual&theme=light')
+      await setWidth(page, width)
+      const read = `(() => {
+        const list = document.querySelector('.vitrine-deals').getBoundingClientRect()
+        const cards = [...document.querySelectorAll('.vitrine-deal')].map((card) => card.getBoundingClientRect())
+        const cut = cards.find(({ right }) => right > list.right)
+        return (list.right - cut.left) / cut.width
+      })()`
+      const visiblePart = await page.evaluate<number>(read)
+      expect(visiblePart).toBeGreaterThan(0.15)
+      expect(visiblePart).toBeLessThan(0.75)
+    },
+  )
+
   test('right-to-left table with a head - the head is inside the table', async () => {
     const page = await engine.open()
     await openGallery(page, 'layout=where-to-buy-table&case=usual&theme=light&width=article&locale=ar')
