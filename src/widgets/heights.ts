@@ -92,7 +92,7 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
     { ...NARROWEST, minWidthPx: 640, basePx: 230, rowPx: 59, saleRowPx: 59 },
     { ...NARROWEST, minWidthPx: SIDE_BY_SIDE_PX, basePx: 156, rowPx: 61, saleRowPx: 61, minPx: 420 },
   ],
-  card: [{ ...NARROWEST, basePx: 382 }],
+  card: [{ ...NARROWEST, basePx: 370 }],
   button: [
     { ...NARROWEST, basePx: 240, rowPx: 56, saleRowPx: 66 },
     { ...LARGE_BUTTON, minWidthPx: 608, basePx: 192, rowPx: 72 },

@@ -68,3 +68,20 @@ describe('height of a frame', () => {
     },
   )
 })
+
+describe('phone of 375 x 760 px', () => {
+  test.each(BOX_LAYOUTS.filter((layout) => layout !== 'inline'))(
+    '%s - the first price stands in the first third',
+    async (layout) => {
+      for (const locale of ['en', 'de', 'ar']) {
+        await page.goto(`${server.addresses.box}?layout=${layout}&locale=${locale}`)
+        await useOwnFonts(page)
+        await page.setViewportSize({ width: 375, height: 760 })
+        const bottom = await page.evaluate<number>(
+          "document.querySelector('.vitrine-price').getBoundingClientRect().bottom",
+        )
+        expect(bottom).toBeLessThanOrEqual(760 / 3)
+      }
+    },
+  )
+})
