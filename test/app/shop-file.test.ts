@@ -111,6 +111,8 @@ describe('header options', () => {
     expect(text.split('<a ')).toHaveLength(2)
     const isolated = await fetchPath(getHarness(), `${BOX}?layout=inline&isolate=shadow`)
     expect(isolated.text).toMatch(/<template shadowrootmode="open"><span .*<\/span><\/template><\/span>$/)
+    const marked = await fetchPath(getHarness(), `${BOX}?layout=inline&markup=schema`)
+    expect(marked.text).toMatch(/<\/a><\/span><script type="application\/ld\+json">[^\n]*<\/script>$/)
     const embed = await fetchPath(getHarness(), `${BOX_EMBED}?layout=inline`)
     expect(readVisibleText(embed.text)).toContain('from €10.00 at Brava')
   })

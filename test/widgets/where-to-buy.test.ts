@@ -338,4 +338,10 @@ describe('view of a box', () => {
   test('markup=schema - includes folded offers', () => {
     expect(view(five, 'markup=schema&limit=1').schema).toMatchObject({ offers: { offerCount: 5 } })
   })
+
+  test('markup=schema, layout=inline - has only the offer of the sentence', () => {
+    const { schema, sentence } = view(five, 'markup=schema&layout=inline')
+    expect(sentence).toContain('€1.00')
+    expect(schema).toMatchObject({ offers: { lowPrice: '1', highPrice: '1', offerCount: 1 } })
+  })
 })
