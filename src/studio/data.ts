@@ -88,7 +88,11 @@ async function readChannelData(
     case 'where-to-buy':
       return { ...NO_CHANNEL_DATA, state, ...(await readBox(context, channelId, selected)) }
     case 'deals':
-      return { ...NO_CHANNEL_DATA, state, ...(await readGrid(context, channelId, selected.validated.query)) }
+      return {
+        ...NO_CHANNEL_DATA,
+        state,
+        ...(await readGrid(context, channelId, selected.validated.widgetQuery)),
+      }
     default:
       return { ...NO_CHANNEL_DATA, state }
   }
@@ -97,7 +101,7 @@ async function readChannelData(
 async function readBox(
   context: Context,
   channelId: string,
-  { selection, validated: { query } }: ValidatedSelection,
+  { selection, validated: { widgetQuery: query } }: ValidatedSelection,
 ): Promise<Partial<ChannelData>> {
   const { store, widgets } = context
   const found = await store.searchProducts(channelId, selection.searchText, MAX_MATCHES)

@@ -28,6 +28,8 @@ type GroupDefinition = Readonly<{
   note: string | null
   /** Order of its fields. Options that no group names are in the first group, after these. */
   names: readonly string[]
+  /** Why fields of the group have no effect in the layout `inline`; `null`: all have. */
+  sentenceReason: string | null
   /** Closed until one of its fields has a value. */
   isAdvanced: boolean
 }>
@@ -36,6 +38,7 @@ const LOOK: GroupDefinition = {
   title: 'Look',
   note: null,
   names: ['layout', 'head', 'heading', 'theme', 'accent', 'limit', 'locale'],
+  sentenceReason: 'The layout inline has the font and the colours of your page.',
   isAdvanced: false,
 }
 
@@ -43,6 +46,7 @@ const ADVANCED: GroupDefinition = {
   title: 'Advanced',
   note: 'Only for includes, where your server inserts the box into the page. No effect in frames.',
   names: [],
+  sentenceReason: null,
   isAdvanced: true,
 }
 
@@ -52,9 +56,16 @@ const GROUPS: readonly GroupDefinition[] = [
     title: 'Deals',
     note: null,
     names: ['sort', 'min_discount', 'max_price', 'brand', 'q', 'page'],
+    sentenceReason: null,
     isAdvanced: false,
   },
-  { title: 'Shops', note: null, names: ['stock', 'currency', 'merchant', 'exclude'], isAdvanced: false },
+  {
+    title: 'Shops',
+    note: null,
+    names: ['stock', 'currency', 'merchant', 'exclude'],
+    sentenceReason: 'The layout inline shows only an offer in stock.',
+    isAdvanced: false,
+  },
   ADVANCED,
 ]
 
@@ -70,10 +81,22 @@ export function listFields(details: FieldDetails) {
     return {
       title,
       note,
+      sentenceNote: toSentenceNote(group, fields, details),
       isOpen: !isAdvanced || own.some(({ name }) => details.rawOptions.has(name)),
       fields,
     }
   }).filter(({ fields }) => fields.length > 0)
+}
+
+/** Say which fields the layout `inline` hides, and why; `null`: none. */
+function toSentenceNote(
+  { sentenceReason }: GroupDefinition,
+  fields: readonly FieldView[],
+  { kind }: FieldDetails,
+): string | null {
+  if (kind !== 'where-to-buy' || sentenceReason === null) return null
+  const labels = fields.filter(({ isUnusedInSentence }) => isUnusedInSentence).map(({ label }) => label)
+  return `${sentenceReason} Without effect, so hidden: ${labels.join(', ')}.`
 }
 
 function findGroup({ name, isFragmentOnly }: OptionDefinition): GroupDefinition {
@@ -93,6 +116,7 @@ function toField(row: OptionDefinition, details: FieldDetails) {
     name: row.name,
     label: row.label,
     hint: toHint(row, details),
+    isUnusedInSentence: details.kind === 'where-to-buy' && row.isUnusedInSentence === true,
     error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
     control: toControl(row, values, details),
   }

@@ -4,7 +4,7 @@ import type { WidgetSize } from '../widgets/heights.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import { withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
-import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab } from './selection.ts'
+import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab, isSentence } from './selection.ts'
 import type { StudioData } from './data.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
 import { toFeedsView } from './feeds.ts'
@@ -78,6 +78,8 @@ export function toStudioView(data: StudioData) {
       href: toStudioHref(data, { ...selection, gtin: product.gtin }),
       isSelected: product.gtin === data.product?.gtin,
     })),
+    /** Whether parts of the page that do not suit a sentence are hidden. Hidden fields keep their values. */
+    isSentence: isSentence(validated.query),
     fields: listStudioFields(data),
     /** `null` while there is nothing to embed; `notice` gives the reason. */
     widget: toStudioWidgetView(data),
@@ -139,7 +141,7 @@ function listStudioFields({ selection, validated, defaults, product, counts }: S
 /** A hidden widget can be embedded too, because it may have offers later. */
 function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
   const { channel, selection, product, widgetStatus } = data
-  const { query } = data.validated
+  const { widgetQuery: query } = data.validated
   if (channel === null || widgetStatus === null) return null
   const common = { channelId: channel.id, query }
   const size = widgetStatus.kind === 'shown' ? widgetStatus.size : null

@@ -28,7 +28,9 @@ export function toStudioUpdate(view: StudioView) {
           ] as const)),
     ]),
     selected: facetEntries.filter(({ isSelected }) => isSelected).map(({ key }) => key),
-    previews: widget === null ? [] : widget.previews.map(({ attributes }) => attributes),
+    isSentence: view.isSentence,
+    previews:
+      widget === null ? [] : widget.previews.map(({ isFrame, attributes }) => ({ isFrame, attributes })),
   }
 }
 

@@ -300,6 +300,62 @@ test('unknown GTIN - a message, and no other product is shown', async () => {
   expect(findByClass(text, 'preview')).toEqual([])
 })
 
+const isVisible = (element: Element): boolean => element.attrs.every(({ name }) => name !== 'hidden')
+
+describe('layout inline', () => {
+  const QUERY = `gtin=${toGtin(2)}&layout=inline&theme=dark&heading=Mine&limit=2&stock=in&locale=de`
+
+  test('page - offers only code for a sentence, and hides the fields without effect, with their values', async () => {
+    const { text } = await fetchAsAdmin(await startStudio(), `/studio?${QUERY}`)
+    const snippets = findByClass(text, 'snippet').filter(isVisible)
+    expect(snippets.map((snippet) => getText(snippet).trim().split(' ')[0])).toEqual(
+      'WordPress nginx Varnish PHP Your'.split(' '),
+    )
+    expect(snippets.map((snippet) => snippet.attrs.some(({ name }) => name === 'open'))).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect(readVisibleText(text)).toContain('Only code that puts the link into the sentence is listed.')
+    expect(getHref(text, 'fragment')).toMatch(/\?locale=de&layout=inline$/)
+    const hidden = findByClass(text, 'field').filter((field) => !isVisible(field))
+    expect(hidden.map((field) => getText(field).split(' ')[0])).toEqual(
+      'Header Heading Theme Accent Shops Stock'.split(' '),
+    )
+    const heading = findByAttribute(text, 'id', 'option-heading')
+    expect(heading && getAttribute(heading, 'value')).toBe('Mine')
+    expect(text).not.toContain('The preview needs JavaScript')
+    expect(await findHtmlErrors(text)).toEqual([])
+  })
+
+  test('preview - is the fragment between invented words, for frames of this server only', async () => {
+    const harness = await startStudio()
+    const page = await fetchAsAdmin(harness, `/studio?${QUERY}`)
+    const fragment = await fetchAsAdmin(harness, getHref(page.text, 'fragment'))
+    expect(fragment.text).toMatch(/^<span class="vitrine-inline" lang="de"/)
+    const frames = listElements(page.text).filter(({ tagName }) => tagName === 'iframe')
+    expect(frames).toHaveLength(4)
+    for (const frame of frames) {
+      const { text, headers } = await fetchAsAdmin(harness, toPath(getAttribute(frame, 'src')))
+      expect(text).toContain(`mentions the product, ${fragment.text}, and then`)
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'self'")
+      expect(headers['x-frame-options']).toBe('SAMEORIGIN')
+      expect(await findHtmlErrors(text)).toEqual([])
+    }
+  })
+
+  test('no offer in stock - the sentence without the link', async () => {
+    const harness = await startStudio()
+    const { text } = await fetchAsAdmin(
+      harness,
+      `/studio/sentence?channel=${CHANNEL_ID}&gtin=${toGtin(2)}&exclude=Kopje&exclude=Quillhaven`,
+    )
+    expect(readVisibleText(text)).toContain('mentions the product and then goes on')
+  })
+})
+
 describe('explanation of a box', () => {
   test('shown, filtered and mistyped product - is explained below the preview', async () => {
     const harness = await startStudio()

@@ -115,6 +115,25 @@ describe('fields', () => {
   })
 })
 
+describe('layout inline', () => {
+  test('where-to-buy - each group names the fields without effect, and why', () => {
+    const groups = listGroups('where-to-buy', 'layout=inline&theme=dark')
+    expect(groups.map(({ sentenceNote }) => sentenceNote)).toEqual([
+      'The layout inline has the font and the colours of your page. Without effect, so hidden: Header, Heading, Theme, Accent colour, Shops shown.',
+      'The layout inline shows only an offer in stock. Without effect, so hidden: Stock.',
+      null,
+    ])
+    const unused = groups.flatMap(({ fields }) => fields).filter((field) => field.isUnusedInSentence)
+    expect(unused.map(({ name }) => name)).toEqual(['head', 'heading', 'theme', 'accent', 'limit', 'stock'])
+  })
+
+  test('deals - has no such layout', () => {
+    const groups = listGroups('deals')
+    expect(groups.map(({ sentenceNote }) => sentenceNote)).toEqual([null, null, null, null])
+    expect(groups.flatMap(({ fields }) => fields).some((field) => field.isUnusedInSentence)).toBe(false)
+  })
+})
+
 describe('controls', () => {
   test('of each kind - follow the list of options', () => {
     const kinds = list('deals').map(({ name, control }) => [

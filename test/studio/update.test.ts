@@ -30,6 +30,7 @@ describe('update for the script', () => {
   test.each([
     '',
     'find=lamp&theme=dark&limit=99&merchant=Kopje',
+    'layout=inline&theme=dark',
     'tab=deals',
     'tab=deals&brand=Lumen&min_discount=x&sort=price',
   ])('%j - has the texts of the page for the same selection, under the same keys', (query) => {
@@ -40,7 +41,9 @@ describe('update for the script', () => {
       Object.fromEntries(Object.entries(live.texts).map(([key, text]) => [key, collapseSpaces(text)])),
     )
     expect(Object.fromEntries(page.links)).toEqual(live.links)
-    expect(live.previews).toEqual(view.widget?.previews.map(({ attributes }) => attributes))
+    expect(live.previews).toEqual(
+      view.widget?.previews.map(({ isFrame, attributes }) => ({ isFrame, attributes })),
+    )
     expect(live.previews).toHaveLength(4)
   })
 
@@ -48,6 +51,12 @@ describe('update for the script', () => {
     const { texts } = toStudioUpdate(makeStudio('theme=blue&limit=3'))
     expect(texts['error theme']).toBe('“Theme” accepts auto, light or dark.')
     expect(texts['error limit']).toBe('')
+  })
+
+  test('layout inline - hides what does not suit a sentence', () => {
+    expect(toStudioUpdate(makeStudio('layout=inline')).isSentence).toBe(true)
+    for (const query of ['', 'layout=card', 'tab=deals&layout=inline'])
+      expect(toStudioUpdate(makeStudio(query)).isSentence).toBe(false)
   })
 
   test('links to other selections - keep the options', () => {
