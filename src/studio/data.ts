@@ -54,6 +54,7 @@ export async function readStudioData(context: Context, query: URLSearchParams, s
   return {
     publicUrl,
     pictures: context.pictures,
+    shops: context.shopFile.book,
     defaults,
     pinnedScript: { url: `${publicUrl}${loader.path}`, integrity: loader.integrity },
     studioUrl,
@@ -160,7 +161,9 @@ async function readGrid(
   const options = expandShops(parseGridOptions(query, widgets.defaults, 'fragment'), shopFile.book)
   const currency = options.currency ?? (await store.findDealCurrency(channelId))
   const counts =
-    currency === undefined ? null : await store.countDeals(toDealQuery(channelId, currency, options))
+    currency === undefined
+      ? null
+      : await store.countDeals(toDealQuery(channelId, currency, options), shopFile.book.keys)
   return { widgetStatus, counts }
 }
 

@@ -86,7 +86,10 @@ export function toStudioView(data: StudioData) {
     notice: findNotice(data),
     /** An address to share, without options that equal their defaults. */
     address: withQuery(data.studioUrl, toSelectionQuery(data, { ...selected, rawOptions: validated.query })),
-    deals: data.counts === null ? null : toDealsPanel(data.counts, selection.rawOptions, toHref),
+    deals:
+      data.counts === null
+        ? null
+        : toDealsPanel(data.counts, { rawOptions: selection.rawOptions, shopBook: data.shops, toHref }),
     feeds: data.feeds === null ? null : toFeedsView(data.feeds),
     health: data.health === null ? null : toHealthView(data.health),
   }
@@ -119,12 +122,14 @@ function toSharedOptions(selection: StudioSelection, tab: StudioTab): URLSearchP
   return new URLSearchParams([...selection.rawOptions].filter(([name]) => names.includes(name)))
 }
 
-function listStudioFields({ selection, validated, defaults, product, counts }: StudioData) {
+function listStudioFields({ selection, validated, defaults, product, counts, shops }: StudioData) {
   if (isStatusTab(selection.tab)) return []
   const offers = product?.offers ?? []
-  const productShops = [...new Set(offers.map(({ merchant }) => merchant))].sort((a, b) => a.localeCompare(b))
+  const productShops = [...new Set(offers.map(({ merchant }) => shops.toMainName(merchant)))].sort((a, b) =>
+    shops.toShownName(a).localeCompare(shops.toShownName(b)),
+  )
   const dealShops = (counts?.merchants ?? []).map(({ name, count }) => ({
-    name,
+    name: shops.toMainName(name),
     count: formatDealCount(count, { isBounded: counts?.isBounded ?? false }),
   }))
   return listFields({
@@ -133,6 +138,7 @@ function listStudioFields({ selection, validated, defaults, product, counts }: S
     errors: validated.errors,
     defaults,
     shops: selection.tab === 'deals' ? dealShops : productShops.map((name) => ({ name, count: null })),
+    shopBook: shops,
     currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
     brands: (counts?.brands ?? []).map(({ name }) => name),
   })

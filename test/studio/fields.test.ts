@@ -2,7 +2,17 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type WidgetKind, validateOptions, listOptions } from '../../src/studio/selection.ts'
 import { type FieldDetails, type FieldView, listFields } from '../../src/studio/fields.ts'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
+
+/** "Kopje" is shown as "Kopje & Co", and "kopje.example" is the same shop. */
+const SHOPS = createShopBook([
+  {
+    merchant: 'Kopje',
+    aliases: ['kopje.example'],
+    shop: { name: 'Kopje & Co', logoPath: null, terms: null },
+  },
+])
 
 const KINDS = ['where-to-buy', 'deals'] as const
 
@@ -23,6 +33,7 @@ function listGroups(
       { name: 'Kopje', count: '5' },
       { name: 'Quillhaven', count: null },
     ],
+    shopBook: createShopBook([]),
     currencies: ['EUR', 'GBP'],
     brands: ['Lumen'],
     ...over,
@@ -78,6 +89,7 @@ describe('fields', () => {
       errors: new Map(),
       defaults: { locale: 'en', currency: null },
       shops: [],
+      shopBook: createShopBook([]),
       currencies: [],
       brands: [],
     })
@@ -256,6 +268,23 @@ describe('shops', () => {
       ],
     })
     expect(listMarks(getControl('deals', 'exclude', 'merchant=KOPJE'))).toEqual(['Kopje', 'Quillhaven'])
+  })
+
+  test('shops of the shop file - have their shown name, and any of their names selects them', () => {
+    for (const name of ['kopje', 'KOPJE.example', 'Kopje %26 Co']) {
+      const fields = list('deals', `merchant=${name}&exclude=kopje.example`, {
+        shopBook: SHOPS,
+        shops: [
+          { name: 'Kopje', count: '5' },
+          { name: 'Quillhaven', count: '2' },
+        ],
+      })
+      const { control } = find(fields, 'merchant')
+      expect(listMarks(control)).toEqual(['*Kopje & Co', 'Quillhaven'])
+      expect(control).toMatchObject({ options: [{ value: 'Kopje' }, { value: 'Quillhaven' }] })
+    }
+    const unlisted = list('deals', 'exclude=kopje.example', { shopBook: SHOPS, shops: [] })
+    expect(listMarks(find(unlisted, 'exclude').control)).toEqual(['*Kopje & Co'])
   })
 
   test('unknown shops of the query - are selected after the known ones', () => {
