@@ -3,6 +3,7 @@ export type StudioUpdate = Readonly<{
   texts: Readonly<Record<string, string>>
   links: Readonly<Record<string, string>>
   selected: readonly string[]
+  placeholders: Readonly<Record<string, string>>
   /** Whether the widget is a part of a sentence, for the elements with `data-sentence`. */
   isSentence: boolean
   previews: readonly Preview[]
@@ -14,11 +15,14 @@ type Preview = Readonly<{
 }>
 
 /** Apply a response, and show the address of the selection in the address bar. */
-export function applyUpdate({ texts, links, selected, isSentence, previews }: StudioUpdate): void {
+export function applyUpdate(update: StudioUpdate): void {
+  const { texts, links, selected, placeholders, isSentence, previews } = update
   for (const element of document.querySelectorAll<HTMLElement>('[data-text]')) updateText(element, texts)
   for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-leads]')) updateLink(link, links)
   for (const link of document.querySelectorAll<HTMLAnchorElement>('.facets a')) markSelected(link, selected)
   for (const errorElement of document.querySelectorAll<HTMLElement>('.wrong')) markInvalid(errorElement)
+  for (const [name, placeholder] of Object.entries(placeholders))
+    document.getElementById(`option-${name}`)?.setAttribute('placeholder', placeholder)
   for (const part of document.querySelectorAll<HTMLElement>('[data-sentence]'))
     part.hidden = part.dataset['sentence'] !== String(isSentence)
   openFirstSnippet()

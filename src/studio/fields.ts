@@ -18,6 +18,8 @@ export type FieldDetails = Readonly<{
   defaults: OptionDefaults
   shops: readonly CountedShop[]
   shopBook: ShopBook
+  /** The heading in the language of the widget. */
+  heading: string
   currencies: readonly string[]
   brands: readonly string[]
 }>
@@ -141,7 +143,7 @@ function toControl(row: OptionDefinition, values: readonly string[], details: Fi
       kind: 'input',
       type: 'text',
       value,
-      placeholder: defaultValue ?? PLACEHOLDERS[control],
+      placeholder: defaultValue ?? { ...PLACEHOLDERS, heading: details.heading }[control],
       inputMode: control === 'price' ? 'decimal' : 'text',
       suggestions: listSuggestions(control, name, details),
       picker: toPicker(control, value),
@@ -184,7 +186,6 @@ function toPicker(control: string, value: string) {
 
 const PLACEHOLDERS = {
   text: 'any',
-  heading: 'In the language',
   color: 'Theme’s own',
   language: '',
   currency: 'most common',

@@ -1,8 +1,8 @@
 import type { Product } from '../catalog/contract.ts'
 import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
-import { getLocalization } from '../widgets/locales/index.ts'
-import { withQuery } from '../widgets/options.ts'
+import { type Localization, getLocalization } from '../widgets/locales/index.ts'
+import { type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
 import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab, isSentence } from './selection.ts'
 import type { StudioData } from './data.ts'
@@ -132,6 +132,7 @@ function listStudioFields({ selection, validated, defaults, product, counts, sho
     name: shops.toMainName(name),
     count: formatDealCount(count, { isBounded: counts?.isBounded ?? false }),
   }))
+  const { texts } = getWidgetLocalization(validated.query, defaults)
   return listFields({
     kind: selection.tab,
     rawOptions: selection.rawOptions,
@@ -139,9 +140,15 @@ function listStudioFields({ selection, validated, defaults, product, counts, sho
     defaults,
     shops: selection.tab === 'deals' ? dealShops : productShops.map((name) => ({ name, count: null })),
     shopBook: shops,
+    heading: selection.tab === 'deals' ? texts.gridHeading : texts.boxHeading,
     currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
     brands: (counts?.brands ?? []).map(({ name }) => name),
   })
+}
+
+/** The title of a frame and the example of a heading are in the language of the widget. */
+function getWidgetLocalization(query: URLSearchParams, { locale }: OptionDefaults): Localization {
+  return getLocalization(query.get('locale') ?? locale)
 }
 
 /** A hidden widget can be embedded too, because it may have offers later. */
@@ -151,8 +158,7 @@ function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
   if (channel === null || widgetStatus === null) return null
   const common = { channelId: channel.id, query }
   const size = widgetStatus.kind === 'shown' ? widgetStatus.size : null
-  // The title of a frame is in the language of its content.
-  const { messages, texts } = getLocalization(query.get('locale') ?? data.defaults.locale)
+  const { messages, texts } = getWidgetLocalization(query, data.defaults)
   if (selection.tab === 'deals') {
     const grid = {
       kind: selection.tab,

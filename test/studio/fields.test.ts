@@ -34,6 +34,7 @@ function listGroups(
       { name: 'Quillhaven', count: null },
     ],
     shopBook: createShopBook([]),
+    heading: 'Where to buy',
     currencies: ['EUR', 'GBP'],
     brands: ['Lumen'],
     ...over,
@@ -90,6 +91,7 @@ describe('fields', () => {
       defaults: { locale: 'en', currency: null },
       shops: [],
       shopBook: createShopBook([]),
+      heading: 'Where to buy',
       currencies: [],
       brands: [],
     })

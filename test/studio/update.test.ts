@@ -26,6 +26,8 @@ function readPage(html: string): Readonly<{ texts: Map<string, string>; links: M
 
 const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
+const readPlaceholder = (query: string): unknown => toStudioUpdate(makeStudio(query)).placeholders['heading']
+
 describe('update for the script', () => {
   test.each([
     '',
@@ -51,6 +53,16 @@ describe('update for the script', () => {
     const { texts } = toStudioUpdate(makeStudio('theme=blue&limit=3'))
     expect(texts['error theme']).toBe('“Theme” accepts auto, light or dark.')
     expect(texts['error limit']).toBe('')
+  })
+
+  test('language - the placeholder of the heading is the heading in it', () => {
+    expect(readPlaceholder('')).toBe('Where to buy')
+    expect(readPlaceholder('locale=de')).toBe('Preise im Vergleich')
+    expect(readPlaceholder('tab=deals')).toBe('Deals')
+    expect(readPlaceholder('tab=deals&locale=de')).toBe('Angebote')
+    const page = renderer.renderStudio(makeStudio('locale=de'))
+    const field = listElements(page).find((element) => getAttribute(element, 'id') === 'option-heading')
+    expect(field && getAttribute(field, 'placeholder')).toBe('Preise im Vergleich')
   })
 
   test('layout inline - hides what does not suit a sentence', () => {

@@ -26,6 +26,8 @@ export const studioSuite = defineSuite('studio', (engine) => {
     await page.goto(`${server.addresses.publicUrl}/studio`)
     await waitUntil(page, `${PREVIEW}?.includes('theme=light')`)
     await run(page, 'window.marked = true')
+    await select(page, '#option-locale', 'de')
+    await waitUntil(page, `document.querySelector('#option-heading').placeholder === 'Preise im Vergleich'`)
     await select(page, '#option-theme', 'dark')
     await waitUntil(page, `${PREVIEW}?.includes('theme=dark')`)
     expect(await readCode(page, 'loader')).toContain('data-theme="dark"')
