@@ -269,6 +269,18 @@ test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty texts', a
   expect(readVisibleText(text)).not.toMatch(/undefined|null|NaN|\[object/)
 })
 
+test.each([
+  ['/studio', 'Skip to the preview', 'stage'],
+  ['/studio?tab=deals', 'Skip to the preview', 'stage'],
+  ['/studio?tab=health', 'Skip to the content', 'content'],
+  ['/studio/gallery', 'Skip to the content', 'content'],
+])('%s - begins with a link that skips the head of the page', async (path, skipText, id) => {
+  const { text } = await fetchAsAdmin(await startStudio(), path)
+  const link = listElements(text).find(({ tagName }) => tagName === 'a')
+  expect(link && [getText(link), getAttribute(link, 'href')]).toEqual([skipText, `#${id}`])
+  expect(findByAttribute(text, 'id', id)).toBeDefined()
+})
+
 test('page at any address - its links are relative, and widget links use the public address', async () => {
   const harness = await startStudio({ settings: { VITRINE_PUBLIC_URL: 'https://example.org/widgets' } })
   for (const query of ['', '?tab=deals', '?tab=health']) {
@@ -284,7 +296,7 @@ test('page at any address - its links are relative, and widget links use the pub
     expect(links.length).toBeGreaterThan(5)
     for (const { value, isWidget } of links)
       expect(value).toMatch(
-        isWidget ? /^https:\/\/example\.org\/widgets\// : /^(?:studio|assets\/|embed\.js$)/,
+        isWidget ? /^https:\/\/example\.org\/widgets\// : /^(?:#stage$|#content$|studio|assets\/|embed\.js$)/,
       )
   }
 })

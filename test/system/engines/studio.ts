@@ -77,6 +77,24 @@ export const studioSuite = defineSuite('studio', (engine) => {
     expect(await page.evaluate(`[${theme}.checkVisibility(), window.marked]`)).toEqual([true, true])
   })
 
+  test('Tab, then Enter - skips to the preview, and the skip link is visible while it has the focus', async () => {
+    const page = await engine.open()
+    await page.goto(`${server.addresses.publicUrl}/studio`)
+    await page.press('Tab')
+    const link = `document.activeElement.getBoundingClientRect()`
+    expect(
+      await page.evaluate(
+        `[document.activeElement.textContent, ${link}.width > 100, ${link}.top >= 0, ${link}.left >= 0]`,
+      ),
+    ).toEqual(['Skip to the preview', true, true, true])
+    await page.press('Enter')
+    await page.press('Tab')
+    expect(await page.evaluate(`[location.hash, document.activeElement.closest('.stage-area')?.id]`)).toEqual(
+      ['#stage', 'stage'],
+    )
+    expect(await page.evaluate(`document.querySelector('.skip').offsetWidth`)).toBe(1)
+  })
+
   test('preview of a widget - opens to its content', async () => {
     const page = await engine.open()
     await page.goto(`${server.addresses.publicUrl}/studio`)
