@@ -55,7 +55,7 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
 }
 
 /** Without a password, only local requests reach the studio; with one, it has the public address. */
-function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): string {
+export function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): string {
   return secrets.adminPassword === null ? `http://${headers.host ?? ''}/studio` : `${publicUrl}/studio`
 }
 

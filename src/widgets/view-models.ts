@@ -50,6 +50,8 @@ export type ErrorPageView = Readonly<{
   message: string
   styles: readonly string[]
   frameScript: string | null
+  /** `null`: no link to the studio. */
+  studioUrl: string | null
 }>
 
 /** The demonstration shop, the target of the sample tracking links. */

@@ -105,6 +105,25 @@ describe('studio and metrics without a password', () => {
     },
   )
 
+  test('unknown address - links to the studio only where it is open without a password', async () => {
+    const demo = await startDemo()
+    const host = 'localhost:4000'
+    expect((await fetchPath(demo, '/nothing', { Host: host })).text).toContain(
+      '<a href="http://localhost:4000/studio">Open the studio</a>',
+    )
+    const settings = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
+    const others = [
+      await fetchPath(demo, '/nothing', { Host: host, 'X-Forwarded-For': '203.0.113.1' }),
+      await fetchPath(demo, '/nothing', { Host: 'evil.example' }),
+      await fetchPath(await startStockedHarness(), '/nothing', { Host: host }),
+      await fetchPath(await startStockedHarness(undefined, { settings }), '/nothing', { Host: host }),
+    ]
+    for (const { status, text } of others) {
+      expect(status).toBe(404)
+      expect(text).not.toContain('Open the studio')
+    }
+  })
+
   test('closed page - looks like an unknown address', async () => {
     const harness = await startStockedHarness()
     const closed = await fetchPath(harness, '/studio')
