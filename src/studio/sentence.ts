@@ -8,7 +8,7 @@ import { parseStudioSelection, validateOptions } from './selection.ts'
  * @throws UnknownChannelError, UnavailableError, InvalidGtinError
  */
 export async function readSentence(context: Context, query: URLSearchParams): Promise<SentenceView> {
-  const { assets, publicUrl, renderer, widgets } = context
+  const { assets, renderer, widgets } = context
   const { channelId, gtin, rawOptions } = parseStudioSelection(query)
   rawOptions.set('layout', 'inline')
   const { widgetQuery } = validateOptions('where-to-buy', rawOptions, widgets.defaults)
@@ -22,8 +22,8 @@ export async function readSentence(context: Context, query: URLSearchParams): Pr
   const view = widget.getView()
   const reader = createParameterReader(query)
   return {
-    // The page of a fragment with `css=none` links the style sheet itself.
-    styles: (['studio.css', 'vitrine.css'] as const).map((name) => `${publicUrl}${assets.get(name).path}`),
+    // Relative, like those of the studio. The page of a fragment with `css=none` links the style sheet itself.
+    styles: (['studio.css', 'vitrine.css'] as const).map((name) => `..${assets.get(name).path}`),
     background: parseOrDefault(
       () => reader.oneOf('background', ['light', 'dark'] as const, 'light'),
       'light',
