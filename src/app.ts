@@ -42,6 +42,6 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createDemoRouter(context))
   app.use(createStudioRouter(context, adminAuth))
   app.use(throwUnknownAddress)
-  app.use(createErrorHandler(context))
+  app.use(createErrorHandler(context, adminAuth))
   return app
 }

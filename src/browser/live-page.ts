@@ -3,17 +3,31 @@ export type StudioUpdate = Readonly<{
   texts: Readonly<Record<string, string>>
   links: Readonly<Record<string, string>>
   selected: readonly string[]
-  previews: readonly (readonly Readonly<{ name: string; value: string }>[])[]
+  placeholders: Readonly<Record<string, string>>
+  /** Whether the widget is a part of a sentence, for the elements with `data-sentence`. */
+  isSentence: boolean
+  previews: readonly Preview[]
+}>
+
+type Preview = Readonly<{
+  isFrame: boolean
+  attributes: readonly Readonly<{ name: string; value: string }>[]
 }>
 
 /** Apply a response, and show the address of the selection in the address bar. */
-export function applyUpdate({ texts, links, selected, previews }: StudioUpdate): void {
+export function applyUpdate(update: StudioUpdate): void {
+  const { texts, links, selected, placeholders, isSentence, previews } = update
   for (const element of document.querySelectorAll<HTMLElement>('[data-text]')) updateText(element, texts)
   for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-leads]')) updateLink(link, links)
   for (const link of document.querySelectorAll<HTMLAnchorElement>('.facets a')) markSelected(link, selected)
   for (const errorElement of document.querySelectorAll<HTMLElement>('.wrong')) markInvalid(errorElement)
-  const placeholders = document.querySelectorAll<HTMLElement>('.device > [data-vitrine]')
-  for (const [index, placeholder] of placeholders.entries()) updatePreview(placeholder, previews[index] ?? [])
+  for (const [name, placeholder] of Object.entries(placeholders))
+    document.getElementById(`option-${name}`)?.setAttribute('placeholder', placeholder)
+  for (const part of document.querySelectorAll<HTMLElement>('[data-sentence]'))
+    part.hidden = part.dataset['sentence'] !== String(isSentence)
+  openFirstSnippet()
+  for (const [index, device] of document.querySelectorAll<HTMLElement>('.device').entries())
+    updatePreview(device, previews[index])
   const { search } = new URL(texts['address'] ?? '', location.href)
   history.replaceState(null, '', `${location.pathname}${search}`)
 }
@@ -52,27 +66,44 @@ function markInvalid(errorElement: HTMLElement): void {
   else field?.setAttribute('aria-invalid', 'true')
 }
 
+/** Open a snippet if the open one is hidden now. */
+function openFirstSnippet(): void {
+  if (document.querySelector('.snippet[open]:not([hidden])')) return
+  document.querySelector('.snippet:not([hidden])')?.setAttribute('open', '')
+}
+
 /** A preview with other attributes needs another frame. */
-function updatePreview(placeholder: HTMLElement, attributes: StudioUpdate['previews'][number]): void {
+function updatePreview(device: HTMLElement, preview: Preview | undefined): void {
+  const current = device.firstElementChild
+  if (preview === undefined || current === null || isShown(current, preview)) return
+  const next = document.createElement(preview.isFrame ? 'iframe' : 'div')
+  for (const { name, value } of preview.attributes) next.setAttribute(name, value)
+  // The page of a sentence has a fixed height.
+  if (preview.isFrame) device.style.minHeight = ''
+  else keepHeight(device, next)
+  window.vitrine?.destroy(current)
+  current.replaceWith(next)
+  window.vitrine?.scan(next)
+}
+
+/** Whether the element has the attributes; the script of the widget adds others. */
+function isShown(current: Element, { isFrame, attributes }: Preview): boolean {
   const names = new Set(attributes.map(({ name }) => name))
-  const staleNames = placeholder
-    .getAttributeNames()
-    .filter((name) => name.startsWith('data-') && !names.has(name))
-  const isUnchanged = attributes.every(({ name, value }) => placeholder.getAttribute(name) === value)
-  if (attributes.length === 0 || (isUnchanged && staleNames.length === 0)) return
-  if (placeholder.parentElement) keepHeight(placeholder.parentElement, placeholder)
-  window.vitrine?.destroy(placeholder)
-  for (const name of staleNames) placeholder.removeAttribute(name)
-  for (const { name, value } of attributes) placeholder.setAttribute(name, value)
-  window.vitrine?.scan(placeholder)
+  return (
+    (current.localName === 'iframe') === isFrame &&
+    attributes.every(({ name, value }) => current.getAttribute(name) === value) &&
+    current.getAttributeNames().every((name) => !name.startsWith('data-') || names.has(name))
+  )
 }
 
 /** Avoid a layout shift: the space of a preview stays until the new frame reports its height. */
 function keepHeight({ style, offsetHeight }: HTMLElement, placeholder: HTMLElement): void {
   style.minHeight = `${offsetHeight}px`
   const release = ({ source, data }: MessageEvent<{ type?: unknown } | null>): void => {
-    if (source !== placeholder.querySelector('iframe')?.contentWindow || data?.type === 'ready') return
-    style.minHeight = ''
+    const { isConnected } = placeholder
+    const isReport = source === placeholder.querySelector('iframe')?.contentWindow && data?.type !== 'ready'
+    if (isConnected && !isReport) return
+    if (isConnected) style.minHeight = ''
     window.removeEventListener('message', release)
   }
   window.addEventListener('message', release)

@@ -73,8 +73,11 @@ export function createCrossOriginHeaders(
   }
 }
 
-/** Create a handler for own pages: studio, demo shop, errors. */
-export function createOwnPageHeaders(sources: PageSources): RequestHandler {
+/** Create a handler for own pages: studio, demo shop, errors. `framedBy`: which pages may frame them. */
+export function createOwnPageHeaders(
+  sources: PageSources,
+  framedBy: "'none'" | "'self'" = "'none'",
+): RequestHandler {
   const ownSources = [...listOwnSources(sources.ownOrigin)]
   return helmet({
     contentSecurityPolicy: {
@@ -90,12 +93,12 @@ export function createOwnPageHeaders(sources: PageSources): RequestHandler {
         'form-action': ["'self'"],
         'require-trusted-types-for': ["'script'"],
         'trusted-types': ["'none'"],
-        'frame-ancestors': ["'none'"],
+        'frame-ancestors': [framedBy],
       },
     },
     crossOriginOpenerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: false,
-    xFrameOptions: { action: 'deny' },
+    xFrameOptions: { action: framedBy === "'self'" ? 'sameorigin' : 'deny' },
     referrerPolicy: { policy: 'no-referrer' },
   })
 }

@@ -18,11 +18,14 @@ export type ShopBook = ReturnType<typeof createShopBook>
 
 /** Create the book. A merchant name, ignoring case, may belong to one entry only; the caller has checked this. */
 export function createShopBook(entries: readonly ShopEntry[]) {
-  const entriesByName = new Map<string, Readonly<{ key: string; names: readonly string[]; shop: Shop }>>()
+  const entriesByName = new Map<
+    string,
+    Readonly<{ key: string; merchant: string; names: readonly string[]; shop: Shop }>
+  >()
   for (const { merchant, aliases, shop } of entries) {
     const key = foldCase(merchant)
     const names = [key, ...aliases.map(foldCase)]
-    for (const name of names) entriesByName.set(name, { key, names, shop })
+    for (const name of names) entriesByName.set(name, { key, merchant, names, shop })
   }
   const entriesByShownName = new Map(
     [...entriesByName.values()].map((entry) => [foldCase(entry.shop.name), entry]),
@@ -30,6 +33,12 @@ export function createShopBook(entries: readonly ShopEntry[]) {
   return {
     /** Find the shop of a merchant name. */
     find: (merchant: string): Shop | undefined => entriesByName.get(foldCase(merchant))?.shop,
+    /** Return the name of a merchant that readers see. */
+    toShownName: (merchant: string): string => entriesByName.get(foldCase(merchant))?.shop.name ?? merchant,
+    /** Return the same merchant name for all merchant names of one shop. It does not change with the shown name. */
+    toMainName: (merchant: string): string => entriesByName.get(foldCase(merchant))?.merchant ?? merchant,
+    /** The keys of `toKey` by case-folded merchant name, for shops of the book. */
+    keys: new Map([...entriesByName].map(([name, { key }]) => [name, key])) as ReadonlyMap<string, string>,
     /** Return a key that is equal for the merchant names of one shop. */
     toKey(merchant: string): string {
       const name = foldCase(merchant)

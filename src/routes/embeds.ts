@@ -40,6 +40,7 @@ export function createEmbedsRouter(context: Context): Router {
         message: message ?? '',
         styles: [`${publicUrl}${assets.get('studio.css').path}`],
         frameScript: toFrameScript(context),
+        studioUrl: null,
       })
     },
   })

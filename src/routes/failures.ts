@@ -8,10 +8,12 @@ import {
   UnavailableError,
   UnknownAddressError,
 } from '../errors.ts'
+import type { AdminAuth } from '../http/admin-auth.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { isUnreachable } from '../storage/store-failures.ts'
 import { getRequestId, logFailure } from './request-log.ts'
+import { findStudioUrl } from './studio.ts'
 
 /** `page`: a page of this server, outside of articles. */
 export type FailureSurface = 'fragment' | 'embed' | 'page'
@@ -69,8 +71,14 @@ export const throwUnknownAddress: RequestHandler = () => {
   throw new UnknownAddressError('no such address')
 }
 
-/** Create the last error handler: a short page for everything except fragments and embeds. */
-export function createErrorHandler(context: Context): ErrorRequestHandler {
+/**
+ * Create the last error handler: a short page for everything except fragments and embeds. It links to the studio where
+ * that is open. It never checks a password: other servers pass theirs on, and wrong ones lock an address.
+ */
+export function createErrorHandler(
+  context: Context,
+  { isStudioOpen }: Pick<AdminAuth, 'isStudioOpen'>,
+): ErrorRequestHandler {
   const ownPageHeaders = createOwnPageHeaders(context.pageSources)
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
   return (thrown: unknown, request, response, _next) => {
@@ -89,6 +97,7 @@ export function createErrorHandler(context: Context): ErrorRequestHandler {
         message: failure.message ?? '',
         styles,
         frameScript: null,
+        studioUrl: isStudioOpen(request) ? findStudioUrl(context, request) : null,
       }
       response.status(failure.status).set(toRefusalHeaders(view.message))
       response.set({ 'Vitrine-State': failure.state, 'Vitrine-Request-Id': getRequestId(response) })

@@ -8,6 +8,7 @@ import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.
 import { findGalleryPicture, getGalleryShops } from '../studio/gallery/cases.ts'
 import type { GalleryExample } from '../studio/gallery/examples.ts'
 import { readStudioData } from '../studio/data.ts'
+import { readSentence } from '../studio/sentence.ts'
 import { toStudioUpdate } from '../studio/update.ts'
 import { type StudioView, toStudioView } from '../studio/studio.ts'
 import { withQuery } from '../widgets/options.ts'
@@ -39,12 +40,22 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
       response.set('Cache-Control', 'no-store').json(toStudioUpdate(await getView(request)))
     },
   )
+  // The studio frames it.
+  router.get(
+    '/studio/sentence',
+    adminAuth.requireAdmin,
+    createOwnPageHeaders(context.pageSources, "'self'"),
+    async (request: Request, response: Response) => {
+      const view = await readSentence(context, parseQuery(request))
+      await sendPage(request, response, context.renderer.renderSentence(view))
+    },
+  )
   addGallery(router, context, adminAuth)
   return router
 }
 
 /** Without a password, only local requests reach the studio; with one, it has the public address. */
-function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): string {
+export function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): string {
   return secrets.adminPassword === null ? `http://${headers.host ?? ''}/studio` : `${publicUrl}/studio`
 }
 

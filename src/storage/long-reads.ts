@@ -35,8 +35,10 @@ export function createLongReads(readCopy: CopyReader): LongReads {
           throw isTimeout(error) ? createTimeoutError(error) : error
         })
       }),
-    countDeals: (query) =>
-      readCopy(query.channelId, EMPTY_DEAL_COUNTS, (snapshot, copy) => countDeals(snapshot, copy, query)),
+    countDeals: (query, shopKeys) =>
+      readCopy(query.channelId, EMPTY_DEAL_COUNTS, (snapshot, copy) =>
+        countDeals(snapshot, copy, query, shopKeys),
+      ),
     searchProducts: (channelId, text, limit) =>
       readCopy(channelId, [], (snapshot, copy) => searchProducts(snapshot, copy, { text, limit })),
   }
@@ -66,7 +68,7 @@ export const openReadThread: OpenLongReads = (source) => {
   return {
     findDeals: (query, timeoutMs = Infinity) =>
       thread.read({ method: 'findDeals', parameters: [query], timeoutMs }),
-    countDeals: (query) => thread.read({ method: 'countDeals', parameters: [query], timeoutMs: Infinity }),
+    countDeals: (...parameters) => thread.read({ method: 'countDeals', parameters, timeoutMs: Infinity }),
     searchProducts: (...parameters) =>
       thread.read({ method: 'searchProducts', parameters, timeoutMs: Infinity }),
     close: () => thread.close(),

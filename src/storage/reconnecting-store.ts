@@ -74,7 +74,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     findDealCurrency: (channelId) => readShort((store) => store.findDealCurrency(channelId)),
     // A grid has no cheaper source, so it may use nearly the whole visitor timeout.
     findDeals: (query, timeoutMs) => run((store) => store.findDeals(query, timeoutMs), 'read', longSilenceMs),
-    countDeals: (query) => read((store) => store.countDeals(query)),
+    countDeals: (...parameters) => read((store) => store.countDeals(...parameters)),
     searchProducts: (channelId, text, limit) => read((store) => store.searchProducts(channelId, text, limit)),
     findUnfinishedWalks: () => read((store) => store.findUnfinishedWalks()),
     findFutureCopies: () => read((store) => store.findFutureCopies()),

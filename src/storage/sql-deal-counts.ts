@@ -25,6 +25,7 @@ export async function countDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
   query: DealQuery,
+  shopKeys: ReadonlyMap<string, string> = new Map(),
 ): Promise<DealCounts> {
   const rows = await readDeals(database, copy, query)
   const countedRows = rows.slice(0, MAX_DEALS).filter((row) => row.is_counted === 1)
@@ -38,7 +39,10 @@ export async function countDeals(
 
   const discountedRows = countedRows.filter(hasDiscount)
   const brands = findLargestGroups(discountedRows.filter(isOfMerchant), ({ brand_key: key }) => key)
-  const merchants = findLargestGroups(discountedRows.filter(isOfBrand), ({ merchant_key: key }) => key)
+  const merchants = findLargestGroups(
+    discountedRows.filter(isOfBrand),
+    ({ merchant_key: key }) => shopKeys.get(key) ?? key,
+  )
   const names = await readNames(database, [...brands, ...merchants])
   const matchingRows = countedRows.filter((row) => isOfBrand(row) && isOfMerchant(row))
   return {

@@ -76,7 +76,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
     findDeals: (query, timeoutMs) =>
       (isShortRead(query) ? directReads : longReads).findDeals(query, timeoutMs),
-    countDeals: (query) => longReads.countDeals(query),
+    countDeals: (...parameters) => longReads.countDeals(...parameters),
     // The first products are a short index read. The startup message uses it, which needs no thread.
     searchProducts: (channelId, text, limit) =>
       (text === '' ? directReads : longReads).searchProducts(channelId, text, limit),

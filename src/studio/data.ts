@@ -54,6 +54,7 @@ export async function readStudioData(context: Context, query: URLSearchParams, s
   return {
     publicUrl,
     pictures: context.pictures,
+    shops: context.shopFile.book,
     defaults,
     pinnedScript: { url: `${publicUrl}${loader.path}`, integrity: loader.integrity },
     studioUrl,
@@ -88,7 +89,11 @@ async function readChannelData(
     case 'where-to-buy':
       return { ...NO_CHANNEL_DATA, state, ...(await readBox(context, channelId, selected)) }
     case 'deals':
-      return { ...NO_CHANNEL_DATA, state, ...(await readGrid(context, channelId, selected.validated.query)) }
+      return {
+        ...NO_CHANNEL_DATA,
+        state,
+        ...(await readGrid(context, channelId, selected.validated.widgetQuery)),
+      }
     default:
       return { ...NO_CHANNEL_DATA, state }
   }
@@ -97,7 +102,7 @@ async function readChannelData(
 async function readBox(
   context: Context,
   channelId: string,
-  { selection, validated: { query } }: ValidatedSelection,
+  { selection, validated: { widgetQuery: query } }: ValidatedSelection,
 ): Promise<Partial<ChannelData>> {
   const { store, widgets } = context
   const found = await store.searchProducts(channelId, selection.searchText, MAX_MATCHES)
@@ -156,7 +161,9 @@ async function readGrid(
   const options = expandShops(parseGridOptions(query, widgets.defaults, 'fragment'), shopFile.book)
   const currency = options.currency ?? (await store.findDealCurrency(channelId))
   const counts =
-    currency === undefined ? null : await store.countDeals(toDealQuery(channelId, currency, options))
+    currency === undefined
+      ? null
+      : await store.countDeals(toDealQuery(channelId, currency, options), shopFile.book.keys)
   return { widgetStatus, counts }
 }
 

@@ -5,6 +5,7 @@ import { classifyAge, listVisibleChannels } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin, isCheckDigitValid } from '../offers/gtin.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
+import { foldCase } from '../offers/text.ts'
 import { type PriceRules, createPriceCheck, findPriceProblem, toPriceTimeMs } from '../offers/price-age.ts'
 import type { CopyState } from '../storage/store.ts'
 import { describeHold } from '../sync/held-walk.ts'
@@ -318,16 +319,21 @@ function listOfferFacts(product: Product | null, { entry }: BoxInputs, rules: Ex
   const isPriced = createPriceCheck(asOfMs, toPriceRules(rules))
   const selectionRules = { isPriced, shops: rules.shops }
   return classifyOffers(product.offers, rules.options, selectionRules).map((classified, _index, all) => ({
-    text: describeOffer(classified.offer, rules.nowMs),
+    text: describeOffer(classified.offer, rules),
     isShown: classified.excludedBy === null,
-    outcome: describeOutcome(classified, rules, { asOfMs, currency: all[0]?.offer.currency ?? '' }),
+    outcome: describeOutcome(classified, rules, { asOfMs, shown: listShown(all) }),
   }))
 }
 
-function describeOffer(offer: Offer, nowMs: number): string {
+function listShown(all: readonly ClassifiedOffer[]): readonly Offer[] {
+  return all.filter(({ excludedBy }) => excludedBy === null).map(({ offer }) => offer)
+}
+
+function describeOffer(offer: Offer, { shops, nowMs }: ExplainRules): string {
   const { merchant, price, currency, availability, network, checkedAtMs, saleEndsAtMs } = offer
+  const shownName = shops.toShownName(merchant)
   return [
-    merchant,
+    shownName === merchant ? merchant : `${shownName} (in the catalog: ${merchant})`,
     formatPrice(price, currency, 'en'),
     availability,
     network,
@@ -341,7 +347,7 @@ function describeOffer(offer: Offer, nowMs: number): string {
 function describeOutcome(
   { offer, excludedBy }: ClassifiedOffer,
   rules: ExplainRules,
-  { asOfMs, currency }: Readonly<{ asOfMs: number; currency: string }>,
+  { asOfMs, shown }: Readonly<{ asOfMs: number; shown: readonly Offer[] }>,
 ): string {
   const { options, defaults } = rules
   if (excludedBy === null) {
@@ -349,9 +355,18 @@ function describeOutcome(
     return problem === undefined ? 'shown' : `shown, without its price: ${problem}`
   }
   if (excludedBy === 'not-inline') return 'left out: the layout inline shows one offer, the cheapest in stock'
-  if (excludedBy === 'better-offer') return 'left out: the same shop has a better offer'
-  if (excludedBy === 'other-currency') return `left out: the box shows the offers in ${currency}`
+  if (excludedBy === 'better-offer') return describeBetterOffer(offer, shown, rules)
+  if (excludedBy === 'other-currency')
+    return `left out: the box shows the offers in ${shown[0]?.currency ?? ''}`
   return `left out by ${excludedBy.map((filter) => formatFilter(filter, options, defaults)).join(' and ')}`
+}
+
+/** An alias in the shop file makes two merchants of the catalog one shop. */
+function describeBetterOffer({ merchant }: Offer, shown: readonly Offer[], { shops }: ExplainRules): string {
+  const better = shown.find((offer) => shops.toKey(offer.merchant) === shops.toKey(merchant))
+  if (better === undefined || foldCase(better.merchant) === foldCase(merchant))
+    return 'left out: the same shop has a better offer'
+  return `left out: by the shop file (VITRINE_SHOPS_FILE), ${merchant} and ${better.merchant} are one shop, and ${better.merchant} has a better offer`
 }
 
 /** Explain why the price of an offer is not shown, with a remedy; `undefined` when it is shown. */

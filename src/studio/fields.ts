@@ -1,3 +1,5 @@
+import type { ShopBook } from '../offers/shop-book.ts'
+import { foldCase } from '../offers/text.ts'
 import type { DealCounts } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
@@ -15,11 +17,14 @@ export type FieldDetails = Readonly<{
   errors: ReadonlyMap<string, string>
   defaults: OptionDefaults
   shops: readonly CountedShop[]
+  shopBook: ShopBook
+  /** The heading in the language of the widget. */
+  heading: string
   currencies: readonly string[]
   brands: readonly string[]
 }>
 
-/** A shop and its number of deals; `null` if not counted. */
+/** A shop, by its merchant name in the option, and its number of deals; `null` if not counted. */
 type CountedShop = Readonly<{ name: string; count: string | null }>
 
 type GroupDefinition = Readonly<{
@@ -28,6 +33,8 @@ type GroupDefinition = Readonly<{
   note: string | null
   /** Order of its fields. Options that no group names are in the first group, after these. */
   names: readonly string[]
+  /** Why fields of the group have no effect in the layout `inline`; `null`: all have. */
+  sentenceReason: string | null
   /** Closed until one of its fields has a value. */
   isAdvanced: boolean
 }>
@@ -36,6 +43,7 @@ const LOOK: GroupDefinition = {
   title: 'Look',
   note: null,
   names: ['layout', 'head', 'heading', 'theme', 'accent', 'limit', 'locale'],
+  sentenceReason: 'The layout inline has the font and the colours of your page.',
   isAdvanced: false,
 }
 
@@ -43,6 +51,7 @@ const ADVANCED: GroupDefinition = {
   title: 'Advanced',
   note: 'Only for includes, where your server inserts the box into the page. No effect in frames.',
   names: [],
+  sentenceReason: null,
   isAdvanced: true,
 }
 
@@ -52,9 +61,16 @@ const GROUPS: readonly GroupDefinition[] = [
     title: 'Deals',
     note: null,
     names: ['sort', 'min_discount', 'max_price', 'brand', 'q', 'page'],
+    sentenceReason: null,
     isAdvanced: false,
   },
-  { title: 'Shops', note: null, names: ['stock', 'currency', 'merchant', 'exclude'], isAdvanced: false },
+  {
+    title: 'Shops',
+    note: null,
+    names: ['stock', 'currency', 'merchant', 'exclude'],
+    sentenceReason: 'The layout inline shows only an offer in stock.',
+    isAdvanced: false,
+  },
   ADVANCED,
 ]
 
@@ -70,10 +86,22 @@ export function listFields(details: FieldDetails) {
     return {
       title,
       note,
+      sentenceNote: toSentenceNote(group, fields, details),
       isOpen: !isAdvanced || own.some(({ name }) => details.rawOptions.has(name)),
       fields,
     }
   }).filter(({ fields }) => fields.length > 0)
+}
+
+/** Say which fields the layout `inline` hides, and why; `null`: none. */
+function toSentenceNote(
+  { sentenceReason }: GroupDefinition,
+  fields: readonly FieldView[],
+  { kind }: FieldDetails,
+): string | null {
+  if (kind !== 'where-to-buy' || sentenceReason === null) return null
+  const labels = fields.filter(({ isUnusedInSentence }) => isUnusedInSentence).map(({ label }) => label)
+  return `${sentenceReason} Without effect, so hidden: ${labels.join(', ')}.`
 }
 
 function findGroup({ name, isFragmentOnly }: OptionDefinition): GroupDefinition {
@@ -93,6 +121,7 @@ function toField(row: OptionDefinition, details: FieldDetails) {
     name: row.name,
     label: row.label,
     hint: toHint(row, details),
+    isUnusedInSentence: details.kind === 'where-to-buy' && row.isUnusedInSentence === true,
     error: details.errors.get(row.name)?.replace(`The parameter "${row.name}"`, `“${row.label}”`) ?? null,
     control: toControl(row, values, details),
   }
@@ -108,13 +137,13 @@ function toControl(row: OptionDefinition, values: readonly string[], details: Fi
   const { control, name } = row
   const [value = ''] = values
   const defaultValue = findDefault(row, details)
-  if (control === 'shops') return toCheckboxes(values, details.shops)
+  if (control === 'shops') return toCheckboxes(values, details)
   if (typeof control === 'string') {
     return {
       kind: 'input',
       type: 'text',
       value,
-      placeholder: defaultValue ?? PLACEHOLDERS[control],
+      placeholder: defaultValue ?? { ...PLACEHOLDERS, heading: details.heading }[control],
       inputMode: control === 'price' ? 'decimal' : 'text',
       suggestions: listSuggestions(control, name, details),
       picker: toPicker(control, value),
@@ -157,29 +186,31 @@ function toPicker(control: string, value: string) {
 
 const PLACEHOLDERS = {
   text: 'any',
-  heading: 'In the language',
   color: 'Theme’s own',
   language: '',
   currency: 'most common',
   price: 'any',
 } as const
 
-function toCheckboxes(values: readonly string[], shops: readonly CountedShop[]) {
-  const knownNames = new Set(shops.map(({ name }) => name.toLowerCase()))
-  const selected = new Set(values.map((value) => value.toLowerCase()))
+function toCheckboxes(values: readonly string[], { shops, shopBook }: FieldDetails) {
   const others = values
-    .filter((value) => !knownNames.has(value.toLowerCase()))
+    .filter((value) => !shops.some(({ name }) => isSelected(name, [value], shopBook)))
     .map((name) => ({ name, count: null }))
   return {
     kind: 'checks' as const,
     options: [...shops, ...others].map(({ name, count }) => ({
       value: name,
-      text: name,
+      text: shopBook.toShownName(name),
       count,
       countKey: toCountKey('merchant', name),
-      isSelected: selected.has(name.toLowerCase()),
+      isSelected: isSelected(name, values, shopBook),
     })),
   }
+}
+
+/** Whether values of the option `merchant` or `exclude`, which can be any names of shops, select a merchant. */
+function isSelected(merchant: string, values: readonly string[], shopBook: ShopBook): boolean {
+  return shopBook.expandNames(values.map(foldCase)).includes(foldCase(merchant))
 }
 
 /** `label`: what a value stands for; empty if it needs no explanation. */
@@ -223,43 +254,60 @@ export function formatDealCount(count: number, { isBounded }: Pick<DealCounts, '
   return `${formatCount(count, 'en')}${isBounded ? '+' : ''}`
 }
 
+export type DealsPanelDetails = Readonly<{
+  rawOptions: URLSearchParams
+  shopBook: ShopBook
+  toHref(rawOptions: URLSearchParams): string
+}>
+
 /** Build the counts of deals per filter value. The link of an entry adds its filter, or removes a selected one. */
-export function toDealsPanel(
-  counts: DealCounts,
-  rawOptions: URLSearchParams,
-  toHref: (rawOptions: URLSearchParams) => string,
-) {
+export function toDealsPanel(counts: DealCounts, { rawOptions, shopBook, toHref }: DealsPanelDetails) {
   const count = (value: number): string => formatDealCount(value, counts)
-  const toFacet = (title: string, option: string, facets: DealCounts['brands']) => ({
+  const toFacet = (title: string, option: string, facets: readonly FacetValue[]) => ({
     title,
     entries: facets.slice(0, MAX_FACET_ENTRIES).map((facet) => {
-      const { name } = facet
-      const isSelected = rawOptions.getAll(option).some((value) => value.toLowerCase() === name.toLowerCase())
+      const { name, text } = facet
+      const isMatch = (value: string): boolean =>
+        option === 'merchant' ? isSelected(name, [value], shopBook) : foldCase(value) === foldCase(name)
+      const isEntrySelected = rawOptions.getAll(option).some(isMatch)
       return {
         key: toCountKey(option, name),
-        text: option === 'min_discount' ? `from ${name} %` : name,
+        text,
         count: count(facet.count),
         href: toHref(
-          isSelected ? withoutValue(rawOptions, option, name) : withValue(rawOptions, option, name),
+          isEntrySelected ? withoutValues(rawOptions, option, isMatch) : withValue(rawOptions, option, name),
         ),
-        isSelected,
+        isSelected: isEntrySelected,
       }
     }),
   })
   const discounts = counts.discounts.map(({ minPercent, ...facet }) => ({
     ...facet,
     name: String(minPercent),
+    text: `from ${minPercent} %`,
   }))
-  const brands = counts.brands.filter(({ name }) => name !== '')
+  const brands = counts.brands.map((facet) => ({ ...facet, text: facet.name }))
+  const merchants = counts.merchants.map(({ name, ...facet }) => ({
+    ...facet,
+    name: shopBook.toMainName(name),
+    text: shopBook.toShownName(name),
+  }))
   return {
     total: count(counts.total),
     facets: [
       toFacet('Discount', 'min_discount', discounts),
-      toFacet('Brand', 'brand', brands),
-      toFacet('Shop', 'merchant', counts.merchants),
+      toFacet(
+        'Brand',
+        'brand',
+        brands.filter(({ name }) => name !== ''),
+      ),
+      toFacet('Shop', 'merchant', merchants),
     ].filter(({ entries }) => entries.length > 0),
   }
 }
+
+/** `name`: value of the option; `text`: what people read. */
+type FacetValue = Readonly<{ name: string; text: string; count: number }>
 
 /** Replace the values of a filter by this one and go back to the first page. */
 function withValue(rawOptions: URLSearchParams, name: string, value: string): URLSearchParams {
@@ -268,11 +316,13 @@ function withValue(rawOptions: URLSearchParams, name: string, value: string): UR
   )
 }
 
-/** Remove one value of a filter and go back to the first page. */
-function withoutValue(rawOptions: URLSearchParams, name: string, value: string): URLSearchParams {
-  const isMatch = (other: string, text: string): boolean =>
-    other === name && text.toLowerCase() === value.toLowerCase()
+/** Remove the matching values of a filter and go back to the first page. */
+function withoutValues(
+  rawOptions: URLSearchParams,
+  name: string,
+  isMatch: (value: string) => boolean,
+): URLSearchParams {
   return new URLSearchParams(
-    [...rawOptions].filter(([other, text]) => other !== 'page' && !isMatch(other, text)),
+    [...rawOptions].filter(([other, value]) => other !== 'page' && !(other === name && isMatch(value))),
   )
 }

@@ -60,7 +60,15 @@ export function listOptions(tab: StudioTab): readonly OptionDefinition[] {
   return isStatusTab(tab) ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
 }
 
-/** Check each option by itself with the widget's parser. `query`: valid options without defaults; `errors`: messages by name. */
+/** Whether a widget with these valid options is a part of a sentence, which only a fragment can be. */
+export function isSentence(query: URLSearchParams): boolean {
+  return query.get('layout') === 'inline'
+}
+
+/**
+ * Check each option by itself with the widget's parser. `query`: valid options without defaults; `widgetQuery`: those
+ * that have an effect in the layout; `errors`: messages by name.
+ */
 export function validateOptions(kind: StudioTab, rawOptions: URLSearchParams, defaults: OptionDefaults) {
   const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
   const query = new URLSearchParams()
@@ -81,11 +89,22 @@ export function validateOptions(kind: StudioTab, rawOptions: URLSearchParams, de
       errors.set(name, error.publicMessage)
     }
   }
-  return { query, errors }
+  return { query, widgetQuery: isSentence(query) ? toSentenceQuery(query) : query, errors }
+}
+
+function toSentenceQuery(query: URLSearchParams): URLSearchParams {
+  return withoutOptions(query, ({ isUnusedInSentence }) => isUnusedInSentence === true)
 }
 
 /** Remove the options that only fragments have. */
 export function toFrameQuery(query: URLSearchParams): URLSearchParams {
-  const fragmentOnlyNames = new Set(OPTION_LIST.filter((row) => row.isFragmentOnly).map(({ name }) => name))
-  return new URLSearchParams([...query].filter(([name]) => !fragmentOnlyNames.has(name)))
+  return withoutOptions(query, ({ isFragmentOnly }) => isFragmentOnly === true)
+}
+
+function withoutOptions(
+  query: URLSearchParams,
+  isRemoved: (row: OptionDefinition) => boolean,
+): URLSearchParams {
+  const names = new Set(OPTION_LIST.filter(isRemoved).map(({ name }) => name))
+  return new URLSearchParams([...query].filter(([name]) => !names.has(name)))
 }

@@ -16,7 +16,7 @@ export type SnippetDetails = Readonly<{
   pinnedScript: Readonly<{ url: string; integrity: string }>
 }>
 
-/** List the ways to embed a widget, the easiest first. */
+/** List the ways to embed a widget, the easiest first. `isFrame`: a block of the page, so never a part of a sentence. */
 export function listSnippets(details: SnippetDetails) {
   const { publicUrl, fragmentUrl, embedUrl, title, shortcode, pinnedScript } = details
   const placeholder = toPlaceholder(details)
@@ -27,54 +27,63 @@ export function listSnippets(details: SnippetDetails) {
   return [
     {
       id: 'loader',
+      isFrame: true,
       label: 'Script (any page)',
       note: 'An iframe that adapts its height and collapses when there is nothing to show. No cookies, no browser storage. One script serves all placeholders of a page.',
       code: `${htmlComment}${placeholder}\n<script async src="${escapeAttribute(publicUrl)}/embed.js"></script>`,
     },
     {
       id: 'iframe',
+      isFrame: true,
       label: 'Plain iframe (no script)',
       note: 'For editors that strip scripts. The height is fixed; this value fits a phone.',
       code: `${htmlComment}<iframe src="${escapeAttribute(embedUrl)}" title="${escapeAttribute(title)}" width="100%" height="${details.frameHeightPx}" loading="lazy" style="border:0"></iframe>`,
     },
     {
       id: 'pinned',
+      isFrame: true,
       label: 'Pinned script (integrity hash)',
       note: 'The same script at an address whose content never changes; the browser rejects any other content. The address stays valid, but never receives fixes.',
       code: `${htmlComment}${placeholder}\n<script async src="${escapeAttribute(pinnedScript.url)}" integrity="${pinnedScript.integrity}" crossorigin="anonymous"></script>`,
     },
     {
       id: 'wordpress',
+      isFrame: false,
       label: 'WordPress shortcode',
       note: 'Needs the plugin in integrations/wordpress. WordPress renders and caches the box on your server. The block editor has blocks with the same options.',
       code: `[${shortcode.name}${values.join('')}]`,
     },
     {
       id: 'oembed',
+      isFrame: true,
       label: 'Plain URL (oEmbed)',
       note: 'Put it on a separate line. WordPress and other programs that support oEmbed turn it into an iframe without any plugin.',
       code: embedUrl,
     },
     {
       id: 'ssi',
+      isFrame: false,
       label: 'nginx include (SSI)',
       note: 'nginx inserts the fragment into the page. docs/publish/embedding.md has the matching location block, and a recipe for Apache.',
       code: `<!--# include virtual="/vitrine${path}" -->`,
     },
     {
       id: 'esi',
+      isFrame: false,
       label: 'Varnish include (ESI)',
       note: 'Varnish inserts the fragment into the page. docs/publish/embedding.md has the matching VCL.',
       code: `<esi:include src="/vitrine${escapeAttribute(path)}"/>`,
     },
     {
       id: 'php',
+      isFrame: false,
       label: 'PHP',
       note: 'Needs the helper in integrations/php. It waits at most one second, and shows the last good box while this server does not respond.',
       code: `<?php // ${comment}\nrequire_once 'vitrine.php';\necho vitrine_box(${quoteString(fragmentUrl)}); ?>`,
     },
     {
       id: 'fetch',
+      isFrame: false,
       label: 'Your own code (fetch)',
       note: 'A 200 response with an empty body means that there is nothing to show; the header Vitrine-Reason gives the reason. For any other status, or no-store, keep the previous box.',
       code: `// ${comment}\n${toFetchCode(fragmentUrl)}`,

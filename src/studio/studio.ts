@@ -1,10 +1,10 @@
 import type { Product } from '../catalog/contract.ts'
 import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
-import { getLocalization } from '../widgets/locales/index.ts'
-import { withQuery } from '../widgets/options.ts'
+import { type Localization, getLocalization } from '../widgets/locales/index.ts'
+import { type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
-import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab } from './selection.ts'
+import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab, isSentence } from './selection.ts'
 import type { StudioData } from './data.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
 import { toFeedsView } from './feeds.ts'
@@ -78,13 +78,18 @@ export function toStudioView(data: StudioData) {
       href: toStudioHref(data, { ...selection, gtin: product.gtin }),
       isSelected: product.gtin === data.product?.gtin,
     })),
+    /** Whether parts of the page that do not suit a sentence are hidden. Hidden fields keep their values. */
+    isSentence: isSentence(validated.query),
     fields: listStudioFields(data),
     /** `null` while there is nothing to embed; `notice` gives the reason. */
     widget: toStudioWidgetView(data),
     notice: findNotice(data),
     /** An address to share, without options that equal their defaults. */
     address: withQuery(data.studioUrl, toSelectionQuery(data, { ...selected, rawOptions: validated.query })),
-    deals: data.counts === null ? null : toDealsPanel(data.counts, selection.rawOptions, toHref),
+    deals:
+      data.counts === null
+        ? null
+        : toDealsPanel(data.counts, { rawOptions: selection.rawOptions, shopBook: data.shops, toHref }),
     feeds: data.feeds === null ? null : toFeedsView(data.feeds),
     health: data.health === null ? null : toHealthView(data.health),
   }
@@ -117,34 +122,43 @@ function toSharedOptions(selection: StudioSelection, tab: StudioTab): URLSearchP
   return new URLSearchParams([...selection.rawOptions].filter(([name]) => names.includes(name)))
 }
 
-function listStudioFields({ selection, validated, defaults, product, counts }: StudioData) {
+function listStudioFields({ selection, validated, defaults, product, counts, shops }: StudioData) {
   if (isStatusTab(selection.tab)) return []
   const offers = product?.offers ?? []
-  const productShops = [...new Set(offers.map(({ merchant }) => merchant))].sort((a, b) => a.localeCompare(b))
+  const productShops = [...new Set(offers.map(({ merchant }) => shops.toMainName(merchant)))].sort((a, b) =>
+    shops.toShownName(a).localeCompare(shops.toShownName(b)),
+  )
   const dealShops = (counts?.merchants ?? []).map(({ name, count }) => ({
-    name,
+    name: shops.toMainName(name),
     count: formatDealCount(count, { isBounded: counts?.isBounded ?? false }),
   }))
+  const { texts } = getWidgetLocalization(validated.query, defaults)
   return listFields({
     kind: selection.tab,
     rawOptions: selection.rawOptions,
     errors: validated.errors,
     defaults,
     shops: selection.tab === 'deals' ? dealShops : productShops.map((name) => ({ name, count: null })),
+    shopBook: shops,
+    heading: selection.tab === 'deals' ? texts.gridHeading : texts.boxHeading,
     currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
     brands: (counts?.brands ?? []).map(({ name }) => name),
   })
 }
 
+/** The title of a frame and the example of a heading are in the language of the widget. */
+function getWidgetLocalization(query: URLSearchParams, { locale }: OptionDefaults): Localization {
+  return getLocalization(query.get('locale') ?? locale)
+}
+
 /** A hidden widget can be embedded too, because it may have offers later. */
 function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
   const { channel, selection, product, widgetStatus } = data
-  const { query } = data.validated
+  const { widgetQuery: query } = data.validated
   if (channel === null || widgetStatus === null) return null
   const common = { channelId: channel.id, query }
   const size = widgetStatus.kind === 'shown' ? widgetStatus.size : null
-  // The title of a frame is in the language of its content.
-  const { messages, texts } = getLocalization(query.get('locale') ?? data.defaults.locale)
+  const { messages, texts } = getWidgetLocalization(query, data.defaults)
   if (selection.tab === 'deals') {
     const grid = {
       kind: selection.tab,

@@ -28,7 +28,13 @@ export function toStudioUpdate(view: StudioView) {
           ] as const)),
     ]),
     selected: facetEntries.filter(({ isSelected }) => isSelected).map(({ key }) => key),
-    previews: widget === null ? [] : widget.previews.map(({ attributes }) => attributes),
+    /** By option. That of the heading depends on the language. */
+    placeholders: Object.fromEntries<string>(
+      view.fields.flatMap(({ fields }) => fields.flatMap(listPlaceholders)),
+    ),
+    isSentence: view.isSentence,
+    previews:
+      widget === null ? [] : widget.previews.map(({ isFrame, attributes }) => ({ isFrame, attributes })),
   }
 }
 
@@ -41,6 +47,10 @@ function listTexts({ address, notice, fields, deals, widget, explanation }: Stud
     ...(widget === null ? [] : widget.snippets.map(({ id, code }): Entry => [`snippet ${id}`, code])),
     ...(explanation === null ? [] : listExplanationTexts(explanation)),
   ]
+}
+
+function listPlaceholders({ name, control }: FieldView): readonly Entry[] {
+  return control.kind === 'input' ? [[name, control.placeholder]] : []
 }
 
 /** Return the error of a field, and the counts of all its shops, including those that the deals panel omits. */

@@ -1,6 +1,6 @@
 import { type WidgetSize, estimateHeightPx } from '../widgets/heights.ts'
 import { withQuery } from '../widgets/options.ts'
-import { type WidgetKind, toFrameQuery } from './selection.ts'
+import { type WidgetKind, toFrameQuery, isSentence } from './selection.ts'
 import { type FrameAttribute, listSnippets } from './snippets.ts'
 
 const PHONE_PX = 360
@@ -53,7 +53,7 @@ export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript
     fragmentUrl,
     embedUrl,
     oembedUrl: `${publicUrl}/oembed?${new URLSearchParams({ url: embedUrl, format: 'json' }).toString()}`,
-    previews: listPreviews(attributes, { theme, title }),
+    previews: isSentence(query) ? listSentencePreviews(widget) : listPreviews(attributes, { theme, title }),
     snippets,
     background: theme === 'dark' ? ('dark' as const) : ('light' as const),
   }
@@ -82,22 +82,46 @@ function toShortcode({ channelId, gtin, query }: EmbeddedWidget) {
     : { name: 'vitrine', attributes: [{ name: 'gtin', value: gtin }, ...attributes] }
 }
 
-/** Build previews in both widths on both backgrounds. The theme "auto" follows the background. */
+/** Every width on every background. */
+const STAGES = (['light', 'dark'] as const).flatMap((background) =>
+  (['phone', 'article'] as const).map((size) => ({
+    size,
+    background,
+    label: `${size === 'phone' ? 'Phone' : 'Article'}, on a ${background} page`,
+  })),
+)
+
+/** Build previews for the loader. The theme "auto" follows the background. */
 function listPreviews(
   attributes: readonly FrameAttribute[],
   { theme, title }: Readonly<{ theme: string | null; title: string }>,
 ) {
   const others = attributes.filter(({ name }) => name !== 'data-theme')
-  return (['light', 'dark'] as const).flatMap((background) =>
-    (['phone', 'article'] as const).map((size) => ({
-      size,
-      background,
-      label: `${size === 'phone' ? 'Phone' : 'Article'}, on a ${background} page`,
+  return STAGES.map((stage) => ({
+    ...stage,
+    isFrame: false,
+    attributes: [
+      ...others,
+      { name: 'data-theme', value: theme ?? stage.background },
+      { name: 'data-title', value: `${title} (${stage.size}, ${stage.background} page)` },
+    ],
+  }))
+}
+
+/** Build previews that show the fragment in a text; see `views/sentence.eta`. Their addresses are relative. */
+function listSentencePreviews({ channelId, gtin, query }: EmbeddedWidget) {
+  return STAGES.map((stage) => {
+    const { background, label } = stage
+    const address = new URLSearchParams({ channel: channelId, gtin: gtin ?? '', background })
+    for (const [name, value] of query) address.append(name, value)
+    return {
+      ...stage,
+      isFrame: true,
       attributes: [
-        ...others,
-        { name: 'data-theme', value: theme ?? background },
-        { name: 'data-title', value: `${title} (${size}, ${background} page)` },
+        { name: 'src', value: `studio/sentence?${address.toString()}` },
+        { name: 'title', value: `In a sentence. ${label}` },
+        { name: 'loading', value: 'lazy' },
       ],
-    })),
-  )
+    }
+  })
 }

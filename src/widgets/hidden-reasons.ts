@@ -2,6 +2,7 @@ import type { DropReason, Offer, Product } from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
 import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
 import type { BoxOptions, CommonOptions, GridOptions, OptionDefaults } from './options.ts'
@@ -33,7 +34,7 @@ export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults
 export function explainHiddenBox(
   gtin: string,
   product: Product | null,
-  { options, defaults }: Readonly<{ options: BoxOptions; defaults: OptionDefaults }>,
+  { options, defaults, shops }: Readonly<{ options: BoxOptions; defaults: OptionDefaults; shops: ShopBook }>,
 ): string {
   if (product === null) {
     const corrected = findCorrectedGtin(gtin)
@@ -47,7 +48,8 @@ export function explainHiddenBox(
     product.drops === undefined
       ? ''
       : ` The catalog also sent malformed offers: ${describeDrops(product.drops).join(', ')}.`
-  return `${explainFiltered(offers, options, defaults)}${malformed}`
+  const shownOffers = offers.map((offer) => ({ ...offer, shop: shops.toShownName(offer.merchant) }))
+  return `${explainFiltered(shownOffers, options, defaults)}${malformed}`
 }
 
 function explainNoOffers({ drops }: Product): string {
@@ -59,7 +61,14 @@ function explainNoOffers({ drops }: Product): string {
   return `The catalog sent ${offerText} malformed: ${describeDrops(drops).join(', ')}.`
 }
 
-function explainFiltered(offers: readonly Offer[], options: BoxOptions, defaults: OptionDefaults): string {
+/** `shop`: the name that readers see. */
+type NamedOffer = Offer & Readonly<{ shop: string }>
+
+function explainFiltered(
+  offers: readonly NamedOffer[],
+  options: BoxOptions,
+  defaults: OptionDefaults,
+): string {
   const count = (filter: Filter): number =>
     offers.filter((offer) => EXCLUSION_RULES[filter](offer, options)).length
   const activeFilters = listFilters(options)
@@ -78,8 +87,8 @@ function explainFiltered(offers: readonly Offer[], options: BoxOptions, defaults
 }
 
 /** List the shops and currencies that exist, for the options that exclude them. */
-function listAlternatives(filters: readonly Filter[], offers: readonly Offer[]): readonly string[] {
-  const shops = joinNames(listDistinct(offers.map(({ merchant }) => merchant)))
+function listAlternatives(filters: readonly Filter[], offers: readonly NamedOffer[]): readonly string[] {
+  const shops = joinNames(listDistinct(offers.map(({ shop }) => shop)))
   const currencies = joinNames(listDistinct(offers.map(({ currency }) => currency)))
   const isByShop = filters.includes('merchant') || filters.includes('exclude')
   return [

@@ -39,6 +39,8 @@ export type OptionDefinition = Readonly<{
   widget: 'both' | 'where-to-buy' | 'deals'
   /** Without effect in an embed, which is a separate document. */
   isFragmentOnly?: boolean
+  /** Without effect in the layout `inline`, which has the look of the page and shows one offer in stock. */
+  isUnusedInSentence?: boolean
   /** The default: an accepted value, or a description. */
   defaultText: string
   description: string
@@ -53,6 +55,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Theme',
     control: THEMES,
+    isUnusedInSentence: true,
     defaultText: '`auto`',
     description: 'colour scheme; `auto` follows the preference of the reader’s system',
     example: 'theme=dark',
@@ -62,6 +65,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Accent colour',
     control: 'color',
+    isUnusedInSentence: true,
     defaultText: 'the colour of the theme',
     description:
       'colour of the filled button; text on it is black or white, and text in this colour is adjusted for contrast',
@@ -90,6 +94,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Stock',
     control: STOCKS,
+    isUnusedInSentence: true,
     defaultText: 'boxes: `any`, in stock first; grids: `in`',
     description: 'only offers in stock, or all offers',
     example: 'stock=in',
@@ -139,6 +144,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Header',
     control: HEADS,
+    isUnusedInSentence: true,
     defaultText: '`full`',
     description:
       'header of the widget; `full`: heading, title and picture; `compact`: without the picture; `none`: only the offers and the disclosure',
@@ -149,6 +155,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'both',
     label: 'Heading',
     control: 'heading',
+    isUnusedInSentence: true,
     defaultText: 'the text of the language',
     description: 'text in place of "Where to buy" or "Deals"',
     example: 'heading=Our%20pick',
@@ -168,6 +175,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     widget: 'where-to-buy',
     label: 'Shops shown',
     control: { min: 1, max: 50 },
+    isUnusedInSentence: true,
     defaultText: '5',
     description: 'number of visible shops; "more shops" opens the others, without a script',
     example: 'limit=3',
@@ -180,7 +188,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     isFragmentOnly: true,
     defaultText: '`none`',
     description:
-      'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; covers all shops of the box, including those under "more shops" and sold-out ones (`stock=in` omits the latter)',
+      'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; covers all shops of the box, also folded and sold-out ones (`stock=in` omits the latter); `layout=inline`: only the shown one',
     example: 'markup=schema',
   },
   {

@@ -2,13 +2,20 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
-import type { BoxView, DemoShopView, EmbedView, GridView, ErrorPageView } from './view-models.ts'
+import type {
+  BoxView,
+  DemoShopView,
+  EmbedView,
+  GridView,
+  ErrorPageView,
+  SentenceView,
+} from './view-models.ts'
 
 /** Renders views to strings. All methods are pure and synchronous; the templates are compiled at the start. */
 export type Renderer = ReturnType<typeof createRenderer>
 
 /** Templates by name; they include each other as `@name`. The catalog service has separate ones. */
-const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'studio']
+const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'sentence', 'studio']
 const PARTIAL_TEMPLATES = (
   'box cost deal facts grid header inline links logo masthead notices picture price shop shop-link state ' +
   'offers-button offers-list offers-table ' +
@@ -35,6 +42,8 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
     renderErrorPage: (view: ErrorPageView): string => eta.render('@error-page', view),
     /** A document; `view` is a `StudioView`. */
     renderStudio: (view: object): string => eta.render('@studio', view),
+    /** A document. `view.body` is inserted unescaped: it must come from `renderBox`, or be empty. */
+    renderSentence: (view: SentenceView): string => eta.render('@sentence', view),
     /** A document; `view` is a `GalleryView`. HTML of examples is inserted unescaped: it must come from `renderBox` or `renderGrid`. */
     renderGallery: (view: object): string => eta.render('@gallery', view),
     /** A document. */

@@ -36,12 +36,22 @@ export type EmbedView = Readonly<{
   body: string
 }>
 
+/** The studio's preview of the layout `inline`: a text of the page with the widget in it. */
+export type SentenceView = Readonly<{
+  styles: readonly string[]
+  background: 'light' | 'dark'
+  /** Empty when the widget is hidden. */
+  body: string
+}>
+
 /** A short page for an invalid address. In a frame, `frameScript` collapses it and logs the reason to the console. */
 export type ErrorPageView = Readonly<{
   title: string
   message: string
   styles: readonly string[]
   frameScript: string | null
+  /** `null`: no link to the studio. */
+  studioUrl: string | null
 }>
 
 /** The demonstration shop, the target of the sample tracking links. */

@@ -98,7 +98,7 @@ type OfferDetails = Readonly<{
 export function toOfferView(offer: Offer, { gtin, isPriced, localization, viewContext }: OfferDetails) {
   const { messages, texts } = localization
   const shop = viewContext.shops.find(offer.merchant)
-  const merchant = shop?.name ?? offer.merchant
+  const merchant = viewContext.shops.toShownName(offer.merchant)
   const price = isPriced ? toPriceView(offer, localization) : null
   return {
     merchant,

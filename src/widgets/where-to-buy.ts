@@ -70,8 +70,16 @@ export function toBoxView({ product, asOfMs }: BoxData, options: BoxOptions, vie
       viewContext,
     ),
     /** JSON-LD; `null` without `markup=schema`. */
-    schema: options.markup === 'schema' && priced.length > 0 ? toSchemaOrgProduct(product, priced) : null,
+    schema:
+      options.markup === 'schema' && priced.length > 0
+        ? toSchemaOrgProduct(product, listSchemaOffers(priced, options))
+        : null,
   }
+}
+
+/** Search engines want markup of what readers can see: folded offers can be opened, those of a sentence cannot. */
+function listSchemaOffers(priced: readonly Offer[], { layout }: BoxOptions): readonly Offer[] {
+  return layout === 'inline' ? priced.slice(0, 1) : priced
 }
 
 /** Say how the offers are ordered. When all are in stock, this is said once and not at each offer. */

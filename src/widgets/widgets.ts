@@ -153,7 +153,9 @@ async function getBox(
       product,
     ),
     get hiddenReason() {
-      return isGone ? CHANNEL_GONE_REASON : explainHiddenBox(gtin, product, { options, defaults })
+      return isGone
+        ? CHANNEL_GONE_REASON
+        : explainHiddenBox(gtin, product, { options, defaults, shops: details.shops })
     },
     getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, viewContext)),
     channel,

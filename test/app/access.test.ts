@@ -21,6 +21,7 @@ const PAGES = [
   '/studio?tab=deals',
   '/studio?tab=health',
   '/studio/live',
+  `/studio/sentence?channel=${CHANNEL_ID}&gtin=09521234567899`,
   '/studio/gallery',
   '/metrics',
   '/',
@@ -55,7 +56,7 @@ describe('studio and metrics without a password', () => {
   test('embedded catalog on loopback - open', async () => {
     const harness = await startDemo()
     const statuses = await Promise.all(PAGES.map(async (path) => (await fetchPath(harness, path)).status))
-    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 302])
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 200, 302])
     expect((await fetchPath(harness, '/')).headers['location']).toBe(`${PUBLIC_URL}/studio`)
     expect(readVisibleText((await fetchPath(harness, '/studio')).text)).toContain('Lumen Arc desk lamp')
   })
@@ -103,6 +104,25 @@ describe('studio and metrics without a password', () => {
       expect((await fetchPath(await startDemo(), '/studio', { Host: host })).status).toBe(200)
     },
   )
+
+  test('unknown address - links to the studio only where it is open without a password', async () => {
+    const demo = await startDemo()
+    const host = 'localhost:4000'
+    expect((await fetchPath(demo, '/nothing', { Host: host })).text).toContain(
+      '<a href="http://localhost:4000/studio">Open the studio</a>',
+    )
+    const settings = { VITRINE_ADMIN_PASSWORD: 'correct-horse' }
+    const others = [
+      await fetchPath(demo, '/nothing', { Host: host, 'X-Forwarded-For': '203.0.113.1' }),
+      await fetchPath(demo, '/nothing', { Host: 'evil.example' }),
+      await fetchPath(await startStockedHarness(), '/nothing', { Host: host }),
+      await fetchPath(await startStockedHarness(undefined, { settings }), '/nothing', { Host: host }),
+    ]
+    for (const { status, text } of others) {
+      expect(status).toBe(404)
+      expect(text).not.toContain('Open the studio')
+    }
+  })
 
   test('closed page - looks like an unknown address', async () => {
     const harness = await startStockedHarness()

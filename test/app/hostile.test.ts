@@ -24,6 +24,8 @@ const SURFACES = [
   `/fragments/${CHANNEL_ID}/deals?isolate=shadow`,
   `/embeds/${CHANNEL_ID}/deals?locale=de`,
   `/studio?gtin=${GTIN}`,
+  `/studio?gtin=${GTIN}&layout=inline`,
+  `/studio/sentence?channel=${CHANNEL_ID}&gtin=${GTIN}`,
   '/studio?tab=deals&stock=any',
   '/studio?tab=health',
 ]
@@ -65,7 +67,8 @@ const ADMIN = { Authorization: `Basic ${btoa('admin:pass')}` }
 let harness: Harness
 
 /** The studio uses relative addresses, because it can be opened at an address other than the public one. */
-const OWN_RELATIVE = /^(?:studio(?:\/gallery)?(?:\?|$)|assets\/|embed\.js$)/
+const OWN_RELATIVE =
+  /^(?:studio(?:\/(?:gallery|sentence))?(?:\?|$)|(?:\.\.\/)?assets\/|embed\.js$|#(?:stage|content)$)/
 
 const isOwnAddress = (value: string): boolean =>
   /^https:\/\/(?!evil|user)/.test(value) || OWN_RELATIVE.test(value)
@@ -88,8 +91,9 @@ function isDangerous(element: Element, ownScripts: readonly string[]): boolean {
   const { tagName } = element
   const isJson = getAttribute(element, 'type') === 'application/ld+json'
   if (tagName === 'script') return !isJson && !ownScripts.includes(getAttribute(element, 'src'))
+  if (tagName === 'iframe') return !getAttribute(element, 'src').startsWith('studio/sentence?')
   if (tagName === 'svg') return getAttribute(element, 'class') !== 'logo'
-  return /^(?:iframe|object|embed|base|math|style)$/.test(tagName)
+  return /^(?:object|embed|base|math|style)$/.test(tagName)
 }
 
 /** Return the scripts that the documents load on purpose. */
@@ -179,12 +183,18 @@ describe('hostile feed', () => {
       const names = ['find', 'gtin', 'channel', 'tab', 'theme', 'locale', 'limit', 'merchant', 'accent']
       const queries = [
         ...names.map((name) => `${name}=${value}`),
+        ...['locale', 'merchant', 'heading'].map((name) => `layout=inline&${name}=${value}`),
         ...['q', 'brand', 'max_price', 'exclude', 'gtin'].map((name) => `tab=deals&${name}=${value}`),
       ]
       for (const query of queries) {
         const seen = await fetchPath(harness, `/studio?${query}`, ADMIN)
         expect([query, seen.status]).toEqual([query, 200])
         expect([query, ...listDangers(seen.text, listOwnScripts())]).toEqual([query])
+      }
+      const sentence = `/studio/sentence?channel=${CHANNEL_ID}&gtin=${GTIN}`
+      for (const name of ['locale', 'merchant', 'background', 'isolate']) {
+        const seen = await fetchPath(harness, `${sentence}&${name}=${value}`, ADMIN)
+        expect([name, seen.status, ...listDangers(seen.text, [])]).toEqual([name, 200])
       }
     }
   })

@@ -9,6 +9,8 @@ import {
   BOX_EMBED,
   GRID,
   fetchPath,
+  findByClass,
+  getText,
   makeProductOnSale,
   readVisibleText,
   startHarness,
@@ -33,7 +35,9 @@ const getHarness = setUpOnce(async () => {
   writeFileSync(join(folder, 'kopje.svg'), LOGO)
   const path = join(folder, 'shops.json')
   writeFileSync(path, JSON.stringify(SHOPS))
-  const harness = await startHarness({ settings: { VITRINE_SHOPS_FILE: path } })
+  const harness = await startHarness({
+    settings: { VITRINE_SHOPS_FILE: path, VITRINE_ADMIN_PASSWORD: 'pass' },
+  })
   const offers = [offer('Kopje DE', '12'), offer('kopje.example', '11'), offer('Brava', '10')]
   await stockCatalog(harness, [makeProductOnSale({ offers })])
   return harness
@@ -76,6 +80,30 @@ describe('shop file', () => {
   })
 })
 
+async function fetchStudio(query: string): Promise<string> {
+  const admin = { Authorization: `Basic ${btoa('admin:pass')}` }
+  return (await fetchPath(getHarness(), `/studio?${query}`, admin)).text
+}
+
+const listTexts = (html: string, name: string): string[] => findByClass(html, name).map(getText)
+
+describe('studio', () => {
+  test('deals - chips and lists have the shown name of a shop once, with the count of its grid', async () => {
+    const html = await fetchStudio('tab=deals&merchant=kopje.example')
+    expect(listTexts(html, 'chips').at(-1)).toBe('Brava 1 Kopje & Co 1')
+    for (const texts of listTexts(html, 'check-list')) expect(texts).toBe('Brava 1 Kopje & Co 1')
+    expect(html).toMatch(/aria-current="true"><bdi>Kopje &amp; Co/)
+  })
+
+  test('where to buy - lists the shown name once, and explains the alias', async () => {
+    const html = await fetchStudio('')
+    for (const texts of listTexts(html, 'check-list')) expect(texts).toBe('Brava Kopje & Co')
+    expect(listTexts(html, 'outcomes').join(' ')).toContain(
+      'Kopje DE and kopje.example are one shop, and kopje.example has a better offer',
+    )
+  })
+})
+
 describe('header options', () => {
   test('head=compact - no picture; head=none - only offers, disclosure and notices', async () => {
     const compact = (await fetchPath(getHarness(), `${BOX}?head=compact`)).text
@@ -111,6 +139,8 @@ describe('header options', () => {
     expect(text.split('<a ')).toHaveLength(2)
     const isolated = await fetchPath(getHarness(), `${BOX}?layout=inline&isolate=shadow`)
     expect(isolated.text).toMatch(/<template shadowrootmode="open"><span .*<\/span><\/template><\/span>$/)
+    const marked = await fetchPath(getHarness(), `${BOX}?layout=inline&markup=schema`)
+    expect(marked.text).toMatch(/<\/a><\/span><script type="application\/ld\+json">[^\n]*<\/script>$/)
     const embed = await fetchPath(getHarness(), `${BOX_EMBED}?layout=inline`)
     expect(readVisibleText(embed.text)).toContain('from €10.00 at Brava')
   })

@@ -269,6 +269,18 @@ test.each(['', ...TAB_QUERIES])('page %j - is valid HTML without empty texts', a
   expect(readVisibleText(text)).not.toMatch(/undefined|null|NaN|\[object/)
 })
 
+test.each([
+  ['/studio', 'Skip to the preview', 'stage'],
+  ['/studio?tab=deals', 'Skip to the preview', 'stage'],
+  ['/studio?tab=health', 'Skip to the content', 'content'],
+  ['/studio/gallery', 'Skip to the content', 'content'],
+])('%s - begins with a link that skips the head of the page', async (path, skipText, id) => {
+  const { text } = await fetchAsAdmin(await startStudio(), path)
+  const link = listElements(text).find(({ tagName }) => tagName === 'a')
+  expect(link && [getText(link), getAttribute(link, 'href')]).toEqual([skipText, `#${id}`])
+  expect(findByAttribute(text, 'id', id)).toBeDefined()
+})
+
 test('page at any address - its links are relative, and widget links use the public address', async () => {
   const harness = await startStudio({ settings: { VITRINE_PUBLIC_URL: 'https://example.org/widgets' } })
   for (const query of ['', '?tab=deals', '?tab=health']) {
@@ -284,7 +296,7 @@ test('page at any address - its links are relative, and widget links use the pub
     expect(links.length).toBeGreaterThan(5)
     for (const { value, isWidget } of links)
       expect(value).toMatch(
-        isWidget ? /^https:\/\/example\.org\/widgets\// : /^(?:studio|assets\/|embed\.js$)/,
+        isWidget ? /^https:\/\/example\.org\/widgets\// : /^(?:#stage$|#content$|studio|assets\/|embed\.js$)/,
       )
   }
 })
@@ -298,6 +310,62 @@ test('unknown GTIN - a message, and no other product is shown', async () => {
   const { text } = await fetchAsAdmin(await startStudio(), '/studio?gtin=123')
   expect(readNotice(text)).toBe('No product of this channel matches "123".')
   expect(findByClass(text, 'preview')).toEqual([])
+})
+
+const isVisible = (element: Element): boolean => element.attrs.every(({ name }) => name !== 'hidden')
+
+describe('layout inline', () => {
+  const QUERY = `gtin=${toGtin(2)}&layout=inline&theme=dark&heading=Mine&limit=2&stock=in&locale=de`
+
+  test('page - offers only code for a sentence, and hides the fields without effect, with their values', async () => {
+    const { text } = await fetchAsAdmin(await startStudio(), `/studio?${QUERY}`)
+    const snippets = findByClass(text, 'snippet').filter(isVisible)
+    expect(snippets.map((snippet) => getText(snippet).trim().split(' ')[0])).toEqual(
+      'WordPress nginx Varnish PHP Your'.split(' '),
+    )
+    expect(snippets.map((snippet) => snippet.attrs.some(({ name }) => name === 'open'))).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect(readVisibleText(text)).toContain('Only code that puts the link into the sentence is listed.')
+    expect(getHref(text, 'fragment')).toMatch(/\?locale=de&layout=inline$/)
+    const hidden = findByClass(text, 'field').filter((field) => !isVisible(field))
+    expect(hidden.map((field) => getText(field).split(' ')[0])).toEqual(
+      'Header Heading Theme Accent Shops Stock'.split(' '),
+    )
+    const heading = findByAttribute(text, 'id', 'option-heading')
+    expect(heading && getAttribute(heading, 'value')).toBe('Mine')
+    expect(text).not.toContain('The preview needs JavaScript')
+    expect(await findHtmlErrors(text)).toEqual([])
+  })
+
+  test('preview - is the fragment between invented words, for frames of this server only', async () => {
+    const harness = await startStudio()
+    const page = await fetchAsAdmin(harness, `/studio?${QUERY}`)
+    const fragment = await fetchAsAdmin(harness, getHref(page.text, 'fragment'))
+    expect(fragment.text).toMatch(/^<span class="vitrine-inline" lang="de"/)
+    const frames = listElements(page.text).filter(({ tagName }) => tagName === 'iframe')
+    expect(frames).toHaveLength(4)
+    for (const frame of frames) {
+      const { text, headers } = await fetchAsAdmin(harness, toPath(getAttribute(frame, 'src')))
+      expect(text).toContain(`mentions the product, ${fragment.text}, and then`)
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'self'")
+      expect(headers['x-frame-options']).toBe('SAMEORIGIN')
+      expect(await findHtmlErrors(text)).toEqual([])
+    }
+  })
+
+  test('no offer in stock - the sentence without the link', async () => {
+    const harness = await startStudio()
+    const { text } = await fetchAsAdmin(
+      harness,
+      `/studio/sentence?channel=${CHANNEL_ID}&gtin=${toGtin(2)}&exclude=Kopje&exclude=Quillhaven`,
+    )
+    expect(readVisibleText(text)).toContain('mentions the product and then goes on')
+  })
 })
 
 describe('explanation of a box', () => {

@@ -1,6 +1,7 @@
 import type { Channel } from '../../src/catalog/contract.ts'
 import { createQuotaState } from '../../src/catalog/quota.ts'
 import { HOUR_MS } from '../../src/clock.ts'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { CopyState, DealCounts } from '../../src/storage/store.ts'
 import { type StudioSelection, validateOptions, parseStudioSelection } from '../../src/studio/selection.ts'
 import type { WidgetStatus, StudioData } from '../../src/studio/data.ts'
@@ -150,6 +151,7 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
   return {
     publicUrl: 'https://widgets.example',
     pictures: null,
+    shops: createShopBook([]),
     studioUrl: 'https://widgets.example/studio',
     defaults,
     pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },

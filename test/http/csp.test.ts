@@ -2,7 +2,8 @@ import { CspEvaluator } from 'csp_evaluator/dist/evaluator.js'
 import { Severity } from 'csp_evaluator/dist/finding.js'
 import { CspParser } from 'csp_evaluator/dist/parser.js'
 import { expect, test } from 'vitest'
-import { BOX, BOX_EMBED, GRID_EMBED, startStockedHarness, fetchPath } from '../app/app-client.ts'
+import { BOX, BOX_EMBED, GRID_EMBED, GTIN, startStockedHarness, fetchPath } from '../app/app-client.ts'
+import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 
 /** Findings of an independent checker with high or medium severity, also possible ones. */
 function listWeaknesses(policy: string): string[] {
@@ -22,6 +23,7 @@ test.each([
   '/studio',
   '/studio?tab=deals',
   '/studio/live',
+  `/studio/sentence?channel=${CHANNEL_ID}&gtin=${GTIN}`,
   '/nothing',
 ])('content security policy of %s - has no known weakness', async (path) => {
   const harness = await startStockedHarness(undefined, { settings: { VITRINE_ADMIN_PASSWORD: 'pass' } })

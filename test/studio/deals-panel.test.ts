@@ -1,12 +1,24 @@
 import { describe, expect, test } from 'vitest'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { DealCounts } from '../../src/storage/store.ts'
 import { toDealsPanel } from '../../src/studio/fields.ts'
 import { COUNTS } from '../helpers/studio-view.ts'
 
 type DealsPanelView = ReturnType<typeof toDealsPanel>
 
-const toPanel = (rawOptions = '', over: Partial<DealCounts> = {}): DealsPanelView =>
-  toDealsPanel({ ...COUNTS, ...over }, new URLSearchParams(rawOptions), (query) => `?${query.toString()}`)
+const toPanel = (
+  rawOptions = '',
+  over: Partial<DealCounts> = {},
+  shopBook = createShopBook([]),
+): DealsPanelView =>
+  toDealsPanel(
+    { ...COUNTS, ...over },
+    {
+      rawOptions: new URLSearchParams(rawOptions),
+      shopBook,
+      toHref: (query) => `?${query.toString()}`,
+    },
+  )
 
 /** Entries of a filter as `text count`, `*text count` when selected. */
 const listEntries = ({ facets }: DealsPanelView, title: string): string[] | undefined =>
@@ -58,6 +70,20 @@ describe('deals panel', () => {
       '?merchant=quillhaven&merchant=Elsewhere',
       '?merchant=Kopje&merchant=Elsewhere',
     ])
+  })
+
+  test('shops of the shop file - have their shown name, and any of their names selects them', () => {
+    const shop = { name: 'Kopje & Co', logoPath: null, terms: null }
+    const book = createShopBook([{ merchant: 'Kopje', aliases: ['kopje.example'], shop }])
+    const merchants = [{ name: 'KOPJE.example', count: 5 }]
+    const toPanelWith = (query: string): DealsPanelView => toPanel(query, { merchants }, book)
+    expect(listEntries(toPanelWith(''), 'Shop')).toEqual(['Kopje & Co 5'])
+    expect(listHrefs(toPanelWith(''), 'Shop')).toEqual(['?merchant=Kopje'])
+    for (const name of ['kopje', 'Kopje.Example', 'Kopje %26 Co']) {
+      const panel = toPanelWith(`merchant=${name}&merchant=Quillhaven`)
+      expect(listEntries(panel, 'Shop')).toEqual(['*Kopje & Co 5'])
+      expect(listHrefs(panel, 'Shop')).toEqual(['?merchant=Quillhaven'])
+    }
   })
 
   test('long lists - are cut at twelve entries, products without a brand are omitted', () => {

@@ -15,7 +15,7 @@ const { config } = parseConfig({})
 const DEFAULTS = { locale: 'en', currency: null }
 const OPTIONS = parseBoxOptions(new URLSearchParams(), DEFAULTS, 'fragment')
 
-function explain(over: Partial<BoxInputs>): ExplanationView {
+function explain(over: Partial<BoxInputs>, shops = createShopBook([])): ExplanationView {
   const inputs: BoxInputs = {
     channelId: CHANNEL.id,
     gtin: GTIN,
@@ -31,7 +31,7 @@ function explain(over: Partial<BoxInputs>): ExplanationView {
     defaults: DEFAULTS,
     ignoredParameters: [],
     config,
-    shops: createShopBook([]),
+    shops,
     nowMs: NOON_MS,
   }
   return explainBox(inputs, rules)
@@ -160,6 +160,31 @@ const gone = (hours: number): BoxInputs['list'] => ({
   heldSinceMs: null,
   channels: [{ ...CHANNEL, id: 'other', name: 'Other' }],
   gone: [{ channel: CHANNEL, goneAtMs: NOON_MS - hours * HOUR_MS }],
+})
+
+describe('shop file', () => {
+  const shops = createShopBook([
+    { merchant: 'Zeta DE', aliases: ['zeta'], shop: { name: 'Zeta & Co', logoPath: null, terms: null } },
+  ])
+
+  test('offers - have the shown name, and an alias with a worse offer is explained', () => {
+    const offers = [
+      makeParsedOffer({ merchant: 'Zeta DE', price: '2' }),
+      makeParsedOffer({ merchant: 'ZETA', price: '1' }),
+      makeParsedOffer({ merchant: 'zeta', price: '3' }),
+      makeParsedOffer({ merchant: 'B', price: '9' }),
+    ]
+    const view = explain({ entry: entryOfAge(0, makeProduct({ offers })) }, shops)
+    expect(view.offers.map(({ text, outcome }) => [text.split(', ')[0], outcome])).toEqual([
+      ['Zeta & Co (in the catalog: ZETA)', 'shown'],
+      ['B', 'shown'],
+      [
+        'Zeta & Co (in the catalog: Zeta DE)',
+        'left out: by the shop file (VITRINE_SHOPS_FILE), Zeta DE and ZETA are one shop, and ZETA has a better offer',
+      ],
+      ['Zeta & Co (in the catalog: zeta)', 'left out: the same shop has a better offer'],
+    ])
+  })
 })
 
 describe('channel', () => {

@@ -2,7 +2,17 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { type WidgetKind, validateOptions, listOptions } from '../../src/studio/selection.ts'
 import { type FieldDetails, type FieldView, listFields } from '../../src/studio/fields.ts'
+import { createShopBook } from '../../src/offers/shop-book.ts'
 import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
+
+/** "Kopje" is shown as "Kopje & Co", and "kopje.example" is the same shop. */
+const SHOPS = createShopBook([
+  {
+    merchant: 'Kopje',
+    aliases: ['kopje.example'],
+    shop: { name: 'Kopje & Co', logoPath: null, terms: null },
+  },
+])
 
 const KINDS = ['where-to-buy', 'deals'] as const
 
@@ -23,6 +33,8 @@ function listGroups(
       { name: 'Kopje', count: '5' },
       { name: 'Quillhaven', count: null },
     ],
+    shopBook: createShopBook([]),
+    heading: 'Where to buy',
     currencies: ['EUR', 'GBP'],
     brands: ['Lumen'],
     ...over,
@@ -78,6 +90,8 @@ describe('fields', () => {
       errors: new Map(),
       defaults: { locale: 'en', currency: null },
       shops: [],
+      shopBook: createShopBook([]),
+      heading: 'Where to buy',
       currencies: [],
       brands: [],
     })
@@ -112,6 +126,25 @@ describe('fields', () => {
     )
     for (const { hint } of [...list('where-to-buy'), ...list('deals')])
       expect(hint).toMatch(/^[^a-z`][^`]*\.$/)
+  })
+})
+
+describe('layout inline', () => {
+  test('where-to-buy - each group names the fields without effect, and why', () => {
+    const groups = listGroups('where-to-buy', 'layout=inline&theme=dark')
+    expect(groups.map(({ sentenceNote }) => sentenceNote)).toEqual([
+      'The layout inline has the font and the colours of your page. Without effect, so hidden: Header, Heading, Theme, Accent colour, Shops shown.',
+      'The layout inline shows only an offer in stock. Without effect, so hidden: Stock.',
+      null,
+    ])
+    const unused = groups.flatMap(({ fields }) => fields).filter((field) => field.isUnusedInSentence)
+    expect(unused.map(({ name }) => name)).toEqual(['head', 'heading', 'theme', 'accent', 'limit', 'stock'])
+  })
+
+  test('deals - has no such layout', () => {
+    const groups = listGroups('deals')
+    expect(groups.map(({ sentenceNote }) => sentenceNote)).toEqual([null, null, null, null])
+    expect(groups.flatMap(({ fields }) => fields).some((field) => field.isUnusedInSentence)).toBe(false)
   })
 })
 
@@ -237,6 +270,23 @@ describe('shops', () => {
       ],
     })
     expect(listMarks(getControl('deals', 'exclude', 'merchant=KOPJE'))).toEqual(['Kopje', 'Quillhaven'])
+  })
+
+  test('shops of the shop file - have their shown name, and any of their names selects them', () => {
+    for (const name of ['kopje', 'KOPJE.example', 'Kopje %26 Co']) {
+      const fields = list('deals', `merchant=${name}&exclude=kopje.example`, {
+        shopBook: SHOPS,
+        shops: [
+          { name: 'Kopje', count: '5' },
+          { name: 'Quillhaven', count: '2' },
+        ],
+      })
+      const { control } = find(fields, 'merchant')
+      expect(listMarks(control)).toEqual(['*Kopje & Co', 'Quillhaven'])
+      expect(control).toMatchObject({ options: [{ value: 'Kopje' }, { value: 'Quillhaven' }] })
+    }
+    const unlisted = list('deals', 'exclude=kopje.example', { shopBook: SHOPS, shops: [] })
+    expect(listMarks(find(unlisted, 'exclude').control)).toEqual(['*Kopje & Co'])
   })
 
   test('unknown shops of the query - are selected after the known ones', () => {

@@ -24,6 +24,23 @@ const read = (query: string): object => {
   return { ...rest, rawOptions: rawOptions.toString() }
 }
 
+describe('layout inline', () => {
+  const query = 'layout=inline&theme=dark&heading=x&limit=2&stock=in&locale=de&isolate=shadow&merchant=A'
+
+  test('options without effect - are kept, but not in the address of the widget', () => {
+    const validated = validateOptions('where-to-buy', new URLSearchParams(query), DEFAULTS)
+    expect(validated.query.get('theme')).toBe('dark')
+    expect(validated.widgetQuery.toString()).toBe('locale=de&merchant=A&isolate=shadow&layout=inline')
+  })
+
+  test('other layouts - keep every option', () => {
+    const rawOptions = new URLSearchParams(query.replace('inline', 'card'))
+    const validated = validateOptions('where-to-buy', rawOptions, DEFAULTS)
+    expect(validated.widgetQuery).toEqual(validated.query)
+    expect(validated.widgetQuery.get('theme')).toBe('dark')
+  })
+})
+
 describe('selection', () => {
   test.each(['', 'tab=&channel=&gtin=&find=&theme=&limit=', 'utm_source=x&isolated=1'])(
     '%j - nothing is selected',

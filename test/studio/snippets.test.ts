@@ -34,6 +34,11 @@ test('list - the easiest first, each with a label and a note', () => {
   expect(new Set(snippets.map(({ label }) => label)).size).toBe(snippets.length)
 })
 
+test('frames - are marked, because a sentence cannot contain them', () => {
+  const frames = listSnippets(DETAILS).filter(({ isFrame }) => isFrame)
+  expect(frames.map(({ id }) => id)).toEqual(['loader', 'iframe', 'pinned', 'oembed'])
+})
+
 describe('frames', () => {
   test.each(['loader', 'pinned'])('%s - a placeholder with every attribute, then the script', (id) => {
     const elements = listElements(find(id))

@@ -26,10 +26,13 @@ function readPage(html: string): Readonly<{ texts: Map<string, string>; links: M
 
 const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
+const readPlaceholder = (query: string): unknown => toStudioUpdate(makeStudio(query)).placeholders['heading']
+
 describe('update for the script', () => {
   test.each([
     '',
     'find=lamp&theme=dark&limit=99&merchant=Kopje',
+    'layout=inline&theme=dark',
     'tab=deals',
     'tab=deals&brand=Lumen&min_discount=x&sort=price',
   ])('%j - has the texts of the page for the same selection, under the same keys', (query) => {
@@ -40,7 +43,9 @@ describe('update for the script', () => {
       Object.fromEntries(Object.entries(live.texts).map(([key, text]) => [key, collapseSpaces(text)])),
     )
     expect(Object.fromEntries(page.links)).toEqual(live.links)
-    expect(live.previews).toEqual(view.widget?.previews.map(({ attributes }) => attributes))
+    expect(live.previews).toEqual(
+      view.widget?.previews.map(({ isFrame, attributes }) => ({ isFrame, attributes })),
+    )
     expect(live.previews).toHaveLength(4)
   })
 
@@ -48,6 +53,22 @@ describe('update for the script', () => {
     const { texts } = toStudioUpdate(makeStudio('theme=blue&limit=3'))
     expect(texts['error theme']).toBe('“Theme” accepts auto, light or dark.')
     expect(texts['error limit']).toBe('')
+  })
+
+  test('language - the placeholder of the heading is the heading in it', () => {
+    expect(readPlaceholder('')).toBe('Where to buy')
+    expect(readPlaceholder('locale=de')).toBe('Preise im Vergleich')
+    expect(readPlaceholder('tab=deals')).toBe('Deals')
+    expect(readPlaceholder('tab=deals&locale=de')).toBe('Angebote')
+    const page = renderer.renderStudio(makeStudio('locale=de'))
+    const field = listElements(page).find((element) => getAttribute(element, 'id') === 'option-heading')
+    expect(field && getAttribute(field, 'placeholder')).toBe('Preise im Vergleich')
+  })
+
+  test('layout inline - hides what does not suit a sentence', () => {
+    expect(toStudioUpdate(makeStudio('layout=inline')).isSentence).toBe(true)
+    for (const query of ['', 'layout=card', 'tab=deals&layout=inline'])
+      expect(toStudioUpdate(makeStudio(query)).isSentence).toBe(false)
   })
 
   test('links to other selections - keep the options', () => {

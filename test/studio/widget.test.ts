@@ -31,7 +31,7 @@ const makeBox = (rawOptions = ''): EmbeddedWidget => ({
   gtin: GTIN,
   title: 'Where to buy Lumen Arc',
   caption: 'Lumen Arc, Magazine',
-  query: validateOptions('where-to-buy', new URLSearchParams(rawOptions), DEFAULTS).query,
+  query: validateOptions('where-to-buy', new URLSearchParams(rawOptions), DEFAULTS).widgetQuery,
   size: BOX_SIZE,
 })
 
@@ -49,7 +49,9 @@ const toView = (widget: EmbeddedWidget, publicUrl = LOADER.publicUrl): StudioWid
   toStudioWidget(widget, { ...LOADER, publicUrl })
 const getCode = (view: StudioWidgetView, id: string): string =>
   view.snippets.find((snippet) => snippet.id === id)?.code ?? 'no such snippet'
-const toRecord = ({ attributes }: StudioWidgetView['previews'][number]): Record<string, string> =>
+const toRecord = ({
+  attributes,
+}: Pick<StudioWidgetView['previews'][number], 'attributes'>): Record<string, string> =>
   Object.fromEntries(attributes.map(({ name, value }) => [name, value]))
 
 describe('addresses', () => {
@@ -153,6 +155,23 @@ describe('previews', () => {
       'data-layout': 'card',
       'data-limit': '3',
     })
+  })
+
+  test('layout inline - frames the page that puts the fragment into a sentence', () => {
+    const { previews } = toView(makeBox('layout=inline&locale=de&theme=dark&isolate=shadow'))
+    expect(previews.map(({ size, background }) => `${size} ${background}`)).toEqual([
+      'phone light',
+      'article light',
+      'phone dark',
+      'article dark',
+    ])
+    const base = `studio/sentence?channel=${CHANNEL_ID}&gtin=${GTIN}&background=`
+    expect(previews.map(({ isFrame, ...preview }) => isFrame && toRecord(preview)['src'])).toEqual(
+      ['light', 'light', 'dark', 'dark'].map(
+        (background) => `${base}${background}&locale=de&isolate=shadow&layout=inline`,
+      ),
+    )
+    expect(new Set(previews.map((preview) => toRecord(preview)['title'])).size).toBe(4)
   })
 
   test('attributes - are unique in each preview', () => {

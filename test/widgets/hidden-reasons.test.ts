@@ -7,6 +7,9 @@ import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 
 const GTIN = toGtin(1)
+const shops = createShopBook([
+  { merchant: 'Zeta DE', aliases: ['zeta'], shop: { name: 'Zeta & Co', logoPath: null, terms: null } },
+])
 const soldOut = (merchant: string, over: Partial<Offer> = {}): Offer =>
   makeParsedOffer({ merchant, availability: 'sold_out', ...over })
 
@@ -17,8 +20,14 @@ function explain(
 ): string {
   const defaults = { locale: 'en', currency }
   const options = parseBoxOptions(new URLSearchParams(query), defaults, 'fragment')
-  return explainHiddenBox(gtin, product === null ? null : makeProduct(product), { options, defaults })
+  return explainHiddenBox(gtin, product === null ? null : makeProduct(product), { options, defaults, shops })
 }
+
+test('shops of the shop file - have their shown name, once', () => {
+  expect(explain({ offers: [soldOut('ZETA'), soldOut('Zeta DE'), soldOut('Kopje')] }, 'merchant=x')).toBe(
+    'The option merchant=x hides all 3 offers of this product. Its shops: Kopje, Zeta & Co.',
+  )
+})
 
 describe('reason of a hidden box', () => {
   const offers = [soldOut('Maison'), soldOut('Kopje', { currency: 'USD' }), soldOut('Ärger & Söhne')]

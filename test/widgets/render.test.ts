@@ -153,7 +153,7 @@ describe('hostile texts', () => {
       demoProduct: { shop: 'a', title: 'b', price: 'c', pictureUrl: null },
       parameters: [{ name: 'd', value: 'e' }],
     }
-    const errorPage = { title: 'a', message: 'b', styles: [], frameScript: null }
+    const errorPage = { title: 'a', message: 'b', styles: [], frameScript: null, studioUrl: null }
     const studios = ['find=lamp&theme=blue', 'tab=deals&q=%22', 'tab=health'].map((query) =>
       makeStudio(query),
     )
@@ -332,7 +332,14 @@ describe('documents', () => {
     ],
     [
       'error page',
-      () => renderer.renderErrorPage({ title: 'An error', message: 'Why', styles: [], frameScript: '/f.js' }),
+      () =>
+        renderer.renderErrorPage({
+          title: 'An error',
+          message: 'Why',
+          styles: [],
+          frameScript: '/f.js',
+          studioUrl: null,
+        }),
     ],
     ['studio', () => renderer.renderStudio(makeStudio('find=lamp&theme=blue&limit=99&merchant=Elsewhere'))],
     ['studio of deals', () => renderer.renderStudio(makeStudio('tab=deals&brand=Lumen&max_price=x'))],

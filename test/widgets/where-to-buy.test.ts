@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
-import { parseBoxOptions } from '../../src/widgets/options.ts'
+import { OPTION_LIST, parseBoxOptions } from '../../src/widgets/options.ts'
+import { createRenderer } from '../../src/widgets/render.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
 import { selectOffers } from '../../src/widgets/offer-selection.ts'
@@ -21,6 +22,8 @@ const VIEW_CONTEXT: ViewContext = {
   nowMs: NOON_MS,
   surface: 'fragment',
 }
+
+const renderer = createRenderer()
 
 const ALL_PRICED = { isPriced: () => true, shops: createShopBook([]) }
 
@@ -337,5 +340,27 @@ describe('view of a box', () => {
 
   test('markup=schema - includes folded offers', () => {
     expect(view(five, 'markup=schema&limit=1').schema).toMatchObject({ offers: { offerCount: 5 } })
+  })
+
+  test.each(OPTION_LIST.filter(({ name, widget }) => widget !== 'deals' && name !== 'layout'))(
+    'layout=inline, $example - has an effect only if the list of options does not deny it',
+    ({ example, isUnusedInSentence = false }) => {
+      const offers = [
+        makePricedOffer('Quillhaven', '1'),
+        makePricedOffer('Brava', '2'),
+        makePricedOffer('Kopje', '0.5', { availability: 'out_of_stock' }),
+        makePricedOffer('Nordhem', '4', { currency: 'GBP' }),
+      ]
+      const render = (query: string): string => renderer.renderBox(view(offers, `layout=inline&${query}`))
+      // The style sheet of an accent colour has no rule for the layout.
+      const isSame = render(example).replace(/<link [^>]*accents[^>]*>/, '') === render('')
+      expect(isSame).toBe(isUnusedInSentence)
+    },
+  )
+
+  test('markup=schema, layout=inline - has only the offer of the sentence', () => {
+    const { schema, sentence } = view(five, 'markup=schema&layout=inline')
+    expect(sentence).toContain('€1.00')
+    expect(schema).toMatchObject({ offers: { lowPrice: '1', highPrice: '1', offerCount: 1 } })
   })
 })

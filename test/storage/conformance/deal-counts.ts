@@ -76,6 +76,12 @@ const makeSale = (index: number, currency: string): Product =>
     offers: [makeParsedOffer({ price: '80.00', oldPrice: '100.00', currency })],
   })
 
+const makeSaleAt = (index: number, merchants: readonly string[]): Product =>
+  makeProduct({
+    gtin: toGtin(index),
+    offers: merchants.map((merchant) => makeParsedOffer({ merchant, oldPrice: '99.00' })),
+  })
+
 /** Compare the counts with the grids that they describe. */
 export function describeDealCounts(subject: Subject): void {
   describe(`${subject.name}: counts of deals`, () => {
@@ -135,6 +141,21 @@ export function describeDealCounts(subject: Subject): void {
         { name: 'Kopje', count: 1 },
         { name: 'Shop 01', count: 1 },
       ])
+    })
+
+    test('merchants with the same key of a shop - are one group, and a product of both counts once', async () => {
+      const products = [
+        makeSaleAt(1, ['Kopje DE', 'kopje.example']),
+        makeSaleAt(2, ['kopje.example']),
+        makeSaleAt(3, ['Zaal']),
+      ]
+      await walkAll(copy, products, 100)
+      const names = ['kopje de', 'kopje.example']
+      const keys = new Map(names.map((name) => [name, 'kopje de']))
+      const { merchants } = await copy.countDeals(makeQuery(), keys)
+      expect(merchants.map(({ count }) => count)).toEqual([2, 1])
+      expect(names).toContain(merchants[0]?.name.toLowerCase())
+      expect(await countCards(copy, makeQuery({ merchants: names }))).toBe(2)
     })
 
     test('walk in progress, other currency, unknown channel - are not counted', async () => {

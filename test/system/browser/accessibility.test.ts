@@ -186,6 +186,7 @@ describe('accessibility', () => {
       })
       const errorPage = renderer.renderErrorPage({
         frameScript: null,
+        studioUrl: 'http://localhost:3000/studio',
         title: 'An error',
         message: 'The reason.',
         styles: pageStyles,

@@ -44,6 +44,7 @@ beforeAll(async () => {
     message: 'The parameter "theme" accepts auto, light or dark.',
     styles: [],
     frameScript: assets.get('frame.js').path,
+    studioUrl: null,
   })
   widgets.responses.set('/error-page', toHtmlResponse(errorPage, EMBED_CSP))
 })

@@ -17,7 +17,13 @@ async function open(query: string, options: BrowserContextOptions = {}): Promise
   return page
 }
 
-const TABS = ['?find=lamp&limit=99&merchant=Nobody', '?tab=deals&accent=red', '?tab=feeds', '?tab=health']
+const TABS = [
+  '?find=lamp&limit=99&merchant=Nobody',
+  '?layout=inline',
+  '?tab=deals&accent=red',
+  '?tab=feeds',
+  '?tab=health',
+]
 
 /** Open every disclosure, and show every view of the widget. */
 const unfold = (page: Page): Promise<unknown> =>

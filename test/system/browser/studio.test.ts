@@ -287,6 +287,21 @@ test('without script - the button and the links are sufficient', async () => {
   expect(problems).toEqual([])
 })
 
+test('layout inline without script - shows the link in a sentence, and values of hidden fields stay', async () => {
+  await open('?theme=dark', { javaScriptEnabled: false })
+  await page.locator('#option-layout').selectOption('inline')
+  await page.getByRole('button', { name: 'Show' }).click()
+  const sentence = page.frameLocator('.stage:visible iframe')
+  expect(await sentence.locator('.vitrine-inline a').isVisible()).toBe(true)
+  expect(await sentence.locator('body').innerText()).toMatch(/^A sentence .* from €[\d.]+ at .* readers/)
+  expect(await page.locator('#option-theme').isVisible()).toBe(false)
+  await page.locator('#option-layout').selectOption('table')
+  await page.getByRole('button', { name: 'Show' }).click()
+  expect(await page.locator('#option-theme').inputValue()).toBe('dark')
+  expect(await readLink('embed')).toMatch(/\?theme=dark&layout=table$/)
+  expect(problems).toEqual([])
+})
+
 /** Copy a snippet like a visitor, and read it from the clipboard. */
 async function copySnippet(label: string): Promise<string> {
   await page.getByRole('radio', { name: 'Embed code' }).check()

@@ -26,6 +26,8 @@ export const studioSuite = defineSuite('studio', (engine) => {
     await page.goto(`${server.addresses.publicUrl}/studio`)
     await waitUntil(page, `${PREVIEW}?.includes('theme=light')`)
     await run(page, 'window.marked = true')
+    await select(page, '#option-locale', 'de')
+    await waitUntil(page, `document.querySelector('#option-heading').placeholder === 'Preise im Vergleich'`)
     await select(page, '#option-theme', 'dark')
     await waitUntil(page, `${PREVIEW}?.includes('theme=dark')`)
     expect(await readCode(page, 'loader')).toContain('data-theme="dark"')
@@ -34,6 +36,63 @@ export const studioSuite = defineSuite('studio', (engine) => {
       expect.stringContaining('theme=dark'),
       true,
     ])
+  })
+
+  test('layout inline - the link in a sentence, only code for sentences, and the values of hidden fields stay', async () => {
+    const page = await engine.open()
+    await page.goto(`${server.addresses.publicUrl}/studio?theme=dark`)
+    await waitUntil(page, `${PREVIEW}?.includes('theme=dark')`)
+    await run(page, 'window.marked = true')
+    await select(page, '#option-layout', 'inline')
+    await waitUntil(page, `${PREVIEW}?.includes('/studio/sentence?')`)
+    const frame = '.stage[data-size="article"][data-ground="dark"] iframe'
+    await waitUntil(page, `document.querySelector('.vitrine-inline a')?.getClientRects().length === 1`, frame)
+    expect(await page.evaluate<boolean>('document.documentElement.scrollHeight <= innerHeight', frame)).toBe(
+      true,
+    )
+    await page.click('label:has([name="view"][value="code"])')
+    const seen = `[...document.querySelectorAll('.snippet')].filter((one) => one.checkVisibility())`
+    expect(
+      await page.evaluate<string[]>(`${seen}.map((one) => one.querySelector('summary').innerText)`),
+    ).toEqual([
+      'WordPress shortcode',
+      'nginx include (SSI)',
+      'Varnish include (ESI)',
+      'PHP',
+      'Your own code (fetch)',
+    ])
+    expect(await page.evaluate<boolean[]>(`${seen}.map((one) => one.open)`)).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect(await readCode(page, 'ssi')).not.toContain('theme')
+    const theme = `document.querySelector('#option-theme')`
+    expect(await page.evaluate(`[${theme}.checkVisibility(), ${theme}.value]`)).toEqual([false, 'dark'])
+    await select(page, '#option-layout', 'list')
+    await page.click('label:has([name="view"][value="preview"])')
+    await waitUntil(page, `${PREVIEW}?.includes('theme=dark')`)
+    expect(await page.evaluate(`[${theme}.checkVisibility(), window.marked]`)).toEqual([true, true])
+  })
+
+  test('Tab, then Enter - skips to the preview, and the skip link is visible while it has the focus', async () => {
+    const page = await engine.open()
+    await page.goto(`${server.addresses.publicUrl}/studio`)
+    await page.press('Tab')
+    const link = `document.activeElement.getBoundingClientRect()`
+    expect(
+      await page.evaluate(
+        `[document.activeElement.textContent, ${link}.width > 100, ${link}.top >= 0, ${link}.left >= 0]`,
+      ),
+    ).toEqual(['Skip to the preview', true, true, true])
+    await page.press('Enter')
+    await page.press('Tab')
+    expect(await page.evaluate(`[location.hash, document.activeElement.closest('.stage-area')?.id]`)).toEqual(
+      ['#stage', 'stage'],
+    )
+    expect(await page.evaluate(`document.querySelector('.skip').offsetWidth`)).toBe(1)
   })
 
   test('preview of a widget - opens to its content', async () => {

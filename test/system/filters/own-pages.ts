@@ -40,6 +40,7 @@ function listPageAddresses({ box, grid, studio, publicUrl }: ServedAddresses): r
     ...new Map(addresses.map((address) => [address.url, address])).values(),
     { url: box.replace(/\d+$/, '4006381333931'), kind: 'frame' },
     { url: studio, kind: 'page' },
+    { url: `${studio}?layout=inline`, kind: 'page' },
     { url: `${publicUrl}/studio/gallery`, kind: 'page' },
   ]
 }

@@ -47,7 +47,8 @@ describe('long reads in a separate thread', () => {
     expect(await store.findDeals(short)).toHaveLength(5)
     for (const query of [short, long]) {
       expect(await store.findDeals(query)).toEqual(await direct.findDeals(query))
-      expect(await store.countDeals(query)).toEqual(await direct.countDeals(query))
+      const keys = new Map([['kopje', 'shop']])
+      expect(await store.countDeals(query, keys)).toEqual(await direct.countDeals(query, keys))
     }
     expect(await store.searchProducts(CHANNEL, 'lamp 599', 8)).toEqual(
       await direct.searchProducts(CHANNEL, 'lamp 599', 8),
