@@ -65,7 +65,7 @@ type BoxMeasure = Readonly<{
 
 const NARROWEST: BoxMeasure = {
   minWidthPx: 0,
-  basePx: 252,
+  basePx: 268,
   rowPx: 58,
   saleRowPx: 62,
   columns: 1,
@@ -94,7 +94,7 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   ],
   card: [{ ...NARROWEST, basePx: 370 }],
   button: [
-    { ...NARROWEST, basePx: 240, rowPx: 56, saleRowPx: 66 },
+    { ...NARROWEST, basePx: 256, rowPx: 56, saleRowPx: 66 },
     { ...LARGE_BUTTON, minWidthPx: 608, basePx: 192, rowPx: 72 },
     { ...LARGE_BUTTON, minWidthPx: SIDE_BY_SIDE_PX, basePx: 117, rowPx: 93 },
   ],
@@ -132,7 +132,7 @@ const WIDE_GRID_PX = 440
 /** Heights of header and notices, and of a row of the layout `list`, by minimum width. */
 const ROW_MEASURES = [
   { minWidthPx: 0, basePx: 264, rowPx: 163 },
-  { minWidthPx: 340, basePx: 264, rowPx: 128 },
+  { minWidthPx: 340, basePx: 250, rowPx: 147 },
   { minWidthPx: WIDE_GRID_PX, basePx: 200, rowPx: 121 },
   { minWidthPx: 560, basePx: 184, rowPx: 109 },
 ] as const
@@ -142,9 +142,16 @@ const CAROUSEL_PX = 600
 const NARROW_CAROUSEL_PX = 622
 const NARROW_CAROUSEL_BELOW_PX = 340
 
+/** Count the columns of a grid as the style sheet does. `undefined`: the cards are rows. */
+function countColumns(cardCount: number, widthPx: number): number | undefined {
+  const columns = GRID_COLUMNS.findLast(({ minWidthPx }) => widthPx >= minWidthPx)?.columns
+  if (columns === 6 && (cardCount <= 4 || cardCount === 8)) return cardCount === 3 ? 3 : 4
+  return columns === 4 && [3, 6, 9].includes(cardCount) ? 3 : columns
+}
+
 function estimateGridHeightPx({ layout, cardCount }: GridSize, widthPx: number): number {
   if (layout === 'carousel') return widthPx < NARROW_CAROUSEL_BELOW_PX ? NARROW_CAROUSEL_PX : CAROUSEL_PX
-  const columns = GRID_COLUMNS.findLast(({ minWidthPx }) => widthPx >= minWidthPx)?.columns
+  const columns = countColumns(cardCount, widthPx)
   if (layout === 'list' || columns === undefined) {
     const { basePx, rowPx } =
       ROW_MEASURES.findLast(({ minWidthPx }) => widthPx >= minWidthPx) ?? ROW_MEASURES[0]
@@ -152,7 +159,7 @@ function estimateGridHeightPx({ layout, cardCount }: GridSize, widthPx: number):
   }
   const { basePx, textPx, sidePx, gapPx } =
     widthPx < WIDE_GRID_PX
-      ? { basePx: 258, textPx: 214, sidePx: 16, gapPx: 16 }
+      ? { basePx: 262, textPx: 216, sidePx: 16, gapPx: 16 }
       : { basePx: 206, textPx: 208, sidePx: 22, gapPx: 20 }
   const pictureHeightPx = (widthPx - 2 * sidePx - (columns - 1) * gapPx) / columns
   return basePx + Math.ceil(cardCount / columns) * Math.ceil(textPx + pictureHeightPx)
