@@ -95,8 +95,8 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   card: [{ ...NARROWEST, basePx: 370 }],
   button: [
     { ...NARROWEST, basePx: 256, rowPx: 56, saleRowPx: 66 },
-    { ...LARGE_BUTTON, minWidthPx: 608, basePx: 192, rowPx: 72 },
-    { ...LARGE_BUTTON, minWidthPx: SIDE_BY_SIDE_PX, basePx: 117, rowPx: 93 },
+    { ...LARGE_BUTTON, minWidthPx: 608, basePx: 180, rowPx: 70 },
+    { ...LARGE_BUTTON, minWidthPx: SIDE_BY_SIDE_PX, basePx: 112, rowPx: 70 },
   ],
   // One or two lines.
   inline: [{ ...NARROWEST, basePx: 56, rowPx: 0, saleRowPx: 0 }],
@@ -132,7 +132,7 @@ const WIDE_GRID_PX = 440
 /** Heights of header and notices, and of a row of the layout `list`, by minimum width. */
 const ROW_MEASURES = [
   { minWidthPx: 0, basePx: 264, rowPx: 163 },
-  { minWidthPx: 340, basePx: 250, rowPx: 147 },
+  { minWidthPx: 340, basePx: 258, rowPx: 147 },
   { minWidthPx: WIDE_GRID_PX, basePx: 200, rowPx: 121 },
   { minWidthPx: 560, basePx: 184, rowPx: 109 },
 ] as const

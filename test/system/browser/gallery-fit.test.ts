@@ -81,6 +81,30 @@ describe('text spacing as readers set it (WCAG 1.4.12)', () => {
   })
 })
 
+describe('carousel', () => {
+  test.each(LANGUAGE_TAGS)('%s - the buttons do not cover the header', async (locale) => {
+    for (const width of ['phone', 'article', 'page']) {
+      const page = await gallery.open(
+        `layout=deals-carousel&theme=light&case=usual&locale=${locale}&width=${width}`,
+      )
+      // The two buttons of 2em, with the gap between them, stand at the end of the line.
+      const read = `(() => {
+        const top = document.querySelector('.vitrine-top')
+        const range = document.createRange()
+        range.selectNodeContents(top)
+        const texts = [...range.getClientRects()]
+        const box = document.querySelector('.vitrine').getBoundingClientRect()
+        const { direction, fontSize } = getComputedStyle(top)
+        const free = direction === 'rtl'
+          ? Math.min(...texts.map(({ left }) => left)) - box.left
+          : box.right - Math.max(...texts.map(({ right }) => right))
+        return free / Number.parseFloat(fontSize)
+      })()`
+      expect(await page.evaluate<number>(read)).toBeGreaterThan(5.375)
+    }
+  })
+})
+
 describe('from right to left', () => {
   test('arrows - point in the reading direction', async () => {
     const page = await gallery.open('theme=light&case=right-to-left&locale=ar')

@@ -39,7 +39,7 @@ export const CHECK_OVERFLOW = `(() => {
       const b = other.getBoundingClientRect()
       return Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4
     }
-    const parts = '.vitrine-merchant, .vitrine-name, .vitrine-price, .vitrine-ask, .vitrine-was, .vitrine-state, .vitrine-best, .vitrine-terms, .vitrine-go'
+    const parts = '.vitrine-merchant, .vitrine-name, .vitrine-price, .vitrine-ask, .vitrine-was, .vitrine-state, .vitrine-best, .vitrine-shop-terms, .vitrine-go'
     const covered = [...widget.querySelectorAll('.vitrine-offer, .vitrine-button, .vitrine-deal')].flatMap((row) => {
       const visible = [...row.querySelectorAll(parts)].filter((element) =>
         element.getBoundingClientRect().width > 0 && !isHidden(element))
