@@ -46,7 +46,7 @@ export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
 const LINE_PX = 20
 /** From this width, a shop is one line; from the second one, the product stands beside the shops. */
 const WIDE_ROW_PX = 576
-const SIDE_BY_SIDE_PX = 820
+const SIDE_BY_SIDE_PX = 992
 /** Height of the line that opens the folded shops. */
 const FOLD_PX = 46
 
@@ -88,7 +88,6 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   ],
   table: [
     ...NARROW_LIST,
-    { ...NARROWEST, minWidthPx: WIDE_ROW_PX, basePx: 244, rowPx: 60, saleRowPx: 60 },
     { ...NARROWEST, minWidthPx: 640, basePx: 230, rowPx: 59, saleRowPx: 59 },
     { ...NARROWEST, minWidthPx: SIDE_BY_SIDE_PX, basePx: 156, rowPx: 61, saleRowPx: 61, minPx: 420 },
   ],
@@ -146,6 +145,7 @@ const NARROW_CAROUSEL_BELOW_PX = 340
 function countColumns(cardCount: number, widthPx: number): number | undefined {
   const columns = GRID_COLUMNS.findLast(({ minWidthPx }) => widthPx >= minWidthPx)?.columns
   if (columns === 6 && (cardCount <= 4 || cardCount === 8)) return cardCount === 3 ? 3 : 4
+  if (columns === 3 && cardCount === 4) return 2
   return columns === 4 && [3, 6, 9].includes(cardCount) ? 3 : columns
 }
 

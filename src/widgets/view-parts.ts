@@ -173,6 +173,11 @@ function toAvailabilityView(
   return { text: availability[key], kind: isOut ? 'out' : 'other' }
 }
 
+/** Join the words of a text, unless a line of a narrow box is too short for it. */
+function keepOnOneLine(text: string): string {
+  return text.length <= 32 ? text.replaceAll(' ', '\u00A0') : text
+}
+
 /** `checkedAtMs`: of the oldest price. `order`: texts about the order of the offers. */
 type NoticeDetails = Readonly<{
   checkedAtMs: number
@@ -194,7 +199,7 @@ export function toNoticesView(
       : {
           ...messages.pricesChecked,
           iso: new Date(checkedAtMs).toISOString(),
-          time: formatTime(checkedAtMs, locale, timeZone),
+          time: keepOnOneLine(formatTime(checkedAtMs, locale, timeZone)),
         },
     terms: [...order, texts.shippingNotIncluded],
     /** What a struck price is; `null` without any. */

@@ -95,4 +95,15 @@ export const gallerySuite = defineSuite('gallery', (engine) => {
     })()`
     expect(await page.evaluate(read)).toEqual([true, true, true, true])
   })
+
+  test('table with the other shops open - their columns are those above', async () => {
+    const page = await engine.open()
+    await openGallery(page, 'layout=where-to-buy-table&case=logos&theme=light&width=article')
+    await page.evaluate(OPEN_DISCLOSURES)
+    const read = `[...document.querySelectorAll('.vitrine-table')].map((table) =>
+      [...table.querySelector('tbody tr').cells].map((cell) => Math.round(cell.getBoundingClientRect().left)))`
+    const [above, below] = await page.evaluate<number[][]>(read)
+    expect(above).toHaveLength(4)
+    expect(below).toEqual(above)
+  })
 })
