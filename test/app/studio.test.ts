@@ -331,6 +331,10 @@ describe('layout inline', () => {
       false,
     ])
     expect(readVisibleText(text)).toContain('Only code that puts the link into the sentence is listed.')
+    const blockNotes = listElements(text).filter(
+      (element) => element.tagName === 'span' && getText(element).includes('The block editor'),
+    )
+    expect(blockNotes.map(isVisible)).toEqual([false])
     expect(getHref(text, 'fragment')).toMatch(/\?locale=de&layout=inline$/)
     const hidden = findByClass(text, 'field').filter((field) => !isVisible(field))
     expect(hidden.map((field) => getText(field).split(' ')[0])).toEqual(

@@ -68,6 +68,9 @@ export const studioSuite = defineSuite('studio', (engine) => {
       false,
       false,
     ])
+    expect(
+      await page.evaluate<boolean>(`${seen}[0].querySelector('[data-sentence]').checkVisibility()`),
+    ).toBe(false)
     expect(await readCode(page, 'ssi')).not.toContain('theme')
     const theme = `document.querySelector('#option-theme')`
     expect(await page.evaluate(`[${theme}.checkVisibility(), ${theme}.value]`)).toEqual([false, 'dark'])
