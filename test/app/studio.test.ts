@@ -361,38 +361,6 @@ describe('layout inline', () => {
       expect(await findHtmlErrors(text)).toEqual([])
     }
   })
-
-  test('no offer in stock - the sentence without the link', async () => {
-    const harness = await startStudio()
-    const { text } = await fetchAsAdmin(
-      harness,
-      `/studio/sentence?channel=${CHANNEL_ID}&gtin=${toGtin(2)}&exclude=Kopje&exclude=Quillhaven`,
-    )
-    expect(readVisibleText(text)).toContain('mentions the product and then goes on')
-  })
-
-  test('no usable data, or an unknown channel or GTIN - the sentence without the link, and the studio can frame it', async () => {
-    const harness = await startStudio()
-    harness.clock.advance(200 * HOUR_MS)
-    harness.catalog.fault = {
-      pathPattern: /./,
-      respond: (_request, response) => response.writeHead(500).end(),
-    }
-    const sentence = '/studio/sentence?channel='
-    for (const path of [
-      `${sentence}${CHANNEL_ID}&gtin=${toGtin(2)}`,
-      `${sentence}${CHANNEL_ID}&gtin=x`,
-      `${sentence}00000000-0000-4000-8000-000000000009&gtin=${toGtin(2)}`,
-      '/studio/sentence',
-    ]) {
-      const { status, text, headers } = await fetchAsAdmin(harness, path)
-      expect([path, status, headers['x-frame-options']]).toEqual([path, 200, 'SAMEORIGIN'])
-      expect(headers['content-security-policy']).toContain("frame-ancestors 'self'")
-      expect(readVisibleText(text)).toContain('mentions the product and then goes on')
-    }
-    const page = await fetchAsAdmin(harness, `/studio?${QUERY}`)
-    expect(readNotice(page.text)).toContain('no usable data')
-  })
 })
 
 describe('explanation of a box', () => {
