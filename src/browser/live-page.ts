@@ -25,7 +25,7 @@ export function applyUpdate(update: StudioUpdate): void {
     document.getElementById(`option-${name}`)?.setAttribute('placeholder', placeholder)
   for (const part of document.querySelectorAll<HTMLElement>('[data-sentence]'))
     part.hidden = part.dataset['sentence'] !== String(isSentence)
-  openFirstSnippet()
+  replaceHiddenSnippet()
   for (const [index, device] of document.querySelectorAll<HTMLElement>('.device').entries())
     updatePreview(device, previews[index])
   const { search } = new URL(texts['address'] ?? '', location.href)
@@ -66,9 +66,11 @@ function markInvalid(errorElement: HTMLElement): void {
   else field?.setAttribute('aria-invalid', 'true')
 }
 
-/** Open a snippet if the open one is hidden now. */
-function openFirstSnippet(): void {
-  if (document.querySelector('.snippet[open]:not([hidden])')) return
+/** Open a snippet in place of one that is hidden now. Without an open one, the user has closed it. */
+function replaceHiddenSnippet(): void {
+  const hiddenSnippet = document.querySelector('.snippet[open][hidden]')
+  if (hiddenSnippet === null) return
+  hiddenSnippet.removeAttribute('open')
   document.querySelector('.snippet:not([hidden])')?.setAttribute('open', '')
 }
 

@@ -18,8 +18,8 @@ export type AdminAuth = Readonly<{
   requireAdmin: RequestHandler
   /** Pass requests on if the studio exists for them, with or without the password; else 404. */
   requireStudio: RequestHandler
-  /** Whether the studio needs no password for the request. */
-  isStudioOpen(request: Request): boolean
+  /** Return the local address of the studio if it needs no password for the request; else `null`. */
+  findOpenStudioUrl(request: Request): string | null
   /** Whether the request has the admin password. A wrong one is counted, a missing one is not. */
   isAdmin(request: Request): Promise<boolean>
 }>
@@ -43,7 +43,8 @@ export function createAdminAuth({ config, secrets, adminLimiter, logger }: Admin
     return {
       requireAdmin: requireStudio,
       requireStudio,
-      isStudioOpen: isOpenToLocalRequest,
+      findOpenStudioUrl: (request) =>
+        isOpenToLocalRequest(request) ? `http://${request.headers.host ?? ''}/studio` : null,
       isAdmin: (request) => Promise.resolve(isOpenToLocalRequest(request)),
     }
   }
@@ -74,7 +75,7 @@ export function createAdminAuth({ config, secrets, adminLimiter, logger }: Admin
       response.type('text').send(`${refusal.message}\n`)
     },
     requireStudio: (_request, _response, next) => next(),
-    isStudioOpen: () => false,
+    findOpenStudioUrl: () => null,
     isAdmin: async (request) =>
       Boolean(request.get('authorization')) && (await findRefusal(request)) === null,
   }

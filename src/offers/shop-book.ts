@@ -20,12 +20,16 @@ export type ShopBook = ReturnType<typeof createShopBook>
 export function createShopBook(entries: readonly ShopEntry[]) {
   const entriesByName = new Map<
     string,
-    Readonly<{ key: string; merchant: string; names: readonly string[]; shop: Shop }>
+    Readonly<{ merchant: string; names: readonly string[]; shop: Shop }>
   >()
+  const keys = new Map<string, string>()
   for (const { merchant, aliases, shop } of entries) {
     const key = foldCase(merchant)
     const names = [key, ...aliases.map(foldCase)]
-    for (const name of names) entriesByName.set(name, { key, merchant, names, shop })
+    for (const name of names) {
+      entriesByName.set(name, { merchant, names, shop })
+      keys.set(name, key)
+    }
   }
   const entriesByShownName = new Map(
     [...entriesByName.values()].map((entry) => [foldCase(entry.shop.name), entry]),
@@ -38,11 +42,11 @@ export function createShopBook(entries: readonly ShopEntry[]) {
     /** Return the same merchant name for all merchant names of one shop. It does not change with the shown name. */
     toMainName: (merchant: string): string => entriesByName.get(foldCase(merchant))?.merchant ?? merchant,
     /** The keys of `toKey` by case-folded merchant name, for shops of the book. */
-    keys: new Map([...entriesByName].map(([name, { key }]) => [name, key])) as ReadonlyMap<string, string>,
+    keys: keys as ReadonlyMap<string, string>,
     /** Return a key that is equal for the merchant names of one shop. */
     toKey(merchant: string): string {
       const name = foldCase(merchant)
-      return entriesByName.get(name)?.key ?? name
+      return keys.get(name) ?? name
     },
     /** Add to case-folded names of merchants or shops all case-folded merchant names of these shops. */
     expandNames: (names: readonly string[]): readonly string[] => [

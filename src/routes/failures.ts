@@ -13,7 +13,6 @@ import { toRefusalHeaders } from '../http/refusals.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { isUnreachable } from '../storage/store-failures.ts'
 import { getRequestId, logFailure } from './request-log.ts'
-import { findStudioUrl } from './studio.ts'
 
 /** `page`: a page of this server, outside of articles. */
 export type FailureSurface = 'fragment' | 'embed' | 'page'
@@ -77,7 +76,7 @@ export const throwUnknownAddress: RequestHandler = () => {
  */
 export function createErrorHandler(
   context: Context,
-  { isStudioOpen }: Pick<AdminAuth, 'isStudioOpen'>,
+  { findOpenStudioUrl }: Pick<AdminAuth, 'findOpenStudioUrl'>,
 ): ErrorRequestHandler {
   const ownPageHeaders = createOwnPageHeaders(context.pageSources)
   // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
@@ -97,7 +96,7 @@ export function createErrorHandler(
         message: failure.message ?? '',
         styles,
         frameScript: null,
-        studioUrl: isStudioOpen(request) ? findStudioUrl(context, request) : null,
+        studioUrl: findOpenStudioUrl(request),
       }
       response.status(failure.status).set(toRefusalHeaders(view.message))
       response.set({ 'Vitrine-State': failure.state, 'Vitrine-Request-Id': getRequestId(response) })

@@ -19,8 +19,10 @@ import { getParameter, parseQuery } from './requests.ts'
 export function createStudioRouter(context: Context, adminAuth: AdminAuth): Router {
   const router = Router()
   const pageHeaders = createOwnPageHeaders(context.pageSources)
-  const getView = async (request: Request): Promise<StudioView> =>
-    toStudioView(await readStudioData(context, parseQuery(request), findStudioUrl(context, request)))
+  const getView = async (request: Request): Promise<StudioView> => {
+    const studioUrl = adminAuth.findOpenStudioUrl(request) ?? `${context.publicUrl}/studio`
+    return toStudioView(await readStudioData(context, parseQuery(request), studioUrl))
+  }
 
   // Uptime probes and browsers request it without a password.
   router.get('/', adminAuth.requireStudio, (_request, response) => {
@@ -52,11 +54,6 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
   )
   addGallery(router, context, adminAuth)
   return router
-}
-
-/** Without a password, only local requests reach the studio; with one, it has the public address. */
-export function findStudioUrl({ publicUrl, secrets }: Context, { headers }: Request): string {
-  return secrets.adminPassword === null ? `http://${headers.host ?? ''}/studio` : `${publicUrl}/studio`
 }
 
 /** Add `/studio/gallery`: every layout, theme and edge case, from fixtures. */

@@ -25,7 +25,7 @@ export async function countDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
   query: DealQuery,
-  shopKeys: ReadonlyMap<string, string> = new Map(),
+  shopKeys: ReadonlyMap<string, string>,
 ): Promise<DealCounts> {
   const rows = await readDeals(database, copy, query)
   const countedRows = rows.slice(0, MAX_DEALS).filter((row) => row.is_counted === 1)

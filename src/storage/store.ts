@@ -167,7 +167,7 @@ export type CopyStore = QuotaStore &
      * Count the deals of a grid: the 20,000 with the highest discount, with at most 30 brands and 30 merchants.
      * `shopKeys` maps case-folded names of merchants: those with the same key are counted as one.
      */
-    countDeals(query: DealQuery, shopKeys?: ReadonlyMap<string, string>): Promise<DealCounts>
+    countDeals(query: DealQuery, shopKeys: ReadonlyMap<string, string>): Promise<DealCounts>
     /** Find the currency of most deals; `undefined` without deals. */
     findDealCurrency(channelId: string): Promise<string | undefined>
     /** Find products whose title or brand has every word, or whose GTIN begins with the digits. */

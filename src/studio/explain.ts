@@ -354,7 +354,8 @@ function describeOutcome(
     const problem = describePriceProblem(offer, asOfMs, rules)
     return problem === undefined ? 'shown' : `shown, without its price: ${problem}`
   }
-  if (excludedBy === 'not-inline') return 'left out: the layout inline shows one offer, the cheapest in stock'
+  if (excludedBy === 'not-inline')
+    return 'left out: the layout inline shows one offer, the cheapest in stock with a current price'
   if (excludedBy === 'better-offer') return describeBetterOffer(offer, shown, rules)
   if (excludedBy === 'other-currency')
     return `left out: the box shows the offers in ${shown[0]?.currency ?? ''}`

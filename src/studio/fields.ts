@@ -193,9 +193,10 @@ const PLACEHOLDERS = {
 } as const
 
 function toCheckboxes(values: readonly string[], { shops, shopBook }: FieldDetails) {
-  const others = values
+  const otherNames = values
     .filter((value) => !shops.some(({ name }) => isSelected(name, [value], shopBook)))
-    .map((name) => ({ name, count: null }))
+    .map((value) => findMainName(value, shopBook))
+  const others = [...new Map(otherNames.map((name) => [foldCase(name), { name, count: null }])).values()]
   return {
     kind: 'checks' as const,
     options: [...shops, ...others].map(({ name, count }) => ({
@@ -206,6 +207,12 @@ function toCheckboxes(values: readonly string[], { shops, shopBook }: FieldDetai
       isSelected: isSelected(name, values, shopBook),
     })),
   }
+}
+
+/** Return the main name of a shop of the book for any of its names, and other names unchanged. */
+function findMainName(value: string, shopBook: ShopBook): string {
+  const names = shopBook.expandNames([foldCase(value)])
+  return shopBook.toMainName(names.find((name) => shopBook.find(name) !== undefined) ?? value)
 }
 
 /** Whether values of the option `merchant` or `exclude`, which can be any names of shops, select a merchant. */

@@ -1,14 +1,32 @@
 import type { Context } from '../context.ts'
+import { VitrineError } from '../errors.ts'
 import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
 import type { SentenceView } from '../widgets/view-models.ts'
 import { parseStudioSelection, validateOptions } from './selection.ts'
 
+/** Read the preview of the layout `inline`: the fragment as a page includes it. */
+export async function readSentence(context: Context, query: URLSearchParams): Promise<SentenceView> {
+  const reader = createParameterReader(query)
+  return {
+    // Relative, like those of the studio. The page of a fragment with `css=none` links the style sheet itself.
+    styles: (['studio.css', 'vitrine.css'] as const).map((name) => `..${context.assets.get(name).path}`),
+    background: parseOrDefault(
+      () => reader.oneOf('background', ['light', 'dark'] as const, 'light'),
+      'light',
+    ),
+    body: await readBody(context, query).catch((error: unknown) => {
+      // The studio frames no error page, and shows the reason above its previews.
+      if (error instanceof VitrineError) return ''
+      throw error
+    }),
+  }
+}
+
 /**
- * Read the preview of the layout `inline`: the fragment as a page includes it. Invalid options count as absent.
+ * Read the fragment; empty if it is hidden. Invalid options count as absent.
  * @throws UnknownChannelError, UnavailableError, InvalidGtinError
  */
-export async function readSentence(context: Context, query: URLSearchParams): Promise<SentenceView> {
-  const { assets, renderer, widgets } = context
+async function readBody({ renderer, widgets }: Context, query: URLSearchParams): Promise<string> {
   const { channelId, gtin, rawOptions } = parseStudioSelection(query)
   rawOptions.set('layout', 'inline')
   const { widgetQuery } = validateOptions('where-to-buy', rawOptions, widgets.defaults)
@@ -20,14 +38,5 @@ export async function readSentence(context: Context, query: URLSearchParams): Pr
   })
   const widget = await widgets.getBox(address)
   const view = widget.getView()
-  const reader = createParameterReader(query)
-  return {
-    // Relative, like those of the studio. The page of a fragment with `css=none` links the style sheet itself.
-    styles: (['studio.css', 'vitrine.css'] as const).map((name) => `..${assets.get(name).path}`),
-    background: parseOrDefault(
-      () => reader.oneOf('background', ['light', 'dark'] as const, 'light'),
-      'light',
-    ),
-    body: view === undefined ? '' : renderer.renderBox(view),
-  }
+  return view === undefined ? '' : renderer.renderBox(view)
 }

@@ -16,7 +16,10 @@ export type SnippetDetails = Readonly<{
   pinnedScript: Readonly<{ url: string; integrity: string }>
 }>
 
-/** List the ways to embed a widget, the easiest first. `isFrame`: a block of the page, so never a part of a sentence. */
+/**
+ * List the ways to embed a widget, the easiest first. `isFrame`: a block of the page, so never a part of a sentence.
+ * `blockNote`: the part of the note about blocks, which suit no sentence either.
+ */
 export function listSnippets(details: SnippetDetails) {
   const { publicUrl, fragmentUrl, embedUrl, title, shortcode, pinnedScript } = details
   const placeholder = toPlaceholder(details)
@@ -50,7 +53,8 @@ export function listSnippets(details: SnippetDetails) {
       id: 'wordpress',
       isFrame: false,
       label: 'WordPress shortcode',
-      note: 'Needs the plugin in integrations/wordpress. WordPress renders and caches the box on your server. The block editor has blocks with the same options.',
+      note: 'Needs the plugin in integrations/wordpress. WordPress renders and caches the box on your server.',
+      blockNote: 'The block editor has blocks with the same options.',
       code: `[${shortcode.name}${values.join('')}]`,
     },
     {

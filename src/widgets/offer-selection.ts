@@ -83,10 +83,12 @@ export function classifyOffers(
   const selected = selectOffers(offers, filters, rules)
   const isInline = filters.layout === 'inline'
   const shown = isInline ? selected.slice(0, 1) : selected
+  // Without a shown offer, no currency is chosen.
+  const currency = shown[0]?.currency
   const classify = (offer: Offer): ClassifiedOffer => {
     const excludedBy = activeFilters.filter((filter) => EXCLUSION_RULES[filter](offer, filters))
     if (excludedBy.length > 0) return { offer, excludedBy }
-    if (offer.currency !== shown[0]?.currency) return { offer, excludedBy: 'other-currency' }
+    if (currency !== undefined && offer.currency !== currency) return { offer, excludedBy: 'other-currency' }
     return { offer, excludedBy: isInline ? 'not-inline' : 'better-offer' }
   }
   const others = offers.filter((offer) => !shown.includes(offer))

@@ -331,6 +331,10 @@ describe('layout inline', () => {
       false,
     ])
     expect(readVisibleText(text)).toContain('Only code that puts the link into the sentence is listed.')
+    const blockNotes = listElements(text).filter(
+      (element) => element.tagName === 'span' && getText(element).includes('The block editor'),
+    )
+    expect(blockNotes.map(isVisible)).toEqual([false])
     expect(getHref(text, 'fragment')).toMatch(/\?locale=de&layout=inline$/)
     const hidden = findByClass(text, 'field').filter((field) => !isVisible(field))
     expect(hidden.map((field) => getText(field).split(' ')[0])).toEqual(
@@ -356,15 +360,6 @@ describe('layout inline', () => {
       expect(headers['x-frame-options']).toBe('SAMEORIGIN')
       expect(await findHtmlErrors(text)).toEqual([])
     }
-  })
-
-  test('no offer in stock - the sentence without the link', async () => {
-    const harness = await startStudio()
-    const { text } = await fetchAsAdmin(
-      harness,
-      `/studio/sentence?channel=${CHANNEL_ID}&gtin=${toGtin(2)}&exclude=Kopje&exclude=Quillhaven`,
-    )
-    expect(readVisibleText(text)).toContain('mentions the product and then goes on')
   })
 })
 

@@ -16,7 +16,7 @@ test('error after the headers were sent - one log line, no other output, and the
     response.writeHead(200, { 'Content-Length': '10' }).write('half')
     throw new TypeError('x is not a function')
   })
-  app.use(createErrorHandler(harness.context, { isStudioOpen: () => false }))
+  app.use(createErrorHandler(harness.context, { findOpenStudioUrl: () => null }))
   const server = app.listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
   await once(server, 'listening')

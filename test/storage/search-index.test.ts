@@ -211,15 +211,15 @@ describe('copy with many products', () => {
     await walkAll(store, [makeNamed(1, 'Lamp')], 100)
     const database = connect()
     await multiply(database, BOUND - 1)
-    expect(await store.countDeals(makeQuery())).toMatchObject({ total: BOUND, isBounded: false })
-    expect(await store.countDeals(makeQuery({ searchText: 'x77y' }))).toMatchObject({
+    expect(await store.countDeals(makeQuery(), new Map())).toMatchObject({ total: BOUND, isBounded: false })
+    expect(await store.countDeals(makeQuery({ searchText: 'x77y' }), new Map())).toMatchObject({
       total: 1,
       isBounded: false,
     })
     await store.putLookups([
       { channelId: CHANNEL, gtin: toGtin(2), entry: { product: makeNamed(2, 'Another'), asOfMs: 200 } },
     ])
-    expect(await store.countDeals(makeQuery())).toMatchObject({
+    expect(await store.countDeals(makeQuery(), new Map())).toMatchObject({
       total: BOUND,
       isBounded: true,
       merchants: [{ name: 'Kopje', count: BOUND }],

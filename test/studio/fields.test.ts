@@ -289,6 +289,22 @@ describe('shops', () => {
     expect(listMarks(find(unlisted, 'exclude').control)).toEqual(['*Kopje & Co'])
   })
 
+  test('several names of one shop that is not listed - are one checked box', () => {
+    for (const names of [
+      ['Kopje', 'kopje.example'],
+      ['Kopje %26 Co', 'KOPJE', 'kopje.example'],
+    ]) {
+      const query = [...names, 'Elsewhere', 'ELSEWHERE'].map((name) => `exclude=${name}`).join('&')
+      const { control } = find(list('deals', query, { shopBook: SHOPS, shops: [] }), 'exclude')
+      expect(control).toMatchObject({
+        options: [
+          { value: 'Kopje', text: 'Kopje & Co', isSelected: true },
+          { value: expect.stringMatching(/^elsewhere$/i), isSelected: true },
+        ],
+      })
+    }
+  })
+
   test('unknown shops of the query - are selected after the known ones', () => {
     const marks = listMarks(getControl('where-to-buy', 'exclude', 'exclude=Elsewhere&exclude=kopje'))
     expect(marks).toEqual(['*Kopje', 'Quillhaven', '*Elsewhere'])

@@ -65,6 +65,13 @@ describe('layout inline', () => {
     )
   })
 
+  test('nothing shown, explained - the layout leaves every offer out, whatever its currency', () => {
+    const offers = [makePricedOffer('a', '1', soldOut), makePricedOffer('b', '2', { currency: 'USD' })]
+    const rules = { isPriced: () => false, shops: createShopBook([]) }
+    const classified = classifyOffers(offers, parse('layout=inline'), rules)
+    expect(classified.map(({ excludedBy }) => excludedBy)).toEqual(['not-inline', 'not-inline'])
+  })
+
   test('nothing in stock, or only prices that are too old - hidden', () => {
     const product = makeProduct({ offers: [makePricedOffer('c', '1', soldOut)] })
     const options = parse('layout=inline')

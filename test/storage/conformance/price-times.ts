@@ -126,7 +126,7 @@ export function describePriceTimes(subject: Subject): void {
         100,
       )
       const countMerchants = async (): Promise<unknown> => {
-        const { total, merchants } = await copy.countDeals(makeQuery())
+        const { total, merchants } = await copy.countDeals(makeQuery(), new Map())
         return [total, ...merchants.map(({ name, count }) => `${name} ${count}`)]
       }
       fixture.clock.step(MINUTE_MS - 1)

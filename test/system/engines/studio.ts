@@ -68,6 +68,9 @@ export const studioSuite = defineSuite('studio', (engine) => {
       false,
       false,
     ])
+    expect(
+      await page.evaluate<boolean>(`${seen}[0].querySelector('[data-sentence]').checkVisibility()`),
+    ).toBe(false)
     expect(await readCode(page, 'ssi')).not.toContain('theme')
     const theme = `document.querySelector('#option-theme')`
     expect(await page.evaluate(`[${theme}.checkVisibility(), ${theme}.value]`)).toEqual([false, 'dark'])
@@ -75,6 +78,20 @@ export const studioSuite = defineSuite('studio', (engine) => {
     await page.click('label:has([name="view"][value="preview"])')
     await waitUntil(page, `${PREVIEW}?.includes('theme=dark')`)
     expect(await page.evaluate(`[${theme}.checkVisibility(), window.marked]`)).toEqual([true, true])
+  })
+
+  test('closed snippet - stays closed when an option changes', async () => {
+    const page = await engine.open()
+    await page.goto(`${server.addresses.publicUrl}/studio`)
+    await page.click('label:has([name="view"][value="code"])')
+    await page.click('.snippet[open] summary')
+    await waitUntil(page, `document.querySelector('.snippet[open]') === null`)
+    await select(page, '#option-theme', 'dark')
+    await waitUntil(
+      page,
+      `document.querySelector('[data-text="snippet loader"]').textContent.includes('dark')`,
+    )
+    expect(await page.evaluate(`document.querySelector('.snippet[open]') === null`)).toBe(true)
   })
 
   test('Tab, then Enter - skips to the preview, and the skip link is visible while it has the focus', async () => {
