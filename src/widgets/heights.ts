@@ -88,6 +88,7 @@ const BOX_MEASURES: Readonly<Record<BoxLayout, readonly BoxMeasure[]>> = {
   ],
   table: [
     ...NARROW_LIST,
+    { ...NARROWEST, minWidthPx: 600, basePx: 239, rowPx: 60, saleRowPx: 60 },
     { ...NARROWEST, minWidthPx: 640, basePx: 230, rowPx: 59, saleRowPx: 59 },
     { ...NARROWEST, minWidthPx: SIDE_BY_SIDE_PX, basePx: 156, rowPx: 61, saleRowPx: 61, minPx: 420 },
   ],
