@@ -118,13 +118,20 @@ function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   return Math.max(minPx, basePx + shops + foldPx + termsPx - headPx)
 }
 
-/** Columns of a grid by minimum width. Below 340 px the cards are rows. */
-const GRID_COLUMNS = [
-  { minWidthPx: 340, columns: 2 },
-  { minWidthPx: 512, columns: 3 },
-  { minWidthPx: 704, columns: 4 },
-  { minWidthPx: 1_088, columns: 6 },
-] as const
+/**
+ * Columns of a grid by minimum width, and those of other numbers of cards, as in the style sheet. Below 340 px the cards are
+ * rows.
+ */
+const GRID_COLUMNS: readonly Readonly<{
+  minWidthPx: number
+  columns: number
+  byCards: Readonly<Record<number, number>>
+}>[] = [
+  { minWidthPx: 340, columns: 2, byCards: {} },
+  { minWidthPx: 512, columns: 3, byCards: { 2: 2, 4: 2 } },
+  { minWidthPx: 704, columns: 4, byCards: { 3: 3, 6: 3, 9: 3 } },
+  { minWidthPx: 1_088, columns: 6, byCards: { 1: 4, 2: 4, 3: 3, 4: 4, 8: 4 } },
+]
 
 /** From this width, padding and gaps are larger, and texts need fewer lines. */
 const WIDE_GRID_PX = 440
@@ -142,12 +149,10 @@ const CAROUSEL_PX = 600
 const NARROW_CAROUSEL_PX = 622
 const NARROW_CAROUSEL_BELOW_PX = 340
 
-/** Count the columns of a grid as the style sheet does. `undefined`: the cards are rows. */
+/** Count the columns of a grid; `undefined`: the cards are rows. */
 function countColumns(cardCount: number, widthPx: number): number | undefined {
-  const columns = GRID_COLUMNS.findLast(({ minWidthPx }) => widthPx >= minWidthPx)?.columns
-  if (columns === 6 && (cardCount <= 4 || cardCount === 8)) return cardCount === 3 ? 3 : 4
-  if (columns === 3 && cardCount === 4) return 2
-  return columns === 4 && [3, 6, 9].includes(cardCount) ? 3 : columns
+  const entry = GRID_COLUMNS.findLast(({ minWidthPx }) => widthPx >= minWidthPx)
+  return entry?.byCards[cardCount] ?? entry?.columns
 }
 
 function estimateGridHeightPx({ layout, cardCount }: GridSize, widthPx: number): number {

@@ -55,4 +55,30 @@ export const keyboardSuite = defineSuite('keyboard', (engine) => {
       }
     },
   )
+
+  test('deals-carousel - Tab reaches every card and scrolls it into view as a whole', async () => {
+    const page = await engine.open()
+    const query = 'layout=deals-carousel&theme=light&case=usual&width=article'
+    await page.goto(`${server.addresses.publicUrl}/studio/gallery?${query}`)
+    await loadPictures(page)
+    await run(page, 'document.querySelector("figcaption a").focus()')
+    const count = await page.evaluate<number>('document.querySelectorAll(".vitrine-deal").length')
+    expect(count).toBeGreaterThan(3)
+    for (let index = 0; index < count; index += 1) {
+      const card = `document.querySelectorAll('.vitrine-deal')[${index}]`
+      // Before the first card: the list itself and its buttons, depending on the browser.
+      for (let left = 4; left > 0; left -= 1) {
+        await page.press('Tab')
+        if (await page.evaluate(`${card}.contains(document.activeElement)`)) break
+      }
+      await waitUntil(
+        page,
+        `(() => {
+          const list = document.querySelector('.vitrine-deals').getBoundingClientRect()
+          const { left, right } = ${card}.getBoundingClientRect()
+          return ${card}.contains(document.activeElement) && left >= list.left && right <= list.right
+        })()`,
+      )
+    }
+  })
 })
