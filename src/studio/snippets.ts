@@ -21,12 +21,13 @@ export type SnippetDetails = Readonly<{
  * `blockNote`: the part of the note about blocks, which suit no sentence either.
  */
 export function listSnippets(details: SnippetDetails) {
-  const { publicUrl, fragmentUrl, embedUrl, title, shortcode, pinnedScript } = details
+  return [...listCodeOfPages(details), ...listCodeOfServers(details)]
+}
+
+function listCodeOfPages(details: SnippetDetails) {
+  const { publicUrl, fragmentUrl, embedUrl, title, pinnedScript } = details
   const placeholder = toPlaceholder(details)
-  const comment = toComment(details.caption)
-  const htmlComment = `<!-- ${comment} -->\n`
-  const path = fragmentUrl.slice(publicUrl.length)
-  const values = shortcode.attributes.map(({ name, value }) => ` ${name}="${escapeShortcode(value)}"`)
+  const htmlComment = `<!-- ${toComment(details.caption)} -->\n`
   return [
     {
       id: 'loader',
@@ -49,6 +50,21 @@ export function listSnippets(details: SnippetDetails) {
       note: 'The same script at an address whose content never changes; the browser rejects any other content. The address stays valid, but never receives fixes.',
       code: `${htmlComment}${placeholder}\n<script async src="${escapeAttribute(pinnedScript.url)}" integrity="${pinnedScript.integrity}" crossorigin="anonymous"></script>`,
     },
+    {
+      id: 'browser',
+      isFrame: false,
+      label: 'Browser script (fetch)',
+      note: 'Inserts the fragment without an iframe, also into a sentence. Readers without scripts see nothing.',
+      code: `${htmlComment}${toBrowserCode(fragmentUrl)}`,
+    },
+  ]
+}
+
+function listCodeOfServers({ publicUrl, fragmentUrl, embedUrl, shortcode, caption }: SnippetDetails) {
+  const comment = toComment(caption)
+  const path = fragmentUrl.slice(publicUrl.length)
+  const values = shortcode.attributes.map(({ name, value }) => ` ${name}="${escapeShortcode(value)}"`)
+  return [
     {
       id: 'wordpress',
       isFrame: false,
@@ -83,13 +99,13 @@ export function listSnippets(details: SnippetDetails) {
       isFrame: false,
       label: 'PHP',
       note: 'Needs the helper in integrations/php. It waits at most one second, and shows the last good box while this server does not respond.',
-      code: `<?php // ${comment}\nrequire_once 'vitrine.php';\necho vitrine_box(${quoteString(fragmentUrl)}); ?>`,
+      code: `<?php // ${comment}\nrequire_once __DIR__ . '/vitrine.php';\necho vitrine_box(${quoteString(fragmentUrl)}); ?>`,
     },
     {
       id: 'fetch',
       isFrame: false,
-      label: 'Your own code (fetch)',
-      note: 'A 200 response with an empty body means that there is nothing to show; the header Vitrine-Reason gives the reason. For any other status, or no-store, keep the previous box.',
+      label: 'Code of your server (fetch)',
+      note: 'For JavaScript that builds your pages: it sets your variable box. A 200 response with an empty body means that there is nothing to show; the header Vitrine-Reason gives the reason. For any other status, or no-store, keep the previous box.',
       code: `// ${comment}\n${toFetchCode(fragmentUrl)}`,
     },
   ]
@@ -102,6 +118,23 @@ function toPlaceholder({ attributes, title, reservedHeightPx }: SnippetDetails):
     { name: 'data-height', value: String(reservedHeightPx) },
   ]
   return `<div ${all.map(({ name, value }) => `${name}="${escapeAttribute(value)}"`).join(' ')}></div>`
+}
+
+/** The span is valid in a sentence, and its content can also be a block. */
+function toBrowserCode(fragmentUrl: string): string {
+  return [
+    `<span data-fragment="${escapeAttribute(fragmentUrl)}"></span>`,
+    '<script type="module">',
+    "  for (const element of document.querySelectorAll('[data-fragment]')) {",
+    '    try {',
+    '      const response = await fetch(element.dataset.fragment)',
+    '      if (response.status === 200) element.innerHTML = await response.text()',
+    '    } catch {',
+    '      // Nothing is shown.',
+    '    }',
+    '  }',
+    '</script>',
+  ].join('\n')
 }
 
 function toFetchCode(fragmentUrl: string): string {

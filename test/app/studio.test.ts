@@ -321,10 +321,11 @@ describe('layout inline', () => {
     const { text } = await fetchAsAdmin(await startStudio(), `/studio?${QUERY}`)
     const snippets = findByClass(text, 'snippet').filter(isVisible)
     expect(snippets.map((snippet) => getText(snippet).trim().split(' ')[0])).toEqual(
-      'WordPress nginx Varnish PHP Your'.split(' '),
+      'Browser WordPress nginx Varnish PHP Code'.split(' '),
     )
     expect(snippets.map((snippet) => snippet.attrs.some(({ name }) => name === 'open'))).toEqual([
       true,
+      false,
       false,
       false,
       false,

@@ -28,7 +28,7 @@ const toRecord = (element: Element | undefined): Record<string, string> =>
 test('list - the easiest first, each with a label and a note', () => {
   const snippets = listSnippets(DETAILS)
   expect(snippets.map(({ id }) => id)).toEqual(
-    'loader iframe pinned wordpress oembed ssi esi php fetch'.split(' '),
+    'loader iframe pinned browser wordpress oembed ssi esi php fetch'.split(' '),
   )
   for (const { label, note } of snippets) expect([label, note]).not.toContain('')
   expect(new Set(snippets.map(({ label }) => label)).size).toBe(snippets.length)
@@ -80,7 +80,7 @@ describe('frames', () => {
     })
   })
 
-  test.each(['loader', 'pinned', 'iframe'])('%s - is valid HTML', async (id) => {
+  test.each(['loader', 'pinned', 'iframe', 'browser'])('%s - is valid HTML', async (id) => {
     const errors = await findHtmlErrors(find(id))
     // Editors that strip styles keep the width attribute, and every browser accepts a percentage in it.
     expect(
@@ -94,7 +94,7 @@ describe('frames', () => {
 })
 
 describe('comment', () => {
-  test.each(['loader', 'iframe', 'pinned'])(
+  test.each(['loader', 'iframe', 'pinned', 'browser'])(
     '%s - begins with one HTML comment that names the widget',
     (id) => {
       const [comment, ...others] = parseFragment(find(id)).childNodes

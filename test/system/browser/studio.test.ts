@@ -58,7 +58,7 @@ describe('changed option', () => {
     await until(async () => expect(await readPreview()).toContain('theme=dark'))
     expect(readQuery().get('theme')).toBe('dark')
     for (const id of ['loader', 'pinned']) expect(await readCode(id)).toContain('data-theme="dark"')
-    for (const id of ['iframe', 'oembed', 'ssi', 'esi', 'php', 'fetch'])
+    for (const id of ['iframe', 'browser', 'oembed', 'ssi', 'esi', 'php', 'fetch'])
       expect(await readCode(id)).toContain('theme=dark')
     expect(await readCode('wordpress')).toContain('theme="dark"')
     for (const leads of ['embed', 'fragment', 'tab Deals'])
@@ -70,6 +70,17 @@ describe('changed option', () => {
     await until(async () => expect(await readPreview()).toContain('theme=light'))
     expect(readQuery().get('theme')).toBeNull()
     expect(problems).toEqual([])
+  })
+
+  test('browser script of the layout inline - works in the sentence of any page', async () => {
+    await open('?layout=inline')
+    const code = await readCode('browser')
+    const article = `${server.addresses.publicUrl}/article.html`
+    const body = `<!doctype html><p>Our pick, ${code.replace('\n', '')}, is light.</p>`
+    await page.route(article, (route) => route.fulfill({ contentType: 'text/html', body }))
+    await page.goto(article)
+    await page.locator('p .vitrine-inline a').waitFor()
+    expect(await page.locator('p').innerText()).toMatch(/^Our pick, ?Ad from \S+ at .+, is light\.$/)
   })
 
   test('option of fragments only - changes their snippets, not the previews', async () => {
@@ -322,7 +333,7 @@ describe('copy buttons', () => {
     await page.locator('#option-theme').selectOption('dark')
     await waitForQuery('theme', 'dark')
     await page.getByRole('button', { name: 'Copy' }).first().waitFor()
-    expect(await copySnippet('Your own code (fetch)')).toBe(await readCode('fetch'))
+    expect(await copySnippet('Code of your server (fetch)')).toBe(await readCode('fetch'))
     expect(problems).toEqual([])
   })
 

@@ -55,11 +55,12 @@ export const studioSuite = defineSuite('studio', (engine) => {
     expect(
       await page.evaluate<string[]>(`${seen}.map((one) => one.querySelector('summary').innerText)`),
     ).toEqual([
+      'Browser script (fetch)',
       'WordPress shortcode',
       'nginx include (SSI)',
       'Varnish include (ESI)',
       'PHP',
-      'Your own code (fetch)',
+      'Code of your server (fetch)',
     ])
     expect(await page.evaluate<boolean[]>(`${seen}.map((one) => one.open)`)).toEqual([
       true,
@@ -67,9 +68,10 @@ export const studioSuite = defineSuite('studio', (engine) => {
       false,
       false,
       false,
+      false,
     ])
     expect(
-      await page.evaluate<boolean>(`${seen}[0].querySelector('[data-sentence]').checkVisibility()`),
+      await page.evaluate<boolean>(`${seen}[1].querySelector('[data-sentence]').checkVisibility()`),
     ).toBe(false)
     expect(await readCode(page, 'ssi')).not.toContain('theme')
     const theme = `document.querySelector('#option-theme')`
