@@ -103,7 +103,7 @@ async function open(page: Page, url: string, faultProxy: FaultProxy): Promise<Pa
 function toFilledPage(html: string): string {
   return html
     .replaceAll(/<script[\s\S]*?<\/script>/g, '')
-    .replace(/BOX\(\s*<div[^>]*>([\s\S]*)<\/div>\s*\)BOX/, 'BOX($1)BOX')
+    .replace(/BOX\(\s*<(div|span)[^>]*>([\s\S]*)<\/\1>\s*\)BOX/, 'BOX($2)BOX')
 }
 
 function toRecommended(url: string): string {
