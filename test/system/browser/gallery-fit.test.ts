@@ -105,6 +105,25 @@ describe('carousel', () => {
   })
 })
 
+describe('carousel with a focused card', () => {
+  test('wheel - scrolls away from it', async () => {
+    const page = await gallery.open('layout=deals-carousel&theme=light&case=usual&width=article', {
+      reducedMotion: 'reduce',
+    })
+    await page.locator('.vitrine-deals').focus()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.matches(".vitrine-name:focus-visible")')).toBe(true)
+    await page.locator('.vitrine-deal').nth(1).hover()
+    await page.mouse.wheel(600, 0)
+    const readEnd = (): Promise<number> =>
+      page.evaluate(
+        '(({ scrollLeft, clientWidth, scrollWidth }) => scrollWidth - clientWidth - scrollLeft)(document.querySelector(".vitrine-deals"))',
+      )
+    await expect.poll(readEnd).toBeLessThan(2)
+  })
+})
+
 describe('from right to left', () => {
   test('arrows - point in the reading direction', async () => {
     const page = await gallery.open('theme=light&case=right-to-left&locale=ar')
