@@ -120,18 +120,20 @@ function toPlaceholder({ attributes, title, reservedHeightPx }: SnippetDetails):
   return `<div ${all.map(({ name, value }) => `${name}="${escapeAttribute(value)}"`).join(' ')}></div>`
 }
 
-/** The span is valid in a sentence, and its content can also be a block. */
+/**
+ * The span is valid in a sentence, and its content can also be a block. Each script fills only its own span, so that a page can
+ * have many. Only `setHTMLUnsafe` creates declarative shadow DOM.
+ */
 function toBrowserCode(fragmentUrl: string): string {
   return [
     `<span data-fragment="${escapeAttribute(fragmentUrl)}"></span>`,
-    '<script type="module">',
-    "  for (const element of document.querySelectorAll('[data-fragment]')) {",
-    '    try {',
-    '      const response = await fetch(element.dataset.fragment)',
-    '      if (response.status === 200) element.innerHTML = await response.text()',
-    '    } catch {',
-    '      // Nothing is shown.',
-    '    }',
+    '<script>',
+    '  {',
+    '    const place = document.currentScript.previousElementSibling',
+    '    const show = (html) => place.setHTMLUnsafe ? place.setHTMLUnsafe(html) : (place.innerHTML = html)',
+    '    fetch(place.dataset.fragment)',
+    "      .then((response) => response.status === 200 ? response.text() : '')",
+    '      .then(show, () => {}) // Without a response, nothing is shown.',
     '  }',
     '</script>',
   ].join('\n')

@@ -76,11 +76,16 @@ describe('changed option', () => {
     await open('?layout=inline')
     const code = await readCode('browser')
     const article = `${server.addresses.publicUrl}/article.html`
-    const body = `<!doctype html><p>Our pick, ${code.replace('\n', '')}, is light.</p>`
+    const isolated = code.replace('layout=inline', 'layout=inline&amp;isolate=shadow')
+    const body = `<!doctype html><p>Our pick, ${code.replace('\n', '')}, is light.</p><p>${isolated}</p>`
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.url()))
     await page.route(article, (route) => route.fulfill({ contentType: 'text/html', body }))
     await page.goto(article)
-    await page.locator('p .vitrine-inline a').waitFor()
-    expect(await page.locator('p').innerText()).toMatch(/^Our pick, ?Ad from \S+ at .+, is light\.$/)
+    await page.locator('p > span > .vitrine-inline a').waitFor()
+    await page.locator('p .vitrine-host .vitrine-inline a').waitFor()
+    expect(await page.locator('p').first().innerText()).toMatch(/^Our pick, ?Ad from \S+ at .+, is light\.$/)
+    expect(requests.filter((url) => url.includes('/fragments/'))).toHaveLength(2)
   })
 
   test('option of fragments only - changes their snippets, not the previews', async () => {
