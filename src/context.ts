@@ -273,6 +273,7 @@ function openStore(
         catalog: catalog.copyName,
         clock,
         timeouts,
+        history: config.history,
         ...(openLongReads && { openLongReads }),
       }),
     onFailure: health.recordFailure,

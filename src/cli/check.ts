@@ -52,7 +52,12 @@ async function checkCatalog(
 ): Promise<void> {
   const { config, clock } = command
   const store = await report.attempt('stored copy', () =>
-    openSqlStore({ database: config.database, catalog: catalog.copyName, timeouts: STORE_TIMEOUTS }),
+    openSqlStore({
+      database: config.database,
+      catalog: catalog.copyName,
+      timeouts: STORE_TIMEOUTS,
+      history: config.history,
+    }),
   )
   if (store !== undefined) await report.attempt('stored copy', () => checkStoredCopy(report, store))
   const onStoreFailure = (error: unknown): void => {

@@ -123,6 +123,11 @@ function toConfig(values: SettingValues) {
       unknownLookupsPerHour: values.VITRINE_UNKNOWN_LOOKUPS_PER_HOUR,
     }),
     priceMaxAgeSeconds: values.VITRINE_PRICE_MAX_AGE_SECONDS,
+    /** Which prices are recorded as observed, and for how long. */
+    history: Object.freeze({
+      keptDays: values.VITRINE_HISTORY_DAYS,
+      priceMaxAgeSeconds: values.VITRINE_PRICE_MAX_AGE_SECONDS,
+    }),
     cacheMaxBytes: values.VITRINE_CACHE_MAX_BYTES,
     cacheMaxEntries: values.VITRINE_CACHE_MAX_ENTRIES,
     cacheTagHeader: values.VITRINE_CACHE_TAG_HEADER,

@@ -130,6 +130,7 @@ export const SETTINGS = {
     DAY_SECONDS,
     'maximum age of a price; afterwards the link says "See price at shop"',
   ),
+  VITRINE_HISTORY_DAYS: defineNumber(0, 3_650, 400, 'days of observed prices that are kept; `0`: none'),
   VITRINE_CACHE_MAX_BYTES: defineNumber(
     1,
     MAX_BYTES,

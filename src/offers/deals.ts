@@ -2,8 +2,13 @@ import { toPriceKey, toRatioKey, toSavingKey } from './money.ts'
 import { type RankableOffer, compareTexts, isInStock, pickOnePerMerchant } from './ranking.ts'
 import { computeDiscountPercent, isOnSale } from './sale.ts'
 
-export const DEAL_SORTS = ['discount', 'saving', 'price', 'newest'] as const
+/** `drop`: by the fall of the price that our own observation confirms. */
+export const DEAL_SORTS = ['discount', 'saving', 'price', 'newest', 'drop'] as const
 export type DealSort = (typeof DEAL_SORTS)[number]
+
+/** Whose former price makes an offer a deal: the shop's, or the reference price that our own observation confirms. */
+export const EVIDENCES = ['shop', 'observed'] as const
+export type Evidence = (typeof EVIDENCES)[number]
 
 /**
  * Return the offers of one product that are on sale, highest discount first, with the sort keys of grids. Only the best offer per

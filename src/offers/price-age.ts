@@ -32,6 +32,11 @@ export function findPriceProblem(
   return nowMs - priceTimeMs > priceMaxAgeSeconds * SECOND_MS ? 'too-old' : undefined
 }
 
+/** Return the time from which a price is no longer shown. */
+export function findPriceEndMs(dated: DatedOffer, priceMaxAgeSeconds: number): number {
+  return Math.min(toPriceTimeMs(dated) + priceMaxAgeSeconds * SECOND_MS, dated.offer.saleEndsAtMs ?? Infinity)
+}
+
 export function isPriceShown(dated: DatedOffer, rules: PriceRules): boolean {
   return findPriceProblem(dated, rules) === undefined
 }

@@ -72,6 +72,8 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     findChannelList: () => readShort((store) => store.findChannelList()),
     getCopyState: (channelId) => readShort((store) => store.getCopyState(channelId)),
     findDealCurrency: (channelId) => readShort((store) => store.findDealCurrency(channelId)),
+    findPriceSeries: (channelId, gtin) => readShort((store) => store.findPriceSeries(channelId, gtin)),
+    countObservedDays: (channelId) => readShort((store) => store.countObservedDays(channelId)),
     // A grid has no cheaper source, so it may use nearly the whole visitor timeout.
     findDeals: (query, timeoutMs) => run((store) => store.findDeals(query, timeoutMs), 'read', longSilenceMs),
     countDeals: (...parameters) => read((store) => store.countDeals(...parameters)),

@@ -36,6 +36,9 @@ export type FirstSeen = ReadonlyMap<string, number>
 
 export type VersionContext = Readonly<{ copyId: number; fromWalk: number; firstSeen: FirstSeen }>
 
+/** The drop key of a deal whose price has not fallen. It sorts after every fall. */
+export const NO_FALL_KEY = '9'
+
 const offerSchema = object({
   merchant: string().min(1),
   network: string(),
@@ -102,7 +105,7 @@ function toCheckedAtJson(offers: readonly Offer[]): string | null {
 }
 
 /** Parse to a function from the position of an offer to its time; `undefined` when the stored data is invalid. */
-function parseCheckedAt(json: string | null): ((offerIndex: number) => number | null) | undefined {
+export function parseCheckedAt(json: string | null): ((offerIndex: number) => number | null) | undefined {
   if (json === null) return () => null
   const { data } = checkedAtSchema.safeParse(parseJson(json))
   if (data === undefined) return undefined
@@ -152,6 +155,7 @@ export function toDealRows(
       saving_key: deal.savingKey,
       first_seen_ms: Math.min(firstSeen.get(toFirstSeenKey(gtin, offerKey)) ?? Infinity, asOfMs),
       sale_ends_ms: offer.saleEndsAtMs,
+      drop_key: NO_FALL_KEY,
     }
   })
 }

@@ -118,6 +118,29 @@ export type DealsTable = {
   first_seen_ms: number
   /** From then on, grids do not show the deal. */
   sale_ends_ms: number | null
+  /** Sorts by the observed fall of the price, largest first; `NO_FALL_KEY` without one. */
+  drop_key: string
+}
+
+/** A change of the price of one merchant (`offers/price-history.ts`). */
+export type PriceChangesTable = {
+  copy_id: number
+  gtin: string
+  merchant_key: string
+  currency: string
+  day: number
+  until_day: number | null
+  low: number | null
+  last: number | null
+}
+
+/** Walks saw the products in (`after_gtin`, `until_gtin`] on `day`. An empty range only records that there was an observation. */
+export type ObservedDaysTable = {
+  copy_id: number
+  day: number
+  after_gtin: string
+  until_gtin: string
+  is_imported: number
 }
 
 /** Tables used through Kysely's query builder; other tables are defined in `migrations/` and used through SQL. */
@@ -128,6 +151,10 @@ export type CopyTables = {
   walk_pages: WalkPagesTable
   products: ProductsTable
   deals: DealsTable
+  /** The deals whose fall our own observation confirms, with the reference price in place of the shop's former price. */
+  observed_deals: DealsTable
+  price_changes: PriceChangesTable
+  observed_days: ObservedDaysTable
   absences: { copy_id: number; gtin: string; as_of_ms: number }
   /** The search index lacks products with an id below `below_id`; it is complete when there is no row. */
   search_backlog: { below_id: number }

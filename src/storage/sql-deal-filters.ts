@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
 import { createDeadlineCheck } from '../database/read-deadline.ts'
+import type { Evidence } from '../offers/deals.ts'
 import { toLargestRatioKey, toPriceKey } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyTables } from './schema.ts'
@@ -13,6 +14,7 @@ import {
   toIndexWords,
   replaceOnSplitWord,
 } from './sql-search.ts'
+import { selectDealTable } from './sql-observed-deals.ts'
 import type { DealQuery } from './store.ts'
 
 /** A filter with at most this many deals is rare: its deals are read through the filter's index and sorted. */
@@ -65,7 +67,7 @@ export async function planDealQuery(
     // Count deals of all versions: the index does not contain the walk, and a rough count is enough.
     const count = await countUpToBound(
       database,
-      sql`(select id from deals where copy_id = ${copy.id} and currency = ${query.currency}
+      sql`(select id from ${selectDealTable(query.evidence)} as deals where copy_id = ${copy.id} and currency = ${query.currency}
         and ${toCondition(sql.ref(column))} and ${createDeadlineCondition(database)})`,
     )
     if (count >= lowestCount) continue
@@ -112,22 +114,26 @@ export function createDeadlineCondition(database: Kysely<CopyTables>): Condition
 export function createVisibilityCondition(
   database: Kysely<CopyTables>,
   copy: CopyView,
-  { currency }: Pick<DealQuery, 'currency'>,
+  { currency, evidence }: Pick<DealQuery, 'currency' | 'evidence'>,
   canUseIndex = true,
 ): Condition {
   const indexGuard = canUseIndex ? sql`` : sql`+`
   return sql`${indexGuard}deals.copy_id = ${copy.id} and ${indexGuard}deals.currency = ${currency}
-    and ${createVersionCondition(copy.currentWalk)} and ${createRunningCondition(database, copy)}`
+    and ${createVersionCondition(copy.currentWalk)} and ${createRunningCondition(database, copy, evidence)}`
 }
 
 /**
  * Build the condition that the sale of a deal has not ended. SQLite finds ended sales in their own small index, so that it need
  * not read a row that another index covers. A plus sign keeps it from reading the row by its id.
  */
-function createRunningCondition(database: Kysely<CopyTables>, { nowMs }: CopyView): Condition {
+function createRunningCondition(
+  database: Kysely<CopyTables>,
+  { nowMs }: CopyView,
+  evidence: Evidence,
+): Condition {
   return isPostgres(database)
     ? sql`(deals.sale_ends_ms is null or deals.sale_ends_ms > ${nowMs})`
-    : sql`not exists (select 1 from deals as ended where ended.product_id = deals.product_id
+    : sql`not exists (select 1 from ${selectDealTable(evidence)} as ended where ended.product_id = deals.product_id
         and +ended.id = +deals.id and ended.sale_ends_ms <= ${nowMs})`
 }
 
@@ -182,13 +188,13 @@ function createBestDealCondition(copy: CopyView, query: DealQuery): Condition {
   const hasOfferFilters = query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
   const canBeReplaced: Condition = hasOfferFilters
     ? sql`1 = 1`
-    : sql`exists (select 1 from deals as ended
+    : sql`exists (select 1 from ${selectDealTable(query.evidence)} as ended
         where ended.product_id = deals.product_id and ended.sale_ends_ms <= ${copy.nowMs})`
   const filters = listColumnFilters({ ...query, brand: null })
   const otherPassesFilters = joinConditions(
     filters.map(({ column, toCondition }) => toCondition(sql.ref(`other.${column}`))),
   )
-  return sql`(${isBest} or ${canBeReplaced} and not exists (select other.id from deals as other
+  return sql`(${isBest} or ${canBeReplaced} and not exists (select other.id from ${selectDealTable(query.evidence)} as other
     where other.product_id = deals.product_id and other.currency = deals.currency
     and (other.ratio_key, other.price_key, other.offer_index) < (deals.ratio_key, deals.price_key, deals.offer_index)
     and (other.sale_ends_ms is null or other.sale_ends_ms > ${copy.nowMs}) and ${otherPassesFilters}))`
@@ -209,7 +215,7 @@ async function createWordFilter(
     words.length === 0 ? undefined : await selectIdsByWords(database, copy, { words, isWholeWord: false })
   const count = ids === undefined ? 0 : await replaceOnSplitWord(countUpToBound(database, ids), 0)
   if (ids === undefined || count === 0) {
-    const matchIds = await scanForText(database, copy, { words: typedWords, currency: query.currency })
+    const matchIds = await scanForText(database, copy, { ...query, words: typedWords })
     const toCondition = (): Condition =>
       matchIds.length === 0 ? sql`1 = 0` : sql`deals.id in (${sql.join(matchIds.map(sql.lit))})`
     return { count: matchIds.length, toCondition }
@@ -230,12 +236,13 @@ async function createWordFilter(
 async function scanForText(
   database: Kysely<CopyTables>,
   copy: CopyView,
-  { words, currency }: Readonly<{ words: readonly string[]; currency: string }>,
+  { words, ...query }: Pick<DealQuery, 'currency' | 'evidence'> & Readonly<{ words: readonly string[] }>,
 ): Promise<readonly number[]> {
   // The text consisted of accents only, which folding removes.
   if (words.length === 0) return []
   const { rows } = await sql<{ id: number }>`select id from (
-      select id, search_text from deals where ${createVisibilityCondition(database, copy, { currency })}
+      select id, search_text from ${selectDealTable(query.evidence)} as deals
+      where ${createVisibilityCondition(database, copy, query)}
       order by ratio_key, price_key, gtin limit ${MAX_SCANNED}) as first
     where ${joinConditions(words.map(createWordCondition))} limit ${MAX_MATCHES}`.execute(database)
   return rows.map(({ id }) => id)

@@ -12,6 +12,7 @@ import {
   planDealQuery,
 } from './sql-deal-filters.ts'
 import { type RowTimes, selectPageTime, toAsOfMs } from './sql-lookups.ts'
+import { selectDealTable } from './sql-observed-deals.ts'
 import { createInCondition } from './statements.ts'
 import { type DealEntry, type DealQuery, isShortRead } from './store.ts'
 
@@ -21,6 +22,7 @@ const ORDERS = {
   saving: ['saving_key', 'price_key', 'gtin'],
   price: ['price_key', 'ratio_key', 'gtin'],
   newest: ['first_seen_ms', 'ratio_key', 'price_key', 'gtin'],
+  drop: ['drop_key', 'ratio_key', 'price_key', 'gtin'],
 } as const satisfies Record<DealSort, readonly (keyof DealsTable)[]>
 const DESCENDING: ReadonlySet<keyof DealsTable> = new Set(['saving_key', 'first_seen_ms'])
 
@@ -32,7 +34,7 @@ const WINDOW_CARDS = 1_000
 
 /** Columns that filters and orders use. */
 const WINDOW_COLUMNS = sql`id, product_id, gtin, currency, offer_index, merchant_key, brand_key, is_in_stock, is_best,
-  is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text`
+  is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text, drop_key`
 
 /** Find the deals of the current walk, one per product: its best deal that passes the filters. */
 export async function findDeals(
@@ -42,7 +44,7 @@ export async function findDeals(
 ): Promise<readonly DealEntry[]> {
   const plan = await planDealQuery(database, copy, query)
   const ids = plan === null ? [] : await findIds(database, copy, plan)
-  return ids.length === 0 ? [] : readDeals(database, copy, ids)
+  return ids.length === 0 ? [] : readDeals(database, copy, { ids, evidence: query.evidence })
 }
 
 async function findIds(
@@ -64,12 +66,12 @@ async function findIds(
     return rows.map(({ id }) => id)
   }
   const isVisible = createVisibilityCondition(database, copy, query)
-  const deals = sql.table('deals')
+  const deals = selectDealTable(query.evidence)
   // The discount index contains all filter columns; without filters, nearly every deal is a result in any order.
   if (rareFilter === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
     return findPage(deals, sql`${createDeadlineCondition(database)} and ${isVisible}`)
   if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
-    const window = sql`(select ${WINDOW_COLUMNS} from deals where ${isVisible}
+    const window = sql`(select ${WINDOW_COLUMNS} from ${deals} as deals where ${isVisible}
       order by ${toOrderBy(query.sort)} limit ${WINDOW_DEALS})`
     const ids = await findPage(window, sql`1 = 1`)
     // When the page is not full, there can be more deals after the window.
@@ -100,11 +102,11 @@ type DealRow = Parameters<typeof parseDealRow>[0] & RowTimes & Readonly<{ id: nu
 async function readDeals(
   database: Kysely<CopyTables>,
   copy: CopyView,
-  ids: readonly number[],
+  { ids, evidence }: Pick<DealQuery, 'evidence'> & Readonly<{ ids: readonly number[] }>,
 ): Promise<readonly DealEntry[]> {
   const { rows } = await sql<DealRow>`
     select deals.id, offer, offer_index, p.gtin, title, brand, images, checked_at, p.as_of_ms, ${selectPageTime(copy)}
-    from deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
+    from ${selectDealTable(evidence)} as deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
     database,
   )
   const toEntry = (row: DealRow): DealEntry | undefined => {

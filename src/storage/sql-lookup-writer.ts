@@ -18,6 +18,8 @@ import {
   insertVersions,
   saveFirstSeen,
 } from './sql-versions.ts'
+import { type LookedUpProduct, recordLookups } from './sql-lookup-history.ts'
+import type { HistoryRules } from './sql-price-history.ts'
 import { execute, createInCondition } from './statements.ts'
 import type { CopyEntry, Lookup } from './store.ts'
 import { isUnavailable } from './store-failures.ts'
@@ -42,10 +44,10 @@ type LookupBatch = readonly Lookup[]
 export function createLookupWriter(
   database: Kysely<CopyTables>,
   catalog: string,
-  clock: Clock,
+  { clock, history }: Readonly<{ clock: Clock; history: HistoryRules }>,
 ): (lookups: LookupBatch) => Promise<void> {
   const put = (batches: readonly LookupBatch[]): Promise<void> =>
-    putLookups(database, catalog, batches.flat(), clock)
+    putLookups(database, catalog, { lookups: batches.flat(), clock, history })
   const putBatches = createBatcher(
     async (batches: readonly LookupBatch[]) => {
       const failures = new Map<LookupBatch, unknown>()
@@ -94,15 +96,14 @@ function splitBatches(batches: readonly LookupBatch[]): readonly (readonly Looku
 async function putLookups(
   database: Kysely<CopyTables>,
   catalog: string,
-  lookups: readonly Lookup[],
-  clock: Clock,
+  { lookups, clock, history }: Readonly<{ lookups: readonly Lookup[]; clock: Clock; history: HistoryRules }>,
 ): Promise<void> {
   await transact(database, async (transaction) => {
     // Use the database's clock: to a machine whose clock is behind, newer look-ups of others would be in the future.
     const nowMs = (await readDatabaseTime(transaction)) ?? clock.nowMs()
     for (const [channelId, entries] of groupByChannel(lookups, nowMs)) {
       const copy = await getOrCreateCopy(transaction, catalog, channelId)
-      await putEntries(transaction, copy, { entries, nowMs })
+      await putEntries(transaction, copy, { entries, nowMs, history })
     }
   })
 }
@@ -138,6 +139,8 @@ type Changes = Readonly<{
   replacedIds: number[]
   /** Products that were absent until now. */
   returnedGtins: string[]
+  /** Every product, for the history of prices. */
+  looked: LookedUpProduct[]
 }>
 
 type Absence = Readonly<{ gtin: string; asOfMs: number; versions: readonly Version[] }>
@@ -147,10 +150,10 @@ const CONFIRM_VERSION = 'update products set as_of_ms = ?, checked_at = ? where 
 async function putEntries(
   transaction: Transaction<CopyTables>,
   copy: CopyRow,
-  { entries, nowMs }: Readonly<{ entries: Entries; nowMs: number }>,
+  { entries, nowMs, history }: Readonly<{ entries: Entries; nowMs: number; history: HistoryRules }>,
 ): Promise<void> {
   const known = await readKnownProducts(transaction, copy, [...entries.keys()])
-  const { absences, confirmed, storedProducts, replacedIds, returnedGtins } = compareWithCopy(
+  const { absences, confirmed, storedProducts, replacedIds, returnedGtins, looked } = compareWithCopy(
     entries,
     known,
     copy,
@@ -166,10 +169,12 @@ async function putEntries(
     )
   const firstSeen = await collectFirstSeen(transaction, copy.id, { replacedIds, storedProducts })
   await deleteVersions(transaction, replacedIds)
+  const findReference = await recordLookups(transaction, copy.id, { looked, nowMs, history })
   await insertVersions(transaction, storedProducts, {
     copyId: copy.id,
     fromWalk: copy.visibleWalk,
     firstSeen,
+    findReference,
   })
 }
 
@@ -185,12 +190,16 @@ function compareWithCopy(
     storedProducts: [],
     replacedIds: [],
     returnedGtins: [],
+    looked: [],
   }
   for (const [gtin, { product, asOfMs }] of entries) {
     const known = knownByGtin.get(gtin)
     if (known === undefined || isOutdated(asOfMs, known, nowMs)) continue
     if (product === null) changes.absences.push({ gtin, asOfMs, versions: known.versions })
     else addProductChange(changes, copy, { product, asOfMs, known })
+    const isStored = changes.storedProducts.at(-1)?.content.gtin === gtin
+    const formerMs = Math.max(0, ...known.versions.map((version) => version.as_of_ms))
+    changes.looked.push({ gtin, offers: product?.offers ?? [], asOfMs, formerMs, isStored })
   }
   return changes
 }

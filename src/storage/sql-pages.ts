@@ -1,11 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Transaction, sql } from 'kysely'
-import type { Product } from '../catalog/contract.ts'
+import type { Offer, Product } from '../catalog/contract.ts'
 import { isFuture, toLatestPlausibleMs } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import { type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
+import { type CanonicalProduct, type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
+import { findNoReference } from './sql-observed-deals.ts'
+import { type PageHistory, readPageHistory } from './sql-page-history.ts'
+import type { HistoryRules } from './sql-price-history.ts'
 import type { WalkWriter } from './sql-walk-leases.ts'
 import {
   type Version,
@@ -41,13 +44,18 @@ type Step = Readonly<{
   untilGtin: string
   products: readonly Product[]
   nowMs: number
+  history: HistoryRules
 }>
 
 /** Write the changes of a page to the copy, and the page's own row in the last transaction. Idempotent. */
-export async function applyPage({ copy, write }: WalkWriter, page: WalkPage, nowMs: number): Promise<void> {
+export async function applyPage(
+  { copy, write }: WalkWriter,
+  page: WalkPage,
+  { nowMs, history }: Readonly<{ nowMs: number; history: HistoryRules }>,
+): Promise<void> {
   const { afterGtin, products } = page
   const untilGtin = page.nextCursor === null ? END_OF_CATALOG : (products.at(-1)?.gtin ?? afterGtin)
-  let step: Step | undefined = { copyId: copy.id, page, afterGtin, untilGtin, products, nowMs }
+  let step: Step | undefined = { copyId: copy.id, page, afterGtin, untilGtin, products, nowMs, history }
   while (step !== undefined) {
     const next: Step = step
     step = await write((transaction) => applyStep(transaction, next))
@@ -62,9 +70,10 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
   const { versions, completeUntilGtin } = await readVersions(transaction, step)
   const absentGtins = await readAbsences(transaction, step)
   const products = step.products.filter(({ gtin }) => gtin <= completeUntilGtin)
-  const changes = computeChanges(page, products, { versions, absentGtins })
+  const history = await readPageHistory(transaction, step)
+  const changes = computeChanges(page, products, { versions, absentGtins, history })
   const { selected, isTruncated } = await selectWithinRowLimit(transaction, changes)
-  if (selected.length > 0) await applyChanges(transaction, step, { changes: selected, versions })
+  if (selected.length > 0) await applyChanges(transaction, step, { changes: selected, versions, history })
   const doneGtin = isTruncated ? (selected.at(-1)?.gtin ?? afterGtin) : completeUntilGtin
   await correctFutureTimes(
     transaction,
@@ -73,6 +82,7 @@ async function applyStep(transaction: Transaction<CopyTables>, step: Step): Prom
   )
   if (doneGtin >= step.untilGtin) {
     await putPageRow(transaction, step)
+    await history?.recordPage()
     return undefined
   }
   // Unchanged products get their time from the page's row, which the last step writes. Until then a look-up older than the
@@ -89,6 +99,9 @@ const AGGREGATE_AS_JSON = {
   sqlite: sql.raw<string>(`json_group_array(json_array(${COLUMNS}))`),
   postgres: sql.raw<string>(`coalesce(json_agg(json_build_array(${COLUMNS})), '[]')::text`),
 } as const
+
+/** The stored versions of products, and what a page adds to their history; `undefined`: nothing. */
+type PageState = Readonly<{ versions: readonly Version[]; history: PageHistory | undefined }>
 
 type VersionValues = [number, string, number, number | null, string, string | null, string | null, number]
 
@@ -141,13 +154,15 @@ async function readAbsences(
 
 /**
  * One write: revive, recheck, end or delete the newest version of a product, or insert a new one that replaces it. `recheck`
- * writes only the times of the prices; a revived version has new ones too.
+ * writes only the times of the prices; a revived version has new ones too. `observe` only records prices.
  */
 type Change = Readonly<{
-  kind: 'revive' | 'recheck' | 'end' | 'delete' | 'insert'
+  kind: 'revive' | 'recheck' | 'end' | 'delete' | 'insert' | 'observe'
   gtin: string
   version: Version | undefined
   storedProduct: StoredProduct | undefined
+  /** The offers whose prices are recorded, empty when the product is gone; `null`: nothing to record. */
+  seenOffers: readonly Offer[] | null
 }>
 
 /**
@@ -157,7 +172,7 @@ type Change = Readonly<{
 function* computeChanges(
   page: WalkPage,
   products: readonly Product[],
-  { versions, absentGtins }: Readonly<{ versions: readonly Version[]; absentGtins: ReadonlySet<string> }>,
+  { versions, absentGtins, history }: PageState & Readonly<{ absentGtins: ReadonlySet<string> }>,
 ): Generator<Change> {
   let position = 0
   for (const product of products) {
@@ -166,44 +181,54 @@ function* computeChanges(
       yield* findEnd(version, page)
     const productVersions: Version[] = []
     for (; version?.gtin === product.gtin; version = versions[++position]) productVersions.push(version)
-    if (!absentGtins.has(product.gtin)) yield* findChange(product, productVersions, page)
+    if (!absentGtins.has(product.gtin))
+      yield* findChange(product, { versions: productVersions, history }, page)
   }
   for (const version of versions.slice(position)) yield* findEnd(version, page)
 }
 
-function findChange(product: Product, versions: readonly Version[], page: WalkPage): readonly Change[] {
+function findChange(product: Product, { versions, history }: PageState, page: WalkPage): readonly Change[] {
   const newest = versions.find((version) => version.from_walk === page.walk) ?? versions[0]
   if (newest !== undefined && newest.as_of_ms > page.asOfMs) return findRevival(newest)
   const canonical = toCanonicalProduct(product, newest?.brand)
-  const { digest, checked_at: checkedAt } = canonical.content
-  if (newest?.digest === digest) return findConfirmation(newest, checkedAt)
+  if (newest?.digest === canonical.content.digest) return findConfirmation(newest, canonical, history)
   return [
     {
       kind: 'insert',
       gtin: product.gtin,
       version: newest,
       storedProduct: toStoredProduct(canonical, page.asOfMs),
+      seenOffers: canonical.offers,
     },
   ]
 }
 
 function findRevival(version: Version): readonly Change[] {
   if (version.until_walk === null) return []
-  return [{ kind: 'revive', gtin: version.gtin, version, storedProduct: undefined }]
+  return [{ kind: 'revive', gtin: version.gtin, version, storedProduct: undefined, seenOffers: null }]
 }
 
-function findConfirmation(version: Version, checkedAt: string | null): readonly Change[] {
-  if (version.checked_at === checkedAt) return findRevival(version)
-  const kind = version.until_walk === null ? 'recheck' : 'revive'
+function findConfirmation(
+  version: Version,
+  { content, offers }: CanonicalProduct,
+  history: PageHistory | undefined,
+): readonly Change[] {
+  const { gtin, checked_at: checkedAt } = content
+  const isRevived = version.until_walk !== null
+  const isRechecked = version.checked_at !== checkedAt
+  const isRecorded = isRevived || history?.hasChanged(offers, version.checked_at) === true
+  if (!isRevived && !isRechecked && !isRecorded) return []
+  const kind = isRevived ? 'revive' : isRechecked ? 'recheck' : 'observe'
   const checkedVersion = { ...version, checked_at: checkedAt }
-  return [{ kind, gtin: version.gtin, version: checkedVersion, storedProduct: undefined }]
+  const seenOffers = isRecorded ? offers : null
+  return [{ kind, gtin, version: checkedVersion, storedProduct: undefined, seenOffers }]
 }
 
 /** A product that the page lacks is gone, unless a look-up has found it since. */
 function findEnd(version: Version, page: WalkPage): readonly Change[] {
   if (version.until_walk !== null || version.as_of_ms > page.asOfMs) return []
   const kind = version.from_walk === page.walk ? 'delete' : 'end'
-  return [{ kind, gtin: version.gtin, version, storedProduct: undefined }]
+  return [{ kind, gtin: version.gtin, version, storedProduct: undefined, seenOffers: [] }]
 }
 
 /** Select the first changes that fit into one transaction, at least one. `isTruncated`: there are more. */
@@ -214,7 +239,9 @@ async function selectWithinRowLimit(
   const byNewRows = selectUntilRowLimit(changes, countNewRows)
   const deals = await countDealsByVersion(
     transaction,
-    byNewRows.selected.flatMap(({ kind, version }) => (kind === 'recheck' ? [] : (version?.id ?? []))),
+    byNewRows.selected.flatMap(({ kind, version }) =>
+      kind === 'recheck' || kind === 'observe' ? [] : (version?.id ?? []),
+    ),
   )
   const byAllRows = selectUntilRowLimit(byNewRows.selected, (change) => {
     const { kind, version } = change
@@ -226,7 +253,8 @@ async function selectWithinRowLimit(
 }
 
 /** Count the rows of a product, its words and its deals. */
-function countNewRows({ storedProduct }: Change): number {
+function countNewRows({ storedProduct, kind }: Change): number {
+  if (kind === 'observe') return 1
   return storedProduct === undefined ? 0 : 2 + storedProduct.deals.length
 }
 
@@ -253,7 +281,7 @@ function toIds(versions: readonly Version[]): readonly number[] {
 async function applyChanges(
   transaction: Transaction<CopyTables>,
   { copyId, page }: Step,
-  { changes, versions }: Readonly<{ changes: readonly Change[]; versions: readonly Version[] }>,
+  { changes, versions, history }: PageState & Readonly<{ changes: readonly Change[] }>,
 ): Promise<void> {
   const { walk, asOfMs } = page
   const listVersions = (...kinds: readonly Change['kind'][]): readonly Version[] =>
@@ -276,7 +304,8 @@ async function applyChanges(
   await takeSavedFirstSeen(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, [...listIds('delete'), ...toIds(rewritten)])
   await setUntilWalk(transaction, [...listIds('end'), ...toIds(outdated)], walk)
-  await insertVersions(transaction, storedProducts, { copyId, fromWalk: walk, firstSeen })
+  const findReference = (await history?.record(changes)) ?? findNoReference
+  await insertVersions(transaction, storedProducts, { copyId, fromWalk: walk, firstSeen, findReference })
 }
 
 /** Replace times in the future, from a wrong clock, by the page's time: they would become valid some day. */

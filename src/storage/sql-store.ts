@@ -18,6 +18,13 @@ import {
   readInSnapshot,
 } from './sql-copies.ts'
 import { findDealCurrency } from './sql-deals.ts'
+import {
+  type HistoryRules,
+  NO_HISTORY,
+  countObservedDays,
+  readPriceSeries,
+  toKeptPeriod,
+} from './sql-price-history.ts'
 import { findUnfinishedWalks } from './sql-walk-leases.ts'
 import { findPicture, findProduct } from './sql-lookups.ts'
 import { createLookupWriter } from './sql-lookup-writer.ts'
@@ -36,6 +43,8 @@ export type SqlStoreOptions = Readonly<{
   timeouts?: LockTimeouts
   /** Decides which times are in the future; by default the system clock. */
   clock?: Clock
+  /** By default, no observed prices are kept. */
+  history?: HistoryRules
   /** Opens the thread for long reads of a SQLite file; by default the calling thread runs them. */
   openLongReads?: OpenLongReads
 }>
@@ -53,7 +62,7 @@ export type SqlStore = CopyStore &
 
 /** Open the stored copy of one catalog. @throws StoreError, StoreNewerError */
 export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> {
-  const { database, catalog, clock = systemClock } = options
+  const { database, catalog, clock = systemClock, history = NO_HISTORY } = options
   const { reader, writer, close } = await openCopyDatabase(database, options.timeouts)
   const isServer = isPostgres(writer)
   const runner = isServer
@@ -68,7 +77,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const methods: SqlStore = {
     findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin, clock }),
     findPicture: (pictureHash) => findPicture(reader, catalog, pictureHash),
-    putLookups: createLookupWriter(writer, catalog, clock),
+    putLookups: createLookupWriter(writer, catalog, { clock, history }),
     ...createLookupLeases(writer, catalog, clock),
     findChannelList: () => readInSnapshot(reader, (snapshot) => findChannelList(snapshot, catalog)),
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, channels, asOfMs),
@@ -80,6 +89,14 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     // The first products are a short index read. The startup message uses it, which needs no thread.
     searchProducts: (channelId, text, limit) =>
       (text === '' ? directReads : longReads).searchProducts(channelId, text, limit),
+    findPriceSeries: (channelId, gtin) =>
+      readCopy(channelId, [], (snapshot, { id, nowMs }) =>
+        readPriceSeries(snapshot, id, { gtin, ...toKeptPeriod(history, nowMs) }),
+      ),
+    countObservedDays: (channelId) =>
+      readCopy(channelId, { all: 0, imported: 0 }, (snapshot, { id, nowMs }) =>
+        countObservedDays(snapshot, id, toKeptPeriod(history, nowMs)),
+      ),
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
     updateQuota: (nowMs, change) => updateQuota(writer, catalog, nowMs, change),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
@@ -90,7 +107,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     async checkWritable() {
       if (isServer) await sql`select 1 from copies where false for update`.execute(writer)
     },
-    ...createSqlWalkStore(writer, catalog, clock),
+    ...createSqlWalkStore(writer, catalog, { clock, history }),
     findDamage: async () => (isServer ? null : findDamage(reader)),
     // PostgreSQL maintains its files itself.
     shrink: async (signal) => (isServer ? undefined : shrinkFile(writer, signal)),

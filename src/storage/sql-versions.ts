@@ -10,6 +10,7 @@ import {
   toFirstSeenKey,
 } from './rows.ts'
 import type { CopyTables, ProductsTable } from './schema.ts'
+import { type FallFinder, splitByFall } from './sql-observed-deals.ts'
 import { toTsvectorText } from './sql-search.ts'
 import { insertWithSearchWords } from './sqlite-search-index.ts'
 import { insertRows, createInCondition } from './statements.ts'
@@ -24,20 +25,23 @@ export type Version = Selectable<
   >
 >
 
+/** `findReference`: for the deals of these products. */
 export async function insertVersions(
   transaction: Transaction<CopyTables>,
   storedProducts: readonly StoredProduct[],
-  context: VersionContext,
+  { findReference, ...context }: VersionContext & Readonly<{ findReference: FallFinder }>,
 ): Promise<void> {
   if (storedProducts.length === 0) return
   const rows = storedProducts.map((storedProduct) => toProductRow(transaction, storedProduct, context))
   const insert = (): Promise<readonly number[]> => insertRows(transaction, 'products', rows)
   const isSingleInsert = storedProducts.length < BULK_INSERT_MIN_PRODUCTS || isPostgres(transaction)
   const ids = isSingleInsert ? await insert() : await insertWithSearchWords(transaction, insert)
-  const deals = storedProducts.flatMap((storedProduct, index) =>
+  const rowsOfDeals = storedProducts.flatMap((storedProduct, index) =>
     toDealRows(storedProduct, ids[index] ?? 0, context),
   )
+  const { deals, observed } = splitByFall(rowsOfDeals, findReference)
   await insertRows(transaction, 'deals', deals)
+  await insertRows(transaction, 'observed_deals', observed)
 }
 
 function toProductRow(
@@ -59,7 +63,7 @@ function toProductRow(
 }
 
 /** The versioned tables, each with its column for the product id. */
-const VERSION_TABLES = { products: 'id', deals: 'product_id' } as const
+const VERSION_TABLES = { products: 'id', deals: 'product_id', observed_deals: 'product_id' } as const
 
 /** Set or clear the end of versions and of their deals. */
 export async function setUntilWalk(

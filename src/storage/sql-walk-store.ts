@@ -1,12 +1,13 @@
 import { type Kysely, type RawBuilder, type SqlBool, type Transaction, sql } from 'kysely'
 import { type DropCounts, addDropCounts, countMalformedOffers, isMostlyMalformed } from '../catalog/parse.ts'
-import { type Clock, DAY_MS, isFuture, systemClock, toLatestPlausibleMs } from '../clock.ts'
+import { type Clock, DAY_MS, isFuture, toLatestPlausibleMs } from '../clock.ts'
 import { transact } from '../database/transaction.ts'
 import { WalkError } from '../errors.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables, WalkPagesTable } from './schema.ts'
 import { type CopyRow, countOffers, createVersionCondition } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
+import { type HistoryRules, pruneHistory } from './sql-price-history.ts'
 import { type WalkWriter, createWalkLeases } from './sql-walk-leases.ts'
 import { MAX_TRANSACTION_ROWS, applyPage } from './sql-pages.ts'
 import { deleteVersions } from './sql-versions.ts'
@@ -22,16 +23,21 @@ const LAPSED_RETENTION_MS: number = 7 * DAY_MS
 export function createSqlWalkStore(
   database: Kysely<CopyTables>,
   catalog: string,
-  clock: Clock = systemClock,
+  { clock, history }: Readonly<{ clock: Clock; history: HistoryRules }>,
 ): WalkStore {
   const { openWriter, ...leases } = createWalkLeases(database, catalog, clock)
   return {
     ...leases,
     beginWalk: async (channelId, times) => beginWalk(await openWriter(channelId), times),
-    applyPage: async (channelId, page) => applyPage(await openWriter(channelId), page, clock.nowMs()),
+    applyPage: async (channelId, page) =>
+      applyPage(await openWriter(channelId), page, { nowMs: clock.nowMs(), history }),
     isWalkMalformed: async (channelId, walk) => isWalkMalformed(await openWriter(channelId), walk),
     holdWalk: async (channelId, walk, held) => holdWalk(await openWriter(channelId), walk, held),
-    completeWalk: async (channelId, walk, end) => completeWalk(await openWriter(channelId), walk, end),
+    async completeWalk(channelId, walk, end) {
+      const writer = await openWriter(channelId)
+      await completeWalk(writer, walk, end)
+      await pruneHistory(writer.database, writer.copy.id, { nowMs: end.nowMs, ...history })
+    },
     async failWalk(channelId, code, nowMs) {
       const { copy, write } = await openWriter(channelId)
       try {

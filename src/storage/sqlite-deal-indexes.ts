@@ -21,6 +21,11 @@ const DEAL_INDEXES: Readonly<Record<string, string>> = {
   deals_by_merchant: 'copy_id, currency, merchant_key',
 }
 
+/** Added by migration 0012, so that 0007 does not create it. */
+const DROP_INDEX = 'deals_by_drop'
+export const CREATE_DROP_INDEX = `create index if not exists ${DROP_INDEX} on deals
+  (copy_id, currency, drop_key, ratio_key, price_key, gtin)`
+
 /** Created by migration 0001, dropped by 0007: replaced by `deals_by_discount`. */
 const OLD_INDEX = 'deals_by_ratio'
 
@@ -30,7 +35,7 @@ export async function dropDealIndexes(database: Kysely<CopyTables>): Promise<voi
   await database.transaction().execute(async (transaction) => {
     const { rows } = await sql`select 1 from copies where current_walk > 0 limit 1`.execute(transaction)
     if (rows.length > 0) return
-    for (const name of [OLD_INDEX, ...Object.keys(DEAL_INDEXES)])
+    for (const name of [OLD_INDEX, DROP_INDEX, ...Object.keys(DEAL_INDEXES)])
       await sql`drop index if exists ${sql.ref(name)}`.execute(transaction)
   })
 }
@@ -38,6 +43,12 @@ export async function dropDealIndexes(database: Kysely<CopyTables>): Promise<voi
 /** Create missing indexes, each in its own transaction. */
 export async function createDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   if (isPostgres(database)) return
+  await createFirstDealIndexes(database)
+  await sql.raw(CREATE_DROP_INDEX).execute(database)
+}
+
+/** Create the indexes of migration 0007, which must not change. */
+export async function createFirstDealIndexes(database: Kysely<CopyTables>): Promise<void> {
   for (const [name, columns] of Object.entries(DEAL_INDEXES))
     await sql`create index if not exists ${sql.ref(name)} on deals (${sql.raw(columns)})`.execute(database)
   await sql`drop index if exists ${sql.ref(OLD_INDEX)}`.execute(database)

@@ -1,7 +1,8 @@
 import type { Channel, Offer, Product } from '../catalog/contract.ts'
-import type { DealSort } from '../offers/deals.ts'
+import type { DealSort, Evidence } from '../offers/deals.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import type { QuotaStore } from '../catalog/quota.ts'
+import type { PriceSeries } from '../offers/price-history.ts'
 
 /** The data of a product, or `null` when no shop sells it, with the time of the catalog response. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
@@ -16,6 +17,9 @@ export type ChannelList = Readonly<{
   channels: readonly Channel[]
   gone: readonly Readonly<{ channel: Channel; goneAtMs: number }>[]
 }>
+
+/** Days with an observation, all and those that were imported from another server. */
+export type ObservedDayCounts = Readonly<{ all: number; imported: number }>
 
 /** Why a walk is held: far fewer products than the copy has, or most offers malformed. */
 export const HOLD_REASONS = ['few_products', 'malformed_offers'] as const
@@ -63,6 +67,8 @@ export type DealQuery = Readonly<{
   maxPrice: string | null
   brand: string | null
   searchText: string | null
+  /** With `observed`, deals have the reference price as old price. */
+  evidence: Evidence
   sort: DealSort
   limit: number
   offset: number
@@ -170,6 +176,10 @@ export type CopyStore = QuotaStore &
     countDeals(query: DealQuery, shopKeys: ReadonlyMap<string, string>): Promise<DealCounts>
     /** Find the currency of most deals; `undefined` without deals. */
     findDealCurrency(channelId: string): Promise<string | undefined>
+    /** Read the observed prices of a product, within the kept days until today. */
+    findPriceSeries(channelId: string, gtin: string): Promise<readonly PriceSeries[]>
+    /** Count the days on which any product of the channel was observed, and those of them that were only imported. */
+    countObservedDays(channelId: string): Promise<ObservedDayCounts>
     /** Find products whose title or brand has every word, or whose GTIN begins with the digits. */
     searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
     /** Find running walks of all processes, and walks whose process has crashed. */

@@ -212,6 +212,7 @@ async function runOnce(
   const job = {
     database: serializeDatabaseAddress(config.database),
     catalog: catalog.copyName,
+    history: config.history,
     baseUrl: catalog.baseUrl,
     key: catalog.key.current().reveal(),
     timeoutMs: config.catalogTimeoutMs,

@@ -90,7 +90,7 @@ async function openResources(
   listeners: Pick<CatalogClientOptions, 'onCall' | 'onClockSkew'>,
 ): Promise<WalkResources> {
   const database = parseSerializedAddress(job.database)
-  const store = await openSqlStore({ database, catalog: job.catalog, clock })
+  const store = await openSqlStore({ database, catalog: job.catalog, clock, history: job.history })
   const callPolicy = createCallPolicy({
     clock,
     unknownLookupsPerHour: 0,

@@ -34,7 +34,9 @@ export function toDealQuery<Currency extends string | null>(
     maxPrice: options.maxPrice,
     brand: options.brand,
     searchText: options.searchText,
-    sort: options.sort,
+    evidence: options.evidence,
+    // The fall is the discount of a confirmed deal.
+    sort: options.evidence === 'observed' && options.sort === 'drop' ? 'discount' : options.sort,
     limit: options.limit + 1,
     offset: (options.page - 1) * options.limit,
   }

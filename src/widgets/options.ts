@@ -1,4 +1,4 @@
-import { DEAL_SORTS } from '../offers/deals.ts'
+import { DEAL_SORTS, EVIDENCES } from '../offers/deals.ts'
 import { foldCase } from '../offers/text.ts'
 import { type OptionControl, type ParameterReader, createParameterReader } from './parameters.ts'
 
@@ -226,8 +226,18 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: DEAL_SORTS,
     defaultText: '`discount`',
     description:
-      'what comes first: highest discount in per cent, highest saving, lowest price or newest sale',
+      'what comes first: highest discount in per cent, highest saving, lowest price, newest sale, or `drop`: largest fall of the price in our own observation; deals without one come last',
     example: 'sort=price',
+  },
+  {
+    name: 'evidence',
+    widget: 'deals',
+    label: 'Evidence of a reduction',
+    control: EVIDENCES,
+    defaultText: '`shop`',
+    description:
+      'whose former price counts; `shop`: as the shops say; `observed`: only reductions that this server’s own observation confirms, with the lowest price of the 30 days before in place of the shop’s former price',
+    example: 'evidence=observed',
   },
   {
     name: 'min_discount',
@@ -298,6 +308,7 @@ export function parseGridOptions(query: URLSearchParams, defaults: OptionDefault
     limit: reader.number('limit', { min: 1, max: 60 }, 12),
     page: reader.number('page', { min: 1, max: 1_000 }, 1),
     sort: reader.oneOf('sort', DEAL_SORTS, 'discount'),
+    evidence: reader.oneOf('evidence', EVIDENCES, 'shop'),
     minDiscountPercent: reader.number('min_discount', { min: 1, max: 99 }, 1),
     /** Decimal text in the grid's currency. */
     maxPrice: reader.price('max_price'),

@@ -160,6 +160,7 @@ describe('stored shape, deals', () => {
         saving_key: '0000000000250000',
         first_seen_ms: 1,
         sale_ends_ms: null,
+        drop_key: '9',
       },
     ])
   })

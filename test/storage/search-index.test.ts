@@ -6,6 +6,7 @@ import { undoMigrationsFrom0008 } from './undo-migrations.ts'
 import { COPY_MIGRATIONS } from '../../src/storage/migrations/sqlite.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { createLookupWriter } from '../../src/storage/sql-lookup-writer.ts'
+import { NO_HISTORY } from '../../src/storage/sql-price-history.ts'
 import { searchProducts } from '../../src/storage/sql-search.ts'
 import { type SqlStore, openSqlStore } from '../../src/storage/sql-store.ts'
 import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
@@ -50,7 +51,7 @@ const makeLamps = (count: number): Product[] =>
 async function makeOldDatabase(products: readonly Product[]): Promise<void> {
   const database = connect()
   await migrateDatabase(database, COPY_MIGRATIONS)
-  const store = createSqlWalkStore(database, 'c')
+  const store = createSqlWalkStore(database, 'c', { clock: systemClock, history: NO_HISTORY })
   const { walk } = await store.beginWalk(CHANNEL, { nowMs: 100, resumableSinceMs: 100 })
   await store.applyPage(CHANNEL, makePage(walk, products, { asOfMs: 100 }))
   await store.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
@@ -130,7 +131,7 @@ describe('word index', () => {
     await makeOldDatabase(makeLamps(450))
     const database = connect()
     await migrateDatabase(database, COPY_MIGRATIONS)
-    const putLookups = createLookupWriter(database, 'c', systemClock)
+    const putLookups = createLookupWriter(database, 'c', { clock: systemClock, history: NO_HISTORY })
     const put = (index: number, product: Product | null): Promise<void> =>
       putLookups([{ channelId: CHANNEL, gtin: toGtin(index), entry: { product, asOfMs: 200 } }])
     await put(1, makeNamed(1, 'Renamed'))

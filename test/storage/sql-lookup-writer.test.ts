@@ -6,6 +6,7 @@ import { openSqlite } from '../../src/database/sqlite.ts'
 import { COPY_MIGRATIONS } from '../../src/storage/migrations/sqlite.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { createLookupWriter } from '../../src/storage/sql-lookup-writer.ts'
+import { NO_HISTORY } from '../../src/storage/sql-price-history.ts'
 import type { Lookup } from '../../src/storage/store.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
 import { CHANNEL } from './conformance/subject.ts'
@@ -33,7 +34,7 @@ beforeEach(async () => {
   database = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database: watched }) })
   onTestFinished(() => database.destroy())
   await migrateDatabase(database, COPY_MIGRATIONS)
-  put = createLookupWriter(database, 'c', systemClock)
+  put = createLookupWriter(database, 'c', { clock: systemClock, history: NO_HISTORY })
   transactions = []
 })
 

@@ -263,6 +263,8 @@ test('copy of an earlier version - has the grid indexes as soon as it is opened'
     name: string
   }>`select name from sqlite_master where name like 'deals_by_%' order by name`.execute(again.database)
   expect(rows.map(({ name }) => name)).toEqual(
-    ['brand', 'discount', 'merchant', 'newest', 'price', 'saving'].map((order) => `deals_by_${order}`),
+    ['brand', 'discount', 'drop', 'merchant', 'newest', 'price', 'saving'].map(
+      (order) => `deals_by_${order}`,
+    ),
   )
 })

@@ -1,9 +1,10 @@
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { DAY_MS } from '../../src/clock.ts'
+import { DAY_MS, systemClock } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
+import { NO_HISTORY } from '../../src/storage/sql-price-history.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
 import type { WalkStore } from '../../src/storage/store.ts'
@@ -75,7 +76,10 @@ function openWatched(): Readonly<{
   const watched = watchWrites(openSqlite({ path, role: 'writer' }), rowCounts)
   const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database: watched }) })
   onTestFinished(() => connection.destroy())
-  return { store: createSqlWalkStore(connection, CATALOG), rowCounts }
+  return {
+    store: createSqlWalkStore(connection, CATALOG, { clock: systemClock, history: NO_HISTORY }),
+    rowCounts,
+  }
 }
 
 /** Build products with many offers on sale each. */

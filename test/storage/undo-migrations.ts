@@ -2,6 +2,14 @@ import { type Kysely, sql } from 'kysely'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { isPostgres } from '../../src/database/is-postgres.ts'
 
+/** Remove what migration 0012 adds, which is 0007 on PostgreSQL. */
+export async function undoPriceHistory(database: Kysely<CopyTables>): Promise<void> {
+  await sql`drop index deals_by_drop`.execute(database)
+  await sql`alter table deals drop column drop_key`.execute(database)
+  for (const table of ['price_changes', 'observed_days', 'observed_deals'])
+    await sql`drop table ${sql.table(table)}`.execute(database)
+}
+
 /** Revert a copy to its schema before migration 0008, which is 0003 on PostgreSQL. */
 export async function undoMigrationsFrom0008(database: Kysely<CopyTables>): Promise<void> {
   for (const column of [
@@ -19,6 +27,7 @@ export async function undoMigrationsFrom0008(database: Kysely<CopyTables>): Prom
   for (const column of ['drops', 'checked_at', 'picture_hash'])
     await sql`alter table products drop column ${sql.ref(column)}`.execute(database)
   await sql`drop table lapsed_deals`.execute(database)
+  await undoPriceHistory(database)
   const first = isPostgres(database) ? '0003' : '0008'
   await sql`delete from kysely_migration where name >= ${first}`.execute(database)
 }

@@ -51,6 +51,7 @@ export async function makeWalkFixture(address?: DatabaseAddress): Promise<WalkFi
   const job: WalkJob = {
     database: serializeDatabaseAddress(database),
     catalog: 'c',
+    history: { keptDays: 400, priceMaxAgeSeconds: 86_400 },
     baseUrl: catalog.url,
     key: FAKE_KEY,
     timeoutMs: 5_000,

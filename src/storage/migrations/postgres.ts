@@ -1,5 +1,6 @@
 import type { Kysely, Migration } from 'kysely'
 import { ID, FILLFACTOR, TEXT, runStatements } from '../../database/postgres-statements.ts'
+import { OBSERVED_DEAL_INDEXES } from './observed-deal-indexes.ts'
 import { addPictureHashes } from './picture-hashes.ts'
 
 /** Migrations of a PostgreSQL copy by name, applied in name order. Never change a released one. */
@@ -84,6 +85,26 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   ]),
   // SQLite's 0011.
   '0006-pictures': { up: addPictureHashes },
+  // SQLite's 0012.
+  '0007-price-history': toMigration([
+    `create table if not exists price_changes (
+      copy_id bigint not null, gtin ${TEXT} not null, merchant_key ${TEXT} not null, currency ${TEXT} not null,
+      day integer not null, until_day integer, low bigint, last bigint,
+      primary key (copy_id, gtin, merchant_key, currency, day))`,
+    `create table if not exists observed_days (
+      copy_id bigint not null, day integer not null, after_gtin ${TEXT} not null, until_gtin ${TEXT} not null,
+      is_imported integer not null, primary key (copy_id, day, after_gtin))`,
+    `alter table deals add column if not exists drop_key ${TEXT} not null default '9'`,
+    'create index if not exists deals_by_drop on deals (copy_id, currency, drop_key, ratio_key, price_key, gtin)',
+    `create table if not exists observed_deals (
+      id ${ID}, product_id bigint not null, copy_id bigint not null, gtin ${TEXT} not null, from_walk integer not null,
+      until_walk integer, offer_index integer not null, offer text not null, offer_key text not null,
+      currency ${TEXT} not null, merchant_key ${TEXT} not null, brand_key ${TEXT} not null, search_text text not null,
+      is_in_stock integer not null, is_best integer not null, is_best_in_stock integer not null,
+      discount_percent integer not null, ratio_key ${TEXT} not null, price_key ${TEXT} not null,
+      saving_key ${TEXT} not null, first_seen_ms bigint not null, sale_ends_ms bigint, drop_key ${TEXT} not null)`,
+    ...OBSERVED_DEAL_INDEXES,
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

@@ -1,6 +1,7 @@
 import { type Kysely, type Migration, sql } from 'kysely'
 import { addPictureHashes } from './picture-hashes.ts'
-import { createDealIndexes } from '../sqlite-deal-indexes.ts'
+import { OBSERVED_DEAL_INDEXES } from './observed-deal-indexes.ts'
+import { CREATE_DROP_INDEX, createFirstDealIndexes } from '../sqlite-deal-indexes.ts'
 import { createSearchIndex, createDeferrableWordTrigger } from '../sqlite-search-index.ts'
 
 /** Migrations of a SQLite copy by name, applied in name order. Never change a released one. */
@@ -73,7 +74,7 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
     'alter table quota_days add column reserved integer default 0 not null',
   ]),
   // Indexes for the filters of grids (ADR 0011).
-  '0007-deal-filters': { up: createDealIndexes },
+  '0007-deal-filters': { up: createFirstDealIndexes },
   // Held walks and channel lists, and first-seen times of offers whose product is absent (ADR 0008).
   '0008-held-walks': toMigration([
     // Unknown for walks of earlier versions; 1 keeps the next walk from being held for that reason.
@@ -98,6 +99,27 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
   ]),
   // Names of pictures, by which visitors request them (ADR 0029).
   '0011-pictures': { up: addPictureHashes },
+  // Observed prices, and the deals that they confirm (ADR 0031).
+  '0012-price-history': toMigration([
+    `create table price_changes (
+      copy_id integer not null, gtin text not null, merchant_key text not null, currency text not null,
+      day integer not null, until_day integer, low integer, last integer,
+      primary key (copy_id, gtin, merchant_key, currency, day)) without rowid`,
+    `create table observed_days (
+      copy_id integer not null, day integer not null, after_gtin text not null, until_gtin text not null,
+      is_imported integer not null, primary key (copy_id, day, after_gtin)) without rowid`,
+    `alter table deals add column drop_key text not null default '9'`,
+    CREATE_DROP_INDEX,
+    `create table observed_deals (
+      id integer primary key autoincrement, product_id integer not null, copy_id integer not null,
+      gtin text not null, from_walk integer not null, until_walk integer, offer_index integer not null,
+      offer text not null, offer_key text not null, currency text not null, merchant_key text not null,
+      brand_key text not null, search_text text not null, is_in_stock integer not null, is_best integer not null,
+      is_best_in_stock integer not null, discount_percent integer not null, ratio_key text not null,
+      price_key text not null, saving_key text not null, first_seen_ms bigint not null, sale_ends_ms bigint,
+      drop_key text not null)`,
+    ...OBSERVED_DEAL_INDEXES,
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

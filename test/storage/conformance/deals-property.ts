@@ -123,6 +123,8 @@ const ORDERS = {
   saving: (a: Card, b: Card) => sign(b.old - b.price - (a.old - a.price)) || sign(a.price - b.price),
   price: (a: Card, b: Card) => sign(a.price - b.price) || compareRatio(a, b),
   newest: compareRatio,
+  // Without a history, no price has fallen.
+  drop: compareRatio,
 }
 
 const split = (text: string): string[] => fold(text).match(/[\p{L}\p{N}]+/gu) ?? []

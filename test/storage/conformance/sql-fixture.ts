@@ -16,7 +16,12 @@ export function makeCopyFixture(
     clock,
     passTime: (byMs) => Promise.resolve(clock.advance(byMs)),
     async open(catalog) {
-      const copy = await openSqlStore({ database: address, catalog, clock })
+      const copy = await openSqlStore({
+        database: address,
+        catalog,
+        clock,
+        history: { keptDays: 400, priceMaxAgeSeconds: 86_400 },
+      })
       opened.push(copy)
       return copy
     },

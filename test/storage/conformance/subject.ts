@@ -42,6 +42,7 @@ export function makeQuery(over: Partial<DealQuery> = {}): DealQuery {
     maxPrice: null,
     brand: null,
     searchText: null,
+    evidence: 'shop',
     sort: 'discount',
     limit: 61,
     offset: 0,

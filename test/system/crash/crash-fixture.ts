@@ -65,6 +65,7 @@ export async function walkInProcess({ catalog, path }: CrashFixture): Promise<vo
     {
       database: `sqlite:${path}`,
       catalog: catalog.url,
+      history: { keptDays: 400, priceMaxAgeSeconds: 86_400 },
       baseUrl: catalog.url,
       key: FAKE_KEY,
       timeoutMs: 5_000,

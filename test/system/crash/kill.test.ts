@@ -70,7 +70,14 @@ async function listBoxPrices(fixture: CrashFixture): Promise<string[]> {
 async function listDealPrices(fixture: CrashFixture): Promise<string[]> {
   const store = await openCopy(fixture)
   const query = { isInStockOnly: false, merchants: [], excluded: [], minDiscountPercent: 1, offset: 0 }
-  const rest = { maxPrice: null, brand: null, searchText: null, sort: 'price', limit: PRODUCTS + 1 } as const
+  const rest = {
+    maxPrice: null,
+    brand: null,
+    searchText: null,
+    evidence: 'shop',
+    sort: 'price',
+    limit: PRODUCTS + 1,
+  } as const
   const deals = await store.findDeals({ channelId: CHANNEL_ID, currency: 'EUR', ...query, ...rest })
   await store.close()
   expect(deals).toHaveLength(PRODUCTS)

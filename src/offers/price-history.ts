@@ -1,0 +1,197 @@
+import { DAY_MS } from '../clock.ts'
+import { toScaledPrice } from './money.ts'
+import { type OfferTimes } from './price-age.ts'
+import { type RankableOffer, pickOnePerMerchant } from './ranking.ts'
+import { foldCase } from './text.ts'
+
+/**
+ * The rules of observed prices (ADR 0031). A day is a UTC day, as the number of days since 1970-01-01. Prices are integers in
+ * ten-thousandths of the currency. The history of a product has one series for each merchant and currency; they are never mixed.
+ */
+
+/** Days before the present price began from which its reference price is taken. */
+export const REFERENCE_DAYS = 30
+
+/** Days of these that may be unobserved. Longer gaps also end what is known about the present price. */
+export const MAX_UNOBSERVED_DAYS = 5
+
+/** Observed days from which on the lowest price is said. */
+export const MIN_OBSERVED_DAYS = 30
+
+/** What was seen of a merchant's price on one day. `last`: `null` when the merchant no longer sold the product at the end. */
+export type ObservedDay = Readonly<{ day: number; low: number; last: number | null; isImported: boolean }>
+
+/** The observed days of one merchant and currency, by day. `merchantKey`: the case-folded name. */
+export type PriceSeries = Readonly<{ merchantKey: string; currency: string; days: readonly ObservedDay[] }>
+
+/**
+ * A stored change of a price on `day`: the lowest and the last price of the day, `null` without one. The last price also holds on
+ * later walked days, until the next change. `untilDay`: of an imported run of equal days, the last one; `null` when observed here.
+ */
+export type PriceChange = Readonly<{
+  day: number
+  untilDay: number | null
+  low: number | null
+  last: number | null
+}>
+
+export function toDay(timeMs: number): number {
+  return Math.floor(timeMs / DAY_MS)
+}
+
+/** Return a key of a series that is unique within a product. */
+export function toSeriesKey({ merchantKey, currency }: Omit<PriceSeries, 'days'>): string {
+  return `${currency} ${merchantKey}`
+}
+
+/** Convert a price; `undefined` when it is too large to be exact, above 900 billion. */
+export function toObservedPrice(price: string): number | undefined {
+  const scaled = Number(toScaledPrice(price))
+  return Number.isSafeInteger(scaled) ? scaled : undefined
+}
+
+/** Convert back to decimal text without unneeded digits, such as `12.9`. */
+export function toPriceText(price: number): string {
+  const digits = String(price).padStart(5, '0')
+  return `${digits.slice(0, -4)}.${digits.slice(-4)}`.replace(/\.?0+$/, '')
+}
+
+/** The present prices of a product by series key. */
+export type MerchantPrices = ReadonlyMap<string, Omit<PriceSeries, 'days'> & Readonly<{ price: number }>>
+
+/** Collect one price per merchant and currency, of the offer that widgets show. `isPriced`: whether the price of an offer is shown. */
+export function collectPrices<T extends RankableOffer & OfferTimes>(
+  offers: readonly T[],
+  isPriced: (offer: T) => boolean,
+): MerchantPrices {
+  const prices = new Map<string, Omit<PriceSeries, 'days'> & { price: number }>()
+  for (const { merchant, currency, price: text } of pickOnePerMerchant(offers.filter(isPriced))) {
+    const price = toObservedPrice(text)
+    const key = { merchantKey: foldCase(merchant), currency }
+    if (price !== undefined) prices.set(toSeriesKey(key), { ...key, price })
+  }
+  return prices
+}
+
+/**
+ * When a price was seen. `wasSeenBefore`: whether the product was already seen on that day, at its former price.
+ * `isDayWalked`: whether the store knows without a change that it was seen on that day.
+ */
+export type Sighting = Readonly<{ day: number; wasSeenBefore: boolean; isDayWalked: boolean }>
+
+/**
+ * Compute the change to store for a series; `undefined` for none. `latest`: its latest stored change. `price`: `undefined` when the
+ * merchant does not sell the product.
+ */
+export function computeChange(
+  latest: PriceChange | undefined,
+  price: number | undefined,
+  { day, wasSeenBefore, isDayWalked }: Sighting,
+): PriceChange | undefined {
+  // Another process has already seen a later day.
+  if (latest !== undefined && latest.day > day) return undefined
+  const former = latest === undefined || latest.untilDay !== null ? null : latest.last
+  const today = latest?.day === day && latest.untilDay === null ? latest : undefined
+  const last = price ?? null
+  if (last === former && (last === null || isDayWalked || today !== undefined)) return undefined
+  const seen = [last, today === undefined ? (wasSeenBefore ? former : null) : today.low]
+  return { day, untilDay: null, low: findMinimum(seen.filter((value) => value !== null)), last }
+}
+
+/** List the observed days of a series. `changes` and `walkedDays`, on which walks saw the product, must be sorted. */
+export function listObservedDays(
+  changes: readonly PriceChange[],
+  walkedDays: readonly number[],
+): readonly ObservedDay[] {
+  const days: ObservedDay[] = []
+  for (const [index, change] of changes.entries()) {
+    const nextDay = changes[index + 1]?.day ?? Infinity
+    if (change.untilDay === null) addOwnDays(days, change, walkedDays, nextDay)
+    else addImportedDays(days, change, Math.min(change.untilDay, nextDay - 1))
+  }
+  return days
+}
+
+function addOwnDays(
+  days: ObservedDay[],
+  { day, low, last }: PriceChange,
+  walkedDays: readonly number[],
+  nextDay: number,
+): void {
+  if (low !== null) days.push({ day, low, last, isImported: false })
+  if (last === null) return
+  for (const walkedDay of walkedDays)
+    if (walkedDay > day && walkedDay < nextDay)
+      days.push({ day: walkedDay, low: last, last, isImported: false })
+}
+
+function addImportedDays(days: ObservedDay[], { day, low, last }: PriceChange, untilDay: number): void {
+  if (low === null) return
+  for (let current = day; current <= untilDay; current += 1)
+    days.push({ day: current, low, last, isImported: true })
+}
+
+/** Add the present price, which can be newer than the stored history. */
+export function addPresentPrice(
+  days: readonly ObservedDay[],
+  price: number,
+  day: number,
+): readonly ObservedDay[] {
+  const latest = days.at(-1)
+  if (latest !== undefined && latest.day > day) return days
+  if (latest?.day !== day) return [...days, { day, low: price, last: price, isImported: false }]
+  return [...days.slice(0, -1), { ...latest, low: Math.min(latest.low, price), last: price }]
+}
+
+/**
+ * Find the reference price of the present price: the lowest price of the 30 days before it began (Directive 98/6/EC, Article 6a).
+ * `null` when fewer than 25 of these days were observed, or `price` is not the last observed one.
+ */
+export function findReferencePrice(days: readonly ObservedDay[], price: number): number | null {
+  const began = findBeginning(days, price)
+  if (began === undefined) return null
+  const firstDay = began.day - REFERENCE_DAYS
+  const before = days.filter(({ day }) => day >= firstDay && day < began.day)
+  if (before.length < REFERENCE_DAYS - MAX_UNOBSERVED_DAYS) return null
+  // The day on which the price began may have had a lower one before.
+  return findMinimum([...before, ...(began.low < price ? [began] : [])].map(({ low }) => low))
+}
+
+/** Find the day on which the present price began: the first of the last days with no other last price, lower price or long gap. */
+function findBeginning(days: readonly ObservedDay[], price: number): ObservedDay | undefined {
+  let began = days.at(-1)
+  if (began?.last !== price) return undefined
+  for (const day of days.slice(0, -1).reverse()) {
+    const isGap = began.day - day.day - 1 > MAX_UNOBSERVED_DAYS
+    if (began.low !== price || day.last !== price || isGap) break
+    began = day
+  }
+  return began
+}
+
+/** Find the reference price if the present price is below it: only then has the price fallen. */
+export function findFall(days: readonly ObservedDay[], price: number): number | null {
+  const reference = findReferencePrice(days, price)
+  return reference !== null && price < reference ? reference : null
+}
+
+/** The lowest price of each day on which any of the series was observed, by day. */
+export type DayLow = Readonly<{ day: number; low: number }>
+
+export function listDayLows(series: readonly Pick<PriceSeries, 'days'>[]): readonly DayLow[] {
+  const lows = new Map<number, number>()
+  for (const { day, low } of series.flatMap(({ days }) => days))
+    lows.set(day, Math.min(low, lows.get(day) ?? low))
+  return [...lows].map(([day, low]) => ({ day, low })).sort((a, b) => a.day - b.day)
+}
+
+/** Find the lowest price and the last day that had it; `undefined` before 30 observed days. */
+export function findLowest(dayLows: readonly DayLow[]): DayLow | undefined {
+  if (dayLows.length < MIN_OBSERVED_DAYS) return undefined
+  const low = findMinimum(dayLows.map((entry) => entry.low))
+  return dayLows.findLast((entry) => entry.low === low)
+}
+
+function findMinimum(values: readonly number[]): number | null {
+  return values.length === 0 ? null : Math.min(...values)
+}

@@ -1,0 +1,151 @@
+import { type RawBuilder, type Transaction, sql } from 'kysely'
+import type { Evidence } from '../offers/deals.ts'
+import { toPriceKey, toRatioKey, toSavingKey } from '../offers/money.ts'
+import {
+  addPresentPrice,
+  findFall,
+  listObservedDays,
+  toDay,
+  toObservedPrice,
+  toPriceText,
+  toSeriesKey,
+} from '../offers/price-history.ts'
+import { compareTexts } from '../offers/ranking.ts'
+import { computeDiscountPercent } from '../offers/sale.ts'
+import { NO_FALL_KEY, parseOfferJson } from './rows.ts'
+import type { CopyTables, DealsTable } from './schema.ts'
+import { type Histories, type WalkedDays, readHistories, readWalkedDays } from './sql-price-history.ts'
+import { createInCondition, insertRows } from './statements.ts'
+
+type NewDeal = Omit<DealsTable, 'id'>
+
+/** Finds the reference price above the present price of a deal, as decimal text; `null` when its price has not fallen. */
+export type FallFinder = (deal: NewDeal, price: string) => string | null
+
+/** Without a history, no price has fallen. */
+export const findNoReference: FallFinder = () => null
+
+/** Create the finder for deals that were seen on `day`. Everything that it needs must be part of `histories`. */
+export function createFallFinder(histories: Histories, walkedDays: WalkedDays, day: number): FallFinder {
+  return ({ gtin, currency, merchant_key: merchantKey }, text) => {
+    const series = histories.get(gtin)?.get(toSeriesKey({ merchantKey, currency }))
+    const price = toObservedPrice(text)
+    if (series === undefined || price === undefined) return null
+    const days = listObservedDays(series.changes, walkedDays.list(gtin))
+    const reference = findFall(addPresentPrice(days, price, day), price)
+    return reference === null ? null : toPriceText(reference)
+  }
+}
+
+/** Return the deals with the keys of their falls, and those that have one with the reference price as old price. */
+export function splitByFall(
+  deals: readonly NewDeal[],
+  findReference: FallFinder,
+): Readonly<{ deals: readonly NewDeal[]; observed: readonly NewDeal[] }> {
+  const observed = deals.flatMap((deal) => toObservedDeal(deal, findReference) ?? [])
+  if (observed.length === 0) return { deals, observed }
+  const keys = new Map(observed.map((deal) => [toDealKey(deal), deal.drop_key]))
+  return {
+    deals: deals.map((deal) => ({ ...deal, drop_key: keys.get(toDealKey(deal)) ?? NO_FALL_KEY })),
+    observed: markBest(observed),
+  }
+}
+
+/** Unique among the deals of one version. */
+function toDealKey({ product_id: productId, offer_index: offerIndex }: NewDeal): string {
+  return `${productId} ${offerIndex}`
+}
+
+function toObservedDeal(deal: NewDeal, findReference: FallFinder): NewDeal | undefined {
+  const offer = parseOfferJson(deal.offer)
+  const oldPrice = offer && findReference(deal, offer.price)
+  if (offer === undefined || oldPrice === null || oldPrice === undefined) return undefined
+  const { price } = offer
+  const ratioKey = toRatioKey(price, oldPrice)
+  return {
+    ...deal,
+    offer: JSON.stringify({ ...offer, oldPrice, saleEndsAtMs: offer.saleEndsAtMs ?? undefined }),
+    discount_percent: computeDiscountPercent(price, oldPrice),
+    ratio_key: ratioKey,
+    price_key: toPriceKey(price),
+    saving_key: toSavingKey(price, oldPrice),
+    drop_key: ratioKey,
+  }
+}
+
+/** Mark the best deal of each product and currency, by fall, then price, as `collectDeals` does. */
+function markBest(deals: readonly NewDeal[]): readonly NewDeal[] {
+  const seen = new Set<string>()
+  const isFirst = (key: string): boolean => !seen.has(key) && seen.add(key) !== undefined
+  const sorted = deals.toSorted(
+    (a, b) =>
+      compareTexts(a.ratio_key, b.ratio_key) ||
+      compareTexts(a.price_key, b.price_key) ||
+      a.offer_index - b.offer_index,
+  )
+  return sorted.map((deal) => {
+    const key = `${deal.product_id} ${deal.currency}`
+    return {
+      ...deal,
+      is_best: Number(isFirst(key)),
+      is_best_in_stock: Number(deal.is_in_stock === 1 && isFirst(`${key} in stock`)),
+    }
+  })
+}
+
+/** Forget the falls of a range of products after a long time without observation. */
+export async function clearFalls(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  { afterGtin, untilGtin }: Readonly<{ afterGtin: string; untilGtin: string }>,
+): Promise<void> {
+  const { rows } = await sql<{ product_id: number }>`select distinct product_id from observed_deals
+    where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}`.execute(transaction)
+  await deleteFalls(
+    transaction,
+    rows.map((row) => row.product_id),
+  )
+}
+
+async function deleteFalls(
+  transaction: Transaction<CopyTables>,
+  productIds: readonly number[],
+): Promise<void> {
+  if (productIds.length === 0) return
+  const isOfProduct = createInCondition(transaction, 'product_id', productIds)
+  await sql`delete from observed_deals where ${isOfProduct}`.execute(transaction)
+  await sql`update deals set drop_key = ${NO_FALL_KEY} where ${isOfProduct} and drop_key <> ${NO_FALL_KEY}`.execute(
+    transaction,
+  )
+}
+
+type StoredDeal = DealsTable & Readonly<{ id: number; seen_ms: number }>
+
+/** Compute the falls of products again, after their history changed without their prices. */
+export async function refreshFalls(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  { gtins, fromDay, untilDay }: Readonly<{ gtins: readonly string[]; fromDay: number; untilDay: number }>,
+): Promise<void> {
+  if (gtins.length === 0) return
+  const { rows } = await sql<StoredDeal>`select deals.*, p.as_of_ms as seen_ms from deals
+    join products p on p.id = deals.product_id
+    where p.copy_id = ${copyId} and ${createInCondition(transaction, 'p.gtin', gtins)}`.execute(transaction)
+  if (rows.length === 0) return
+  await deleteFalls(transaction, [...new Set(rows.map((row) => row.product_id))])
+  const histories = await readHistories(transaction, copyId, gtins)
+  const walkedDays = await readWalkedDays(transaction, copyId, { fromDay, untilDay })
+  const observed: NewDeal[] = []
+  for (const { id, seen_ms: seenMs, ...deal } of rows) {
+    const found = toObservedDeal(deal, createFallFinder(histories, walkedDays, toDay(seenMs)))
+    if (found === undefined) continue
+    observed.push(found)
+    await sql`update deals set drop_key = ${found.drop_key} where id = ${id}`.execute(transaction)
+  }
+  await insertRows(transaction, 'observed_deals', markBest(observed))
+}
+
+/** The table of a grid's deals. */
+export function selectDealTable(evidence: Evidence): RawBuilder<unknown> {
+  return sql.table(evidence === 'observed' ? 'observed_deals' : 'deals')
+}

@@ -1,0 +1,84 @@
+import type { Transaction } from 'kysely'
+import type { Offer, Product } from '../catalog/contract.ts'
+import { DAY_MS, isFuture } from '../clock.ts'
+import { createPriceCheck, findPriceEndMs } from '../offers/price-age.ts'
+import { MAX_UNOBSERVED_DAYS, collectPrices, toDay } from '../offers/price-history.ts'
+import { parseCheckedAt } from './rows.ts'
+import type { CopyTables } from './schema.ts'
+import { type FallFinder, clearFalls, createFallFinder, findNoReference } from './sql-observed-deals.ts'
+import {
+  type HistoryRules,
+  findLastWalkedDay,
+  readWalkedDays,
+  recordSightings,
+  recordWalkedRange,
+} from './sql-price-history.ts'
+import type { WalkPage } from './store.ts'
+
+/** The rest of a page that is not yet applied: GTINs above `afterGtin`, up to `untilGtin`. */
+type PageRange = Readonly<{
+  copyId: number
+  page: WalkPage
+  afterGtin: string
+  untilGtin: string
+  nowMs: number
+  history: HistoryRules
+}>
+
+/** Offers of a product that a page shows, empty when it lacks the product; `null`: nothing to record. */
+type SeenProduct = Readonly<{ gtin: string; seenOffers: readonly Offer[] | null }>
+
+/** What a page adds to the history of its products. */
+export type PageHistory = Readonly<{
+  /** Whether the prices of an unchanged product may have to be recorded: its first ones, and those that became too old or fresh again. */
+  hasChanged(offers: Product['offers'], formerCheckedAt: string | null): boolean
+  /** Record prices. Return the finder of reference prices for the deals of these products. */
+  record(products: readonly SeenProduct[]): Promise<FallFinder>
+  /** Record that the walk has seen all products of the page. */
+  recordPage(): Promise<void>
+}>
+
+/** Read what is known about the days of a page's products; `undefined` when no history is kept or the time is unknown. */
+export async function readPageHistory(
+  transaction: Transaction<CopyTables>,
+  { copyId, page, afterGtin, untilGtin, nowMs, history }: PageRange,
+): Promise<PageHistory | undefined> {
+  const { asOfMs } = page
+  if (history.keptDays === 0 || isFuture(asOfMs, nowMs)) return undefined
+  const day = toDay(asOfMs)
+  const lastDay = await findLastWalkedDay(transaction, copyId, { afterGtin, untilGtin })
+  if (lastDay !== undefined && day - lastDay - 1 > MAX_UNOBSERVED_DAYS)
+    await clearFalls(transaction, copyId, { afterGtin, untilGtin })
+  const { priceMaxAgeSeconds } = history
+  const isPriced = createPriceCheck(asOfMs, { nowMs: asOfMs, priceMaxAgeSeconds })
+  return {
+    hasChanged(offers, formerCheckedAt) {
+      if (lastDay === undefined) return true
+      const toFormerTime = parseCheckedAt(formerCheckedAt)
+      return offers.some((offer, index) => {
+        const former = { ...offer, checkedAtMs: toFormerTime?.(index) ?? null }
+        // The start of the day finds more candidates; recording one without a change writes nothing.
+        return isPriced(offer)
+          ? !isPriced(former)
+          : findPriceEndMs({ offer: former, asOfMs }, priceMaxAgeSeconds) >= lastDay * DAY_MS
+      })
+    },
+    async record(products) {
+      const seen = products.flatMap(({ gtin, seenOffers }) =>
+        seenOffers === null ? [] : { gtin, seenOffers },
+      )
+      if (seen.length === 0) return findNoReference
+      const period = { fromDay: day - history.keptDays, untilDay: day }
+      const walkedDays = await readWalkedDays(transaction, copyId, period)
+      const sightings = seen.map(({ gtin, seenOffers }) => ({
+        gtin,
+        prices: collectPrices(seenOffers, isPriced),
+        sighting: { day, wasSeenBefore: walkedDays.has(gtin, day), isDayWalked: true },
+      }))
+      const histories = await recordSightings(transaction, copyId, sightings)
+      return createFallFinder(histories, walkedDays, day)
+    },
+    recordPage: () =>
+      recordWalkedRange(transaction, copyId, { day, after_gtin: page.afterGtin, until_gtin: untilGtin }),
+  }
+}

@@ -1,0 +1,265 @@
+import { type Kysely, type Transaction, sql } from 'kysely'
+import { DAY_SECONDS } from '../clock.ts'
+import { executeEach } from '../database/execute-each.ts'
+import { isPostgres } from '../database/is-postgres.ts'
+import {
+  type MerchantPrices,
+  type PriceChange,
+  type PriceSeries,
+  type Sighting,
+  computeChange,
+  listObservedDays,
+  toDay,
+  toSeriesKey,
+} from '../offers/price-history.ts'
+import type { CopyTables, ObservedDaysTable, PriceChangesTable } from './schema.ts'
+import { createInCondition, execute } from './statements.ts'
+import type { ObservedDayCounts } from './store.ts'
+
+/** Days of observed prices that are kept, 0 for none, and the maximum age of a price that counts as seen. */
+export type HistoryRules = Readonly<{ keptDays: number; priceMaxAgeSeconds: number }>
+
+/** Nothing is observed. */
+export const NO_HISTORY: HistoryRules = { keptDays: 0, priceMaxAgeSeconds: DAY_SECONDS }
+
+/** The stored changes of a product by series key, each sorted by day. */
+export type ProductHistory = ReadonlyMap<string, StoredSeries>
+type StoredSeries = Omit<PriceSeries, 'days'> & Readonly<{ changes: readonly PriceChange[] }>
+
+/** By GTIN. */
+export type Histories = ReadonlyMap<string, ProductHistory>
+
+/** Read the histories of products. */
+export async function readHistories(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  gtins: readonly string[],
+): Promise<Histories> {
+  const histories = new Map<string, Map<string, StoredSeries & { changes: PriceChange[] }>>()
+  if (gtins.length === 0) return histories
+  const { rows } = await sql<PriceChangesTable>`
+    select gtin, merchant_key, currency, day, until_day, low, last from price_changes
+    where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)} order by day`.execute(
+    database,
+  )
+  for (const { gtin, merchant_key: merchantKey, currency, until_day: untilDay, day, low, last } of rows) {
+    const history = histories.get(gtin) ?? new Map<string, StoredSeries & { changes: PriceChange[] }>()
+    const key = toSeriesKey({ merchantKey, currency })
+    const series = history.get(key) ?? { merchantKey, currency, changes: [] }
+    series.changes.push({ day, untilDay, low, last })
+    histories.set(gtin, history.set(key, series))
+  }
+  return histories
+}
+
+/** The prices of a product at one time; empty when no shop sells it. */
+export type ProductSighting = Readonly<{ gtin: string; prices: MerchantPrices; sighting: Sighting }>
+
+/** Store the changes of prices, in the transaction that stores the prices. Return the histories with these changes. */
+export async function recordSightings(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  sightings: readonly ProductSighting[],
+): Promise<Histories> {
+  const before = await readHistories(
+    transaction,
+    copyId,
+    sightings.map(({ gtin }) => gtin),
+  )
+  const after = new Map(before)
+  const rows: PriceChangesTable[] = []
+  for (const { gtin, prices, sighting } of sightings) {
+    const history = new Map(before.get(gtin))
+    after.set(gtin, history)
+    for (const [key, series] of new Map<string, Omit<PriceSeries, 'days'>>([...history, ...prices])) {
+      const { merchantKey, currency } = series
+      const changes = history.get(key)?.changes ?? []
+      const change = computeChange(changes.at(-1), prices.get(key)?.price, sighting)
+      if (change === undefined) continue
+      rows.push(toRow(copyId, gtin, series, change))
+      const kept = changes.filter(({ day }) => day !== change.day)
+      history.set(key, { merchantKey, currency, changes: [...kept, change] })
+    }
+  }
+  await putChanges(transaction, rows)
+  return after
+}
+
+export function toRow(
+  copyId: number,
+  gtin: string,
+  { merchantKey, currency }: Omit<PriceSeries, 'days'>,
+  { day, untilDay, low, last }: PriceChange,
+): PriceChangesTable {
+  return { copy_id: copyId, gtin, merchant_key: merchantKey, currency, day, until_day: untilDay, low, last }
+}
+
+const COLUMNS = 'copy_id, gtin, merchant_key, currency, day, until_day, low, last'
+const ON_CONFLICT = `on conflict (copy_id, gtin, merchant_key, currency, day)
+  do update set until_day = excluded.until_day, low = excluded.low, last = excluded.last`
+
+/** Insert changes, or replace those of the same day. */
+export async function putChanges(
+  transaction: Transaction<CopyTables>,
+  rows: readonly PriceChangesTable[],
+): Promise<void> {
+  if (rows.length === 0) return
+  if (isPostgres(transaction)) {
+    const text = `insert into price_changes (${COLUMNS}) select ${COLUMNS}
+      from json_populate_recordset(null::price_changes, ?::json) ${ON_CONFLICT}`
+    await execute(transaction, text, [JSON.stringify(rows)])
+    return
+  }
+  const text = `insert into price_changes (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?) ${ON_CONFLICT}`
+  const lists = rows.map((row) => [
+    ...[row.copy_id, row.gtin, row.merchant_key, row.currency],
+    ...[row.day, row.until_day, row.low, row.last],
+  ])
+  await executeEach(transaction, text, lists)
+}
+
+/** The first and the last day of a period. */
+export type KeptPeriod = Readonly<{ fromDay: number; untilDay: number }>
+
+/** A range of GTINs that a walk saw on a day. */
+type WalkedRange = Pick<ObservedDaysTable, 'day' | 'after_gtin' | 'until_gtin'>
+
+/** Which products walks saw on which days. */
+export type WalkedDays = Readonly<{ has(gtin: string, day: number): boolean; list(gtin: string): number[] }>
+
+/** Read the walked days of a period. */
+export async function readWalkedDays(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { fromDay, untilDay }: KeptPeriod,
+): Promise<WalkedDays> {
+  const text = `select day, after_gtin, until_gtin from observed_days
+    where copy_id = ? and day >= ? and day <= ? and after_gtin < until_gtin order by day`
+  const ranges = await execute<WalkedRange>(database, text, [copyId, fromDay, untilDay])
+  const isIn = (gtin: string, range: WalkedRange): boolean =>
+    range.after_gtin < gtin && gtin <= range.until_gtin
+  return {
+    has: (gtin, day) => ranges.some((range) => range.day === day && isIn(gtin, range)),
+    list: (gtin) => [...new Set(ranges.filter((range) => isIn(gtin, range)).map(({ day }) => day))],
+  }
+}
+
+/** Find the last day on which a walk saw a whole range of GTINs; `undefined`: never. */
+export async function findLastWalkedDay(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { afterGtin, untilGtin }: Readonly<{ afterGtin: string; untilGtin: string }>,
+): Promise<number | undefined> {
+  const text = `select max(day) as day from observed_days
+    where copy_id = ? and after_gtin <= ? and until_gtin >= ? and after_gtin < until_gtin`
+  const [row] = await execute<{ day: number | null }>(database, text, [copyId, afterGtin, untilGtin])
+  return row?.day ?? undefined
+}
+
+/** Record that a walk has seen the products of a range: extend the range of the page before it, or add one. */
+export async function recordWalkedRange(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  { day, after_gtin: after, until_gtin: until }: WalkedRange,
+): Promise<void> {
+  const extend = `update observed_days set until_gtin = ?, is_imported = 0
+    where copy_id = ? and day = ? and after_gtin <= ? and until_gtin >= ? and until_gtin < ?`
+  await execute(transaction, extend, [until, copyId, day, after, after, until])
+  const add = `insert into observed_days (copy_id, day, after_gtin, until_gtin, is_imported)
+    select cast(? as bigint), cast(? as integer), ?, ?, 0 where not exists (select 1 from observed_days
+      where copy_id = ? and day = ? and after_gtin <= ? and until_gtin >= ?)`
+  await execute(transaction, add, [copyId, day, after, until, copyId, day, after, until])
+}
+
+/** Record that there was an observation on some days, without saying of which products. */
+export async function recordObservedDays(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  { days, isImported }: Readonly<{ days: readonly number[]; isImported: boolean }>,
+): Promise<void> {
+  const add = `insert into observed_days (copy_id, day, after_gtin, until_gtin, is_imported)
+    select cast(? as bigint), cast(? as integer), '', '', ? where not exists (select 1 from observed_days
+      where copy_id = ? and day = ?)`
+  for (const day of days) await execute(transaction, add, [copyId, day, Number(isImported), copyId, day])
+}
+
+/** Read the series of a product, without days before `fromDay` or after `untilDay`. */
+export async function readPriceSeries(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { gtin, ...period }: KeptPeriod & Readonly<{ gtin: string }>,
+): Promise<readonly PriceSeries[]> {
+  const histories = await readHistories(database, copyId, [gtin])
+  const history = histories.get(gtin)
+  if (history === undefined) return []
+  const walkedDays = (await readWalkedDays(database, copyId, period)).list(gtin)
+  return [...history.values()].map(({ merchantKey, currency, changes }) => {
+    const days = listObservedDays(changes, walkedDays)
+    return {
+      merchantKey,
+      currency,
+      days: days.filter(({ day }) => day >= period.fromDay && day <= period.untilDay),
+    }
+  })
+}
+
+/** The kept days until today. */
+export function toKeptPeriod({ keptDays }: HistoryRules, nowMs: number): KeptPeriod {
+  const untilDay = toDay(nowMs)
+  return { fromDay: untilDay - keptDays + 1, untilDay }
+}
+
+/** Count the days with an observation, also those of look-ups and imports. */
+export async function countObservedDays(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { fromDay, untilDay }: KeptPeriod,
+): Promise<ObservedDayCounts> {
+  const { rows } = await sql<{ all_days: number | string; own_days: number | string }>`
+    select count(distinct day) as all_days, count(distinct case when is_imported = 0 then day end) as own_days
+    from observed_days where copy_id = ${copyId} and day >= ${fromDay} and day <= ${untilDay}`.execute(
+    database,
+  )
+  const all = Number(rows[0]?.all_days ?? 0)
+  return { all, imported: all - Number(rows[0]?.own_days ?? 0) }
+}
+
+/** Changes that one statement checks. */
+const PRUNED_CHANGES = 2_000
+
+/**
+ * Delete the days that are no longer kept, once a day, in small transactions: without kept days everything. The last change before
+ * them stays, because its price still holds. Days in the future come from a wrong clock.
+ */
+export async function pruneHistory(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { nowMs, keptDays }: Pick<HistoryRules, 'keptDays'> & Readonly<{ nowMs: number }>,
+): Promise<void> {
+  const today = toDay(nowMs)
+  const firstDay = keptDays === 0 ? today + 2 : today - keptDays + 1
+  const isOld = sql`(day < ${firstDay} or day > ${today + 1})`
+  const { numAffectedRows } =
+    await sql`delete from observed_days where copy_id = ${copyId} and ${isOld}`.execute(database)
+  if ((numAffectedRows ?? 0n) === 0n) return
+  // An old change is needed only if it is the last one before the kept days, and its price went on.
+  const isNeeded =
+    keptDays === 0
+      ? sql`1 = 0`
+      : sql`until_day is null and last is not null and day <= ${today + 1} and not exists (
+        select 1 from price_changes as later where later.copy_id = price_changes.copy_id
+        and later.gtin = price_changes.gtin and later.merchant_key = price_changes.merchant_key
+        and later.currency = price_changes.currency and later.day > price_changes.day and later.day <= ${firstDay})`
+  let afterGtin = ''
+  for (;;) {
+    const { rows } = await sql<{ gtin: string }>`select max(gtin) as gtin from (select gtin from price_changes
+      where copy_id = ${copyId} and gtin > ${afterGtin} order by gtin limit ${PRUNED_CHANGES}) as listed`.execute(
+      database,
+    )
+    const untilGtin = rows[0]?.gtin ?? null
+    if (untilGtin === null) return
+    await sql`delete from price_changes where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
+      and ${isOld} and (until_day is null or until_day < ${firstDay}) and not (${isNeeded})`.execute(database)
+    afterGtin = untilGtin
+  }
+}
