@@ -90,12 +90,14 @@ export function computeChange(
 ): PriceChange | undefined {
   // Another process has already seen a later day.
   if (latest !== undefined && latest.day > day) return undefined
-  const former = latest === undefined || latest.untilDay !== null ? null : latest.last
-  const today = latest?.day === day && latest.untilDay === null ? latest : undefined
+  const own = latest?.untilDay === null ? latest : undefined
+  const today = own?.day === day ? own : undefined
+  const former = own?.last ?? null
   const last = price ?? null
-  if (last === former && (last === null || isDayWalked || today !== undefined)) return undefined
-  const seen = [last, today === undefined ? (wasSeenBefore ? former : null) : today.low]
-  return { day, untilDay: null, low: findMinimum(seen.filter((value) => value !== null)), last }
+  const isDayKnown = isDayWalked || today !== undefined || last === null
+  if (last === former && isDayKnown) return undefined
+  const seenBefore = wasSeenBefore ? former : null
+  return { day, untilDay: null, low: findMinimum([last, today === undefined ? seenBefore : today.low]), last }
 }
 
 /** List the observed days of a series. `changes` and `walkedDays`, on which walks saw the product, must be sorted. */
@@ -161,7 +163,7 @@ export function findReferencePrice(days: readonly ObservedDay[], price: number):
 function findBeginning(days: readonly ObservedDay[], price: number): ObservedDay | undefined {
   let began = days.at(-1)
   if (began?.last !== price) return undefined
-  for (const day of days.slice(0, -1).reverse()) {
+  for (const day of days.slice(0, -1).toReversed()) {
     const isGap = began.day - day.day - 1 > MAX_UNOBSERVED_DAYS
     if (began.low !== price || day.last !== price || isGap) break
     began = day
@@ -192,6 +194,7 @@ export function findLowest(dayLows: readonly DayLow[]): DayLow | undefined {
   return dayLows.findLast((entry) => entry.low === low)
 }
 
-function findMinimum(values: readonly number[]): number | null {
-  return values.length === 0 ? null : Math.min(...values)
+function findMinimum(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : Math.min(...known)
 }

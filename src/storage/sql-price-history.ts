@@ -111,10 +111,8 @@ export async function putChanges(
     return
   }
   const text = `insert into price_changes (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?) ${ON_CONFLICT}`
-  const lists = rows.map((row) => [
-    ...[row.copy_id, row.gtin, row.merchant_key, row.currency],
-    ...[row.day, row.until_day, row.low, row.last],
-  ])
+  const names = COLUMNS.split(', ') as (keyof PriceChangesTable)[]
+  const lists = rows.map((row) => names.map((name) => row[name]))
   await executeEach(transaction, text, lists)
 }
 
