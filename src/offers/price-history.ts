@@ -86,18 +86,24 @@ export type Sighting = Readonly<{ day: number; wasSeenBefore: boolean; isDayWalk
 export function computeChange(
   latest: PriceChange | undefined,
   price: number | undefined,
-  { day, wasSeenBefore, isDayWalked }: Sighting,
+  sighting: Sighting,
 ): PriceChange | undefined {
   // Another process has already seen a later day.
-  if (latest !== undefined && latest.day > day) return undefined
-  const own = latest?.untilDay === null ? latest : undefined
-  const today = own?.day === day ? own : undefined
+  if (latest !== undefined && latest.day > sighting.day) return undefined
+  return computeOwnChange(latest?.untilDay === null ? latest : undefined, price ?? null, sighting)
+}
+
+/** `own`: the latest change, if it was observed here. */
+function computeOwnChange(
+  own: PriceChange | undefined,
+  last: number | null,
+  { day, wasSeenBefore, isDayWalked }: Sighting,
+): PriceChange | undefined {
   const former = own?.last ?? null
-  const last = price ?? null
-  const isDayKnown = isDayWalked || today !== undefined || last === null
-  if (last === former && isDayKnown) return undefined
-  const seenBefore = wasSeenBefore ? former : null
-  return { day, untilDay: null, low: findMinimum([last, today === undefined ? seenBefore : today.low]), last }
+  if (own?.day === day)
+    return last === former ? undefined : { day, untilDay: null, low: findMinimum([last, own.low]), last }
+  if (last === former && (last === null || isDayWalked)) return undefined
+  return { day, untilDay: null, low: findMinimum([last, wasSeenBefore ? former : null]), last }
 }
 
 /** List the observed days of a series. `changes` and `walkedDays`, on which walks saw the product, must be sorted. */
