@@ -1,12 +1,11 @@
 import { type RawBuilder, type Transaction, sql } from 'kysely'
 import type { Evidence } from '../offers/deals.ts'
-import { toPriceKey, toRatioKey, toSavingKey } from '../offers/money.ts'
+import { toRatioKey, toSavingKey } from '../offers/money.ts'
 import {
   addPresentPrice,
   findFall,
   listObservedDays,
   toDay,
-  toObservedPrice,
   toPriceText,
   toSeriesKey,
 } from '../offers/price-history.ts'
@@ -20,17 +19,17 @@ import { createInCondition, insertRows } from './statements.ts'
 type NewDeal = Omit<DealsTable, 'id'>
 
 /** Finds the reference price above the present price of a deal, as decimal text; `null` when its price has not fallen. */
-export type FallFinder = (deal: NewDeal, price: string) => string | null
+export type FallFinder = (deal: NewDeal) => string | null
 
 /** Without a history, no price has fallen. */
 export const findNoReference: FallFinder = () => null
 
 /** Create the finder for deals that were seen on `day`. Everything that it needs must be part of `histories`. */
 export function createFallFinder(histories: Histories, walkedDays: WalkedDays, day: number): FallFinder {
-  return ({ gtin, currency, merchant_key: merchantKey }, text) => {
+  return ({ gtin, currency, merchant_key: merchantKey, price_key: priceKey }) => {
     const series = histories.get(gtin)?.get(toSeriesKey({ merchantKey, currency }))
-    const price = toObservedPrice(text)
-    if (series === undefined || price === undefined) return null
+    const price = Number(priceKey)
+    if (series === undefined || !Number.isSafeInteger(price)) return null
     const days = listObservedDays(series.changes, walkedDays.list(gtin))
     const reference = findFall(addPresentPrice(days, price, day), price)
     return reference === null ? null : toPriceText(reference)
@@ -57,9 +56,9 @@ function toDealKey({ product_id: productId, offer_index: offerIndex }: NewDeal):
 }
 
 function toObservedDeal(deal: NewDeal, findReference: FallFinder): NewDeal | undefined {
-  const offer = parseOfferJson(deal.offer)
-  const oldPrice = offer && findReference(deal, offer.price)
-  if (offer === undefined || oldPrice === null || oldPrice === undefined) return undefined
+  const oldPrice = findReference(deal)
+  const offer = oldPrice === null ? undefined : parseOfferJson(deal.offer)
+  if (oldPrice === null || offer === undefined) return undefined
   const { price } = offer
   const ratioKey = toRatioKey(price, oldPrice)
   return {
@@ -67,7 +66,6 @@ function toObservedDeal(deal: NewDeal, findReference: FallFinder): NewDeal | und
     offer: JSON.stringify({ ...offer, oldPrice, saleEndsAtMs: offer.saleEndsAtMs ?? undefined }),
     discount_percent: computeDiscountPercent(price, oldPrice),
     ratio_key: ratioKey,
-    price_key: toPriceKey(price),
     saving_key: toSavingKey(price, oldPrice),
     drop_key: ratioKey,
   }
