@@ -48,8 +48,7 @@ export function createHistorySource({ store, cache, clock, config, onStoreFailur
       const key = `${request.channelId} ${request.gtin}`
       const cached = cache.get(key)
       // A new state of the product came with new prices.
-      const isCurrent =
-        cached?.asOfMs === request.asOfMs && isWithin(cached.readAtMs, freshMs, clock.nowMs())
+      const isCurrent = cached?.asOfMs === request.asOfMs && isWithin(cached.readAtMs, freshMs, clock.nowMs())
       const history = isCurrent
         ? cached
         : await tryReadBeforeDeadline(

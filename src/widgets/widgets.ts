@@ -188,7 +188,10 @@ const NO_HISTORY: BoxHistory = { series: null, validUntilMs: Infinity, isPartial
 async function findBoxHistory(
   { histories, clock }: WidgetDetails,
   { history: shown }: Pick<BoxOptions, 'history'>,
-  { found, ...request }: Readonly<{
+  {
+    found,
+    ...request
+  }: Readonly<{
     channelId: string
     gtin: string
     deadlineMs: number
@@ -198,8 +201,7 @@ async function findBoxHistory(
   if (shown === 'none' || found.value === null) return NO_HISTORY
   const history = await histories.findHistory({ ...request, asOfMs: found.asOfMs })
   const nowMs = clock.nowMs()
-  if (history === undefined)
-    return { series: null, validUntilMs: nowMs + PARTIAL_VALID_MS, isPartial: true }
+  if (history === undefined) return { series: null, validUntilMs: nowMs + PARTIAL_VALID_MS, isPartial: true }
   // The next day has another last day of the chart, and can have another year.
   const validUntilMs = Math.min(history.validUntilMs, computeNextMidnightUtcMs(nowMs))
   return { series: history.series, validUntilMs, isPartial: false }
