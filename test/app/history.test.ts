@@ -63,7 +63,7 @@ describe('observed prices', () => {
   test('no option - nothing is read or said', async () => {
     const read = vi.spyOn(getHarness().context.store, 'findPriceSeries')
     for (const path of [BOX, `${BOX}?history=none`, BOX_EMBED])
-      expect(await readText(getHarness(), `${path}`)).not.toContain('observed')
+      expect(await readText(getHarness(), path)).not.toContain('observed')
     expect(read).not.toHaveBeenCalled()
     read.mockRestore()
   })
