@@ -60,7 +60,7 @@ const GROUPS: readonly GroupDefinition[] = [
   {
     title: 'Deals',
     note: null,
-    names: ['sort', 'min_discount', 'max_price', 'brand', 'q', 'page'],
+    names: ['sort', 'evidence', 'min_discount', 'max_price', 'brand', 'q', 'page'],
     sentenceReason: null,
     isAdvanced: false,
   },

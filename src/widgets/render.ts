@@ -19,7 +19,8 @@ const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page
 const PARTIAL_TEMPLATES = (
   'box cost deal facts grid header inline links logo masthead notices picture price shop shop-link state ' +
   'offers-button offers-list offers-table ' +
-  'studio-deals studio-feeds studio-fields studio-health studio-preview studio-snippets studio-explanation'
+  'studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
+  'studio-explanation'
 ).split(' ')
 
 /** Read and compile all templates. @throws Error when one is missing or does not compile */

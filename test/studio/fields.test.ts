@@ -163,6 +163,7 @@ describe('controls', () => {
       locale: 'text text',
       limit: 'number',
       sort: 'select',
+      evidence: 'select',
       min_discount: 'number',
       max_price: 'text decimal',
       brand: 'text text',
@@ -196,6 +197,7 @@ describe('controls', () => {
       'Saving',
       '*Price',
       'Newest',
+      'Drop',
     ])
   })
 
