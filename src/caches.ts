@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { CachedDeals } from './freshness/deals.ts'
+import type { CachedHistory } from './freshness/histories.ts'
 import { createResponseCache } from './http/response-cache.ts'
 import { type CacheBounds, createLruCache } from './lib/lru-cache.ts'
 import type { CopyEntry } from './storage/store.ts'
@@ -17,6 +18,7 @@ export function createCaches({ cacheMaxEntries, cacheMaxBytes }: Config, clock: 
   return {
     products: createLruCache<CopyEntry>(toBounds(1 / 4, 1 / 16)),
     deals: createLruCache<CachedDeals>(toBounds(1 / 8, 1 / 16)),
-    responses: createResponseCache(toBounds(5 / 8, 7 / 8), clock),
+    histories: createLruCache<CachedHistory>(toBounds(1 / 16, 1 / 16)),
+    responses: createResponseCache(toBounds(9 / 16, 13 / 16), clock),
   }
 }

@@ -12,7 +12,7 @@ declare global {
 
 /** Options that become query parameters; other attributes of a placeholder belong to the page. */
 const OPTIONS =
-  'theme accent locale currency stock merchant exclude head heading layout limit page sort min_discount max_price brand q'.split(
+  'theme accent locale currency stock merchant exclude head heading layout limit history page sort evidence min_discount max_price brand q'.split(
     ' ',
   )
 

@@ -8,6 +8,7 @@ import type { CopyEntry, CopyStore } from '../storage/store.ts'
 import { classifyAge } from './age.ts'
 import { ChannelSource } from './channels.ts'
 import { type CachedDeals, DealSource } from './deals.ts'
+import { type CachedHistory, createHistorySource } from './histories.ts'
 import { createLookups } from './lookups.ts'
 import { createNegativeCache } from './negative-cache.ts'
 import { ProductSource } from './products.ts'
@@ -18,7 +19,11 @@ type SourcesDetails = Readonly<{
   client: CatalogClient
   callPolicy: CallPolicy
   store: CopyStore
-  caches: Readonly<{ products: LruCache<CopyEntry>; deals: LruCache<CachedDeals> }>
+  caches: Readonly<{
+    products: LruCache<CopyEntry>
+    deals: LruCache<CachedDeals>
+    histories: LruCache<CachedHistory>
+  }>
   onStoreFailure(error: unknown): void
   onDrops(drops: DropCounts, channelId: string): void
 }>
@@ -44,10 +49,12 @@ export function createSources({ config, caches, onDrops, ...parts }: SourcesDeta
     onDrops,
   })
   const deals = new DealSource({ ...shared, cache: caches.deals })
+  const histories = createHistorySource({ ...shared, cache: caches.histories })
   return {
     channels,
     products,
     deals,
+    histories,
     /** Resolve when all pending writes have ended. */
     settle: lookups.waitForWrites,
     /** Stop using the store. Close the catalog client first. */

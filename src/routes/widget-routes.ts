@@ -191,7 +191,8 @@ function toCacheLifetime({ config }: Context, widget: AnyWidget, isShown: boolea
     asOfMs: widget.asOfMs,
     oldestPriceMs: isShown ? widget.oldestPriceMs : null,
     saleEndMs: isShown ? widget.saleEndMs : null,
-    freshSeconds: config.freshness.freshSeconds,
+    // As old data: caches ask again after the minimum age.
+    freshSeconds: widget.isPartial ? 0 : config.freshness.freshSeconds,
     priceMaxAgeSeconds: config.priceMaxAgeSeconds,
     isGrid: widget.kind === 'deals',
   }

@@ -73,13 +73,14 @@ export function toGridView(
 
 function toDealView(
   deal: DealEntry,
-  { layout }: Pick<GridOptions, 'layout'>,
+  { layout, evidence }: Pick<GridOptions, 'layout' | 'evidence'>,
   { localization, viewContext }: Readonly<{ localization: Localization; viewContext: ViewContext }>,
 ) {
   const { gtin, title, imageUrl, offer } = deal
   const offerView = toOfferView(offer, {
     gtin,
     isPriced: isPriceShown(deal, viewContext),
+    evidence,
     localization,
     viewContext,
   })

@@ -2,6 +2,7 @@ import type { DropReason, Offer, Product } from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
+import { MAX_UNOBSERVED_DAYS, REFERENCE_DAYS } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
 import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
@@ -18,9 +19,20 @@ const LIST_FORMAT = new Intl.ListFormat('en-GB')
 /** Longer lists of names end with "and 15 more". */
 const MAX_LISTED_NAMES = 5
 
+const EVIDENCE_EXPLANATION = `A price has dropped if it is below the lowest price of the ${REFERENCE_DAYS} days before it began. This server must have observed at least ${REFERENCE_DAYS - MAX_UNOBSERVED_DAYS} of these days.`
+
 /** Explain to the author of the page why a grid is empty. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {
-  const offers = options.stock === 'in' ? 'offer that is on sale and in stock' : 'offer that is on sale'
+  const isInStock = options.stock === 'in'
+  if (options.evidence === 'observed') {
+    const offers = `offer${isInStock ? ' in stock' : ''} with an observed price drop`
+    return `${explainEmptyGrid(offers, options, defaults)} ${EVIDENCE_EXPLANATION}`
+  }
+  const offers = isInStock ? 'offer that is on sale and in stock' : 'offer that is on sale'
+  return explainEmptyGrid(offers, options, defaults)
+}
+
+function explainEmptyGrid(offers: string, options: GridOptions, defaults: OptionDefaults): string {
   const activeFilters = listGridFilters(options, defaults).map(describeFilter)
   const filterText = activeFilters.length === 0 ? '' : ` matches ${LIST_FORMAT.format(activeFilters)}`
   if (options.page > 1)

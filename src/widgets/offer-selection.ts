@@ -34,6 +34,14 @@ export const EXCLUSION_RULES: Readonly<Record<Filter, (offer: Offer, filters: Fi
   currency: (offer, { currency }) => offer.currency !== currency,
 }
 
+/** Whether the options select a merchant. `merchantKey`: its case-folded name. */
+export function isMerchantSelected(
+  merchantKey: string,
+  { merchants, excluded }: Pick<Filters, 'merchants' | 'excluded'>,
+): boolean {
+  return (merchants.length === 0 || merchants.includes(merchantKey)) && !excluded.includes(merchantKey)
+}
+
 /** `isPriced`: whether the price of an offer is shown. */
 type SelectionRules = Readonly<{ isPriced(offer: Offer): boolean; shops: ShopBook }>
 

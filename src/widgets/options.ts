@@ -27,6 +27,8 @@ const ISOLATIONS = ['none', 'shadow'] as const
 const HEADS = ['full', 'compact', 'none'] as const
 /** Whether a fragment links its style sheet. */
 const STYLE_SHEET_SOURCES = ['link', 'none'] as const
+/** What a box tells of its observed prices. */
+const HISTORIES = ['none', 'note', 'chart'] as const
 /** Structured data of a fragment. */
 const MARKUPS = ['none', 'schema'] as const
 
@@ -181,6 +183,16 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     example: 'limit=3',
   },
   {
+    name: 'history',
+    widget: 'where-to-buy',
+    label: 'Observed prices',
+    control: HISTORIES,
+    defaultText: '`none`',
+    description:
+      'prices that this server has observed, from 30 observed days on; `note`: a sentence with the lowest one; `chart`: also a chart of the last 120 days',
+    example: 'history=chart',
+  },
+  {
     name: 'markup',
     widget: 'where-to-buy',
     label: 'Markup for search engines',
@@ -289,9 +301,10 @@ export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults
   const reader = createParameterReader(query)
   const layout = reader.oneOf('layout', BOX_LAYOUTS, 'list')
   const limit = reader.number('limit', { min: 1, max: 50 }, 5)
+  const history = reader.oneOf('history', HISTORIES, 'none')
   const markup = reader.oneOf('markup', MARKUPS, 'none')
   const common = parseCommonOptions(reader, { defaults, surface, stock: 'any' })
-  return { ...common, layout, limit, markup: surface === 'embed' ? 'none' : markup }
+  return { ...common, layout, limit, history, markup: surface === 'embed' ? 'none' : markup }
 }
 
 /** Parsed and normalized options of a deal grid. */

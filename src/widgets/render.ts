@@ -17,7 +17,8 @@ export type Renderer = ReturnType<typeof createRenderer>
 /** Templates by name; they include each other as `@name`. The catalog service has separate ones. */
 const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'sentence', 'studio']
 const PARTIAL_TEMPLATES = (
-  'box cost deal facts grid header inline links logo masthead notices picture price shop shop-link state ' +
+  'box cost deal facts grid header history history-text inline links logo masthead notices picture price price-chart ' +
+  'shop shop-link state ' +
   'offers-button offers-list offers-table ' +
   'studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
   'studio-explanation'

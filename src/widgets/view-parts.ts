@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Offer } from '../catalog/contract.ts'
 import { isFuture } from '../clock.ts'
 import type { Disclosure } from '../config/parsers.ts'
-import { toOfferKey } from '../offers/deals.ts'
+import { type Evidence, toOfferKey } from '../offers/deals.ts'
 import type { PriceRules } from '../offers/price-age.ts'
 import type { Shop, ShopBook } from '../offers/shop-book.ts'
 import { isInStock } from '../offers/ranking.ts'
@@ -86,20 +86,24 @@ function toWords(text: string): string {
     .trim()} `
 }
 
-/** `isPriced`: whether the price is shown (`offers/price-age.ts`). */
+/** `isPriced`: whether the price is shown (`offers/price-age.ts`). `evidence`: whose former price it is; default: the shop's. */
 type OfferDetails = Readonly<{
   gtin: string
   isPriced: boolean
+  evidence?: Evidence
   localization: Localization
   viewContext: Pick<ViewContext, 'surface' | 'shops' | 'publicUrl'>
 }>
 
 /** Build the view of an offer in boxes and grids. */
-export function toOfferView(offer: Offer, { gtin, isPriced, localization, viewContext }: OfferDetails) {
+export function toOfferView(
+  offer: Offer,
+  { gtin, isPriced, evidence = 'shop', localization, viewContext }: OfferDetails,
+) {
   const { messages, texts } = localization
   const shop = viewContext.shops.find(offer.merchant)
   const merchant = viewContext.shops.toShownName(offer.merchant)
-  const price = isPriced ? toPriceView(offer, localization) : null
+  const price = isPriced ? toPriceView(offer, evidence, localization) : null
   return {
     merchant,
     logo: toLogoView(merchant, shop, viewContext.publicUrl),
@@ -130,7 +134,7 @@ function toLogoView(merchant: string, shop: Shop | undefined, publicUrl: string)
 }
 
 /** Build a price, with hints that tell it from the former price for users of screen readers. */
-function toPriceView(offer: Offer, { texts, locale }: Localization) {
+function toPriceView(offer: Offer, evidence: Evidence, { texts, locale }: Localization) {
   const oldPrice = isOnSale(offer) ? offer.oldPrice : null
   const percent = oldPrice === null ? 0 : computeDiscountPercent(offer.price, oldPrice)
   return {
@@ -138,7 +142,7 @@ function toPriceView(offer: Offer, { texts, locale }: Localization) {
     priceHint: texts.priceNow,
     /** `null` when not on sale. */
     oldPrice: oldPrice === null ? null : formatPrice(oldPrice, offer.currency, locale),
-    oldPriceHint: texts.formerPrice,
+    oldPriceHint: evidence === 'observed' ? texts.observedPrice : texts.formerPrice,
     /** Such as `−20%`; `null` when not on sale or below one per cent. */
     discount: percent > 0 ? formatDiscount(percent, locale) : null,
   }
@@ -191,7 +195,7 @@ export function toNoticesView(
   { texts, messages, locale }: Localization,
   { nowMs, timeZone }: Pick<ViewContext, 'nowMs' | 'timeZone'>,
 ) {
-  const hasFormerPrice = offers.some(({ price }) => price !== null && price.oldPrice !== null)
+  const struck = offers.find(({ price }) => price !== null && price.oldPrice !== null)?.price ?? null
   return {
     /** `Prices checked on 21 Nov 2026, 05:12 UTC`, split at the time; `null` when the time is unknown. */
     checkedAt: isFuture(checkedAtMs, nowMs)
@@ -203,7 +207,7 @@ export function toNoticesView(
         },
     terms: [...order, texts.shippingNotIncluded],
     /** What a struck price is; `null` without any. */
-    formerPrice: hasFormerPrice ? { price: texts.columns.price, text: texts.formerPrice } : null,
+    formerPrice: struck === null ? null : { price: texts.columns.price, text: struck.oldPriceHint },
     coverage: texts.coverage,
   }
 }

@@ -1,10 +1,13 @@
 import type { Offer, Product } from '../catalog/contract.ts'
-import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
+import { type PriceRules, createPriceCheck, findPriceTimes, toPriceTimeMs } from '../offers/price-age.ts'
+import { type PriceSeries, toDay, toObservedPrice } from '../offers/price-history.ts'
 import { isInStock } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
+import { foldCase } from '../offers/text.ts'
 import { formatCount } from './format.ts'
+import { type HistoryView, toHistoryView } from './history.ts'
 import { type Localization, getLocalization } from './locales/index.ts'
-import { selectOffers } from './offer-selection.ts'
+import { isMerchantSelected, selectOffers } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
 import { toBoxPictureView } from './picture.ts'
 import {
@@ -17,11 +20,15 @@ import {
 } from './view-parts.ts'
 import { toSchemaOrgProduct } from './schema-org.ts'
 
-/** `asOfMs`: when the catalog returned the product, Unix milliseconds. */
-type BoxData = Readonly<{ product: Product; asOfMs: number }>
+/**
+ * `asOfMs`: when the catalog returned the product, Unix milliseconds. `series`: its observed prices; absent or `null`: not read, or
+ * not available.
+ */
+type BoxData = Readonly<{ product: Product; asOfMs: number; series?: readonly PriceSeries[] | null }>
 
 /** Build the view of a where-to-buy box; `undefined` when it is hidden. */
-export function toBoxView({ product, asOfMs }: BoxData, options: BoxOptions, viewContext: ViewContext) {
+export function toBoxView(data: BoxData, options: BoxOptions, viewContext: ViewContext) {
+  const { product, asOfMs } = data
   const isPriced = createPriceCheck(asOfMs, viewContext)
   const offers = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
   if (offers.length === 0) return undefined
@@ -63,6 +70,8 @@ export function toBoxView({ product, asOfMs }: BoxData, options: BoxOptions, vie
     }),
     /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`. */
     sentence: formatSentence(rows, localization),
+    /** `null` without the option, without data, and before 30 observed days. */
+    history: toBoxHistory(data, options, viewContext),
     disclosureMark: header.disclosure === null ? null : texts.disclosureMark,
     notices: toNoticesView(
       { checkedAtMs: checkedAtMs ?? asOfMs, order: listOrder(offers, localization), offers: rows },
@@ -75,6 +84,36 @@ export function toBoxView({ product, asOfMs }: BoxData, options: BoxOptions, vie
         ? toSchemaOrgProduct(product, listSchemaOffers(priced, options))
         : null,
   }
+}
+
+/**
+ * Build the view of the observed prices of all merchants that the options select, in the currency of the box: also of those that no
+ * longer sell the product. `null` when nothing is shown.
+ */
+export function toBoxHistory(
+  { product, asOfMs, series = null }: BoxData,
+  options: BoxOptions,
+  viewContext: PriceRules & Readonly<{ shops: ShopBook }>,
+): HistoryView | null {
+  if (series === null) return null
+  const isPriced = createPriceCheck(asOfMs, viewContext)
+  const offers = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
+  const [first] = offers
+  if (first === undefined) return null
+  const { currency } = first
+  const present = offers.filter(isPriced).flatMap((offer) => {
+    const price = toObservedPrice(offer.price)
+    const day = toDay(toPriceTimeMs({ offer, asOfMs }))
+    return price === undefined ? [] : [{ merchantKey: foldCase(offer.merchant), currency, price, day }]
+  })
+  const selected = series.filter(
+    (one) => one.currency === currency && isMerchantSelected(one.merchantKey, options),
+  )
+  return toHistoryView(
+    { series: selected, present, currency, today: toDay(viewContext.nowMs) },
+    options,
+    getLocalization(options.locale),
+  )
 }
 
 /** Search engines want markup of what readers can see: folded offers can be opened, those of a sentence cannot. */

@@ -1,13 +1,15 @@
 import { hash } from 'node:crypto'
-import type { Channel, Offer } from '../catalog/contract.ts'
-import { type Clock, SECOND_MS, isFuture } from '../clock.ts'
+import type { Channel, Offer, Product } from '../catalog/contract.ts'
+import { type Clock, SECOND_MS, computeNextMidnightUtcMs, isFuture } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { CacheStatus, Cached } from '../freshness/age.ts'
 import type { ChannelSource } from '../freshness/channels.ts'
 import type { DealPage, DealSource } from '../freshness/deals.ts'
+import type { HistorySource } from '../freshness/histories.ts'
 import type { ProductSource } from '../freshness/products.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { createPriceCheck, findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
+import type { PriceSeries } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { createBoxOrder } from '../offers/ranking.ts'
 import type { Pictures } from '../pictures/pictures.ts'
@@ -15,11 +17,11 @@ import { type AddressParsers, type BoxAddress, type GridAddress, createAddressPa
 import { toDealQuery, toGridView } from './deals.ts'
 import { CHANNEL_GONE_REASON, explainHiddenBox, explainHiddenGrid } from './hidden-reasons.ts'
 import { expandShops } from './offer-selection.ts'
-import type { OptionDefaults, Surface } from './options.ts'
+import type { BoxOptions, OptionDefaults, Surface } from './options.ts'
 import { parseLocale } from './parameters.ts'
 import { type ViewContext, computeOfferId } from './view-parts.ts'
 import type { BoxView, GridView } from './view-models.ts'
-import { findBoxTimes, toBoxView } from './where-to-buy.ts'
+import { findBoxTimes, toBoxHistory, toBoxView } from './where-to-buy.ts'
 
 export type Widget<View> = Readonly<{
   kind: 'where-to-buy' | 'deals'
@@ -40,6 +42,8 @@ export type Widget<View> = Readonly<{
   status: CacheStatus
   /** Until when this widget may be reused, Unix milliseconds; 0: not at all. */
   validUntilMs: number
+  /** Whether observed prices are missing because they could not be read. */
+  isPartial: boolean
 }>
 
 /** Reads the data of both widgets. */
@@ -59,6 +63,7 @@ export type WidgetDetails = Readonly<{
   channels: ChannelSource
   products: ProductSource
   deals: DealSource
+  histories: HistorySource
   clock: Clock
   config: Config
   publicUrl: string
@@ -128,17 +133,17 @@ async function getBox(
 ): Promise<Widget<BoxView>> {
   const { gtin } = address
   const options = expandShops(address.options, details.shops)
-  // One deadline for the list of channels and the product.
+  // One deadline for the list of channels, the product and its observed prices.
   const deadlineMs = details.clock.nowMs() + details.config.freshness.visitorTimeoutMs
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
-  const {
-    value: product,
-    asOfMs,
-    status,
-    validUntilMs,
-  } = isGone ? toEmptyResult(details, null) : await details.products.getProduct(channel.id, gtin, deadlineMs)
+  const found = isGone
+    ? toEmptyResult(details, null)
+    : await details.products.getProduct(channel.id, gtin, deadlineMs)
+  const { value: product, asOfMs, status } = found
+  const history = await findBoxHistory(details, options, { channelId: channel.id, gtin, found, deadlineMs })
   const viewContext = createViewContext(details, address.surface)
-  const times = product === null ? NO_TIMES : findBoxTimes({ product, asOfMs }, options, viewContext)
+  const data = product === null ? null : { product, asOfMs, series: history.series }
+  const times = data === null ? NO_TIMES : findBoxTimes(data, options, viewContext)
   const checkedAtMs = times.checkedAtMs ?? asOfMs
   const isPriced = createPriceCheck(asOfMs, viewContext)
   return {
@@ -149,6 +154,9 @@ async function getBox(
         isGone ? 'gone' : checkedAtMs,
         isFuture(checkedAtMs, viewContext.nowMs),
         ...(product?.offers.map(isPriced) ?? []),
+        ...(data === null || data.series === null
+          ? []
+          : [JSON.stringify(toBoxHistory(data, options, viewContext))]),
       ],
       product,
     ),
@@ -157,14 +165,46 @@ async function getBox(
         ? CHANNEL_GONE_REASON
         : explainHiddenBox(gtin, product, { options, defaults, shops: details.shops })
     },
-    getView: () => (product === null ? undefined : toBoxView({ product, asOfMs }, options, viewContext)),
+    getView: () => (data === null ? undefined : toBoxView(data, options, viewContext)),
     channel,
     asOfMs,
     oldestPriceMs: times.oldestPriceMs,
     saleEndMs: times.saleEndMs,
     status,
-    validUntilMs: limitToPrices(details, validUntilMs, times),
+    validUntilMs: limitToPrices(details, Math.min(found.validUntilMs, history.validUntilMs), times),
+    isPartial: history.isPartial,
   }
+}
+
+/** How long a box without its observed prices is reused before they are read again. */
+const PARTIAL_VALID_MS: number = 5 * SECOND_MS
+
+/** `series`: `null` when they are not shown, or could not be read. */
+type BoxHistory = Pick<Widget<unknown>, 'validUntilMs' | 'isPartial'> &
+  Readonly<{ series: readonly PriceSeries[] | null }>
+
+const NO_HISTORY: BoxHistory = { series: null, validUntilMs: Infinity, isPartial: false }
+
+async function findBoxHistory(
+  { histories, clock }: WidgetDetails,
+  { history: shown }: Pick<BoxOptions, 'history'>,
+  {
+    found,
+    ...request
+  }: Readonly<{
+    channelId: string
+    gtin: string
+    deadlineMs: number
+    found: Cached<Product | null>
+  }>,
+): Promise<BoxHistory> {
+  if (shown === 'none' || found.value === null) return NO_HISTORY
+  const history = await histories.findHistory({ ...request, asOfMs: found.asOfMs })
+  const nowMs = clock.nowMs()
+  if (history === undefined) return { series: null, validUntilMs: nowMs + PARTIAL_VALID_MS, isPartial: true }
+  // The next day has another last day of the chart, and can have another year.
+  const validUntilMs = Math.min(history.validUntilMs, computeNextMidnightUtcMs(nowMs))
+  return { series: history.series, validUntilMs, isPartial: false }
 }
 
 const NO_TIMES: ReturnType<typeof findPriceTimes> = {
@@ -228,6 +268,7 @@ async function getGrid(
     saleEndMs,
     status,
     validUntilMs: limitToPrices(details, validUntilMs, { oldestPriceMs, saleEndMs }),
+    isPartial: false,
   }
 }
 

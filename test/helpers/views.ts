@@ -90,6 +90,7 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     lowestLabel: 'Lowest listed price',
     hasLogos: false,
     sentence: '€12.99 at Kopje',
+    history: null,
     disclosureMark: 'Ad',
     columns: { shop: 'Shop', availability: 'Availability', price: 'Price', link: 'Link' },
     offers: [makeOffer({ isBest: true })],

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Offer, Product } from '../../catalog/contract.ts'
+import { type PriceSeries, toDay, toObservedPrice } from '../../offers/price-history.ts'
 import { type ShopFile, openShopFile, readShopData } from '../../config/shop-file.ts'
 
 export type GalleryCase = Readonly<{
@@ -18,7 +19,12 @@ export type GalleryCase = Readonly<{
   isPaged: boolean
   /** Whether the shop file of the gallery applies. */
   hasShops: boolean
+  /** The observed prices of a shop, oldest first. */
+  observed: readonly ObservedRun[]
 }>
+
+/** Days with one price, counted back from the day of the gallery. */
+type ObservedRun = Readonly<{ from: number; to: number; price: string }>
 
 /** When the gallery's prices were checked: fixed, so that screenshots do not change. */
 export const PRICES_CHECKED_AT_MS: number = Date.UTC(2026, 10, 21, 5, 12)
@@ -75,6 +81,7 @@ export const GALLERY_CASES: readonly GalleryCase[] = DATA.cases.map(({ data = 'u
     isOld: false,
     isPaged: false,
     hasShops: false,
+    observed: [],
     ...fields,
     product: { ...DATA.product, ...product, offers: offers.map(toOffer) },
     dealProducts: deals.flatMap(toDeals),
@@ -93,6 +100,22 @@ function toOffer({ shop, price, was, currency, availability }: CaseOffer): Offer
     checkedAtMs: null,
     saleEndsAtMs: null,
   }
+}
+
+/** Convert runs of observed prices to the series of a shop. */
+export function toObservedSeries(runs: readonly ObservedRun[]): PriceSeries {
+  const today = toDay(PRICES_CHECKED_AT_MS)
+  const days = runs.flatMap(({ from, to, price }) => {
+    const low = toObservedPrice(price) ?? 0
+    const toObservedDay = (_: unknown, index: number) => ({
+      day: today - from + index,
+      low,
+      last: low,
+      isImported: false,
+    })
+    return Array.from({ length: from - to + 1 }, toObservedDay)
+  })
+  return { merchantKey: 'invented', currency: 'EUR', days }
 }
 
 function toDeals({ from = 0, count, product, offer }: DealRange): readonly Product[] {

@@ -17,7 +17,13 @@ import {
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'
-import { MAGAZINE_ACCENT, PRICES_CHECKED_AT_MS, type GalleryCase, getGalleryShops } from './cases.ts'
+import {
+  MAGAZINE_ACCENT,
+  PRICES_CHECKED_AT_MS,
+  type GalleryCase,
+  getGalleryShops,
+  toObservedSeries,
+} from './cases.ts'
 
 export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
@@ -76,7 +82,11 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
     return { widget: 'deals', view: createGridView(entry, options, { viewContext, pages }) }
   }
   const options = parseBoxOptions(query, defaults, 'fragment')
-  const data = { product: withPictureUrls(entry.product, details.publicUrl), asOfMs: PRICES_CHECKED_AT_MS }
+  const data = {
+    product: withPictureUrls(entry.product, details.publicUrl),
+    asOfMs: PRICES_CHECKED_AT_MS,
+    series: options.history === 'none' ? null : [toObservedSeries(entry.observed)],
+  }
   return { widget: 'where-to-buy', view: toBoxView(data, options, viewContext) ?? throwEmptyCase('a box') }
 }
 

@@ -40,6 +40,15 @@ export type LocaleTexts = Readonly<{
   /** Instead of a mark at each offer. */
   allInStock: string
   gridOrder: Readonly<Record<DealSort, string>>
+  /** Before a reference price that was observed, in place of `formerPrice`. */
+  observedPrice: string
+  /**
+   * The lowest observed price of all shops of the box: `{days}`, at least 30, `{price}` and `{date}`, with or without the year. The
+   * text must be right for every number.
+   */
+  lowestObserved: string
+  /** Text equivalent of the chart: first and last day `{from}`, `{to}`, and the prices `{low}`, `{high}`, `{last}`. */
+  priceChart: string
   /** The layout `inline`, with one shop: `{price}`, `{merchant}`. */
   inlineOffer: string
   /** The same with several shops: the lowest price. */
@@ -141,6 +150,8 @@ function createMessages(tag: string, texts: LocaleTexts) {
     formatAtMerchant: compileMessage<'merchant'>(texts.atMerchant),
     formatInlineOffer: compileMessage<'merchant' | 'price'>(texts.inlineOffer),
     formatInlineFrom: compileMessage<'merchant' | 'price'>(texts.inlineFrom),
+    splitLowestObserved: splitMessage<'days' | 'price' | 'date'>(texts.lowestObserved),
+    formatPriceChart: compileMessage<'from' | 'to' | 'low' | 'high' | 'last'>(texts.priceChart),
     /** `count` selects the plural form, `shown` is printed. */
     formatMoreShops({ count, shown: formattedCount }: Readonly<{ count: number; shown: string }>): string {
       const text = texts.moreShops[plurals.select(count)] ?? texts.moreShops.other
@@ -158,4 +169,21 @@ function compileMessage<Placeholder extends string>(
   const parts = text.split(/\{(\w+)\}/)
   return (values) =>
     parts.map((part, index) => (index % 2 === 0 ? part : values[part as Placeholder])).join('')
+}
+
+/** A part of a sentence. `isValue`: it stands in place of a placeholder. */
+export type TextPart = Readonly<{ text: string; isValue: boolean }>
+
+/** For values that the page isolates, because their direction can differ from that of the sentence. */
+function splitMessage<Placeholder extends string>(
+  text: string,
+): (values: Readonly<Record<Placeholder, string>>) => readonly TextPart[] {
+  const parts = text.split(/\{(\w+)\}/)
+  return (values) =>
+    parts
+      .map((part, index) => {
+        const isValue = index % 2 === 1
+        return { text: isValue ? values[part as Placeholder] : part, isValue }
+      })
+      .filter((part) => part.text !== '')
 }

@@ -1,0 +1,102 @@
+import { DAY_MS } from '../clock.ts'
+import {
+  type DayLow,
+  type PriceSeries,
+  addPresentPrice,
+  findLowest,
+  listDayLows,
+  toPriceText,
+  toSeriesKey,
+} from '../offers/price-history.ts'
+import { formatCount, formatDay, formatPrice } from './format.ts'
+import type { Localization, TextPart } from './locales/index.ts'
+import type { BoxOptions } from './options.ts'
+import { toPriceChart } from './price-chart.ts'
+
+/** A price that the page shows. `day`: of its check. */
+export type PresentPrice = Omit<PriceSeries, 'days'> & Readonly<{ price: number; day: number }>
+
+/** `series`: of the merchants and the currency of the box. `today`: the present day. */
+type HistoryData = Readonly<{
+  series: readonly PriceSeries[]
+  present: readonly PresentPrice[]
+  currency: string
+  today: number
+}>
+
+export type HistoryView = Readonly<{
+  /** `Lowest price in 90 observed days: €189.00 on November 3`, in parts. */
+  sentence: readonly TextPart[]
+  chart: ChartView | null
+}>
+
+type ChartView = ReturnType<typeof toChartView>
+
+/** Build the view of the observed prices of a box; `null` before 30 observed days. */
+export function toHistoryView(
+  { series, present, currency, today }: HistoryData,
+  { history }: Pick<BoxOptions, 'history'>,
+  localization: Localization,
+): HistoryView | null {
+  const dayLows = listDayLows(addPresentPrices(series, present))
+  const lowest = findLowest(dayLows)
+  if (lowest === undefined) return null
+  const { locale, messages } = localization
+  const chart = history === 'chart' ? toPriceChart(dayLows, today, localization.dir) : undefined
+  return {
+    sentence: messages.splitLowestObserved({
+      days: formatCount(dayLows.length, locale),
+      price: formatPrice(toPriceText(lowest.low), currency, locale),
+      date: formatPastDay(lowest, today, locale),
+    }),
+    chart: chart === undefined ? null : toChartView(chart, { currency, today }, localization),
+  }
+}
+
+/** Add the prices that the page shows, which can be newer than the stored history. */
+function addPresentPrices(
+  series: readonly PriceSeries[],
+  present: readonly PresentPrice[],
+): readonly Pick<PriceSeries, 'days'>[] {
+  const days = new Map(series.map((one) => [toSeriesKey(one), one.days]))
+  for (const one of present) {
+    const key = toSeriesKey(one)
+    days.set(key, addPresentPrice(days.get(key) ?? [], one.price, one.day))
+  }
+  return [...days.values()].map((list) => ({ days: list }))
+}
+
+/** The year is said only of another year. */
+function formatPastDay({ day }: Pick<DayLow, 'day'>, today: number, locale: string): string {
+  return formatDay(day, locale, isSameYear(day, today) ? 'long' : 'long-with-year')
+}
+
+function isSameYear(day: number, otherDay: number): boolean {
+  const [year, otherYear] = [day, otherDay].map((one) => new Date(one * DAY_MS).getUTCFullYear())
+  return year === otherYear
+}
+
+function toChartView(
+  { firstDay, low, high, last, ...lines }: NonNullable<ReturnType<typeof toPriceChart>>,
+  { currency, today }: Pick<HistoryData, 'currency' | 'today'>,
+  { locale, messages }: Localization,
+) {
+  const format = (price: number): string => formatPrice(toPriceText(price), currency, locale)
+  const style = isSameYear(firstDay, today) ? 'short' : 'short-with-year'
+  return {
+    lines,
+    /** The text equivalent: period, lowest, highest and last price. */
+    label: messages.formatPriceChart({
+      from: formatPastDay({ day: firstDay }, today, locale),
+      to: formatDay(today, locale, 'long'),
+      low: format(low),
+      high: format(high),
+      last: format(last),
+    }),
+    /** Labels at the edges; `low` is `null` when the price was constant. */
+    high: format(high),
+    low: low === high ? null : format(low),
+    from: formatDay(firstDay, locale, style),
+    to: formatDay(today, locale, 'short'),
+  }
+}

@@ -1,0 +1,74 @@
+import type { DayLow } from '../offers/price-history.ts'
+
+/** Days that a chart shows at most, with today. */
+export const CHART_DAYS = 120
+
+/** Height of the coordinate system; a day is one unit wide. Small numbers keep the path short. */
+const CHART_HEIGHT = 40
+/** Space above and below the line, for its width and the mark. */
+const MARGIN = 4
+
+/** Coordinates of the view box. */
+type Point = Readonly<{ x: number; y: number }>
+
+export type PriceChart = NonNullable<ReturnType<typeof toPriceChart>>
+
+/**
+ * Build the chart of the last 120 days, until `today`: a step for each day, and nothing on days without an observation. `dayLows`
+ * must be sorted. `undefined` when fewer than two of the days were observed. `dir`: right to left, today is on the left.
+ */
+export function toPriceChart(dayLows: readonly DayLow[], today: number, dir: 'ltr' | 'rtl') {
+  const shown = dayLows.filter(({ day }) => day > today - CHART_DAYS && day <= today)
+  const [first] = shown
+  const last = shown.at(-1)
+  if (first === undefined || last === undefined || first === last) return undefined
+  const prices = shown.map((entry) => entry.low)
+  const low = Math.min(...prices)
+  const high = Math.max(...prices)
+  const toPoint = ({ day, low: price }: DayLow): Point => ({
+    x: dir === 'rtl' ? today - day : day - first.day,
+    y: toY(price, low, high),
+  })
+  const points = shown.map(toPoint)
+  return {
+    width: today - first.day + 1,
+    height: CHART_HEIGHT,
+    path: toStepPath(dir === 'rtl' ? points.reverse() : points),
+    /** Marks the last day with the lowest price. */
+    lowPath: toMarkPath(toPoint(shown.findLast((entry) => entry.low === low) ?? first)),
+    firstDay: first.day,
+    /** Prices in ten-thousandths; `last`: of the last observed day. */
+    low,
+    high,
+    last: last.low,
+  }
+}
+
+/** A constant price is a line in the middle. */
+function toY(price: number, low: number, high: number): number {
+  if (low === high) return CHART_HEIGHT / 2
+  return MARGIN + Math.round(((high - price) / (high - low)) * (CHART_HEIGHT - 2 * MARGIN))
+}
+
+/** Draw each point as a horizontal line of one unit, connected to the next one unless there is a gap. */
+function toStepPath(points: readonly Point[]): string {
+  let pen = points[0] ?? { x: 0, y: 0 }
+  let path = `M${pen.x} ${pen.y}`
+  let length = 0
+  for (const { x, y } of points) {
+    const gap = x - pen.x - length
+    const fall = y - pen.y
+    if (gap !== 0 || fall !== 0) {
+      path += `h${length}${gap === 0 ? `v${fall}` : `m${gap}${fall < 0 ? '' : ' '}${fall}`}`
+      pen = { x, y }
+      length = 0
+    }
+    length += 1
+  }
+  return `${path}h${length}`
+}
+
+/** A line without length has round caps: a dot that stays round when the chart is stretched. */
+function toMarkPath({ x, y }: Point): string {
+  return `M${x + 0.5} ${y}h0`
+}
