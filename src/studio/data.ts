@@ -10,10 +10,11 @@ import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
 import { type StudioSelection, validateOptions, parseStudioSelection } from './selection.ts'
+import { type EvidenceData, readEvidence } from './evidence.ts'
 import { type ExplanationView, explainBox } from './explain.ts'
 import { readFeedsData } from './feeds.ts'
 import { readHealth } from './health.ts'
-import { type BoxInputs, readBoxInputs } from './box-inputs.ts'
+import { readBoxInputs } from './box-inputs.ts'
 import { type ObservedPricesData, readObservedPrices } from './observed-prices.ts'
 
 const MAX_MATCHES = 8
@@ -28,6 +29,8 @@ type ChannelData = Readonly<{
   /** `null` without a channel or a product. */
   widgetStatus: WidgetStatus | null
   counts: DealCounts | null
+  /** `null` unless the options of a grid ask for observed falls. */
+  evidence: EvidenceData | null
   explanation: ExplanationView | null
   /** `null` without a product, and in an update, which does not change them. */
   observedPrices: ObservedPricesData | null
@@ -39,6 +42,7 @@ const NO_CHANNEL_DATA: ChannelData = {
   state: null,
   widgetStatus: null,
   counts: null,
+  evidence: null,
   explanation: null,
   observedPrices: null,
 }
@@ -136,12 +140,37 @@ async function readBox(
   const found = { matches, product, widgetStatus }
   if (gtin === undefined) return found
   // After the preview, whose calls may have filled the caches.
+  return { ...found, ...(await readDetails(context, { channelId, gtin, query, isUpdate })) }
+}
+
+/** Read why the box of a product shows what it shows, and its observed prices. */
+async function readDetails(
+  context: Context,
+  {
+    channelId,
+    gtin,
+    query,
+    isUpdate,
+  }: Readonly<{ channelId: string; gtin: string; query: URLSearchParams }> & Pick<StudioRequest, 'isUpdate'>,
+): Promise<Pick<ChannelData, 'explanation' | 'observedPrices'>> {
+  const { defaults } = context.widgets
+  const shops = context.shopFile.book
   const skipReason = 'this page makes only the calls of its preview; "vitrine explain" calls the catalog'
   const inputs = await readBoxInputs(context, { channelId, gtin }, { kind: 'skipped', reason: skipReason })
+  const options = expandShops(parseBoxOptions(query, defaults, 'fragment'), shops)
+  const areNeeded = !isUpdate || options.history !== 'none'
+  const observedPrices = areNeeded ? await readObservedPrices(context, inputs) : null
   return {
-    ...found,
-    explanation: explain(context, inputs, query),
-    observedPrices: isUpdate || product === null ? null : await readObservedPrices(context, inputs),
+    explanation: explainBox(inputs, {
+      options,
+      defaults,
+      ignoredParameters: [],
+      config: context.config,
+      shops,
+      observedPrices,
+      nowMs: context.clock.nowMs(),
+    }),
+    observedPrices: isUpdate ? null : observedPrices,
   }
 }
 
@@ -158,33 +187,23 @@ async function findProduct(
   return stored?.product ?? (selection.gtin === null ? match : undefined)
 }
 
-function explain(
-  { config, clock, widgets, shopFile }: Context,
-  inputs: BoxInputs,
-  query: URLSearchParams,
-): ExplanationView {
-  const { defaults } = widgets
-  const shops = shopFile.book
-  const options = expandShops(parseBoxOptions(query, defaults, 'fragment'), shops)
-  return explainBox(inputs, { options, defaults, ignoredParameters: [], config, shops, nowMs: clock.nowMs() })
-}
-
 async function readGrid(
-  { store, widgets, shopFile }: Context,
+  context: Context,
   channelId: string,
   query: URLSearchParams,
 ): Promise<Partial<ChannelData>> {
+  const { store, widgets, shopFile } = context
   const addressParts = { surface: 'fragment', channelId, query: query.toString() } as const
   const widgetStatus = await readWidgetStatus(() =>
     widgets.getGrid(widgets.parseGridAddress(addressParts), 'studio'),
   )
   const options = expandShops(parseGridOptions(query, widgets.defaults, 'fragment'), shopFile.book)
   const currency = options.currency ?? (await store.findDealCurrency(channelId))
-  const counts =
-    currency === undefined
-      ? null
-      : await store.countDeals(toDealQuery(channelId, currency, options), shopFile.book.keys)
-  return { widgetStatus, counts }
+  if (currency === undefined) return { widgetStatus }
+  const dealQuery = toDealQuery(channelId, currency, options)
+  const counts = await store.countDeals(dealQuery, shopFile.book.keys)
+  const isAsked = options.evidence === 'observed' || options.sort === 'drop'
+  return { widgetStatus, counts, evidence: await readEvidence(context, dealQuery, { counts, isAsked }) }
 }
 
 /** A widget that cannot be built now counts as hidden, with the message of its error as the reason. */

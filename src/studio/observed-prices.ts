@@ -1,4 +1,4 @@
-import { DAY_MS } from '../clock.ts'
+import type { Offer } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { pluralize } from '../lib/plural.ts'
 import { createPriceCheck } from '../offers/price-age.ts'
@@ -22,7 +22,12 @@ import { computeDiscountPercent } from '../offers/sale.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { foldCase } from '../offers/text.ts'
 import type { CopyEntry, ObservedDayCounts } from '../storage/store.ts'
-import { formatDiscount, formatPrice } from '../widgets/format.ts'
+import { formatDay, formatDiscount, formatPrice } from '../widgets/format.ts'
+import { toChartView } from '../widgets/history.ts'
+import { getLocalization } from '../widgets/locales/index.ts'
+import { isMerchantSelected, selectOffers } from '../widgets/offer-selection.ts'
+import type { BoxOptions } from '../widgets/options.ts'
+import { toPriceChart } from '../widgets/price-chart.ts'
 
 /** `merchant`: as in the catalog, or case-folded when it no longer sells the product. `price`: the present one, if there is one. */
 type ObservedSeries = PriceSeries & Readonly<{ merchant: string; price: number | null }>
@@ -46,20 +51,23 @@ export async function readObservedPrices(
   const asOfMs = entry?.asOfMs ?? nowMs
   const present = collectPrices(offers, createPriceCheck(asOfMs, { nowMs, priceMaxAgeSeconds }))
   const merchants = new Map(offers.map(({ merchant }) => [foldCase(merchant), merchant]))
+  const listed = keptDays === 0 ? [] : [...present.values()].map((key) => ({ ...key, days: [] }))
+  const series = new Map([...listed, ...stored].map((one) => [toSeriesKey(one), one]))
   return {
     keptDays,
     today: toDay(nowMs),
-    series: stored
-      .filter(({ days }) => days.length > 0)
-      .map((series) => {
-        const price = present.get(toSeriesKey(series))?.price ?? null
+    series: [...series]
+      .map(([key, { merchantKey, currency, days }]) => {
+        const price = present.get(key)?.price ?? null
         return {
-          ...series,
-          days: price === null ? series.days : addPresentPrice(series.days, price, toDay(asOfMs)),
-          merchant: merchants.get(series.merchantKey) ?? series.merchantKey,
+          merchantKey,
+          merchant: merchants.get(merchantKey) ?? merchantKey,
+          currency,
+          days: price === null ? days : addPresentPrice(days, price, toDay(asOfMs)),
           price,
         }
-      }),
+      })
+      .filter(({ days }) => days.length > 0),
   }
 }
 
@@ -68,24 +76,18 @@ export function describeObservedDays({ all, imported }: ObservedDayCounts): stri
   return `observed on ${pluralize(all, 'day')}${imported === 0 ? '' : ` (${imported} imported)`}`
 }
 
+export const NOT_RECORDED = 'Prices are not recorded, because VITRINE_HISTORY_DAYS is 0.'
+
 export type ObservedPricesView = ReturnType<typeof toObservedPricesView>
 
-/** Build the view of a product's observed prices. `notes`: one sentence for each currency, or why there is none. */
+/** Build the view of a product's observed prices. `absence`: why there are none, else `null`. */
 export function toObservedPricesView(data: ObservedPricesData, shops: ShopBook) {
   const { series } = data
   const currencies = [...new Set(series.map(({ currency }) => currency))].sort()
   const rows = series.map((one) => toRow(one, shops))
   return {
-    notes:
-      series.length === 0
-        ? [describeAbsence(data)]
-        : currencies.map((currency) =>
-            describeCurrency(
-              currency,
-              series.filter((one) => one.currency === currency),
-              data,
-            ),
-          ),
+    absence: series.length === 0 ? describeAbsence(data) : null,
+    currencies: currencies.map((currency) => toCurrencyView(currency, data)),
     rows: rows
       .map((row) => ({ ...row, isNameShared: rows.some((other) => isSameShop(row, other)) }))
       .sort(
@@ -106,35 +108,64 @@ function isSameShop(a: ObservedRow, b: ObservedRow): boolean {
 }
 
 function describeAbsence({ keptDays }: ObservedPricesData): string {
-  if (keptDays === 0)
-    return 'Prices are not recorded, because VITRINE_HISTORY_DAYS is 0. Widgets say nothing about former prices.'
+  if (keptDays === 0) return `${NOT_RECORDED} Widgets say nothing about them.`
   return 'No price of this product has been observed yet. The first walk that finds one records it.'
 }
 
-/** Say the lowest observed price of all shops, as a box does, or from when on a box says it. */
-function describeCurrency(
-  currency: string,
-  series: readonly ObservedSeries[],
-  data: ObservedPricesData,
-): string {
-  const dayLows = listDayLows(series)
-  const imported = countImportedDays(series)
-  const observed = `Prices in ${currency} ${describeObservedDays({ all: dayLows.length, imported })}.`
-  const lowest = findLowest(dayLows)
-  if (lowest !== undefined)
-    return `${observed} The lowest was ${formatObservedPrice(lowest.low, currency)} on ${formatDay(lowest.day)}.`
-  return `${observed} ${describeNoteDay(computeEarliestNoteDay(dayLows, data.today), data)}`
+/** The chart is the one of a box without filters; `null` before two observed days. */
+function toCurrencyView(currency: string, data: ObservedPricesData) {
+  const { today } = data
+  const series = data.series.filter((one) => one.currency === currency)
+  const localization = getLocalization('en')
+  const chart = toPriceChart(listDayLows(series), today, localization.dir)
+  return {
+    note: `Prices in ${currency} were ${describeNote(series, currency, data)}`,
+    chart: chart === undefined ? null : toChartView(chart, { currency, today }, localization),
+  }
 }
 
-/** Say from when on a box can show its note. */
-export function describeNoteDay(day: number, { keptDays }: Pick<ObservedPricesData, 'keptDays'>): string {
-  return keptDays < MIN_OBSERVED_DAYS
-    ? `The note of a box needs ${MIN_OBSERVED_DAYS} observed days, and only ${keptDays} are kept (VITRINE_HISTORY_DAYS).`
-    : `The note of a box (option history) appears after ${MIN_OBSERVED_DAYS} observed days, on ${formatDay(day)} at the earliest.`
+/** Say the lowest observed price of some shops, as the note of a box does, or from when on a box has its note. */
+function describeNote(
+  series: readonly ObservedSeries[],
+  currency: string,
+  { today, keptDays }: Pick<ObservedPricesData, 'today' | 'keptDays'>,
+): string {
+  const dayLows = listDayLows(series)
+  const observed = describeObservedDays({ all: dayLows.length, imported: countImportedDays(series) })
+  const lowest = findLowest(dayLows)
+  if (lowest !== undefined)
+    return `${observed}. The lowest was ${formatObservedPrice(lowest.low, currency)} on ${formatDate(lowest.day)}.`
+  if (keptDays < MIN_OBSERVED_DAYS)
+    return `${observed}. A note needs ${MIN_OBSERVED_DAYS} days, and only ${keptDays} are kept (VITRINE_HISTORY_DAYS).`
+  const day = formatDate(computeEarliestNoteDay(dayLows, today))
+  return `${observed}. With the option history, a box says the lowest price after ${MIN_OBSERVED_DAYS} observed days, on ${day} at the earliest.`
+}
+
+type ExplainedBox = Readonly<{
+  options: BoxOptions
+  shops: ShopBook
+  observedPrices: ObservedPricesData | null
+}>
+
+/** Explain what the option `history` of a box shows, or from when on: of the shops of its filters, in its currency. */
+export function explainHistory(
+  offers: readonly Offer[],
+  { options, shops, observedPrices }: ExplainedBox,
+): string {
+  if (options.history === 'none' || observedPrices === null) return 'not shown: the option history is not set'
+  const option = `history=${options.history}`
+  if (observedPrices.keptDays === 0) return `${option} shows nothing. ${NOT_RECORDED}`
+  const [shown] = selectOffers(offers, options, { isPriced: () => true, shops })
+  if (shown === undefined) return `${option} shows nothing: the box has no offers`
+  const { currency } = shown
+  const series = observedPrices.series.filter(
+    (one) => one.currency === currency && isMerchantSelected(one.merchantKey, options),
+  )
+  return `${option}, prices in ${currency}: ${describeNote(series, currency, observedPrices)}`
 }
 
 /** Count the days on which all observations were imported. */
-export function countImportedDays(series: readonly Pick<PriceSeries, 'days'>[]): number {
+function countImportedDays(series: readonly Pick<PriceSeries, 'days'>[]): number {
   const days = series.flatMap((one) => one.days)
   const own = new Set(days.filter(({ isImported }) => !isImported).map(({ day }) => day))
   return new Set(days.filter(({ day }) => !own.has(day)).map(({ day }) => day)).size
@@ -157,10 +188,10 @@ function toRow({ merchant, currency, days, price }: ObservedSeries, shops: ShopB
     /** `null`: none. */
     imported: imported === 0 ? null : `${imported} imported`,
     lowest: format(low),
-    lowestDay: formatDay(days.findLast((day) => day.low === low)?.day ?? 0),
+    lowestDay: formatDate(days.findLast((day) => day.low === low)?.day ?? 0),
     highest: format(Math.max(...highs)),
     last: format(last?.last ?? last?.low ?? 0),
-    lastDay: formatDay(last?.day ?? 0),
+    lastDay: formatDate(last?.day ?? 0),
     ...describeReference(days, price, currency),
   }
 }
@@ -175,13 +206,13 @@ function describeReference(days: readonly ObservedDay[], price: number | null, c
     case 'unobserved':
       return {
         reference: null,
-        reason: `${found.observedDays} of the ${REFERENCE_DAYS} days before ${formatDay(found.beganDay)} observed, ${MIN_REFERENCE_DAYS} needed`,
+        reason: `${found.observedDays} of the ${REFERENCE_DAYS} days before ${formatDate(found.beganDay)} observed, ${MIN_REFERENCE_DAYS} needed`,
         fall: null,
       }
     default:
       return {
         reference: formatObservedPrice(found.price, currency),
-        reason: `lowest in the ${REFERENCE_DAYS} days before ${formatDay(found.beganDay)}`,
+        reason: `lowest in the ${REFERENCE_DAYS} days before ${formatDate(found.beganDay)}`,
         fall: describeFall(price, found.price),
       }
   }
@@ -197,9 +228,6 @@ function formatObservedPrice(price: number, currency: string): string {
   return formatPrice(toPriceText(price), currency, 'en')
 }
 
-const DAY_FORMAT = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeZone: 'UTC' })
-
-/** Format a day, the number of days since 1970-01-01. */
-export function formatDay(day: number): string {
-  return DAY_FORMAT.format(day * DAY_MS)
+function formatDate(day: number): string {
+  return formatDay(day, 'en', 'short-with-year')
 }

@@ -6,6 +6,7 @@ import { type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
 import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab, isSentence } from './selection.ts'
 import type { StudioData } from './data.ts'
+import { describeEvidence } from './evidence.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
 import { toFeedsView } from './feeds.ts'
 import { toHealthView } from './health.ts'
@@ -91,6 +92,7 @@ export function toStudioView(data: StudioData) {
       data.counts === null
         ? null
         : toDealsPanel(data.counts, { rawOptions: selection.rawOptions, shopBook: data.shops, toHref }),
+    evidence: describeEvidence(data.evidence),
     ...toReports(data),
   }
 }

@@ -197,6 +197,7 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
     state: WALKED_COPY,
     widgetStatus: { 'where-to-buy': BOX, deals: GRID, feeds: null, health: null }[selection.tab],
     counts: selection.tab === 'deals' ? COUNTS : null,
+    evidence: null,
     explanation: isBox ? EXPLANATION : null,
     observedPrices: isBox ? OBSERVED_PRICES : null,
     hasFeeds: true,

@@ -66,7 +66,7 @@ const at = (price: string, merchant = 'Kopje', currency = 'EUR'): Partial<Offer>
 
 describe('rows', () => {
   test('fallen price - lowest, highest and last price with their days, reference price and fall', async () => {
-    const { rows, notes } = await view([...repeat(36, [at('59.90')]), ...repeat(4, [at('49.90')])])
+    const { rows, currencies } = await view([...repeat(36, [at('59.90')]), ...repeat(4, [at('49.90')])])
     expect(rows).toEqual([
       {
         shop: 'Kopje',
@@ -86,7 +86,18 @@ describe('rows', () => {
         fall: '−17%',
       },
     ])
-    expect(notes).toEqual(['Prices in EUR observed on 40 days. The lowest was €49.90 on Nov 21, 2026.'])
+    expect(currencies).toEqual([
+      {
+        note: 'Prices in EUR were observed on 40 days. The lowest was €49.90 on Nov 21, 2026.',
+        chart: expect.objectContaining({
+          high: '€59.90',
+          low: '€49.90',
+          from: 'Oct 13',
+          label:
+            'Price history from October 13 to November 21: lowest price €49.90, highest price €59.90, last price €49.90',
+        }) as unknown,
+      },
+    ])
   })
 
   test.each([
@@ -131,7 +142,7 @@ describe('rows', () => {
   })
 
   test('currencies and merchants - are never mixed, also those of one shop of the book', async () => {
-    const { rows, notes } = await view(
+    const { rows, currencies } = await view(
       repeat(2, [at('10', 'Zeta DE'), at('11', 'ZETA'), at('12', 'ZETA', 'CHF')]),
     )
     expect(
@@ -141,7 +152,7 @@ describe('rows', () => {
       ['Zeta & Co', 'ZETA', 'EUR', true],
       ['Zeta & Co', 'Zeta DE', 'EUR', true],
     ])
-    expect(notes).toHaveLength(2)
+    expect(currencies).toHaveLength(2)
   })
 
   test('day without a walk - is not observed', async () => {
@@ -154,9 +165,9 @@ describe('rows', () => {
   })
 
   test('imported days - are marked', () => {
-    const { rows, notes } = toObservedPricesView(OBSERVED_PRICES, SHOPS)
+    const { rows, currencies } = toObservedPricesView(OBSERVED_PRICES, SHOPS)
     expect(rows).toMatchObject([{ days: '40', imported: '10 imported' }])
-    expect(notes[0]).toContain('Prices in EUR observed on 40 days (10 imported).')
+    expect(currencies[0]?.note).toContain('Prices in EUR were observed on 40 days (10 imported).')
   })
 })
 
@@ -166,27 +177,42 @@ describe('notes', () => {
     [
       'one day',
       repeat(1, [at('10')]),
-      'Prices in EUR observed on 1 day. The note of a box (option history) appears after 30 observed days, on Dec 20, 2026 at the earliest.',
+      'Prices in EUR were observed on 1 day. With the option history, a box says the lowest price after 30 observed days, on Dec 20, 2026 at the earliest.',
     ],
     ['28 days and none today', [...repeat(28, [at('10')]), null], 'on Nov 22, 2026 at the earliest'],
-    ['never sold', repeat(3, []), 'No price of this product has been observed yet.'],
-  ])('%s - says from when a box has its note', async (_case, days, expected) => {
-    expect((await view(days)).notes).toEqual([expect.stringContaining(expected)])
+  ])('%s - says from when on a box has its note', async (_case, days, expected) => {
+    const { currencies } = await view(days)
+    expect(currencies.map(({ note }) => note)).toEqual([expect.stringContaining(expected)])
   })
 
   test('fewer kept days than a note needs - says so', async () => {
-    const { notes } = await view(repeat(25, [at('10')]), { keptDays: 20 })
-    expect(notes).toEqual([
-      'Prices in EUR observed on 20 days. The note of a box needs 30 observed days, and only 20 are kept (VITRINE_HISTORY_DAYS).',
+    const { currencies } = await view(repeat(25, [at('10')]), { keptDays: 20 })
+    expect(currencies.map(({ note }) => note)).toEqual([
+      'Prices in EUR were observed on 20 days. A note needs 30 days, and only 20 are kept (VITRINE_HISTORY_DAYS).',
     ])
   })
 
-  test('no history - says why, and reads nothing', async () => {
-    const { rows, notes } = await view(repeat(2, [at('10')]), { keptDays: 0 })
-    expect([rows, notes]).toEqual([
-      [],
-      [expect.stringMatching(/^Prices are not recorded, because VITRINE_HISTORY_DAYS is 0/)],
-    ])
+  test('one day - has no chart', async () => {
+    expect((await view(repeat(1, [at('10')]))).currencies).toMatchObject([{ chart: null }])
+  })
+
+  test.each([
+    ['never sold', repeat(3, []), 400, 'No price of this product has been observed yet. '],
+    ['no history', repeat(2, [at('10')]), 0, 'Prices are not recorded, because VITRINE_HISTORY_DAYS is 0. '],
+  ])('%s - says why there are no prices', async (_case, days, keptDays, expected) => {
+    expect(await view(days, { keptDays })).toEqual({
+      absence: expect.stringContaining(expected) as string,
+      currencies: [],
+      rows: [],
+    })
+  })
+
+  test('price of a look-up that is not yet stored - counts', async () => {
+    const { context, clock } = await startHarness()
+    const entry = { product: makeProduct({ offers: [makeParsedOffer(at('10'))] }), asOfMs: clock.nowMs() }
+    const product = { channelId: CHANNEL, gtin: GTIN, entry }
+    const { rows } = toObservedPricesView(await readObservedPrices(context, product), SHOPS)
+    expect(rows).toMatchObject([{ shop: 'Kopje', days: '1', last: '€10.00', isSold: true }])
   })
 })
 
