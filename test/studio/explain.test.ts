@@ -129,20 +129,20 @@ const explainOffer = (over: Partial<Offer>, ageMs = 0): ExplanationView => {
   return explain({ entry: entryOfAge(ageMs, product) })
 }
 
-describe('observed prices', () => {
-  const readPrices = (
-    query: string,
-    observedPrices: ObservedPricesData | null,
-    offers = [makeParsedOffer()],
-  ): string | undefined => {
-    const options = parseBoxOptions(new URLSearchParams(query), DEFAULTS, 'fragment')
-    const { facts } = explain({ entry: entryOfAge(0, makeProduct({ offers })) }, undefined, {
-      options,
-      observedPrices,
-    })
-    return facts.find(({ label }) => label === 'Observed prices')?.value
-  }
+const readPrices = (
+  query: string,
+  observedPrices: ObservedPricesData | null,
+  offers = [makeParsedOffer()],
+): string | undefined => {
+  const options = parseBoxOptions(new URLSearchParams(query), DEFAULTS, 'fragment')
+  const { facts } = explain({ entry: entryOfAge(0, makeProduct({ offers })) }, undefined, {
+    options,
+    observedPrices,
+  })
+  return facts.find(({ label }) => label === 'Observed prices')?.value
+}
 
+describe('observed prices', () => {
   test('enough days - the lowest price with its last day, and what was imported', () => {
     expect(readPrices('history=note', OBSERVED_PRICES)).toBe(
       'history=note, prices in EUR: observed on 40 days (10 imported). The lowest was €49.90 on Nov 21, 2026.',
