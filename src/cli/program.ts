@@ -90,13 +90,39 @@ function createProgram(run: Runner, io: CommandIo): Command {
     .description('copy the SQLite databases while the server runs')
     .argument('<file>', 'file for the stored copy; the catalog is copied beside it, with a suffix')
     .action(run(async (context, file: string) => (await import('./backup.ts')).runBackup(context, file)))
+  addHistory(program, run)
   addExamples(program, 'vitrine', [
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024',
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 stock=in "merchant=Kiln & Kettle"',
     "vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 '?stock=in&currency=SEK'",
     'vitrine backup backups/monday.db',
+    'vitrine history export --output prices.csv',
+    'vitrine history import prices.csv',
   ])
   return program
+}
+
+function addHistory(program: Command, run: Runner): void {
+  const history = program.command('history').description('export and import observed prices as CSV')
+  history
+    .command('export')
+    .description(
+      'write the observed prices of all channels, one row for each run of days with the same prices',
+    )
+    .option('--channel <id>', 'write only this channel', (id) => id.toLowerCase())
+    .option('--output <file>', 'write to a file, which is replaced when it is complete')
+    .action(
+      run(async (context, options: Readonly<{ channel?: string; output?: string }>) =>
+        (await import('./history.ts')).runHistoryExport(context, options),
+      ),
+    )
+  history
+    .command('import')
+    .description('import observed prices; they never replace what this server has observed itself')
+    .argument('<file>', 'CSV file of an export, optionally compressed with gzip')
+    .action(
+      run(async (context, file: string) => (await import('./history.ts')).runHistoryImport(context, file)),
+    )
 }
 
 /** Treat `vitrine catalog keys`, also with options, as `vitrine catalog keys list`. */

@@ -11,6 +11,7 @@ import { runWalkInThread } from '../sync/walk-runner.ts'
 import { TRUST_ALL_WARNING } from './checks/listener.ts'
 import { type CommandContext, print } from './command.ts'
 import { type ContextWithCatalog, openContext, toLocalUrl } from './open-catalog.ts'
+import { addSampleHistory } from './sample-history.ts'
 
 /** A worker process runs the compiled JavaScript. */
 const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.meta.url))
@@ -61,7 +62,9 @@ export async function runServe(command: CommandContext): Promise<void> {
         'listening',
       )
       const stopped = waitForStop(io.signal)
-      await Promise.race([context.walks.start(), stopped])
+      // Before the first walk, which then finds the falls of prices.
+      await Promise.race([addSampleHistory(command, context), stopped])
+      if (!io.signal.aborted) await Promise.race([context.walks.start(), stopped])
       if (!io.signal.aborted) await printAddresses(command, context, toLocalUrl(config.host, listener.port))
       await stopped
     } finally {

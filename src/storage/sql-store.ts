@@ -30,6 +30,7 @@ import { findPicture, findProduct } from './sql-lookups.ts'
 import { createLookupWriter } from './sql-lookup-writer.ts'
 import { updateQuota } from './sql-quota.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
+import { type HistoryTransfer, createHistoryTransfer } from './sql-history-transfer.ts'
 import { maintainSearchIndex } from './sqlite-search-index.ts'
 import { shrinkFile } from './sqlite-shrink.ts'
 import { type CopyStore, type WalkStore, isShortRead } from './store.ts'
@@ -51,6 +52,7 @@ export type SqlStoreOptions = Readonly<{
 
 export type SqlStore = CopyStore &
   WalkStore &
+  HistoryTransfer &
   Readonly<{
     /** Read every page of a SQLite file. Return SQLite's message about the first damaged page, or `null`. */
     findDamage(): Promise<string | null>
@@ -108,6 +110,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       if (isServer) await sql`select 1 from copies where false for update`.execute(writer)
     },
     ...createSqlWalkStore(writer, catalog, { clock, history }),
+    ...createHistoryTransfer({ reader, writer }, catalog, { clock, history }),
     findDamage: async () => (isServer ? null : findDamage(reader)),
     // PostgreSQL maintains its files itself.
     shrink: async (signal) => (isServer ? undefined : shrinkFile(writer, signal)),

@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import type { WireChannel } from '../../catalog/contract.ts'
 
-type SampleChannel = WireChannel & Readonly<Record<'networks' | 'shops', readonly string[] | 'all'>>
+export type SampleChannel = WireChannel & Readonly<Record<'networks' | 'shops', readonly string[] | 'all'>>
 
 /** Prices are decimal text. Without `availability` the offer is in stock. */
-type SampleOffer = Readonly<{
+export type SampleOffer = Readonly<{
   shop: string
   network: string
   price: string
@@ -54,6 +54,11 @@ export function getSampleData(): SampleData {
 
 function readJson(name: string): unknown {
   return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
+}
+
+/** Whether a channel has a network or shop. */
+export function includesName(names: readonly string[] | 'all', name: string): boolean {
+  return names === 'all' || names.includes(name)
 }
 
 export function toPageUrl(gtin: string, offer: Pick<SampleOffer, 'shop' | 'currency'>): string {

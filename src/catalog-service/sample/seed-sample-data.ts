@@ -7,7 +7,7 @@ import { findMeta, isCatalogEmpty, setMeta, removeSampleData, renewCatalogId } f
 import { insertNetwork, insertNetworkChannel } from '../store/networks.ts'
 import { getOrCreateOrganizationId } from '../store/organizations.ts'
 import { type Catalog, SAMPLE_FEED_ID } from '../store/schema.ts'
-import { getSampleData, toPageUrl, toPictureUrl } from './sample-data.ts'
+import { getSampleData, includesName, toPageUrl, toPictureUrl } from './sample-data.ts'
 
 /** Write sample data linking to `base`. Return `false` unless the catalog is empty or has sample data for another address. */
 export async function seedSampleData(store: CatalogStore, base: string): Promise<boolean> {
@@ -74,8 +74,4 @@ async function writeSampleData(database: Catalog, base: string, nowMs: number): 
   )
   await setMeta(database, 'sample_base', base)
   await renewCatalogId(database)
-}
-
-function includesName(names: readonly string[] | 'all', name: string): boolean {
-  return names === 'all' || names.includes(name)
 }

@@ -4,6 +4,7 @@ import { describeDealCounts } from './deal-counts.ts'
 import { describeDealsProperty } from './deals-property.ts'
 import { describeDeals } from './deals.ts'
 import { describeFuture } from './future.ts'
+import { describeHistoryTransfer } from './history-transfer.ts'
 import { describeWalkLeases } from './walk-leases.ts'
 import { describeLookups } from './lookups.ts'
 import { describePictures } from './pictures.ts'
@@ -26,4 +27,5 @@ export function describeCopy(subject: Subject): void {
   describePriceTimes(subject)
   describePictures(subject)
   describeSearch(subject)
+  describeHistoryTransfer(subject)
 }

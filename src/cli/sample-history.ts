@@ -1,0 +1,36 @@
+import { toDay } from '../offers/price-history.ts'
+import { describeStoreFailure } from '../storage/store-failures.ts'
+import type { CommandContext } from './command.ts'
+import type { ContextWithCatalog } from './open-catalog.ts'
+
+/**
+ * Import invented prices for the sample data, unless that was done before. A failure is only logged, because the server works
+ * without them.
+ */
+export async function addSampleHistory(
+  command: Pick<CommandContext, 'config' | 'clock' | 'logger'>,
+  context: Pick<ContextWithCatalog, 'demo' | 'catalog'>,
+): Promise<void> {
+  const { config, clock, logger } = command
+  if (config.history.keptDays === 0 || (await context.demo?.readCatalogContent()) !== 'sample') return
+  try {
+    const [{ openSqlStore }, { createSampleHistory }, { getSampleData }] = await Promise.all([
+      import('../storage/sql-store.ts'),
+      import('../catalog-service/sample/sample-history.ts'),
+      import('../catalog-service/sample/sample-data.ts'),
+    ])
+    const { database, history } = config
+    const store = await openSqlStore({ database, catalog: context.catalog.copyName, clock, history })
+    try {
+      for (const channel of getSampleData().channels) {
+        const { imported } = await store.countObservedDays(channel.id)
+        if (imported > 0) continue
+        await store.importRuns(channel.id, createSampleHistory(channel, toDay(clock.nowMs())))
+      }
+    } finally {
+      await store.close()
+    }
+  } catch (error) {
+    logger.warn({ reason: describeStoreFailure(error) }, 'sample price history could not be stored')
+  }
+}

@@ -1,0 +1,198 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { Clock } from '../clock.ts'
+import { transact } from '../database/transaction.ts'
+import { type PriceChange, listObservedDays, toSeriesKey } from '../offers/price-history.ts'
+import { type PriceRun, clipRun, replaceRuns, toRuns } from '../offers/price-runs.ts'
+import { compareTexts } from '../offers/ranking.ts'
+import type { CopyTables, PriceChangesTable } from './schema.ts'
+import { createCopyReader, getOrCreateCopy } from './sql-copies.ts'
+import { refreshFalls } from './sql-observed-deals.ts'
+import {
+  type HistoryRules,
+  type KeptPeriod,
+  putChanges,
+  readHistories,
+  readWalkedDays,
+  recordObservedDays,
+  toKeptPeriod,
+  toRow,
+} from './sql-price-history.ts'
+import { execute } from './statements.ts'
+
+/** A run of days of one merchant's price of a product. */
+export type HistoryRun = PriceRun & Readonly<{ gtin: string; merchantKey: string; currency: string }>
+
+/** The runs of some products, sorted by GTIN, series and day. Continue after `untilGtin`; `null`: there are no more. */
+export type HistoryPage = Readonly<{ runs: readonly HistoryRun[]; untilGtin: string | null }>
+
+/**
+ * What became of runs: `imported` ones were stored, at least in part. `old` ones are older than the kept days. `observed` ones are
+ * not older than the first own observation of their series, which stays.
+ */
+export type ImportedRuns = Readonly<{ imported: number; old: number; observed: number }>
+
+/** Export and import of observed prices. */
+export type HistoryTransfer = Readonly<{
+  /** List the ids of all channels that the copy has data of, sorted. */
+  listCopiedChannels(): Promise<readonly string[]>
+  /** Read the kept runs of the next products after a GTIN, all in one snapshot. Start with `''`. */
+  readHistoryPage(channelId: string, afterGtin: string): Promise<HistoryPage>
+  /**
+   * Store runs as imported, in one transaction. They replace what was imported for the same days. Runs of one series must not
+   * overlap, and must not be in the future.
+   */
+  importRuns(channelId: string, runs: readonly HistoryRun[]): Promise<ImportedRuns>
+}>
+
+/** Stored changes of one page of an export, about 10 to 500 products. */
+const PAGE_CHANGES = 2_000
+
+export function createHistoryTransfer(
+  { reader, writer }: Readonly<Record<'reader' | 'writer', Kysely<CopyTables>>>,
+  catalog: string,
+  { clock, history }: Readonly<{ clock: Clock; history: HistoryRules }>,
+): HistoryTransfer {
+  const readCopy = createCopyReader(reader, catalog, clock)
+  return {
+    async listCopiedChannels() {
+      const text = 'select channel_id from copies where catalog = ?'
+      const rows = await execute<{ channel_id: string }>(reader, text, [catalog])
+      return rows.map((row) => row.channel_id).sort(compareTexts)
+    },
+    readHistoryPage: (channelId, afterGtin) =>
+      readCopy(channelId, { runs: [], untilGtin: null }, (snapshot, { id, nowMs }) =>
+        readPage(snapshot, id, { afterGtin, ...toKeptPeriod(history, nowMs) }),
+      ),
+    importRuns: (channelId, runs) =>
+      transact(writer, async (transaction) => {
+        const { id } = await getOrCreateCopy(transaction, catalog, channelId)
+        return storeRuns(transaction, id, { runs, period: toKeptPeriod(history, clock.nowMs()) })
+      }),
+  }
+}
+
+async function readPage(
+  snapshot: Transaction<CopyTables>,
+  copyId: number,
+  { afterGtin, ...period }: KeptPeriod & Readonly<{ afterGtin: string }>,
+): Promise<HistoryPage> {
+  const text = 'select gtin from price_changes where copy_id = ? and gtin > ? order by gtin limit ?'
+  const rows = await execute<{ gtin: string }>(snapshot, text, [copyId, afterGtin, PAGE_CHANGES])
+  const gtins = [...new Set(rows.map(({ gtin }) => gtin))]
+  const histories = await readHistories(snapshot, copyId, gtins)
+  const walkedDays = await readWalkedDays(snapshot, copyId, period)
+  const runs: HistoryRun[] = []
+  for (const gtin of gtins) {
+    const productDays = walkedDays.list(gtin)
+    const allSeries = [...(histories.get(gtin) ?? [])].sort(([a], [b]) => compareTexts(a, b))
+    for (const [, { merchantKey, currency, changes }] of allSeries)
+      for (const run of toRuns(listObservedDays(changes, productDays))) {
+        const kept = clipRun(run, period.fromDay, period.untilDay)
+        if (kept !== undefined) runs.push({ gtin, merchantKey, currency, ...kept })
+      }
+  }
+  return { runs, untilGtin: gtins.at(-1) ?? null }
+}
+
+async function storeRuns(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  { runs, period }: Readonly<{ runs: readonly HistoryRun[]; period: KeptPeriod }>,
+): Promise<ImportedRuns> {
+  const allSeries = groupBySeries(runs)
+  const histories = await readHistories(transaction, copyId, [...new Set(runs.map(({ gtin }) => gtin))])
+  const counts = { imported: 0, old: 0, observed: 0 }
+  const removed: PriceChangesTable[] = []
+  const stored: PriceChangesTable[] = []
+  const days = new Set<number>()
+  for (const { gtin, merchantKey, currency, runs: seriesRuns } of allSeries) {
+    const key = { merchantKey, currency }
+    const changes = histories.get(gtin)?.get(toSeriesKey(key))?.changes ?? []
+    const plan = planSeries(changes, seriesRuns, period)
+    counts.old += plan.old
+    counts.imported += plan.taken.length
+    counts.observed += seriesRuns.length - plan.old - plan.taken.length
+    removed.push(...plan.removed.map((change) => toRow(copyId, gtin, key, change)))
+    stored.push(...plan.stored.map((change) => toRow(copyId, gtin, key, change)))
+    for (const { day: fromDay, untilDay } of plan.taken)
+      for (let day = fromDay; day <= untilDay; day += 1) days.add(day)
+  }
+  await removeChanges(transaction, removed)
+  await putChanges(transaction, stored)
+  await recordNewDays(transaction, copyId, days)
+  const gtins = [...new Set([...removed, ...stored].map(({ gtin }) => gtin))]
+  await refreshFalls(transaction, copyId, { gtins, ...period })
+  return counts
+}
+
+type SeriesRuns = Pick<HistoryRun, 'gtin' | 'merchantKey' | 'currency'> & Readonly<{ runs: HistoryRun[] }>
+
+function groupBySeries(runs: readonly HistoryRun[]): readonly SeriesRuns[] {
+  const allSeries = new Map<string, SeriesRuns>()
+  for (const run of runs) {
+    const { gtin, merchantKey, currency } = run
+    const key = `${gtin} ${toSeriesKey(run)}`
+    const series = allSeries.get(key)
+    if (series === undefined) allSeries.set(key, { gtin, merchantKey, currency, runs: [run] })
+    else series.runs.push(run)
+  }
+  return [...allSeries.values()]
+}
+
+/** `taken`: the parts of the runs that are imported; `removed` and `stored`: the changes to delete and to write for them. */
+type SeriesPlan = Readonly<{
+  old: number
+  taken: readonly PriceRun[]
+  removed: readonly PriceChange[]
+  stored: readonly PriceChange[]
+}>
+
+function planSeries(
+  changes: readonly PriceChange[],
+  runs: readonly HistoryRun[],
+  { fromDay, untilDay }: KeptPeriod,
+): SeriesPlan {
+  const firstOwnDay = changes.find((change) => change.untilDay === null)?.day ?? Infinity
+  const lastDay = Math.min(untilDay, firstOwnDay - 1)
+  const kept = runs.filter((run) => run.untilDay >= fromDay)
+  const taken = kept.flatMap((run) => clipRun(run, fromDay, lastDay) ?? []).sort((a, b) => a.day - b.day)
+  const imported = changes.flatMap((change) => toImportedRun(change) ?? [])
+  const existing = imported.flatMap((run) => clipRun(run, run.day, lastDay) ?? [])
+  const result = taken.length === 0 ? imported : replaceRuns(existing, taken)
+  return {
+    old: runs.length - kept.length,
+    taken,
+    removed: imported.filter(({ day }) => !result.some((run) => run.day === day)),
+    stored: result.filter((run) => !imported.some((before) => isSameRun(before, run))),
+  }
+}
+
+function toImportedRun({ day, untilDay, low, last }: PriceChange): PriceRun | undefined {
+  return untilDay === null || low === null ? undefined : { day, untilDay, low, last, isImported: true }
+}
+
+function isSameRun(a: PriceRun, b: PriceRun): boolean {
+  return a.day === b.day && a.untilDay === b.untilDay && a.low === b.low && a.last === b.last
+}
+
+async function removeChanges(
+  transaction: Transaction<CopyTables>,
+  rows: readonly PriceChangesTable[],
+): Promise<void> {
+  const text = `delete from price_changes
+    where copy_id = ? and gtin = ? and merchant_key = ? and currency = ? and day = ?`
+  for (const { copy_id: copyId, gtin, merchant_key: merchantKey, currency, day } of rows)
+    await execute(transaction, text, [copyId, gtin, merchantKey, currency, day])
+}
+
+/** Record imported days that have no observation yet. */
+async function recordNewDays(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  days: ReadonlySet<number>,
+): Promise<void> {
+  const text = 'select distinct day from observed_days where copy_id = ?'
+  const known = new Set((await execute<{ day: number }>(transaction, text, [copyId])).map(({ day }) => day))
+  const newDays = [...days].filter((day) => !known.has(day))
+  await recordObservedDays(transaction, copyId, { days: newDays, isImported: true })
+}
