@@ -83,11 +83,15 @@ export type ObservedPricesView = ReturnType<typeof toObservedPricesView>
 /** Build the view of a product's observed prices. `absence`: why there are none, else `null`. */
 export function toObservedPricesView(data: ObservedPricesData, shops: ShopBook) {
   const { series } = data
-  const currencies = [...new Set(series.map(({ currency }) => currency))].sort()
+  const currencies = [...new Set(series.map(({ currency }) => currency))]
+  const countShops = (currency: string): number => series.filter((one) => one.currency === currency).length
   const rows = series.map((one) => toRow(one, shops))
   return {
     absence: series.length === 0 ? describeAbsence(data) : null,
-    currencies: currencies.map((currency) => toCurrencyView(currency, data)),
+    /** The one of most shops first. */
+    currencies: currencies
+      .toSorted((a, b) => countShops(b) - countShops(a) || a.localeCompare(b, 'en'))
+      .map((currency) => toCurrencyView(currency, data)),
     rows: rows
       .map((row) => ({ ...row, isNameShared: rows.some((other) => isSameShop(row, other)) }))
       .sort(
@@ -112,7 +116,7 @@ function describeAbsence({ keptDays }: ObservedPricesData): string {
   return 'No price of this product has been observed yet. The first walk that finds one records it.'
 }
 
-/** The chart is the one of a box without filters; `null` before two observed days. */
+/** The chart is the one of a box without filters; `null` before two observed days, and while the price is constant. */
 function toCurrencyView(currency: string, data: ObservedPricesData) {
   const { today } = data
   const series = data.series.filter((one) => one.currency === currency)
@@ -120,7 +124,10 @@ function toCurrencyView(currency: string, data: ObservedPricesData) {
   const chart = toPriceChart(listDayLows(series), today, localization.dir)
   return {
     note: `Prices in ${currency} were ${describeNote(series, currency, data)}`,
-    chart: chart === undefined ? null : toChartView(chart, { currency, today }, localization),
+    chart:
+      chart === undefined || chart.low === chart.high
+        ? null
+        : toChartView(chart, { currency, today }, localization),
   }
 }
 
@@ -206,7 +213,10 @@ function describeReference(days: readonly ObservedDay[], price: number | null, c
     case 'unobserved':
       return {
         reference: null,
-        reason: `${found.observedDays} of the ${REFERENCE_DAYS} days before ${formatDate(found.beganDay)} observed, ${MIN_REFERENCE_DAYS} needed`,
+        reason:
+          found.beganDay === days[0]?.day
+            ? `unchanged since the first observed day, ${formatDate(found.beganDay)}`
+            : `${found.observedDays} of the ${REFERENCE_DAYS} days before ${formatDate(found.beganDay)} observed, ${MIN_REFERENCE_DAYS} needed`,
         fall: null,
       }
     default:

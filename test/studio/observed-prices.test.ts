@@ -125,6 +125,12 @@ describe('rows', () => {
     ])
   })
 
+  test('price that never changed - says since when', async () => {
+    expect((await view(repeat(40, [at('10')]))).rows).toMatchObject([
+      { reference: null, reason: 'unchanged since the first observed day, Oct 13, 2026' },
+    ])
+  })
+
   test('shop that left - stays with its last price, after the shops that sell it', async () => {
     const { rows } = await view([...repeat(3, [at('10', 'Alba'), at('20')]), ...repeat(2, [at('21')])])
     expect(rows).toMatchObject([
@@ -192,8 +198,16 @@ describe('notes', () => {
     ])
   })
 
-  test('one day - has no chart', async () => {
-    expect((await view(repeat(1, [at('10')]))).currencies).toMatchObject([{ chart: null }])
+  test.each([
+    ['one day', repeat(1, [at('10')])],
+    ['a constant price', repeat(40, [at('10')])],
+  ])('%s - has no chart', async (_case, days) => {
+    expect((await view(days)).currencies).toMatchObject([{ chart: null }])
+  })
+
+  test('several currencies - that of most shops is first', async () => {
+    const { currencies } = await view([[at('10', 'Alba', 'CHF'), at('10', 'Alba', 'EUR'), at('9')]])
+    expect(currencies.map(({ note }) => note.slice(0, 13))).toEqual(['Prices in EUR', 'Prices in CHF'])
   })
 
   test.each([
