@@ -49,7 +49,7 @@ test('page of a product - a row for each shop, with its name and days', async ()
     '€49.90 Nov 22, 2026',
     '€49.90',
     '€49.90 Nov 22, 2026',
-    'none: unchanged since the first observed day, Nov 21, 2026',
+    'none unchanged since the first observed day, Nov 21, 2026',
     'unknown',
   ])
 })
