@@ -4,7 +4,7 @@ import { systemClock } from '../src/clock.ts'
 import { parseConfig } from '../src/config/config.ts'
 import { makeResponse } from './helpers/responses.ts'
 
-const NAMES = ['products', 'deals', 'responses'] as const
+const NAMES = ['products', 'deals', 'histories', 'responses'] as const
 
 const makeCaches = (maxEntries: number, maxBytes: number): Caches => {
   const settings = {
@@ -25,6 +25,7 @@ function fill(caches: Caches, count: number, bytes: number): void {
       { page: { deals: [], hasNext: false }, asOfMs: 0, saleEndMs: null, readAtMs: 0, walk: 1 },
       bytes,
     )
+    caches.histories.set(key, { series: [], asOfMs: 0, readAtMs: 0 }, bytes)
     caches.responses.set(key, response, key)
   }
 }
@@ -41,7 +42,7 @@ describe('caches in memory', () => {
   test('more entries than the limit - the total stays within it, and responses get the largest share', () => {
     const caches = makeCaches(96, 67_108_864)
     fill(caches, 500, 1)
-    expect(NAMES.map((name) => caches[name].entryCount())).toEqual([24, 12, 60])
+    expect(NAMES.map((name) => caches[name].entryCount())).toEqual([24, 12, 6, 54])
   })
 
   test('more bytes than the limit - the total stays within it, and responses get the largest share', () => {
@@ -50,7 +51,8 @@ describe('caches in memory', () => {
     expect(sum(caches, 'byteCount')).toBeLessThanOrEqual(4_000_000)
     expect(caches.products.byteCount()).toBeLessThanOrEqual(250_000)
     expect(caches.deals.byteCount()).toBeLessThanOrEqual(250_000)
-    expect(caches.responses.byteCount()).toBeGreaterThan(3_400_000)
+    expect(caches.histories.byteCount()).toBeLessThanOrEqual(250_000)
+    expect(caches.responses.byteCount()).toBeGreaterThan(3_150_000)
   })
 
   test('entry evicted from one cache - stays in the others', () => {

@@ -200,6 +200,7 @@ const EMPTY_BOX_SIZE: WidgetSize = {
   termsCount: 0,
   isBare: false,
   isFolded: false,
+  history: 'none',
 }
 
 const NO_FEEDS =

@@ -59,9 +59,12 @@ const dayFormats = new LRUCache<string, Intl.DateTimeFormat>({
   },
 })
 
-/** Format a UTC day, counted from 1970-01-01. */
+/** Format a UTC day, counted from 1970-01-01, without a line break. */
 export function formatDay(day: number, locale: string, style: DayStyle): string {
-  return dayFormats.memo(`${style} ${locale}`).format(day * DAY_MS)
+  return dayFormats
+    .memo(`${style} ${locale}`)
+    .format(day * DAY_MS)
+    .replaceAll(' ', '\u00A0')
 }
 
 /** Format a decimal string as a price. Exact, because Intl accepts strings. */

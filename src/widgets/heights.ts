@@ -1,4 +1,4 @@
-import type { BoxLayout, GridLayout } from './options.ts'
+import type { BoxLayout, BoxOptions, GridLayout } from './options.ts'
 import type { BoxView, GridView } from './view-models.ts'
 
 /** The properties of a box that determine its height. */
@@ -14,6 +14,8 @@ type BoxSize = Readonly<{
   isBare: boolean
   /** Whether there are folded shops. */
   isFolded: boolean
+  /** What stands below the shops about observed prices. */
+  history: BoxOptions['history']
 }>
 
 /** The properties of a grid that determine its height. */
@@ -25,7 +27,7 @@ export type WidgetSize = BoxSize | GridSize
 /** Get the size of a view. */
 export function toWidgetSize(view: BoxView | GridView): WidgetSize {
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
-  const { layout, offers, more, header } = view
+  const { layout, offers, more, header, history } = view
   const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
   return {
     layout,
@@ -34,6 +36,7 @@ export function toWidgetSize(view: BoxView | GridView): WidgetSize {
     termsCount: offers.filter(({ terms }) => terms !== null).length,
     isBare: header.head === 'none',
     isFolded: more.length > 0,
+    history: history === null ? 'none' : history.chart === null ? 'note' : 'chart',
   }
 }
 
@@ -49,6 +52,9 @@ const WIDE_ROW_PX = 576
 const SIDE_BY_SIDE_PX = 992
 /** Height of the line that opens the folded shops. */
 const FOLD_PX = 46
+/** Heights of the sentence about observed prices, with two lines and, from this width, with one; and of the chart. */
+const HISTORY_PX = { noteLines: 58, note: 40, chart: 74 }
+const ONE_LINE_PX = 440
 
 /**
  * Heights of header and notices, of a shop, and of a shop with a former price: Chromium, font Inter, three-line title.
@@ -115,7 +121,16 @@ function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
   const foldPx = size.isFolded && size.layout !== 'inline' ? FOLD_PX : 0
   const termsPx = size.termsCount * (widthPx < WIDE_ROW_PX ? 2 * LINE_PX : LINE_PX)
   const headPx = size.isBare ? (widthPx < WIDE_ROW_PX ? 80 : 56) : 0
-  return Math.max(minPx, basePx + shops + foldPx + termsPx - headPx)
+  const historyPx = estimateHistoryHeightPx(size, widthPx)
+  return Math.max(minPx, basePx + shops + foldPx + termsPx + historyPx - headPx)
+}
+
+function estimateHistoryHeightPx({ layout, history }: BoxSize, widthPx: number): number {
+  if (history === 'none') return 0
+  // In a sentence, the chart has the height of a line.
+  const isOneLine = widthPx >= ONE_LINE_PX && layout !== 'card'
+  const notePx = isOneLine ? HISTORY_PX.note : HISTORY_PX.noteLines
+  return history === 'chart' && layout !== 'inline' ? notePx + HISTORY_PX.chart : notePx
 }
 
 /**

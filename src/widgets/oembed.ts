@@ -24,6 +24,7 @@ const DEFAULT_BOX_SIZE: WidgetSize = {
   termsCount: 0,
   isBare: false,
   isFolded: false,
+  history: 'none',
 }
 const DEFAULT_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 12 }
 

@@ -33,7 +33,7 @@ export function toPriceChart(dayLows: readonly DayLow[], today: number, dir: 'lt
   return {
     width: today - first.day + 1,
     height: CHART_HEIGHT,
-    path: toStepPath(dir === 'rtl' ? points.reverse() : points),
+    path: toStepPath(dir === 'rtl' ? points.toReversed() : points),
     /** Marks the last day with the lowest price. */
     lowPath: toMarkPath(toPoint(shown.findLast((entry) => entry.low === low) ?? first)),
     firstDay: first.day,

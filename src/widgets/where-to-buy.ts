@@ -95,7 +95,7 @@ export function toBoxHistory(
   options: BoxOptions,
   viewContext: PriceRules & Readonly<{ shops: ShopBook }>,
 ): HistoryView | null {
-  if (series === null) return null
+  if (series === null || options.history === 'none') return null
   const isPriced = createPriceCheck(asOfMs, viewContext)
   const offers = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
   const [first] = offers

@@ -103,7 +103,15 @@ export const UNHEALTHY: HealthData = makeHealthData({
 /** A box with one shop, and a grid with seven cards. */
 const BOX: WidgetStatus = {
   kind: 'shown',
-  size: { layout: 'list', shownCount: 1, saleCount: 0, termsCount: 0, isBare: false, isFolded: false },
+  size: {
+    layout: 'list',
+    shownCount: 1,
+    saleCount: 0,
+    termsCount: 0,
+    isBare: false,
+    isFolded: false,
+    history: 'none',
+  },
 }
 const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7 } }
 

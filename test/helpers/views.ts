@@ -7,6 +7,7 @@ import type {
   NoticesView,
   OfferView,
 } from '../../src/widgets/view-models.ts'
+import type { HistoryView } from '../../src/widgets/history.ts'
 
 /** The notices in English. */
 export const NOTICES: NoticesView = {
@@ -98,6 +99,29 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     moreLabel: '',
     notices: NOTICES,
     schema: null,
+    ...changes,
+  }
+}
+
+/** Create observed prices with a chart. */
+export function makeHistory(changes: Partial<HistoryView> = {}): HistoryView {
+  return {
+    sentence: [
+      { text: 'Lowest price in ', isValue: false },
+      { text: '30', isValue: true },
+      { text: ' observed days: ', isValue: false },
+      { text: '€9.99', isValue: true },
+      { text: ' on ', isValue: false },
+      { text: 'November 3', isValue: true },
+    ],
+    chart: {
+      lines: { width: 30, height: 40, path: 'M0 4h12v32h18', lowPath: 'M29.5 36h0' },
+      label: 'Price history from October 23 to November 21: lowest price €9.99',
+      high: '€12.99',
+      low: '€9.99',
+      from: 'Oct 23',
+      to: 'Nov 21',
+    },
     ...changes,
   }
 }

@@ -18,6 +18,7 @@ const BOX_SIZE = {
   termsCount: 0,
   isBare: false,
   isFolded: true,
+  history: 'none',
 } as const
 const GRID_SIZE = { layout: 'grid', cardCount: 12 } as const
 

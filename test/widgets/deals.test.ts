@@ -58,6 +58,7 @@ describe('query of the stored copy', () => {
       maxPrice: null,
       brand: null,
       searchText: null,
+      evidence: 'shop',
       sort: 'discount',
       limit: 13,
       offset: 0,
@@ -66,7 +67,7 @@ describe('query of the stored copy', () => {
 
   test('every option - sets its field', () => {
     const query =
-      'stock=any&merchant=A&exclude=B&min_discount=7&max_price=9.5&brand=Br&q=two+words&sort=newest&limit=60&page=1000'
+      'stock=any&merchant=A&exclude=B&min_discount=7&max_price=9.5&brand=Br&q=two+words&evidence=observed&sort=newest&limit=60&page=1000'
     expect(toDealQuery('c', 'USD', parse(query))).toEqual({
       channelId: 'c',
       currency: 'USD',
@@ -77,10 +78,16 @@ describe('query of the stored copy', () => {
       maxPrice: '9.5',
       brand: 'Br',
       searchText: 'two words',
+      evidence: 'observed',
       sort: 'newest',
       limit: 61,
       offset: 59_940,
     })
+  })
+
+  test('sort=drop - is the order by discount where the discount is the observed fall', () => {
+    expect(toDealQuery('c', 'EUR', parse('sort=drop')).sort).toBe('drop')
+    expect(toDealQuery('c', 'EUR', parse('sort=drop&evidence=observed')).sort).toBe('discount')
   })
 
   test('any limit - consecutive pages have no gap or overlap', () => {

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
 import { estimateHeightPx, toWidgetSize } from '../../src/widgets/heights.ts'
-import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeOffer } from '../helpers/views.ts'
+import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeHistory, makeOffer } from '../helpers/views.ts'
+
+const PLAIN = {
+  layout: 'list',
+  shownCount: 3,
+  saleCount: 0,
+  termsCount: 0,
+  isBare: false,
+  isFolded: false,
+  history: 'none',
+} as const
 
 /** test/system/browser/heights.test.ts compares the estimates with the layout of Chromium. */
 describe('heights', () => {
@@ -10,7 +20,7 @@ describe('heights', () => {
     (layout) => {
       for (const widthPx of [360, 680]) {
         const estimate = (shownCount: number, saleCount: number, isFolded: boolean): number =>
-          estimateHeightPx({ layout, shownCount, saleCount, termsCount: 0, isBare: false, isFolded }, widthPx)
+          estimateHeightPx({ ...PLAIN, layout, shownCount, saleCount, isFolded }, widthPx)
         expect(estimate(7, 0, false)).toBeGreaterThan(estimate(1, 0, false))
         expect(estimate(3, 3, false)).toBeGreaterThanOrEqual(estimate(3, 0, false))
         expect(estimate(3, 0, true) - estimate(3, 0, false)).toBe(46)
@@ -20,10 +30,7 @@ describe('heights', () => {
 
   test('inline - has the height of a sentence, whatever the number of shops', () => {
     const heights = [1, 5].map((shownCount) =>
-      estimateHeightPx(
-        { layout: 'inline', shownCount, saleCount: 0, termsCount: 0, isBare: false, isFolded: true },
-        360,
-      ),
+      estimateHeightPx({ ...PLAIN, layout: 'inline', shownCount, isFolded: true }, 360),
     )
     expect(heights).toEqual([56, 56])
   })
@@ -35,6 +42,26 @@ describe('heights', () => {
     expect(estimate(12, 680)).toBeLessThanOrEqual(estimate(12, 360))
   })
 
+  test.each([300, 360, 480, 680, 1_000])(
+    '%i px - observed prices add their sentence, and a chart, which is a part of the line in a sentence',
+    (widthPx) => {
+      for (const layout of BOX_LAYOUTS) {
+        const [none = 0, note = 0, chart = 0] = (['none', 'note', 'chart'] as const).map((history) =>
+          estimateHeightPx({ ...PLAIN, layout, shownCount: 9, history }, widthPx),
+        )
+        expect(note).toBeGreaterThan(none)
+        expect([layout, chart - note]).toEqual([layout, layout === 'inline' ? 0 : 74])
+      }
+    },
+  )
+
+  test('view - its size has what is shown of the observed prices', () => {
+    const sizes = [null, makeHistory({ chart: null }), makeHistory()].map((history) =>
+      toWidgetSize(makeBox({ history })),
+    )
+    expect(sizes.map((size) => 'history' in size && size.history)).toEqual(['none', 'note', 'chart'])
+  })
+
   test('view - its size has the shown shops, those on sale, and whether shops are folded', () => {
     const offers = [makeOffer(), makeOffer({ price: SALE_PRICE }), makeOffer({ price: null })]
     expect(toWidgetSize(makeBox({ offers, more: [makeOffer()] }))).toEqual({
@@ -44,6 +71,7 @@ describe('heights', () => {
       termsCount: 0,
       isBare: false,
       isFolded: true,
+      history: 'none',
     })
     expect(toWidgetSize(makeBox({ offers, more: [] }))).toMatchObject({ isFolded: false })
     expect(toWidgetSize(makeGrid({ deals: [makeDeal(), makeDeal()] }))).toEqual({

@@ -16,7 +16,7 @@ const COMMON = {
   heading: null,
   css: 'link',
 }
-const PLAIN_BOX = { ...COMMON, layout: 'list', stock: 'any', limit: 5, markup: 'none' }
+const PLAIN_BOX = { ...COMMON, layout: 'list', stock: 'any', limit: 5, history: 'none', markup: 'none' }
 const PLAIN_GRID = {
   ...COMMON,
   layout: 'grid',
@@ -24,6 +24,7 @@ const PLAIN_GRID = {
   limit: 12,
   page: 1,
   sort: 'discount',
+  evidence: 'shop',
   minDiscountPercent: 1,
   maxPrice: null,
   brand: null,
@@ -55,6 +56,7 @@ describe('options of a box', () => {
     ['css=none', { css: 'none' }],
     ['limit=1', { limit: 1 }],
     ['limit=50', { limit: 50 }],
+    ['history=chart', { history: 'chart' }],
     ['markup=schema', { markup: 'schema' }],
   ])('%s - changes only that option', (query, changes) => {
     expect(parseBox(query)).toEqual({ ...PLAIN_BOX, ...changes })
@@ -66,7 +68,7 @@ describe('options of a box', () => {
       expect(() => parseBox(query, 'embed')).toThrow(BadOptionError)
   })
 
-  test.each(['limit=0', 'limit=51', 'layout=grid', 'markup=none&markup=none'])(
+  test.each(['limit=0', 'limit=51', 'layout=grid', 'history=yes', 'markup=none&markup=none'])(
     '%s - is rejected',
     (query) => {
       expect(() => parseBox(query)).toThrow(BadOptionError)
@@ -85,6 +87,8 @@ describe('options of a grid', () => {
     ['limit=60', { limit: 60 }],
     ['page=1000', { page: 1_000 }],
     ['sort=newest', { sort: 'newest' }],
+    ['sort=drop', { sort: 'drop' }],
+    ['evidence=observed', { evidence: 'observed' }],
     ['min_discount=99', { minDiscountPercent: 99 }],
     ['max_price=49.99', { maxPrice: '49.99' }],
     ['brand=%20Lumen%20', { brand: 'Lumen' }],

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { comparePrices } from '../../src/offers/money.ts'
+import { type PriceSeries, toDay } from '../../src/offers/price-history.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
 import { OPTION_LIST, parseBoxOptions } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
@@ -25,6 +26,20 @@ const VIEW_CONTEXT: ViewContext = {
 
 const renderer = createRenderer()
 
+/** Enough observed prices for every option to have an effect. */
+const SERIES: readonly PriceSeries[] = [
+  {
+    merchantKey: 'quillhaven',
+    currency: 'EUR',
+    days: Array.from({ length: 40 }, (_, index) => ({
+      day: toDay(NOON_MS) - 40 + index,
+      low: 12_500,
+      last: 12_500,
+      isImported: false,
+    })),
+  },
+]
+
 const ALL_PRICED = { isPriced: () => true, shops: createShopBook([]) }
 
 const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>
@@ -42,7 +57,7 @@ function view(
   over: Partial<Product> & { ageMs?: number } = {},
 ): BoxView {
   const { ageMs = 0, ...product } = over
-  const data = { product: makeProduct({ offers, ...product }), asOfMs: NOON_MS - ageMs }
+  const data = { product: makeProduct({ offers, ...product }), asOfMs: NOON_MS - ageMs, series: SERIES }
   const found = toBoxView(data, parse(query), VIEW_CONTEXT)
   if (found === undefined) throw new Error('the box is hidden')
   return found

@@ -90,6 +90,30 @@ describe('key of a box', () => {
     expect(toKey(after)).not.toBe(toKey(before))
   })
 
+  test('observed prices - another key only if what is shown of them changes', async () => {
+    const harness = await startStockedHarness()
+    const { store, caches } = harness.context
+    const read = vi.spyOn(store, 'findPriceSeries')
+    const toKeyOf = async (query: string, count: number, price: number): Promise<string> => {
+      const days = Array.from({ length: count }, (_, index) => ({
+        day: NOON_MS / DAY_MS - 200.5 + index,
+        low: price + (index % 2),
+        last: price,
+        isImported: false,
+      }))
+      read.mockResolvedValue([{ merchantKey: 'kopje', currency: 'EUR', days }])
+      caches.histories.delete(`${CHANNEL_ID} ${GTIN}`)
+      return toKey(await getBox(harness, { query }))
+    }
+    const note = await toKeyOf('history=note', 40, 10_000)
+    expect(await toKeyOf('history=note', 40, 10_000)).toBe(note)
+    expect(await toKeyOf('history=note', 41, 10_000)).not.toBe(note)
+    expect(await toKeyOf('history=note', 40, 20_000)).not.toBe(note)
+    expect(await toKeyOf('history=chart', 40, 10_000)).not.toBe(note)
+    expect(await toKeyOf('history=note', 20, 10_000)).toBe(await toKeyOf('history=note', 10, 20_000))
+    expect(await toKeyOf('', 40, 10_000)).toBe(await toKeyOf('', 41, 20_000))
+  })
+
   test('price that becomes too old - another key, a millisecond after its maximum age', async () => {
     const harness = await startStockedHarness()
     const before = await getBox(harness)

@@ -85,7 +85,7 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
   const data = {
     product: withPictureUrls(entry.product, details.publicUrl),
     asOfMs: PRICES_CHECKED_AT_MS,
-    series: options.history === 'none' ? null : [toObservedSeries(entry.observed)],
+    series: [toObservedSeries(entry.observed)],
   }
   return { widget: 'where-to-buy', view: toBoxView(data, options, viewContext) ?? throwEmptyCase('a box') }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
+import { GALLERY_CASES, type GalleryCase } from '../../../src/studio/gallery/cases.ts'
 import {
   LAYOUTS,
   type Layout,
@@ -17,11 +17,13 @@ const DETAILS = {
 
 const renderer = createRenderer()
 
-const make = (layout: Layout, caseId: string): GalleryExample => {
+function findCase(caseId: string): GalleryCase {
   const entry = GALLERY_CASES.find(({ id }) => id === caseId)
   if (entry === undefined) throw new TypeError(`no case ${caseId}`)
-  return createExample(layout, entry, DETAILS)
+  return entry
 }
+const make = (layout: Layout, caseId: string): GalleryExample =>
+  createExample(layout, findCase(caseId), DETAILS)
 const render = (example: GalleryExample): string =>
   example.widget === 'deals' ? renderer.renderGrid(example.view) : renderer.renderBox(example.view)
 
@@ -48,7 +50,9 @@ describe('examples', () => {
       expect(html.indexOf('vitrine-note')).toBeLessThan(html.indexOf('rel="sponsored'))
       // A struck price is explained once, and named at each offer for screen readers.
       const struckCount = html.split('<s><bdi>').length - 1
-      expect(html.split('vitrine-sr-only">Shop’s former price ').length - 1).toBe(
+      const isObserved = layout.widget === 'deals' && findCase(id).query.grid.includes('evidence=observed')
+      const hint = isObserved ? 'Lowest observed price of the 30 days before' : 'Shop’s former price'
+      expect(html.split(`vitrine-sr-only">${hint} `).length - 1).toBe(
         html.includes('lang="en"') ? struckCount : 0,
       )
       expect(html.split('<s>').length - 1 - struckCount).toBe(struckCount > 0 ? 1 : 0)
