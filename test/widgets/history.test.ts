@@ -86,7 +86,7 @@ describe('chart', () => {
       from: '22\u00A0Dec\u00A02025',
       to: '20\u00A0Jan',
     })
-    expect(lines).toMatchObject({ width: 30, path: 'M0 4h18v32h2v-32h10', lowPath: 'M19.5 36h0' })
+    expect(lines).toMatchObject({ width: 30, path: 'M0 4h18v32h2v-32h10', lowPath: 'M19.5 36h.01' })
   })
 
   test('constant price - one label', () => {

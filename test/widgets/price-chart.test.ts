@@ -49,7 +49,7 @@ describe('chart of prices', () => {
       width: 4,
       height: 40,
       path: 'M0 4h2v32h1v-16h1',
-      lowPath: 'M2.5 36h0',
+      lowPath: 'M2.5 36h.01',
       firstDay: TODAY - 3,
       low: 10,
       high: 30,
@@ -64,15 +64,15 @@ describe('chart of prices', () => {
 
   test('right to left - is the mirror image', () => {
     const chart = draw([30, null, 10, 10], 'rtl')
-    expect([chart?.path, chart?.lowPath]).toEqual(['M0 36h2m1-32h1', 'M0.5 36h0'])
+    expect([chart?.path, chart?.lowPath]).toEqual(['M0 36h2m1-32h1', 'M0.5 36h.01'])
   })
 
   test('lowest price on several days - the last one is marked', () => {
-    expect(draw([10, 20, 10, 20])?.lowPath).toBe('M2.5 36h0')
+    expect(draw([10, 20, 10, 20])?.lowPath).toBe('M2.5 36h.01')
   })
 
   test('constant price - a line in the middle', () => {
-    expect(draw([10, 10, 10])).toMatchObject({ path: 'M0 20h3', lowPath: 'M2.5 20h0', low: 10, high: 10 })
+    expect(draw([10, 10, 10])).toMatchObject({ path: 'M0 20h3', lowPath: 'M2.5 20h.01', low: 10, high: 10 })
   })
 
   test('older than 120 days, or after today - is not shown', () => {
