@@ -238,6 +238,7 @@ function formatObservedPrice(price: number, currency: string): string {
   return formatPrice(toPriceText(price), currency, 'en')
 }
 
+/** With plain spaces: commands print it too. */
 function formatDate(day: number): string {
-  return formatDay(day, 'en', 'short-with-year')
+  return formatDay(day, 'en', 'short-with-year').replaceAll('\u00A0', ' ')
 }

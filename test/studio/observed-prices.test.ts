@@ -92,9 +92,9 @@ describe('rows', () => {
         chart: expect.objectContaining({
           high: '€59.90',
           low: '€49.90',
-          from: 'Oct 13',
+          from: 'Oct\u00A013',
           label:
-            'Price history from October 13 to November 21: lowest price €49.90, highest price €59.90, last price €49.90',
+            'Price history from October\u00A013 to November\u00A021: lowest price €49.90, highest price €59.90, last price €49.90',
         }) as unknown,
       },
     ])
