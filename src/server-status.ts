@@ -3,6 +3,7 @@ import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
 import { tryWithTimeout } from './lib/with-timeout.ts'
 import { type FeedReport, isFeedFailing } from './observability/feed-report.ts'
+import type { ObservedDayCounts } from './storage/store.ts'
 
 /** The state that `/readyz` and `/metrics` report. */
 export type ServerState = Awaited<ReturnType<typeof readServerState>>
@@ -38,7 +39,11 @@ async function readCopies({ store, config, clock }: Context) {
   if (list === undefined) return undefined
   const servedChannels = list.channels.filter(({ id }) => isServed(config, id))
   const states = await Promise.all(
-    servedChannels.map(async ({ id }) => ({ channel: id, ...(await store.getCopyState(id)) })),
+    servedChannels.map(async ({ id }) => ({
+      channel: id,
+      ...(await store.getCopyState(id)),
+      observedDays: await readObservedDays({ store, config }, id),
+    })),
   )
   return {
     /** Number of listed channels that this server serves. */
@@ -46,12 +51,32 @@ async function readCopies({ store, config, clock }: Context) {
     /** Since when an empty channel list is held, Unix milliseconds; `null`: it is not. */
     channelsHeldSinceMs: list.heldSinceMs,
     /** Channels with at least one complete walk. */
-    copies: states.flatMap(({ channel, completedAtMs, productCount, dealCount, held }) =>
+    copies: states.flatMap(({ channel, completedAtMs, productCount, dealCount, held, observedDays }) =>
       completedAtMs === null
         ? []
-        : [{ channel, ageMs: computeAgeMs(completedAtMs, clock.nowMs()), productCount, dealCount, held }],
+        : [
+            {
+              channel,
+              ageMs: computeAgeMs(completedAtMs, clock.nowMs()),
+              productCount,
+              dealCount,
+              held,
+              observedDays,
+            },
+          ],
     ),
   }
+}
+
+/** Count the observed days of a channel; `null` when no history is kept. */
+export async function readObservedDays(
+  {
+    store,
+    config,
+  }: Pick<Context, 'config'> & Readonly<{ store: Pick<Context['store'], 'countObservedDays'> }>,
+  channelId: string,
+): Promise<ObservedDayCounts | null> {
+  return config.history.keptDays === 0 ? null : store.countObservedDays(channelId)
 }
 
 /** Return the age of a copy; `null` when it is unknown because a clock was wrong. */
@@ -90,6 +115,10 @@ export async function updateStateGauges(context: Context): Promise<void> {
     ),
     vitrine_copy_products: toChannelSeries(state.copies, ({ productCount }) => productCount),
     vitrine_copy_deals: toChannelSeries(state.copies, ({ dealCount }) => dealCount),
+    vitrine_observed_days: toChannelSeries(
+      state.copies.filter(({ observedDays }) => observedDays !== null),
+      ({ observedDays }) => observedDays?.all ?? 0,
+    ),
     vitrine_feed_age_seconds: Object.fromEntries(
       feeds.flatMap(({ name, fetchedAtMs }) =>
         fetchedAtMs === null ? [] : [[name, Math.max(0, context.clock.nowMs() - fetchedAtMs) / SECOND_MS]],

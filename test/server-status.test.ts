@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createQuotaState } from '../src/catalog/quota.ts'
-import { MINUTE_MS } from '../src/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../src/clock.ts'
 import type { Context } from '../src/context.ts'
 import { StoreError } from '../src/errors.ts'
 import { updateStateGauges, readServerState } from '../src/server-status.ts'
@@ -59,7 +59,7 @@ describe('server state', () => {
     })
   })
 
-  test.each(['findChannelList', 'getCopyState'] as const)(
+  test.each(['findChannelList', 'getCopyState', 'countObservedDays'] as const)(
     'store that fails only at %s - is up without copies',
     async (name) => {
       const { context } = await startStockedHarness()
@@ -148,7 +148,7 @@ describe('state gauges', () => {
     const { context, clock } = await startStockedHarness()
     clock.advance(90_500)
     const label = `{channel="${CHANNEL_ID}"}`
-    const names = ['channel', 'copy_age', 'copy_products', 'copy_deals', 'walk_held']
+    const names = ['channel', 'copy_age', 'copy_products', 'copy_deals', 'observed_days', 'walk_held']
     expect(await readSeries(context, ...names)).toEqual([
       'vitrine_channels 1',
       'vitrine_channel_list_held 0',
@@ -156,6 +156,7 @@ describe('state gauges', () => {
       `vitrine_copy_age_seconds${label} 90.5`,
       `vitrine_copy_products${label} 1`,
       `vitrine_copy_deals${label} 1`,
+      `vitrine_observed_days${label} 1`,
     ])
     await context.store.recordEmptyChannelList(NOON_MS)
     const held = { reason: 'few_products', sinceMs: 1, startedAtMs: 1, productCount: 0 } as const
@@ -166,6 +167,19 @@ describe('state gauges', () => {
       'vitrine_channel_list_held 1',
       `vitrine_walk_held${label} 1`,
     ])
+  })
+
+  test('observed days - are counted once a day; without a history, the series is absent', async () => {
+    const { context, clock } = await startStockedHarness()
+    for (const stepMs of [HOUR_MS, DAY_MS, 2 * DAY_MS]) {
+      clock.step(stepMs)
+      await context.walks.runNow()
+    }
+    const label = `{channel="${CHANNEL_ID}"}`
+    expect(await readSeries(context, 'observed_days')).toEqual([`vitrine_observed_days${label} 3`])
+    const config = { ...context.config, history: { ...context.config.history, keptDays: 0 } }
+    expect(await readSeries({ ...context, config }, 'observed_days')).toEqual([])
+    expect((await readServerState({ ...context, config })).copies).toMatchObject([{ observedDays: null }])
   })
 
   test('copy of unknown age - its series is absent, not 0', async () => {

@@ -11,6 +11,7 @@ import {
 import { normalizeGtin } from '../offers/gtin.ts'
 import { listOptions } from '../studio/selection.ts'
 import { type ExplanationView, explainBox } from '../studio/explain.ts'
+import { readObservedPrices } from '../studio/observed-prices.ts'
 import { type CatalogLookupResult, type BoxInputs, readBoxInputs } from '../studio/box-inputs.ts'
 import { formatTime } from '../widgets/format.ts'
 import { expandShops } from '../widgets/offer-selection.ts'
@@ -46,12 +47,14 @@ export async function runExplain(
     const knownNames = new Set(listOptions('where-to-buy').map(({ name }) => name))
     const ignoredParameters = [...new Set(query.keys())].filter((name) => !knownNames.has(name))
     const { config, clock } = command
+    const observedPrices = options.history === 'none' ? null : await readObservedPrices(context, inputs)
     const view = explainBox(inputs, {
       options,
       defaults,
       ignoredParameters,
       config,
       shops,
+      observedPrices,
       nowMs: clock.nowMs(),
     })
     command.io.err(

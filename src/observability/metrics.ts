@@ -189,6 +189,11 @@ const GAUGES = {
     label: 'channel',
     aggregator: 'max',
   },
+  vitrine_observed_days: {
+    help: 'Kept days with an observed price by channel; absent with VITRINE_HISTORY_DAYS=0',
+    label: 'channel',
+    aggregator: 'max',
+  },
   vitrine_feed_age_seconds: {
     help: FEED_GAUGES.vitrine_feed_age_seconds,
     label: 'feed',

@@ -15,6 +15,9 @@ export const REFERENCE_DAYS = 30
 /** Days of these that may be unobserved. Longer gaps also end what is known about the present price. */
 export const MAX_UNOBSERVED_DAYS = 5
 
+/** Days of these that must be observed. */
+export const MIN_REFERENCE_DAYS: number = REFERENCE_DAYS - MAX_UNOBSERVED_DAYS
+
 /** Observed days from which on the lowest price is said. */
 export const MIN_OBSERVED_DAYS = 30
 
@@ -152,17 +155,31 @@ export function addPresentPrice(
 }
 
 /**
- * Find the reference price of the present price: the lowest price of the 30 days before it began (Directive 98/6/EC, Article 6a).
- * `null` when fewer than 25 of these days were observed, or `price` is not the last observed one.
+ * The reference price of the present price, which began on `beganDay`, or why there is none. `unobserved`: too few of the 30 days
+ * before were observed, only `observedDays`; `superseded`: the last observed price is another one.
  */
-export function findReferencePrice(days: readonly ObservedDay[], price: number): number | null {
+export type Reference =
+  | Readonly<{ kind: 'known'; beganDay: number; price: number }>
+  | Readonly<{ kind: 'unobserved'; beganDay: number; observedDays: number }>
+  | Readonly<{ kind: 'superseded' }>
+
+/** Determine the reference price: the lowest price of the 30 days before the present price began (Directive 98/6/EC, Article 6a). */
+export function determineReference(days: readonly ObservedDay[], price: number): Reference {
   const began = findBeginning(days, price)
-  if (began === undefined) return null
+  if (began === undefined) return { kind: 'superseded' }
   const firstDay = began.day - REFERENCE_DAYS
   const before = days.filter(({ day }) => day >= firstDay && day < began.day)
-  if (before.length < REFERENCE_DAYS - MAX_UNOBSERVED_DAYS) return null
   // The day on which the price began may have had a lower one before.
-  return findMinimum([...before, ...(began.low < price ? [began] : [])].map(({ low }) => low))
+  const lows = [...before, ...(began.low < price ? [began] : [])].map(({ low }) => low)
+  return before.length < MIN_REFERENCE_DAYS
+    ? { kind: 'unobserved', beganDay: began.day, observedDays: before.length }
+    : { kind: 'known', beganDay: began.day, price: Math.min(...lows) }
+}
+
+/** Find the reference price of the present price; `null` when there is none. */
+export function findReferencePrice(days: readonly ObservedDay[], price: number): number | null {
+  const reference = determineReference(days, price)
+  return reference.kind === 'known' ? reference.price : null
 }
 
 /** Find the day on which the present price began: the first of the last days with no other last price, lower price or long gap. */
@@ -198,6 +215,13 @@ export function findLowest(dayLows: readonly DayLow[]): DayLow | undefined {
   if (dayLows.length < MIN_OBSERVED_DAYS) return undefined
   const low = findMinimum(dayLows.map((entry) => entry.low))
   return dayLows.findLast((entry) => entry.low === low)
+}
+
+/** Compute the earliest day from which on the lowest price is said, if every day from now on is observed. */
+export function computeEarliestNoteDay(dayLows: readonly DayLow[], today: number): number {
+  const missingDays = MIN_OBSERVED_DAYS - dayLows.length
+  const isTodayMissing = dayLows.at(-1)?.day !== today
+  return today + Math.max(0, missingDays - Number(isTodayMissing))
 }
 
 function findMinimum(values: readonly (number | null)[]): number | null {

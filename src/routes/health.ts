@@ -136,12 +136,14 @@ function toDetail(context: Context, state: ServerState) {
       callsLeft: callPolicy.remaining ?? null,
     },
     heldChannelList: channelsHeldSinceMs === null ? null : { since: toPastTime(channelsHeldSinceMs) },
-    copies: copies.map(({ channel, ageMs, productCount, dealCount, held }) => ({
+    copies: copies.map(({ channel, ageMs, productCount, dealCount, held, observedDays }) => ({
       channel,
       ageSeconds: ageMs === null ? null : Math.round(ageMs / SECOND_MS),
       ...(ageMs === null && { warning: TIME_UNKNOWN }),
       products: productCount,
       deals: dealCount,
+      // With VITRINE_HISTORY_DAYS=0, none are kept.
+      observedDays,
       heldWalk: held && {
         since: toPastTime(held.sinceMs),
         reason: describeHold(held, productCount),

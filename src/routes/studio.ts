@@ -19,9 +19,9 @@ import { getParameter, parseQuery } from './requests.ts'
 export function createStudioRouter(context: Context, adminAuth: AdminAuth): Router {
   const router = Router()
   const pageHeaders = createOwnPageHeaders(context.pageSources)
-  const getView = async (request: Request): Promise<StudioView> => {
+  const getView = async (request: Request, isUpdate: boolean): Promise<StudioView> => {
     const studioUrl = adminAuth.findOpenStudioUrl(request) ?? `${context.publicUrl}/studio`
-    return toStudioView(await readStudioData(context, parseQuery(request), studioUrl))
+    return toStudioView(await readStudioData(context, parseQuery(request), { studioUrl, isUpdate }))
   }
 
   // Uptime probes and browsers request it without a password.
@@ -31,7 +31,7 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
   router.get('/studio', adminAuth.requireAdmin, pageHeaders, async (request: Request, response: Response) => {
     // The page contains relative addresses.
     if (request.path.endsWith('/')) return response.redirect(302, withQuery('../studio', parseQuery(request)))
-    await sendPage(request, response, context.renderer.renderStudio(await getView(request)))
+    await sendPage(request, response, context.renderer.renderStudio(await getView(request, false)))
   })
   // The script of the page inserts these texts and attributes, never markup.
   router.get(
@@ -39,7 +39,7 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
     adminAuth.requireAdmin,
     pageHeaders,
     async (request: Request, response: Response) => {
-      response.set('Cache-Control', 'no-store').json(toStudioUpdate(await getView(request)))
+      response.set('Cache-Control', 'no-store').json(toStudioUpdate(await getView(request, true)))
     },
   )
   // The studio frames it.

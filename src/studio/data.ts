@@ -10,10 +10,12 @@ import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widgets.ts'
 import { type StudioSelection, validateOptions, parseStudioSelection } from './selection.ts'
+import { type EvidenceData, readEvidence } from './evidence.ts'
 import { type ExplanationView, explainBox } from './explain.ts'
 import { readFeedsData } from './feeds.ts'
 import { readHealth } from './health.ts'
 import { readBoxInputs } from './box-inputs.ts'
+import { type ObservedPricesData, readObservedPrices } from './observed-prices.ts'
 
 const MAX_MATCHES = 8
 
@@ -27,7 +29,11 @@ type ChannelData = Readonly<{
   /** `null` without a channel or a product. */
   widgetStatus: WidgetStatus | null
   counts: DealCounts | null
+  /** `null` unless the options of a grid ask for observed falls. */
+  evidence: EvidenceData | null
   explanation: ExplanationView | null
+  /** `null` without a product, and in an update, which does not change them. */
+  observedPrices: ObservedPricesData | null
 }>
 
 const NO_CHANNEL_DATA: ChannelData = {
@@ -36,13 +42,22 @@ const NO_CHANNEL_DATA: ChannelData = {
   state: null,
   widgetStatus: null,
   counts: null,
+  evidence: null,
   explanation: null,
+  observedPrices: null,
 }
 
 export type StudioData = Awaited<ReturnType<typeof readStudioData>>
 
-/** Read the data of the page. Makes only the catalog calls that a request for the widget makes. `studioUrl` has no query. */
-export async function readStudioData(context: Context, query: URLSearchParams, studioUrl: string) {
+/** `studioUrl` has no query. `isUpdate`: whether only the parts that depend on the options are needed (ADR 0015). */
+type StudioRequest = Readonly<{ studioUrl: string; isUpdate: boolean }>
+
+/** Read the data of the page. Makes only the catalog calls that a request for the widget makes. */
+export async function readStudioData(
+  context: Context,
+  query: URLSearchParams,
+  { studioUrl, isUpdate }: StudioRequest,
+) {
   const { assets, publicUrl, demo } = context
   const { defaults } = context.widgets
   const selection = parseStudioSelection(query)
@@ -66,7 +81,9 @@ export async function readStudioData(context: Context, query: URLSearchParams, s
     channels,
     channel,
     ...selected,
-    ...(channel === null ? NO_CHANNEL_DATA : await readChannelData(context, channel.id, selected)),
+    ...(channel === null
+      ? NO_CHANNEL_DATA
+      : await readChannelData(context, channel.id, { ...selected, isUpdate })),
     /** Whether this server has the catalog, so that it knows its feeds. */
     hasFeeds: demo !== null,
     feeds: selection.tab === 'feeds' && demo !== null ? await readFeedsData(context) : null,
@@ -79,10 +96,12 @@ type ValidatedSelection = Readonly<{
   validated: ReturnType<typeof validateOptions>
 }>
 
+type ChannelRequest = ValidatedSelection & Pick<StudioRequest, 'isUpdate'>
+
 async function readChannelData(
   context: Context,
   channelId: string,
-  selected: ValidatedSelection,
+  selected: ChannelRequest,
 ): Promise<ChannelData> {
   const state = await context.store.getCopyState(channelId)
   switch (selected.selection.tab) {
@@ -102,11 +121,11 @@ async function readChannelData(
 async function readBox(
   context: Context,
   channelId: string,
-  { selection, validated: { widgetQuery: query } }: ValidatedSelection,
+  { selection, validated: { widgetQuery: query }, isUpdate }: ChannelRequest,
 ): Promise<Partial<ChannelData>> {
   const { store, widgets } = context
-  const found = await store.searchProducts(channelId, selection.searchText, MAX_MATCHES)
-  const matches = found.flatMap(({ product }) => product ?? [])
+  const entries = await store.searchProducts(channelId, selection.searchText, MAX_MATCHES)
+  const matches = entries.flatMap(({ product }) => product ?? [])
   const product = (await findProduct(context, channelId, { selection, matches })) ?? null
   const addressParts = { surface: 'fragment', channelId, query: query.toString() } as const
   const widgetStatus =
@@ -118,9 +137,41 @@ async function readBox(
   const gtin =
     product?.gtin ??
     normalizeGtin(selection.searchText === '' ? (selection.gtin ?? '') : selection.searchText.trim())
+  const found = { matches, product, widgetStatus }
+  if (gtin === undefined) return found
   // After the preview, whose calls may have filled the caches.
-  const explanation = gtin === undefined ? null : await readExplanation(context, { channelId, gtin, query })
-  return { matches, product, widgetStatus, explanation }
+  return { ...found, ...(await readDetails(context, { channelId, gtin, query, isUpdate })) }
+}
+
+/** Read why the box of a product shows what it shows, and its observed prices. */
+async function readDetails(
+  context: Context,
+  {
+    channelId,
+    gtin,
+    query,
+    isUpdate,
+  }: Readonly<{ channelId: string; gtin: string; query: URLSearchParams }> & Pick<StudioRequest, 'isUpdate'>,
+): Promise<Pick<ChannelData, 'explanation' | 'observedPrices'>> {
+  const { defaults } = context.widgets
+  const shops = context.shopFile.book
+  const skipReason = 'this page makes only the calls of its preview; "vitrine explain" calls the catalog'
+  const inputs = await readBoxInputs(context, { channelId, gtin }, { kind: 'skipped', reason: skipReason })
+  const options = expandShops(parseBoxOptions(query, defaults, 'fragment'), shops)
+  const areNeeded = !isUpdate || options.history !== 'none'
+  const observedPrices = areNeeded ? await readObservedPrices(context, inputs) : null
+  return {
+    explanation: explainBox(inputs, {
+      options,
+      defaults,
+      ignoredParameters: [],
+      config: context.config,
+      shops,
+      observedPrices,
+      nowMs: context.clock.nowMs(),
+    }),
+    observedPrices: isUpdate ? null : observedPrices,
+  }
 }
 
 /** Return the selected or first match of a search; without a search, the selected product or that of the demo. */
@@ -136,35 +187,23 @@ async function findProduct(
   return stored?.product ?? (selection.gtin === null ? match : undefined)
 }
 
-async function readExplanation(
-  context: Context,
-  { query, ...product }: Readonly<{ channelId: string; gtin: string; query: URLSearchParams }>,
-): Promise<ExplanationView> {
-  const { config, clock } = context
-  const { defaults } = context.widgets
-  const shops = context.shopFile.book
-  const options = expandShops(parseBoxOptions(query, defaults, 'fragment'), shops)
-  const skipReason = 'this page makes only the calls of its preview; "vitrine explain" calls the catalog'
-  const inputs = await readBoxInputs(context, product, { kind: 'skipped', reason: skipReason })
-  return explainBox(inputs, { options, defaults, ignoredParameters: [], config, shops, nowMs: clock.nowMs() })
-}
-
 async function readGrid(
-  { store, widgets, shopFile }: Context,
+  context: Context,
   channelId: string,
   query: URLSearchParams,
 ): Promise<Partial<ChannelData>> {
+  const { store, widgets, shopFile } = context
   const addressParts = { surface: 'fragment', channelId, query: query.toString() } as const
   const widgetStatus = await readWidgetStatus(() =>
     widgets.getGrid(widgets.parseGridAddress(addressParts), 'studio'),
   )
   const options = expandShops(parseGridOptions(query, widgets.defaults, 'fragment'), shopFile.book)
   const currency = options.currency ?? (await store.findDealCurrency(channelId))
-  const counts =
-    currency === undefined
-      ? null
-      : await store.countDeals(toDealQuery(channelId, currency, options), shopFile.book.keys)
-  return { widgetStatus, counts }
+  if (currency === undefined) return { widgetStatus }
+  const dealQuery = toDealQuery(channelId, currency, options)
+  const counts = await store.countDeals(dealQuery, shopFile.book.keys)
+  const isAsked = options.evidence === 'observed' || options.sort === 'drop'
+  return { widgetStatus, counts, evidence: await readEvidence(context, dealQuery, { counts, isAsked }) }
 }
 
 /** A widget that cannot be built now counts as hidden, with the message of its error as the reason. */

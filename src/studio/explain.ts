@@ -32,6 +32,7 @@ import {
 } from '../widgets/offer-selection.ts'
 import type { BoxOptions, OptionDefaults } from '../widgets/options.ts'
 import { formatAge } from './health.ts'
+import { type ObservedPricesData, explainHistory } from './observed-prices.ts'
 import type { CatalogLookupResult, BoxInputs } from './box-inputs.ts'
 
 export type ExplainRules = Readonly<{
@@ -41,6 +42,8 @@ export type ExplainRules = Readonly<{
   ignoredParameters: readonly string[]
   config: Config
   shops: ShopBook
+  /** Only needed with the option `history`. */
+  observedPrices: ObservedPricesData | null
   nowMs: number
 }>
 
@@ -61,7 +64,7 @@ export function explainBox(inputs: BoxInputs, rules: ExplainRules) {
         ? `A box is shown: ${pluralize(shownCount, 'offer')}.`
         : `Nothing is shown. ${problem.reason}`,
     remedy: problem?.remedy ?? null,
-    facts: listFacts(inputs, rules),
+    facts: listFacts(inputs, rules, product?.offers ?? []),
     offers,
   }
 }
@@ -204,7 +207,7 @@ function getFailureRemedy(catalog: CatalogLookupResult): string {
 }
 
 /** List what is known and how old it is, in the order in which a request reads it. The labels are always the same. */
-function listFacts(inputs: BoxInputs, rules: ExplainRules) {
+function listFacts(inputs: BoxInputs, rules: ExplainRules, offers: readonly Offer[]) {
   return [
     { label: 'Channel', value: describeChannel(inputs, rules) },
     { label: 'GTIN', value: describeGtin(inputs.gtin) },
@@ -212,6 +215,7 @@ function listFacts(inputs: BoxInputs, rules: ExplainRules) {
     { label: 'Product in the copy', value: describeEntry(inputs, rules) },
     { label: 'Catalog now', value: describeCatalog(inputs) },
     { label: 'Filters', value: describeOptions(rules) },
+    { label: 'Observed prices', value: explainHistory(offers, rules) },
   ]
 }
 

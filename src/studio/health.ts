@@ -1,10 +1,11 @@
 import type { Channel } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { readServerState } from '../server-status.ts'
+import { readObservedDays, readServerState } from '../server-status.ts'
 import type { CopyState } from '../storage/store.ts'
 import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
+import { describeObservedDays } from './observed-prices.ts'
 import { TIME_UNKNOWN, formatCount, formatSince, formatTime, formatPastTime } from '../widgets/format.ts'
 
 /** Each channel of the table costs one read of the stored copy. */
@@ -26,7 +27,11 @@ export async function readHealth(context: Context, channels: readonly Channel[])
     /** `true` when the database accepts reads but not writes, such as a PostgreSQL standby. */
     isStoreReadOnly: isStoreUp && !isStoreWritable,
     channels: await Promise.all(
-      listed.map(async (channel) => ({ channel, state: await store.getCopyState(channel.id) })),
+      listed.map(async (channel) => ({
+        channel,
+        state: await store.getCopyState(channel.id),
+        observedDays: await readObservedDays(context, channel.id),
+      })),
     ),
     channelCount: channels.length,
     channelsHeldSinceMs,
@@ -119,7 +124,7 @@ function checkChannels({ channelCount, channelsHeldSinceMs, nowMs }: HealthData)
 }
 
 function toChannelRow(
-  { channel, state }: HealthData['channels'][number],
+  { channel, state, observedDays }: HealthData['channels'][number],
   { nowMs, findWalkPeriodMs }: HealthData,
 ) {
   const ageMs = state.completedAtMs === null ? null : Math.max(0, nowMs - state.completedAtMs)
@@ -130,6 +135,8 @@ function toChannelRow(
     name: channel.name,
     products: formatCount(state.productCount, 'en'),
     deals: formatCount(state.dealCount, 'en'),
+    prices:
+      observedDays === null ? 'not recorded (VITRINE_HISTORY_DAYS=0)' : describeObservedDays(observedDays),
     age: ageMs === null ? 'no copy yet' : isTimeUnknown ? TIME_UNKNOWN : formatAge(ageMs),
     walk: describeWalk(state, nowMs),
     dropped: describeDrops(state.drops),

@@ -6,9 +6,11 @@ import { type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
 import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab, isSentence } from './selection.ts'
 import type { StudioData } from './data.ts'
+import { describeEvidence } from './evidence.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
 import { toFeedsView } from './feeds.ts'
 import { toHealthView } from './health.ts'
+import { toObservedPricesView } from './observed-prices.ts'
 import { type StudioWidgetView, toStudioWidget } from './widget.ts'
 
 const MAX_SHOWN_URL_CHARACTERS = 100
@@ -90,8 +92,17 @@ export function toStudioView(data: StudioData) {
       data.counts === null
         ? null
         : toDealsPanel(data.counts, { rawOptions: selection.rawOptions, shopBook: data.shops, toHref }),
-    feeds: data.feeds === null ? null : toFeedsView(data.feeds),
-    health: data.health === null ? null : toHealthView(data.health),
+    evidence: describeEvidence(data.evidence),
+    ...toReports(data),
+  }
+}
+
+/** Build the parts that do not depend on the options. `null`: not part of the page. */
+function toReports({ feeds, health, observedPrices, shops }: StudioData) {
+  return {
+    feeds: feeds === null ? null : toFeedsView(feeds),
+    health: health === null ? null : toHealthView(health),
+    prices: observedPrices === null ? null : toObservedPricesView(observedPrices, shops),
   }
 }
 

@@ -38,12 +38,25 @@ export function toStudioUpdate(view: StudioView) {
   }
 }
 
-function listTexts({ address, notice, fields, deals, widget, explanation }: StudioView): readonly Entry[] {
+function listTexts({
+  address,
+  notice,
+  fields,
+  deals,
+  evidence,
+  widget,
+  explanation,
+}: StudioView): readonly Entry[] {
   return [
     ['address', address],
     ['notice', notice ?? ''],
     ...fields.flatMap((group) => group.fields.flatMap(listFieldTexts)),
-    ...(deals === null ? [] : [['count total', deals.total] as const]),
+    ...(deals === null
+      ? []
+      : ([
+          ['count total', deals.total],
+          ['evidence', evidence],
+        ] as const)),
     ...(widget === null ? [] : widget.snippets.map(({ id, code }): Entry => [`snippet ${id}`, code])),
     ...(explanation === null ? [] : listExplanationTexts(explanation)),
   ]

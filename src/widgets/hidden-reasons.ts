@@ -19,7 +19,7 @@ const LIST_FORMAT = new Intl.ListFormat('en-GB')
 /** Longer lists of names end with "and 15 more". */
 const MAX_LISTED_NAMES = 5
 
-const EVIDENCE_EXPLANATION = `A price has dropped if it is below the lowest price of the ${REFERENCE_DAYS} days before it began. This server must have observed at least ${REFERENCE_DAYS - MAX_UNOBSERVED_DAYS} of these days.`
+export const EVIDENCE_EXPLANATION = `A price has dropped if it is below the lowest price of the ${REFERENCE_DAYS} days before it began. This server must have observed at least ${REFERENCE_DAYS - MAX_UNOBSERVED_DAYS} of these days.`
 
 /** Explain to the author of the page why a grid is empty. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {

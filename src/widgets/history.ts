@@ -30,7 +30,7 @@ export type HistoryView = Readonly<{
   chart: ChartView | null
 }>
 
-type ChartView = ReturnType<typeof toChartView>
+export type ChartView = ReturnType<typeof toChartView>
 
 /** Build the view of the observed prices of a box; `null` before 30 observed days. */
 export function toHistoryView(
@@ -76,7 +76,8 @@ function isSameYear(day: number, otherDay: number): boolean {
   return year === otherYear
 }
 
-function toChartView(
+/** Build the view of a chart: its lines, its text equivalent, and the labels at its edges. */
+export function toChartView(
   { firstDay, low, high, last, ...lines }: NonNullable<ReturnType<typeof toPriceChart>>,
   { currency, today }: Pick<HistoryData, 'currency' | 'today'>,
   { locale, messages }: Localization,

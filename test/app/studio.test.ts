@@ -208,7 +208,12 @@ describe('health', () => {
     const { text } = await fetchAsAdmin(await startStudio(), '/studio?tab=health')
     expect(readVisibleText(text)).toContain('Catalog responds')
     expect(readVisibleText(text)).not.toContain('Needs attention')
-    expect(readRow(text, 'Test magazine').slice(1, 4)).toEqual(['less than a minute', '5', '4'])
+    expect(readRow(text, 'Test magazine').slice(1, 5)).toEqual([
+      'less than a minute',
+      '5',
+      '4',
+      'observed on 1 day',
+    ])
     expect(readRow(text, 'Other magazine').slice(1, 4)).toEqual(['less than a minute', '1', '0'])
   })
 

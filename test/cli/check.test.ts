@@ -84,6 +84,24 @@ describe('check', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(line)])
   })
 
+  it('walked channel - the number of days on which its prices were observed', async () => {
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
+    catalog.products.set(CHANNEL_ID, [makeWireProduct()])
+    await runInProcess(['sync'], settings)
+    const readMessages = async (over: Environment): Promise<Record<string, string>> => {
+      const { code, out } = await runInProcess(['check', '--json'], { ...settings, ...over })
+      expect(code).toBe(0)
+      const findings = JSON.parse(out) as Finding[]
+      return Object.fromEntries(findings.map(({ subject, message }) => [subject.split(' (')[0], message]))
+    }
+    const on = await readMessages({})
+    expect(on['channel Test magazine']).toMatch(/, walked [^;]*; prices observed on 1 day$/)
+    expect(on['stored copy']).toMatch(/ opens$/)
+    const off = await readMessages({ VITRINE_HISTORY_DAYS: '0' })
+    expect(off['channel Test magazine']).not.toContain('observed')
+    expect(off['stored copy']).toMatch(/ opens; prices are not recorded \(VITRINE_HISTORY_DAYS=0\)$/)
+  })
+
   it('no problem, without --json - "good" before each line', async () => {
     const { settings } = await startRemoteCatalog(makeFolder())
     const { code, out, err } = await runInProcess(['check'], settings)

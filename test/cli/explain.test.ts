@@ -142,6 +142,20 @@ describe('explain', () => {
     expect(catalog.calls).toHaveLength(1)
   })
 
+  it('option history - says on how many days prices were observed, and from when on the box says so', async () => {
+    const { sync, explain } = await createExplainFixture()
+    await sync()
+    const readPrices = async (...args: readonly string[]): Promise<string | undefined> =>
+      getFact((await explain('--no-call', ...args)).view, 'Observed prices')
+    expect(await readPrices()).toBe('not shown: the option history is not set')
+    expect(await readPrices('history=chart')).toMatch(
+      /^history=chart, prices in EUR: observed on 1 day\. With the option history, a box says the lowest price after 30 observed days, on \w{3} \d+, \d{4} at the earliest\.$/,
+    )
+    expect(await readPrices('history=note', 'merchant=Nobody')).toBe(
+      'history=note shows nothing: the box has no offers',
+    )
+  })
+
   it('without --json - the result first, then the remedy, without terminal codes', async () => {
     const { catalog, settings } = await startRemoteCatalog(makeFolder())
     catalog.products.set(CHANNEL_ID, [

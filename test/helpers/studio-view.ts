@@ -1,14 +1,16 @@
 import type { Channel } from '../../src/catalog/contract.ts'
 import { createQuotaState } from '../../src/catalog/quota.ts'
 import { HOUR_MS } from '../../src/clock.ts'
+import { toDay } from '../../src/offers/price-history.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
-import type { CopyState, DealCounts } from '../../src/storage/store.ts'
+import type { CopyState, DealCounts, ObservedDayCounts } from '../../src/storage/store.ts'
 import { type StudioSelection, validateOptions, parseStudioSelection } from '../../src/studio/selection.ts'
 import type { WidgetStatus, StudioData } from '../../src/studio/data.ts'
 import type { FeedReport, FeedState } from '../../src/observability/feed-report.ts'
 import type { FeedsData } from '../../src/studio/feeds.ts'
 import type { HealthData } from '../../src/studio/health.ts'
 import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
+import type { ObservedPricesData } from '../../src/studio/observed-prices.ts'
 import type { ExplanationView } from '../../src/studio/explain.ts'
 import { CHANNEL_ID } from './fake-catalog.ts'
 import { NOON_MS } from './harness.ts'
@@ -36,6 +38,9 @@ export const WALKED_COPY: CopyState = {
   failure: null,
   failedAtMs: null,
 }
+
+/** The observed days of the channel. */
+export const OBSERVED_DAYS: ObservedDayCounts = { all: 118, imported: 30 }
 
 /** Counts of a grid without filters. */
 export const COUNTS: DealCounts = {
@@ -73,7 +78,7 @@ export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
     },
     storeFailure: null,
     isStoreReadOnly: false,
-    channels: [{ channel: CHANNEL, state: WALKED_COPY }],
+    channels: [{ channel: CHANNEL, state: WALKED_COPY, observedDays: OBSERVED_DAYS }],
     channelCount: 1,
     channelsHeldSinceMs: null,
     findWalkPeriodMs: () => HOUR_MS,
@@ -86,7 +91,11 @@ export const UNHEALTHY: HealthData = makeHealthData({
   callPolicy: { ...makeHealthData().callPolicy, breaker: 'open' },
   storeFailure: 'disk full',
   channels: [
-    { channel: CHANNEL, state: { ...WALKED_COPY, failure: 'VITRINE_CATALOG_STATUS', drops: { price: 3 } } },
+    {
+      channel: CHANNEL,
+      state: { ...WALKED_COPY, failure: 'VITRINE_CATALOG_STATUS', drops: { price: 3 } },
+      observedDays: OBSERVED_DAYS,
+    },
   ],
   channelCount: 60,
 })
@@ -115,6 +124,26 @@ const EXPLANATION: ExplanationView = {
   offers: [
     { text: 'Kopje, €49.90, in_stock, brightlink', isShown: true, outcome: 'shown' },
     { text: 'Maison, €45.00, sold_out, brightlink', isShown: false, outcome: 'left out by stock=in' },
+  ],
+}
+
+const TODAY = toDay(NOON_MS)
+
+/** The lamp at one shop, on 40 days, with a price that fell four days ago. */
+export const OBSERVED_PRICES: ObservedPricesData = {
+  keptDays: 400,
+  today: TODAY,
+  series: [
+    {
+      merchant: 'Kopje',
+      merchantKey: 'kopje',
+      currency: 'EUR',
+      price: 499_000,
+      days: Array.from({ length: 40 }, (_, index) => {
+        const price = index < 36 ? 599_000 : 499_000
+        return { day: TODAY - 39 + index, low: price, last: price, isImported: index < 10 }
+      }),
+    },
   ],
 }
 
@@ -176,7 +205,9 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
     state: WALKED_COPY,
     widgetStatus: { 'where-to-buy': BOX, deals: GRID, feeds: null, health: null }[selection.tab],
     counts: selection.tab === 'deals' ? COUNTS : null,
+    evidence: null,
     explanation: isBox ? EXPLANATION : null,
+    observedPrices: isBox ? OBSERVED_PRICES : null,
     hasFeeds: true,
     feeds: selection.tab === 'feeds' ? makeFeedsData() : null,
     health: selection.tab === 'health' ? makeHealthData() : null,

@@ -51,6 +51,7 @@ describe('metrics, output', () => {
       'vitrine_copy_age_seconds gauge',
       'vitrine_copy_products gauge',
       'vitrine_copy_deals gauge',
+      'vitrine_observed_days gauge',
       'vitrine_feed_age_seconds gauge',
       'vitrine_feed_failing gauge',
       'vitrine_feed_offers gauge',
@@ -59,7 +60,7 @@ describe('metrics, output', () => {
       'vitrine_picture_bytes gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(28)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(29)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })
@@ -186,6 +187,7 @@ describe('metrics, gauges', () => {
     vitrine_copy_age_seconds: { a: 90.5 },
     vitrine_copy_products: { a: 1_000 },
     vitrine_copy_deals: { a: 40 },
+    vitrine_observed_days: { a: 31 },
     vitrine_feed_age_seconds: { kopje: 60 },
     vitrine_feed_failing: { kopje: 0 },
     vitrine_feed_offers: { kopje: 7 },
@@ -216,6 +218,7 @@ describe('metrics, gauges', () => {
       'vitrine_copy_age_seconds{channel="a"} 90.5',
       'vitrine_copy_products{channel="a"} 1000',
       'vitrine_copy_deals{channel="a"} 40',
+      'vitrine_observed_days{channel="a"} 31',
       'vitrine_feed_age_seconds{feed="kopje"} 60',
       'vitrine_feed_failing{feed="kopje"} 0',
       'vitrine_feed_offers{feed="kopje"} 7',

@@ -3,19 +3,24 @@ import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { Offer, Product } from '../../src/catalog/contract.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import { parseConfig } from '../../src/config/config.ts'
-import { type ExplanationView, explainBox } from '../../src/studio/explain.ts'
+import type { ObservedPricesData } from '../../src/studio/observed-prices.ts'
+import { type ExplainRules, type ExplanationView, explainBox } from '../../src/studio/explain.ts'
 import type { BoxInputs } from '../../src/studio/box-inputs.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../helpers/products.ts'
-import { CHANNEL, WALKED_COPY } from '../helpers/studio-view.ts'
+import { CHANNEL, OBSERVED_PRICES, WALKED_COPY } from '../helpers/studio-view.ts'
 
 const GTIN = toGtin(1)
 const { config } = parseConfig({})
 const DEFAULTS = { locale: 'en', currency: null }
 const OPTIONS = parseBoxOptions(new URLSearchParams(), DEFAULTS, 'fragment')
 
-function explain(over: Partial<BoxInputs>, shops = createShopBook([])): ExplanationView {
+function explain(
+  over: Partial<BoxInputs>,
+  shops = createShopBook([]),
+  rulesOver: Partial<ExplainRules> = {},
+): ExplanationView {
   const inputs: BoxInputs = {
     channelId: CHANNEL.id,
     gtin: GTIN,
@@ -32,7 +37,9 @@ function explain(over: Partial<BoxInputs>, shops = createShopBook([])): Explanat
     ignoredParameters: [],
     config,
     shops,
+    observedPrices: null,
     nowMs: NOON_MS,
+    ...rulesOver,
   }
   return explainBox(inputs, rules)
 }
@@ -43,6 +50,15 @@ const entryOfAge = (ageMs: number, product: Product | null): BoxInputs['entry'] 
 })
 const readEntry = ({ facts }: ExplanationView): string | undefined =>
   facts.find(({ label }) => label === 'Product in the copy')?.value
+
+/** Observed only today. */
+const OBSERVED_SERIES = {
+  merchant: 'Kopje',
+  merchantKey: 'kopje',
+  currency: 'EUR',
+  price: 499_000,
+  days: [{ day: OBSERVED_PRICES.today, low: 499_000, last: 499_000, isImported: false }],
+}
 
 const ABSENT = { kind: 'not-found' } as const
 const BETTER = {
@@ -112,6 +128,54 @@ const explainOffer = (over: Partial<Offer>, ageMs = 0): ExplanationView => {
   const product = makeProduct({ offers: [makeParsedOffer(over)] })
   return explain({ entry: entryOfAge(ageMs, product) })
 }
+
+const readPrices = (
+  query: string,
+  observedPrices: ObservedPricesData | null,
+  offers = [makeParsedOffer()],
+): string | undefined => {
+  const options = parseBoxOptions(new URLSearchParams(query), DEFAULTS, 'fragment')
+  const { facts } = explain({ entry: entryOfAge(0, makeProduct({ offers })) }, undefined, {
+    options,
+    observedPrices,
+  })
+  return facts.find(({ label }) => label === 'Observed prices')?.value
+}
+
+describe('observed prices', () => {
+  test('enough days - the lowest price with its last day, and what was imported', () => {
+    expect(readPrices('history=note', OBSERVED_PRICES)).toBe(
+      'history=note, prices in EUR: observed on 40 days (10 imported). The lowest was €49.90 on Nov 21, 2026.',
+    )
+  })
+
+  test('filters - only their shops count, in the currency of the box', () => {
+    const series = OBSERVED_PRICES.series.concat(
+      ['b', 'c'].map((merchant) => ({ ...OBSERVED_SERIES, merchant, merchantKey: merchant })),
+      { ...OBSERVED_SERIES, currency: 'CHF' },
+    )
+    const data = { ...OBSERVED_PRICES, series }
+    expect(
+      readPrices('history=note&exclude=kopje&exclude=c', data, [makeParsedOffer({ merchant: 'B' })]),
+    ).toBe(
+      'history=note, prices in EUR: observed on 1 day. With the option history, a box says the lowest price after 30 observed days, on Dec 20, 2026 at the earliest.',
+    )
+    const swiss = [makeParsedOffer({ currency: 'CHF' })]
+    expect(readPrices('history=note', data, swiss)).toContain('prices in CHF: observed on 1 day.')
+  })
+
+  test.each([
+    ['option not set', '', OBSERVED_PRICES, 'not shown: the option history is not set'],
+    [
+      'no history',
+      'history=note',
+      { ...OBSERVED_PRICES, keptDays: 0, series: [] },
+      'history=note shows nothing. Prices are not recorded, because VITRINE_HISTORY_DAYS is 0.',
+    ],
+  ])('%s - says so', (_case, query, data, expected) => {
+    expect(readPrices(query, data)).toBe(expected)
+  })
+})
 
 describe('times of prices', () => {
   test('offer with times - are reported', () => {

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/clock.ts'
 import type { CopyState } from '../../src/storage/store.ts'
 import { type HealthData, type HealthView, formatAge, toHealthView } from '../../src/studio/health.ts'
 import { NOON_MS } from '../helpers/harness.ts'
-import { CHANNEL, WALKED_COPY, makeHealthData } from '../helpers/studio-view.ts'
+import { CHANNEL, OBSERVED_DAYS, WALKED_COPY, makeHealthData } from '../helpers/studio-view.ts'
 
 /** Replace the various spaces of Intl by plain ones. */
 const plain = (text: string): string => text.replace(/\s/g, ' ')
@@ -100,7 +100,7 @@ describe('lines', () => {
 
 /** The row of the only channel. */
 function readRow(state: Partial<CopyState>, over: Partial<HealthData> = {}): HealthView['channels'][number] {
-  const channels = [{ channel: CHANNEL, state: { ...WALKED_COPY, ...state } }]
+  const channels = [{ channel: CHANNEL, state: { ...WALKED_COPY, ...state }, observedDays: OBSERVED_DAYS }]
   const [row] = toHealthView(makeHealthData({ channels, ...over })).channels
   if (row === undefined) throw new Error('no row')
   return { ...row, walk: plain(row.walk) }
@@ -114,11 +114,19 @@ describe('stored copies', () => {
       name: 'Magazine',
       products: '1,236',
       deals: '1,007',
+      prices: 'observed on 118 days (30 imported)',
       age: 'less than a minute',
       walk: 'complete, Nov 21, 2026, 12:00 PM UTC',
       dropped: [],
       isHealthy: true,
     })
+  })
+
+  test('without a price history - says so', () => {
+    const channels = [{ channel: CHANNEL, state: WALKED_COPY, observedDays: null }]
+    expect(toHealthView(makeHealthData({ channels })).channels).toMatchObject([
+      { prices: 'not recorded (VITRINE_HISTORY_DAYS=0)', isHealthy: true },
+    ])
   })
 
   test('no copy yet - is not good, whether a walk is running or not', () => {
@@ -200,7 +208,11 @@ describe('stored copies', () => {
   })
 
   test('channels beyond the table - are counted', () => {
-    const channels = Array.from({ length: 50 }, () => ({ channel: CHANNEL, state: WALKED_COPY }))
+    const channels = Array.from({ length: 50 }, () => ({
+      channel: CHANNEL,
+      state: WALKED_COPY,
+      observedDays: OBSERVED_DAYS,
+    }))
     const health = toHealthView(makeHealthData({ channels, channelCount: 1_000 }))
     expect([health.channels.length, health.moreChannels]).toEqual([50, 950])
     expect(toHealthView(makeHealthData({ channelCount: 0 })).moreChannels).toBe(0)

@@ -9,7 +9,9 @@ import { pluralize } from '../../lib/plural.ts'
 import type { SqlStore } from '../../storage/sql-store.ts'
 import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../storage/store-failures.ts'
+import { readObservedDays } from '../../server-status.ts'
 import { getNoChannelsRemedy } from '../../studio/explain.ts'
+import { describeObservedDays } from '../../studio/observed-prices.ts'
 import { HOLD_REMEDY, describeHold } from '../../sync/held-walk.ts'
 import { describeDrops } from '../../widgets/hidden-reasons.ts'
 import { formatSince, formatWalkTime } from '../../widgets/format.ts'
@@ -27,7 +29,7 @@ const UNLISTED_REMEDY = 'Remove it from VITRINE_CHANNELS, or correct the id.'
 type ChannelLists = Readonly<{
   catalogChannels: readonly Channel[] | undefined
   storedList: ChannelList | undefined
-  store: Pick<SqlStore, 'getCopyState' | 'countOffers'> | undefined
+  store: Pick<SqlStore, 'getCopyState' | 'countOffers' | 'countObservedDays'> | undefined
   nowMs: number
 }>
 
@@ -91,7 +93,11 @@ async function checkChannel(
     if (catalogChannels === undefined && copy.completedAtMs === null && copy.failure === null) return
     const offerCount = countMalformedOffers(copy.drops) > 0 ? await store.countOffers(channel.id) : 0
     const problem = findCopyProblem(config, copy, offerCount, nowMs)
-    const description = describeCopy(copy, nowMs)
+    const observedDays = await readObservedDays({ store, config }, channel.id)
+    const description = [
+      describeCopy(copy, nowMs),
+      ...(observedDays === null ? [] : [`prices ${describeObservedDays(observedDays)}`]),
+    ].join('; ')
     if (problem === null) report.addOk(subject, description, hint)
     else report.addProblem(subject, `${description}${problem.message}`, problem.remedy)
   })
@@ -164,7 +170,11 @@ export async function checkStoredCopy(report: CheckReport, store: SqlStore): Pro
     database.kind === 'postgres' && database.tls === 'disable' && !isLocalHost(database.host)
   report.addOk(
     STORED_COPY_SUBJECT,
-    `${label} opens${hasContent ? '' : '; it has no data of this catalog yet'}`,
+    [
+      `${label} opens`,
+      ...(hasContent ? [] : ['it has no data of this catalog yet']),
+      ...(report.config.history.keptDays === 0 ? ['prices are not recorded (VITRINE_HISTORY_DAYS=0)'] : []),
+    ].join('; '),
     isUnencrypted ? 'The connection is not encrypted. Set sslmode=verify-full in its address.' : null,
   )
 }

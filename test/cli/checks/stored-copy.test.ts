@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { CheckReport, findFrameOriginHint } from '../../../src/cli/checks/report.ts'
 import { checkChannels } from '../../../src/cli/checks/stored-copy.ts'
 import { parseConfig } from '../../../src/config/config.ts'
-import { WALKED_COPY } from '../../helpers/studio-view.ts'
+import { OBSERVED_DAYS, WALKED_COPY } from '../../helpers/studio-view.ts'
 
 /** The problem of a channel whose last walk dropped `drops`; `null`: no problem. */
 async function runChannelCheck(
@@ -15,6 +15,7 @@ async function runChannelCheck(
   const store = {
     getCopyState: () => Promise.resolve({ ...WALKED_COPY, productCount, drops }),
     countOffers: () => Promise.resolve(offerCount),
+    countObservedDays: () => Promise.resolve(OBSERVED_DAYS),
   }
   const nowMs = WALKED_COPY.completedAtMs ?? 0
   await checkChannels(report, { catalogChannels: [channel], storedList: undefined, store, nowMs })
