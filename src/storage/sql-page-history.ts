@@ -1,18 +1,12 @@
 import type { Transaction } from 'kysely'
 import type { Offer, Product } from '../catalog/contract.ts'
 import { DAY_MS, isFuture } from '../clock.ts'
-import { createPriceCheck, findPriceEndMs } from '../offers/price-age.ts'
+import { type OfferTimes, createPriceCheck, findPriceEndMs } from '../offers/price-age.ts'
 import { MAX_UNOBSERVED_DAYS, collectPrices, toDay } from '../offers/price-history.ts'
 import { parseCheckedAt } from './rows.ts'
 import type { CopyTables } from './schema.ts'
 import { type FallFinder, clearFalls, createFallFinder, findNoReference } from './sql-observed-deals.ts'
-import {
-  type HistoryRules,
-  findLastWalkedDay,
-  readWalkedDays,
-  recordSightings,
-  recordWalkedRange,
-} from './sql-price-history.ts'
+import { type HistoryRules, readWalkedDays, recordSightings, recordWalkedRange } from './sql-price-history.ts'
 import type { WalkPage } from './store.ts'
 
 /** The rest of a page that is not yet applied: GTINs above `afterGtin`, up to `untilGtin`. */
@@ -46,7 +40,9 @@ export async function readPageHistory(
   const { asOfMs } = page
   if (history.keptDays === 0 || isFuture(asOfMs, nowMs)) return undefined
   const day = toDay(asOfMs)
-  const lastDay = await findLastWalkedDay(transaction, copyId, { afterGtin, untilGtin })
+  const period = { fromDay: day - history.keptDays, untilDay: day }
+  const walkedDays = await readWalkedDays(transaction, copyId, period, { afterGtin, untilGtin })
+  const lastDay = walkedDays.lastWholeDay
   if (lastDay !== undefined && day - lastDay - 1 > MAX_UNOBSERVED_DAYS)
     await clearFalls(transaction, copyId, { afterGtin, untilGtin })
   const { priceMaxAgeSeconds } = history
@@ -54,9 +50,10 @@ export async function readPageHistory(
   return {
     hasChanged(offers, formerCheckedAt) {
       if (lastDay === undefined) return true
+      if (formerCheckedAt === null && offers.every(isUndated)) return false
       const toFormerTime = parseCheckedAt(formerCheckedAt)
       return offers.some((offer, index) => {
-        const former = { ...offer, checkedAtMs: toFormerTime?.(index) ?? null }
+        const former = { checkedAtMs: toFormerTime?.(index) ?? null, saleEndsAtMs: offer.saleEndsAtMs }
         // The start of the day finds more candidates; recording one without a change writes nothing.
         return isPriced(offer)
           ? !isPriced(former)
@@ -68,8 +65,6 @@ export async function readPageHistory(
         seenOffers === null ? [] : { gtin, seenOffers },
       )
       if (seen.length === 0) return findNoReference
-      const period = { fromDay: day - history.keptDays, untilDay: day }
-      const walkedDays = await readWalkedDays(transaction, copyId, period)
       const sightings = seen.map(({ gtin, seenOffers }) => ({
         gtin,
         prices: collectPrices(seenOffers, isPriced),
@@ -78,7 +73,15 @@ export async function readPageHistory(
       const histories = await recordSightings(transaction, copyId, sightings)
       return createFallFinder(histories, walkedDays, day)
     },
-    recordPage: () =>
-      recordWalkedRange(transaction, copyId, { day, after_gtin: page.afterGtin, until_gtin: untilGtin }),
+    async recordPage() {
+      // Later walks of the day add nothing.
+      if (lastDay === day && afterGtin === page.afterGtin) return
+      await recordWalkedRange(transaction, copyId, { day, after_gtin: page.afterGtin, until_gtin: untilGtin })
+    },
   }
+}
+
+/** Whether the price of an offer is as old as the page, so that it never becomes too old. */
+function isUndated({ checkedAtMs, saleEndsAtMs }: OfferTimes): boolean {
+  return checkedAtMs === null && saleEndsAtMs === null
 }

@@ -122,36 +122,68 @@ export type KeptPeriod = Readonly<{ fromDay: number; untilDay: number }>
 /** A range of GTINs that a walk saw on a day. */
 type WalkedRange = Pick<ObservedDaysTable, 'day' | 'after_gtin' | 'until_gtin'>
 
-/** Which products walks saw on which days. */
-export type WalkedDays = Readonly<{ has(gtin: string, day: number): boolean; list(gtin: string): number[] }>
+/** Products with GTINs above `afterGtin`, up to `untilGtin`. */
+export type GtinRange = Readonly<{ afterGtin: string; untilGtin: string }>
 
-/** Read the walked days of a period. */
+/** Sorts after every GTIN. */
+export const END_OF_GTINS = ':'
+
+const ALL_GTINS: GtinRange = { afterGtin: '', untilGtin: END_OF_GTINS }
+
+/**
+ * Which products walks saw on which days. `lastWholeDay`: the last day on which one walk saw the whole range of GTINs; `undefined`:
+ * never in the period.
+ */
+export type WalkedDays = Readonly<{
+  has(gtin: string, day: number): boolean
+  list(gtin: string): readonly number[]
+  lastWholeDay: number | undefined
+}>
+
+/** Two JSON texts for all rows, because reading the values of each row costs more than finding the rows. */
+const WALKED_DAYS = {
+  sqlite: {
+    whole: 'json_group_array(day)',
+    part: 'json_group_array(json_array(day, after_gtin, until_gtin))',
+  },
+  postgres: { whole: 'json_agg(day)', part: 'json_agg(json_build_array(day, after_gtin, until_gtin))' },
+} as const
+
+type WalkedJson = Readonly<{ whole: string | null; part: string | null }>
+
+/** Read the walked days of a period, of the products in a range. */
 export async function readWalkedDays(
   database: Kysely<CopyTables>,
   copyId: number,
   { fromDay, untilDay }: KeptPeriod,
+  { afterGtin, untilGtin }: GtinRange = ALL_GTINS,
 ): Promise<WalkedDays> {
-  const text = `select day, after_gtin, until_gtin from observed_days
-    where copy_id = ? and day >= ? and day <= ? and after_gtin < until_gtin order by day`
-  const ranges = await execute<WalkedRange>(database, text, [copyId, fromDay, untilDay])
-  const isIn = (gtin: string, range: WalkedRange): boolean =>
-    range.after_gtin < gtin && gtin <= range.until_gtin
-  return {
-    has: (gtin, day) => ranges.some((range) => range.day === day && isIn(gtin, range)),
-    list: (gtin) => [...new Set(ranges.filter((range) => isIn(gtin, range)).map(({ day }) => day))],
-  }
+  const { whole, part } = WALKED_DAYS[isPostgres(database) ? 'postgres' : 'sqlite']
+  const isWhole = 'after_gtin <= ? and until_gtin >= ?'
+  const text = `select cast(${whole} filter (where ${isWhole}) as text) as whole,
+    cast(${part} filter (where not (${isWhole})) as text) as part from observed_days
+    where copy_id = ? and day >= ? and day <= ? and after_gtin < until_gtin and after_gtin < ? and until_gtin > ?`
+  const range = [afterGtin, untilGtin]
+  const values = [...range, ...range, copyId, fromDay, untilDay, untilGtin, afterGtin]
+  const [row] = await execute<WalkedJson>(database, text, values)
+  return toWalkedDays(row)
 }
 
-/** Find the last day on which a walk saw a whole range of GTINs; `undefined`: never. */
-export async function findLastWalkedDay(
-  database: Kysely<CopyTables>,
-  copyId: number,
-  { afterGtin, untilGtin }: Readonly<{ afterGtin: string; untilGtin: string }>,
-): Promise<number | undefined> {
-  const text = `select max(day) as day from observed_days
-    where copy_id = ? and after_gtin <= ? and until_gtin >= ? and after_gtin < until_gtin`
-  const [row] = await execute<{ day: number | null }>(database, text, [copyId, afterGtin, untilGtin])
-  return row?.day ?? undefined
+function toWalkedDays(row: WalkedJson | undefined): WalkedDays {
+  const wholeDays = new Set((JSON.parse(row?.whole ?? '[]') as number[]).sort((a, b) => a - b))
+  const parts = JSON.parse(row?.part ?? '[]') as [number, string, string][]
+  const sortedWholeDays = [...wholeDays]
+  const listParts = (gtin: string): readonly number[] =>
+    parts.flatMap(([day, after, until]) => (after < gtin && gtin <= until ? day : []))
+  return {
+    has: (gtin, day) => wholeDays.has(day) || listParts(gtin).includes(day),
+    list(gtin) {
+      const partDays = listParts(gtin)
+      if (partDays.length === 0) return sortedWholeDays
+      return [...new Set([...sortedWholeDays, ...partDays])].sort((a, b) => a - b)
+    },
+    lastWholeDay: sortedWholeDays.at(-1),
+  }
 }
 
 /** Record that a walk has seen the products of a range: extend the range of the page before it, or add one. */
