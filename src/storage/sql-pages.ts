@@ -6,8 +6,7 @@ import { isPostgres } from '../database/is-postgres.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { type CanonicalProduct, type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { findNoReference } from './sql-observed-deals.ts'
-import { type PageHistory, readPageHistory } from './sql-page-history.ts'
+import { NO_RECORDED_PRICES, type PageHistory, readPageHistory } from './sql-page-history.ts'
 import type { HistoryRules } from './sql-price-history.ts'
 import type { WalkWriter } from './sql-walk-leases.ts'
 import {
@@ -216,7 +215,11 @@ function findConfirmation(
   const { gtin, checked_at: checkedAt } = content
   const isRevived = version.until_walk !== null
   const isRechecked = version.checked_at !== checkedAt
-  const isRecorded = isRevived || history?.hasChanged(offers, version.checked_at) === true
+  // What a wrong clock stored was not recorded.
+  const isRecorded =
+    isRevived ||
+    version.as_of_ms === UNKNOWN_AGE_MS ||
+    history?.hasChanged(offers, version.checked_at) === true
   if (!isRevived && !isRechecked && !isRecorded) return []
   const kind = isRevived ? 'revive' : isRechecked ? 'recheck' : 'observe'
   const checkedVersion = { ...version, checked_at: checkedAt }
@@ -304,8 +307,10 @@ async function applyChanges(
   await takeSavedFirstSeen(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, [...listIds('delete'), ...toIds(rewritten)])
   await setUntilWalk(transaction, [...listIds('end'), ...toIds(outdated)], walk)
-  const findReference = (await history?.record(changes)) ?? findNoReference
+  const { findReference, changedGtins } = (await history?.record(changes)) ?? NO_RECORDED_PRICES
   await insertVersions(transaction, storedProducts, { copyId, fromWalk: walk, firstSeen, findReference })
+  // The prices of these products changed only in age, or they were gone for a while.
+  await history?.refreshFalls([...changedGtins].filter((gtin) => !writtenGtins.has(gtin)))
 }
 
 /** Replace times in the future, from a wrong clock, by the page's time: they would become valid some day. */

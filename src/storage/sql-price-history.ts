@@ -55,12 +55,15 @@ export async function readHistories(
 /** The prices of a product at one time; empty when no shop sells it. */
 export type ProductSighting = Readonly<{ gtin: string; prices: MerchantPrices; sighting: Sighting }>
 
-/** Store the changes of prices, in the transaction that stores the prices. Return the histories with these changes. */
+/** The histories of products after their prices were recorded, and the GTINs of those that changed. */
+export type RecordedHistories = Readonly<{ histories: Histories; changedGtins: ReadonlySet<string> }>
+
+/** Store the changes of prices, in the transaction that stores the prices. */
 export async function recordSightings(
   transaction: Transaction<CopyTables>,
   copyId: number,
   sightings: readonly ProductSighting[],
-): Promise<Histories> {
+): Promise<RecordedHistories> {
   const before = await readHistories(
     transaction,
     copyId,
@@ -82,7 +85,7 @@ export async function recordSightings(
     }
   }
   await putChanges(transaction, rows)
-  return after
+  return { histories: after, changedGtins: new Set(rows.map(({ gtin }) => gtin)) }
 }
 
 export function toRow(

@@ -7,6 +7,7 @@ import { describeFuture } from './future.ts'
 import { describeWalkLeases } from './walk-leases.ts'
 import { describeLookups } from './lookups.ts'
 import { describePictures } from './pictures.ts'
+import { describePriceHistory } from './price-history.ts'
 import { describePriceTimes } from './price-times.ts'
 import { describeSearch } from './search.ts'
 import type { Subject } from './subject.ts'
@@ -24,6 +25,7 @@ export function describeCopy(subject: Subject): void {
   describeDealsProperty(subject)
   describeDealCounts(subject)
   describePriceTimes(subject)
+  describePriceHistory(subject)
   describePictures(subject)
   describeSearch(subject)
 }
