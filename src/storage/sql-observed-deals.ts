@@ -98,18 +98,23 @@ function markBest(deals: readonly NewDeal[]): readonly NewDeal[] {
   })
 }
 
-/** Read the GTINs of a range that have a confirmed deal. */
-export async function readFallenGtins(
+/** Read the versions and GTINs of a range that have a confirmed deal. */
+export async function readFallen(
   transaction: Transaction<CopyTables>,
   copyId: number,
   { afterGtin, untilGtin }: GtinRange,
-): Promise<readonly string[]> {
-  const { rows } = await sql<{ gtin: string }>`select distinct gtin from observed_deals
+): Promise<Readonly<{ productIds: readonly number[]; gtins: readonly string[] }>> {
+  const { rows } = await sql<
+    Pick<DealsTable, 'product_id' | 'gtin'>
+  >`select product_id, gtin from observed_deals
     where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}`.execute(transaction)
-  return rows.map((row) => row.gtin)
+  return {
+    productIds: [...new Set(rows.map((row) => row.product_id))],
+    gtins: [...new Set(rows.map((row) => row.gtin))],
+  }
 }
 
-async function deleteFalls(
+export async function deleteFalls(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<void> {

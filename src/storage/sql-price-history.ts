@@ -222,17 +222,15 @@ export async function readPriceSeries(
   copyId: number,
   { gtin, ...period }: KeptPeriod & Readonly<{ gtin: string }>,
 ): Promise<readonly PriceSeries[]> {
+  if (period.fromDay > period.untilDay) return []
   const histories = await readHistories(database, copyId, [gtin])
   const history = histories.get(gtin)
   if (history === undefined) return []
   const walkedDays = (await readWalkedDays(database, copyId, period)).list(gtin)
-  return [...history.values()].map(({ merchantKey, currency, changes }) => {
-    const days = listObservedDays(changes, walkedDays)
-    return {
-      merchantKey,
-      currency,
-      days: days.filter(({ day }) => day >= period.fromDay && day <= period.untilDay),
-    }
+  return [...history.values()].flatMap(({ merchantKey, currency, changes }) => {
+    const observed = listObservedDays(changes, walkedDays)
+    const days = observed.filter(({ day }) => day >= period.fromDay && day <= period.untilDay)
+    return days.length === 0 ? [] : { merchantKey, currency, days }
   })
 }
 
@@ -255,44 +253,4 @@ export async function countObservedDays(
   )
   const all = Number(rows[0]?.all_days ?? 0)
   return { all, imported: all - Number(rows[0]?.own_days ?? 0) }
-}
-
-/** Changes that one statement checks. */
-const PRUNED_CHANGES = 2_000
-
-/**
- * Delete the days that are no longer kept, once a day, in small transactions: without kept days everything. The last change before
- * them stays, because its price still holds. Days in the future come from a wrong clock.
- */
-export async function pruneHistory(
-  database: Kysely<CopyTables>,
-  copyId: number,
-  { nowMs, keptDays }: Pick<HistoryRules, 'keptDays'> & Readonly<{ nowMs: number }>,
-): Promise<void> {
-  const today = toDay(nowMs)
-  const firstDay = keptDays === 0 ? today + 2 : today - keptDays + 1
-  const isOld = sql`(day < ${firstDay} or day > ${today + 1})`
-  const { numAffectedRows } =
-    await sql`delete from observed_days where copy_id = ${copyId} and ${isOld}`.execute(database)
-  if ((numAffectedRows ?? 0n) === 0n) return
-  // An old change is needed only if it is the last one before the kept days, and its price went on.
-  const isNeeded =
-    keptDays === 0
-      ? sql`1 = 0`
-      : sql`until_day is null and last is not null and day <= ${today + 1} and not exists (
-        select 1 from price_changes as later where later.copy_id = price_changes.copy_id
-        and later.gtin = price_changes.gtin and later.merchant_key = price_changes.merchant_key
-        and later.currency = price_changes.currency and later.day > price_changes.day and later.day <= ${firstDay})`
-  let afterGtin = ''
-  for (;;) {
-    const { rows } = await sql<{ gtin: string }>`select max(gtin) as gtin from (select gtin from price_changes
-      where copy_id = ${copyId} and gtin > ${afterGtin} order by gtin limit ${PRUNED_CHANGES}) as listed`.execute(
-      database,
-    )
-    const untilGtin = rows[0]?.gtin ?? null
-    if (untilGtin === null) return
-    await sql`delete from price_changes where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
-      and ${isOld} and (until_day is null or until_day < ${firstDay}) and not (${isNeeded})`.execute(database)
-    afterGtin = untilGtin
-  }
 }

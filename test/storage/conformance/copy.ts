@@ -7,6 +7,8 @@ import { describeFuture } from './future.ts'
 import { describeWalkLeases } from './walk-leases.ts'
 import { describeLookups } from './lookups.ts'
 import { describePictures } from './pictures.ts'
+import { describeKeptDays } from './kept-days.ts'
+import { describeObservedDeals } from './observed-deals.ts'
 import { describePriceHistory } from './price-history.ts'
 import { describePriceTimes } from './price-times.ts'
 import { describeSearch } from './search.ts'
@@ -26,6 +28,8 @@ export function describeCopy(subject: Subject): void {
   describeDealCounts(subject)
   describePriceTimes(subject)
   describePriceHistory(subject)
+  describeObservedDeals(subject)
+  describeKeptDays(subject)
   describePictures(subject)
   describeSearch(subject)
 }

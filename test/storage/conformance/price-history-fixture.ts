@@ -123,3 +123,20 @@ export function toIndex(gtin: string): number {
 export function listDays(from: number, until: number, price: number): string[] {
   return Array.from({ length: until - from + 1 }, (_, index) => `${from + index} ${price}`)
 }
+
+/** Build product 1 with a price that was checked on a day at noon. */
+export function makeChecked(day: number): Product {
+  return makeLamp(1, makeClaim('80', { checkedAtMs: toMs(day) }))
+}
+
+/** Enough products that a page needs several transactions. */
+export const MANY = 700
+export function makeMany(price: string): Product[] {
+  return Array.from({ length: MANY }, (_, index) => makeLamp(index, price))
+}
+
+/** Hold a walk. */
+export async function hold({ copy }: HistoryFixture, walk: number, day: number): Promise<void> {
+  const [sinceMs, startedAtMs] = [toMs(day), toMs(day)]
+  await copy.holdWalk(CHANNEL, walk, { reason: 'few_products', sinceMs, startedAtMs, productCount: 0 })
+}
