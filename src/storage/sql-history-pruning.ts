@@ -6,8 +6,8 @@ import { deleteFalls, readFallen } from './sql-observed-deals.ts'
 import type { GtinRange, HistoryRules } from './sql-price-history.ts'
 import { execute } from './statements.ts'
 
-/** Changes that one transaction checks. */
-const PRUNED_CHANGES = 500
+/** Changes that one transaction checks, and those of the last of its products. */
+const PRUNED_CHANGES = 400
 
 /** `firstDay`, `today`: of the kept days; `null` when nothing is kept. */
 type KeptDays = Readonly<{ firstDay: number; today: number }> | null

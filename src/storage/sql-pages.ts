@@ -249,16 +249,16 @@ async function selectWithinRowLimit(
   const byAllRows = selectUntilRowLimit(byNewRows.selected, (change) => {
     const { kind, version } = change
     const oldDeals = version === undefined ? 0 : (deals.get(version.id) ?? 0)
-    // Ending a version also saves the first-seen times of its deals.
-    return countNewRows(change) + 1 + (kind === 'end' || kind === 'delete' ? 2 * oldDeals : oldDeals)
+    // Ending a version also saves the first-seen times of its deals, and records that their prices are gone.
+    return countNewRows(change) + 1 + (kind === 'end' || kind === 'delete' ? 3 * oldDeals : oldDeals)
   })
   return { selected: byAllRows.selected, isTruncated: byNewRows.isTruncated || byAllRows.isTruncated }
 }
 
-/** Count the rows of a product, its words and its deals. */
-function countNewRows({ storedProduct, kind }: Change): number {
-  if (kind === 'observe') return 1
-  return storedProduct === undefined ? 0 : 2 + storedProduct.deals.length
+/** Count the rows of a product, its words, its deals and its prices. */
+function countNewRows({ storedProduct, seenOffers }: Change): number {
+  const prices = seenOffers?.length ?? 0
+  return storedProduct === undefined ? prices : 2 + storedProduct.deals.length + prices
 }
 
 /** Consume the iterable only up to the limit: building a change costs as much as writing it. */
