@@ -13,7 +13,14 @@ import { compareTexts } from '../offers/ranking.ts'
 import { computeDiscountPercent } from '../offers/sale.ts'
 import { NO_FALL_KEY, parseOfferJson } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
-import { type Histories, type WalkedDays, readHistories, readWalkedDays } from './sql-price-history.ts'
+import {
+  type GtinRange,
+  type Histories,
+  type KeptPeriod,
+  type WalkedDays,
+  readHistories,
+  readWalkedDays,
+} from './sql-price-history.ts'
 import { createInCondition, insertRows } from './statements.ts'
 
 type NewDeal = Omit<DealsTable, 'id'>
@@ -91,21 +98,23 @@ function markBest(deals: readonly NewDeal[]): readonly NewDeal[] {
   })
 }
 
-/** Forget the falls of a range of products after a long time without observation. */
-export async function clearFalls(
+/** Read the versions and GTINs of a range that have a confirmed deal. */
+export async function readFallen(
   transaction: Transaction<CopyTables>,
   copyId: number,
-  { afterGtin, untilGtin }: Readonly<{ afterGtin: string; untilGtin: string }>,
-): Promise<void> {
-  const { rows } = await sql<{ product_id: number }>`select distinct product_id from observed_deals
+  { afterGtin, untilGtin }: GtinRange,
+): Promise<Readonly<{ productIds: readonly number[]; gtins: readonly string[] }>> {
+  const { rows } = await sql<
+    Pick<DealsTable, 'product_id' | 'gtin'>
+  >`select product_id, gtin from observed_deals
     where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}`.execute(transaction)
-  await deleteFalls(
-    transaction,
-    rows.map((row) => row.product_id),
-  )
+  return {
+    productIds: [...new Set(rows.map((row) => row.product_id))],
+    gtins: [...new Set(rows.map((row) => row.gtin))],
+  }
 }
 
-async function deleteFalls(
+export async function deleteFalls(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<void> {
@@ -119,23 +128,32 @@ async function deleteFalls(
 
 type StoredDeal = DealsTable & Readonly<{ id: number; seen_ms: number }>
 
-/** Compute the falls of products again, after their history changed without their prices. */
+/**
+ * Compute the falls of products again, after their history changed without their prices. `seenDay`: when they were last seen; by
+ * default when their row was written. Versions that a running walk has ended keep their falls.
+ */
 export async function refreshFalls(
   transaction: Transaction<CopyTables>,
   copyId: number,
-  { gtins, fromDay, untilDay }: Readonly<{ gtins: readonly string[]; fromDay: number; untilDay: number }>,
+  {
+    gtins,
+    fromDay,
+    untilDay,
+    seenDay,
+  }: KeptPeriod & Readonly<{ gtins: readonly string[]; seenDay?: number }>,
 ): Promise<void> {
   if (gtins.length === 0) return
   const { rows } = await sql<StoredDeal>`select deals.*, p.as_of_ms as seen_ms from deals
     join products p on p.id = deals.product_id
-    where p.copy_id = ${copyId} and ${createInCondition(transaction, 'p.gtin', gtins)}`.execute(transaction)
+    where p.copy_id = ${copyId} and p.until_walk is null
+    and ${createInCondition(transaction, 'p.gtin', gtins)}`.execute(transaction)
   if (rows.length === 0) return
   await deleteFalls(transaction, [...new Set(rows.map((row) => row.product_id))])
   const histories = await readHistories(transaction, copyId, gtins)
   const walkedDays = await readWalkedDays(transaction, copyId, { fromDay, untilDay })
   const observed: NewDeal[] = []
   for (const { id, seen_ms: seenMs, ...deal } of rows) {
-    const found = toObservedDeal(deal, createFallFinder(histories, walkedDays, toDay(seenMs)))
+    const found = toObservedDeal(deal, createFallFinder(histories, walkedDays, seenDay ?? toDay(seenMs)))
     if (found === undefined) continue
     observed.push(found)
     await sql`update deals set drop_key = ${found.drop_key} where id = ${id}`.execute(transaction)
