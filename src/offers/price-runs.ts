@@ -12,11 +12,10 @@ export type PriceRun = Readonly<{
 /** Combine observed days, sorted by day, to runs. */
 export function toRuns(days: readonly ObservedDay[]): readonly PriceRun[] {
   const runs: { -readonly [Key in keyof PriceRun]: PriceRun[Key] }[] = []
-  for (const { day, low, last, isImported } of days) {
-    const run = { day, untilDay: day, low, last, isImported }
+  for (const observed of days) {
     const before = runs.at(-1)
-    if (isContinued(before, run)) before.untilDay = day
-    else runs.push(run)
+    if (isContinued(before, observed)) before.untilDay = observed.day
+    else runs.push({ ...observed, untilDay: observed.day })
   }
   return runs
 }
@@ -42,7 +41,7 @@ function addRun(runs: PriceRun[], run: PriceRun): void {
   else runs.push(run)
 }
 
-function isContinued<Run extends PriceRun>(before: Run | undefined, run: PriceRun): before is Run {
+function isContinued<Run extends PriceRun>(before: Run | undefined, run: ObservedDay): before is Run {
   return (
     before?.untilDay === run.day - 1 &&
     before.low === run.low &&
@@ -51,7 +50,8 @@ function isContinued<Run extends PriceRun>(before: Run | undefined, run: PriceRu
   )
 }
 
-function subtractRuns(run: PriceRun, removed: readonly PriceRun[]): readonly PriceRun[] {
+/** Return what is left of a run. `removed` is sorted by day. */
+export function subtractRuns(run: PriceRun, removed: readonly PriceRun[]): readonly PriceRun[] {
   const rest: PriceRun[] = []
   let { day } = run
   for (const { day: fromDay, untilDay } of removed) {

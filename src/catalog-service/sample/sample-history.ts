@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { type ObservedDay, toObservedPrice } from '../../offers/price-history.ts'
-import { type PriceRun, toRuns } from '../../offers/price-runs.ts'
+import { toObservedPrice } from '../../offers/price-history.ts'
+import { type PriceRun, subtractRuns } from '../../offers/price-runs.ts'
 import { pickOnePerMerchant } from '../../offers/ranking.ts'
 import { foldCase } from '../../offers/text.ts'
 import { type SampleChannel, type SampleOffer, getSampleData, includesName } from './sample-data.ts'
@@ -31,8 +31,7 @@ export function createSampleHistory({ networks, shops }: SampleChannel, today: n
       .map(toRankableOffer)
     return pickOnePerMerchant(sold).flatMap((offer) => {
       const key = { gtin, merchantKey: foldCase(offer.shop), currency: offer.currency }
-      const days = listDays(offer, findSteps(gtin, offer), today)
-      return toRuns(days).map((run) => ({ ...key, ...run }))
+      return listRuns(offer, findSteps(gtin, offer), today).map((run) => ({ ...key, ...run }))
     })
   })
 }
@@ -44,20 +43,32 @@ function toRankableOffer(offer: SampleOffer) {
 
 type PricedOffer = ReturnType<typeof toRankableOffer>
 
-function listDays({ shop }: PricedOffer, steps: readonly Step[], today: number): readonly ObservedDay[] {
-  const days: ObservedDay[] = []
+function listRuns({ shop }: PricedOffer, steps: readonly Step[], today: number): readonly PriceRun[] {
   const isAbsent = shop === ABSENT_SHOP
-  for (let daysAgo = SAMPLE_DAYS; daysAgo >= 1; daysAgo -= 1) {
-    const price = steps.findLast(([fromDaysAgo]) => fromDaysAgo >= daysAgo)?.[1]
-    if (price === undefined || isIn(OUTAGE, daysAgo) || (isAbsent && isIn(ABSENCE, daysAgo))) continue
-    const isLeaving = isAbsent && daysAgo === ABSENCE[0] + 1
-    days.push({ day: today - daysAgo, low: price, last: isLeaving ? null : price, isImported: true })
-  }
-  return days
+  const gaps = [...(isAbsent ? [ABSENCE] : []), OUTAGE].map((period) => toRun(period, 0, today))
+  const runs = steps.flatMap(([firstDaysAgo, price], index) => {
+    const lastDaysAgo = (steps[index + 1]?.[0] ?? 0) + 1
+    return subtractRuns(toRun([firstDaysAgo, lastDaysAgo], price, today), gaps)
+  })
+  return isAbsent ? runs.flatMap((run) => splitLastDay(run, today - ABSENCE[0] - 1)) : runs
 }
 
-function isIn([firstDaysAgo, lastDaysAgo]: DaysAgo, daysAgo: number): boolean {
-  return daysAgo <= firstDaysAgo && daysAgo >= lastDaysAgo
+/** Build a run; it is empty when the period is. */
+function toRun([firstDaysAgo, lastDaysAgo]: DaysAgo, price: number, today: number): PriceRun {
+  return {
+    day: today - firstDaysAgo,
+    untilDay: today - lastDaysAgo,
+    low: price,
+    last: price,
+    isImported: true,
+  }
+}
+
+/** On the last day before its absence, the shop stopped selling. */
+function splitLastDay(run: PriceRun, leavingDay: number): readonly PriceRun[] {
+  if (run.untilDay !== leavingDay) return [run]
+  const leaving = { ...run, day: leavingDay, last: null }
+  return run.day === leavingDay ? [leaving] : [{ ...run, untilDay: leavingDay - 1 }, leaving]
 }
 
 /** The first box of the studio: a lowest price some weeks ago, and a former price that it contradicts. */
