@@ -129,7 +129,11 @@ function parseRow(source: SourceRow, today: number): HistoryRow | string {
   if (typeof days === 'string') return days
   const prices = parsePrices(read)
   if (typeof prices === 'string') return prices
-  return { ...key, ...days, ...prices, isImported: true, row: source.row }
+  const { channelId, gtin, merchantKey, currency } = key
+  const { day, untilDay } = days
+  const { low, last } = prices
+  const { row } = source
+  return { channelId, gtin, merchantKey, currency, day, untilDay, low, last, isImported: true, row }
 }
 
 type ReadCell = (column: Column) => string
@@ -173,10 +177,9 @@ function parseDays(read: ReadCell, today: number): Pick<HistoryRow, 'day' | 'unt
 
 function parseIsoDay(text: string): number | undefined {
   const timeMs = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN
-  if (Number.isNaN(timeMs)) return undefined
-  const day = toDay(timeMs)
   // A day that a month lacks becomes one of the next month.
-  return formatIsoDay(day) === text ? day : undefined
+  const isDay = new Date(timeMs).getUTCDate() === Number(text.slice(-2))
+  return isDay ? toDay(timeMs) : undefined
 }
 
 function parsePrices(read: ReadCell): Pick<HistoryRow, 'low' | 'last'> | string {

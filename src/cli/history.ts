@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
+import { setImmediate } from 'node:timers/promises'
 import { ImportError, StoreError, UsageError, VitrineError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
 import { toDay } from '../offers/price-history.ts'
@@ -29,16 +30,17 @@ export async function runHistoryExport(context: CommandContext, options: ExportO
   await withStore(context, async (store) => {
     const channelIds = await listExportedChannels(store, options.channel)
     const writeTo = (write: Write): Promise<ExportCounts> =>
-      writeExport(context, store, { channelIds, write })
+      writeExport(context, store, { channelIds, write, hasProgress: output !== undefined })
     if (output === undefined) {
-      const counts = await writeTo((lines) => {
+      const counts = await writeTo(async (lines) => {
         for (const line of lines) io.out(line)
-        return Promise.resolve()
+        // SQLite and a pipe block the thread: handle the signals that arrived in the meantime.
+        await setImmediate()
       })
       io.err(`${describeExport(counts)}.`)
       return
     }
-    const counts = await writeFile(output, writeTo)
+    const counts = await writeFile(output, writeTo).finally(() => io.drawProgress(''))
     print(context, { file: output, ...counts }, [`${output}: ${describeExport(counts)}`])
   })
 }
@@ -56,10 +58,13 @@ async function listExportedChannels(
 /** Write lines, without their ends. */
 type Write = (lines: readonly string[]) => Promise<void>
 
+/** `hasProgress`: standard output is free, so a terminal shows the progress. */
+type ExportOrder = Readonly<{ channelIds: readonly string[]; write: Write; hasProgress: boolean }>
+
 async function writeExport(
   { io }: CommandContext,
   store: SqlStore,
-  { channelIds, write }: Readonly<{ channelIds: readonly string[]; write: Write }>,
+  { channelIds, write, hasProgress }: ExportOrder,
 ): Promise<ExportCounts> {
   const counts = { rows: 0, products: 0, channels: 0 }
   await write([HISTORY_HEADER])
@@ -70,11 +75,10 @@ async function writeExport(
       await write(runs.map((run) => formatHistoryRow(channelId, run)))
       counts.rows += runs.length
       counts.products += new Set(runs.map(({ gtin }) => gtin)).size
-      io.drawProgress(`${pluralize(counts.rows, 'row')} …`)
+      if (hasProgress) io.drawProgress(`${pluralize(counts.rows, 'row')} …`)
     }
     if (counts.rows > rowsBefore) counts.channels += 1
   }
-  io.drawProgress('')
   return counts
 }
 

@@ -11,9 +11,13 @@ export type PriceRun = Readonly<{
 
 /** Combine observed days, sorted by day, to runs. */
 export function toRuns(days: readonly ObservedDay[]): readonly PriceRun[] {
-  const runs: PriceRun[] = []
-  for (const { day, low, last, isImported } of days)
-    addRun(runs, { day, untilDay: day, low, last, isImported })
+  const runs: { -readonly [Key in keyof PriceRun]: PriceRun[Key] }[] = []
+  for (const { day, low, last, isImported } of days) {
+    const run = { day, untilDay: day, low, last, isImported }
+    const before = runs.at(-1)
+    if (isContinued(before, run)) before.untilDay = day
+    else runs.push(run)
+  }
   return runs
 }
 
@@ -34,13 +38,17 @@ export function clipRun(run: PriceRun, fromDay: number, untilDay: number): Price
 /** Append a run, or extend the last one when it goes on. */
 function addRun(runs: PriceRun[], run: PriceRun): void {
   const before = runs.at(-1)
-  const isContinued =
+  if (isContinued(before, run)) runs[runs.length - 1] = { ...before, untilDay: run.untilDay }
+  else runs.push(run)
+}
+
+function isContinued<Run extends PriceRun>(before: Run | undefined, run: PriceRun): before is Run {
+  return (
     before?.untilDay === run.day - 1 &&
     before.low === run.low &&
     before.last === run.last &&
     before.isImported === run.isImported
-  if (isContinued) runs[runs.length - 1] = { ...before, untilDay: run.untilDay }
-  else runs.push(run)
+  )
 }
 
 function subtractRuns(run: PriceRun, removed: readonly PriceRun[]): readonly PriceRun[] {

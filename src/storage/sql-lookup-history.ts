@@ -47,7 +47,7 @@ export async function recordLookups(
     const wasSeenBefore = isDayWalked || toDay(formerMs) === day
     return { gtin, prices: collectPrices(offers, isPriced), sighting: { day, wasSeenBefore, isDayWalked } }
   })
-  const histories = await recordSightings(transaction, copyId, sightings)
+  const { histories } = await recordSightings(transaction, copyId, sightings)
   await recordObservedDays(transaction, copyId, { days, isImported: false })
   const period = { fromDay: untilDay - keptDays, untilDay }
   const gtins = dated.flatMap(({ gtin, isStored }, index) =>

@@ -1,12 +1,11 @@
 import { type RawBuilder, type Transaction, sql } from 'kysely'
 import type { Evidence } from '../offers/deals.ts'
-import { toPriceKey, toRatioKey, toSavingKey } from '../offers/money.ts'
+import { toRatioKey, toSavingKey } from '../offers/money.ts'
 import {
   addPresentPrice,
   findFall,
   listObservedDays,
   toDay,
-  toObservedPrice,
   toPriceText,
   toSeriesKey,
 } from '../offers/price-history.ts'
@@ -14,23 +13,30 @@ import { compareTexts } from '../offers/ranking.ts'
 import { computeDiscountPercent } from '../offers/sale.ts'
 import { NO_FALL_KEY, parseOfferJson } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
-import { type Histories, type WalkedDays, readHistories, readWalkedDays } from './sql-price-history.ts'
+import {
+  type GtinRange,
+  type Histories,
+  type KeptPeriod,
+  type WalkedDays,
+  readHistories,
+  readWalkedDays,
+} from './sql-price-history.ts'
 import { createInCondition, insertRows } from './statements.ts'
 
 type NewDeal = Omit<DealsTable, 'id'>
 
 /** Finds the reference price above the present price of a deal, as decimal text; `null` when its price has not fallen. */
-export type FallFinder = (deal: NewDeal, price: string) => string | null
+export type FallFinder = (deal: NewDeal) => string | null
 
 /** Without a history, no price has fallen. */
 export const findNoReference: FallFinder = () => null
 
 /** Create the finder for deals that were seen on `day`. Everything that it needs must be part of `histories`. */
 export function createFallFinder(histories: Histories, walkedDays: WalkedDays, day: number): FallFinder {
-  return ({ gtin, currency, merchant_key: merchantKey }, text) => {
+  return ({ gtin, currency, merchant_key: merchantKey, price_key: priceKey }) => {
     const series = histories.get(gtin)?.get(toSeriesKey({ merchantKey, currency }))
-    const price = toObservedPrice(text)
-    if (series === undefined || price === undefined) return null
+    const price = Number(priceKey)
+    if (series === undefined || !Number.isSafeInteger(price)) return null
     const days = listObservedDays(series.changes, walkedDays.list(gtin))
     const reference = findFall(addPresentPrice(days, price, day), price)
     return reference === null ? null : toPriceText(reference)
@@ -57,9 +63,9 @@ function toDealKey({ product_id: productId, offer_index: offerIndex }: NewDeal):
 }
 
 function toObservedDeal(deal: NewDeal, findReference: FallFinder): NewDeal | undefined {
-  const offer = parseOfferJson(deal.offer)
-  const oldPrice = offer && findReference(deal, offer.price)
-  if (offer === undefined || oldPrice === null || oldPrice === undefined) return undefined
+  const oldPrice = findReference(deal)
+  const offer = oldPrice === null ? undefined : parseOfferJson(deal.offer)
+  if (oldPrice === null || offer === undefined) return undefined
   const { price } = offer
   const ratioKey = toRatioKey(price, oldPrice)
   return {
@@ -67,7 +73,6 @@ function toObservedDeal(deal: NewDeal, findReference: FallFinder): NewDeal | und
     offer: JSON.stringify({ ...offer, oldPrice, saleEndsAtMs: offer.saleEndsAtMs ?? undefined }),
     discount_percent: computeDiscountPercent(price, oldPrice),
     ratio_key: ratioKey,
-    price_key: toPriceKey(price),
     saving_key: toSavingKey(price, oldPrice),
     drop_key: ratioKey,
   }
@@ -93,21 +98,23 @@ function markBest(deals: readonly NewDeal[]): readonly NewDeal[] {
   })
 }
 
-/** Forget the falls of a range of products after a long time without observation. */
-export async function clearFalls(
+/** Read the versions and GTINs of a range that have a confirmed deal. */
+export async function readFallen(
   transaction: Transaction<CopyTables>,
   copyId: number,
-  { afterGtin, untilGtin }: Readonly<{ afterGtin: string; untilGtin: string }>,
-): Promise<void> {
-  const { rows } = await sql<{ product_id: number }>`select distinct product_id from observed_deals
+  { afterGtin, untilGtin }: GtinRange,
+): Promise<Readonly<{ productIds: readonly number[]; gtins: readonly string[] }>> {
+  const { rows } = await sql<
+    Pick<DealsTable, 'product_id' | 'gtin'>
+  >`select product_id, gtin from observed_deals
     where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}`.execute(transaction)
-  await deleteFalls(
-    transaction,
-    rows.map((row) => row.product_id),
-  )
+  return {
+    productIds: [...new Set(rows.map((row) => row.product_id))],
+    gtins: [...new Set(rows.map((row) => row.gtin))],
+  }
 }
 
-async function deleteFalls(
+export async function deleteFalls(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<void> {
@@ -121,23 +128,32 @@ async function deleteFalls(
 
 type StoredDeal = DealsTable & Readonly<{ id: number; seen_ms: number }>
 
-/** Compute the falls of products again, after their history changed without their prices. */
+/**
+ * Compute the falls of products again, after their history changed without their prices. `seenDay`: when they were last seen; by
+ * default when their row was written. Versions that a running walk has ended keep their falls.
+ */
 export async function refreshFalls(
   transaction: Transaction<CopyTables>,
   copyId: number,
-  { gtins, fromDay, untilDay }: Readonly<{ gtins: readonly string[]; fromDay: number; untilDay: number }>,
+  {
+    gtins,
+    fromDay,
+    untilDay,
+    seenDay,
+  }: KeptPeriod & Readonly<{ gtins: readonly string[]; seenDay?: number }>,
 ): Promise<void> {
   if (gtins.length === 0) return
   const { rows } = await sql<StoredDeal>`select deals.*, p.as_of_ms as seen_ms from deals
     join products p on p.id = deals.product_id
-    where p.copy_id = ${copyId} and ${createInCondition(transaction, 'p.gtin', gtins)}`.execute(transaction)
+    where p.copy_id = ${copyId} and p.until_walk is null
+    and ${createInCondition(transaction, 'p.gtin', gtins)}`.execute(transaction)
   if (rows.length === 0) return
   await deleteFalls(transaction, [...new Set(rows.map((row) => row.product_id))])
   const histories = await readHistories(transaction, copyId, gtins)
   const walkedDays = await readWalkedDays(transaction, copyId, { fromDay, untilDay })
   const observed: NewDeal[] = []
   for (const { id, seen_ms: seenMs, ...deal } of rows) {
-    const found = toObservedDeal(deal, createFallFinder(histories, walkedDays, toDay(seenMs)))
+    const found = toObservedDeal(deal, createFallFinder(histories, walkedDays, seenDay ?? toDay(seenMs)))
     if (found === undefined) continue
     observed.push(found)
     await sql`update deals set drop_key = ${found.drop_key} where id = ${id}`.execute(transaction)

@@ -6,8 +6,7 @@ import { isPostgres } from '../database/is-postgres.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import { type CanonicalProduct, type StoredProduct, toStoredProduct, toCanonicalProduct } from './rows.ts'
 import type { CopyTables } from './schema.ts'
-import { findNoReference } from './sql-observed-deals.ts'
-import { type PageHistory, readPageHistory } from './sql-page-history.ts'
+import { NO_RECORDED_PRICES, type PageHistory, readPageHistory } from './sql-page-history.ts'
 import type { HistoryRules } from './sql-price-history.ts'
 import type { WalkWriter } from './sql-walk-leases.ts'
 import {
@@ -216,7 +215,11 @@ function findConfirmation(
   const { gtin, checked_at: checkedAt } = content
   const isRevived = version.until_walk !== null
   const isRechecked = version.checked_at !== checkedAt
-  const isRecorded = isRevived || history?.hasChanged(offers, version.checked_at) === true
+  // What a wrong clock stored was not recorded.
+  const isRecorded =
+    isRevived ||
+    version.as_of_ms === UNKNOWN_AGE_MS ||
+    history?.hasChanged(offers, version.checked_at) === true
   if (!isRevived && !isRechecked && !isRecorded) return []
   const kind = isRevived ? 'revive' : isRechecked ? 'recheck' : 'observe'
   const checkedVersion = { ...version, checked_at: checkedAt }
@@ -246,16 +249,16 @@ async function selectWithinRowLimit(
   const byAllRows = selectUntilRowLimit(byNewRows.selected, (change) => {
     const { kind, version } = change
     const oldDeals = version === undefined ? 0 : (deals.get(version.id) ?? 0)
-    // Ending a version also saves the first-seen times of its deals.
-    return countNewRows(change) + 1 + (kind === 'end' || kind === 'delete' ? 2 * oldDeals : oldDeals)
+    // Ending a version also saves the first-seen times of its deals, and records that their prices are gone.
+    return countNewRows(change) + 1 + (kind === 'end' || kind === 'delete' ? 3 * oldDeals : oldDeals)
   })
   return { selected: byAllRows.selected, isTruncated: byNewRows.isTruncated || byAllRows.isTruncated }
 }
 
-/** Count the rows of a product, its words and its deals. */
-function countNewRows({ storedProduct, kind }: Change): number {
-  if (kind === 'observe') return 1
-  return storedProduct === undefined ? 0 : 2 + storedProduct.deals.length
+/** Count the rows of a product, its words, its deals and its prices. */
+function countNewRows({ storedProduct, seenOffers }: Change): number {
+  const prices = seenOffers?.length ?? 0
+  return storedProduct === undefined ? prices : 2 + storedProduct.deals.length + prices
 }
 
 /** Consume the iterable only up to the limit: building a change costs as much as writing it. */
@@ -304,8 +307,10 @@ async function applyChanges(
   await takeSavedFirstSeen(transaction, copyId, revivedGtins)
   await deleteVersions(transaction, [...listIds('delete'), ...toIds(rewritten)])
   await setUntilWalk(transaction, [...listIds('end'), ...toIds(outdated)], walk)
-  const findReference = (await history?.record(changes)) ?? findNoReference
+  const { findReference, changedGtins } = (await history?.record(changes)) ?? NO_RECORDED_PRICES
   await insertVersions(transaction, storedProducts, { copyId, fromWalk: walk, firstSeen, findReference })
+  // The prices of these products changed only in age, or they were gone for a while.
+  await history?.refreshFalls([...changedGtins].filter((gtin) => !writtenGtins.has(gtin)))
 }
 
 /** Replace times in the future, from a wrong clock, by the page's time: they would become valid some day. */

@@ -55,12 +55,15 @@ export async function readHistories(
 /** The prices of a product at one time; empty when no shop sells it. */
 export type ProductSighting = Readonly<{ gtin: string; prices: MerchantPrices; sighting: Sighting }>
 
-/** Store the changes of prices, in the transaction that stores the prices. Return the histories with these changes. */
+/** The histories of products after their prices were recorded, and the GTINs of those that changed. */
+export type RecordedHistories = Readonly<{ histories: Histories; changedGtins: ReadonlySet<string> }>
+
+/** Store the changes of prices, in the transaction that stores the prices. */
 export async function recordSightings(
   transaction: Transaction<CopyTables>,
   copyId: number,
   sightings: readonly ProductSighting[],
-): Promise<Histories> {
+): Promise<RecordedHistories> {
   const before = await readHistories(
     transaction,
     copyId,
@@ -82,7 +85,7 @@ export async function recordSightings(
     }
   }
   await putChanges(transaction, rows)
-  return after
+  return { histories: after, changedGtins: new Set(rows.map(({ gtin }) => gtin)) }
 }
 
 export function toRow(
@@ -122,36 +125,68 @@ export type KeptPeriod = Readonly<{ fromDay: number; untilDay: number }>
 /** A range of GTINs that a walk saw on a day. */
 type WalkedRange = Pick<ObservedDaysTable, 'day' | 'after_gtin' | 'until_gtin'>
 
-/** Which products walks saw on which days. */
-export type WalkedDays = Readonly<{ has(gtin: string, day: number): boolean; list(gtin: string): number[] }>
+/** Products with GTINs above `afterGtin`, up to `untilGtin`. */
+export type GtinRange = Readonly<{ afterGtin: string; untilGtin: string }>
 
-/** Read the walked days of a period. */
+/** Sorts after every GTIN. */
+export const END_OF_GTINS = ':'
+
+const ALL_GTINS: GtinRange = { afterGtin: '', untilGtin: END_OF_GTINS }
+
+/**
+ * Which products walks saw on which days. `lastWholeDay`: the last day on which one walk saw the whole range of GTINs; `undefined`:
+ * never in the period.
+ */
+export type WalkedDays = Readonly<{
+  has(gtin: string, day: number): boolean
+  list(gtin: string): readonly number[]
+  lastWholeDay: number | undefined
+}>
+
+/** Two JSON texts for all rows, because reading the values of each row costs more than finding the rows. */
+const WALKED_DAYS = {
+  sqlite: {
+    whole: 'json_group_array(day)',
+    part: 'json_group_array(json_array(day, after_gtin, until_gtin))',
+  },
+  postgres: { whole: 'json_agg(day)', part: 'json_agg(json_build_array(day, after_gtin, until_gtin))' },
+} as const
+
+type WalkedJson = Readonly<{ whole: string | null; part: string | null }>
+
+/** Read the walked days of a period, of the products in a range. */
 export async function readWalkedDays(
   database: Kysely<CopyTables>,
   copyId: number,
   { fromDay, untilDay }: KeptPeriod,
+  { afterGtin, untilGtin }: GtinRange = ALL_GTINS,
 ): Promise<WalkedDays> {
-  const text = `select day, after_gtin, until_gtin from observed_days
-    where copy_id = ? and day >= ? and day <= ? and after_gtin < until_gtin order by day`
-  const ranges = await execute<WalkedRange>(database, text, [copyId, fromDay, untilDay])
-  const isIn = (gtin: string, range: WalkedRange): boolean =>
-    range.after_gtin < gtin && gtin <= range.until_gtin
-  return {
-    has: (gtin, day) => ranges.some((range) => range.day === day && isIn(gtin, range)),
-    list: (gtin) => [...new Set(ranges.filter((range) => isIn(gtin, range)).map(({ day }) => day))],
-  }
+  const { whole, part } = WALKED_DAYS[isPostgres(database) ? 'postgres' : 'sqlite']
+  const isWhole = 'after_gtin <= ? and until_gtin >= ?'
+  const text = `select cast(${whole} filter (where ${isWhole}) as text) as whole,
+    cast(${part} filter (where not (${isWhole})) as text) as part from observed_days
+    where copy_id = ? and day >= ? and day <= ? and after_gtin < until_gtin and after_gtin < ? and until_gtin > ?`
+  const range = [afterGtin, untilGtin]
+  const values = [...range, ...range, copyId, fromDay, untilDay, untilGtin, afterGtin]
+  const [row] = await execute<WalkedJson>(database, text, values)
+  return toWalkedDays(row)
 }
 
-/** Find the last day on which a walk saw a whole range of GTINs; `undefined`: never. */
-export async function findLastWalkedDay(
-  database: Kysely<CopyTables>,
-  copyId: number,
-  { afterGtin, untilGtin }: Readonly<{ afterGtin: string; untilGtin: string }>,
-): Promise<number | undefined> {
-  const text = `select max(day) as day from observed_days
-    where copy_id = ? and after_gtin <= ? and until_gtin >= ? and after_gtin < until_gtin`
-  const [row] = await execute<{ day: number | null }>(database, text, [copyId, afterGtin, untilGtin])
-  return row?.day ?? undefined
+function toWalkedDays(row: WalkedJson | undefined): WalkedDays {
+  const wholeDays = new Set((JSON.parse(row?.whole ?? '[]') as number[]).sort((a, b) => a - b))
+  const parts = JSON.parse(row?.part ?? '[]') as [number, string, string][]
+  const sortedWholeDays = [...wholeDays]
+  const listParts = (gtin: string): readonly number[] =>
+    parts.flatMap(([day, after, until]) => (after < gtin && gtin <= until ? day : []))
+  return {
+    has: (gtin, day) => wholeDays.has(day) || listParts(gtin).includes(day),
+    list(gtin) {
+      const partDays = listParts(gtin)
+      if (partDays.length === 0) return sortedWholeDays
+      return [...new Set([...sortedWholeDays, ...partDays])].sort((a, b) => a - b)
+    },
+    lastWholeDay: sortedWholeDays.at(-1),
+  }
 }
 
 /** Record that a walk has seen the products of a range: extend the range of the page before it, or add one. */
@@ -187,17 +222,15 @@ export async function readPriceSeries(
   copyId: number,
   { gtin, ...period }: KeptPeriod & Readonly<{ gtin: string }>,
 ): Promise<readonly PriceSeries[]> {
+  if (period.fromDay > period.untilDay) return []
   const histories = await readHistories(database, copyId, [gtin])
   const history = histories.get(gtin)
   if (history === undefined) return []
   const walkedDays = (await readWalkedDays(database, copyId, period)).list(gtin)
-  return [...history.values()].map(({ merchantKey, currency, changes }) => {
-    const days = listObservedDays(changes, walkedDays)
-    return {
-      merchantKey,
-      currency,
-      days: days.filter(({ day }) => day >= period.fromDay && day <= period.untilDay),
-    }
+  return [...history.values()].flatMap(({ merchantKey, currency, changes }) => {
+    const observed = listObservedDays(changes, walkedDays)
+    const days = observed.filter(({ day }) => day >= period.fromDay && day <= period.untilDay)
+    return days.length === 0 ? [] : { merchantKey, currency, days }
   })
 }
 
@@ -220,44 +253,4 @@ export async function countObservedDays(
   )
   const all = Number(rows[0]?.all_days ?? 0)
   return { all, imported: all - Number(rows[0]?.own_days ?? 0) }
-}
-
-/** Changes that one statement checks. */
-const PRUNED_CHANGES = 2_000
-
-/**
- * Delete the days that are no longer kept, once a day, in small transactions: without kept days everything. The last change before
- * them stays, because its price still holds. Days in the future come from a wrong clock.
- */
-export async function pruneHistory(
-  database: Kysely<CopyTables>,
-  copyId: number,
-  { nowMs, keptDays }: Pick<HistoryRules, 'keptDays'> & Readonly<{ nowMs: number }>,
-): Promise<void> {
-  const today = toDay(nowMs)
-  const firstDay = keptDays === 0 ? today + 2 : today - keptDays + 1
-  const isOld = sql`(day < ${firstDay} or day > ${today + 1})`
-  const { numAffectedRows } =
-    await sql`delete from observed_days where copy_id = ${copyId} and ${isOld}`.execute(database)
-  if ((numAffectedRows ?? 0n) === 0n) return
-  // An old change is needed only if it is the last one before the kept days, and its price went on.
-  const isNeeded =
-    keptDays === 0
-      ? sql`1 = 0`
-      : sql`until_day is null and last is not null and day <= ${today + 1} and not exists (
-        select 1 from price_changes as later where later.copy_id = price_changes.copy_id
-        and later.gtin = price_changes.gtin and later.merchant_key = price_changes.merchant_key
-        and later.currency = price_changes.currency and later.day > price_changes.day and later.day <= ${firstDay})`
-  let afterGtin = ''
-  for (;;) {
-    const { rows } = await sql<{ gtin: string }>`select max(gtin) as gtin from (select gtin from price_changes
-      where copy_id = ${copyId} and gtin > ${afterGtin} order by gtin limit ${PRUNED_CHANGES}) as listed`.execute(
-      database,
-    )
-    const untilGtin = rows[0]?.gtin ?? null
-    if (untilGtin === null) return
-    await sql`delete from price_changes where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}
-      and ${isOld} and (until_day is null or until_day < ${firstDay}) and not (${isNeeded})`.execute(database)
-    afterGtin = untilGtin
-  }
 }

@@ -7,7 +7,8 @@ import { parseDrops } from './rows.ts'
 import type { CopyTables, WalkPagesTable } from './schema.ts'
 import { type CopyRow, countOffers, createVersionCondition } from './sql-copies.ts'
 import { computeDealCurrency } from './sql-deals.ts'
-import { type HistoryRules, pruneHistory } from './sql-price-history.ts'
+import { pruneHistory } from './sql-history-pruning.ts'
+import type { HistoryRules } from './sql-price-history.ts'
 import { type WalkWriter, createWalkLeases } from './sql-walk-leases.ts'
 import { MAX_TRANSACTION_ROWS, applyPage } from './sql-pages.ts'
 import { deleteVersions } from './sql-versions.ts'
@@ -28,16 +29,17 @@ export function createSqlWalkStore(
   const { openWriter, ...leases } = createWalkLeases(database, catalog, clock)
   return {
     ...leases,
-    beginWalk: async (channelId, times) => beginWalk(await openWriter(channelId), times),
+    async beginWalk(channelId, times) {
+      const writer = await openWriter(channelId)
+      // Before the pages: what a wrong clock recorded would keep them from being recorded.
+      await pruneHistory(writer.database, writer.copy.id, { nowMs: times.nowMs, ...history })
+      return beginWalk(writer, times)
+    },
     applyPage: async (channelId, page) =>
       applyPage(await openWriter(channelId), page, { nowMs: clock.nowMs(), history }),
     isWalkMalformed: async (channelId, walk) => isWalkMalformed(await openWriter(channelId), walk),
     holdWalk: async (channelId, walk, held) => holdWalk(await openWriter(channelId), walk, held),
-    async completeWalk(channelId, walk, end) {
-      const writer = await openWriter(channelId)
-      await completeWalk(writer, walk, end)
-      await pruneHistory(writer.database, writer.copy.id, { nowMs: end.nowMs, ...history })
-    },
+    completeWalk: async (channelId, walk, end) => completeWalk(await openWriter(channelId), walk, end),
     async failWalk(channelId, code, nowMs) {
       const { copy, write } = await openWriter(channelId)
       try {

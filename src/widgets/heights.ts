@@ -120,17 +120,24 @@ function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
       : Math.ceil(size.shownCount / columns) * rowPx
   const foldPx = size.isFolded && size.layout !== 'inline' ? FOLD_PX : 0
   const termsPx = size.termsCount * (widthPx < WIDE_ROW_PX ? 2 * LINE_PX : LINE_PX)
-  const headPx = size.isBare ? (widthPx < WIDE_ROW_PX ? 80 : 56) : 0
   const historyPx = estimateHistoryHeightPx(size, widthPx)
-  return Math.max(minPx, basePx + shops + foldPx + termsPx + historyPx - headPx)
+  return Math.max(minPx, basePx + shops + foldPx + termsPx + historyPx - estimateHeadHeightPx(size, widthPx))
+}
+
+/** The height that a box without a header saves. */
+function estimateHeadHeightPx({ layout, isBare }: BoxSize, widthPx: number): number {
+  if (!isBare || layout === 'inline') return 0
+  if (widthPx >= WIDE_ROW_PX) return 56
+  return layout === 'button' ? 68 : 80
 }
 
 function estimateHistoryHeightPx({ layout, history }: BoxSize, widthPx: number): number {
   if (history === 'none') return 0
-  // In a sentence, the chart has the height of a line.
   const isOneLine = widthPx >= ONE_LINE_PX && layout !== 'card'
+  // A sentence with a chart of the height of a line.
+  if (layout === 'inline') return isOneLine ? 16 : 24
   const notePx = isOneLine ? HISTORY_PX.note : HISTORY_PX.noteLines
-  return history === 'chart' && layout !== 'inline' ? notePx + HISTORY_PX.chart : notePx
+  return history === 'chart' ? notePx + HISTORY_PX.chart : notePx
 }
 
 /**

@@ -68,7 +68,10 @@ function toStepPath(points: readonly Point[]): string {
   return `${path}h${length}`
 }
 
-/** A line almost without length has round caps: a dot that stays round when the chart is stretched. WebKit stretches that of no length. */
+/**
+ * A line almost without length has round caps: a dot that stays round when the chart is stretched. WebKit stretches that of a line
+ * without any length.
+ */
 function toMarkPath({ x, y }: Point): string {
   return `M${x + 0.5} ${y}h.01`
 }

@@ -115,7 +115,7 @@ export function makeHistory(changes: Partial<HistoryView> = {}): HistoryView {
       { text: 'November 3', isValue: true },
     ],
     chart: {
-      lines: { width: 30, height: 40, path: 'M0 4h12v32h18', lowPath: 'M29.5 36h0' },
+      lines: { width: 30, height: 40, path: 'M0 4h12v32h18', lowPath: 'M29.5 36h.01' },
       label: 'Price history from October 23 to November 21: lowest price €9.99',
       high: '€12.99',
       low: '€9.99',

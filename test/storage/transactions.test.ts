@@ -1,10 +1,10 @@
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement, sql } from 'kysely'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { DAY_MS, systemClock } from '../../src/clock.ts'
+import { DAY_MS, DAY_SECONDS, systemClock } from '../../src/clock.ts'
 import type { Product } from '../../src/catalog/contract.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { CopyTables } from '../../src/storage/schema.ts'
-import { NO_HISTORY } from '../../src/storage/sql-price-history.ts'
+import { type HistoryRules, NO_HISTORY } from '../../src/storage/sql-price-history.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { createSqlWalkStore } from '../../src/storage/sql-walk-store.ts'
 import type { WalkStore } from '../../src/storage/store.ts'
@@ -68,7 +68,7 @@ function watchWrites(inner: SqliteDatabase, rowCounts: number[]): SqliteDatabase
 }
 
 /** Open a walk store on a separate connection that records how many rows each transaction wrote. */
-function openWatched(): Readonly<{
+function openWatched(history: HistoryRules = NO_HISTORY): Readonly<{
   store: Pick<WalkStore, 'beginWalk' | 'applyPage' | 'completeWalk'>
   rowCounts: number[]
 }> {
@@ -77,15 +77,20 @@ function openWatched(): Readonly<{
   const connection = new Kysely<CopyTables>({ dialect: new SqliteDialect({ database: watched }) })
   onTestFinished(() => connection.destroy())
   return {
-    store: createSqlWalkStore(connection, CATALOG, { clock: systemClock, history: NO_HISTORY }),
+    store: createSqlWalkStore(connection, CATALOG, { clock: systemClock, history }),
     rowCounts,
   }
 }
 
 /** Build products with many offers on sale each. */
-function makeWideProducts(count: number, offerCount: number, oldPrice: string): Product[] {
+function makeWideProducts(
+  count: number,
+  offerCount: number,
+  ...prices: readonly [oldPrice: string, lowest?: number]
+): Product[] {
+  const [oldPrice, lowest = 10] = prices
   const offers = Array.from({ length: offerCount }, (_, shop) =>
-    makeParsedOffer({ merchant: `Shop ${shop}`, price: `${10 + shop}.00`, oldPrice }),
+    makeParsedOffer({ merchant: `Shop ${shop}`, price: `${lowest + shop}.00`, oldPrice }),
   )
   return Array.from({ length: count }, (_, index) => makeProduct({ gtin: toGtin(index), offers }))
 }
@@ -114,6 +119,28 @@ describe('transactions of a walk', () => {
     expect(Math.max(...rowCounts)).toBeLessThanOrEqual(MAX_ROWS)
     expect(await readGrid(copy)).toEqual([])
   })
+
+  test.each([
+    ['all at once', '100.00', '200.00'],
+    ['the first time', null, '100.00'],
+  ])(
+    'prices of 40 products of 60 offers, recorded %s - no transaction writes more than 500 rows',
+    async (...row) => {
+      const [, before, after] = row
+      const { store, rowCounts } = openWatched({ keptDays: 2, priceMaxAgeSeconds: DAY_SECONDS })
+      if (before === null) await walkAll(copy, makeWideProducts(40, 60, after), 100)
+      const pages = before === null ? [] : [makeWideProducts(40, 60, before)]
+      for (const [index, page] of [...pages, makeWideProducts(40, 60, after, 5), [], [], [], []].entries()) {
+        const nowMs = DAY_MS * (index + 1)
+        const { walk } = await store.beginWalk(CHANNEL, { nowMs, resumableSinceMs: nowMs })
+        await store.applyPage(CHANNEL, makePage(walk, page, { asOfMs: nowMs }))
+        await store.completeWalk(CHANNEL, walk, { nowMs, isMalformed: false })
+      }
+      expect(rowCounts.reduce((sum, rows) => sum + rows, 0)).toBeGreaterThan(40 * 121)
+      expect(Math.max(...rowCounts)).toBeLessThanOrEqual(MAX_ROWS)
+      expect(await countRows('price_changes')).toBe(0)
+    },
+  )
 
   test('clean-up - after walks that changed and removed products - one version of each remains', async () => {
     await walkAll(copy, makeWideProducts(30, 3, '100.00'), 100)

@@ -8,6 +8,9 @@ import { describeHistoryTransfer } from './history-transfer.ts'
 import { describeWalkLeases } from './walk-leases.ts'
 import { describeLookups } from './lookups.ts'
 import { describePictures } from './pictures.ts'
+import { describeKeptDays } from './kept-days.ts'
+import { describeObservedDeals } from './observed-deals.ts'
+import { describePriceHistory } from './price-history.ts'
 import { describePriceTimes } from './price-times.ts'
 import { describeSearch } from './search.ts'
 import type { Subject } from './subject.ts'
@@ -25,6 +28,9 @@ export function describeCopy(subject: Subject): void {
   describeDealsProperty(subject)
   describeDealCounts(subject)
   describePriceTimes(subject)
+  describePriceHistory(subject)
+  describeObservedDeals(subject)
+  describeKeptDays(subject)
   describePictures(subject)
   describeSearch(subject)
   describeHistoryTransfer(subject)

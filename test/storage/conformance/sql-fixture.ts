@@ -15,12 +15,12 @@ export function makeCopyFixture(
     isShared,
     clock,
     passTime: (byMs) => Promise.resolve(clock.advance(byMs)),
-    async open(catalog) {
+    async open(catalog, history = { keptDays: 400, priceMaxAgeSeconds: 86_400 }) {
       const copy = await openSqlStore({
         database: address,
         catalog,
         clock,
-        history: { keptDays: 400, priceMaxAgeSeconds: 86_400 },
+        history,
       })
       opened.push(copy)
       return copy

@@ -1,4 +1,5 @@
 import type { Product } from '../../../src/catalog/contract.ts'
+import type { HistoryRules } from '../../../src/storage/sql-price-history.ts'
 import type { SqlStore } from '../../../src/storage/sql-store.ts'
 import type { CopyStore, DealQuery, WalkPage, WalkStore } from '../../../src/storage/store.ts'
 import { CHANNEL_ID } from '../../helpers/fake-catalog.ts'
@@ -16,8 +17,8 @@ export type Subject = Readonly<{
 
 /** One empty database. */
 export type CopyFixture = Readonly<{
-  /** Open a copy of the named catalog. */
-  open(catalog: string): Promise<SqlStore>
+  /** Open a copy of the named catalog. By default, it keeps prices of 400 days that are at most a day old when seen. */
+  open(catalog: string, history?: HistoryRules): Promise<SqlStore>
   /** Two copies that are open at once see the same data. */
   isShared: boolean
   /** The clock of the copies. A database server uses its own clock for leases. */

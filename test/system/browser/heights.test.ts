@@ -60,6 +60,16 @@ describe('height of a frame', () => {
     },
   )
 
+  test.each(BOX_LAYOUTS)(
+    '%s - observed prices - the height is sufficient, and not much more',
+    async (layout) => {
+      const embeds = ['history=note', 'history=chart', 'history=chart&head=none'].map(
+        (query) => `${server.addresses.box}?layout=${layout}&limit=3&${query}`,
+      )
+      expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680])).toEqual([])
+    },
+  )
+
   test.each(GRID_LAYOUTS)(
     '%s - any number of cards - the height is sufficient, and not much more',
     async (layout) => {

@@ -75,6 +75,14 @@
       label: __('Structured data', 'vitrine'),
       choices: { none: __('None', 'vitrine'), schema: __('schema.org Product', 'vitrine') },
     },
+    history: {
+      label: __('Observed prices', 'vitrine'),
+      choices: {
+        none: __('None', 'vitrine'),
+        note: __('Lowest price in a sentence', 'vitrine'),
+        chart: __('Sentence and chart', 'vitrine'),
+      },
+    },
     page: { label: __('Page', 'vitrine'), type: 'number' },
     sort: {
       label: __('Order', 'vitrine'),
@@ -83,7 +91,12 @@
         saving: __('Largest saving', 'vitrine'),
         price: __('Lowest price', 'vitrine'),
         newest: __('Newest', 'vitrine'),
+        drop: __('Largest observed fall', 'vitrine'),
       },
+    },
+    evidence: {
+      label: __('Evidence of a reduction', 'vitrine'),
+      choices: { shop: __('As the shops say', 'vitrine'), observed: __('Observed prices only', 'vitrine') },
     },
     min_discount: { label: __('Minimum discount in percent', 'vitrine'), type: 'number' },
     max_price: { label: __('Maximum price', 'vitrine') },
@@ -107,8 +120,20 @@
   }
 
   const FIRST_OPTIONS = {
-    'where-to-buy': ['gtin', 'layout', 'limit', 'head', 'heading', 'theme'],
-    deals: ['layout', 'limit', 'head', 'heading', 'theme', 'sort', 'min_discount', 'max_price', 'brand', 'q'],
+    'where-to-buy': ['gtin', 'layout', 'limit', 'head', 'heading', 'theme', 'history'],
+    deals: [
+      'layout',
+      'limit',
+      'head',
+      'heading',
+      'theme',
+      'sort',
+      'evidence',
+      'min_discount',
+      'max_price',
+      'brand',
+      'q',
+    ],
   }
 
   const MORE_OPTIONS = {
