@@ -59,7 +59,7 @@ describe('repository', () => {
     const numeric = settings.filter(([, { parser }]) => parser.expects.startsWith('a whole number'))
     expect(numeric.length).toBeGreaterThan(8)
     for (const [name] of numeric)
-      expect(name).toMatch(/_(?:SECONDS|MS|BYTES|ENTRIES|PER_HOUR|DAILY_LIMIT|PORT)$/)
+      expect(name).toMatch(/_(?:DAYS|SECONDS|MS|BYTES|ENTRIES|PER_HOUR|DAILY_LIMIT|PORT)$/)
   })
 
   it('docs - relative links - lead to existing files', () => {

@@ -76,6 +76,7 @@ export function describeObservedDays({ all, imported }: ObservedDayCounts): stri
   return `observed on ${pluralize(all, 'day')}${imported === 0 ? '' : ` (${imported} imported)`}`
 }
 
+/** Said wherever observed prices are expected. */
 export const NOT_RECORDED = 'Prices are not recorded, because VITRINE_HISTORY_DAYS is 0.'
 
 export type ObservedPricesView = ReturnType<typeof toObservedPricesView>
