@@ -71,6 +71,14 @@
       label: __('Heading', 'vitrine'),
       help: __('Up to 80 characters, in place of the usual words.', 'vitrine'),
     },
+    history: {
+      label: __('Observed prices', 'vitrine'),
+      choices: {
+        none: __('None', 'vitrine'),
+        note: __('Sentence with the lowest price', 'vitrine'),
+        chart: __('Sentence and chart', 'vitrine'),
+      },
+    },
     markup: {
       label: __('Structured data', 'vitrine'),
       choices: { none: __('None', 'vitrine'), schema: __('schema.org Product', 'vitrine') },
@@ -83,6 +91,14 @@
         saving: __('Largest saving', 'vitrine'),
         price: __('Lowest price', 'vitrine'),
         newest: __('Newest', 'vitrine'),
+        drop: __('Largest observed price drop', 'vitrine'),
+      },
+    },
+    evidence: {
+      label: __('Evidence of a reduction', 'vitrine'),
+      choices: {
+        shop: __('Former prices of the shops', 'vitrine'),
+        observed: __('Only observed price drops', 'vitrine'),
       },
     },
     min_discount: { label: __('Minimum discount in percent', 'vitrine'), type: 'number' },
@@ -107,8 +123,20 @@
   }
 
   const FIRST_OPTIONS = {
-    'where-to-buy': ['gtin', 'layout', 'limit', 'head', 'heading', 'theme'],
-    deals: ['layout', 'limit', 'head', 'heading', 'theme', 'sort', 'min_discount', 'max_price', 'brand', 'q'],
+    'where-to-buy': ['gtin', 'layout', 'limit', 'history', 'head', 'heading', 'theme'],
+    deals: [
+      'layout',
+      'limit',
+      'head',
+      'heading',
+      'theme',
+      'sort',
+      'evidence',
+      'min_discount',
+      'max_price',
+      'brand',
+      'q',
+    ],
   }
 
   const MORE_OPTIONS = {

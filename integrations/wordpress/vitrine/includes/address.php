@@ -22,8 +22,8 @@ const VITRINE_REPEATED_OPTIONS = array( 'merchant', 'exclude' );
 function vitrine_option_names( $widget ) {
 	$common = array( 'theme', 'accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'isolate', 'css', 'head', 'heading', 'layout', 'limit' );
 	$own    = VITRINE_DEALS === $widget
-		? array( 'page', 'sort', 'min_discount', 'max_price', 'brand', 'q' )
-		: array( 'markup' );
+		? array( 'page', 'sort', 'evidence', 'min_discount', 'max_price', 'brand', 'q' )
+		: array( 'history', 'markup' );
 	return array_merge( $common, $own );
 }
 
