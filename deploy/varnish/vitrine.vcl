@@ -76,7 +76,7 @@ sub vitrine_key {
   } else if (req.http.X-Vitrine-Surface && req.url ~ "\?") {
     set req.http.X-Vitrine-Query = regsub(req.url, "^[^?]*\?", "&");
     set req.http.X-Vitrine-Query = regsuball(req.http.X-Vitrine-Query,
-      "&(?!(?:theme|accent|locale|currency|stock|merchant|exclude|isolate|css|head|heading|layout|limit|markup|history|page|sort|evidence|min_discount|max_price|brand|q)(?:[=&]|$)|[^=&]*[%+])[^&]*", "");
+      "&(?!(?:theme|accent|locale|currency|stock|merchant|exclude|isolate|css|head|heading|layout|limit|history|markup|page|sort|evidence|min_discount|max_price|brand|q)(?:[=&]|$)|[^=&]*[%+])[^&]*", "");
     set req.url = regsub(req.url, "\?.*$", "") + regsub(req.http.X-Vitrine-Query, "^&", "?");
     set req.url = std.querysort(req.url);
     unset req.http.X-Vitrine-Query;

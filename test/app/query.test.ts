@@ -16,12 +16,13 @@ const COMMON = {
   css: ['link', 'none'],
 }
 const WIDGET_OPTIONS = {
-  box: { layout: ['list'], limit: ['1', '50'], markup: ['none', 'schema'] },
+  box: { layout: ['list'], limit: ['1', '50'], history: ['note', 'chart'], markup: ['none', 'schema'] },
   grid: {
     layout: ['grid'],
     limit: ['1', '60'],
     page: ['1'],
-    sort: ['price', 'newest'],
+    sort: ['price', 'newest', 'drop'],
+    evidence: ['observed'],
     q: ['lamp'],
     brand: ['LUMEN'],
   },
@@ -130,12 +131,14 @@ describe('invalid options', () => {
   ] as const
   const box = [
     ['limit', ['0', '51', '-1', '1.5', '1e1', 'x', '', ' 5', '0x5']],
+    ['history', ['all', '']],
     ['markup', ['rdfa', '']],
   ] as const
   const grid = [
     ['limit', ['0', '61', '']],
     ['page', ['0', '1001', '-1', '']],
     ['sort', ['random', '']],
+    ['evidence', ['own', '']],
     ['min_discount', ['0', '100', '5%', '']],
     ['max_price', ['0', '-5', '1e3', '1,50', '12.34567', '1234567890123', '']],
     ['brand', ['x'.repeat(101)]],

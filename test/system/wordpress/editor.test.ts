@@ -159,15 +159,15 @@ describe.skipIf(isSkipped)('the editor', () => {
       'theme="dark" accent="ff6600" locale="de" currency="EUR" stock="in" merchant="A| B |" exclude="C"'
     const rest = 'isolate="none" css="none" layout="list" limit="4" utm_source="x" channel="" gtin2="5" q=""'
     const path = await fixture.publish(
-      `[vitrine gtin="${GTIN}" ${common} ${rest} markup="none"] [vitrine_deals ${common} ${rest} page="1" sort="price" min_discount="5" max_price="99.50" brand="Ä b"]`,
+      `[vitrine gtin="${GTIN}" ${common} ${rest} history="note" markup="none"] [vitrine_deals ${common} ${rest} page="1" sort="price" evidence="shop" min_discount="5" max_price="99.50" brand="Ä b"]`,
     )
     fixture.faultProxy.takeCalls()
     await reader.get(path)
     const options =
       'theme=dark&accent=ff6600&locale=de&currency=EUR&stock=in&merchant=A&merchant=B&exclude=C&isolate=none&css=none&layout=list&limit=4'
     expect(fixture.faultProxy.takeCalls()).toEqual([
-      `/fragments/${CHANNEL}/where-to-buy/${GTIN}?${options}&markup=none`,
-      `/fragments/${CHANNEL}/deals?${options}&page=1&sort=price&min_discount=5&max_price=99.50&brand=%C3%84%20b`,
+      `/fragments/${CHANNEL}/where-to-buy/${GTIN}?${options}&history=note&markup=none`,
+      `/fragments/${CHANNEL}/deals?${options}&page=1&sort=price&evidence=shop&min_discount=5&max_price=99.50&brand=%C3%84%20b`,
     ])
   })
 

@@ -71,17 +71,17 @@
       label: __('Heading', 'vitrine'),
       help: __('Up to 80 characters, in place of the usual words.', 'vitrine'),
     },
-    markup: {
-      label: __('Structured data', 'vitrine'),
-      choices: { none: __('None', 'vitrine'), schema: __('schema.org Product', 'vitrine') },
-    },
     history: {
       label: __('Observed prices', 'vitrine'),
       choices: {
         none: __('None', 'vitrine'),
-        note: __('Lowest price in a sentence', 'vitrine'),
+        note: __('Sentence with the lowest price', 'vitrine'),
         chart: __('Sentence and chart', 'vitrine'),
       },
+    },
+    markup: {
+      label: __('Structured data', 'vitrine'),
+      choices: { none: __('None', 'vitrine'), schema: __('schema.org Product', 'vitrine') },
     },
     page: { label: __('Page', 'vitrine'), type: 'number' },
     sort: {
@@ -91,12 +91,15 @@
         saving: __('Largest saving', 'vitrine'),
         price: __('Lowest price', 'vitrine'),
         newest: __('Newest', 'vitrine'),
-        drop: __('Largest observed fall', 'vitrine'),
+        drop: __('Largest observed price drop', 'vitrine'),
       },
     },
     evidence: {
       label: __('Evidence of a reduction', 'vitrine'),
-      choices: { shop: __('As the shops say', 'vitrine'), observed: __('Observed prices only', 'vitrine') },
+      choices: {
+        shop: __('Former prices of the shops', 'vitrine'),
+        observed: __('Only observed price drops', 'vitrine'),
+      },
     },
     min_discount: { label: __('Minimum discount in percent', 'vitrine'), type: 'number' },
     max_price: { label: __('Maximum price', 'vitrine') },
@@ -120,7 +123,7 @@
   }
 
   const FIRST_OPTIONS = {
-    'where-to-buy': ['gtin', 'layout', 'limit', 'head', 'heading', 'theme', 'history'],
+    'where-to-buy': ['gtin', 'layout', 'limit', 'history', 'head', 'heading', 'theme'],
     deals: [
       'layout',
       'limit',

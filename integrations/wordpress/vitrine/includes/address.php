@@ -23,7 +23,7 @@ function vitrine_option_names( $widget ) {
 	$common = array( 'theme', 'accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'isolate', 'css', 'head', 'heading', 'layout', 'limit' );
 	$own    = VITRINE_DEALS === $widget
 		? array( 'page', 'sort', 'evidence', 'min_discount', 'max_price', 'brand', 'q' )
-		: array( 'markup', 'history' );
+		: array( 'history', 'markup' );
 	return array_merge( $common, $own );
 }
 
