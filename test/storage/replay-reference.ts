@@ -28,20 +28,31 @@ export function listKeys(observations: readonly Observation[]): string[] {
 
 /** Compute the reference price of the price of the last day, day by day; `undefined` without one. */
 export function computeReference(calendar: Calendar, price: number): number | undefined {
-  let began = calendar.length - 1
-  if (calendar[began]?.last !== price) return undefined
-  // Go back while the price was the only one of the day, and at most five days are missing.
-  for (let day = began - 1; calendar[began]?.low === price && began - day <= 6 && day >= 0; day -= 1) {
-    const seen = calendar[day]
-    if (seen === undefined) continue
-    if (seen.last !== price) break
-    began = day
+  const began = findBeginning(calendar, price)
+  if (began === undefined) return undefined
+  const lows: number[] = []
+  for (let day = began - 30; day < began; day += 1) {
+    const low = calendar[day]?.low
+    if (low !== undefined) lows.push(low)
   }
-  const window = Array.from({ length: 30 }, (_, index) => calendar[began - 30 + index]?.low)
-  const lows = window.filter((low) => low !== undefined)
   if (lows.length < 25) return undefined
   const beganLow = calendar[began]?.low ?? price
   return beganLow < price ? Math.min(beganLow, ...lows) : Math.min(...lows)
+}
+
+/** Go back from the last day while each day had only this price, and at most five days are missing in a row. */
+function findBeginning(calendar: Calendar, price: number): number | undefined {
+  let began = calendar.length - 1
+  if (calendar[began]?.last !== price) return undefined
+  let missing = 0
+  for (let day = began - 1; day >= 0 && missing <= 5; day -= 1) {
+    const seen = calendar[day]
+    missing = seen === undefined ? missing + 1 : 0
+    if (seen === undefined) continue
+    if (calendar[began]?.low !== price || seen.last !== price) break
+    began = day
+  }
+  return began
 }
 
 /** A deal as a shop claims it, in cents, with the reference price if it is above the price. */

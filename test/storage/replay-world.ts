@@ -31,7 +31,8 @@ const SCRIPTS: readonly (readonly (readonly [day: number, cents: number])[])[] =
   [[0, 5_000]],
 ]
 
-const SHOPS = ['Alpha', 'Beta', 'Feed', 'Zaal'] as const
+/** Each shop sells one of so many products. */
+const SHOPS: Readonly<Record<string, number>> = { Alpha: 1, Beta: 2, Feed: 3, Zaal: 5 }
 /** Days on which a shop sells nothing. */
 const CLOSED: Readonly<Record<string, readonly (readonly [number, number])[]>> = {
   Zaal: [
@@ -98,8 +99,7 @@ function makeWorldProduct(index: number): WorldProduct {
     claimCents: (index + shop.length) % 3 === 0 ? null : 7_500 + (index % 9) * 100,
   })
   if (index < SCRIPTED) return { index, isGone: false, offers: [{ ...make('Alpha'), claimCents: 12_000 }] }
-  const shops = SHOPS.filter((_, shop) => index % [1, 2, 3, 5][shop]! === 0)
-  const offers = shops.map((shop) => make(shop))
+  const offers = Object.entries(SHOPS).flatMap(([shop, step]) => (index % step === 0 ? make(shop) : []))
   return { index, isGone: false, offers: index % 20 === 0 ? [...offers, make('Zaal', 'USD')] : offers }
 }
 
@@ -134,10 +134,14 @@ function findCheck(day: number): number {
   return (DAY_0 + checkedDay) * DAY_MS + 6 * HOUR_MS
 }
 
+/** A price of a tenth begins then and lasts an hour. Walks see only one of the two. */
+const FLASHES: Readonly<Record<number, number>> = {
+  [UNSEEN_FLASH]: 100 + 14.2 / 24,
+  [SEEN_FLASH]: 100 + 12.2 / 24,
+}
+
 function findScripted(index: number, day: number): number {
-  const hour = (day % 1) * 24
-  // Both cost a tenth for an hour of day 100; walks see only the second.
-  if (index === UNSEEN_FLASH && Math.floor(day) === 100 && hour >= 14 && hour < 15) return 500
-  if (index === SEEN_FLASH && Math.floor(day) === 100 && hour >= 12 && hour < 13) return 500
+  const flash = FLASHES[index]
+  if (flash !== undefined && day >= flash && day < flash + 1 / 24) return 500
   return SCRIPTS[index]?.findLast(([from]) => day >= from)?.[1] ?? 0
 }
