@@ -60,7 +60,7 @@ export async function readPageHistory(
   const refresh = (gtins: readonly string[]): Promise<void> =>
     refreshFalls(transaction, copyId, { gtins, ...period, seenDay: day })
   // Without observation for long, only look-ups can have kept a fall.
-  if (lastDay !== undefined && day - lastDay - 1 > MAX_UNOBSERVED_DAYS)
+  if (lastDay === undefined || day - lastDay - 1 > MAX_UNOBSERVED_DAYS)
     await refresh((await readFallen(transaction, copyId, { afterGtin, untilGtin })).gtins)
   const { priceMaxAgeSeconds } = history
   const isPriced = createPriceCheck(asOfMs, { nowMs: asOfMs, priceMaxAgeSeconds })

@@ -55,7 +55,7 @@ export async function readHistories(
 /** The prices of a product at one time; empty when no shop sells it. */
 export type ProductSighting = Readonly<{ gtin: string; prices: MerchantPrices; sighting: Sighting }>
 
-/** The histories of products after their prices were recorded, and the GTINs of those that changed. */
+/** The histories of products after their prices were recorded, and the GTINs of those that already had one, which changed. */
 export type RecordedHistories = Readonly<{ histories: Histories; changedGtins: ReadonlySet<string> }>
 
 /** Store the changes of prices, in the transaction that stores the prices. */
@@ -85,7 +85,10 @@ export async function recordSightings(
     }
   }
   await putChanges(transaction, rows)
-  return { histories: after, changedGtins: new Set(rows.map(({ gtin }) => gtin)) }
+  return {
+    histories: after,
+    changedGtins: new Set(rows.flatMap(({ gtin }) => (before.has(gtin) ? gtin : []))),
+  }
 }
 
 export function toRow(
