@@ -132,7 +132,7 @@ type WalkedRange = Pick<ObservedDaysTable, 'day' | 'after_gtin' | 'until_gtin'>
 export type GtinRange = Readonly<{ afterGtin: string; untilGtin: string }>
 
 /** Sorts after every GTIN. */
-export const END_OF_GTINS = ':'
+const END_OF_GTINS = ':'
 
 const ALL_GTINS: GtinRange = { afterGtin: '', untilGtin: END_OF_GTINS }
 

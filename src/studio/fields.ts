@@ -3,12 +3,8 @@ import { foldCase } from '../offers/text.ts'
 import type { DealCounts } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
-import {
-  type OptionDefaults,
-  type OptionDefinition,
-  parseBoxOptions,
-  parseGridOptions,
-} from '../widgets/options.ts'
+import type { OptionDefinition } from '../widgets/option-list.ts'
+import { type OptionDefaults, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import { type WidgetKind, listOptions } from './selection.ts'
 
 export type FieldDetails = Readonly<{

@@ -1,12 +1,6 @@
 import { BadOptionError } from '../errors.ts'
-import {
-  OPTION_LIST,
-  type OptionDefaults,
-  type OptionDefinition,
-  parseBoxOptions,
-  parseGridOptions,
-  toQuery,
-} from '../widgets/options.ts'
+import { OPTION_LIST, type OptionDefinition } from '../widgets/option-list.ts'
+import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../widgets/options.ts'
 import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../widgets/parameters.ts'
 
 export const STUDIO_TABS = ['where-to-buy', 'deals', 'feeds', 'health'] as const

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { InvalidGtinError } from '../errors.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
+import { OPTION_LIST } from './option-list.ts'
 import {
   type BoxOptions,
   type GridOptions,
-  OPTION_LIST,
   type OptionDefaults,
   type Surface,
   parseBoxOptions,

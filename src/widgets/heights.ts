@@ -1,4 +1,5 @@
-import type { BoxLayout, BoxOptions, GridLayout } from './options.ts'
+import type { BoxLayout, GridLayout } from './option-list.ts'
+import type { BoxOptions } from './options.ts'
 import type { BoxView, GridView } from './view-models.ts'
 
 /** The properties of a box that determine its height. */

@@ -1,5 +1,5 @@
 import { PICTURE_WIDTHS } from '../offers/pictures.ts'
-import type { BoxLayout } from './options.ts'
+import type { BoxLayout } from './option-list.ts'
 import type { ViewContext } from './view-parts.ts'
 
 /** Widths that a browser may choose from: for screens with one, two and three pixels per CSS pixel. */

@@ -8,7 +8,7 @@ import {
   parseStudioSelection,
   toFrameQuery,
 } from '../../src/studio/selection.ts'
-import { OPTION_LIST } from '../../src/widgets/options.ts'
+import { OPTION_LIST } from '../../src/widgets/option-list.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../../src/widgets/options.ts'
 import { makeSelection } from '../helpers/studio-view.ts'
 import { toRunCount } from '../helpers/property-runs.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/options.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/option-list.ts'
 import { estimateHeightPx, toWidgetSize } from '../../src/widgets/heights.ts'
 import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeHistory, makeOffer } from '../helpers/views.ts'
 

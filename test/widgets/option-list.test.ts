@@ -1,11 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import {
-  OPTION_LIST,
-  type OptionDefinition,
-  parseBoxOptions,
-  parseGridOptions,
-} from '../../src/widgets/options.ts'
+import { OPTION_LIST, type OptionDefinition } from '../../src/widgets/option-list.ts'
+import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
 import { type OptionControl, describeAccepted } from '../../src/widgets/parameters.ts'
 
 const DEFAULTS = { locale: 'en', currency: null }

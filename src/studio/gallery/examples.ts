@@ -5,15 +5,8 @@ import { collectDeals } from '../../offers/deals.ts'
 import { compareTexts, isInStock } from '../../offers/ranking.ts'
 import { type ShopBook, createShopBook } from '../../offers/shop-book.ts'
 import { toGridView } from '../../widgets/deals.ts'
-import {
-  BOX_LAYOUTS,
-  GRID_LAYOUTS,
-  type GridOptions,
-  THEMES,
-  type Theme,
-  parseBoxOptions,
-  parseGridOptions,
-} from '../../widgets/options.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS, THEMES, type Theme } from '../../widgets/option-list.ts'
+import { type GridOptions, parseBoxOptions, parseGridOptions } from '../../widgets/options.ts'
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
 import { toBoxView } from '../../widgets/where-to-buy.ts'

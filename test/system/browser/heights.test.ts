@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/option-list.ts'
 import { useOwnFonts } from '../../helpers/screenshots.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'

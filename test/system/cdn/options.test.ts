@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { OPTION_LIST } from '../../../src/widgets/options.ts'
+import { OPTION_LIST } from '../../../src/widgets/option-list.ts'
 import { readDeployFile } from './fixture.ts'
 
 const NAMES = [...new Set(OPTION_LIST.map(({ name }) => name))].toSorted()

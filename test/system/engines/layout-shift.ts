@@ -1,7 +1,7 @@
 import { type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/options.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/option-list.ts'
 import { useServer } from '../use-server.ts'
 import type { EnginePage } from './engine.ts'
 import { WATCH_MOVES, listMoves } from './moves.ts'

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { OPTION_LIST } from '../../../src/widgets/options.ts'
+import { OPTION_LIST } from '../../../src/widgets/option-list.ts'
 import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { LISTS, type LoadedList, describeWithLists, loadList } from './filter-lists.ts'
 import { type OwnPage, fetchOwnPages, readSelectors } from './own-pages.ts'
