@@ -44,7 +44,7 @@ describe('observed prices', () => {
     for (const path of [BOX, BOX_EMBED])
       expect(await readText(getHarness(), `${path}?history=note`)).toContain(sentence)
     expect(await readText(getHarness(), `${NOTE}&locale=de`)).toContain(
-      'Niedrigster Preis an 35 beobachteten Tagen: 39,90 € am 16. Dezember',
+      'Niedrigster Preis an 35 Beobachtungstagen: 39,90 € am 16. Dezember',
     )
   })
 

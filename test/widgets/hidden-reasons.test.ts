@@ -125,6 +125,23 @@ describe('reason of a hidden grid', () => {
     expect(explainGrid(query)).toBe(reason)
   })
 
+  test.each([
+    ['', 'No product of this channel has an offer in stock with an observed price drop.'],
+    ['&stock=any', 'No product of this channel has an offer with an observed price drop.'],
+    [
+      '&stock=any&q=arc',
+      'No offer with an observed price drop matches the option q=arc. Remove or change a filter.',
+    ],
+    [
+      '&page=3',
+      'Page 3 is empty: too few products have an offer in stock with an observed price drop. Use a lower page number.',
+    ],
+  ])('"evidence=observed%s" - also says which days must be observed', (query, reason) => {
+    expect(explainGrid(`evidence=observed${query}`)).toBe(
+      `${reason} A price has dropped if it is below the lowest price of the 30 days before it began. This server must have observed at least 25 of these days.`,
+    )
+  })
+
   test('currency of the settings - is named as the setting', () => {
     expect(explainGrid('', 'SEK')).toContain('matches the setting VITRINE_CURRENCY=SEK.')
   })

@@ -51,7 +51,7 @@ describe('sentence', () => {
 
   test.each([
     ['en-GB', 'Lowest price in 1,200 observed days: €12.99 on 20 January'],
-    ['de', 'Niedrigster Preis an 1.200 beobachteten Tagen: 12,99 € am 20. Januar'],
+    ['de', 'Niedrigster Preis an 1.200 Beobachtungstagen: 12,99 € am 20. Januar'],
     ['fi', 'Alin hinta 1 200 havaintopäivän aikana: 12,99 €, 20. tammikuuta'],
     ['ja', '観測した1,200日間の最安値は1月20日の€12.99'],
   ])('%s - number, price and date as the language writes them', (locale, expected) => {
