@@ -19,8 +19,8 @@ export const walk = {
       return { perSecond: products / seconds }
     }
     // Each walk of a round continues with the copy of the one before.
-    const walkThrice = async () => {
-      const settings = createSettings(run, catalog)
+    const walkThrice = async (historyDays) => {
+      const settings = { ...createSettings(run, catalog), VITRINE_HISTORY_DAYS: historyDays }
       const first = await measureWalk(run, catalog, settings)
       const unchanged = await measureWalk(run, catalog, settings)
       await controlCatalog(catalog, 'generation?value=1')
@@ -28,14 +28,28 @@ export const walk = {
       await controlCatalog(catalog, 'generation?value=0')
       return { first, unchanged, changed }
     }
-    const measured = await runRounds(run, { loop: fetchAndParse, walks: walkThrice }, { warmUp: false })
+    const subjects = {
+      loop: fetchAndParse,
+      walks: () => walkThrice('400'),
+      withoutHistory: () => walkThrice('0'),
+    }
+    const measured = await runRounds(run, subjects, { warmUp: false })
     const rounds = {
       'fetched and parsed': measured.loop,
       'first walk': measured.walks.map(({ first }) => first),
       'nothing changed': measured.walks.map(({ unchanged }) => unchanged),
       '1 % changed': measured.walks.map(({ changed }) => changed),
+      'first walk, no history': measured.withoutHistory.map(({ first }) => first),
+      'nothing changed, no history': measured.withoutHistory.map(({ unchanged }) => unchanged),
+      '1 % changed, no history': measured.withoutHistory.map(({ changed }) => changed),
     }
     const names = Object.keys(rounds).slice(1)
+    const walked = names.slice(0, 3)
+    const cpuWithHistory = computeRatio(rounds, {
+      of: '1 % changed',
+      to: '1 % changed, no history',
+      field: 'cpuUs',
+    })
     const toLoop = (name) => computeRatio(rounds, { of: name, to: 'fetched and parsed', field: 'perSecond' })
     return {
       tables: [
@@ -51,12 +65,15 @@ export const walk = {
           ]),
         },
       ],
-      targets: names.map((name, index) =>
-        checkTarget(`${name}, relative to fetching and parsing`, toLoop(name), {
-          atLeast: index === 0 ? 0.2 : 0.4,
-          products,
-        }),
-      ),
+      targets: [
+        ...walked.map((name, index) =>
+          checkTarget(`${name}, relative to fetching and parsing`, toLoop(name), {
+            atLeast: index === 0 ? 0.2 : 0.4,
+            products,
+          }),
+        ),
+        checkTarget('CPU of 1 % changed, relative to no history', cpuWithHistory, { atMost: 1.15, products }),
+      ],
       rounds,
     }
   },

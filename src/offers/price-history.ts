@@ -115,25 +115,34 @@ export function listObservedDays(
   walkedDays: readonly number[],
 ): readonly ObservedDay[] {
   const days: ObservedDay[] = []
+  let position = 0
   for (const [index, change] of changes.entries()) {
     const nextDay = changes[index + 1]?.day ?? Infinity
-    if (change.untilDay === null) addOwnDays(days, change, walkedDays, nextDay)
+    if (change.untilDay === null) position = addOwnDays(days, change, { walkedDays, position, nextDay })
     else addImportedDays(days, change, Math.min(change.untilDay, nextDay - 1))
   }
   return days
 }
 
+/** `position`: of the first walked day that may be after the change. Return that of the next change. */
 function addOwnDays(
   days: ObservedDay[],
   { day, low, last }: PriceChange,
-  walkedDays: readonly number[],
-  nextDay: number,
-): void {
+  {
+    walkedDays,
+    position,
+    nextDay,
+  }: Readonly<{ walkedDays: readonly number[]; position: number; nextDay: number }>,
+): number {
   if (low !== null) days.push({ day, low, last, isImported: false })
-  if (last === null) return
-  for (const walkedDay of walkedDays)
-    if (walkedDay > day && walkedDay < nextDay)
-      days.push({ day: walkedDay, low: last, last, isImported: false })
+  let next = position
+  for (
+    let walkedDay = walkedDays[next];
+    walkedDay !== undefined && walkedDay < nextDay;
+    walkedDay = walkedDays[++next]
+  )
+    if (last !== null && walkedDay > day) days.push({ day: walkedDay, low: last, last, isImported: false })
+  return next
 }
 
 function addImportedDays(days: ObservedDay[], { day, low, last }: PriceChange, untilDay: number): void {

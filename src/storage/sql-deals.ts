@@ -42,7 +42,9 @@ export async function findDeals(
   copy: CopyView,
   query: DealQuery,
 ): Promise<readonly DealEntry[]> {
-  const plan = await planDealQuery(database, copy, query)
+  // The old price of a confirmed deal is its reference price, so its discount is its fall, which has an index.
+  const sort = query.evidence === 'observed' && query.sort === 'drop' ? 'discount' : query.sort
+  const plan = await planDealQuery(database, copy, { ...query, sort })
   const ids = plan === null ? [] : await findIds(database, copy, plan)
   return ids.length === 0 ? [] : readDeals(database, copy, { ids, evidence: query.evidence })
 }

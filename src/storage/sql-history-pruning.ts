@@ -1,16 +1,19 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, type Transaction, sql } from 'kysely'
 import { transact } from '../database/transaction.ts'
 import { toDay } from '../offers/price-history.ts'
 import type { CopyTables } from './schema.ts'
-import { deleteFalls, readFallen } from './sql-observed-deals.ts'
-import type { GtinRange, HistoryRules } from './sql-price-history.ts'
-import { execute } from './statements.ts'
+import { deleteFalls, readFallenIds } from './sql-observed-deals.ts'
+import type { HistoryRules } from './sql-price-history.ts'
+import { createInCondition } from './statements.ts'
 
-/** Changes that one transaction checks, and those of the last of its products. */
-const PRUNED_CHANGES = 400
+/** Changes of the pruned days per transaction, and those of the last of its products. Each lets about one row go. */
+const PRUNED_CHANGES = 200
 
-/** `firstDay`, `today`: of the kept days; `null` when nothing is kept. */
-type KeptDays = Readonly<{ firstDay: number; today: number }> | null
+/** `isDue`: of changes that were needed until now. */
+type Pruning = Readonly<{
+  kept: Readonly<{ firstDay: number; today: number }> | null
+  isDue: RawBuilder<unknown>
+}>
 
 /**
  * Delete the days that are no longer kept, once a day, in small transactions: without kept days everything. The last change before
@@ -23,63 +26,63 @@ export async function pruneHistory(
 ): Promise<void> {
   const today = toDay(nowMs)
   const kept = keptDays === 0 ? null : { firstDay: today - keptDays + 1, today }
-  const isPruned = createPrunedCondition(kept)
-  const { rows: pruned } = await sql`select 1 from observed_days
-    where copy_id = ${copyId} and ${isPruned} limit 1`.execute(database)
-  if (pruned.length === 0) return
+  const isPruned = kept === null ? sql`1 = 1` : sql`(day < ${kept.firstDay} or day > ${today + 1})`
+  const { rows } = await sql<{ day: number | null }>`select min(day) as day from observed_days
+    where copy_id = ${copyId} and ${isPruned}`.execute(database)
+  const oldestDay = rows[0]?.day ?? null
+  if (oldestDay === null) return
+  // Only a change or run that ends on a pruned day, or a change of the first kept one, lets changes go: itself, or the one before.
+  const isDue =
+    kept === null
+      ? isPruned
+      : sql`(day between ${oldestDay} and ${kept.firstDay} or until_day between ${oldestDay} and ${kept.firstDay}
+        or day > ${today + 1})`
   let afterGtin = ''
   for (;;) {
-    const untilGtin = await findRangeEnd(database, copyId, afterGtin)
-    if (untilGtin === null) break
-    await pruneRange(database, copyId, { afterGtin, untilGtin, kept })
-    afterGtin = untilGtin
+    const gtins = await readDueGtins(database, copyId, { afterGtin, isDue })
+    if (gtins.length === 0) break
+    await transact(database, (transaction) => pruneProducts(transaction, copyId, { gtins, kept }))
+    afterGtin = gtins.at(-1) ?? ''
   }
   // Last, so that a killed process starts again.
   await sql`delete from observed_days where copy_id = ${copyId} and ${isPruned}`.execute(database)
 }
 
-function createPrunedCondition(kept: KeptDays): RawBuilder<unknown> {
-  return kept === null ? sql`1 = 1` : sql`(day < ${kept.firstDay} or day > ${kept.today + 1})`
-}
-
-async function findRangeEnd(
+async function readDueGtins(
   database: Kysely<CopyTables>,
   copyId: number,
-  afterGtin: string,
-): Promise<string | null> {
-  const text = `select max(gtin) as gtin from (select gtin from price_changes
-    where copy_id = ? and gtin > ? order by gtin limit ?) as listed`
-  const [row] = await execute<{ gtin: string | null }>(database, text, [copyId, afterGtin, PRUNED_CHANGES])
-  return row?.gtin ?? null
+  { afterGtin, isDue }: Pick<Pruning, 'isDue'> & Readonly<{ afterGtin: string }>,
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ gtin: string }>`select gtin from price_changes
+    where copy_id = ${copyId} and gtin > ${afterGtin} and ${isDue}
+    order by gtin limit ${PRUNED_CHANGES}`.execute(database)
+  return [...new Set(rows.map(({ gtin }) => gtin))]
 }
 
-async function pruneRange(
-  database: Kysely<CopyTables>,
+async function pruneProducts(
+  transaction: Transaction<CopyTables>,
   copyId: number,
-  { afterGtin, untilGtin, kept }: GtinRange & Readonly<{ kept: KeptDays }>,
+  { gtins, kept }: Pick<Pruning, 'kept'> & Readonly<{ gtins: readonly string[] }>,
 ): Promise<void> {
-  const isInRange = sql`copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}`
-  await transact(database, async (transaction) => {
-    if (kept === null) {
-      const { productIds } = await readFallen(transaction, copyId, { afterGtin, untilGtin })
-      await deleteFalls(transaction, productIds)
-      await sql`delete from price_changes where ${isInRange}`.execute(transaction)
-      return
-    }
-    const { firstDay, today } = kept
-    await sql`insert into price_changes (copy_id, gtin, merchant_key, currency, day)
-      select distinct copy_id, gtin, merchant_key, currency, cast(${today} as integer) from price_changes
-      where ${isInRange} and day > ${today + 1}
-      on conflict (copy_id, gtin, merchant_key, currency, day) do update set last = null, until_day = null`.execute(
-      transaction,
-    )
-    // An old change is needed only if it is the last one before the kept days, and its price went on.
-    await sql`delete from price_changes where ${isInRange} and (day > ${today + 1} or day < ${firstDay}
-      and (until_day is null or until_day < ${firstDay})
-      and not (until_day is null and last is not null and not exists (
-        select 1 from price_changes as later where later.copy_id = price_changes.copy_id
-        and later.gtin = price_changes.gtin and later.merchant_key = price_changes.merchant_key
-        and later.currency = price_changes.currency and later.day > price_changes.day
-        and later.day <= ${firstDay})))`.execute(transaction)
-  })
+  const isOfProduct = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
+  if (kept === null) {
+    await deleteFalls(transaction, await readFallenIds(transaction, copyId, gtins))
+    await sql`delete from price_changes where ${isOfProduct}`.execute(transaction)
+    return
+  }
+  const { firstDay, today } = kept
+  await sql`insert into price_changes (copy_id, gtin, merchant_key, currency, day)
+    select distinct copy_id, gtin, merchant_key, currency, cast(${today} as integer) from price_changes
+    where ${isOfProduct} and day > ${today + 1}
+    on conflict (copy_id, gtin, merchant_key, currency, day) do update set last = null, until_day = null`.execute(
+    transaction,
+  )
+  // An old change is needed only if it is the last one before the kept days, and its price went on.
+  await sql`delete from price_changes where ${isOfProduct} and (day > ${today + 1} or day < ${firstDay}
+    and (until_day is null or until_day < ${firstDay})
+    and not (until_day is null and last is not null and not exists (
+      select 1 from price_changes as later where later.copy_id = price_changes.copy_id
+      and later.gtin = price_changes.gtin and later.merchant_key = price_changes.merchant_key
+      and later.currency = price_changes.currency and later.day > price_changes.day
+      and later.day <= ${firstDay})))`.execute(transaction)
 }

@@ -98,20 +98,26 @@ function markBest(deals: readonly NewDeal[]): readonly NewDeal[] {
   })
 }
 
-/** Read the versions and GTINs of a range that have a confirmed deal. */
-export async function readFallen(
+/** Read the GTINs of a range that have a confirmed deal. */
+export async function readFallenGtins(
   transaction: Transaction<CopyTables>,
   copyId: number,
   { afterGtin, untilGtin }: GtinRange,
-): Promise<Readonly<{ productIds: readonly number[]; gtins: readonly string[] }>> {
-  const { rows } = await sql<
-    Pick<DealsTable, 'product_id' | 'gtin'>
-  >`select product_id, gtin from observed_deals
+): Promise<readonly string[]> {
+  const { rows } = await sql<Pick<DealsTable, 'gtin'>>`select distinct gtin from observed_deals
     where copy_id = ${copyId} and gtin > ${afterGtin} and gtin <= ${untilGtin}`.execute(transaction)
-  return {
-    productIds: [...new Set(rows.map((row) => row.product_id))],
-    gtins: [...new Set(rows.map((row) => row.gtin))],
-  }
+  return rows.map(({ gtin }) => gtin)
+}
+
+/** Read the ids of the versions of products that have a confirmed deal. */
+export async function readFallenIds(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  gtins: readonly string[],
+): Promise<readonly number[]> {
+  const { rows } = await sql<Pick<DealsTable, 'product_id'>>`select distinct product_id from observed_deals
+    where copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`.execute(transaction)
+  return rows.map((row) => row.product_id)
 }
 
 export async function deleteFalls(

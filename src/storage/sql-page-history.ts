@@ -9,7 +9,7 @@ import {
   type FallFinder,
   createFallFinder,
   findNoReference,
-  readFallen,
+  readFallenGtins,
   refreshFalls,
 } from './sql-observed-deals.ts'
 import { type HistoryRules, readWalkedDays, recordSightings, recordWalkedRange } from './sql-price-history.ts'
@@ -61,7 +61,7 @@ export async function readPageHistory(
     refreshFalls(transaction, copyId, { gtins, ...period, seenDay: day })
   // Without observation for long, only look-ups can have kept a fall.
   if (lastDay === undefined || day - lastDay - 1 > MAX_UNOBSERVED_DAYS)
-    await refresh((await readFallen(transaction, copyId, { afterGtin, untilGtin })).gtins)
+    await refresh(await readFallenGtins(transaction, copyId, { afterGtin, untilGtin }))
   const { priceMaxAgeSeconds } = history
   const isPriced = createPriceCheck(asOfMs, { nowMs: asOfMs, priceMaxAgeSeconds })
   return {

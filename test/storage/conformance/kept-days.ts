@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toGtin } from '../../helpers/products.ts'
 import {
+  DAY_0,
   type HistoryFixture,
   listDays,
   makeLamp,
@@ -35,6 +37,24 @@ export function describeKeptDays(subject: Subject): void {
       await kept.walkDays([makeLamp(1, '70')], 16, 40)
       expect(await kept.readSeries(1)).toEqual({ 'EUR kopje': listDays(31, 40, 70) })
       expect(await kept.readSeries(2)).toEqual({})
+    })
+
+    test('imported run - counts until its last day is no longer kept, and then is deleted', async () => {
+      const kept = await history.reopen({ keptDays: 10 })
+      kept.setTime(9)
+      const run = { gtin: toGtin(1), merchantKey: 'kopje', currency: 'EUR', low: 800_000, last: 800_000 }
+      const days = { day: DAY_0, untilDay: DAY_0 + 5, isImported: true }
+      await kept.copy.importRuns(CHANNEL, [{ ...run, ...days }])
+      await kept.walk([makeLamp(1, '80'), makeLamp(2, '80')], 9)
+      const imported = listDays(0, 5, 80).map((day) => `${day} imported`)
+      expect(await kept.readSeries()).toEqual({ 'EUR kopje': [...imported, '9 80'] })
+      await kept.walkDays([makeLamp(1, '80'), makeLamp(2, '80')], 10, 14)
+      expect(await kept.readSeries()).toEqual({ 'EUR kopje': ['5 80 imported', ...listDays(9, 14, 80)] })
+      expect(await kept.copy.countObservedDays(CHANNEL)).toEqual({ all: 7, imported: 1 })
+      await kept.walk([makeLamp(1, '80'), makeLamp(2, '80')], 15)
+      // Days that are only hidden would be there again.
+      fixture.clock.step(toMs(10) - fixture.clock.nowMs())
+      expect(await kept.readSeries()).toEqual({ 'EUR kopje': ['9 80', '10 80'] })
     })
 
     test('price that the kept days have only before a wrong clock - is seen again, and recorded', async () => {

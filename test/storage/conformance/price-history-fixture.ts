@@ -1,12 +1,13 @@
 import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import { DAY_MS, HOUR_MS } from '../../../src/clock.ts'
 import type { DealQuery } from '../../../src/storage/store.ts'
+import type { SqlStore } from '../../../src/storage/sql-store.ts'
 import type { HistoryRules } from '../../../src/storage/sql-price-history.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
-import { CHANNEL, type Copy, type CopyFixture, begin, makePage, makeQuery, walkAll } from './subject.ts'
+import { CHANNEL, type CopyFixture, begin, makePage, makeQuery, walkAll } from './subject.ts'
 
 /** Day 0 of the tests: long ago, because a database server uses its own clock. */
-const DAY_0: number = Date.UTC(2020, 0, 1) / DAY_MS
+export const DAY_0: number = Date.UTC(2020, 0, 1) / DAY_MS
 
 export const RULES: HistoryRules = { keptDays: 400, priceMaxAgeSeconds: 86_400 }
 
@@ -30,7 +31,7 @@ export function makeLamp(index: number, ...offers: readonly (string | Offer)[]):
 
 /** A copy on a time line of days. Times are a day and an hour; by default noon. */
 export type HistoryFixture = Readonly<{
-  copy: Copy
+  copy: SqlStore
   setTime(day: number, hour?: number): void
   /** Walk the whole catalog at one time. */
   walk(products: readonly Product[], day: number, hour?: number): Promise<void>

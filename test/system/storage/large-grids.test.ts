@@ -2,13 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Product } from '../../../src/catalog/contract.ts'
+import type { Offer, Product } from '../../../src/catalog/contract.ts'
 import { type SqlStore, openSqlStore } from '../../../src/storage/sql-store.ts'
 import type { DealSort } from '../../../src/offers/deals.ts'
 import type { DealQuery } from '../../../src/storage/store.ts'
+import { toPriceText } from '../../../src/offers/price-history.ts'
+import { isOnSale } from '../../../src/offers/sale.ts'
+import { foldCase } from '../../../src/offers/text.ts'
+import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { usePostgres } from '../../helpers/postgres.ts'
 import { makeParsedOffer, makeProduct, toGtin } from '../../helpers/products.ts'
 import { computeGrid, describeOffer } from '../../storage/conformance/deals-property.ts'
+import { DAY_0, RULES, toIndex, toMs } from '../../storage/conformance/price-history-fixture.ts'
 import { CHANNEL, begin, makePage, makeQuery } from '../../storage/conformance/subject.ts'
 
 /** Enough products that only the "rare" filters match few deals, and that the first deals are not all of them. */
@@ -63,14 +68,63 @@ const FILTERS: Readonly<Record<string, Partial<DealQuery>>> = {
 
 const SORTS: readonly DealSort[] = ['discount', 'saving', 'price']
 
+const clock = createFakeClock(toMs(40))
+
+/** Return the price in ten-thousandths before the walk, on the 30 days before; `undefined` when nothing was observed. */
+function findReference(offer: Offer, index: number): number | undefined {
+  const isFallen = offer.merchant === 'Alpha' ? index % 3 === 0 : index % 4 === 0
+  return isFallen ? Number(offer.price) * 10_000 + (1 + (index % 7)) * 20_000 : undefined
+}
+
+/** The same catalog as the confirmed deals show it: with the reference as old price. */
+const observedProducts: readonly Product[] = products.map((product, index) => ({
+  ...product,
+  offers: product.offers.map((offer) => {
+    const reference = findReference(offer, index)
+    return { ...offer, oldPrice: reference === undefined || !isOnSale(offer) ? null : toPriceText(reference) }
+  }),
+}))
+
+/** Return the price of a card as a part of its reference price; 1 when it has not fallen. */
+function findRatio(card: string): number {
+  const [, merchant, price] = JSON.parse(card.slice(15)) as string[]
+  const index = toIndex(card.slice(0, 14))
+  const offer = products[index]?.offers.find((one) => one.merchant === merchant)
+  const reference = offer && findReference(offer, index)
+  return reference === undefined ? 1 : (Number(price) * 10_000) / reference
+}
+
+/** Import what was observed before the walk. */
+async function importHistory(copy: SqlStore): Promise<void> {
+  const runs = products.flatMap(({ gtin, offers }, index) =>
+    offers.flatMap((offer) => {
+      const price = findReference(offer, index)
+      if (price === undefined) return []
+      const days = { day: DAY_0 + 10, untilDay: DAY_0 + 39, isImported: true }
+      return {
+        gtin,
+        merchantKey: foldCase(offer.merchant),
+        currency: 'EUR',
+        low: price,
+        last: price,
+        ...days,
+      }
+    }),
+  )
+  for (let first = 0; first < runs.length; first += 500)
+    await copy.importRuns(CHANNEL, runs.slice(first, first + 500))
+}
+
 async function fill(copy: SqlStore): Promise<void> {
-  const walk = await begin(copy, 100)
+  await importHistory(copy)
+  const nowMs = clock.nowMs()
+  const walk = await begin(copy, nowMs)
   for (let first = 0; first < PRODUCTS; first += 200) {
     const page = products.slice(first, first + 200)
     const afterGtin = first === 0 ? '' : toGtin(first - 1)
-    await copy.applyPage(CHANNEL, makePage(walk, page, { asOfMs: 100, afterGtin, nextCursor: afterGtin }))
+    await copy.applyPage(CHANNEL, makePage(walk, page, { asOfMs: nowMs, afterGtin, nextCursor: afterGtin }))
   }
-  await copy.completeWalk(CHANNEL, walk, { nowMs: 100, isMalformed: false })
+  await copy.completeWalk(CHANNEL, walk, { nowMs, isMalformed: false })
 }
 
 const grids = new Map<string, readonly string[]>()
@@ -78,11 +132,13 @@ const grids = new Map<string, readonly string[]>()
 /** Compute a complete grid, once for all its pages and both databases. */
 function computeFullGrid(over: Partial<DealQuery>): readonly string[] {
   const key = JSON.stringify(over)
-  const grid = grids.get(key) ?? computeGrid(products, makeQuery({ ...over, offset: 0, limit: PRODUCTS * 2 }))
+  const source = over.evidence === 'observed' ? observedProducts : products
+  const grid = grids.get(key) ?? computeGrid(source, makeQuery({ ...over, offset: 0, limit: PRODUCTS * 2 }))
   grids.set(key, grid)
   return grid
 }
 
+const options = { catalog: 'c', clock, history: RULES }
 const stores: Record<string, SqlStore> = {}
 const closings: (() => Promise<void>)[] = []
 
@@ -91,9 +147,9 @@ beforeAll(async () => {
   const { address, drop } = await usePostgres().makeDatabase()
   stores['SQLite'] = await openSqlStore({
     database: { kind: 'sqlite', path: join(folder, 'copy.db') },
-    catalog: 'c',
+    ...options,
   })
-  stores['PostgreSQL'] = await openSqlStore({ database: address, catalog: 'c' })
+  stores['PostgreSQL'] = await openSqlStore({ database: address, ...options })
   closings.push(() => rm(folder, { recursive: true, force: true }), drop)
   await Promise.all(Object.values(stores).map(fill))
 })
@@ -105,6 +161,30 @@ afterAll(async () => {
 
 describe.each(['SQLite', 'PostgreSQL'])('grids of a large copy - %s', (name) => {
   describe.each(Object.entries(FILTERS))('%s', (_filter, over) => {
+    test.each([...SORTS, 'drop'] as const)(
+      'confirmed deals sorted by %s - every page equals the computation',
+      async (sort) => {
+        const grid = computeFullGrid({ ...over, sort, evidence: 'observed' })
+        for (const offset of [0, 60, 960]) {
+          const query = makeQuery({ ...over, sort, evidence: 'observed', offset, limit: 13 })
+          const deals = (await stores[name]?.findDeals(query)) ?? []
+          const found = deals.map(({ gtin, offer }) => `${gtin} ${describeOffer(offer)}`)
+          expect(found).toEqual(grid.slice(offset, offset + 13))
+        }
+      },
+    )
+
+    test('sorted by fall - those with a fall come first, then the others, each in the order of discounts', async () => {
+      // The sort is stable.
+      const grid = computeFullGrid(over).toSorted((a, b) => findRatio(a) - findRatio(b))
+      for (const offset of [0, 960]) {
+        const query = makeQuery({ ...over, sort: 'drop', offset, limit: 13 })
+        const deals = (await stores[name]?.findDeals(query)) ?? []
+        const found = deals.map(({ gtin, offer }) => `${gtin} ${describeOffer(offer)}`)
+        expect(found).toEqual(grid.slice(offset, offset + 13))
+      }
+    })
+
     test.each(SORTS)('sorted by %s - every page equals the reference computation', async (sort) => {
       const grid = computeFullGrid({ ...over, sort })
       for (const offset of [0, 60, 960, 2_400]) {

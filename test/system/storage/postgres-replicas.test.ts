@@ -306,6 +306,7 @@ describe('machines that start together', () => {
       { name: '0004-dropped-offers' },
       { name: '0005-price-times' },
       { name: '0006-pictures' },
+      { name: '0007-price-history' },
     ])
   })
 })
