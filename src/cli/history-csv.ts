@@ -33,12 +33,15 @@ export function formatHistoryRow(channelId: string, run: HistoryRun): string {
 }
 
 /** A spreadsheet runs a cell that begins with one of these as a formula; an apostrophe before it prevents that. */
-const FORMULA_START = /^'*[=+\-@]/
+const FORMULA_START = /^'*\s*[=+\-@＝＋－＠]/
 
 function formatMerchant(merchantKey: string): string {
   const safe = FORMULA_START.test(merchantKey) ? `'${merchantKey}` : merchantKey
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
+
+/** Most rows of one product, which are in memory at once. */
+const MAX_PRODUCT_ROWS = 100_000
 
 const ISO_DAY_CHARACTERS = 10
 
@@ -74,6 +77,10 @@ export async function* readHistoryFile(file: string, today: number): AsyncGenera
         const order = typeof row === 'string' ? 0 : compareProducts(product[0], row)
         if (typeof row === 'string') problems.push({ row: source.row, reason: row })
         else if (order > 0) problems.push({ row: source.row, reason: UNSORTED })
+        else if (order === 0 && product.length === MAX_PRODUCT_ROWS)
+          throw new ImportError(
+            `${file} has over ${MAX_PRODUCT_ROWS} rows of one product, at row ${source.row}`,
+          )
         else if (order === 0) product.push(row)
         else {
           yield { rows: product, problems: findOverlaps(product) }

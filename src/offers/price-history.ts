@@ -1,7 +1,5 @@
 import { DAY_MS } from '../clock.ts'
 import { toScaledPrice } from './money.ts'
-import { type OfferTimes } from './price-age.ts'
-import { type RankableOffer, pickOnePerMerchant } from './ranking.ts'
 import { foldCase } from './text.ts'
 
 /**
@@ -59,19 +57,26 @@ export function toPriceText(price: number): string {
   return `${digits.slice(0, -4)}.${digits.slice(-4)}`.replace(/\.?0+$/, '')
 }
 
+type PricedOffer = Readonly<Record<'merchant' | 'currency' | 'price', string>>
+
 /** The present prices of a product by series key. */
 export type MerchantPrices = ReadonlyMap<string, Omit<PriceSeries, 'days'> & Readonly<{ price: number }>>
 
-/** Collect one price per merchant and currency, of the offer that widgets show. `isPriced`: whether the price of an offer is shown. */
-export function collectPrices<T extends RankableOffer & OfferTimes>(
+/**
+ * Collect the lowest price per merchant and currency, in stock or not: an offer that sells out must not look like a new price.
+ * `isPriced`: whether the price of an offer is shown.
+ */
+export function collectPrices<T extends PricedOffer>(
   offers: readonly T[],
   isPriced: (offer: T) => boolean,
 ): MerchantPrices {
   const prices = new Map<string, Omit<PriceSeries, 'days'> & { price: number }>()
-  for (const { merchant, currency, price: text } of pickOnePerMerchant(offers.filter(isPriced))) {
+  for (const { merchant, currency, price: text } of offers.filter(isPriced)) {
     const price = toObservedPrice(text)
-    const key = { merchantKey: foldCase(merchant), currency }
-    if (price !== undefined) prices.set(toSeriesKey(key), { ...key, price })
+    if (price === undefined) continue
+    const series = { merchantKey: foldCase(merchant), currency }
+    const key = toSeriesKey(series)
+    prices.set(key, { ...series, price: Math.min(price, prices.get(key)?.price ?? price) })
   }
   return prices
 }
@@ -83,16 +88,14 @@ export function collectPrices<T extends RankableOffer & OfferTimes>(
 export type Sighting = Readonly<{ day: number; wasSeenBefore: boolean; isDayWalked: boolean }>
 
 /**
- * Compute the change to store for a series; `undefined` for none. `latest`: its latest stored change. `price`: `undefined` when the
- * merchant does not sell the product.
+ * Compute the change to store for a series; `undefined` for none. `latest`: its latest stored change, not after the sighting.
+ * `price`: `undefined` when the merchant does not sell the product.
  */
 export function computeChange(
   latest: PriceChange | undefined,
   price: number | undefined,
   sighting: Sighting,
 ): PriceChange | undefined {
-  // Another process has already seen a later day.
-  if (latest !== undefined && latest.day > sighting.day) return undefined
   return computeOwnChange(latest?.untilDay === null ? latest : undefined, price ?? null, sighting)
 }
 
@@ -197,7 +200,8 @@ function findBeginning(days: readonly ObservedDay[], price: number): ObservedDay
   if (began?.last !== price) return undefined
   for (const day of days.slice(0, -1).toReversed()) {
     const isGap = began.day - day.day - 1 > MAX_UNOBSERVED_DAYS
-    if (began.low !== price || day.last !== price || isGap) break
+    // A merchant that was away for a while and returned with the same price has not changed it.
+    if (began.low !== price || (day.last ?? day.low) !== price || isGap) break
     began = day
   }
   return began

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { isPostgres } from '../database/is-postgres.ts'
 import type { DealSort } from '../offers/deals.ts'
-import { parseDealRow } from './rows.ts'
+import { NO_FALL_KEY, parseDealRow } from './rows.ts'
 import type { CopyTables, DealsTable } from './schema.ts'
 import { type CopyRow, type CopyView, createVersionCondition } from './sql-copies.ts'
 import {
@@ -98,7 +98,10 @@ function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
   return sql.join(terms)
 }
 
-type DealRow = Parameters<typeof parseDealRow>[0] & RowTimes & Readonly<{ id: number }>
+type DealRow = Parameters<typeof parseDealRow>[0] &
+  RowTimes &
+  Pick<DealsTable, 'drop_key'> &
+  Readonly<{ id: number }>
 
 /** Read deals in the order of `ids`, without damaged rows. */
 async function readDeals(
@@ -107,13 +110,13 @@ async function readDeals(
   { ids, evidence }: Pick<DealQuery, 'evidence'> & Readonly<{ ids: readonly number[] }>,
 ): Promise<readonly DealEntry[]> {
   const { rows } = await sql<DealRow>`
-    select deals.id, offer, offer_index, p.gtin, title, brand, images, checked_at, p.as_of_ms, ${selectPageTime(copy)}
+    select deals.id, offer, offer_index, drop_key, p.gtin, title, brand, images, checked_at, p.as_of_ms, ${selectPageTime(copy)}
     from ${selectDealTable(evidence)} as deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
     database,
   )
   const toEntry = (row: DealRow): DealEntry | undefined => {
     const card = parseDealRow(row)
-    return card && { asOfMs: toAsOfMs(row, copy.nowMs), ...card }
+    return card && { asOfMs: toAsOfMs(row, copy.nowMs), hasFall: row.drop_key !== NO_FALL_KEY, ...card }
   }
   const byId = new Map(rows.map((row) => [row.id, toEntry(row)]))
   return ids.flatMap((id) => byId.get(id) ?? [])

@@ -4,7 +4,13 @@ import { isFuture } from '../clock.ts'
 import { createPriceCheck } from '../offers/price-age.ts'
 import { collectPrices, toDay } from '../offers/price-history.ts'
 import type { CopyTables } from './schema.ts'
-import { type FallFinder, createFallFinder, findNoReference, refreshFalls } from './sql-observed-deals.ts'
+import {
+  type FallFinder,
+  createFallFinder,
+  deleteHistories,
+  findNoReference,
+  refreshFalls,
+} from './sql-observed-deals.ts'
 import {
   type HistoryRules,
   readWalkedDays,
@@ -35,7 +41,16 @@ export async function recordLookups(
   }: Readonly<{ looked: readonly LookedUpProduct[]; nowMs: number; history: HistoryRules }>,
 ): Promise<FallFinder> {
   const { keptDays, priceMaxAgeSeconds } = history
-  const dated = keptDays === 0 ? [] : looked.filter(({ asOfMs }) => !isFuture(asOfMs, nowMs))
+  if (keptDays === 0) {
+    // Otherwise the last recorded price would seem to go on when observation is turned on again.
+    await deleteHistories(
+      transaction,
+      copyId,
+      looked.map(({ gtin }) => gtin),
+    )
+    return findNoReference
+  }
+  const dated = looked.filter(({ asOfMs }) => !isFuture(asOfMs, nowMs))
   const days = [...new Set(dated.map(({ asOfMs }) => toDay(asOfMs)))]
   if (days.length === 0) return findNoReference
   const [fromDay, untilDay] = [Math.min(...days), Math.max(...days)]

@@ -132,6 +132,23 @@ export async function deleteFalls(
   )
 }
 
+/** Delete everything that was observed of some products. */
+export async function deleteHistories(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  gtins: readonly string[],
+): Promise<void> {
+  const isOfProduct = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
+  const { numAffectedRows } = await sql`delete from price_changes where ${isOfProduct}`.execute(transaction)
+  if ((numAffectedRows ?? 0n) === 0n) return
+  const { rows } = await sql<Pick<DealsTable, 'product_id'>>`
+    select product_id from observed_deals where ${isOfProduct}`.execute(transaction)
+  await deleteFalls(
+    transaction,
+    rows.map((row) => row.product_id),
+  )
+}
+
 type StoredDeal = DealsTable & Readonly<{ id: number; seen_ms: number }>
 
 /**

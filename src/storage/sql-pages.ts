@@ -323,10 +323,11 @@ async function correctFutureTimes(
   const ids = toIds(futureDated)
   await sql`update products set as_of_ms = ${asOfMs}
     where ${createInCondition(transaction, 'id', ids)} and until_walk is null`.execute(transaction)
-  await sql`update deals set first_seen_ms = ${asOfMs}
-    where ${createInCondition(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(
-    transaction,
-  )
+  for (const table of ['deals', 'observed_deals'])
+    await sql`update ${sql.table(table)} set first_seen_ms = ${asOfMs}
+      where ${createInCondition(transaction, 'product_id', ids)} and first_seen_ms > ${asOfMs}`.execute(
+      transaction,
+    )
 }
 
 async function putPageRow(

@@ -58,7 +58,10 @@ export type ProductSighting = Readonly<{ gtin: string; prices: MerchantPrices; s
 /** The histories of products after their prices were recorded, and the GTINs of those that already had one, which changed. */
 export type RecordedHistories = Readonly<{ histories: Histories; changedGtins: ReadonlySet<string> }>
 
-/** Store the changes of prices, in the transaction that stores the prices. */
+/**
+ * Store the changes of prices, in the transaction that stores the prices. The sightings are newer than the stored prices, so later
+ * changes come from a wrong clock and are deleted.
+ */
 export async function recordSightings(
   transaction: Transaction<CopyTables>,
   copyId: number,
@@ -72,7 +75,11 @@ export async function recordSightings(
   const after = new Map(before)
   const rows: PriceChangesTable[] = []
   for (const { gtin, prices, sighting } of sightings) {
-    const history = new Map(before.get(gtin))
+    const history = await deleteLaterChanges(transaction, copyId, {
+      gtin,
+      history: before.get(gtin),
+      day: sighting.day,
+    })
     after.set(gtin, history)
     for (const [key, series] of new Map<string, Omit<PriceSeries, 'days'>>([...history, ...prices])) {
       const { merchantKey, currency } = series
@@ -89,6 +96,21 @@ export async function recordSightings(
     histories: after,
     changedGtins: new Set(rows.flatMap(({ gtin }) => (before.has(gtin) ? gtin : []))),
   }
+}
+
+/** Delete the changes of a product after a day. Return a copy of its history without them. */
+async function deleteLaterChanges(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  { gtin, history, day }: Readonly<{ gtin: string; history: ProductHistory | undefined; day: number }>,
+): Promise<Map<string, StoredSeries>> {
+  const series = [...(history ?? [])]
+  if (series.every(([, { changes }]) => (changes.at(-1)?.day ?? 0) <= day)) return new Map(series)
+  const text = 'delete from price_changes where copy_id = ? and gtin = ? and day > ?'
+  await execute(transaction, text, [copyId, gtin, day])
+  return new Map(
+    series.map(([key, one]) => [key, { ...one, changes: one.changes.filter((change) => change.day <= day) }]),
+  )
 }
 
 export function toRow(
@@ -192,12 +214,16 @@ function toWalkedDays(row: WalkedJson | undefined): WalkedDays {
   }
 }
 
-/** Record that a walk has seen the products of a range: extend the range of the page before it, or add one. */
+/**
+ * Record that a walk has seen the products of a range: extend the range of the page before it, or add one. Later days come from a
+ * wrong clock.
+ */
 export async function recordWalkedRange(
   transaction: Transaction<CopyTables>,
   copyId: number,
   { day, after_gtin: after, until_gtin: until }: WalkedRange,
 ): Promise<void> {
+  await execute(transaction, 'delete from observed_days where copy_id = ? and day > ?', [copyId, day])
   const extend = `update observed_days set until_gtin = ?, is_imported = 0
     where copy_id = ? and day = ? and after_gtin <= ? and until_gtin >= ? and until_gtin < ?`
   await execute(transaction, extend, [until, copyId, day, after, after, until])

@@ -85,8 +85,11 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     putChannelList: (channels, asOfMs) => putChannelList(writer, catalog, channels, asOfMs),
     recordEmptyChannelList: (asOfMs) => recordEmptyChannelList(writer, catalog, asOfMs),
     getCopyState: (channelId) => readCopyState(reader, catalog, channelId),
-    findDeals: (query, timeoutMs) =>
-      (isShortRead(query) ? directReads : longReads).findDeals(query, timeoutMs),
+    async findDeals(query, timeoutMs) {
+      // What was observed is deleted with the next walk.
+      if (history.keptDays === 0 && query.evidence === 'observed') return []
+      return (isShortRead(query) ? directReads : longReads).findDeals(query, timeoutMs)
+    },
     countDeals: (...parameters) => longReads.countDeals(...parameters),
     // The first products are a short index read. The startup message uses it, which needs no thread.
     searchProducts: (channelId, text, limit) =>

@@ -95,6 +95,8 @@ export type DealEntry = Readonly<{
   brand: string | null
   imageUrl: string | null
   offer: Offer
+  /** Whether our own observation confirms that the price has fallen. */
+  hasFall: boolean
   asOfMs: number
 }>
 

@@ -1,3 +1,4 @@
+import type { DealSort } from '../offers/deals.ts'
 import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
 import { toPictureView } from './picture.ts'
@@ -63,12 +64,21 @@ export function toGridView(
     /** Accessible names of the carousel's buttons. */
     carouselLabels: { previous: texts.previousDeals, next: texts.nextDeals },
     notices: toNoticesView(
-      { checkedAtMs: data.asOfMs, order: [texts.gridOrder[options.sort]], offers: deals },
+      {
+        checkedAtMs: data.asOfMs,
+        order: [texts.gridOrder[findShownOrder(data.deals, options)]],
+        offers: deals,
+      },
       localization,
       viewContext,
     ),
     paging: pages === null ? null : toPaging(data, options, { texts, pages }),
   }
+}
+
+/** Without any known fall, deals are in the order of their discounts. */
+function findShownOrder(deals: GridData['deals'], { sort }: Pick<GridOptions, 'sort'>): DealSort {
+  return sort === 'drop' && deals[0]?.hasFall !== true ? 'discount' : sort
 }
 
 function toDealView(

@@ -43,12 +43,16 @@ export function toHistoryView(
   if (lowest === undefined) return null
   const { locale, messages } = localization
   const chart = history === 'chart' ? toPriceChart(dayLows, today, localization.dir) : undefined
+  const values = {
+    days: formatCount(dayLows.length, locale),
+    price: formatPrice(toPriceText(lowest.low), currency, locale),
+  }
+  const isUnchanged = dayLows.every(({ low }) => low === lowest.low)
   return {
-    sentence: messages.splitLowestObserved({
-      days: formatCount(dayLows.length, locale),
-      price: formatPrice(toPriceText(lowest.low), currency, locale),
-      date: formatPastDay(lowest, today, locale),
-    }),
+    // With a date, a price that never changed would look like a new record.
+    sentence: isUnchanged
+      ? messages.splitLowestUnchanged(values)
+      : messages.splitLowestObserved({ ...values, date: formatPastDay(lowest, today, locale) }),
     chart: chart === undefined ? null : toChartView(chart, { currency, today }, localization),
   }
 }
@@ -78,7 +82,7 @@ function isSameYear(day: number, otherDay: number): boolean {
 
 /** Build the view of a chart: its lines, its text equivalent, and the labels at its edges. */
 export function toChartView(
-  { firstDay, low, high, last, ...lines }: NonNullable<ReturnType<typeof toPriceChart>>,
+  { firstDay, low, high, ...lines }: NonNullable<ReturnType<typeof toPriceChart>>,
   { currency, today }: Pick<HistoryData, 'currency' | 'today'>,
   { locale, messages }: Localization,
 ) {
@@ -86,13 +90,12 @@ export function toChartView(
   const style = isSameYear(firstDay, today) ? 'short' : 'short-with-year'
   return {
     lines,
-    /** The text equivalent: period, lowest, highest and last price. */
+    /** The text equivalent: what is drawn, its period, and its lowest and highest price. */
     label: messages.formatPriceChart({
       from: formatPastDay({ day: firstDay }, today, locale),
       to: formatDay(today, locale, 'long'),
       low: format(low),
       high: format(high),
-      last: format(last),
     }),
     /** Labels at the edges; `low` is `null` when the price was constant. */
     high: format(high),

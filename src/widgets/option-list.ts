@@ -231,7 +231,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: DEAL_SORTS,
     defaultText: '`discount`',
     description:
-      'what comes first: highest discount in per cent, highest saving, lowest price, newest sale, or `drop`: largest fall of the price in our own observation; deals without one come last',
+      'what comes first: highest discount in per cent, highest saving, lowest price, newest sale, or `drop`: largest fall of the price in this server’s own observation, which `evidence=observed` shows; deals without one come last',
     example: 'sort=price',
   },
   {
@@ -241,7 +241,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     control: EVIDENCES,
     defaultText: '`shop`',
     description:
-      'whose former price counts; `shop`: as the shops say; `observed`: only reductions that this server’s own observation confirms, with the lowest price of the 30 days before in place of the shop’s former price',
+      'whose former price counts; `shop`: as the shops say; `observed`: only those deals whose price has fallen in this server’s own observation, with the lowest price of the 30 days before in place of the shop’s former price',
     example: 'evidence=observed',
   },
   {

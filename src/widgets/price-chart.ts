@@ -20,8 +20,7 @@ export type PriceChart = NonNullable<ReturnType<typeof toPriceChart>>
 export function toPriceChart(dayLows: readonly DayLow[], today: number, dir: 'ltr' | 'rtl') {
   const shown = dayLows.filter(({ day }) => day > today - CHART_DAYS && day <= today)
   const [first] = shown
-  const last = shown.at(-1)
-  if (first === undefined || last === undefined || first === last) return undefined
+  if (first === undefined || shown.length < 2) return undefined
   const prices = shown.map((entry) => entry.low)
   const low = Math.min(...prices)
   const high = Math.max(...prices)
@@ -29,18 +28,19 @@ export function toPriceChart(dayLows: readonly DayLow[], today: number, dir: 'lt
     x: dir === 'rtl' ? today - day : day - first.day,
     y: toY(price, low, high),
   })
+  const lowestPrice = Math.min(...dayLows.map((entry) => entry.low))
+  const lowest = shown.findLast((entry) => entry.low === lowestPrice)
   const points = shown.map(toPoint)
   return {
     width: today - first.day + 1,
     height: CHART_HEIGHT,
     path: toStepPath(dir === 'rtl' ? points.toReversed() : points),
-    /** Marks the last day with the lowest price. */
-    lowPath: toMarkPath(toPoint(shown.findLast((entry) => entry.low === low) ?? first)),
+    /** Marks the last day with the lowest price of all days; `null` when it is not in the chart, or the price was constant. */
+    lowPath: low === high || lowest === undefined ? null : toMarkPath(toPoint(lowest)),
     firstDay: first.day,
-    /** Prices in ten-thousandths; `last`: of the last observed day. */
+    /** Prices in ten-thousandths. */
     low,
     high,
-    last: last.low,
   }
 }
 

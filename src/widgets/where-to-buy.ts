@@ -1,5 +1,5 @@
 import type { Offer, Product } from '../catalog/contract.ts'
-import { type PriceRules, createPriceCheck, findPriceTimes, toPriceTimeMs } from '../offers/price-age.ts'
+import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
 import { type PriceSeries, toDay, toObservedPrice } from '../offers/price-history.ts'
 import { isInStock } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
@@ -103,7 +103,7 @@ export function toBoxHistory(
   const { currency } = first
   const present = offers.filter(isPriced).flatMap((offer) => {
     const price = toObservedPrice(offer.price)
-    const day = toDay(toPriceTimeMs({ offer, asOfMs }))
+    const day = toDay(asOfMs)
     return price === undefined ? [] : [{ merchantKey: foldCase(offer.merchant), currency, price, day }]
   })
   const selected = series.filter(

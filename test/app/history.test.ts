@@ -50,7 +50,7 @@ describe('observed prices', () => {
 
   test('chart - an SVG with a text equivalent', async () => {
     const { text } = await fetchPath(getHarness(), `${BOX}?history=chart`)
-    expect(text).toContain('lowest price €39.90, highest price €49.90, last price €45.00')
+    expect(text).toContain('between €39.90 and €49.90')
     expect(text).toContain('d="M0 4h20v32h5v-16h10"')
     expect(Buffer.byteLength(/<svg.*<\/svg>/s.exec(text)?.[0] ?? '')).toBeLessThan(1_024)
   })

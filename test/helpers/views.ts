@@ -116,7 +116,7 @@ export function makeHistory(changes: Partial<HistoryView> = {}): HistoryView {
     ],
     chart: {
       lines: { width: 30, height: 40, path: 'M0 4h12v32h18', lowPath: 'M29.5 36h.01' },
-      label: 'Price history from October 23 to November 21: lowest price €9.99',
+      label: 'Lowest price of each day from October 23 to November 21: between €9.99 and €12.99',
       high: '€12.99',
       low: '€9.99',
       from: 'Oct 23',

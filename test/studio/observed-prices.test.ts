@@ -94,7 +94,7 @@ describe('rows', () => {
           low: '€49.90',
           from: 'Oct\u00A013',
           label:
-            'Price history from October\u00A013 to November\u00A021: lowest price €49.90, highest price €59.90, last price €49.90',
+            'Lowest price of each day from October\u00A013 to November\u00A021: between €49.90 and €59.90',
         }) as unknown,
       },
     ])

@@ -33,6 +33,7 @@ const makeEntry = (over: Partial<DealEntry> = {}): DealEntry => ({
   brand: 'Lumen',
   imageUrl: 'https://pictures.example/lamp.jpg',
   offer: makeParsedOffer({ oldPrice: '99.80' }),
+  hasFall: false,
   asOfMs: NOON_MS,
   ...over,
 })

@@ -76,11 +76,11 @@ describe('chart', () => {
     expect(toView(series)?.chart).toBeNull()
   })
 
-  test('history=chart - has labels, and a text with period, lowest, highest and last price', () => {
+  test('history=chart - has labels, and a text with period, lowest and highest price', () => {
     const { lines, ...labels } = toView(series, { history: 'chart', locale: 'en-GB' })?.chart ?? {}
     expect(labels).toEqual({
       label:
-        'Price history from 22\u00A0December\u00A02025 to 20\u00A0January: lowest price €12.99, highest price €20.00, last price €20.00',
+        'Lowest price of each day from 22\u00A0December\u00A02025 to 20\u00A0January: between €12.99 and €20.00',
       high: '€20.00',
       low: '€12.99',
       from: '22\u00A0Dec\u00A02025',

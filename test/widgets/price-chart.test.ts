@@ -78,7 +78,7 @@ describe('chart of prices', () => {
   test('older than 120 days, or after today - is not shown', () => {
     const prices = Array.from({ length: 130 }, (_, index) => 100 + index)
     expect(draw(prices)).toMatchObject({ width: CHART_DAYS, low: 110, firstDay: TODAY - 119 })
-    expect(toPriceChart(toLows(prices), TODAY - 1, 'ltr')?.last).toBe(228)
+    expect(toPriceChart(toLows(prices), TODAY - 1, 'ltr')?.high).toBe(228)
   })
 
   test('fewer than two observed days - no chart', () => {

@@ -116,6 +116,7 @@ function findDeal(
     brand,
     imageUrl: images[0] ?? null,
     offer: deal.offer,
+    hasFall: options.sort === 'drop' || options.evidence === 'observed',
     asOfMs: PRICES_CHECKED_AT_MS,
   }
   return [{ entry, ratioKey: deal.ratioKey }]

@@ -47,7 +47,9 @@ export type LocaleTexts = Readonly<{
    * text must be right for every number.
    */
   lowestObserved: string
-  /** Text equivalent of the chart: first and last day `{from}`, `{to}`, and the prices `{low}`, `{high}`, `{last}`. */
+  /** The same when it was equal on all days: `{days}`, `{price}`. */
+  lowestUnchanged: string
+  /** Text equivalent of the chart: first and last day `{from}`, `{to}`, lowest and highest of the daily prices `{low}`, `{high}`. */
   priceChart: string
   /** The layout `inline`, with one shop: `{price}`, `{merchant}`. */
   inlineOffer: string
@@ -151,7 +153,8 @@ function createMessages(tag: string, texts: LocaleTexts) {
     formatInlineOffer: compileMessage<'merchant' | 'price'>(texts.inlineOffer),
     formatInlineFrom: compileMessage<'merchant' | 'price'>(texts.inlineFrom),
     splitLowestObserved: splitMessage<'days' | 'price' | 'date'>(texts.lowestObserved),
-    formatPriceChart: compileMessage<'from' | 'to' | 'low' | 'high' | 'last'>(texts.priceChart),
+    splitLowestUnchanged: splitMessage<'days' | 'price'>(texts.lowestUnchanged),
+    formatPriceChart: compileMessage<'from' | 'to' | 'low' | 'high'>(texts.priceChart),
     /** `count` selects the plural form, `shown` is printed. */
     formatMoreShops({ count, shown: formattedCount }: Readonly<{ count: number; shown: string }>): string {
       const text = texts.moreShops[plurals.select(count)] ?? texts.moreShops.other
