@@ -27,7 +27,7 @@ export function listKeys(observations: readonly Observation[]): string[] {
 }
 
 /** Compute the reference price of the price of the last day, day by day; `undefined` without one. */
-export function computeReference(calendar: Calendar, price: number): number | undefined {
+function computeReference(calendar: Calendar, price: number): number | undefined {
   const began = findBeginning(calendar, price)
   if (began === undefined) return undefined
   const lows: number[] = []
