@@ -69,8 +69,9 @@ async function findIds(
   }
   const isVisible = createVisibilityCondition(database, copy, query)
   const deals = selectDealTable(query.evidence)
-  // The discount index contains all filter columns; without filters, nearly every deal is a result in any order.
-  if (rareFilter === null && (query.sort === 'discount' || isShortRead({ ...query, offset: 0 })))
+  // The indexes of these orders contain all filter columns; without filters, nearly every deal is a result in any order.
+  const isCovered = query.sort === 'discount' || query.sort === 'drop'
+  if (rareFilter === null && (isCovered || isShortRead({ ...query, offset: 0 })))
     return findPage(deals, sql`${createDeadlineCondition(database)} and ${isVisible}`)
   if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
     const window = sql`(select ${WINDOW_COLUMNS} from ${deals} as deals where ${isVisible}

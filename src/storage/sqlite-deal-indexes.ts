@@ -21,10 +21,11 @@ const DEAL_INDEXES: Readonly<Record<string, string>> = {
   deals_by_merchant: 'copy_id, currency, merchant_key',
 }
 
-/** Added by migration 0012, so that 0007 does not create it. */
+/** Added by migration 0012, so that 0007 does not create it. It covers the filters, as the first one does. */
 const DROP_INDEX = 'deals_by_drop'
-export const CREATE_DROP_INDEX = `create index if not exists ${DROP_INDEX} on deals
-  (copy_id, currency, drop_key, ratio_key, price_key, gtin)`
+export const CREATE_DROP_INDEX = `create index if not exists ${DROP_INDEX} on deals (copy_id, currency, drop_key, ratio_key,
+  price_key, gtin, discount_percent, is_in_stock, is_best, is_best_in_stock, from_walk, until_walk, product_id, offer_index,
+  merchant_key, brand_key)`
 
 /** Created by migration 0001, dropped by 0007: replaced by `deals_by_discount`. */
 const OLD_INDEX = 'deals_by_ratio'

@@ -75,7 +75,7 @@ describe('fall of a price', () => {
     await walkDays(harness, [...repeat(30, '49.90'), '29.94'])
     const { text } = await fetchPath(harness, `${GRID}?evidence=observed&sort=drop`)
     expect(text).toContain(
-      '<span class="vitrine-sr-only">Lowest observed price of the 30 days before </span>',
+      '<span class="vitrine-sr-only">Lowest observed price of the 30 days before the reduction </span>',
     )
     const visible = readVisibleText(text)
     expect(visible).toContain('Largest observed price drop first')

@@ -73,7 +73,9 @@ describe('observed prices of a box', () => {
   })
 
   test('present price as low as an older one - the last day is said', () => {
-    expect(read('', [makeSeries('kopje', 20)])).toContain('€20.00 on November 21')
+    expect(read('', [makeSeries('kopje', 20), makeSeries('kopje', 15, 1, 'USD'), makeSeries('velta', 40, 31)])).toContain(
+      '€20.00 on November 21',
+    )
   })
 
   test('price that is too old to be shown - does not count as observed', () => {
@@ -81,7 +83,7 @@ describe('observed prices of a box', () => {
     expect(history).toBeNull()
   })
 
-  test('price with a time of its own - counts on the day of its check', () => {
+  test('price with a time of its own - counts on the day of the response', () => {
     const checked = [makePricedOffer('Kopje', '14', { checkedAtMs: NOON_MS - 3_599_000 })]
     expect(read('', [makeSeries('kopje', 15)], checked)).toContain('€14.00 on November 21')
   })

@@ -22,6 +22,14 @@ const makeSeries = (price: number, count: number, lastDay = TODAY): PriceSeries 
   })),
 })
 
+/** The same, with twice the price on the first day. */
+const makeFallen = (...parameters: Parameters<typeof makeSeries>): PriceSeries => {
+  const { days, ...series } = makeSeries(...parameters)
+  const [first, ...others] = days
+  const price = 2 * parameters[0]
+  return { ...series, days: first === undefined ? [] : [{ ...first, low: price, last: price }, ...others] }
+}
+
 type Changes = Readonly<{ history?: 'note' | 'chart'; locale?: string; currency?: string }>
 
 const toView = (
@@ -38,7 +46,7 @@ const toSentence = (...parameters: Parameters<typeof toView>): string =>
 describe('sentence', () => {
   test('29 observed days - nothing, also no chart', () => {
     expect(toView([makeSeries(129_900, 29)], { history: 'chart' })).toBeNull()
-    expect(toSentence([makeSeries(129_900, 30)])).toBe(
+    expect(toSentence([makeFallen(129_900, 30)])).toBe(
       'Lowest price in 30 observed days: €12.99 on January 20',
     )
   })
@@ -53,19 +61,28 @@ describe('sentence', () => {
     ['en-GB', 'Lowest price in 1,200 observed days: €12.99 on 20 January'],
     ['de', 'Niedrigster Preis an 1.200 Beobachtungstagen: 12,99 € am 20. Januar'],
     ['fi', 'Alin hinta 1 200 havaintopäivän aikana: 12,99 €, 20. tammikuuta'],
-    ['ja', '観測した1,200日間の最安値は1月20日の€12.99'],
+    ['ja', '観測した1,200日のうちの最安値：€12.99（1月20日）'],
   ])('%s - number, price and date as the language writes them', (locale, expected) => {
-    expect(toSentence([makeSeries(129_900, 1_200)], { locale })).toBe(expected)
+    expect(toSentence([makeFallen(129_900, 1_200)], { locale })).toBe(expected)
   })
 
   test('currency without decimals - the price has none', () => {
-    expect(toSentence([makeSeries(12_990_000, 30)], { currency: 'JPY' })).toContain('¥1,299 on')
+    expect(toSentence([makeFallen(12_990_000, 30)], { currency: 'JPY' })).toContain('¥1,299 on')
   })
 
   test.each(LANGUAGE_TAGS)('%s - days, price and date stand apart from the text', (locale) => {
-    const { sentence = [] } = toView([makeSeries(129_900, 30)], { locale }) ?? {}
-    expect(sentence.filter(({ isValue }) => isValue)).toHaveLength(3)
-    expect(sentence.map(({ text }) => text).join('')).not.toMatch(/[{}]|undefined/)
+    const read = (series: PriceSeries): unknown => {
+      const { sentence = [] } = toView([series], { locale }) ?? {}
+      expect(sentence.map(({ text }) => text).join('')).not.toMatch(/[{}]|undefined/)
+      return sentence.filter(({ isValue }) => isValue).length
+    }
+    expect([read(makeFallen(129_900, 30)), read(makeSeries(129_900, 30))]).toEqual([3, 2])
+  })
+
+  test('same lowest price on every day - says so, without a date', () => {
+    expect(toSentence([makeSeries(129_900, 30), { ...makeSeries(200_000, 3), merchantKey: 'brava' }])).toBe(
+      'Lowest price unchanged in 30 observed days: €12.99',
+    )
   })
 })
 
@@ -97,8 +114,15 @@ describe('chart', () => {
   })
 
   test('no price in the last 120 days - only the sentence', () => {
-    const view = toView([makeSeries(129_900, 30, TODAY - 200)], { history: 'chart' })
+    const view = toView([makeFallen(129_900, 30, TODAY - 200)], { history: 'chart' })
     expect([view?.sentence.length, view?.chart]).toEqual([6, null])
+  })
+
+  test('lower price before the chart - no day in it is marked', () => {
+    const early = { ...makeSeries(100_000, 5, TODAY - 150), merchantKey: 'early' }
+    const view = toView([early, ...series], { history: 'chart' })
+    expect(view?.sentence[3]?.text).toBe('€10.00')
+    expect(view?.chart?.lines.lowPath).toBeNull()
   })
 
   test('right to left - today is on the left', () => {
@@ -111,7 +135,7 @@ describe('markup', () => {
   const renderer = createRenderer()
   const render = (locale: string, layout: 'list' | 'inline'): string => {
     const { lang, dir } = getLocalization(locale)
-    const box = makeBox({ layout, history: toView([makeSeries(129_900, 40)], { history: 'chart', locale }) })
+    const box = makeBox({ layout, history: toView([makeFallen(129_900, 40)], { history: 'chart', locale }) })
     return renderer.renderBox({ ...box, wrapper: { ...box.wrapper, lang, dir } })
   }
 

@@ -53,7 +53,6 @@ describe('chart of prices', () => {
       firstDay: TODAY - 3,
       low: 10,
       high: 30,
-      last: 20,
     })
   })
 
@@ -71,8 +70,8 @@ describe('chart of prices', () => {
     expect(draw([10, 20, 10, 20])?.lowPath).toBe('M2.5 36h.01')
   })
 
-  test('constant price - a line in the middle', () => {
-    expect(draw([10, 10, 10])).toMatchObject({ path: 'M0 20h3', lowPath: 'M2.5 20h.01', low: 10, high: 10 })
+  test('constant price - a line in the middle, no day is marked', () => {
+    expect(draw([10, 10, 10])).toMatchObject({ path: 'M0 20h3', lowPath: null, low: 10, high: 10 })
   })
 
   test('older than 120 days, or after today - is not shown', () => {
