@@ -132,12 +132,13 @@ export async function deleteFalls(
   )
 }
 
-/** Delete everything that was observed of some products. */
+/** Delete everything that was observed of some products, and the days, so that the next walk with a history records every product. */
 export async function deleteHistories(
   transaction: Transaction<CopyTables>,
   copyId: number,
   gtins: readonly string[],
 ): Promise<void> {
+  await sql`delete from observed_days where copy_id = ${copyId}`.execute(transaction)
   const isOfProduct = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
   const { numAffectedRows } = await sql`delete from price_changes where ${isOfProduct}`.execute(transaction)
   if ((numAffectedRows ?? 0n) === 0n) return

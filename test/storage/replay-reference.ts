@@ -40,7 +40,7 @@ function computeReference(calendar: Calendar, price: number): number | undefined
   return beganLow < price ? Math.min(beganLow, ...lows) : Math.min(...lows)
 }
 
-/** Go back from the last day while each day had only this price, or this price until the shop left, and at most five days are missing in a row. */
+/** Go back from the last day while each day had only this price and at most five days are missing in a row. */
 function findBeginning(calendar: Calendar, price: number): number | undefined {
   let began = calendar.length - 1
   if (calendar[began]?.last !== price) return undefined
@@ -49,10 +49,15 @@ function findBeginning(calendar: Calendar, price: number): number | undefined {
     const seen = calendar[day]
     missing = seen === undefined ? missing + 1 : 0
     if (seen === undefined) continue
-    if (calendar[began]?.low !== price || (seen.last ?? seen.low) !== price) break
+    if (calendar[began]?.low !== price || toEndPrice(seen) !== price) break
     began = day
   }
   return began
+}
+
+/** Return the last price of a day, also when the shop left later. */
+function toEndPrice({ low, last }: Readonly<{ low: number; last: number | null }>): number {
+  return last ?? low
 }
 
 /** A deal as a shop claims it, in cents, with the reference price if it is above the price. */

@@ -73,9 +73,9 @@ describe('observed prices of a box', () => {
   })
 
   test('present price as low as an older one - the last day is said', () => {
-    expect(read('', [makeSeries('kopje', 20), makeSeries('kopje', 15, 1, 'USD'), makeSeries('velta', 40, 31)])).toContain(
-      '€20.00 on November 21',
-    )
+    expect(
+      read('', [makeSeries('kopje', 20), makeSeries('kopje', 15, 1, 'USD'), makeSeries('velta', 40, 31)]),
+    ).toContain('€20.00 on November 21')
   })
 
   test('price that is too old to be shown - does not count as observed', () => {

@@ -86,6 +86,13 @@ describe('query of the stored copy', () => {
     })
   })
 
+  test('sort=drop - says its order only if a price has fallen', () => {
+    const orders = [true, false].map(
+      (hasFall) => view('sort=drop', { deals: [makeEntry({ hasFall }), makeEntry()] })?.notices.terms[0],
+    )
+    expect(orders).toEqual(['Largest observed price drop first', 'Largest discount first'])
+  })
+
   test('sort=drop - is the order by discount where the discount is the observed fall', () => {
     expect(toDealQuery('c', 'EUR', parse('sort=drop')).sort).toBe('drop')
     expect(toDealQuery('c', 'EUR', parse('sort=drop&evidence=observed')).sort).toBe('discount')

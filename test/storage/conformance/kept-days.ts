@@ -76,6 +76,35 @@ export function describeKeptDays(subject: Subject): void {
       expect(await history.readSeries(3)).toEqual({ 'EUR kopje': ['0 80', '1 80'] })
     })
 
+    test('walk by a clock that is a day ahead - the next walks are recorded', async () => {
+      await history.walkDays([makeLamp(1, '100')], 0, 2)
+      await history.walk([makeLamp(1, '120')], 4)
+      await history.walkDays([makeLamp(1, '90')], 3, 5)
+      expect(await history.readSeries()).toEqual({
+        'EUR kopje': [...listDays(0, 2, 100), ...listDays(3, 5, 90)],
+      })
+      expect(await history.copy.countObservedDays(CHANNEL)).toEqual({ all: 6, imported: 0 })
+    })
+
+    test('look-up while history is off - the price before it does not go on', async (context) => {
+      context.skip(!fixture.isShared, 'the copy cannot be opened twice')
+      await history.walkDays([makeLamp(1, '100'), makeLamp(2, '100')], 0, 1)
+      const off = await history.reopen({ keptDays: 0 })
+      await off.lookUp(1, makeLamp(1, '80'), 2)
+      expect(await off.readFalls()).toEqual([])
+      await history.walkDays([makeLamp(1, '80'), makeLamp(2, '100')], 3, 4)
+      expect(await history.readSeries(1)).toEqual({ 'EUR kopje': listDays(3, 4, 80) })
+      expect(await history.readSeries(2)).toEqual({ 'EUR kopje': ['0 100', '3 100', '4 100'] })
+    })
+
+    test('history off, before the next walk - no deal is confirmed', async (context) => {
+      context.skip(!fixture.isShared, 'the copy cannot be opened twice')
+      await history.walkDays([makeLamp(1, '100')], 0, 29)
+      await history.walk([makeLamp(1, '80')], 30)
+      expect(await history.readFalls()).toHaveLength(1)
+      expect(await (await history.reopen({ keptDays: 0 })).readFalls()).toEqual([])
+    })
+
     test('history switched off - everything is deleted with the next walk; on again - it begins anew', async (context) => {
       context.skip(!fixture.isShared, 'the copy cannot be opened twice')
       await history.walkDays([makeLamp(1, '100'), makeLamp(2, '80')], 0, 29)

@@ -8,6 +8,7 @@ import {
   MANY,
   hold,
   makeChecked,
+  listDays,
   makeClaim,
   makeLamp,
   makeMany,
@@ -282,6 +283,31 @@ export function describeObservedDeals(subject: Subject): void {
       const [shop] = await history.copy.findDeals(makeQuery({ sort: 'drop' }))
       expect(shop?.offer.merchant).toBe('Best')
     })
+
+    test('dearer offer in stock that leaves - the sold-out one, whose price never changed, has not fallen', async () => {
+      const soldOut = makeClaim('100', { network: 'other', availability: 'out_of_stock' })
+      await history.walkDays([makeLamp(1, '120', soldOut)], 0, 34)
+      await history.walk([makeLamp(1, soldOut)], 35)
+      expect(await history.readFalls()).toEqual([])
+      expect(await history.readSeries()).toEqual({ 'EUR kopje': listDays(0, 35, 100) })
+    })
+
+    test.each([
+      ['not seen on the day on which it left', 12],
+      ['seen early on that day', 1],
+    ])(
+      'shop that left for three days, %s, and returned with its price - keeps its fall',
+      async (_case, hour) => {
+        const other = makeClaim('90', { merchant: 'Zaal', oldPrice: null })
+        await history.walkDays([makeLamp(1, '100', other)], 0, 29)
+        await history.walkDays([makeLamp(1, '80', other)], 30, 31)
+        if (hour < 12) await history.walk([makeLamp(1, '80', other)], 32, hour)
+        await history.walkDays([makeLamp(1, other)], 32, 34)
+        expect(await history.readFalls()).toEqual([])
+        await history.walk([makeLamp(1, '80', other)], 35)
+        expect(await history.readFalls()).toEqual(['1 Kopje 80<100'])
+      },
+    )
 
     test('confirmed deal whose sale has ended - is not shown', async () => {
       await fallTo(makeClaim('80', { saleEndsAtMs: toMs(30, 18) }))
