@@ -4,6 +4,7 @@ import { makeCopyFixture } from './conformance/sql-fixture.ts'
 
 describeCopy({
   name: 'SQLite file',
+  isShared: true,
   async start() {
     const { path, remove } = await makeCopyFile()
     return makeCopyFixture({ address: { kind: 'sqlite', path }, isShared: true }, remove)
@@ -12,6 +13,7 @@ describeCopy({
 
 describeCopy({
   name: 'SQLite in memory',
+  isShared: false,
   start: () =>
     Promise.resolve(
       makeCopyFixture({ address: { kind: 'sqlite', path: ':memory:' }, isShared: false }, () =>

@@ -85,9 +85,21 @@ export function describeKeptDays(subject: Subject): void {
       })
       expect(await history.copy.countObservedDays(CHANNEL)).toEqual({ all: 6, imported: 0 })
     })
+  })
+}
 
-    test('look-up while history is off - the price before it does not go on', async (context) => {
-      context.skip(!fixture.isShared, 'the copy cannot be opened twice')
+/** Test copies that are opened with a history and without one. */
+export function describeHistorySwitch(subject: Subject): void {
+  describe(`${subject.name}: history on and off`, () => {
+    let fixture: CopyFixture
+    let history: HistoryFixture
+    beforeEach(async () => {
+      fixture = await subject.start()
+      history = await openHistory(fixture)
+    })
+    afterEach(() => fixture.dispose())
+
+    test('look-up while history is off - the price before it does not go on', async () => {
       await history.walkDays([makeLamp(1, '100'), makeLamp(2, '100')], 0, 1)
       const off = await history.reopen({ keptDays: 0 })
       await off.lookUp(1, makeLamp(1, '80'), 2)
@@ -97,16 +109,14 @@ export function describeKeptDays(subject: Subject): void {
       expect(await history.readSeries(2)).toEqual({ 'EUR kopje': ['0 100', '3 100', '4 100'] })
     })
 
-    test('history off, before the next walk - no deal is confirmed', async (context) => {
-      context.skip(!fixture.isShared, 'the copy cannot be opened twice')
+    test('history off, before the next walk - no deal is confirmed', async () => {
       await history.walkDays([makeLamp(1, '100')], 0, 29)
       await history.walk([makeLamp(1, '80')], 30)
       expect(await history.readFalls()).toHaveLength(1)
       expect(await (await history.reopen({ keptDays: 0 })).readFalls()).toEqual([])
     })
 
-    test('history switched off - everything is deleted with the next walk; on again - it begins anew', async (context) => {
-      context.skip(!fixture.isShared, 'the copy cannot be opened twice')
+    test('history switched off - everything is deleted with the next walk; on again - it begins anew', async () => {
       await history.walkDays([makeLamp(1, '100'), makeLamp(2, '80')], 0, 29)
       await history.walk([makeLamp(1, '80'), makeLamp(2, '80')], 30)
       expect(await history.readFalls()).toHaveLength(1)
@@ -126,8 +136,7 @@ export function describeKeptDays(subject: Subject): void {
       expect(await history.readSeries(2)).toEqual({ 'EUR kopje': ['33 80', '34 80'] })
     })
 
-    test('history switched on for a large copy - records every product with the next walk', async (context) => {
-      context.skip(!fixture.isShared, 'the copy cannot be opened twice')
+    test('history switched on for a large copy - records every product with the next walk', async () => {
       const off = await history.reopen({ keptDays: 0 })
       await off.walk(makeMany('80'), 0)
       await history.walkDays(makeMany('80'), 1, 2)

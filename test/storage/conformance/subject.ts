@@ -11,6 +11,8 @@ export type Copy = CopyStore & WalkStore
 /** A database under test. */
 export type Subject = Readonly<{
   name: string
+  /** Two copies that are open at once see the same data. */
+  isShared: boolean
   /** Create an empty database. Disposing it closes the copies that `open` returned. */
   start(): Promise<CopyFixture>
 }>

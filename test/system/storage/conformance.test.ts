@@ -6,6 +6,7 @@ const database = useDatabase()
 
 describeCopy({
   name: 'PostgreSQL',
+  isShared: true,
   async start() {
     await database.truncate()
     return {
