@@ -230,6 +230,11 @@ export function findLowest(dayLows: readonly DayLow[]): DayLow | undefined {
   return dayLows.findLast((entry) => entry.low === low)
 }
 
+/** Whether the lowest price was the same on all days. With its last day, it would look like a new record. */
+export function isUnchanged(dayLows: readonly DayLow[]): boolean {
+  return dayLows.every(({ low }) => low === dayLows[0]?.low)
+}
+
 /** Compute the earliest day from which on the lowest price is said, if every day from now on is observed. */
 export function computeEarliestNoteDay(dayLows: readonly DayLow[], today: number): number {
   const missingDays = MIN_OBSERVED_DAYS - dayLows.length

@@ -13,6 +13,7 @@ import {
   computeEarliestNoteDay,
   determineReference,
   findLowest,
+  isUnchanged,
   listDayLows,
   toDay,
   toPriceText,
@@ -141,8 +142,10 @@ function describeNote(
   const dayLows = listDayLows(series)
   const observed = describeObservedDays({ all: dayLows.length, imported: countImportedDays(series) })
   const lowest = findLowest(dayLows)
-  if (lowest !== undefined)
-    return `${observed}. The lowest was ${formatObservedPrice(lowest.low, currency)} on ${formatDate(lowest.day)}.`
+  if (lowest !== undefined) {
+    const days = isUnchanged(dayLows) ? 'all of them' : formatDate(lowest.day)
+    return `${observed}. The lowest was ${formatObservedPrice(lowest.low, currency)} on ${days}.`
+  }
   if (keptDays < MIN_OBSERVED_DAYS)
     return `${observed}. A note needs ${MIN_OBSERVED_DAYS} days, and only ${keptDays} are kept (VITRINE_HISTORY_DAYS).`
   const day = formatDate(computeEarliestNoteDay(dayLows, today))

@@ -4,6 +4,7 @@ import {
   type PriceSeries,
   addPresentPrice,
   findLowest,
+  isUnchanged,
   listDayLows,
   toPriceText,
   toSeriesKey,
@@ -47,10 +48,8 @@ export function toHistoryView(
     days: formatCount(dayLows.length, locale),
     price: formatPrice(toPriceText(lowest.low), currency, locale),
   }
-  const isUnchanged = dayLows.every(({ low }) => low === lowest.low)
   return {
-    // With a date, a price that never changed would look like a new record.
-    sentence: isUnchanged
+    sentence: isUnchanged(dayLows)
       ? messages.splitLowestUnchanged(values)
       : messages.splitLowestObserved({ ...values, date: formatPastDay(lowest, today, locale) }),
     chart: chart === undefined ? null : toChartView(chart, { currency, today }, localization),

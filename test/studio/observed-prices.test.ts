@@ -125,10 +125,14 @@ describe('rows', () => {
     ])
   })
 
-  test('price that never changed - says since when', async () => {
-    expect((await view(repeat(40, [at('10')]))).rows).toMatchObject([
+  test('price that never changed - says since when, and that it was the lowest on all days', async () => {
+    const { rows, currencies } = await view(repeat(40, [at('10')]))
+    expect(rows).toMatchObject([
       { reference: null, reason: 'unchanged since the first observed day, Oct 13, 2026' },
     ])
+    expect(currencies[0]?.note).toBe(
+      'Prices in EUR were observed on 40 days. The lowest was €10.00 on all of them.',
+    )
   })
 
   test('shop that left - stays with its last price, after the shops that sell it', async () => {
