@@ -145,8 +145,13 @@ describe('history', () => {
     expect([json.code, json.err]).toEqual([64, expect.stringContaining('with --json')])
   })
 
+  it('more than 100,000 rows of one product - refused, nothing is written', async () => {
+    const rows = Array.from({ length: 100_001 }, (_, index) => makeRow(3, 3, { merchant: `shop ${index}` }))
+    expect(await importInvalid(...rows)).toContain('over 100000 rows of one product, at row 100002')
+  })
+
   it('names of shops - formulas, quotes, commas and apostrophes - are safe in a spreadsheet, and exact', async () => {
-    const names = ['=1+1', '@home', '-10% shop', "'=x", "'s grocer", 'a, b "c"', 'crème']
+    const names = ['=1+1', '@home', '-10% shop', "'=x", '＝1', "'s grocer", 'a, b "c"', 'a;=1', 'crème']
     await withStore(async (store) => {
       const day = toDay(systemClock.nowMs()) - 3
       const prices = { day, untilDay: day, low: 10_000, last: 10_000, isImported: true, currency: 'EUR' }
@@ -162,7 +167,17 @@ describe('history', () => {
         row.slice(`${CHANNEL_ID},${GTIN},`.length, -',EUR,2026-01-01,2026-01-01,1,1,imported'.length),
       )
     expect(cells.toSorted()).toEqual(
-      ["'=1+1", "'@home", "'-10% shop", "''=x", "'s grocer", '"a, b ""c"""', 'crème'].sort(),
+      [
+        "'=1+1",
+        "'@home",
+        "'-10% shop",
+        "''=x",
+        "'＝1",
+        "'s grocer",
+        '"a, b ""c"""',
+        '"a;=1"',
+        'crème',
+      ].sort(),
     )
     const file = join(folder, 'names.csv')
     await run('export', '--output', file)
