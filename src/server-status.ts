@@ -3,7 +3,6 @@ import { isServed } from './config/config.ts'
 import type { Context } from './context.ts'
 import { tryWithTimeout } from './lib/with-timeout.ts'
 import { type FeedReport, isFeedFailing } from './observability/feed-report.ts'
-import type { ObservedDayCounts } from './storage/store.ts'
 
 /** The state that `/readyz` and `/metrics` report. */
 export type ServerState = Awaited<ReturnType<typeof readServerState>>
@@ -42,7 +41,7 @@ async function readCopies({ store, config, clock }: Context) {
     servedChannels.map(async ({ id }) => ({
       channel: id,
       ...(await store.getCopyState(id)),
-      observedDays: await readObservedDays({ store, config }, id),
+      observedDays: await store.countObservedDays(id),
     })),
   )
   return {
@@ -68,17 +67,6 @@ async function readCopies({ store, config, clock }: Context) {
   }
 }
 
-/** Count the observed days of a channel; `null` when no history is kept. */
-export async function readObservedDays(
-  {
-    store,
-    config,
-  }: Pick<Context, 'config'> & Readonly<{ store: Pick<Context['store'], 'countObservedDays'> }>,
-  channelId: string,
-): Promise<ObservedDayCounts | null> {
-  return config.history.keptDays === 0 ? null : store.countObservedDays(channelId)
-}
-
 /** Return the age of a copy; `null` when it is unknown because a clock was wrong. */
 function computeAgeMs(completedAtMs: number, nowMs: number): number | null {
   return isFuture(completedAtMs, nowMs) ? null : Math.max(0, nowMs - completedAtMs)
@@ -92,8 +80,8 @@ export async function updateStateGauges(context: Context): Promise<void> {
   const [state, feedReport] = await Promise.all([readServerState(context), readFeeds(context)])
   const feeds = feedReport?.feeds ?? []
   const { quota, limit, remaining, keyRefusedUntilMs, breaker } = state.callPolicy
-  const { products, deals, responses } = caches
-  const cachesByLabel = Object.entries({ products, deals, responses })
+  const { products, deals, histories, responses } = caches
+  const cachesByLabel = Object.entries({ products, deals, histories, responses })
   metrics.setGauges({
     vitrine_store_up: Number(state.isStoreUp),
     vitrine_store_writable: Number(state.isStoreWritable),

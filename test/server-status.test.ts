@@ -177,9 +177,9 @@ describe('state gauges', () => {
     }
     const label = `{channel="${CHANNEL_ID}"}`
     expect(await readSeries(context, 'observed_days')).toEqual([`vitrine_observed_days${label} 3`])
-    const config = { ...context.config, history: { ...context.config.history, keptDays: 0 } }
-    expect(await readSeries({ ...context, config }, 'observed_days')).toEqual([])
-    expect((await readServerState({ ...context, config })).copies).toMatchObject([{ observedDays: null }])
+    const off = withStore(context, { countObservedDays: () => Promise.resolve(null) })
+    expect(await readSeries(off, 'observed_days')).toEqual([])
+    expect((await readServerState(off)).copies).toMatchObject([{ observedDays: null }])
   })
 
   test('copy of unknown age - its series is absent, not 0', async () => {
@@ -212,13 +212,15 @@ describe('state gauges', () => {
     const harness = await startStockedHarness()
     const { context } = harness
     await fetchPath(harness, BOX)
-    const { products, deals, responses } = context.caches
+    const { products, deals, histories, responses } = context.caches
     expect(await readSeries(context, 'cache_')).toEqual([
       'vitrine_cache_entries{cache="products"} 1',
       'vitrine_cache_entries{cache="deals"} 0',
+      'vitrine_cache_entries{cache="histories"} 0',
       'vitrine_cache_entries{cache="responses"} 1',
       `vitrine_cache_bytes{cache="products"} ${products.byteCount()}`,
       `vitrine_cache_bytes{cache="deals"} ${deals.byteCount()}`,
+      `vitrine_cache_bytes{cache="histories"} ${histories.byteCount()}`,
       `vitrine_cache_bytes{cache="responses"} ${responses.byteCount()}`,
     ])
     expect(responses.byteCount()).toBeGreaterThan(100)

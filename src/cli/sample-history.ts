@@ -23,8 +23,8 @@ export async function addSampleHistory(
     const store = await openSqlStore({ database, catalog: context.catalog.copyName, clock, history })
     try {
       for (const channel of getSampleData().channels) {
-        const { imported } = await store.countObservedDays(channel.id)
-        if (imported > 0) continue
+        const days = await store.countObservedDays(channel.id)
+        if (days === null || days.imported > 0) continue
         await store.importRuns(channel.id, createSampleHistory(channel, toDay(clock.nowMs())))
       }
     } finally {

@@ -154,7 +154,25 @@ function addImportedDays(days: ObservedDay[], { day, low, last }: PriceChange, u
     days.push({ day: current, low, last, isImported: true })
 }
 
-/** Add the present price, which can be newer than the stored history. */
+/** Add the present prices of a product, seen on `day`, which can be newer than the stored history. */
+export function addPresentPrices(
+  series: readonly PriceSeries[],
+  present: MerchantPrices,
+  day: number,
+): readonly PriceSeries[] {
+  const unseen = [...present.values()].map(({ merchantKey, currency }) => ({
+    merchantKey,
+    currency,
+    days: [],
+  }))
+  const byKey = new Map<string, PriceSeries>([...unseen, ...series].map((one) => [toSeriesKey(one), one]))
+  return [...byKey].map(([key, one]) => {
+    const price = present.get(key)?.price
+    return price === undefined ? one : { ...one, days: addPresentPrice(one.days, price, day) }
+  })
+}
+
+/** The same for one series. */
 export function addPresentPrice(
   days: readonly ObservedDay[],
   price: number,

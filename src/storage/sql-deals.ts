@@ -34,7 +34,7 @@ const WINDOW_CARDS = 1_000
 
 /** Columns that filters and orders use. */
 const WINDOW_COLUMNS = sql`id, product_id, gtin, currency, offer_index, merchant_key, brand_key, is_in_stock, is_best,
-  is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text, drop_key`
+  is_best_in_stock, discount_percent, ratio_key, price_key, saving_key, first_seen_ms, search_text`
 
 /** Find the deals of the current walk, one per product: its best deal that passes the filters. */
 export async function findDeals(
@@ -42,9 +42,7 @@ export async function findDeals(
   copy: CopyView,
   query: DealQuery,
 ): Promise<readonly DealEntry[]> {
-  // The old price of a confirmed deal is its reference price, so its discount is its fall, which has an index.
-  const sort = query.evidence === 'observed' && query.sort === 'drop' ? 'discount' : query.sort
-  const plan = await planDealQuery(database, copy, { ...query, sort })
+  const plan = await planDealQuery(database, copy, query)
   const ids = plan === null ? [] : await findIds(database, copy, plan)
   return ids.length === 0 ? [] : readDeals(database, copy, { ids, evidence: query.evidence })
 }

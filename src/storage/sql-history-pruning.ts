@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, type Transaction, sql } from 'kysely'
 import { transact } from '../database/transaction.ts'
 import { toDay } from '../offers/price-history.ts'
 import type { CopyTables } from './schema.ts'
-import { deleteFalls, readFallenIds } from './sql-observed-deals.ts'
+import { deleteHistories } from './sql-observed-deals.ts'
 import type { HistoryRules } from './sql-price-history.ts'
 import { createInCondition } from './statements.ts'
 
@@ -64,12 +64,8 @@ async function pruneProducts(
   copyId: number,
   { gtins, kept }: Pick<Pruning, 'kept'> & Readonly<{ gtins: readonly string[] }>,
 ): Promise<void> {
+  if (kept === null) return deleteHistories(transaction, copyId, gtins)
   const isOfProduct = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
-  if (kept === null) {
-    await deleteFalls(transaction, await readFallenIds(transaction, copyId, gtins))
-    await sql`delete from price_changes where ${isOfProduct}`.execute(transaction)
-    return
-  }
   const { firstDay, today } = kept
   await sql`insert into price_changes (copy_id, gtin, merchant_key, currency, day)
     select distinct copy_id, gtin, merchant_key, currency, cast(${today} as integer) from price_changes

@@ -13,6 +13,7 @@ import {
 } from './sql-observed-deals.ts'
 import {
   type HistoryRules,
+  deleteObservedDays,
   readWalkedDays,
   recordObservedDays,
   recordSightings,
@@ -42,7 +43,9 @@ export async function recordLookups(
 ): Promise<FallFinder> {
   const { keptDays, priceMaxAgeSeconds } = history
   if (keptDays === 0) {
-    // Otherwise the last recorded price would seem to go on when observation is turned on again.
+    // Otherwise the last recorded price would seem to go on when observation is turned on again. Without days, the next walk then
+    // records every product.
+    await deleteObservedDays(transaction, copyId)
     await deleteHistories(
       transaction,
       copyId,

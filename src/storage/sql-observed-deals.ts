@@ -109,18 +109,7 @@ export async function readFallenGtins(
   return rows.map(({ gtin }) => gtin)
 }
 
-/** Read the ids of the versions of products that have a confirmed deal. */
-export async function readFallenIds(
-  transaction: Transaction<CopyTables>,
-  copyId: number,
-  gtins: readonly string[],
-): Promise<readonly number[]> {
-  const { rows } = await sql<Pick<DealsTable, 'product_id'>>`select distinct product_id from observed_deals
-    where copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`.execute(transaction)
-  return rows.map((row) => row.product_id)
-}
-
-export async function deleteFalls(
+async function deleteFalls(
   transaction: Transaction<CopyTables>,
   productIds: readonly number[],
 ): Promise<void> {
@@ -132,22 +121,20 @@ export async function deleteFalls(
   )
 }
 
-/** Delete everything that was observed of some products, and the days, so that the next walk with a history records every product. */
+/** Delete the histories and falls of products. */
 export async function deleteHistories(
   transaction: Transaction<CopyTables>,
   copyId: number,
   gtins: readonly string[],
 ): Promise<void> {
-  await sql`delete from observed_days where copy_id = ${copyId}`.execute(transaction)
   const isOfProduct = sql`copy_id = ${copyId} and ${createInCondition(transaction, 'gtin', gtins)}`
-  const { numAffectedRows } = await sql`delete from price_changes where ${isOfProduct}`.execute(transaction)
-  if ((numAffectedRows ?? 0n) === 0n) return
   const { rows } = await sql<Pick<DealsTable, 'product_id'>>`
-    select product_id from observed_deals where ${isOfProduct}`.execute(transaction)
+    select distinct product_id from observed_deals where ${isOfProduct}`.execute(transaction)
   await deleteFalls(
     transaction,
     rows.map((row) => row.product_id),
   )
+  await sql`delete from price_changes where ${isOfProduct}`.execute(transaction)
 }
 
 type StoredDeal = DealsTable & Readonly<{ id: number; seen_ms: number }>

@@ -233,6 +233,14 @@ export async function recordWalkedRange(
   await execute(transaction, add, [copyId, day, after, until, copyId, day, after, until])
 }
 
+/** Forget on which days there was an observation. */
+export async function deleteObservedDays(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+): Promise<void> {
+  await execute(transaction, 'delete from observed_days where copy_id = ?', [copyId])
+}
+
 /** Record that there was an observation on some days, without saying of which products. */
 export async function recordObservedDays(
   transaction: Transaction<CopyTables>,

@@ -98,10 +98,12 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       readCopy(channelId, [], (snapshot, { id, nowMs }) =>
         readPriceSeries(snapshot, id, { gtin, ...toKeptPeriod(history, nowMs) }),
       ),
-    countObservedDays: (channelId) =>
-      readCopy(channelId, { all: 0, imported: 0 }, (snapshot, { id, nowMs }) =>
+    async countObservedDays(channelId) {
+      if (history.keptDays === 0) return null
+      return readCopy(channelId, { all: 0, imported: 0 }, (snapshot, { id, nowMs }) =>
         countObservedDays(snapshot, id, toKeptPeriod(history, nowMs)),
-      ),
+      )
+    },
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
     updateQuota: (nowMs, change) => updateQuota(writer, catalog, nowMs, change),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),

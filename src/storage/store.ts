@@ -180,8 +180,8 @@ export type CopyStore = QuotaStore &
     findDealCurrency(channelId: string): Promise<string | undefined>
     /** Read the observed prices of a product, within the kept days until today. */
     findPriceSeries(channelId: string, gtin: string): Promise<readonly PriceSeries[]>
-    /** Count the days on which any product of the channel was observed, and those of them that were only imported. */
-    countObservedDays(channelId: string): Promise<ObservedDayCounts>
+    /** Count the days on which any product of the channel was observed, and those of them that were only imported; `null` without a history. */
+    countObservedDays(channelId: string): Promise<ObservedDayCounts | null>
     /** Find products whose title or brand has every word, or whose GTIN begins with the digits. */
     searchProducts(channelId: string, text: string, limit: number): Promise<readonly CopyEntry[]>
     /** Find running walks of all processes, and walks whose process has crashed. */

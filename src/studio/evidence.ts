@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts'
-import { readObservedDays } from '../server-status.ts'
 import type { DealCounts, DealQuery, ObservedDayCounts } from '../storage/store.ts'
 import { EVIDENCE_EXPLANATION } from '../widgets/hidden-reasons.ts'
 import { formatDealCount } from './fields.ts'
@@ -14,19 +13,18 @@ export type EvidenceData = Readonly<{
 
 /** Count the deals by evidence; `null` for a grid whose options do not ask for observed falls. `counts`: of the query. */
 export async function readEvidence(
-  context: Context,
+  { store, shopFile }: Context,
   query: DealQuery,
   { counts, isAsked }: Readonly<{ counts: DealCounts; isAsked: boolean }>,
 ): Promise<EvidenceData | null> {
   if (!isAsked) return null
-  const { store, shopFile } = context
   const isObserved = query.evidence === 'observed'
   const other = { ...query, evidence: isObserved ? 'shop' : 'observed' } as const
   const otherCounts = await store.countDeals(other, shopFile.book.keys)
   return {
     claimed: isObserved ? otherCounts : counts,
     confirmed: isObserved ? counts : otherCounts,
-    observedDays: await readObservedDays(context, query.channelId),
+    observedDays: await store.countObservedDays(query.channelId),
   }
 }
 

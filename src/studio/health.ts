@@ -1,7 +1,7 @@
 import type { Channel } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
 import type { Context } from '../context.ts'
-import { readObservedDays, readServerState } from '../server-status.ts'
+import { readServerState } from '../server-status.ts'
 import type { CopyState } from '../storage/store.ts'
 import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
@@ -30,7 +30,7 @@ export async function readHealth(context: Context, channels: readonly Channel[])
       listed.map(async (channel) => ({
         channel,
         state: await store.getCopyState(channel.id),
-        observedDays: await readObservedDays(context, channel.id),
+        observedDays: await store.countObservedDays(channel.id),
       })),
     ),
     channelCount: channels.length,

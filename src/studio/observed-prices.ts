@@ -8,7 +8,7 @@ import {
   MIN_OBSERVED_DAYS,
   MIN_REFERENCE_DAYS,
   REFERENCE_DAYS,
-  addPresentPrice,
+  addPresentPrices,
   collectPrices,
   computeEarliestNoteDay,
   determineReference,
@@ -47,28 +47,20 @@ export async function readObservedPrices(
 ): Promise<ObservedPricesData> {
   const { keptDays, priceMaxAgeSeconds } = config.history
   const nowMs = clock.nowMs()
-  const stored = keptDays === 0 ? [] : await store.findPriceSeries(channelId, gtin)
+  const stored = await store.findPriceSeries(channelId, gtin)
   const offers = entry?.product?.offers ?? []
   const asOfMs = entry?.asOfMs ?? nowMs
   const present = collectPrices(offers, createPriceCheck(asOfMs, { nowMs, priceMaxAgeSeconds }))
   const merchants = new Map(offers.map(({ merchant }) => [foldCase(merchant), merchant]))
-  const listed = keptDays === 0 ? [] : [...present.values()].map((key) => ({ ...key, days: [] }))
-  const series = new Map([...listed, ...stored].map((one) => [toSeriesKey(one), one]))
+  const series = keptDays === 0 ? [] : addPresentPrices(stored, present, toDay(asOfMs))
   return {
     keptDays,
     today: toDay(nowMs),
-    series: [...series]
-      .map(([key, { merchantKey, currency, days }]) => {
-        const price = present.get(key)?.price ?? null
-        return {
-          merchantKey,
-          merchant: merchants.get(merchantKey) ?? merchantKey,
-          currency,
-          days: price === null ? days : addPresentPrice(days, price, toDay(asOfMs)),
-          price,
-        }
-      })
-      .filter(({ days }) => days.length > 0),
+    series: series.map((one) => ({
+      ...one,
+      merchant: merchants.get(one.merchantKey) ?? one.merchantKey,
+      price: present.get(toSeriesKey(one))?.price ?? null,
+    })),
   }
 }
 

@@ -2,7 +2,7 @@ import type { DropReason, Offer, Product } from '../catalog/contract.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin } from '../offers/gtin.ts'
-import { MAX_UNOBSERVED_DAYS, REFERENCE_DAYS } from '../offers/price-history.ts'
+import { MIN_REFERENCE_DAYS, REFERENCE_DAYS } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
 import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
@@ -19,7 +19,7 @@ const LIST_FORMAT = new Intl.ListFormat('en-GB')
 /** Longer lists of names end with "and 15 more". */
 const MAX_LISTED_NAMES = 5
 
-export const EVIDENCE_EXPLANATION = `A price has dropped if it is below the lowest price of the ${REFERENCE_DAYS} days before it began. This server must have observed at least ${REFERENCE_DAYS - MAX_UNOBSERVED_DAYS} of these days.`
+export const EVIDENCE_EXPLANATION = `A price has dropped if it is below the lowest price of the ${REFERENCE_DAYS} days before it began. This server must have observed at least ${MIN_REFERENCE_DAYS} of these days.`
 
 /** Explain to the author of the page why a grid is empty. */
 export function explainHiddenGrid(options: GridOptions, defaults: OptionDefaults): string {

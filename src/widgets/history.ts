@@ -2,25 +2,19 @@ import { DAY_MS } from '../clock.ts'
 import {
   type DayLow,
   type PriceSeries,
-  addPresentPrice,
   findLowest,
   isUnchanged,
   listDayLows,
   toPriceText,
-  toSeriesKey,
 } from '../offers/price-history.ts'
 import { formatCount, formatDay, formatPrice } from './format.ts'
 import type { Localization, TextPart } from './locales/index.ts'
 import type { BoxOptions } from './options.ts'
 import { toPriceChart } from './price-chart.ts'
 
-/** A price that the page shows. `day`: of its check. */
-export type PresentPrice = Omit<PriceSeries, 'days'> & Readonly<{ price: number; day: number }>
-
-/** `series`: of the merchants and the currency of the box. `today`: the present day. */
+/** `series`: of the merchants and the currency of the box, with the present prices. `today`: the present day. */
 type HistoryData = Readonly<{
   series: readonly PriceSeries[]
-  present: readonly PresentPrice[]
   currency: string
   today: number
 }>
@@ -35,11 +29,11 @@ export type ChartView = ReturnType<typeof toChartView>
 
 /** Build the view of the observed prices of a box; `null` before 30 observed days. */
 export function toHistoryView(
-  { series, present, currency, today }: HistoryData,
+  { series, currency, today }: HistoryData,
   { history }: Pick<BoxOptions, 'history'>,
   localization: Localization,
 ): HistoryView | null {
-  const dayLows = listDayLows(addPresentPrices(series, present))
+  const dayLows = listDayLows(series)
   const lowest = findLowest(dayLows)
   if (lowest === undefined) return null
   const { locale, messages } = localization
@@ -54,19 +48,6 @@ export function toHistoryView(
       : messages.splitLowestObserved({ ...values, date: formatPastDay(lowest, today, locale) }),
     chart: chart === undefined ? null : toChartView(chart, { currency, today }, localization),
   }
-}
-
-/** Add the prices that the page shows, which can be newer than the stored history. */
-function addPresentPrices(
-  series: readonly PriceSeries[],
-  present: readonly PresentPrice[],
-): readonly Pick<PriceSeries, 'days'>[] {
-  const days = new Map(series.map((one) => [toSeriesKey(one), one.days]))
-  for (const one of present) {
-    const key = toSeriesKey(one)
-    days.set(key, addPresentPrice(days.get(key) ?? [], one.price, one.day))
-  }
-  return [...days.values()].map((list) => ({ days: list }))
 }
 
 /** The year is said only of another year. */

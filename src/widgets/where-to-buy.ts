@@ -1,9 +1,8 @@
 import type { Offer, Product } from '../catalog/contract.ts'
 import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
-import { type PriceSeries, toDay, toObservedPrice } from '../offers/price-history.ts'
+import { type PriceSeries, addPresentPrices, collectPrices, toDay } from '../offers/price-history.ts'
 import { isInStock } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
-import { foldCase } from '../offers/text.ts'
 import { formatCount } from './format.ts'
 import { type HistoryView, toHistoryView } from './history.ts'
 import { type Localization, getLocalization } from './locales/index.ts'
@@ -20,15 +19,15 @@ import {
 } from './view-parts.ts'
 import { toSchemaOrgProduct } from './schema-org.ts'
 
-/**
- * `asOfMs`: when the catalog returned the product, Unix milliseconds. `series`: its observed prices; absent or `null`: not read, or
- * not available.
- */
-type BoxData = Readonly<{ product: Product; asOfMs: number; series?: readonly PriceSeries[] | null }>
+/** `asOfMs`: when the catalog returned the product, Unix milliseconds. `history`: `null` or absent when nothing is shown. */
+type BoxData = Readonly<{ product: Product; asOfMs: number; history?: HistoryView | null }>
 
 /** Build the view of a where-to-buy box; `undefined` when it is hidden. */
-export function toBoxView(data: BoxData, options: BoxOptions, viewContext: ViewContext) {
-  const { product, asOfMs } = data
+export function toBoxView(
+  { product, asOfMs, history = null }: BoxData,
+  options: BoxOptions,
+  viewContext: ViewContext,
+) {
   const isPriced = createPriceCheck(asOfMs, viewContext)
   const offers = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
   if (offers.length === 0) return undefined
@@ -71,7 +70,7 @@ export function toBoxView(data: BoxData, options: BoxOptions, viewContext: ViewC
     /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`. */
     sentence: formatSentence(rows, localization),
     /** `null` without the option, without data, and before 30 observed days. */
-    history: toBoxHistory(data, options, viewContext),
+    history,
     disclosureMark: header.disclosure === null ? null : texts.disclosureMark,
     notices: toNoticesView(
       { checkedAtMs: checkedAtMs ?? asOfMs, order: listOrder(offers, localization), offers: rows },
@@ -91,26 +90,21 @@ export function toBoxView(data: BoxData, options: BoxOptions, viewContext: ViewC
  * longer sell the product. `null` when nothing is shown.
  */
 export function toBoxHistory(
-  { product, asOfMs, series = null }: BoxData,
+  { product, asOfMs, series }: BoxData & Readonly<{ series: readonly PriceSeries[] | null }>,
   options: BoxOptions,
   viewContext: PriceRules & Readonly<{ shops: ShopBook }>,
 ): HistoryView | null {
   if (series === null || options.history === 'none') return null
   const isPriced = createPriceCheck(asOfMs, viewContext)
-  const offers = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
-  const [first] = offers
+  const [first] = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
   if (first === undefined) return null
   const { currency } = first
-  const present = offers.filter(isPriced).flatMap((offer) => {
-    const price = toObservedPrice(offer.price)
-    const day = toDay(asOfMs)
-    return price === undefined ? [] : [{ merchantKey: foldCase(offer.merchant), currency, price, day }]
-  })
-  const selected = series.filter(
+  const present = collectPrices(product.offers, isPriced)
+  const selected = addPresentPrices(series, present, toDay(asOfMs)).filter(
     (one) => one.currency === currency && isMerchantSelected(one.merchantKey, options),
   )
   return toHistoryView(
-    { series: selected, present, currency, today: toDay(viewContext.nowMs) },
+    { series: selected, currency, today: toDay(viewContext.nowMs) },
     options,
     getLocalization(options.locale),
   )

@@ -140,10 +140,11 @@ async function getBox(
     ? toEmptyResult(details, null)
     : await details.products.getProduct(channel.id, gtin, deadlineMs)
   const { value: product, asOfMs, status } = found
-  const history = await findBoxHistory(details, options, { channelId: channel.id, gtin, found, deadlineMs })
+  const observed = await findBoxHistory(details, options, { channelId: channel.id, gtin, found, deadlineMs })
   const viewContext = createViewContext(details, address.surface)
-  const data = product === null ? null : { product, asOfMs, series: history.series }
+  const data = product === null ? null : { product, asOfMs }
   const times = data === null ? NO_TIMES : findBoxTimes(data, options, viewContext)
+  const history = data && toBoxHistory({ ...data, series: observed.series }, options, viewContext)
   const checkedAtMs = times.checkedAtMs ?? asOfMs
   const isPriced = createPriceCheck(asOfMs, viewContext)
   return {
@@ -154,9 +155,7 @@ async function getBox(
         isGone ? 'gone' : checkedAtMs,
         isFuture(checkedAtMs, viewContext.nowMs),
         ...(product?.offers.map(isPriced) ?? []),
-        ...(data === null || data.series === null
-          ? []
-          : [JSON.stringify(toBoxHistory(data, options, viewContext))]),
+        ...(history === null ? [] : [JSON.stringify(history)]),
       ],
       product,
     ),
@@ -165,14 +164,14 @@ async function getBox(
         ? CHANNEL_GONE_REASON
         : explainHiddenBox(gtin, product, { options, defaults, shops: details.shops })
     },
-    getView: () => (data === null ? undefined : toBoxView(data, options, viewContext)),
+    getView: () => (data === null ? undefined : toBoxView({ ...data, history }, options, viewContext)),
     channel,
     asOfMs,
     oldestPriceMs: times.oldestPriceMs,
     saleEndMs: times.saleEndMs,
     status,
-    validUntilMs: limitToPrices(details, Math.min(found.validUntilMs, history.validUntilMs), times),
-    isPartial: history.isPartial,
+    validUntilMs: limitToPrices(details, Math.min(found.validUntilMs, observed.validUntilMs), times),
+    isPartial: observed.isPartial,
   }
 }
 

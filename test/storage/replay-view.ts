@@ -9,7 +9,7 @@ export type Point = readonly [day: number, low: number]
 
 /** Return the sentence of a box, and the days and heights that its chart draws. */
 export function describeView(series: readonly PriceSeries[], currency: string, today: number): string {
-  const data = { series, present: [], currency, today: DAY_0 + today }
+  const data = { series, currency, today: DAY_0 + today }
   const view = toHistoryView(data, { history: 'chart' }, getLocalization('en'))
   if (view === null) return 'nothing'
   const sentence = view.sentence.map(({ text }) => text.replaceAll('\u00A0', ' ')).join('')

@@ -6,7 +6,7 @@ import { parseBoxOptions } from '../../src/widgets/options.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
-import { toBoxView } from '../../src/widgets/where-to-buy.ts'
+import { toBoxHistory, toBoxView } from '../../src/widgets/where-to-buy.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
 
@@ -42,8 +42,9 @@ const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> =
 
 function view(offers: readonly Offer[], query: string, series: readonly PriceSeries[], ageMs = 0): BoxView {
   const options = parseBoxOptions(new URLSearchParams(query), { locale: 'en', currency: null }, 'fragment')
-  const data = { product: makeProduct({ offers }), asOfMs: NOON_MS - ageMs, series }
-  const found = toBoxView(data, options, VIEW_CONTEXT)
+  const data = { product: makeProduct({ offers }), asOfMs: NOON_MS - ageMs }
+  const history = toBoxHistory({ ...data, series }, options, VIEW_CONTEXT)
+  const found = toBoxView({ ...data, history }, options, VIEW_CONTEXT)
   if (found === undefined) throw new Error('the box is hidden')
   return found
 }

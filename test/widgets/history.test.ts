@@ -36,7 +36,7 @@ const toView = (
   series: readonly PriceSeries[],
   { history = 'note', locale = 'en', currency = 'EUR' }: Changes = {},
 ): HistoryView | null =>
-  toHistoryView({ series, present: [], currency, today: TODAY }, { history }, getLocalization(locale))
+  toHistoryView({ series, currency, today: TODAY }, { history }, getLocalization(locale))
 const toSentence = (...parameters: Parameters<typeof toView>): string =>
   toView(...parameters)
     ?.sentence.map(({ text }) => text)

@@ -10,7 +10,7 @@ import { createRenderer } from '../../src/widgets/render.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
 import { selectOffers } from '../../src/widgets/offer-selection.ts'
-import { toBoxView } from '../../src/widgets/where-to-buy.ts'
+import { toBoxHistory, toBoxView } from '../../src/widgets/where-to-buy.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
 
@@ -58,8 +58,9 @@ function view(
   over: Partial<Product> & { ageMs?: number } = {},
 ): BoxView {
   const { ageMs = 0, ...product } = over
-  const data = { product: makeProduct({ offers, ...product }), asOfMs: NOON_MS - ageMs, series: SERIES }
-  const found = toBoxView(data, parse(query), VIEW_CONTEXT)
+  const data = { product: makeProduct({ offers, ...product }), asOfMs: NOON_MS - ageMs }
+  const history = toBoxHistory({ ...data, series: SERIES }, parse(query), VIEW_CONTEXT)
+  const found = toBoxView({ ...data, history }, parse(query), VIEW_CONTEXT)
   if (found === undefined) throw new Error('the box is hidden')
   return found
 }

@@ -9,7 +9,6 @@ import { pluralize } from '../../lib/plural.ts'
 import type { SqlStore } from '../../storage/sql-store.ts'
 import type { ChannelList, CopyState } from '../../storage/store.ts'
 import { isReadOnly } from '../../storage/store-failures.ts'
-import { readObservedDays } from '../../server-status.ts'
 import { getNoChannelsRemedy } from '../../studio/explain.ts'
 import { describeObservedDays } from '../../studio/observed-prices.ts'
 import { HOLD_REMEDY, describeHold } from '../../sync/held-walk.ts'
@@ -93,7 +92,7 @@ async function checkChannel(
     if (catalogChannels === undefined && copy.completedAtMs === null && copy.failure === null) return
     const offerCount = countMalformedOffers(copy.drops) > 0 ? await store.countOffers(channel.id) : 0
     const problem = findCopyProblem(config, copy, offerCount, nowMs)
-    const observedDays = await readObservedDays({ store, config }, channel.id)
+    const observedDays = await store.countObservedDays(channel.id)
     const description = [
       describeCopy(copy, nowMs),
       ...(observedDays === null ? [] : [`prices ${describeObservedDays(observedDays)}`]),

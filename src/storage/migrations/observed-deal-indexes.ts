@@ -1,4 +1,7 @@
-/** Indexes of the confirmed deals, for both engines. They are few, so one index per sort order and filter is enough. */
+/**
+ * Indexes of the confirmed deals, for both engines. They are few, so one index per sort order and filter is enough. Never change
+ * them: they are part of released migrations.
+ */
 export const OBSERVED_DEAL_INDEXES: readonly string[] = Object.entries({
   observed_deals_of_product: 'product_id, sale_ends_ms',
   observed_deals_of_gtin: 'copy_id, gtin',

@@ -9,7 +9,7 @@ import { BOX_LAYOUTS, GRID_LAYOUTS, THEMES, type Theme } from '../../widgets/opt
 import { type GridOptions, parseBoxOptions, parseGridOptions } from '../../widgets/options.ts'
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView } from '../../widgets/view-models.ts'
-import { toBoxView } from '../../widgets/where-to-buy.ts'
+import { toBoxHistory, toBoxView } from '../../widgets/where-to-buy.ts'
 import {
   MAGAZINE_ACCENT,
   PRICES_CHECKED_AT_MS,
@@ -78,9 +78,10 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
   const data = {
     product: withPictureUrls(entry.product, details.publicUrl),
     asOfMs: PRICES_CHECKED_AT_MS,
-    series: [toObservedSeries(entry.observed)],
   }
-  return { widget: 'where-to-buy', view: toBoxView(data, options, viewContext) ?? throwEmptyCase('a box') }
+  const history = toBoxHistory({ ...data, series: [toObservedSeries(entry.observed)] }, options, viewContext)
+  const view = toBoxView({ ...data, history }, options, viewContext) ?? throwEmptyCase('a box')
+  return { widget: 'where-to-buy', view }
 }
 
 function createGridView(

@@ -8,7 +8,7 @@ import { describeHistoryTransfer } from './history-transfer.ts'
 import { describeWalkLeases } from './walk-leases.ts'
 import { describeLookups } from './lookups.ts'
 import { describePictures } from './pictures.ts'
-import { describeHistorySwitch, describeKeptDays } from './kept-days.ts'
+import { describeKeptDays } from './kept-days.ts'
 import { describeObservedDeals } from './observed-deals.ts'
 import { describePriceHistory } from './price-history.ts'
 import { describePriceTimes } from './price-times.ts'
@@ -31,7 +31,6 @@ export function describeCopy(subject: Subject): void {
   describePriceHistory(subject)
   describeObservedDeals(subject)
   describeKeptDays(subject)
-  if (subject.isShared) describeHistorySwitch(subject)
   describePictures(subject)
   describeSearch(subject)
   describeHistoryTransfer(subject)

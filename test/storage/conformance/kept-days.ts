@@ -85,19 +85,9 @@ export function describeKeptDays(subject: Subject): void {
       })
       expect(await history.copy.countObservedDays(CHANNEL)).toEqual({ all: 6, imported: 0 })
     })
-  })
-}
 
-/** Test copies that are opened with a history and without one. */
-export function describeHistorySwitch(subject: Subject): void {
-  describe(`${subject.name}: history on and off`, () => {
-    let fixture: CopyFixture
-    let history: HistoryFixture
-    beforeEach(async () => {
-      fixture = await subject.start()
-      history = await openHistory(fixture)
-    })
-    afterEach(() => fixture.dispose())
+    // The other tests open the copy twice.
+    if (!subject.isShared) return
 
     test('look-up while history is off - the price before it does not go on', async () => {
       await history.walkDays([makeLamp(1, '100'), makeLamp(2, '100')], 0, 1)
@@ -122,6 +112,7 @@ export function describeHistorySwitch(subject: Subject): void {
       expect(await history.readFalls()).toHaveLength(1)
       const off = await history.reopen({ keptDays: 0 })
       expect(await off.readSeries()).toEqual({})
+      expect(await off.copy.countObservedDays(CHANNEL)).toBeNull()
       await off.walk([makeLamp(1, '80'), makeLamp(2, '80')], 31)
       expect(await off.readFalls()).toEqual([])
       expect(await off.readFalls({ evidence: 'shop', sort: 'drop' })).toEqual(
