@@ -89,6 +89,14 @@ describe('observed prices of a box', () => {
     expect(read('', [makeSeries('kopje', 15)], checked)).toContain('€14.00 on November 21')
   })
 
+  test.each(['', 'layout=inline', 'stock=in'])(
+    '%j, cheaper offer that is sold out - counts as observed',
+    (query) => {
+      const soldOut = makePricedOffer('Velta', '10', { availability: 'out_of_stock' })
+      expect(read(query, [makeSeries('kopje', 25)], [...offers, soldOut])).toContain('€10.00 on November 21')
+    },
+  )
+
   test('several merchants - the lowest price of any, also of one that left', () => {
     const series = [makeSeries('kopje', 25), makeSeries('gone', 11), makeSeries('brava', 12, 40)]
     expect(read('', series)).toBe('Lowest price in 41 observed days: €11.00 on November 20')
