@@ -10,7 +10,7 @@ export type SubRules = Readonly<{
    * Find the place of the sub-id in a link; `undefined` when no rule applies, when the link already has a sub-id, and when it is
    * signed. Such a link stays byte for byte.
    */
-  findPlace(offer: Readonly<{ network: string | null; affiliateUrl: string }>): SubPlace | undefined
+  findPlace(offer: Readonly<{ network: string; affiliateUrl: string }>): SubPlace | undefined
 }>
 
 export const NO_SUB_RULES: SubRules = { findPlace: () => undefined }
