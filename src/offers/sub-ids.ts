@@ -16,6 +16,10 @@ export type SubRules = Readonly<{
 export const NO_SUB_RULES: SubRules = { findPlace: () => undefined }
 
 /** Insert a sub-id at its place. The rest of the link stays byte for byte. */
-export function insertSub(link: string, { index, before, after, maxCharacters }: SubPlace, sub: string): string {
+export function insertSub(
+  link: string,
+  { index, before, after, maxCharacters }: SubPlace,
+  sub: string,
+): string {
   return `${link.slice(0, index)}${before}${sub.slice(0, maxCharacters)}${after}${link.slice(index)}`
 }
