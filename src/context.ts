@@ -24,6 +24,7 @@ import { createPictureFetcher } from './pictures/fetch-picture.ts'
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
 import { type Pictures, type PicturesDetails, createPictures } from './pictures/pictures.ts'
 import { type PictureNetwork, publicNetwork } from './pictures/public-lookup.ts'
+import { NO_SUB_RULES, type SubRules } from './offers/sub-ids.ts'
 import type { OpenLongReads } from './storage/long-reads.ts'
 import { openReconnectingStore } from './storage/reconnecting-store.ts'
 import { openSqlStore } from './storage/sql-store.ts'
@@ -104,6 +105,7 @@ export type Context = Omit<
     renderer: Renderer
     assets: Assets
     shopFile: ShopFile
+    subRules: SubRules
     key: KeySource
     callPolicy: CallPolicy
     store: CopyStore
@@ -160,7 +162,8 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const picturesParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
   const pictures = pictureFiles && createPictureProxy(options, pictureFiles, picturesParts)
   const stylePath = assets.get('vitrine.css').path
-  const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, pictures }
+  const subRules = NO_SUB_RULES
+  const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, subRules, pictures }
   return {
     config,
     secrets,
@@ -178,6 +181,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     renderer,
     assets,
     shopFile,
+    subRules,
     key: catalog.key,
     callPolicy,
     store,
@@ -288,7 +292,7 @@ function computeVersion(
   config: Config,
   { publicUrl, assets, shopFile }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile'>,
 ): string {
-  const { locale, currency, disclosure, timeZone, pictures } = config
+  const { locale, currency, disclosure, timeZone, pictures, links } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
   const settings = JSON.stringify({
     publicUrl,
@@ -297,6 +301,7 @@ function computeVersion(
     disclosure,
     timeZone,
     pictures,
+    links,
     shops: shopFile.data.digest,
     paths,
   })

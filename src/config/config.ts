@@ -141,6 +141,7 @@ function toConfig(values: SettingValues) {
     timeZone: values.VITRINE_TIME_ZONE,
     shopsFile: values.VITRINE_SHOPS_FILE,
     pictures: values.VITRINE_PICTURES,
+    links: values.VITRINE_LINKS,
     picturesMaxBytes: values.VITRINE_PICTURES_MAX_BYTES,
     trustProxy: values.VITRINE_TRUST_PROXY,
     logLevel: values.VITRINE_LOG_LEVEL,

@@ -114,6 +114,7 @@ const SETTING_CASES: Readonly<
   VITRINE_SHOPS_FILE: ['shops.json', []],
   VITRINE_PICTURES: ['proxy', ['on', 'Proxy']],
   VITRINE_PICTURES_MAX_BYTES: ['16777216', ['16777215', '1GB']],
+  VITRINE_LINKS: ['counted', ['on', 'Counted']],
   VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
 }
 

@@ -4,7 +4,7 @@ import type { CopyEntry } from '../../src/storage/store.ts'
 import { BadOptionError, InvalidGtinError, UnknownChannelError } from '../../src/errors.ts'
 import type { Surface } from '../../src/widgets/options.ts'
 import type { BoxView, GridView } from '../../src/widgets/view-models.ts'
-import type { Widget } from '../../src/widgets/widgets.ts'
+import type { Widget } from '../../src/widgets/widget.ts'
 import { GTIN, makeProductOnSale, startHarness, startStockedHarness } from '../app/app-client.ts'
 import type { WireOffer } from '../../src/catalog/contract.ts'
 import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
@@ -220,7 +220,7 @@ describe('key of a grid', () => {
 
   test('box and grid of the same channel - have different kinds', async () => {
     const harness = await startStockedHarness()
-    expect([(await getBox(harness)).kind, (await getGrid(harness)).kind]).toEqual(['where-to-buy', 'deals'])
+    expect([(await getBox(harness)).address.kind, (await getGrid(harness)).address.kind]).toEqual(['where-to-buy', 'deals'])
   })
 })
 
