@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts'
 import type { KeySource } from './config/key-source.ts'
 import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
+import { type SubData, readSubData } from './config/sub-ids-file.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -20,6 +21,7 @@ import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
 import { type PictureConverter, openPictureConverter } from './pictures/convert-picture.ts'
+import { type SubRules, createSubRules } from './offers/sub-ids.ts'
 import { createPictureFetcher } from './pictures/fetch-picture.ts'
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
 import { type Pictures, type PicturesDetails, createPictures } from './pictures/pictures.ts'
@@ -80,8 +82,9 @@ export type ContextOptions = Readonly<{
   /** How pictures are fetched and converted; replaced by tests. */
   pictureNetwork?: PictureNetwork
   openConverter?: (clock: Clock) => Promise<PictureConverter>
-  /** From the primary, so that all workers have the same; otherwise read from the file. */
+  /** From the primary, so that all workers have the same; otherwise read from the files. */
   shopData?: ShopData | undefined
+  subData?: SubData | undefined
   /** Number of this worker; `undefined` when it is the only process. */
   worker?: number | undefined
 }>
@@ -89,7 +92,7 @@ export type ContextOptions = Readonly<{
 /** All long-lived parts of the widget server. They are created and disposed of together. */
 export type Context = Omit<
   ContextOptions,
-  'catalog' | 'walkRunner' | 'openLongReads' | 'shopData' | 'pictureNetwork' | 'openConverter'
+  'catalog' | 'walkRunner' | 'openLongReads' | 'shopData' | 'subData' | 'pictureNetwork' | 'openConverter'
 > &
   Readonly<{
     /** Bugs have their own limiter, so that many invalid requests cannot suppress their log lines. */
@@ -104,6 +107,8 @@ export type Context = Omit<
     renderer: Renderer
     assets: Assets
     shopFile: ShopFile
+    subData: SubData
+    subRules: SubRules
     key: KeySource
     callPolicy: CallPolicy
     store: CopyStore
@@ -130,6 +135,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   // Assets can be missing, so load them before anything is open that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
   const shopFile = openShopFile(options.shopData ?? readShopData(config.shopsFile))
+  const subData = options.subData ?? readSubData(config.subIdsFile)
   const pictureFiles = await openFilesOfPictures(config, clock)
   const renderer = createRenderer()
   const metrics = createMetrics()
@@ -174,10 +180,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,
     pageSources: { ownOrigin, pictures: config.pictures },
-    version: computeVersion(config, { publicUrl, assets, shopFile }),
+    version: computeVersion(config, { publicUrl, assets, shopFile, subData }),
     renderer,
     assets,
     shopFile,
+    subData,
+    subRules: createSubRules(subData.networks),
     key: catalog.key,
     callPolicy,
     store,
@@ -286,7 +294,7 @@ function openStore(
 /** Hash everything a body depends on, except its data and its address: templates, code, texts, assets and settings. */
 function computeVersion(
   config: Config,
-  { publicUrl, assets, shopFile }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile'>,
+  { publicUrl, assets, shopFile, subData }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile' | 'subData'>,
 ): string {
   const { locale, currency, disclosure, timeZone, pictures } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
@@ -298,6 +306,7 @@ function computeVersion(
     timeZone,
     pictures,
     shops: shopFile.data.digest,
+    subIds: subData.digest,
     paths,
   })
   return createEtag(`${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER, OFFERS_FOLDER])} ${settings}`)

@@ -216,6 +216,11 @@ export const SETTINGS = {
     null,
     'JSON file with display names, aliases, logos and terms of shops (docs/publish/shops.md); read at the start',
   ),
+  VITRINE_SUB_IDS_FILE: defineSetting(
+    parsers.anyText,
+    null,
+    "JSON file that says where a placement's sub-id goes in each network's links (docs/publish/sub-ids.md); read at the start",
+  ),
   VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>
 
