@@ -1,9 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readSubData } from '../../src/config/sub-ids-file.ts'
 import { ConfigError } from '../../src/errors.ts'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { SIGNATURE_PARAMETERS, createSubRules } from '../../src/offers/sub-ids.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'vitrine-sub-ids-'))
@@ -88,6 +89,12 @@ describe('sub-ids file', () => {
     const first = readSubData(write({ Net: NET })).digest
     expect(readSubData(write({ Net: NET })).digest).toBe(first)
     expect(readSubData(write({ Net: { ...NET, maxCharacters: 21 } })).digest).not.toBe(first)
+  })
+
+  test('example of docs/publish/sub-ids.md - is accepted', () => {
+    const page = readFileSync(join(PACKAGE_FOLDER, 'docs/publish/sub-ids.md'), 'utf8')
+    const [, example = ''] = /```json\n(.*?)```/s.exec(page) ?? []
+    expect(readSubData(write(example)).networks[0]?.forms).toHaveLength(2)
   })
 
   test('byte order mark of an editor - is accepted', () => {

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
+import { createAffiliateLink } from '../../src/catalog-service/store/networks.ts'
 import { readSubData } from '../../src/config/sub-ids-file.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { MAX_LINK_CHARACTERS, isUsableLink } from '../../src/offers/links.ts'
@@ -75,6 +77,14 @@ describe('shipped rules', () => {
     expect(new Set(published)).toEqual(new Set(networks.map(({ maxCharacters }) => maxCharacters)))
   })
 
+  it('are listed in docs/publish/sub-ids.md', () => {
+    const page = readFileSync(join(PACKAGE_FOLDER, 'docs/publish/sub-ids.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| (\w+) +\| `(\w+)` +\| (\d+) +\|$/gm)].map(([, ...cells]) => cells)
+    expect(rows).toEqual(
+      networks.map(({ names, forms, maxCharacters }) => [names[0], toName(forms[0]), String(maxCharacters)]),
+    )
+  })
+
   it.each(PUBLISHED_LINKS)('$network: $link - gets the sub-id', (published) => {
     expect(tag(published.link, shipped, published.network)).toBe(published.after)
     expect(isUsableLink(published.after)).toBe(true)
@@ -115,9 +125,35 @@ describe('shipped rules', () => {
   })
 })
 
+const toName = (form: SubForm | undefined): string | undefined =>
+  form?.kind === 'parameter' ? form.name : form?.insert.match(/\w+/)?.[0]
+
 const toOffer = ({ network, link }: PublishedLink): { network: string; affiliateUrl: string } => ({
   network,
   affiliateUrl: link,
+})
+
+describe('link template of the catalog service', () => {
+  it.each([
+    [
+      'awin',
+      'https://www.awin1.com/cread.php?awinmid={merchant}&clickref={sub}&ued={url}',
+      'https://www.awin1.com/cread.php?awinmid=1&clickref=best-lamps_2&ued=https%3A%2F%2Fa.example%2F%3Fb%3D1',
+    ],
+    [
+      'partnerize',
+      'https://prf.hn/click/camref:{publisher}/pubref:{sub}/destination:{url}',
+      'https://prf.hn/click/camref:2/pubref:best-lamps_2/destination:https%3A%2F%2Fa.example%2F%3Fb%3D1',
+    ],
+    [
+      'tradedoubler',
+      'https://clk.tradedoubler.com/click?p({merchant})a({publisher})epi({sub})url({url})',
+      'https://clk.tradedoubler.com/click?p(1)a(2)epi(best-lamps_2)url(https%3A%2F%2Fa.example%2F%3Fb%3D1)',
+    ],
+  ])('%s: %s - its {sub} is filled in place', (network, template, expected) => {
+    const parts = { merchantUrl: 'https://a.example/?b=1', merchant: '1', publisher: '2' }
+    expect(tag(createAffiliateLink({ ...parts, template }), shipped, network)).toBe(expected)
+  })
 })
 
 describe('query parameter', () => {
