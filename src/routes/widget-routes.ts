@@ -50,7 +50,7 @@ const MAX_HEADER_BLOCKS = 200
 /** Requests for one box within this time share one preparation. */
 const SHARED_PREPARATION_MS = 10
 /** The client has the body, so nothing was rendered. */
-const NOT_RENDERED: WidgetBodies = { template: [] }
+const NOT_RENDERED: WidgetBodies = { template: { text: '', slots: [] } }
 const NO_HEADERS: readonly string[] = []
 
 /** Create the routes of the widgets on a surface. */
