@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts'
 import type { KeySource } from './config/key-source.ts'
 import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
+import { type Coverage, createCoverage } from './coverage/coverage.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -115,6 +116,8 @@ export type Context = Omit<
     pictures: Pictures | null
     caches: Caches
     walks: WalkSupervisor
+    /** Counts of widgets and clicks. */
+    coverage: Coverage
     /** Resolve when the results of all look-ups are stored. */
     waitForWrites(): Promise<void>
     dispose(): Promise<void>
@@ -157,8 +160,9 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     onDrops: metrics.countDrops,
   })
   const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
-  const picturesParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
-  const pictures = pictureFiles && createPictureProxy(options, pictureFiles, picturesParts)
+  const storeParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
+  const coverage = createCoverage({ clock, logger, ...storeParts })
+  const pictures = pictureFiles && createPictureProxy(options, pictureFiles, storeParts)
   const stylePath = assets.get('vitrine.css').path
   const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, pictures }
   return {
@@ -188,6 +192,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     pictures,
     caches,
     walks,
+    coverage,
     waitForWrites: sources.settle,
     async dispose() {
       clockMonitor.stop()
@@ -195,6 +200,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await client.close()
       await pictures?.close()
       await sources.stop()
+      await coverage.stop()
       await store.close()
     },
   }

@@ -3,8 +3,6 @@ import type { AskedProduct, DayPeriod, PlacementClicks, PlacementCount } from '.
 import type { CopyTables } from './schema.ts'
 import { createInCondition, execute } from './statements.ts'
 
-/** Reads the counts of widgets and clicks (ADR 0034). */
-
 export function listAskedProducts(
   database: Kysely<CopyTables>,
   copyId: number,

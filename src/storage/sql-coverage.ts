@@ -3,11 +3,12 @@ import type { Clock } from '../clock.ts'
 import { isPostgres } from '../database/is-postgres.ts'
 import { transact } from '../database/transaction.ts'
 import { toDay } from '../offers/price-history.ts'
-import { type ClickCount, type Counts, type WidgetCount, WIDGET_STATES } from './counts.ts'
+import { compareTexts } from '../offers/ranking.ts'
+import { type ClickCount, type CountStore, type Counts, type WidgetCount, WIDGET_STATES } from './counts.ts'
 import type { ClickCountsTable, CopyTables, CountDaysTable, WidgetCountsTable } from './schema.ts'
+import type { CopyReader } from './sql-copies.ts'
+import { findLastShownDays, listPlacements } from './sql-coverage-reads.ts'
 import { createInCondition, execute } from './statements.ts'
-
-/** Writes the counts of widgets and clicks (ADR 0034). */
 
 /** Days of counts that are kept. */
 export const KEPT_COUNT_DAYS = 100
@@ -39,6 +40,33 @@ const CLICKS: CountTable = {
 
 type CountRow = WidgetCountsTable | ClickCountsTable
 
+/** Create the counts of a catalog. */
+export function createCountStore(
+  writer: Kysely<CopyTables>,
+  catalog: string,
+  {
+    clock,
+    readCopy,
+    longReads,
+  }: Readonly<{
+    clock: Clock
+    readCopy: CopyReader
+    longReads: Pick<CountStore, 'listAskedProducts' | 'listClicks'>
+  }>,
+): CountStore {
+  return {
+    addCounts: createCountWriter(writer, catalog, { clock }),
+    listAskedProducts: (...parameters) => longReads.listAskedProducts(...parameters),
+    listClicks: (...parameters) => longReads.listClicks(...parameters),
+    listPlacements: (channelId, request) =>
+      readCopy(channelId, [], (snapshot, { id }) => listPlacements(snapshot, id, request)),
+    findLastShownDays: (channelId, gtins) =>
+      readCopy(channelId, new Map<string, number>(), (snapshot, { id }) =>
+        findLastShownDays(snapshot, id, gtins),
+      ),
+  }
+}
+
 /** Create the function that adds counts to the copies of a catalog (`CountStore.addCounts`). `bounds` is for tests. */
 export function createCountWriter(
   writer: Kysely<CopyTables>,
@@ -47,21 +75,21 @@ export function createCountWriter(
 ): (counts: Counts) => Promise<number> {
   const prune = createPruning(writer, clock)
   return async (counts) => {
-    let movedCount = 0
-    for (const day of groupByDay(counts))
-      movedCount += await transact(
-        writer,
-        (transaction) => addDay(transaction, catalog, { day, bounds }),
-        'read committed',
-      )
     await prune()
-    return movedCount
+    // One transaction, so that a caller who adds the counts again after a failure doubles none.
+    const work = async (transaction: Transaction<CopyTables>): Promise<number> => {
+      let movedCount = 0
+      for (const day of groupByDay(counts)) movedCount += await addDay(transaction, catalog, { day, bounds })
+      return movedCount
+    }
+    return transact(writer, work, 'read committed')
   }
 }
 
 /** The counts of a channel on one day. */
 type DayCounts = Readonly<{ channelId: string; day: number; widgets: WidgetCount[]; clicks: ClickCount[] }>
 
+/** Sorted, because each day is locked: transactions must not wait for each other. */
 function groupByDay({ widgets, clicks }: Counts): readonly DayCounts[] {
   const days = new Map<string, DayCounts>()
   const getDay = ({ channelId, day }: WidgetCount | ClickCount): DayCounts => {
@@ -72,7 +100,7 @@ function groupByDay({ widgets, clicks }: Counts): readonly DayCounts[] {
   }
   for (const count of widgets) getDay(count).widgets.push(count)
   for (const count of clicks) getDay(count).clicks.push(count)
-  return [...days.values()]
+  return [...days].sort(([a], [b]) => compareTexts(a, b)).map(([, day]) => day)
 }
 
 /** Add the counts of one day. Return how many lost their sub-id. */

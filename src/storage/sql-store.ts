@@ -7,8 +7,7 @@ import { StoreError, VitrineError } from '../errors.ts'
 import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
 import { startFillingPictures } from './picture-filling.ts'
 import type { CopyTables } from './schema.ts'
-import { createCountWriter } from './sql-coverage.ts'
-import { findLastShownDays, listPlacements } from './sql-coverage-reads.ts'
+import { createCountStore } from './sql-coverage.ts'
 import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
 import { createLookupLeases } from './sql-lookup-leases.ts'
 import { type OpenLongReads, createLongReads } from './long-reads.ts'
@@ -111,15 +110,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       )
     },
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
-    addCounts: createCountWriter(writer, catalog, { clock }),
-    listAskedProducts: (...parameters) => longReads.listAskedProducts(...parameters),
-    listClicks: (...parameters) => longReads.listClicks(...parameters),
-    listPlacements: (channelId, request) =>
-      readCopy(channelId, [], (snapshot, { id }) => listPlacements(snapshot, id, request)),
-    findLastShownDays: (channelId, gtins) =>
-      readCopy(channelId, new Map<string, number>(), (snapshot, { id }) =>
-        findLastShownDays(snapshot, id, gtins),
-      ),
+    ...createCountStore(writer, catalog, { clock, readCopy, longReads }),
     updateQuota: (nowMs, change) => updateQuota(writer, catalog, nowMs, change),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
     findFutureCopies: () => findFutureCopies(reader, catalog, clock.nowMs()),

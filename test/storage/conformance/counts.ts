@@ -144,10 +144,14 @@ export function describeCounts(subject: Subject): void {
       const widgets = Array.from({ length: 1_100 }, (_, index) =>
         makeCount({ day: oldDay, sub: `s${index}` }),
       )
+      fixture.clock.step(-KEPT_COUNT_DAYS * DAY_MS)
       await copy.addCounts({ widgets, clicks: [makeClick({ day: oldDay })] })
+      fixture.clock.step(KEPT_COUNT_DAYS * DAY_MS)
       await addWidgets(makeCount({ day: oldDay + 1, sub: 'next' }))
       const countRows = async (): Promise<number> =>
         (await copy.listPlacements(CHANNEL, { fromDay: oldDay, untilDay: TODAY, gtins: [LAMP] })).length
+      expect(await countRows()).toBe(601)
+      await addWidgets(makeCount({ day: oldDay + 1, sub: 'next' }))
       expect(await countRows()).toBe(101)
       await addWidgets(makeCount({ sub: 'now' }))
       expect(await countRows()).toBe(2)
