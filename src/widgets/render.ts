@@ -20,7 +20,7 @@ const PARTIAL_TEMPLATES = (
   'box cost deal facts grid header history history-text inline links logo masthead notices picture price price-chart ' +
   'shop shop-link state ' +
   'offers-button offers-list offers-table ' +
-  'studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
+  'studio-coverage studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
   'studio-explanation'
 ).split(' ')
 
