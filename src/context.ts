@@ -7,6 +7,7 @@ import type { KeySource } from './config/key-source.ts'
 import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
 import { type Coverage, createCoverage } from './coverage/coverage.ts'
+import { type SubData, readSubData } from './config/sub-ids-file.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -21,6 +22,7 @@ import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
 import { type PictureConverter, openPictureConverter } from './pictures/convert-picture.ts'
+import { type SubRules, createSubRules } from './offers/sub-ids.ts'
 import { createPictureFetcher } from './pictures/fetch-picture.ts'
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
 import { type Pictures, type PicturesDetails, createPictures } from './pictures/pictures.ts'
@@ -81,8 +83,9 @@ export type ContextOptions = Readonly<{
   /** How pictures are fetched and converted; replaced by tests. */
   pictureNetwork?: PictureNetwork
   openConverter?: (clock: Clock) => Promise<PictureConverter>
-  /** From the primary, so that all workers have the same; otherwise read from the file. */
+  /** From the primary, so that all workers have the same; otherwise read from the files. */
   shopData?: ShopData | undefined
+  subData?: SubData | undefined
   /** Number of this worker; `undefined` when it is the only process. */
   worker?: number | undefined
 }>
@@ -90,7 +93,7 @@ export type ContextOptions = Readonly<{
 /** All long-lived parts of the widget server. They are created and disposed of together. */
 export type Context = Omit<
   ContextOptions,
-  'catalog' | 'walkRunner' | 'openLongReads' | 'shopData' | 'pictureNetwork' | 'openConverter'
+  'catalog' | 'walkRunner' | 'openLongReads' | 'shopData' | 'subData' | 'pictureNetwork' | 'openConverter'
 > &
   Readonly<{
     /** Bugs have their own limiter, so that many invalid requests cannot suppress their log lines. */
@@ -105,6 +108,8 @@ export type Context = Omit<
     renderer: Renderer
     assets: Assets
     shopFile: ShopFile
+    subData: SubData
+    subRules: SubRules
     key: KeySource
     callPolicy: CallPolicy
     store: CopyStore
@@ -133,6 +138,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   // Assets can be missing, so load them before anything is open that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
   const shopFile = openShopFile(options.shopData ?? readShopData(config.shopsFile))
+  const subData = options.subData ?? readSubData(config.subIdsFile)
   const pictureFiles = await openFilesOfPictures(config, clock)
   const renderer = createRenderer()
   const metrics = createMetrics()
@@ -142,14 +148,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     void logRecovery(logger, store)
     void walks.ensureCopied()
   })
-  const callPolicy = createCallPolicy({
-    clock,
-    unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
-    dailyLimit: config.catalogDailyLimit,
-    store,
-    isShared: config.database.kind === 'postgres',
-    onStoreFailure: storeHealth.recordFailure,
-  })
+  const callPolicy = createPolicy(options, store, storeHealth)
   const clockMonitor = createClockMonitor({ clock, logger, store })
   const client = createMonitoredClient(options, { ownOrigin, callPolicy, clockMonitor, metrics })
   const caches = createCaches(config, clock)
@@ -164,7 +163,8 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const coverage = createCoverage({ clock, logger, ...storeParts })
   const pictures = pictureFiles && createPictureProxy(options, pictureFiles, storeParts)
   const stylePath = assets.get('vitrine.css').path
-  const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, pictures }
+  const subRules = createSubRules(subData.networks)
+  const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, subRules, pictures }
   return {
     config,
     secrets,
@@ -178,10 +178,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,
     pageSources: { ownOrigin, pictures: config.pictures },
-    version: computeVersion(config, { publicUrl, assets, shopFile }),
+    version: computeVersion(config, { publicUrl, assets, shopFile, subData }),
     renderer,
     assets,
     shopFile,
+    subData,
+    subRules,
     key: catalog.key,
     callPolicy,
     store,
@@ -204,6 +206,17 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await store.close()
     },
   }
+}
+
+function createPolicy({ clock, config }: ContextOptions, store: CopyStore, health: StoreHealth): CallPolicy {
+  return createCallPolicy({
+    clock,
+    unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
+    dailyLimit: config.catalogDailyLimit,
+    store,
+    isShared: config.database.kind === 'postgres',
+    onStoreFailure: health.recordFailure,
+  })
 }
 
 /** Create the catalog client. Its calls are counted and logged, and update the clock monitor. */
@@ -292,9 +305,9 @@ function openStore(
 /** Hash everything a body depends on, except its data and its address: templates, code, texts, assets and settings. */
 function computeVersion(
   config: Config,
-  { publicUrl, assets, shopFile }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile'>,
+  { publicUrl, assets, shopFile, subData }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile' | 'subData'>,
 ): string {
-  const { locale, currency, disclosure, timeZone, pictures } = config
+  const { locale, currency, disclosure, timeZone, pictures, links } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
   const settings = JSON.stringify({
     publicUrl,
@@ -303,7 +316,9 @@ function computeVersion(
     disclosure,
     timeZone,
     pictures,
+    links,
     shops: shopFile.data.digest,
+    subIds: subData.digest,
     paths,
   })
   return createEtag(`${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER, OFFERS_FOLDER])} ${settings}`)

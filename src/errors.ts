@@ -114,6 +114,18 @@ export class InvalidGtinError extends VitrineError {
     'A GTIN is 1 to 14 digits, without spaces or hyphens. Correct the GTIN.'
 }
 
+/** Throw this when an address has too few or too many GTINs. */
+export class GtinCountError extends RequestError {
+  static readonly code = 'VITRINE_GTIN_COUNT'
+  readonly statusCode = 400
+  override readonly publicMessage: string
+
+  constructor(expected: string) {
+    super('wrong number of GTINs in the address')
+    this.publicMessage = expected
+  }
+}
+
 /** Throw this when the catalog does not list the channel, or `VITRINE_CHANNELS` excludes it. */
 export class UnknownChannelError extends RequestError {
   static readonly code = 'VITRINE_UNKNOWN_CHANNEL'

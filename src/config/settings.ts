@@ -14,6 +14,9 @@ export type CacheTagHeader = (typeof CACHE_TAG_HEADERS)[number]
 const PICTURE_MODES = ['direct', 'proxy'] as const
 export type PictureMode = (typeof PICTURE_MODES)[number]
 
+/** Where links lead: to the shop, or through this server, which counts them. */
+const LINK_MODES = ['direct', 'counted'] as const
+
 /** A smaller folder would have space for only a few originals. */
 const MIN_PICTURES_BYTES: number = 16 * 1024 ** 2
 
@@ -215,6 +218,16 @@ export const SETTINGS = {
     parsers.anyText,
     null,
     'JSON file with display names, aliases, logos and terms of shops (docs/publish/shops.md); read at the start',
+  ),
+  VITRINE_LINKS: defineSetting(
+    parsers.oneOf(LINK_MODES),
+    'direct',
+    '`direct`: links lead to the shops; `counted`: they lead through `/go/` on this server, which counts them per day, merchant and placement, without anything about the visitor',
+  ),
+  VITRINE_SUB_IDS_FILE: defineSetting(
+    parsers.anyText,
+    null,
+    "JSON file that says where a placement's sub-id goes in each network's links (docs/publish/sub-ids.md); read at the start",
   ),
   VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>

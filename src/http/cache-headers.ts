@@ -74,19 +74,21 @@ export function toCacheStatus(status: keyof typeof CACHE_STATUSES): string {
   return CACHE_STATUSES[status]
 }
 
-/** Validated ids: `channelId` is a lower-case UUID or `null`; `gtin` has 14 digits or is `null`. */
-type TaggedResource = Readonly<{ channelId: string | null; gtin: string | null; isGrid: boolean }>
+/** Validated ids: `channelId` is a lower-case UUID or `null`; `gtins` have 14 digits. */
+type TaggedResource = Readonly<{ channelId: string | null; gtins: readonly string[]; isGrid: boolean }>
 
 /** Return the purge tags as a header. All widgets share the tag `vitrine`. */
 export function toCacheTags(
   header: CacheTagHeader | null,
-  { channelId, gtin, isGrid }: TaggedResource,
+  { channelId, gtins, isGrid }: TaggedResource,
 ): Headers {
   if (header === null) return {}
   const tags = ['vitrine']
   if (channelId !== null) tags.push(`channel-${channelId}`)
-  if (gtin !== null) tags.push(`product-${gtin}`)
-  if (channelId !== null && gtin !== null) tags.push(`box-${channelId}-${gtin}`)
+  for (const gtin of gtins) {
+    tags.push(`product-${gtin}`)
+    if (channelId !== null) tags.push(`box-${channelId}-${gtin}`)
+  }
   if (channelId !== null && isGrid) tags.push(`deals-${channelId}`)
   const isSpaced = header === 'Surrogate-Key' || header === 'xkey'
   return { [header]: tags.join(isSpaced ? ' ' : ',') }

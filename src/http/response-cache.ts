@@ -2,8 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { type Clock, isFuture } from '../clock.ts'
 import type { CacheBounds } from '../lib/lru-cache.ts'
+import { type SubTemplate, fillSubs } from '../lib/sub-template.ts'
 import { type CacheLifetime, toCacheControl } from './cache-headers.ts'
-import { type Bodies, type Headers, BODY_HEADERS, isEtagMatch, listHeaders, pickBody } from './response.ts'
+import {
+  type Encoding,
+  type Headers,
+  BODY_HEADERS,
+  chooseEncoding,
+  compressNow,
+  isEtagMatch,
+  listHeaders,
+} from './response.ts'
 
 /** Limits of the targets that are cached for each response. */
 const TARGETS_PER_RESPONSE = 2
@@ -14,14 +23,17 @@ const OVERHEAD_BYTES = 1_024
 /** Alternating names and values for `writeHead`. Many responses share one block. */
 export type HeaderBlock = Readonly<{ full: readonly string[]; notModified: readonly string[] }>
 
-/** A response without the headers that depend on the current time. */
+/** A body without the id of the placement in each encoding, as bytes (latin1); `template` has slots for the id. */
+export type WidgetBodies = Readonly<{ template: SubTemplate; gzip?: string; br?: string }>
+
+/** A response without the headers that depend on the current time, and without the id of the placement. */
 export type PreparedResponse = Readonly<{
   headers: HeaderBlock
   /** Headers of this response only: alternating names and values. */
   ownHeaders: readonly string[]
   /** `null`: no revalidation. */
   etag: string | null
-  bodies: Bodies
+  bodies: WidgetBodies
 }>
 
 /** A response that may be sent until `expiresAtMs`, Unix milliseconds. */
@@ -36,6 +48,9 @@ export type CachedResponse = PreparedResponse &
     countResponse(): void
   }>
 
+/** The address of a widget without the id of the placement, and that id. */
+export type ResponseKey = Readonly<{ key: string; sub: string | null }>
+
 /** `target`: the request target as it was received. */
 type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse; target: string }>
 
@@ -44,10 +59,10 @@ export type ResponseCache = Readonly<{
   /** Send the cached response of exactly this target. `false`: nothing was sent. */
   sendByTarget(request: IncomingMessage, response: ServerResponse): boolean
   /** Send the cached response of a key and add the target to it. `false`: nothing was sent. */
-  sendByKey(key: string, exchange: Exchange): boolean
+  sendByKey(key: ResponseKey, exchange: Exchange): boolean
   /** Find a response that may have expired, because its bodies may be reused. */
   find(key: string): CachedResponse | undefined
-  set(key: string, cached: CachedResponse, target: string): void
+  set(key: ResponseKey, cached: CachedResponse, target: string): void
   entryCount(): number
   byteCount(): number
 }>
@@ -59,11 +74,15 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
     maxSize: bounds.maxBytes,
     sizeCalculation: computeSizeBytes,
   })
-  const keys = new LRUCache<string, string>({ max: bounds.maxEntries * TARGETS_PER_RESPONSE })
-  const addTarget = (key: string, target: string): void => {
+  const keys = new LRUCache<string, ResponseKey>({ max: bounds.maxEntries * TARGETS_PER_RESPONSE })
+  const addTarget = (key: ResponseKey, target: string): void => {
     if (target.length <= MAX_TARGET_CHARACTERS) keys.set(target, key)
   }
-  const sendIfCurrent = (key: string, request: IncomingMessage, response: ServerResponse): boolean => {
+  const sendIfCurrent = (
+    { key, sub }: ResponseKey,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): boolean => {
     const cached = responses.get(key)
     const nowMs = clock.nowMs()
     // The expiry is meaningless if the clock was set back.
@@ -71,7 +90,7 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
       return false
     cached.countResponse()
     const cacheControl = toCacheControl(cached.lifetime, nowMs)
-    sendPreparedResponse(request, response, cached, { cacheControl, cacheStatus: cached.cacheStatus })
+    sendPreparedResponse(request, response, cached, { cacheControl, cacheStatus: cached.cacheStatus, sub })
     return true
   }
   return {
@@ -88,7 +107,7 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
     },
     find: (key) => responses.get(key),
     set(key, cached, target) {
-      responses.set(key, cached)
+      responses.set(key.key, cached)
       addTarget(key, target)
     },
     entryCount: () => responses.size,
@@ -96,9 +115,9 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
   }
 }
 
-function computeSizeBytes({ bodies: { identity, gzip = '', br = '' }, ownHeaders }: CachedResponse): number {
-  const ownBytes = ownHeaders.reduce((sum, text) => sum + text.length, 0)
-  return identity.length + gzip.length + br.length + ownBytes + OVERHEAD_BYTES
+function computeSizeBytes({ bodies: { template, gzip = '', br = '' }, ownHeaders }: CachedResponse): number {
+  const ownBytes = [...template, ...ownHeaders].reduce((sum, text) => sum + text.length, 0)
+  return gzip.length + br.length + ownBytes + OVERHEAD_BYTES
 }
 
 export function toHeaderBlock(headers: Headers): HeaderBlock {
@@ -110,9 +129,11 @@ export function toHeaderBlock(headers: Headers): HeaderBlock {
 export function sendPreparedResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  { headers, ownHeaders, etag, bodies }: PreparedResponse,
-  { cacheControl, cacheStatus }: Readonly<{ cacheControl: string; cacheStatus: string }>,
+  { headers, ownHeaders, etag: plainEtag, bodies }: PreparedResponse,
+  details: Readonly<{ cacheControl: string; cacheStatus: string; sub: string | null }>,
 ): void {
+  const { cacheControl, cacheStatus, sub } = details
+  const etag = toEtagOfSub(plainEtag, sub)
   const isNotModified = etag !== null && isEtagMatch(request.headers['if-none-match'], etag)
   const shared = isNotModified ? headers.notModified : headers.full
   const list = shared.slice()
@@ -123,10 +144,30 @@ export function sendPreparedResponse(
     response.end()
     return
   }
-  const { encoding, body } = pickBody(bodies, request.headers['accept-encoding'])
+  const { encoding, body } = toBody(bodies, sub, request.headers['accept-encoding'])
   if (encoding !== null) list.push('Content-Encoding', encoding)
   list.push('Content-Length', String(body.length))
   response.writeHead(200, list)
   if (request.method === 'HEAD') response.end()
   else response.end(body, 'latin1')
+}
+
+/** Return the ETag of a response with the id of a placement; `null`: without one. */
+export function toEtagOfSub(etag: string | null, sub: string | null): string | null {
+  return etag === null || sub === null ? etag : `${etag.slice(0, -1)}.${sub}"`
+}
+
+/** Return the body of a response. One with the id of a placement is compressed anew; only embeds are compressed. */
+function toBody(
+  { template, gzip, br }: WidgetBodies,
+  sub: string | null,
+  acceptEncoding: string | undefined,
+): Readonly<{ encoding: Encoding; body: string }> {
+  const encoding = br === undefined ? null : chooseEncoding(acceptEncoding)
+  if (sub !== null && template.length > 1) {
+    const text = fillSubs(template, sub)
+    return { encoding, body: encoding === null ? text : compressNow(text, encoding) }
+  }
+  const body = encoding === null ? undefined : { gzip, br }[encoding]
+  return body === undefined ? { encoding: null, body: fillSubs(template, null) } : { encoding, body }
 }

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 
 /** Headers by name; `undefined` values are omitted. */
@@ -109,19 +109,34 @@ const GZIP_LEVEL = 6
 const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
 
+function toBrotliOptions(bytes: Buffer) {
+  return {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: BROTLI_LEVEL,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
+  }
+}
+
 /** Compress a body in the thread pool. */
 export async function encodeBody(text: string): Promise<Required<Bodies>> {
   const identity = Buffer.from(text)
-  const parameters = {
-    [constants.BROTLI_PARAM_QUALITY]: BROTLI_LEVEL,
-    [constants.BROTLI_PARAM_SIZE_HINT]: identity.length,
-  }
   const compressed = await Promise.all([
     compressGzip(identity, { level: GZIP_LEVEL }),
-    compressBrotli(identity, { params: parameters }),
+    compressBrotli(identity, toBrotliOptions(identity)),
   ])
   const [gzipBody, brotliBody] = compressed.map((bytes) => bytes.toString('latin1')) as [string, string]
   return { identity: identity.toString('latin1'), gzip: gzipBody, br: brotliBody }
+}
+
+/** Compress a body, given as bytes (latin1), at once. */
+export function compressNow(body: string, encoding: NonNullable<Encoding>): string {
+  const bytes = Buffer.from(body, 'latin1')
+  const compressed =
+    encoding === 'br'
+      ? brotliCompressSync(bytes, toBrotliOptions(bytes))
+      : gzipSync(bytes, { level: GZIP_LEVEL })
+  return compressed.toString('latin1')
 }
 
 /** Return the best body that `Accept-Encoding` allows, and its encoding. */

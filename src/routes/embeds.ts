@@ -1,12 +1,13 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { isLocalFramingAllowed } from '../http/client-address.ts'
-import { encodeBody } from '../http/response.ts'
+import { encodeBody, toUtf8ByteString } from '../http/response.ts'
 import { listFrameAncestors, crossOriginHeaders, toEmbedPolicy } from '../http/security-headers.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import type { CommonOptions } from '../widgets/options.ts'
-import { listStyles } from '../widgets/view-parts.ts'
+import { getDefaultHeading, listStyles } from '../widgets/view-parts.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
+import { createSubSlot, fillSubs, toSubTemplate } from '../lib/sub-template.ts'
 import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './widget-routes.ts'
 
 /** Create the routes `/embeds/…`: documents for iframes. A hidden box is 200, too; the document reports its state. */
@@ -26,7 +27,11 @@ export function createEmbedsRouter(context: Context): Router {
       Vary: 'Accept-Encoding',
     }),
     toEtag: (digest) => `W/"${digest}"`,
-    render: (widget, view) => encodeBody(renderer.renderEmbed(toEmbedView(context, widget, view))),
+    async render(view, widget) {
+      const html = renderer.renderEmbed(toEmbedView(context, widget, view))
+      const { gzip, br } = await encodeBody(fillSubs(toSubTemplate(html), null))
+      return { template: toSubTemplate(toUtf8ByteString(html)), gzip, br }
+    },
     renderFailure({ body, message }) {
       const defaultOptions = { locale: widgets.defaults.locale, theme: 'auto', accent: null } as const
       if (body === 'empty')
@@ -49,14 +54,15 @@ export function createEmbedsRouter(context: Context): Router {
 function toEmbedView(context: Context, widget: AnyWidget, view: AnyView | undefined): EmbedView {
   const { publicUrl } = context
   const { options, path } = widget.address
+  const url = `${publicUrl}/embeds/${path}`
+  const subSlot = createSubSlot(encodeURIComponent(url.includes('?') ? '&sub=' : '?sub='))
   const toHref = (format: string): string =>
-    `${publicUrl}/oembed?${new URLSearchParams({ url: `${publicUrl}/embeds/${path}`, format }).toString()}`
+    `${publicUrl}/oembed?${new URLSearchParams({ format }).toString()}&url=${encodeURIComponent(url)}${subSlot}`
   const hidden = toHiddenView(context, options)
   // Consumers of oEmbed discover these addresses in the head.
   const discovery = { json: toHref('json'), xml: toHref('xml') }
   if (view === undefined) {
-    const { texts } = getLocalization(options.locale)
-    const title = widget.kind === 'deals' ? texts.gridHeading : texts.boxHeading
+    const title = getDefaultHeading(widget.address.kind, getLocalization(options.locale))
     return { ...hidden, title, reason: widget.hiddenReason, discovery }
   }
   return {
@@ -66,7 +72,7 @@ function toEmbedView(context: Context, widget: AnyWidget, view: AnyView | undefi
     reason: null,
     redirectBaseUrl: `${publicUrl}/go/${widget.channel.id}/`,
     discovery,
-    body: renderView(context, widget, view),
+    body: renderView(context, view),
   }
 }
 

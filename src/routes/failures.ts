@@ -61,7 +61,7 @@ export function computeFailureStatus(
 export function normalizeError(error: unknown, path: string): unknown {
   const isMalformed = error instanceof URIError || (error as { status?: unknown } | null)?.status === 400
   if (!isMalformed) return error
-  return path.includes('/where-to-buy/')
+  return /\/(?:where-to-buy|picks)\//.test(path)
     ? new InvalidGtinError('invalid GTIN in the address')
     : new UnknownAddressError('invalid percent-encoding in the address')
 }

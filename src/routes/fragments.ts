@@ -1,6 +1,7 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { type Headers, toUtf8ByteString } from '../http/response.ts'
+import { toSubTemplate } from '../lib/sub-template.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
 import { createWidgetRouter, renderView } from './widget-routes.ts'
 
@@ -15,7 +16,7 @@ export function createFragmentsRouter(context: Context): Router {
     surface: 'fragment',
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
-    render: (widget, view) => ({ identity: toUtf8ByteString(renderView(context, widget, view)) }),
+    render: (view) => ({ template: toSubTemplate(toUtf8ByteString(renderView(context, view))) }),
     renderFailure: ({ body, message }) => (body === 'message' ? `<!-- Vitrine: ${message ?? ''} -->` : ''),
   })
 }

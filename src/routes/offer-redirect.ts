@@ -2,9 +2,11 @@ import { Router } from 'express'
 import type { Context } from '../context.ts'
 import { OfferGoneError } from '../errors.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
-import { getParameter } from './requests.ts'
+import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
+import { toLinkOfPlacement } from '../widgets/sub-slots.ts'
+import { getParameter, parseQuery } from './requests.ts'
 
-/** Create the route `/go/{channel}/{gtin}/{offer}` for sandboxed frames. The target is the stored link of the offer. */
+/** Create the route `/go/{channel}/{gtin}/{offer}` for sandboxed frames and `VITRINE_LINKS=counted`. The target is the stored link of the offer. */
 export function createOfferRedirectRouter(context: Context): Router {
   const router = Router()
   router.use(
@@ -18,7 +20,11 @@ export function createOfferRedirectRouter(context: Context): Router {
       offerId: getParameter(request.params, 'offer'),
     })
     if (offer === undefined) throw new OfferGoneError('no offer of that id')
-    response.status(302).set('Location', toHeaderValue(offer.affiliateUrl)).end()
+    const reader = createParameterReader(parseQuery(request))
+    // A reader follows this link, so a broken id must not stop it.
+    const sub = parseOrDefault(() => reader.sub('sub'), null)
+    const link = toLinkOfPlacement(offer, context.subRules, sub)
+    response.status(302).set('Location', toHeaderValue(link)).end()
   })
   return router
 }

@@ -14,29 +14,24 @@ import { findClientAddress } from '../http/client-address.ts'
 import {
   type CachedResponse,
   type HeaderBlock,
+  type WidgetBodies,
   sendPreparedResponse,
+  toEtagOfSub,
   toHeaderBlock,
 } from '../http/response-cache.ts'
-import {
-  type Bodies,
-  type Headers,
-  isEtagMatch,
-  listHeaders,
-  sendResponse,
-  toHeaderText,
-} from '../http/response.ts'
+import { type Headers, isEtagMatch, listHeaders, sendResponse, toHeaderText } from '../http/response.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import { type WidgetAddress, hasEncodedOptionName } from '../widgets/address.ts'
+import { type WidgetAddress, type WidgetKind, hasEncodedOptionName } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'
 import { getQueryString } from '../widgets/parameters.ts'
-import type { BoxView, GridView } from '../widgets/view-models.ts'
-import type { Widget } from '../widgets/widgets.ts'
+import type { BoxView, GridView, PicksView } from '../widgets/view-models.ts'
+import type { Widget } from '../widgets/widget.ts'
 import { type FailureResponse, toFailureResponse, computeFailureStatus, normalizeError } from './failures.ts'
 import { logResponse, logFailure } from './request-log.ts'
 import { getParameter } from './requests.ts'
 
-export type AnyView = BoxView | GridView
-export type AnyWidget = Widget<BoxView> | Widget<GridView>
+export type AnyView = BoxView | PicksView | GridView
+export type AnyWidget = Widget<AnyView>
 
 /** The differences between surfaces. */
 export type SurfaceDetails = Readonly<{
@@ -45,7 +40,7 @@ export type SurfaceDetails = Readonly<{
   toHeaders(channelUrl: string | null): Headers
   /** Return the ETag of a shown or hidden widget; `null`: no revalidation. */
   toEtag(digest: string, isShown: boolean): string | null
-  render(widget: AnyWidget, view: AnyView | undefined): Bodies | Promise<Bodies>
+  render(view: AnyView | undefined, widget: AnyWidget): WidgetBodies | Promise<WidgetBodies>
   renderFailure(failure: FailureResponse): string
 }>
 
@@ -54,10 +49,10 @@ const MAX_HEADER_BLOCKS = 200
 /** Requests for one box within this time share one preparation. */
 const SHARED_PREPARATION_MS = 10
 /** The client has the body, so nothing was rendered. */
-const NOT_RENDERED: Bodies = { identity: '' }
+const NOT_RENDERED: WidgetBodies = { template: [] }
 const NO_HEADERS: readonly string[] = []
 
-/** Create the routes of both widgets on a surface. */
+/** Create the routes of the widgets on a surface. */
 export function createWidgetRouter(context: Context, details: SurfaceDetails): Router {
   const { widgets } = context
   const { surface } = details
@@ -67,6 +62,11 @@ export function createWidgetRouter(context: Context, details: SurfaceDetails): R
     const gtin = getParameter(request.params, 'gtin')
     const address = widgets.parseBoxAddress({ ...toAddressParts(request, surface), gtin })
     await send(request, response, { address, getWidget: () => widgets.getBox(address) })
+  })
+  router.get(`/${surface}s/:channel/picks{/*gtin}`, async (request, response) => {
+    const gtin = getParameter(request.params, 'gtin')
+    const address = widgets.parsePicksAddress({ ...toAddressParts(request, surface), gtin })
+    await send(request, response, { address, getWidget: () => widgets.getPicks(address) })
   })
   router.get(`/${surface}s/:channel/deals`, async (request, response) => {
     const address = widgets.parseGridAddress(toAddressParts(request, surface))
@@ -80,10 +80,11 @@ export function createWidgetRouter(context: Context, details: SurfaceDetails): R
   return router
 }
 
-/** Render a view as a fragment; empty for a hidden widget. */
-export function renderView({ renderer }: Context, { kind }: AnyWidget, view: AnyView | undefined): string {
+/** Render a view as a fragment with slots for the id of the placement; empty for a hidden widget. */
+export function renderView({ renderer }: Context, view: AnyView | undefined): string {
   if (view === undefined) return ''
-  return kind === 'deals' ? renderer.renderGrid(view as GridView) : renderer.renderBox(view as BoxView)
+  if ('deals' in view) return renderer.renderGrid(view)
+  return 'products' in view ? renderer.renderPicks(view) : renderer.renderBox(view)
 }
 
 function toAddressParts(
@@ -99,10 +100,10 @@ type WidgetRequest = Readonly<{ address: WidgetAddress; getWidget(): Promise<Any
 /** A response that concurrent requests share. Its bodies are cached (`knownBodies`) or rendered on demand. */
 type Prepared = Readonly<{
   cached: Omit<CachedResponse, 'bodies'>
-  knownBodies: Bodies | undefined
-  render(): Bodies | Promise<Bodies>
+  knownBodies: WidgetBodies | undefined
+  render(): WidgetBodies | Promise<WidgetBodies>
   status: CacheStatus
-  kind: AnyWidget['kind']
+  kind: WidgetKind
 }>
 
 function createSender(
@@ -114,38 +115,45 @@ function createSender(
   const singleFlight = createSingleFlight<Prepared>()
   const prepare = createPreparer(context, details)
   return async (request, response, { address, getWidget }) => {
+    const { sub } = address
     const key = `${details.surface}s/${address.path}`
     const target = request.originalUrl
     const isCacheable = !hasEncodedOptionName(getQueryString(target))
     // The key may be cached even if this spelling of the target is not.
-    if (isCacheable && responses.sendByKey(key, { request, response, target })) return
+    if (isCacheable && responses.sendByKey({ key, sub }, { request, response, target })) return
     const prepareWidget = async (): Promise<Prepared> => {
       const prepared = prepare(key, await getWidget())
       // Concurrent requests share the encoded bodies.
-      await getBodies(prepared, request)
+      await getBodies(prepared, request, sub)
       return prepared
     }
     const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
     // The grid queue must see each visitor to be fair.
-    const prepared = await (address.gtin === null
+    const prepared = await (address.kind === 'deals'
       ? prepareWidget()
       : singleFlight.run(`${key} ${timeSlot}`, prepareWidget))
     const { status, kind } = prepared
-    const cached = { ...prepared.cached, bodies: await getBodies(prepared, request) }
+    const cached = { ...prepared.cached, bodies: await getBodies(prepared, request, sub) }
     const state = cached.isShown ? 'shown' : 'hidden'
     logResponse(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
     sendPreparedResponse(request, response, cached, {
       cacheControl: isCacheable ? toCacheControl(cached.lifetime, clock.nowMs()) : 'no-store',
       cacheStatus: toCacheStatus(status),
+      sub,
     })
-    if (isCacheable && cached.bodies !== NOT_RENDERED) responses.set(key, cached, target)
+    if (isCacheable && cached.bodies !== NOT_RENDERED) responses.set({ key, sub }, cached, target)
   }
 }
 
 /** Skip rendering if the client has the body. */
-function getBodies({ cached, knownBodies, render }: Prepared, request: Request): Bodies | Promise<Bodies> {
+function getBodies(
+  { cached, knownBodies, render }: Prepared,
+  request: Request,
+  sub: string | null,
+): WidgetBodies | Promise<WidgetBodies> {
   if (knownBodies !== undefined) return knownBodies
-  const isNotModified = cached.etag !== null && isEtagMatch(request.headers['if-none-match'], cached.etag)
+  const etag = toEtagOfSub(cached.etag, sub)
+  const isNotModified = etag !== null && isEtagMatch(request.headers['if-none-match'], etag)
   return isNotModified ? NOT_RENDERED : render()
 }
 
@@ -160,7 +168,8 @@ function createPreparer(
   const shouldLogEach = ({ status }: AnyWidget): boolean =>
     status === 'stale' && logger.isLevelEnabled('debug')
   return (key, widget) => {
-    const { kind, status } = widget
+    const { status } = widget
+    const { kind } = widget.address
     const digest = widget.computeDigest(`${version} ${key}`)
     const cachedResponse = responses.find(key)
     const reusable =
@@ -180,8 +189,8 @@ function createPreparer(
       cacheStatus: toCacheStatus(cache),
       countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),
     }
-    let rendered: Bodies | Promise<Bodies> | undefined
-    const render = (): Bodies | Promise<Bodies> => (rendered ??= details.render(widget, view))
+    let rendered: WidgetBodies | Promise<WidgetBodies> | undefined
+    const render = (): WidgetBodies | Promise<WidgetBodies> => (rendered ??= details.render(view, widget))
     return { cached: response, knownBodies: reusable?.bodies, render, status, kind }
   }
 }
@@ -194,7 +203,7 @@ function toCacheLifetime({ config }: Context, widget: AnyWidget, isShown: boolea
     // As old data: caches ask again after the minimum age.
     freshSeconds: widget.isPartial ? 0 : config.freshness.freshSeconds,
     priceMaxAgeSeconds: config.priceMaxAgeSeconds,
-    isGrid: widget.kind === 'deals',
+    isGrid: widget.address.kind === 'deals',
   }
 }
 
@@ -219,11 +228,13 @@ function createHeaderBlocks(
 
 /** Return the headers of this response only: alternating names and values. */
 function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
-  if (isShown && config.cacheTagHeader === null) return NO_HEADERS
-  const { address, channel, kind } = widget
-  const taggedResource = { channelId: channel.id, gtin: address.gtin, isGrid: kind === 'deals' }
+  const reason = isShown ? widget.missingReason : widget.hiddenReason
+  if (reason === null && config.cacheTagHeader === null) return NO_HEADERS
+  const { address, channel, productStates } = widget
+  const gtins = productStates.map(({ gtin }) => gtin)
+  const taggedResource = { channelId: channel.id, gtins, isGrid: address.kind === 'deals' }
   return listHeaders({
-    'Vitrine-Reason': isShown ? undefined : toHeaderText(widget.hiddenReason),
+    'Vitrine-Reason': reason === null ? undefined : toHeaderText(reason),
     ...toCacheTags(config.cacheTagHeader, taggedResource),
   }).flat()
 }
@@ -274,6 +285,6 @@ function toFailureHeaders(
     'Vitrine-Error': message ?? undefined,
     'Cache-Status': toCacheStatus(state === 'invalid' ? 'invalid' : 'unavailable'),
     // Responses that are not cached need no purge tags.
-    ...(isCacheable && toCacheTags(cacheTagHeader, { channelId, gtin: null, isGrid: false })),
+    ...(isCacheable && toCacheTags(cacheTagHeader, { channelId, gtins: [], isGrid: false })),
   }
 }

@@ -186,6 +186,9 @@ const PLACEHOLDERS = {
   language: '',
   currency: 'most common',
   price: 'any',
+  sub: 'none',
+  gtins: 'none',
+  labels: 'none',
 } as const
 
 function toCheckboxes(values: readonly string[], { shops, shopBook }: FieldDetails) {

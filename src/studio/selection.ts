@@ -51,7 +51,7 @@ export function parseStudioSelection(query: URLSearchParams): StudioSelection {
 
 /** List the options of a tab's widget in the order of the documentation. */
 export function listOptions(tab: StudioTab): readonly OptionDefinition[] {
-  return isStatusTab(tab) ? [] : OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === tab)
+  return isStatusTab(tab) ? [] : OPTION_LIST.filter(({ widget }) => widget === 'all' || widget === tab)
 }
 
 /** Whether a widget with these valid options is a part of a sentence, which only a fragment can be. */

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import { VitrineError } from '../errors.ts'
+import { removeSubSlots } from '../lib/sub-template.ts'
 import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
 import type { SentenceView } from '../widgets/view-models.ts'
 import { parseStudioSelection, validateOptions } from './selection.ts'
@@ -38,5 +39,5 @@ async function readBody({ renderer, widgets }: Context, query: URLSearchParams):
   })
   const widget = await widgets.getBox(address)
   const view = widget.getView()
-  return view === undefined ? '' : renderer.renderBox(view)
+  return view === undefined ? '' : removeSubSlots(renderer.renderBox(view))
 }

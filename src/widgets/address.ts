@@ -1,37 +1,54 @@
 import { LRUCache } from 'lru-cache'
-import { InvalidGtinError } from '../errors.ts'
+import { GtinCountError, InvalidGtinError } from '../errors.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { OPTION_LIST } from './option-list.ts'
 import {
   type BoxOptions,
   type GridOptions,
   type OptionDefaults,
+  type PicksOptions,
   type Surface,
   parseBoxOptions,
   parseGridOptions,
+  parsePicksOptions,
   toQuery,
   withQuery,
 } from './options.ts'
-import { parseQueryString } from './parameters.ts'
+import { parseQueryString, trimLabels } from './parameters.ts'
+
+export type WidgetKind = 'where-to-buy' | 'picks' | 'deals'
 
 /** The normalized address of a widget. */
-export type WidgetAddress<Options = BoxOptions | GridOptions, Gtin = string | null> = Readonly<{
+export type WidgetAddress<Kind extends WidgetKind = WidgetKind, Options = AnyOptions> = Readonly<{
+  kind: Kind
   surface: Surface
   /** In lower case. */
   channelId: string
-  /** 14 digits; `null` for a grid. */
-  gtin: Gtin
-  options: Options
-  /** Path and query below `/fragments` or `/embeds`. Equal only for equal widgets of a surface. */
+  /** Padded GTINs without repetitions: the variants of a box, the products of a round-up; empty for a grid. */
+  gtins: readonly string[]
+  /** Without the id of the placement: it is added when the response is sent. */
+  options: Options & Readonly<{ sub: null }>
+  /** Path and query below `/fragments` or `/embeds`, without the id of the placement. Equal only for equal widgets of a surface. */
   path: string
+  /** The id of the placement; `null`: none. */
+  sub: string | null
 }>
 
-export type BoxAddress = WidgetAddress<BoxOptions, string>
-export type GridAddress = WidgetAddress<GridOptions, null>
+export type BoxAddress = WidgetAddress<'where-to-buy', BoxOptions>
+export type PicksAddress = WidgetAddress<'picks', PicksOptions>
+export type GridAddress = WidgetAddress<'deals', GridOptions>
+
+type AnyOptions = BoxOptions | PicksOptions | GridOptions
 
 /** The parts of a request's address; `query` without "?". */
 type AddressParts = Readonly<{ surface: Surface; channelId: string; query: string }>
-type BoxAddressParts = AddressParts & Readonly<{ gtin: string }>
+/** `gtin`: GTINs separated by "~" in a box, and by "," in a round-up. */
+type ProductAddressParts = AddressParts & Readonly<{ gtin: string }>
+
+/** Maximum number of variants of a product in a box. */
+const MAX_VARIANTS = 8
+/** Numbers of products in a round-up. */
+export const PICKS_COUNT = { min: 2, max: 20 } as const
 
 /** Cached options: few different query strings occur. */
 const MAX_QUERIES = 500
@@ -43,38 +60,89 @@ export type AddressParsers = ReturnType<typeof createAddressParsers>
 /** Create the parsers of one server. Each throws `BadOptionError`. */
 export function createAddressParsers(defaults: OptionDefaults) {
   const parseBoxQuery = createQueryParser(parseBoxOptions, defaults)
+  const parsePicksQuery = createQueryParser(parsePicksOptions, defaults)
   const parseGridQuery = createQueryParser(parseGridOptions, defaults)
   return {
-    /** @throws InvalidGtinError */
-    parseBoxAddress({ surface, channelId, gtin, query }: BoxAddressParts): BoxAddress {
-      const { options, normalizedQuery } = parseBoxQuery(query, surface)
-      const padded = normalizeGtin(gtin)
-      if (padded === undefined) throw new InvalidGtinError('the address contains no GTIN')
-      const id = channelId.toLowerCase()
-      const path = withQuery(`${id}/where-to-buy/${padded}`, normalizedQuery)
-      return { surface, channelId: id, gtin: padded, options, path }
+    /** @throws InvalidGtinError; GtinCountError above 8 variants */
+    parseBoxAddress({ gtin, ...parts }: ProductAddressParts): BoxAddress {
+      const parsed = parseBoxQuery(parts.query, parts.surface)
+      const gtins = [...new Set(parseGtins(gtin, '~'))].filter((one) => one !== '')
+      if (gtins.length > MAX_VARIANTS)
+        throw new GtinCountError(`A box shows at most ${MAX_VARIANTS} variants, separated by "~".`)
+      return toAddress('where-to-buy', {
+        ...parts,
+        ...parsed,
+        gtins,
+        resource: `where-to-buy/${gtins.join('~')}`,
+      })
     },
-    parseGridAddress({ surface, channelId, query }: AddressParts): GridAddress {
-      const { options, normalizedQuery } = parseGridQuery(query, surface)
-      const id = channelId.toLowerCase()
-      return { surface, channelId: id, gtin: null, options, path: withQuery(`${id}/deals`, normalizedQuery) }
+    /** @throws InvalidGtinError; GtinCountError for fewer than 2 or more than 20 products */
+    parsePicksAddress({ gtin, ...parts }: ProductAddressParts): PicksAddress {
+      const { options: parsedOptions, sub } = parsePicksQuery(parts.query, parts.surface)
+      const allGtins = parseGtins(gtin, ',')
+      const positions = allGtins.flatMap((one, position) =>
+        allGtins.indexOf(one) === position && one !== '' ? [position] : [],
+      )
+      if (positions.length < PICKS_COUNT.min || positions.length > PICKS_COUNT.max)
+        throw new GtinCountError(
+          `A round-up has ${PICKS_COUNT.min} to ${PICKS_COUNT.max} different GTINs, separated by commas.`,
+        )
+      const gtins = positions.map((position) => allGtins[position] ?? '')
+      const labels = trimLabels(positions.map((position) => parsedOptions.labels[position] ?? ''))
+      const options = { ...parsedOptions, labels }
+      const normalizedQuery = toQuery(options, defaults, parts.surface)
+      const resource = `picks/${gtins.join(',')}`
+      return toAddress('picks', { ...parts, gtins, options, normalizedQuery, sub, resource })
+    },
+    parseGridAddress(parts: AddressParts): GridAddress {
+      const parsed = parseGridQuery(parts.query, parts.surface)
+      return toAddress('deals', { ...parts, ...parsed, gtins: [], resource: 'deals' })
     },
   }
 }
 
-function createQueryParser<Options extends BoxOptions | GridOptions>(
+/** `normalizedQuery`: without the id of the placement. */
+type ParsedQuery<Options> = Readonly<{
+  options: Options & Readonly<{ sub: null }>
+  normalizedQuery: string
+  sub: string | null
+}>
+
+type AddressDetails<Options> = AddressParts &
+  ParsedQuery<Options> &
+  Readonly<{ gtins: readonly string[]; resource: string }>
+
+function toAddress<Kind extends WidgetKind, Options>(
+  kind: Kind,
+  { surface, channelId, gtins, options, normalizedQuery, sub, resource }: AddressDetails<Options>,
+): WidgetAddress<Kind, Options> {
+  const id = channelId.toLowerCase()
+  const path = withQuery(`${id}/${resource}`, normalizedQuery)
+  return { kind, surface, channelId: id, gtins, options, path, sub }
+}
+
+/** Parse and pad GTINs. An empty part, from an empty field of a CMS, stays empty. @throws InvalidGtinError */
+function parseGtins(text: string, separator: string): readonly string[] {
+  const gtins = text.split(separator).map((part) => (part === '' ? '' : normalizeGtin(part)))
+  if (gtins.every((gtin) => gtin === '')) throw new InvalidGtinError('the address contains no GTIN')
+  return gtins.map((gtin) => {
+    if (gtin === undefined) throw new InvalidGtinError('invalid GTIN in the address')
+    return gtin
+  })
+}
+
+function createQueryParser<Options extends AnyOptions>(
   parse: (query: URLSearchParams, defaults: OptionDefaults, surface: Surface) => Options,
   defaults: OptionDefaults,
 ) {
-  const parsedQueries = new LRUCache<string, Readonly<{ options: Options; normalizedQuery: string }>>({
-    max: MAX_QUERIES,
-  })
+  const parsedQueries = new LRUCache<string, ParsedQuery<Options>>({ max: MAX_QUERIES })
   return (query: string, surface: Surface) => {
     const key = `${surface} ${query}`
     const cached = parsedQueries.get(key)
     if (cached !== undefined) return cached
-    const options = parse(parseQueryString(query), defaults, surface)
-    const parsed = { options, normalizedQuery: toQuery(options, defaults, surface) }
+    const { sub, ...others } = parse(parseQueryString(query), defaults, surface)
+    const options = { ...others, sub: null } as Options & Readonly<{ sub: null }>
+    const parsed = { options, normalizedQuery: toQuery(options, defaults, surface), sub }
     if (query.length <= MAX_QUERY_CHARACTERS) parsedQueries.set(key, parsed)
     return parsed
   }
@@ -94,4 +162,10 @@ export function hasEncodedOptionName(query: string): boolean {
     const [decoded = ''] = parseQueryString(name).keys()
     return OPTION_NAMES.has(decoded)
   })
+}
+
+/** Add the id of the placement to the path of an address, or to any address without one. */
+export function withSub(address: string, sub: string | null): string {
+  if (sub === null) return address
+  return `${address}${address.includes('?') ? '&' : '?'}sub=${sub}`
 }

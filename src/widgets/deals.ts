@@ -1,6 +1,7 @@
 import type { DealSort } from '../offers/deals.ts'
 import type { DealEntry, DealQuery } from '../storage/store.ts'
 import { type GridOptions, type OptionDefaults, toQuery, withQuery } from './options.ts'
+import { createSubSlot } from '../lib/sub-template.ts'
 import { toPictureView } from './picture.ts'
 import { isPriceShown } from '../offers/price-age.ts'
 import { type Localization, type LocaleTexts, getLocalization } from './locales/index.ts'
@@ -111,7 +112,8 @@ function toPaging(
 ) {
   const toLink = (page: number, text: string): Readonly<{ href: string; text: string }> => {
     const query = toQuery({ ...options, page }, pages.defaults)
-    return { href: withQuery(pages.path, query), text }
+    const href = withQuery(pages.path, query)
+    return { href: `${href}${createSubSlot(query === '' ? '?sub=' : '&sub=')}`, text }
   }
   const previous = options.page > 1 ? toLink(options.page - 1, texts.previousPage) : null
   const next = data.hasNext && options.page < 1_000 ? toLink(options.page + 1, texts.nextPage) : null

@@ -1,6 +1,6 @@
-import type { BoxLayout, GridLayout } from './option-list.ts'
+import type { BoxLayout, GridLayout, PicksLayout } from './option-list.ts'
 import type { BoxOptions } from './options.ts'
-import type { BoxView, GridView } from './view-models.ts'
+import type { BoxView, GridView, PicksView } from './view-models.ts'
 
 /** The properties of a box that determine its height. */
 type BoxSize = Readonly<{
@@ -22,11 +22,15 @@ type BoxSize = Readonly<{
 /** The properties of a grid that determine its height. */
 type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 
+/** The properties of a round-up that determine its height. */
+type PicksSize = Readonly<{ layout: PicksLayout; productCount: number }>
+
 /** The properties that the height of a widget depends on. */
-export type WidgetSize = BoxSize | GridSize
+export type WidgetSize = BoxSize | PicksSize | GridSize
 
 /** Get the size of a view. */
-export function toWidgetSize(view: BoxView | GridView): WidgetSize {
+export function toWidgetSize(view: BoxView | PicksView | GridView): WidgetSize {
+  if ('products' in view) return { layout: view.layout, productCount: view.products.length }
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
   const { layout, offers, more, header, history } = view
   const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
@@ -43,7 +47,8 @@ export function toWidgetSize(view: BoxView | GridView): WidgetSize {
 
 /** Estimate a sufficient height of a widget in pixels. Very long titles and some languages need another line. */
 export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
-  return 'cardCount' in size ? estimateGridHeightPx(size, widthPx) : estimateBoxHeightPx(size, widthPx)
+  if ('cardCount' in size) return estimateGridHeightPx(size, widthPx)
+  return 'productCount' in size ? estimatePicksHeightPx(size) : estimateBoxHeightPx(size, widthPx)
 }
 
 /** A line of small print. */
@@ -166,6 +171,18 @@ const ROW_MEASURES = [
   { minWidthPx: WIDE_GRID_PX, basePx: 200, rowPx: 121 },
   { minWidthPx: 560, basePx: 184, rowPx: 109 },
 ] as const
+
+/** Heights of header and notices, and of a product of a round-up. */
+const PICKS_MEASURES: Readonly<Record<PicksLayout, Readonly<{ basePx: number; productPx: number }>>> = {
+  rank: { basePx: 190, productPx: 230 },
+  table: { basePx: 230, productPx: 120 },
+  row: { basePx: 190, productPx: 110 },
+}
+
+function estimatePicksHeightPx({ layout, productCount }: PicksSize): number {
+  const { basePx, productPx } = PICKS_MEASURES[layout]
+  return basePx + productCount * productPx
+}
 
 /** A carousel is always one row; on the narrowest phones its texts need another line. */
 const CAROUSEL_PX = 600

@@ -5,8 +5,10 @@ import { findCorrectedGtin } from '../offers/gtin.ts'
 import { MIN_REFERENCE_DAYS, REFERENCE_DAYS } from '../offers/price-history.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
-import { type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
-import type { BoxOptions, CommonOptions, GridOptions, OptionDefaults } from './options.ts'
+import type { FoundProduct } from './found-products.ts'
+import { type BoxFilters, type Filter, EXCLUSION_RULES, listFilters } from './offer-selection.ts'
+import type { BoxOptions, CommonOptions, GridOptions, OptionDefaults, PicksOptions } from './options.ts'
+import type { ProductState } from './widget.ts'
 
 export const CHANNEL_GONE_REASON = 'The catalog no longer lists this channel.'
 
@@ -42,11 +44,46 @@ function explainEmptyGrid(offers: string, options: GridOptions, defaults: Option
     : `No ${offers}${filterText}. Remove or change a filter.`
 }
 
+/** What decides which offers of a box or a round-up are shown. */
+type ExplainDetails = Readonly<{
+  options: BoxOptions | PicksOptions
+  defaults: OptionDefaults
+  shops: ShopBook
+}>
+
+const UNAVAILABLE_REASON = 'The catalog did not respond in time, and there is no stored copy.'
+
+/** Explain why nothing is shown of the products of an address. */
+export function explainHiddenProducts(products: readonly FoundProduct[], details: ExplainDetails): string {
+  return products
+    .map((product) => {
+      const reason = explainProduct(product, details)
+      return products.length === 1 ? reason : `${product.gtin}: ${reason}`
+    })
+    .join(' ')
+}
+
+/** Explain which products of a shown widget are not shown; `null`: none. */
+export function explainMissingProducts(
+  products: readonly FoundProduct[],
+  states: readonly ProductState[],
+  details: ExplainDetails,
+): string | null {
+  const missing = products.filter((_, index) => states[index]?.state !== 'shown')
+  if (missing.length === 0) return null
+  const reasons = missing.map((product) => `${product.gtin}: ${explainProduct(product, details)}`)
+  return `${missing.length} of ${pluralize(products.length, 'product')} ${missing.length === 1 ? 'is' : 'are'} not shown. ${reasons.join(' ')}`
+}
+
+function explainProduct({ gtin, found }: FoundProduct, details: ExplainDetails): string {
+  return found === null ? UNAVAILABLE_REASON : explainHiddenBox(gtin, found.value, details)
+}
+
 /** Explain why a box is empty; `gtin` is padded, `product` is `null` if no shop sells it. */
 export function explainHiddenBox(
   gtin: string,
   product: Product | null,
-  { options, defaults, shops }: Readonly<{ options: BoxOptions; defaults: OptionDefaults; shops: ShopBook }>,
+  { options, defaults, shops }: ExplainDetails,
 ): string {
   if (product === null) {
     const corrected = findCorrectedGtin(gtin)
@@ -78,7 +115,7 @@ type NamedOffer = Offer & Readonly<{ shop: string }>
 
 function explainFiltered(
   offers: readonly NamedOffer[],
-  options: BoxOptions,
+  options: BoxFilters & CommonOptions,
   defaults: OptionDefaults,
 ): string {
   const count = (filter: Filter): number =>

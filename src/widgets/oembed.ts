@@ -3,8 +3,11 @@ import { parseUrl } from '../lib/urls.ts'
 import { type WidgetSize, estimateHeightPx, toWidgetSize } from './heights.ts'
 import { getLocalization } from './locales/index.ts'
 import { type ParameterReader, createParameterReader, getQueryString } from './parameters.ts'
-import type { BoxView, GridView } from './view-models.ts'
-import type { Widget, Widgets } from './widgets.ts'
+import { type WidgetKind, withSub } from './address.ts'
+import type { BoxView, GridView, PicksView } from './view-models.ts'
+import { getDefaultHeading } from './view-parts.ts'
+import type { Widget } from './widget.ts'
+import type { Widgets } from './widgets.ts'
 
 /** Width of a frame if the consumer gives none, and the largest useful width. */
 const DEFAULT_WIDTH_PX = 600
@@ -17,16 +20,19 @@ const MAX_SIZE_PX = 100_000
 const CACHE_AGE_SECONDS = 86_400
 
 /** Sizes for the height of a frame when the catalog has no data for it. */
-const DEFAULT_BOX_SIZE: WidgetSize = {
-  layout: 'list',
-  shownCount: 3,
-  saleCount: 1,
-  termsCount: 0,
-  isBare: false,
-  isFolded: false,
-  history: 'none',
+const DEFAULT_SIZES: Readonly<Record<WidgetKind, WidgetSize>> = {
+  'where-to-buy': {
+    layout: 'list',
+    shownCount: 3,
+    saleCount: 1,
+    termsCount: 0,
+    isBare: false,
+    isFolded: false,
+    history: 'none',
+  },
+  picks: { layout: 'rank', productCount: 5 },
+  deals: { layout: 'grid', cardCount: 12 },
 }
-const DEFAULT_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 12 }
 
 export type OembedFormat = 'json' | 'xml'
 
@@ -100,9 +106,6 @@ export async function createOembedResponse(
   }
 }
 
-/** Channel ids are UUIDs. The GTIN is validated later. */
-const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|where-to-buy\/([^/]+))\/?$/i
-
 /** Parse the address of an embed; `undefined` for any other address. http and https are equivalent. */
 function findEmbedAddress(url: string, publicUrl: string) {
   const address = parseUrl(url)
@@ -111,30 +114,62 @@ function findEmbedAddress(url: string, publicUrl: string) {
   const { protocol, host, pathname, search } = address
   const prefix = `${server.pathname.replace(/\/$/, '')}/embeds/`
   if (!/^https?:$/.test(protocol) || host !== server.host || !pathname.startsWith(prefix)) return undefined
-  const [, channelId = '', gtin = null] = EMBED_PATH.exec(pathname.slice(prefix.length)) ?? []
-  if (channelId === '') return undefined
-  return { surface: 'embed' as const, channelId, gtin, query: getQueryString(search) }
+  return parseEmbedPath(pathname.slice(prefix.length), getQueryString(search))
+}
+
+/** Channel ids are UUIDs. The GTINs are validated later. */
+const EMBED_PATH = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\/(?:deals|(where-to-buy|picks)\/([^/]+))\/?$/i
+
+function parseEmbedPath(path: string, query: string) {
+  const match = EMBED_PATH.exec(path)
+  if (match === null) return undefined
+  const [, channelId = '', kind = 'deals', gtin = ''] = match
+  return {
+    kind: kind.toLowerCase(),
+    gtin: decodePath(gtin),
+    parts: { surface: 'embed', channelId, query } as const,
+  }
+}
+
+/** An invalid encoding is not a GTIN. */
+function decodePath(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 type EmbedAddress = NonNullable<ReturnType<typeof findEmbedAddress>>
 
-async function readFrame(widgets: Widgets, { gtin, ...parts }: EmbedAddress, visitor: string) {
-  const address =
-    gtin === null ? widgets.parseGridAddress(parts) : widgets.parseBoxAddress({ ...parts, gtin })
-  const { view, isCacheable } = await readView(
-    address.gtin === null ? widgets.getGrid(address, visitor) : widgets.getBox(address),
-  )
-  const { texts } = getLocalization(address.options.locale)
-  const defaults =
-    address.gtin === null
-      ? { title: texts.gridHeading, size: DEFAULT_GRID_SIZE }
-      : { title: texts.boxHeading, size: DEFAULT_BOX_SIZE }
-  const { title, size } = view === undefined ? defaults : { title: view.label, size: toWidgetSize(view) }
-  return { title, size, path: address.path, isCacheable }
+async function readFrame(widgets: Widgets, embedAddress: EmbedAddress, visitor: string) {
+  const { address, widget } = openWidget(widgets, embedAddress, visitor)
+  const { view, isCacheable } = await readView(widget)
+  const shown =
+    view === undefined
+      ? {
+          title: getDefaultHeading(address.kind, getLocalization(address.options.locale)),
+          size: DEFAULT_SIZES[address.kind],
+        }
+      : { title: view.label, size: toWidgetSize(view) }
+  return { ...shown, path: withSub(address.path, address.sub), isCacheable }
+}
+
+function openWidget(widgets: Widgets, { kind, gtin, parts }: EmbedAddress, visitor: string) {
+  if (kind === 'deals') {
+    const address = widgets.parseGridAddress(parts)
+    return { address, widget: widgets.getGrid(address, visitor) }
+  }
+  if (kind === 'picks') {
+    const address = widgets.parsePicksAddress({ ...parts, gtin })
+    return { address, widget: widgets.getPicks(address) }
+  }
+  const address = widgets.parseBoxAddress({ ...parts, gtin })
+  return { address, widget: widgets.getBox(address) }
 }
 
 /** On a failure, return no view: a consumer would cache an error response as long as a frame. */
-async function readView(widget: Promise<Widget<BoxView | GridView>>) {
+async function readView(widget: Promise<Widget<BoxView | PicksView | GridView>>) {
   try {
     return { view: (await widget).getView(), isCacheable: true }
   } catch (error) {

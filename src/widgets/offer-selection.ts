@@ -2,6 +2,7 @@ import type { Offer } from '../catalog/contract.ts'
 import { createBoxOrder, findMainCurrency, isInStock, pickOnePerMerchant } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { foldCase } from '../offers/text.ts'
+import type { PicksLayout } from './option-list.ts'
 import type { BoxOptions, CommonOptions } from './options.ts'
 
 /** Selects the offers of a box, and explains why others are hidden. */
@@ -9,7 +10,7 @@ import type { BoxOptions, CommonOptions } from './options.ts'
 type Filters = Pick<CommonOptions, 'stock' | 'merchants' | 'excluded' | 'currency'>
 
 /** The layout `inline` shows one price, so it needs an offer in stock whose price is shown. */
-type BoxFilters = Filters & Pick<BoxOptions, 'layout'>
+export type BoxFilters = Filters & Readonly<{ layout: BoxOptions['layout'] | PicksLayout }>
 
 /** Options that filter offers. */
 const FILTERS = ['stock', 'merchant', 'exclude', 'currency'] as const

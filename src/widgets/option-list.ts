@@ -5,6 +5,10 @@ import type { OptionControl } from './parameters.ts'
 export const BOX_LAYOUTS = ['list', 'table', 'card', 'button', 'inline'] as const
 export type BoxLayout = (typeof BOX_LAYOUTS)[number]
 
+/** Layouts of a round-up. */
+export const PICKS_LAYOUTS = ['rank', 'table', 'row'] as const
+export type PicksLayout = (typeof PICKS_LAYOUTS)[number]
+
 /** Layouts of a deal grid. */
 export const GRID_LAYOUTS = ['grid', 'list', 'carousel'] as const
 export type GridLayout = (typeof GRID_LAYOUTS)[number]
@@ -25,13 +29,13 @@ export const HISTORIES = ['none', 'note', 'chart'] as const
 /** Structured data of a fragment. */
 export const MARKUPS = ['none', 'schema'] as const
 
-/** An option of a widget's address, for documentation and studio; `parseBoxOptions` and `parseGridOptions` parse it. */
+/** An option of a widget's address, for documentation and studio; options.ts parses it. */
 export type OptionDefinition = Readonly<{
   name: string
   /** Label of the field in the studio. */
   label: string
   control: OptionControl
-  widget: 'both' | 'where-to-buy' | 'deals'
+  widget: 'all' | 'where-to-buy' | 'picks' | 'deals'
   /** Without effect in an embed, which is a separate document. */
   isFragmentOnly?: boolean
   /** Without effect in the layout `inline`, which has the look of the page and shows one offer in stock. */
@@ -47,7 +51,7 @@ export type OptionDefinition = Readonly<{
 export const OPTION_LIST: readonly OptionDefinition[] = [
   {
     name: 'theme',
-    widget: 'both',
+    widget: 'all',
     label: 'Theme',
     control: THEMES,
     isUnusedInSentence: true,
@@ -57,7 +61,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'accent',
-    widget: 'both',
+    widget: 'all',
     label: 'Accent colour',
     control: 'color',
     isUnusedInSentence: true,
@@ -68,7 +72,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'locale',
-    widget: 'both',
+    widget: 'all',
     label: 'Language',
     control: 'language',
     defaultText: '`VITRINE_LOCALE`',
@@ -77,7 +81,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'currency',
-    widget: 'both',
+    widget: 'all',
     label: 'Currency',
     control: 'currency',
     defaultText: '`VITRINE_CURRENCY`, otherwise the currency of most offers',
@@ -86,7 +90,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'stock',
-    widget: 'both',
+    widget: 'all',
     label: 'Stock',
     control: STOCKS,
     isUnusedInSentence: true,
@@ -96,7 +100,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'merchant',
-    widget: 'both',
+    widget: 'all',
     label: 'Only these shops',
     control: 'shops',
     defaultText: 'all',
@@ -105,7 +109,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'exclude',
-    widget: 'both',
+    widget: 'all',
     label: 'Except these shops',
     control: 'shops',
     defaultText: 'none',
@@ -114,7 +118,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'isolate',
-    widget: 'both',
+    widget: 'all',
     label: 'Isolation',
     control: ISOLATIONS,
     isFragmentOnly: true,
@@ -125,7 +129,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'css',
-    widget: 'both',
+    widget: 'all',
     label: 'Style sheet',
     control: STYLE_SHEET_SOURCES,
     isFragmentOnly: true,
@@ -136,7 +140,7 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'head',
-    widget: 'both',
+    widget: 'all',
     label: 'Header',
     control: HEADS,
     isUnusedInSentence: true,
@@ -147,13 +151,23 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
   },
   {
     name: 'heading',
-    widget: 'both',
+    widget: 'all',
     label: 'Heading',
     control: 'heading',
     isUnusedInSentence: true,
     defaultText: 'the text of the language',
-    description: 'text in place of "Where to buy" or "Deals"',
+    description: 'text in place of "Where to buy", "Our picks" or "Deals"',
     example: 'heading=Our%20pick',
+  },
+  {
+    name: 'sub',
+    widget: 'all',
+    label: 'Placement',
+    control: 'sub',
+    defaultText: 'none',
+    description:
+      'id of the placement, such as that of the article; the rules of `VITRINE_SUB_IDS_FILE` add it to the links as a sub-id, and the report counts by it',
+    example: 'sub=p123',
   },
   {
     name: 'layout',
@@ -186,6 +200,16 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     example: 'history=chart',
   },
   {
+    name: 'else',
+    widget: 'where-to-buy',
+    label: 'Stand-ins',
+    control: 'gtins',
+    defaultText: 'none',
+    description:
+      'products that may stand in while no shop sells this one: the first of them that a shop sells is shown, with the words "Not available. Instead:"',
+    example: 'else=9520001001031,9520001001048',
+  },
+  {
     name: 'markup',
     widget: 'where-to-buy',
     label: 'Markup for search engines',
@@ -195,6 +219,26 @@ export const OPTION_LIST: readonly OptionDefinition[] = [
     description:
       'schema.org `Product` with `AggregateOffer` as JSON-LD, for a page about this product; covers all shops of the box, also folded and sold-out ones (`stock=in` omits the latter); `layout=inline`: only the shown one',
     example: 'markup=schema',
+  },
+  {
+    name: 'layout',
+    widget: 'picks',
+    label: 'Layout',
+    control: PICKS_LAYOUTS,
+    defaultText: '`rank`',
+    description:
+      'arrangement of the products; `rank`: numbered cards; `table`: a row for each, with column headers; `row`: compact rows',
+    example: 'layout=table',
+  },
+  {
+    name: 'label',
+    widget: 'picks',
+    label: 'Labels',
+    control: 'labels',
+    defaultText: 'none',
+    description:
+      'label of a product, such as "Best overall"; repeat the option for the products in their order, with an empty value for a product without a label',
+    example: 'label=Best%20overall&label=&label=Best%20value',
   },
   {
     name: 'layout',

@@ -8,6 +8,7 @@ import {
   ISOLATIONS,
   MARKUPS,
   OPTION_LIST,
+  PICKS_LAYOUTS,
   STOCKS,
   STYLE_SHEET_SOURCES,
   THEMES,
@@ -32,9 +33,26 @@ export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults
   const layout = reader.oneOf('layout', BOX_LAYOUTS, 'list')
   const limit = reader.number('limit', { min: 1, max: 50 }, 5)
   const history = reader.oneOf('history', HISTORIES, 'none')
+  /** Padded GTINs. */
+  const standIns = reader.gtins('else')
   const markup = reader.oneOf('markup', MARKUPS, 'none')
   const common = parseCommonOptions(reader, { defaults, surface, stock: 'any' })
-  return { ...common, layout, limit, history, markup: surface === 'embed' ? 'none' : markup }
+  return { ...common, layout, limit, history, standIns, markup: surface === 'embed' ? 'none' : markup }
+}
+
+/** Parsed and normalized options of a round-up. */
+export type PicksOptions = ReturnType<typeof parsePicksOptions>
+
+/**
+ * Parse the options of a round-up; other parameters are ignored.
+ * @throws BadOptionError
+ */
+export function parsePicksOptions(query: URLSearchParams, defaults: OptionDefaults, surface: Surface) {
+  const reader = createParameterReader(query)
+  const layout = reader.oneOf('layout', PICKS_LAYOUTS, 'rank')
+  /** By position of the product in the address; an empty text is no label. */
+  const labels = reader.labels('label')
+  return { ...parseCommonOptions(reader, { defaults, surface, stock: 'any' }), layout, labels }
 }
 
 /** Parsed and normalized options of a deal grid. */
@@ -61,7 +79,7 @@ export function parseGridOptions(query: URLSearchParams, defaults: OptionDefault
   return { ...parseCommonOptions(reader, { defaults, surface, stock: 'in' }), ...own }
 }
 
-/** Options of both widgets. */
+/** Options of all widgets. */
 export type CommonOptions = ReturnType<typeof parseCommonOptions>
 
 type CommonOptionDetails = Readonly<{ defaults: OptionDefaults; surface: Surface; stock: 'in' | 'any' }>
@@ -84,6 +102,8 @@ function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock 
     /** Case-folded and sorted; empty: all. */
     merchants: normalizeNames(reader.names('merchant')),
     excluded: normalizeNames(reader.names('exclude')),
+    /** Id of the placement; `null`: none. */
+    sub: reader.sub('sub'),
   }
   // An embed is a separate document that always links its styles, so neither option has an effect.
   if (surface === 'embed') return { ...own, isolate: 'none' as const, css: 'none' as const }
@@ -102,6 +122,8 @@ const PROPERTY_NAMES: Readonly<Record<string, string>> = {
   min_discount: 'minDiscountPercent',
   max_price: 'maxPrice',
   q: 'searchText',
+  label: 'labels',
+  else: 'standIns',
 }
 
 /** Parameters in the order of normalized addresses: as in `OPTION_LIST`, but `page` last. */
@@ -116,11 +138,12 @@ type OptionValue = string | number | readonly string[] | null
  * Parsing the string returns the same options.
  */
 export function toQuery(
-  options: BoxOptions | GridOptions,
+  options: BoxOptions | PicksOptions | GridOptions,
   defaults: OptionDefaults,
   surface: Surface = 'embed',
 ): string {
-  const parse = 'sort' in options ? parseGridOptions : parseBoxOptions
+  const parse =
+    'sort' in options ? parseGridOptions : 'labels' in options ? parsePicksOptions : parseBoxOptions
   const defaultOptions = new Map<string, OptionValue>(
     Object.entries(parse(new URLSearchParams(), defaults, surface)),
   )
@@ -129,10 +152,15 @@ export function toQuery(
   for (const name of PARAMETER_NAMES) {
     const property = PROPERTY_NAMES[name] ?? name
     const value = givenOptions.get(property) ?? []
-    if (typeof value === 'object') for (const text of value) query.append(name, text)
+    if (typeof value === 'object') for (const text of toTexts(name, value)) query.append(name, text)
     else if (value !== defaultOptions.get(property)) query.set(name, String(value))
   }
   return query.toString()
+}
+
+/** GTINs are one value, separated by commas; other lists repeat the parameter. */
+function toTexts(name: string, values: readonly string[]): readonly string[] {
+  return name === 'else' && values.length > 0 ? [values.join(',')] : values
 }
 
 /** Append a query, if there is one. */

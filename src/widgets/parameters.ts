@@ -1,4 +1,5 @@
 import { BadOptionError } from '../errors.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 import { normalizeCurrency, isPrice } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 
@@ -8,6 +9,11 @@ const MAX_TEXT_CHARACTERS = 100
 const MAX_HEADING_CHARACTERS = 80
 /** Maximum number of names in `merchant` or `exclude`. */
 const MAX_NAMES = 20
+/** Maximum length of a label, in UTF-16 units, and number of labels: one for each product of a round-up. */
+const MAX_LABEL_CHARACTERS = 40
+const MAX_LABELS = 20
+/** Maximum number of products that may stand in for one that is not sold. */
+const MAX_STAND_INS = 5
 
 /** The values that a parameter accepts: one of some choices, a whole number, or a kind of text. */
 export type OptionControl =
@@ -20,6 +26,9 @@ const TEXT_DESCRIPTIONS = {
   language: 'a language tag such as en or de-AT',
   currency: 'an ISO 4217 code such as EUR',
   price: 'a price such as 49.99',
+  sub: '1 to 32 letters of A to Z, digits, hyphens and underscores',
+  labels: `up to ${MAX_LABELS} texts of up to ${MAX_LABEL_CHARACTERS} characters, without control characters`,
+  gtins: `up to ${MAX_STAND_INS} GTINs of 1 to 14 digits, separated by commas`,
   shops: `up to ${MAX_NAMES} merchants' names of up to ${MAX_TEXT_CHARACTERS} characters, without control characters`,
 } as const
 
@@ -76,6 +85,21 @@ export function createParameterReader(query: URLSearchParams) {
       read(name, 'heading', (text) =>
         text.length <= MAX_HEADING_CHARACTERS ? parseText(text) : undefined,
       ) || null,
+    /** The id of a placement. */
+    sub: (name: string): string | null =>
+      read(name, 'sub', (text) => (/^[\w-]{1,32}$/.test(text) ? text : undefined)),
+    /** GTINs of 14 digits, without repetitions. */
+    gtins: (name: string): readonly string[] => read(name, 'gtins', parseStandIns) ?? [],
+    /** Texts by position; an empty one stands for none. */
+    labels(name: string): readonly string[] {
+      const texts = query.getAll(name)
+      const labels = texts.flatMap((text) =>
+        text.length <= MAX_LABEL_CHARACTERS ? (parseText(text) ?? []) : [],
+      )
+      if (texts.length > MAX_LABELS || labels.length < texts.length)
+        throw new BadOptionError(name, TEXT_DESCRIPTIONS.labels)
+      return trimLabels(labels)
+    },
     /** All values of a parameter that may be repeated. */
     names(name: string): readonly string[] {
       const texts = query.getAll(name)
@@ -117,6 +141,18 @@ export function parseLocale(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Remove empty labels at the end. */
+export function trimLabels(labels: readonly string[]): readonly string[] {
+  return labels.slice(0, labels.findLastIndex((label) => label !== '') + 1)
+}
+
+function parseStandIns(text: string): readonly string[] | undefined {
+  if (text.trim() === '') return []
+  const gtins = text.split(',').map((part) => normalizeGtin(part))
+  if (gtins.length > MAX_STAND_INS || gtins.includes(undefined)) return undefined
+  return [...new Set(gtins.filter((gtin) => gtin !== undefined))]
 }
 
 function parseText(text: string): string | undefined {

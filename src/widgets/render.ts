@@ -8,6 +8,7 @@ import type {
   EmbedView,
   GridView,
   ErrorPageView,
+  PicksView,
   SentenceView,
 } from './view-models.ts'
 
@@ -19,6 +20,7 @@ const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page
 const PARTIAL_TEMPLATES = (
   'box cost deal facts grid header history history-text inline links logo masthead notices picture price price-chart ' +
   'shop shop-link state ' +
+  'link-attributes picks picks-rank picks-row picks-table ' +
   'offers-button offers-list offers-table ' +
   'studio-coverage studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
   'studio-explanation'
@@ -35,6 +37,9 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
       const schema = view.schema === null ? null : toInertJson(view.schema)
       return eta.render('@fragment', { kind: 'box', view, schema }).trim()
     },
+    /** A fragment: first byte `<`, no document tags. */
+    renderPicks: (view: PicksView): string =>
+      eta.render('@fragment', { kind: 'picks', view, schema: null }).trim(),
     /** A fragment: first byte `<`, no document tags. */
     renderGrid: (view: GridView): string =>
       eta.render('@fragment', { kind: 'grid', view, schema: null }).trim(),

@@ -1,5 +1,6 @@
 import type { toGridView } from './deals.ts'
 import type { CommonOptions } from './options.ts'
+import type { toPicksView } from './picks.ts'
 import type { toHeaderView, toNoticesView, toWrapperView } from './view-parts.ts'
 import type { toBoxView } from './where-to-buy.ts'
 
@@ -14,6 +15,7 @@ export type HeaderView = ReturnType<typeof toHeaderView>
 export type NoticesView = ReturnType<typeof toNoticesView>
 export type BoxView = NonNullable<ReturnType<typeof toBoxView>>
 export type OfferView = BoxView['offers'][number]
+export type PicksView = NonNullable<ReturnType<typeof toPicksView>>
 export type GridView = NonNullable<ReturnType<typeof toGridView>>
 export type DealView = GridView['deals'][number]
 

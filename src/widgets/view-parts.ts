@@ -5,9 +5,11 @@ import type { Disclosure } from '../config/parsers.ts'
 import { type Evidence, toOfferKey } from '../offers/deals.ts'
 import type { PriceRules } from '../offers/price-age.ts'
 import type { Shop, ShopBook } from '../offers/shop-book.ts'
+import type { SubRules } from '../offers/sub-ids.ts'
 import { isInStock } from '../offers/ranking.ts'
 import { computeDiscountPercent, isOnSale } from '../offers/sale.ts'
 import { foldCase } from '../offers/text.ts'
+import { createSubSlot } from '../lib/sub-template.ts'
 import { formatDiscount, formatPrice, formatTime } from './format.ts'
 import {
   type AvailabilityKey,
@@ -15,7 +17,9 @@ import {
   type LocaleTexts,
   getLocalization,
 } from './locales/index.ts'
+import type { WidgetKind } from './address.ts'
 import type { CommonOptions, Surface } from './options.ts'
+import { toLinkWithSlot } from './sub-slots.ts'
 
 export type ViewContext = PriceRules &
   Readonly<{
@@ -28,6 +32,9 @@ export type ViewContext = PriceRules &
     timeZone: string
     shops: ShopBook
     surface: Surface
+    subRules: SubRules
+    /** Address of `/go/{channel}/` if clicks are counted there; `null`: links lead to the shops. */
+    countedBaseUrl: string | null
     /** Return the hash of a picture that this server serves; `undefined`: browsers load it from its own address. */
     publishPicture?: ((imageUrl: string) => string | undefined) | undefined
   }>
@@ -43,7 +50,14 @@ export function toWrapperView(options: CommonOptions, localization: Localization
     isolate: options.isolate,
     /** Six hex digits, with rules in `/accents/{hex}.css`; `null`: the colour of the theme. */
     accent: options.accent,
+    /** Slot of the id of the placement, for scripts of the page; `null` in a frame, which knows it from its address. */
+    sub: viewContext.surface === 'fragment' ? createSubSlot('') : null,
   }
+}
+
+/** Return the heading of a widget in a language. */
+export function getDefaultHeading(kind: WidgetKind, { texts }: Pick<Localization, 'texts'>): string {
+  return { 'where-to-buy': texts.boxHeading, picks: texts.picksHeading, deals: texts.gridHeading }[kind]
 }
 
 /** List the addresses of the style sheets; the accent's is last. */
@@ -92,10 +106,10 @@ type OfferDetails = Readonly<{
   isPriced: boolean
   evidence?: Evidence
   localization: Localization
-  viewContext: Pick<ViewContext, 'surface' | 'shops' | 'publicUrl'>
+  viewContext: Pick<ViewContext, 'surface' | 'shops' | 'publicUrl' | 'subRules' | 'countedBaseUrl'>
 }>
 
-/** Build the view of an offer in boxes and grids. */
+/** Build the view of an offer in all widgets. */
 export function toOfferView(
   offer: Offer,
   { gtin, isPriced, evidence = 'shop', localization, viewContext }: OfferDetails,
@@ -104,12 +118,20 @@ export function toOfferView(
   const shop = viewContext.shops.find(offer.merchant)
   const merchant = viewContext.shops.toShownName(offer.merchant)
   const price = isPriced ? toPriceView(offer, evidence, localization) : null
+  const redirectPath = `${gtin}/${computeOfferId(offer)}${createSubSlot('?sub=')}`
+  const { countedBaseUrl } = viewContext
   return {
+    gtin,
     merchant,
+    /** The name in the catalog, the same for all names of a shop, for the publisher's own counts. */
+    countedMerchant: viewContext.shops.toMainName(offer.merchant),
     logo: toLogoView(merchant, shop, viewContext.publicUrl),
     /** A line of the publisher about the shop, or `null`. */
     terms: shop?.terms ?? null,
-    href: offer.affiliateUrl,
+    href:
+      countedBaseUrl === null
+        ? toLinkWithSlot(offer, viewContext.subRules)
+        : `${countedBaseUrl}${redirectPath}`,
     price,
     /** Shown instead of a price that is too old or whose sale has ended. */
     seePrice: texts.seePrice,
@@ -120,7 +142,7 @@ export function toOfferView(
         ? messages.formatLinkWithoutPrice({ merchant })
         : messages.formatLinkWithPrice({ merchant, price: price.price }),
     /** Path of its redirect below `/go/{channel}/`, for sandboxed frames; `null` in fragments. */
-    redirectPath: viewContext.surface === 'embed' ? `${gtin}/${computeOfferId(offer)}` : null,
+    redirectPath: viewContext.surface === 'embed' ? redirectPath : null,
   }
 }
 

@@ -1,59 +1,61 @@
-import type { Offer, Product } from '../catalog/contract.ts'
-import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
+import type { Offer } from '../catalog/contract.ts'
+import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
 import { type PriceSeries, addPresentPrices, collectPrices, toDay } from '../offers/price-history.ts'
 import { isInStock } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
 import { type HistoryView, toHistoryView } from './history.ts'
 import { type Localization, getLocalization } from './locales/index.ts'
-import { isMerchantSelected, selectOffers } from './offer-selection.ts'
+import { isMerchantSelected } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
+import { type DatedProduct, findProductTimes, selectShownOffers, toOfferRows, toProductRow } from './picks.ts'
 import { toBoxPictureView } from './picture.ts'
 import {
   type ViewContext,
   findShownBrand,
   toHeaderView,
   toNoticesView,
-  toOfferView,
+  type toOfferView,
   toWrapperView,
 } from './view-parts.ts'
 import { toSchemaOrgProduct } from './schema-org.ts'
 
-/** `asOfMs`: when the catalog returned the product, Unix milliseconds. `history`: `null` or absent when nothing is shown. */
-type BoxData = Readonly<{ product: Product; asOfMs: number; history?: HistoryView | null }>
+/** `history`: `null` or absent when nothing is shown. */
+type BoxData = DatedProduct &
+  Readonly<{
+    history?: HistoryView | null
+    /** Other variants of the product, in the order of the address. */
+    variants?: readonly DatedProduct[]
+    /** Whether the product stands in for one that no shop sells. */
+    isStandIn?: boolean
+  }>
+
+/** Width of the picture of a variant, CSS pixels. */
+const VARIANT_PICTURE_PX = 72
 
 /** Build the view of a where-to-buy box; `undefined` when it is hidden. */
-export function toBoxView(
-  { product, asOfMs, history = null }: BoxData,
-  options: BoxOptions,
-  viewContext: ViewContext,
-) {
+export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: ViewContext) {
+  const { product, asOfMs, history = null, variants = [], isStandIn = false } = boxData
   const isPriced = createPriceCheck(asOfMs, viewContext)
-  const offers = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
+  const offers = selectShownOffers(boxData, options, viewContext)
   if (offers.length === 0) return undefined
   const priced = offers.filter(isPriced)
-  const { checkedAtMs } = findPriceTimes(
-    offers.map((offer) => ({ offer, asOfMs })),
-    viewContext,
-  )
-  const { title, images, gtin } = product
+  const { checkedAtMs } = findProductTimes([boxData, ...variants], options, viewContext)
+  const { title, images } = product
   const localization = getLocalization(options.locale)
   const { messages, texts } = localization
-  const inStockCount = priced.filter((offer) => isInStock(offer)).length
-  const rows = offers.map((offer, index) => ({
-    isBest: index === 0 && inStockCount > 1,
-    linkText: texts.toShop,
-    ...toOfferView(offer, { gtin, isPriced: isPriced(offer), localization, viewContext }),
-  }))
+  const rows = toOfferRows(boxData, options, { localization, viewContext })
   const more = rows.slice(options.limit)
   const header = toHeaderView(options, texts.boxHeading, viewContext)
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
     /** Accessible name of the box: `Where to buy Lumen Arc`. */
-    label: options.heading === null ? messages.formatBoxLabel({ title }) : `${options.heading}: ${title}`,
+    label: formatLabel(title, options, localization),
     header,
     title,
+    /** `Not available. Instead: Lumen Arc`; `null` for the product itself. */
+    standIn: isStandIn ? messages.formatStandIn({ title }) : null,
     brand: findShownBrand(product),
     picture: toBoxPictureView(images[0] ?? null, options.layout, viewContext),
     lowestLabel: texts.lowestPrice,
@@ -67,8 +69,10 @@ export function toBoxView(
       count: more.length,
       shown: formatCount(more.length, localization.locale),
     }),
-    /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`. */
-    sentence: formatSentence(rows, localization),
+    /** Folded variants; `null` without any. */
+    variants: toVariantsView(variants, options, { localization, viewContext }),
+    /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`; of a stand-in, with its title. */
+    sentence: formatSentence(rows, isStandIn ? title : null, localization),
     /** `null` without the option, without data, and before 30 observed days. */
     history,
     disclosureMark: header.disclosure === null ? null : texts.disclosureMark,
@@ -77,12 +81,24 @@ export function toBoxView(
       localization,
       viewContext,
     ),
-    /** JSON-LD; `null` without `markup=schema`. */
-    schema:
-      options.markup === 'schema' && priced.length > 0
-        ? toSchemaOrgProduct(product, listSchemaOffers(priced, options))
-        : null,
+    /** JSON-LD; `null` without `markup=schema`, and for a stand-in, which is not the product of the page. */
+    schema: toSchema(boxData, priced, options),
   }
+}
+
+function toVariantsView(
+  variants: readonly DatedProduct[],
+  options: BoxOptions,
+  details: Readonly<{ localization: Localization; viewContext: ViewContext }>,
+) {
+  const rows = variants.flatMap(
+    (variant) => toProductRow(variant, options, { ...details, widthPx: VARIANT_PICTURE_PX }) ?? [],
+  )
+  const { messages, locale } = details.localization
+  const shown = formatCount(rows.length, locale)
+  return rows.length === 0
+    ? null
+    : { label: messages.formatMoreVariants({ count: rows.length, shown }), rows }
 }
 
 /**
@@ -96,7 +112,7 @@ export function toBoxHistory(
 ): HistoryView | null {
   if (series === null || options.history === 'none') return null
   const isPriced = createPriceCheck(asOfMs, viewContext)
-  const [first] = selectOffers(product.offers, options, { isPriced, shops: viewContext.shops })
+  const [first] = selectShownOffers({ product, asOfMs }, options, viewContext)
   if (first === undefined) return null
   const { currency } = first
   const present = collectPrices(product.offers, isPriced)
@@ -110,9 +126,22 @@ export function toBoxHistory(
   )
 }
 
+function formatLabel(
+  title: string,
+  { heading }: Pick<BoxOptions, 'heading'>,
+  { messages }: Localization,
+): string {
+  return heading === null ? messages.formatBoxLabel({ title }) : `${heading}: ${title}`
+}
+
 /** Search engines want markup of what readers can see: folded offers can be opened, those of a sentence cannot. */
-function listSchemaOffers(priced: readonly Offer[], { layout }: BoxOptions): readonly Offer[] {
-  return layout === 'inline' ? priced.slice(0, 1) : priced
+function toSchema(
+  { product, isStandIn = false }: BoxData,
+  priced: readonly Offer[],
+  { markup, layout }: BoxOptions,
+): object | null {
+  if (markup === 'none' || priced.length === 0 || isStandIn) return null
+  return toSchemaOrgProduct(product, layout === 'inline' ? priced.slice(0, 1) : priced)
 }
 
 /** Say how the offers are ordered. When all are in stock, this is said once and not at each offer. */
@@ -122,26 +151,15 @@ function listOrder(offers: readonly Offer[], { texts }: Localization): readonly 
     : [texts.boxOrder]
 }
 
+/** `standInTitle`: the title of a stand-in; `null` for the product itself. */
 function formatSentence(
   rows: readonly Pick<ReturnType<typeof toOfferView>, 'merchant' | 'price'>[],
+  standInTitle: string | null,
   { messages }: Localization,
 ): string {
   const [first] = rows
   if (first?.price === undefined || first.price === null) return ''
   const format = rows.length > 1 ? messages.formatInlineFrom : messages.formatInlineOffer
-  return format({ merchant: first.merchant, price: first.price.price })
-}
-
-/** Find the times of the offers that a box shows. */
-export function findBoxTimes(
-  { product, asOfMs }: BoxData,
-  options: BoxOptions,
-  rules: PriceRules & Readonly<{ shops: ShopBook }>,
-): ReturnType<typeof findPriceTimes> {
-  const isPriced = createPriceCheck(asOfMs, rules)
-  const offers = selectOffers(product.offers, options, { isPriced, shops: rules.shops })
-  return findPriceTimes(
-    offers.map((offer) => ({ offer, asOfMs })),
-    rules,
-  )
+  const sentence = format({ merchant: first.merchant, price: first.price.price })
+  return standInTitle === null ? sentence : messages.formatStandIn({ title: `${standInTitle}, ${sentence}` })
 }

@@ -41,6 +41,7 @@ export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
     styles: ['https://widgets.example/assets/vitrine.00000000.css'],
     isolate: 'none',
     accent: null,
+    sub: null,
     ...changes,
   }
 }
@@ -48,6 +49,8 @@ export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
 /** Create an offer in stock without a former price. */
 export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
   return {
+    gtin: '09520001001024',
+    countedMerchant: 'Kopje',
     merchant: 'Kopje',
     logo: { url: null, initial: 'K' },
     terms: null,
@@ -86,6 +89,8 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     label: 'Where to buy Lumen Arc',
     header: makeHeader(),
     title: 'Lumen Arc',
+    standIn: null,
+    variants: null,
     brand: 'Lumen',
     picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
     lowestLabel: 'Lowest listed price',
@@ -93,7 +98,15 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     sentence: '€12.99 at Kopje',
     history: null,
     disclosureMark: 'Ad',
-    columns: { shop: 'Shop', availability: 'Availability', price: 'Price', link: 'Link' },
+    columns: {
+      picture: 'Picture',
+      product: 'Product',
+      shop: 'Shop',
+      availability: 'Availability',
+      price: 'Price',
+      link: 'Link',
+      shops: 'Shops',
+    },
     offers: [makeOffer({ isBest: true })],
     more: [],
     moreLabel: '',
@@ -132,6 +145,8 @@ export function makeDeal(changes: Partial<DealView> = {}): DealView {
     title: 'Lumen Arc',
     brand: 'Lumen',
     picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
+    gtin: '09520001001024',
+    countedMerchant: 'Kopje',
     merchant: 'Kopje',
     logo: { url: null, initial: 'K' },
     terms: null,

@@ -9,7 +9,7 @@ import { createFakeClock, type FakeClock } from '../helpers/fake-clock.ts'
 import { makeResponse } from '../helpers/responses.ts'
 
 const BOUNDS = { maxEntries: 10, maxBytes: 1_000_000 }
-const ENCODED = { identity: 'body', gzip: 'zipped', br: 'br' }
+const ENCODED = { template: ['body'], gzip: 'zipped', br: 'br' }
 
 type CacheFixture = Readonly<{ cache: ResponseCache; clock: FakeClock }>
 
@@ -36,7 +36,7 @@ async function listenRaw(cache: ResponseCache): Promise<number> {
   const server = createServer((incoming, response) => {
     const { url: target = '' } = incoming
     if (cache.sendByTarget(incoming, response)) return
-    if (!cache.sendByKey(target.slice(1, 2), { request: incoming, response, target }))
+    if (!cache.sendByKey({ key: target.slice(1, 2), sub: null }, { request: incoming, response, target }))
       response.writeHead(299).end()
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
@@ -47,7 +47,7 @@ async function listenRaw(cache: ResponseCache): Promise<number> {
 describe('cached response', () => {
   test('is sent for its target and for another spelling of it', async () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const get = await listen(cache)
     expect(await get('/a')).toMatchObject({ statusCode: 200, text: 'body' })
     expect(await get('/a?x')).toMatchObject({ statusCode: 200, text: 'body' })
@@ -55,7 +55,7 @@ describe('cached response', () => {
 
   test('another spelling is normalized once', async () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
     const get = await listen(cache)
     for (let visits = 0; visits < 3; visits += 1) await get('/a?x')
@@ -64,19 +64,19 @@ describe('cached response', () => {
 
   test('an unknown target is left to the routes', async () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     expect((await (await listen(cache))('/b')).statusCode).toBe(299)
   })
 
   test.each(['POST', 'DELETE', 'OPTIONS'])('%s is left to the routes', async (method) => {
     const { cache } = createCacheFixture()
-    cache.set('other', makeResponse(), '/a')
+    cache.set({ key: 'other', sub: null }, makeResponse(), '/a')
     expect((await (await listen(cache))('/a', { method })).statusCode).toBe(299)
   })
 
   test('HEAD gets the same headers without the body', async () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const received = await (await listen(cache))('/a', { method: 'HEAD' })
     expect([received.statusCode, received.headers['content-length'], received.text]).toEqual([200, '4', ''])
   })
@@ -88,7 +88,7 @@ describe('cached response', () => {
     ['gzip, br', 'br', 'br'],
   ])('Accept-Encoding %s gets %s', async (accepted, body, encoding) => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse({ bodies: ENCODED }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: ENCODED }), '/a')
     const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
     const received = await (await listen(cache))('/a', { headers })
     expect([received.text, received.headers['content-encoding'], received.headers['content-length']]).toEqual(
@@ -98,7 +98,7 @@ describe('cached response', () => {
 
   test('a body without encodings is sent as it is', async () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const received = await (await listen(cache))('/a', { headers: { 'accept-encoding': 'gzip, br' } })
     expect([received.text, received.headers['content-encoding']]).toEqual(['body', undefined])
   })
@@ -106,13 +106,13 @@ describe('cached response', () => {
   test('non-ASCII bytes arrive unchanged', async () => {
     const { cache } = createCacheFixture()
     const identity = Buffer.from('€ ä').toString('latin1')
-    cache.set('a', makeResponse({ bodies: { identity } }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: [identity] } }), '/a')
     expect((await (await listen(cache))('/a')).text).toBe('€ ä')
   })
 
   test.each(['"tag"', 'W/"tag"', '"x", "tag"', '*'])('If-None-Match %s is 304', async (tag) => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse({ bodies: ENCODED }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: ENCODED }), '/a')
     const headers = { 'if-none-match': tag, 'accept-encoding': 'gzip' }
     const received = await (await listen(cache))('/a', { headers })
     expect([received.statusCode, received.headers['etag'], received.text]).toEqual([304, '"tag"', ''])
@@ -122,7 +122,7 @@ describe('cached response', () => {
 
   test('a response without a tag is never 304', async () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse({ etag: null }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ etag: null }), '/a')
     const received = await (await listen(cache))('/a', { headers: { 'if-none-match': '*' } })
     expect(received.statusCode).toBe(200)
   })
@@ -130,7 +130,7 @@ describe('cached response', () => {
   test('each response is counted', async () => {
     const { cache } = createCacheFixture()
     const count = vi.fn<() => void>()
-    cache.set('a', makeResponse({ countResponse: count }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ countResponse: count }), '/a')
     const get = await listen(cache)
     await get('/a')
     await get('/a', { method: 'HEAD' })
@@ -141,7 +141,7 @@ describe('cached response', () => {
 
   test('HTTP/1.0 gets its length, no chunks, and the end of its connection', async () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const socket = connect(await listenRaw(cache), '127.0.0.1').setEncoding('latin1')
     socket.write('GET /a HTTP/1.0\r\n\r\n')
     const seen = await text(socket)
@@ -155,7 +155,7 @@ describe('cached response', () => {
 describe('age', () => {
   test('max-age counts down, and the response expires to the millisecond', async () => {
     const { cache, clock } = createCacheFixture()
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const get = await listen(cache)
     for (const [nowMs, age] of [
       [0, 'max-age=300,'],
@@ -174,7 +174,7 @@ describe('age', () => {
   test('a clock that was set back by more than a minute makes the age unknown', async () => {
     const { cache } = createCacheFixture()
     const { lifetime: ages } = makeResponse()
-    cache.set('a', makeResponse({ lifetime: { ...ages, asOfMs: 60_001 } }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ lifetime: { ...ages, asOfMs: 60_001 } }), '/a')
     expect((await (await listen(cache))('/a')).statusCode).toBe(299)
   })
 })
@@ -182,7 +182,7 @@ describe('age', () => {
 describe('limits', () => {
   test('a long target finds its response only by its key', async () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const byKey = vi.spyOn(cache, 'sendByKey')
     const get = await listen(cache)
     const long = `/a?${'x'.repeat(300)}`
@@ -193,8 +193,8 @@ describe('limits', () => {
 
   test('many spellings of one response evict no other response', async () => {
     const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
-    cache.set('a', makeResponse(), '/a')
-    cache.set('b', makeResponse(), '/b')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    cache.set({ key: 'b', sub: null }, makeResponse(), '/b')
     const get = await listen(cache)
     for (let index = 0; index < 50; index += 1) expect((await get(`/a?${index}`)).text).toBe('body')
     expect((await get('/b')).text).toBe('body')
@@ -203,39 +203,39 @@ describe('limits', () => {
 
   test('a new response replaces the previous one, and an evicted one is not sent', async () => {
     const { cache } = createCacheFixture({ maxEntries: 1, maxBytes: 1_000_000 })
-    cache.set('a', makeResponse(), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const get = await listen(cache)
-    cache.set('a', makeResponse({ bodies: { identity: 'newer' } }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: ['newer'] } }), '/a')
     expect((await get('/a')).text).toBe('newer')
-    cache.set('b', makeResponse(), '/b')
+    cache.set({ key: 'b', sub: null }, makeResponse(), '/b')
     expect((await get('/a')).statusCode).toBe(299)
     expect(cache.find('a')).toBeUndefined()
   })
 
   test('the least recently used response is evicted first', async () => {
     const { cache } = createCacheFixture({ maxEntries: 2, maxBytes: 1_000_000 })
-    cache.set('a', makeResponse(), '/a')
-    cache.set('b', makeResponse(), '/b')
+    cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
+    cache.set({ key: 'b', sub: null }, makeResponse(), '/b')
     await (
       await listen(cache)
     )('/a')
-    cache.set('c', makeResponse(), '/c')
+    cache.set({ key: 'c', sub: null }, makeResponse(), '/c')
     expect(['a', 'b', 'c'].map((key) => cache.find(key) !== undefined)).toEqual([true, false, true])
   })
 
   test('a response larger than the cache is not stored', async () => {
     const { cache } = createCacheFixture({ maxEntries: 10, maxBytes: 3_000 })
-    cache.set('a', makeResponse({ bodies: { identity: 'x'.repeat(3_000) } }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: ['x'.repeat(3_000)] } }), '/a')
     expect((await (await listen(cache))('/a')).statusCode).toBe(299)
     expect([cache.entryCount(), cache.byteCount()]).toEqual([0, 0])
   })
 
   test('bodies of all encodings and additional headers count towards the size', () => {
     const { cache } = createCacheFixture()
-    cache.set('a', makeResponse({ bodies: { identity: '' } }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: [''] } }), '/a')
     const before = cache.byteCount()
-    const bodies = { identity: 'x'.repeat(100), gzip: 'x'.repeat(20), br: 'xxx' }
-    cache.set('a', makeResponse({ bodies, ownHeaders: ['xkey', 'a b'] }), '/a')
+    const bodies = { template: ['x'.repeat(100)], gzip: 'x'.repeat(20), br: 'xxx' }
+    cache.set({ key: 'a', sub: null }, makeResponse({ bodies, ownHeaders: ['xkey', 'a b'] }), '/a')
     expect(cache.byteCount() - before).toBe(130)
   })
 })

@@ -25,12 +25,12 @@ describe('normalized address', () => {
 
   test('channel in upper case, GTIN without leading zeros - the same box', () => {
     const address = parseBoxAddress({ ...PARTS, gtin: GTIN })
-    const { channelId, gtin, path } = parseBoxAddress({
+    const { channelId, gtins, path } = parseBoxAddress({
       ...PARTS,
       channelId: CHANNEL_ID.toUpperCase(),
       gtin: GTIN.slice(1),
     })
-    expect({ channelId, gtin, path }).toEqual({ channelId: CHANNEL_ID, gtin: GTIN, path: address.path })
+    expect({ channelId, gtins, path }).toEqual({ channelId: CHANNEL_ID, gtins: [GTIN], path: address.path })
   })
 
   test('fragment-only options - are omitted from the address of an embed', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import type { Offer } from '../../src/catalog/contract.ts'
 import { type PriceSeries, toDay } from '../../src/offers/price-history.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
@@ -19,6 +20,8 @@ const VIEW_CONTEXT: ViewContext = {
   priceMaxAgeSeconds: 3_600,
   nowMs: NOON_MS,
   surface: 'fragment',
+  subRules: NO_SUB_RULES,
+  countedBaseUrl: null,
 }
 
 const renderer = createRenderer()

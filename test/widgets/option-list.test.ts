@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { OPTION_LIST, type OptionDefinition } from '../../src/widgets/option-list.ts'
-import { parseBoxOptions, parseGridOptions } from '../../src/widgets/options.ts'
+import { parseBoxOptions, parseGridOptions, parsePicksOptions } from '../../src/widgets/options.ts'
 import { type OptionControl, describeAccepted } from '../../src/widgets/parameters.ts'
 
 const DEFAULTS = { locale: 'en', currency: null }
@@ -15,13 +15,15 @@ class WatchedQuery extends URLSearchParams {
   }
 }
 
-type Widget = 'where-to-buy' | 'deals'
+type Widget = 'where-to-buy' | 'picks' | 'deals'
+
+const PARSERS = { 'where-to-buy': parseBoxOptions, picks: parsePicksOptions, deals: parseGridOptions }
 
 const parse = (widget: Widget, query: URLSearchParams, surface: 'fragment' | 'embed' = 'fragment'): object =>
-  widget === 'deals' ? parseGridOptions(query, DEFAULTS, surface) : parseBoxOptions(query, DEFAULTS, surface)
+  PARSERS[widget](query, DEFAULTS, surface)
 
 const listWidgets = ({ widget }: OptionDefinition): readonly Widget[] =>
-  widget === 'both' ? ['where-to-buy', 'deals'] : [widget]
+  widget === 'all' ? ['where-to-buy', 'picks', 'deals'] : [widget]
 
 const rows = OPTION_LIST.flatMap((row) => listWidgets(row).map((widget) => [widget, row.name, row] as const))
 
@@ -33,7 +35,7 @@ describe('list of options', () => {
     expect(new Set(names.split(' '))).toEqual(new Set(inFrames.map(({ name }) => name)))
   })
 
-  test.each(['where-to-buy', 'deals'] as const)(
+  test.each(['where-to-buy', 'picks', 'deals'] as const)(
     '%s - lists exactly the parameters that its parser reads',
     (widget) => {
       const query = new WatchedQuery()
@@ -97,6 +99,9 @@ const KINDS = {
   language: { good: ['en', 'de-AT', 'ar'], bad: ['english please', '1'] },
   currency: { good: ['EUR', 'gbp'], bad: ['XXY', '€'] },
   price: { good: ['49.99', '1'], bad: ['0', '-1', '1,5'] },
+  sub: { good: ['p123', 'A_b-9'.repeat(6)], bad: ['a b', 'x'.repeat(33), 'é', ''] },
+  labels: { good: ['Best overall', '', 'x'.repeat(40)], bad: ['x'.repeat(41), 'a\nb'] },
+  gtins: { good: ['1', '9520001001031,9520001001048'], bad: ['x', '1,,2', '1,2,3,4,5,6', '1 '] },
   shops: { good: ['Kopje', 'A & B'], bad: [' ', 'x'.repeat(101)] },
 } as const
 
@@ -133,7 +138,7 @@ describe('controls', () => {
     },
   )
 
-  test.each(['where-to-buy', 'deals'] as const)('%s - labels are present and unique', (widget) => {
+  test.each(['where-to-buy', 'picks', 'deals'] as const)('%s - labels are present and unique', (widget) => {
     const labels = rows.filter(([listedFor]) => listedFor === widget).map(([, , { label }]) => label)
     expect(new Set(labels).size).toBe(labels.length)
     for (const label of labels) expect(label).toMatch(/^[A-Z][^.]+$/)

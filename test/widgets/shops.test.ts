@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import { describe, expect, test } from 'vitest'
 import type { Offer } from '../../src/catalog/contract.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
@@ -19,6 +20,8 @@ const VIEW_CONTEXT: ViewContext = {
   priceMaxAgeSeconds: 3_600,
   nowMs: NOON_MS,
   surface: 'fragment',
+  subRules: NO_SUB_RULES,
+  countedBaseUrl: null,
 }
 
 const makePricedOffer = (merchant: string, price: string, over: Partial<Offer> = {}): Offer =>

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { NO_SUB_RULES } from '../../src/offers/sub-ids.ts'
 import { describe, expect, test } from 'vitest'
 import { createShopBook } from '../../src/offers/shop-book.ts'
 import { parseBoxOptions } from '../../src/widgets/options.ts'
@@ -24,6 +25,8 @@ const VIEW_CONTEXT: ViewContext = {
   priceMaxAgeSeconds: 7_200,
   nowMs: NOON_MS,
   surface: 'fragment',
+  subRules: NO_SUB_RULES,
+  countedBaseUrl: null,
 }
 const STYLE = 'https://widgets.example/sub/assets/vitrine.00000000.css'
 

@@ -2,6 +2,7 @@ import { DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../clock.ts'
 import type { Product } from '../../catalog/contract.ts'
 import type { DealEntry } from '../../storage/store.ts'
 import { collectDeals } from '../../offers/deals.ts'
+import { NO_SUB_RULES } from '../../offers/sub-ids.ts'
 import { compareTexts, isInStock } from '../../offers/ranking.ts'
 import { type ShopBook, createShopBook } from '../../offers/shop-book.ts'
 import { toGridView } from '../../widgets/deals.ts'
@@ -68,6 +69,8 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
     priceMaxAgeSeconds: DAY_SECONDS,
     nowMs: PRICES_CHECKED_AT_MS + (entry.isOld ? OLD_PRICES_AGE_MS : MINUTE_MS),
     surface: 'fragment',
+    subRules: NO_SUB_RULES,
+    countedBaseUrl: null,
   }
   if (layout.widget === 'deals') {
     const pages = entry.isPaged ? { path: `${details.publicUrl}/studio/gallery`, defaults } : null

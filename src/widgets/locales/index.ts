@@ -6,6 +6,12 @@ import type { DealSort } from '../../offers/deals.ts'
 export type AvailabilityKey =
   'in_stock' | 'out_of_stock' | 'preorder' | 'backorder' | 'discontinued' | 'other'
 
+/** One text for each plural category of a language. */
+type PluralTexts = Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>
+
+/** `count` selects the plural form, `shown` is printed. */
+type ShownCount = Readonly<{ count: number; shown: string }>
+
 /**
  * All texts that readers see or hear. Placeholders in braces are replaced by names of shops and products (unchanged, no
  * sentence inflects them), or by formatted numbers, prices and dates.
@@ -14,6 +20,7 @@ export type LocaleTexts = Readonly<{
   boxHeading: string
   boxName: string
   gridHeading: string
+  picksHeading: string
   toShop: string
   /** Part of the accessible name of a link to an offer with a price: `{merchant}`, `{price}`. */
   linkWithPrice: string
@@ -26,11 +33,19 @@ export type LocaleTexts = Readonly<{
   formerPrice: string
   /** Marks the lowest price of those in stock. The box does not compare all shops. */
   lowestPrice: string
-  /** Column headers of a table; the last one is visually hidden. */
-  columns: Readonly<Record<'shop' | 'availability' | 'price' | 'link', string>>
+  /** Column headers of tables; those of pictures and links are visually hidden. */
+  columns: Readonly<
+    Record<'picture' | 'product' | 'shop' | 'availability' | 'price' | 'link' | 'shops', string>
+  >
   availability: Readonly<Record<AvailabilityKey, string>>
   /** Opens the folded offers, with `{count}`: one text for each plural category of the language. */
-  moreShops: Readonly<Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }>
+  moreShops: PluralTexts
+  /** Opens all offers of a product in a round-up: `{count}`. */
+  shopCount: PluralTexts
+  /** Opens the other variants of a product: `{count}`. */
+  moreVariants: PluralTexts
+  /** Before another product that stands in for one that no shop sells: `{title}` of the stand-in. */
+  standIn: string
   atMerchant: string
   /** When the prices were checked, with `{time}`: a date and a time of day. */
   pricesChecked: string
@@ -144,6 +159,8 @@ function loadLanguages(): ReadonlyMap<string, Language> {
 /** Sentences with placeholders. */
 function createMessages(tag: string, texts: LocaleTexts) {
   const plurals = new Intl.PluralRules(tag)
+  const formatPlural = (forms: PluralTexts, { count, shown }: ShownCount): string =>
+    compileMessage<'count'>(forms[plurals.select(count)] ?? forms.other)({ count: shown })
   const [before = '', after = ''] = texts.pricesChecked.split('{time}')
   return {
     formatBoxLabel: compileMessage<'title'>(texts.boxName),
@@ -155,11 +172,10 @@ function createMessages(tag: string, texts: LocaleTexts) {
     splitLowestObserved: splitMessage<'days' | 'price' | 'date'>(texts.lowestObserved),
     splitLowestUnchanged: splitMessage<'days' | 'price'>(texts.lowestUnchanged),
     formatPriceChart: compileMessage<'from' | 'to' | 'low' | 'high'>(texts.priceChart),
-    /** `count` selects the plural form, `shown` is printed. */
-    formatMoreShops({ count, shown: formattedCount }: Readonly<{ count: number; shown: string }>): string {
-      const text = texts.moreShops[plurals.select(count)] ?? texts.moreShops.other
-      return compileMessage<'count'>(text)({ count: formattedCount })
-    },
+    formatMoreShops: (count: ShownCount): string => formatPlural(texts.moreShops, count),
+    formatShopCount: (count: ShownCount): string => formatPlural(texts.shopCount, count),
+    formatMoreVariants: (count: ShownCount): string => formatPlural(texts.moreVariants, count),
+    formatStandIn: compileMessage<'title'>(texts.standIn),
     /** The texts before and after the time in a sentence, including spaces. */
     pricesChecked: { before, after },
   }

@@ -22,7 +22,7 @@ function listPageAddresses({ box, grid, studio, publicUrl }: ServedAddresses): r
     { name: 'deals', address: grid, layouts: GRID_LAYOUTS },
   ]
   const addresses = widgets.flatMap(({ name, address, layouts }): PageAddress[] => {
-    const rows = OPTION_LIST.filter(({ widget }) => widget === 'both' || widget === name)
+    const rows = OPTION_LIST.filter(({ widget }) => widget === 'all' || widget === name)
     const frames = [
       '',
       ...layouts.map((layout) => `layout=${layout}`),

@@ -1,0 +1,112 @@
+import type { Channel, Product } from '../catalog/contract.ts'
+import { isFuture } from '../clock.ts'
+import { StoreError, UnavailableError } from '../errors.ts'
+import type { CacheStatus, Cached } from '../freshness/age.ts'
+import { createPriceCheck } from '../offers/price-age.ts'
+import type { BoxFilters } from './offer-selection.ts'
+import { type DatedProduct, findProductTimes, selectShownOffers } from './picks.ts'
+import type { ViewContext } from './view-parts.ts'
+import { PARTIAL_VALID_MS, type ProductState, type WidgetDetails, toEmptyResult } from './widget.ts'
+
+/** The result for a product of an address. `found` is `null` when it is unavailable; its value is `null` when no shop sells it. */
+export type FoundProduct = Readonly<{ gtin: string }> &
+  (Readonly<{ found: Cached<Product | null>; failure: null }> | Readonly<{ found: null; failure: Error }>)
+
+/** A product with offers to show. */
+export type ShownProduct = DatedProduct & Readonly<{ gtin: string }>
+
+/** The channel of an address, and a function that finds its products until one deadline. A removed channel has none. */
+export type OpenChannel = Readonly<{
+  channel: Channel
+  isGone: boolean
+  /** For the list of channels, the products and their observed prices, Unix milliseconds. */
+  deadlineMs: number
+  findProduct(gtin: string): Promise<FoundProduct>
+}>
+
+/** @throws UnknownChannelError, UnavailableError */
+export async function openChannel(details: WidgetDetails, channelId: string): Promise<OpenChannel> {
+  const { channels, products, clock, config } = details
+  const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
+  const { channel, isGone } = await channels.getChannel(channelId)
+  const findProduct = async (gtin: string): Promise<FoundProduct> => {
+    if (isGone) return { gtin, found: toEmptyResult(details, null), failure: null }
+    try {
+      return { gtin, found: await products.getProduct(channel.id, gtin, deadlineMs), failure: null }
+    } catch (error) {
+      if (error instanceof UnavailableError || error instanceof StoreError)
+        return { gtin, found: null, failure: error }
+      throw error
+    }
+  }
+  return { channel, isGone, deadlineMs, findProduct }
+}
+
+/** Return the products with offers to show, in the same order. */
+export function listShown(
+  products: readonly FoundProduct[],
+  options: BoxFilters,
+  viewContext: ViewContext,
+): readonly ShownProduct[] {
+  return products.flatMap(({ gtin, found }) => {
+    const product = found?.value ?? null
+    if (found === null || product === null) return []
+    const shown = { gtin, product, asOfMs: found.asOfMs }
+    return selectShownOffers(shown, options, viewContext).length > 0 ? [shown] : []
+  })
+}
+
+/** From the best to the worst. */
+const STATUSES: readonly CacheStatus[] = ['hit', 'miss', 'stale', 'rescued']
+
+/** `shown`: those with offers to show. `isGone`: whether the channel was removed. */
+type CombinedProducts = Readonly<{
+  products: readonly FoundProduct[]
+  shown: readonly ShownProduct[]
+  isGone: boolean
+}>
+
+/**
+ * Combine what several products say about their widget: the age and validity of the data, and the state of each product. The first
+ * failure counts when nothing is shown, because the product could be sold.
+ * @throws UnavailableError, StoreError
+ */
+export function combineProducts(
+  { products, shown, isGone }: CombinedProducts,
+  options: BoxFilters,
+  details: Readonly<{ viewContext: ViewContext }>,
+) {
+  const { viewContext } = details
+  const failure = products.find((one) => one.failure !== null)?.failure ?? null
+  if (failure !== null && shown.length === 0) throw failure
+  const found = products.flatMap((one) => one.found ?? [])
+  const asOfMs = Math.min(...found.map((one) => one.asOfMs))
+  const { checkedAtMs, ...times } = findProductTimes(shown, options, viewContext)
+  const shownGtins = new Set(shown.map(({ gtin }) => gtin))
+  return {
+    asOfMs,
+    oldestPriceMs: times.oldestPriceMs,
+    saleEndMs: times.saleEndMs,
+    status: STATUSES.findLast((status) => found.some((one) => one.status === status)) ?? 'hit',
+    validUntilMs: Math.min(
+      ...found.map(({ validUntilMs }) => validUntilMs),
+      failure === null ? Infinity : viewContext.nowMs + PARTIAL_VALID_MS,
+    ),
+    isPartial: failure !== null,
+    productStates: products.map(({ gtin, failure: own }): ProductState => ({
+      gtin,
+      state: shownGtins.has(gtin) ? 'shown' : own === null ? 'hidden' : 'unavailable',
+    })),
+    /** What the view depends on besides the data of the products. */
+    digestState: [
+      isGone ? 'gone' : (checkedAtMs ?? asOfMs),
+      isFuture(checkedAtMs ?? asOfMs, viewContext.nowMs),
+      ...products.flatMap(({ found: one }): readonly (string | boolean)[] =>
+        one === null
+          ? ['unavailable']
+          : (one.value?.offers.map(createPriceCheck(one.asOfMs, viewContext)) ?? []),
+      ),
+    ],
+    digestData: products.map(({ found: one }) => one?.value),
+  }
+}

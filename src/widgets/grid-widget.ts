@@ -1,0 +1,65 @@
+import { isFuture } from '../clock.ts'
+import type { DealPage } from '../freshness/deals.ts'
+import { findPriceTimes, findSaleEndMs, isPriceShown } from '../offers/price-age.ts'
+import type { GridAddress } from './address.ts'
+import { toDealQuery, toGridView } from './deals.ts'
+import { CHANNEL_GONE_REASON, explainHiddenGrid } from './hidden-reasons.ts'
+import { expandShops } from './offer-selection.ts'
+import type { OptionDefaults } from './options.ts'
+import type { GridView } from './view-models.ts'
+import {
+  type Widget,
+  type WidgetDetails,
+  createDigestFunction,
+  createViewContext,
+  limitToPrices,
+  toEmptyResult,
+} from './widget.ts'
+
+const NO_DEALS: DealPage = { deals: [], hasNext: false }
+
+/** Read the data of a grid. `visitor`: who waits. @throws UnknownChannelError, UnavailableError */
+export async function getGrid(
+  details: WidgetDetails,
+  defaults: OptionDefaults,
+  { address, visitor }: Readonly<{ address: GridAddress; visitor: string }>,
+): Promise<Widget<GridView>> {
+  const { surface } = address
+  const options = expandShops(address.options, details.shops)
+  const { channel, isGone } = await details.channels.getChannel(address.channelId)
+  const { value, asOfMs, status, validUntilMs } = isGone
+    ? toEmptyResult(details, NO_DEALS)
+    : await details.deals.getDeals({ visitor, query: toDealQuery(channel.id, options.currency, options) })
+  const viewContext = createViewContext(details, address)
+  const { oldestPriceMs, ...times } = findPriceTimes(value.deals, viewContext)
+  const checkedAtMs = times.checkedAtMs ?? asOfMs
+  // A deal disappears at the end of its sale, even if its price is not shown.
+  const saleEndMs = findSaleEndMs(value.deals.map(({ offer }) => offer))
+  const pages =
+    surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
+  return {
+    address,
+    computeDigest: createDigestFunction(
+      [
+        isGone ? 'gone' : checkedAtMs,
+        isFuture(checkedAtMs, viewContext.nowMs),
+        value.hasNext,
+        ...value.deals.map((deal) => isPriceShown(deal, viewContext)),
+      ],
+      value.deals,
+    ),
+    get hiddenReason() {
+      return isGone ? CHANNEL_GONE_REASON : explainHiddenGrid(address.options, defaults)
+    },
+    missingReason: null,
+    productStates: [],
+    getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, address.options, { viewContext, pages }),
+    channel,
+    asOfMs,
+    oldestPriceMs,
+    saleEndMs,
+    status,
+    validUntilMs: limitToPrices(details, validUntilMs, { oldestPriceMs, saleEndMs }),
+    isPartial: false,
+  }
+}

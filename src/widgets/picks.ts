@@ -1,0 +1,139 @@
+import type { Product } from '../catalog/contract.ts'
+import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
+import { isInStock } from '../offers/ranking.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
+import { formatCount } from './format.ts'
+import { type Localization, getLocalization } from './locales/index.ts'
+import { type BoxFilters, selectOffers } from './offer-selection.ts'
+import type { PicksLayout } from './option-list.ts'
+import type { PicksOptions } from './options.ts'
+import { toPictureView } from './picture.ts'
+import {
+  type ViewContext,
+  findShownBrand,
+  toHeaderView,
+  toNoticesView,
+  toOfferView,
+  toWrapperView,
+} from './view-parts.ts'
+
+/** `asOfMs`: when the catalog returned the product, Unix milliseconds. */
+export type DatedProduct = Readonly<{ product: Product; asOfMs: number }>
+
+type SelectionContext = PriceRules & Readonly<{ shops: ShopBook }>
+
+/** Select the offers of a product in their order, by the rules of a box. */
+export function selectShownOffers(
+  { product, asOfMs }: DatedProduct,
+  options: BoxFilters,
+  { shops, ...rules }: SelectionContext,
+) {
+  return selectOffers(product.offers, options, { isPriced: createPriceCheck(asOfMs, rules), shops })
+}
+
+/** Find the times of the offers of several products. */
+export function findProductTimes(
+  shown: readonly DatedProduct[],
+  options: BoxFilters,
+  context: SelectionContext,
+): ReturnType<typeof findPriceTimes> {
+  const dated = shown.flatMap((one) =>
+    selectShownOffers(one, options, context).map((offer) => ({ offer, asOfMs: one.asOfMs })),
+  )
+  return findPriceTimes(dated, context)
+}
+
+/** Widths of the pictures, CSS pixels. */
+const PICTURE_WIDTHS_PX: Readonly<Record<PicksLayout, number>> = { rank: 144, table: 72, row: 72 }
+
+export type ProductRowView = NonNullable<ReturnType<typeof toProductRow>>
+
+type OfferRowDetails = Readonly<{ localization: Localization; viewContext: ViewContext }>
+
+/** Build the views of the offers of a product in their order. `isBest` marks the lowest price of several in stock. */
+export function toOfferRows(
+  shown: DatedProduct,
+  options: BoxFilters,
+  { localization, viewContext }: OfferRowDetails,
+) {
+  const isPriced = createPriceCheck(shown.asOfMs, viewContext)
+  const offers = selectShownOffers(shown, options, viewContext)
+  const inStockCount = offers.filter((offer) => isPriced(offer) && isInStock(offer)).length
+  const { gtin } = shown.product
+  return offers.map((offer, index) => ({
+    isBest: index === 0 && inStockCount > 1,
+    linkText: localization.texts.toShop,
+    ...toOfferView(offer, { gtin, isPriced: isPriced(offer), localization, viewContext }),
+  }))
+}
+
+/** Offers of a product that a round-up lists: 20 products with hundreds of shops would be megabytes. */
+const MAX_LISTED_SHOPS = 20
+
+/** Build the view of a product in a row or card: its first offer, and its shops in a fold; `undefined` without offers. */
+export function toProductRow(
+  shown: DatedProduct,
+  options: BoxFilters,
+  { widthPx, ...details }: OfferRowDetails & Readonly<{ widthPx: number }>,
+) {
+  const rows = toOfferRows(shown, options, details).slice(0, MAX_LISTED_SHOPS)
+  const [offer] = rows
+  if (offer === undefined) return undefined
+  const { product } = shown
+  const { messages, locale } = details.localization
+  const count = { count: rows.length, shown: formatCount(rows.length, locale) }
+  return {
+    title: product.title,
+    brand: findShownBrand(product),
+    picture: toPictureView(product.images[0] ?? null, widthPx, details.viewContext),
+    offer,
+    /** The offers, folded below "5 shops"; `null` for a single one. */
+    shops: rows.length < 2 ? null : { label: messages.formatShopCount(count), offers: rows },
+  }
+}
+
+/** `label`: `null` for none. */
+type LabelledProduct = DatedProduct & Readonly<{ label: string | null }>
+
+/** Build the view of a round-up, without products that have no offers; `undefined` when none is left. */
+export function toPicksView(
+  shown: readonly LabelledProduct[],
+  options: PicksOptions,
+  viewContext: ViewContext,
+) {
+  const localization = getLocalization(options.locale)
+  const { texts } = localization
+  const header = toHeaderView(options, texts.picksHeading, viewContext)
+  const rowDetails = { localization, viewContext, widthPx: PICTURE_WIDTHS_PX[options.layout] }
+  const rows = shown.flatMap((one) => {
+    const row = toProductRow(one, options, rowDetails)
+    return row === undefined ? [] : [{ ...row, label: one.label }]
+  })
+  if (rows.length === 0) return undefined
+  const products = rows.map((row, index) => ({
+    ...row,
+    number: formatCount(index + 1, localization.locale),
+  }))
+  const offers = products.flatMap(({ offer, shops }) => shops?.offers ?? [offer])
+  return {
+    wrapper: toWrapperView(options, localization, viewContext),
+    layout: options.layout,
+    label: header.heading,
+    header,
+    products,
+    hasPictures: header.head === 'full',
+    /** Whether any shop has a logo: then the others have their initial in its place. */
+    hasLogos: offers.some(({ logo }) => logo.url !== null),
+    lowestLabel: texts.lowestPrice,
+    columns: texts.columns,
+    notices: toNoticesView(
+      {
+        checkedAtMs: findProductTimes(shown, options, viewContext).checkedAtMs ?? viewContext.nowMs,
+        order: [texts.boxOrder],
+        offers,
+      },
+      localization,
+      viewContext,
+    ),
+  }
+}

@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto'
+import type { Channel } from '../catalog/contract.ts'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import type { Config } from '../config/config.ts'
+import type { CacheStatus, Cached } from '../freshness/age.ts'
+import type { ChannelSource } from '../freshness/channels.ts'
+import type { DealSource } from '../freshness/deals.ts'
+import type { HistorySource } from '../freshness/histories.ts'
+import type { ProductSource } from '../freshness/products.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
+import type { SubRules } from '../offers/sub-ids.ts'
+import type { Pictures } from '../pictures/pictures.ts'
+import type { WidgetAddress } from './address.ts'
+import type { ViewContext } from './view-parts.ts'
+
+export type ProductState = Readonly<{ gtin: string; state: 'shown' | 'hidden' | 'unavailable' }>
+
+/** A widget with the data of one moment. */
+export type Widget<View> = Readonly<{
+  address: WidgetAddress
+  /** Return a key that is equal only for equal views of one address. `scope`: everything else that the response depends on. */
+  computeDigest(scope: string): string
+  /** Explain to the author of the page why the widget is hidden. */
+  hiddenReason: string
+  /** Explain which products of a shown widget are not shown; `null`: none. */
+  missingReason: string | null
+  /** What is shown of the products of the address; empty for a grid. */
+  productStates: readonly ProductState[]
+  /** Build the view; `undefined` when the widget is hidden. */
+  getView(): View | undefined
+  channel: Channel
+  /** When the catalog returned the data, Unix milliseconds. */
+  asOfMs: number
+  /** Time of the oldest visible price; `null` without prices. */
+  oldestPriceMs: number | null
+  /** When the first sale of the visible prices and deals ends; `null` when none does. */
+  saleEndMs: number | null
+  status: CacheStatus
+  /** Until when this widget may be reused, Unix milliseconds; 0: not at all. */
+  validUntilMs: number
+  /** Whether products or observed prices are missing because they could not be read. */
+  isPartial: boolean
+}>
+
+/** Dependencies of the widgets. */
+export type WidgetDetails = Readonly<{
+  channels: ChannelSource
+  products: ProductSource
+  deals: DealSource
+  histories: HistorySource
+  clock: Clock
+  config: Config
+  publicUrl: string
+  stylePath: string
+  shops: ShopBook
+  subRules: SubRules
+  /** Absent or `null`: pictures load from the shops. */
+  pictures?: Pick<Pictures, 'publish'> | null
+}>
+
+export function createViewContext(
+  { publicUrl, stylePath, config, shops, subRules, clock, pictures }: WidgetDetails,
+  { surface, channelId }: Pick<WidgetAddress, 'surface' | 'channelId'>,
+): ViewContext {
+  return {
+    publicUrl,
+    stylePath,
+    disclosure: config.disclosure,
+    timeZone: config.timeZone,
+    shops,
+    subRules,
+    countedBaseUrl: config.links === 'counted' ? `${publicUrl}/go/${channelId}/` : null,
+    priceMaxAgeSeconds: config.priceMaxAgeSeconds,
+    nowMs: clock.nowMs(),
+    surface,
+    publishPicture: pictures?.publish,
+  }
+}
+
+/** A widget changes when its oldest price becomes too old to be shown, and when a sale ends. */
+export function limitToPrices(
+  { config }: WidgetDetails,
+  untilMs: number,
+  { oldestPriceMs, saleEndMs }: Pick<Widget<unknown>, 'oldestPriceMs' | 'saleEndMs'>,
+): number {
+  const tooOldAtMs = (oldestPriceMs ?? Infinity) + config.priceMaxAgeSeconds * SECOND_MS + 1
+  return Math.min(untilMs, tooOldAtMs, saleEndMs ?? Infinity)
+}
+
+/** Length of a digest. */
+const DIGEST_CHARACTERS = 27
+
+/** `state`: what the view depends on besides its data, such as the age of its prices. */
+export function createDigestFunction(
+  state: readonly (string | number | boolean)[],
+  data: unknown,
+): Widget<unknown>['computeDigest'] {
+  return (scope) =>
+    hash('sha256', `${scope} ${state.join(' ')} ${JSON.stringify(data)}`, 'base64url').slice(
+      0,
+      DIGEST_CHARACTERS,
+    )
+}
+
+/** Hidden, because the channel was removed and its copy is too old. */
+export function toEmptyResult<T>({ clock }: WidgetDetails, value: T): Cached<T> {
+  return { value, asOfMs: clock.nowMs(), status: 'hit', validUntilMs: 0 }
+}
+
+/** How long a widget with missing data is reused before they are read again. */
+export const PARTIAL_VALID_MS: number = 5 * SECOND_MS

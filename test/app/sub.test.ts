@@ -1,0 +1,141 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { SubData } from '../../src/config/sub-ids-file.ts'
+import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
+import { withSub } from '../../src/widgets/address.ts'
+import type { Harness } from '../helpers/harness.ts'
+import {
+  BOX,
+  BOX_EMBED,
+  GRID_EMBED,
+  fetchPath,
+  getAttribute,
+  listElements,
+  makeProductOnSale,
+  startStockedHarness,
+} from './app-client.ts'
+
+/** A rule for one network: the parameter `s`, at most 8 characters. */
+const SUB_DATA: SubData = {
+  networks: [
+    {
+      names: ['ruled'],
+      hosts: ['a.example'],
+      maxCharacters: 8,
+      signatures: [],
+      forms: [{ start: '', kind: 'parameter', name: 's', isLast: false }],
+    },
+  ],
+  digest: '1',
+}
+
+const OFFERS = [
+  makeWireOffer({
+    merchant: { name: 'Ü & Co' },
+    network: 'ruled',
+    affiliate_url: 'https://a.example/?x=1&y=2',
+  }),
+  makeWireOffer({ merchant: { name: 'Brava' }, network: 'other', affiliate_url: 'https://b.example/?x=1' }),
+]
+
+function startRuledHarness(settings: Readonly<Record<string, string>> = {}): Promise<Harness> {
+  const products = [makeProductOnSale({ offers: OFFERS.map((offer) => ({ ...offer, old_price: '99.80' })) })]
+  return startStockedHarness(products, { settings, over: { subData: SUB_DATA } })
+}
+
+const listLinks = (text: string): readonly string[] =>
+  listElements(text)
+    .filter((element) => getAttribute(element, 'rel').includes('sponsored'))
+    .map((element) => getAttribute(element, 'href'))
+    .sort()
+
+describe('id of the placement', () => {
+  test('with a rule - is added to the link; without one, and without an id - the link is unchanged', async () => {
+    const harness = await startRuledHarness()
+    for (const path of [BOX, BOX_EMBED, `${BOX}?limit=1&locale=de`]) {
+      const plain = listLinks((await fetchPath(harness, path)).text)
+      const tagged = listLinks((await fetchPath(harness, withSub(path, 'p-1_2345678'))).text)
+      expect(plain).toEqual(expect.arrayContaining(['https://a.example/?x=1&y=2']))
+      expect(tagged).toEqual(
+        plain.map((link) => link.replace('https://a.example/?', 'https://a.example/?s=p-1_2345&')),
+      )
+    }
+  })
+
+  test('every id - shares one cached response, one rendering and one catalog call', async () => {
+    const harness = await startRuledHarness()
+    const render = vi.spyOn(harness.context.renderer, 'renderBox')
+    harness.catalog.calls.length = 0
+    const tags = new Set<string | undefined>()
+    for (let number = 0; number < 500; number += 1) {
+      const { text, headers } = await fetchPath(harness, `${BOX}?sub=p${number}`)
+      expect(text).toContain(`https://a.example/?s=p${number}&amp;x=1&amp;y=2`)
+      expect(text).toContain(`data-sub="p${number}"`)
+      tags.add(headers['etag'])
+    }
+    expect(tags.size).toBe(500)
+    expect(harness.context.caches.responses.entryCount()).toBe(1)
+    expect(render).toHaveBeenCalledTimes(1)
+    expect(harness.catalog.calls).toEqual([])
+  })
+
+  test('If-None-Match - 304 for the same id only', async () => {
+    const harness = await startRuledHarness()
+    const { headers } = await fetchPath(harness, `${BOX}?sub=a`)
+    const tag = { 'If-None-Match': headers['etag'] ?? '' }
+    expect((await fetchPath(harness, `${BOX}?sub=a`, tag)).status).toBe(304)
+    expect((await fetchPath(harness, `${BOX}?sub=b`, tag)).status).toBe(200)
+    expect((await fetchPath(harness, BOX, tag)).status).toBe(200)
+  })
+
+  test('embed - is compressed with the id, and its links to pages and oEmbed keep it', async () => {
+    const harness = await startRuledHarness()
+    await fetchPath(harness, BOX_EMBED, { 'Accept-Encoding': 'gzip' })
+    const zipped = await fetchPath(harness, `${BOX_EMBED}?sub=p9`, { 'Accept-Encoding': 'gzip' })
+    expect(zipped.headers['content-encoding']).toBe('gzip')
+    const { text } = zipped
+    expect(text).toBe((await fetchPath(harness, `${BOX_EMBED}?sub=p9`)).text)
+    expect(text).toContain('%3Fsub%3Dp9')
+    const grid = await fetchPath(harness, `${GRID_EMBED}?limit=1&page=2&sub=p9`)
+    expect(grid.text).not.toContain('sub-')
+    expect((await fetchPath(harness, GRID_EMBED)).text).not.toContain('sub=')
+  })
+
+  test('no slot - is left in any response', async () => {
+    const harness = await startRuledHarness()
+    for (const path of [BOX, BOX_EMBED, GRID_EMBED, '/studio/gallery'])
+      expect((await fetchPath(harness, path)).text).not.toMatch(/~sub-/)
+  })
+
+  test('redirect of a sandboxed frame - adds the id; a broken one does not stop the reader', async () => {
+    const harness = await startRuledHarness()
+    const text = (await fetchPath(harness, `${BOX_EMBED}?sub=p7`)).text
+    const paths = listElements(text)
+      .map((element) => getAttribute(element, 'data-go'))
+      .filter((path) => path !== '')
+    const locations = await Promise.all(
+      paths.map(async (path) => (await fetchPath(harness, `/go/${CHANNEL_ID}/${path}`)).headers['location']),
+    )
+    expect(new Set(locations)).toEqual(new Set(['https://a.example/?s=p7&x=1&y=2', 'https://b.example/?x=1']))
+    const path = paths[locations.indexOf('https://a.example/?s=p7&x=1&y=2')] ?? ''
+    const broken = await fetchPath(harness, `/go/${CHANNEL_ID}/${path.replace('p7', 'a%20b')}`)
+    expect(broken.headers['location']).toBe('https://a.example/?x=1&y=2')
+  })
+
+  test('VITRINE_LINKS=counted - links lead through this server and keep the id', async () => {
+    const harness = await startRuledHarness({ VITRINE_LINKS: 'counted' })
+    const links = listLinks((await fetchPath(harness, `${BOX}?sub=p7`)).text)
+    expect(links).toHaveLength(2)
+    for (const link of links)
+      expect(link).toMatch(
+        new RegExp(`^https://widgets\\.example/go/${CHANNEL_ID}/\\d{14}/[\\da-f]{16}\\?sub=p7$`),
+      )
+    const locations = await Promise.all(
+      links.map(async (link) => {
+        const { pathname, search } = new URL(link)
+        return (await fetchPath(harness, pathname + search)).headers['location']
+      }),
+    )
+    expect(new Set(locations)).toEqual(new Set(['https://a.example/?s=p7&x=1&y=2', 'https://b.example/?x=1']))
+    expect(listLinks((await fetchPath(harness, BOX)).text)[0]).not.toContain('?')
+  })
+})
