@@ -1,7 +1,9 @@
 import { Router } from 'express'
 import type { Context } from '../context.ts'
+import { isCountedRequest } from '../coverage/counted-requests.ts'
 import { OfferGoneError } from '../errors.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
 import { toLinkOfPlacement } from '../widgets/sub-slots.ts'
 import { getParameter, parseQuery } from './requests.ts'
@@ -23,6 +25,14 @@ export function createOfferRedirectRouter(context: Context): Router {
     const reader = createParameterReader(parseQuery(request))
     // A reader follows this link, so a broken id must not stop it.
     const sub = parseOrDefault(() => reader.sub('sub'), null)
+    const gtin = normalizeGtin(getParameter(request.params, 'gtin'))
+    if (gtin !== undefined && isCountedRequest(request, 'go'))
+      context.coverage.countClick({
+        channelId: getParameter(request.params, 'channel').toLowerCase(),
+        gtin,
+        merchant: offer.merchant,
+        sub: sub ?? '',
+      })
     const link = toLinkOfPlacement(offer, context.subRules, sub)
     response.status(302).set('Location', toHeaderValue(link)).end()
   })
