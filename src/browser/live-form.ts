@@ -93,12 +93,12 @@ function findSource(submitter: HTMLElement | null, activeElement: Element | null
   return elements.find(({ dataset }) => 'swaps' in dataset) ?? null
 }
 
-/** The element itself, the button beside it if it is disabled now, its row, and its part of the page. */
+/** The element itself, or what stands for it if it is gone or disabled now: see the ids in views/partials/studio-*.eta. */
 function listFocusTargets({ id, parentElement }: HTMLElement): readonly string[] {
   const [verb = '', gtin = ''] = id.split(/-(?=\d)/)
-  const opposite = verb === 'up' ? 'down' : 'up'
+  const others: Readonly<Record<string, string>> = { add: 'found', up: 'down', down: 'up' }
   const part = parentElement?.closest('[data-part]')?.id ?? ''
-  return [id, `${opposite}-${gtin}`, `row-${gtin}`, part]
+  return [id, `${others[verb] ?? 'row'}-${gtin}`, `row-${gtin}`, part]
 }
 
 /** `source`: a button whose name and value are a part of the query. */

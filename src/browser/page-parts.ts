@@ -26,7 +26,7 @@ export function replaceParts(next: Document): void {
     const replacement = document.importNode(other, true)
     prepare(replacement)
     keepTexts(part, replacement)
-    part.replaceWith(replacement)
+    replaceScrolled(part, replacement)
   }
 }
 
@@ -45,6 +45,19 @@ function prepare(part: HTMLElement): void {
   for (const submit of part.querySelectorAll<HTMLElement>('[data-unneeded]')) submit.hidden = true
   for (const button of part.querySelectorAll<HTMLButtonElement>('button[data-copy]'))
     prepareCopyButton(button)
+}
+
+/** Replace a part. A list of found products stays where it is scrolled to, unless another search has found it. */
+function replaceScrolled(part: HTMLElement, replacement: HTMLElement): void {
+  const list = part.querySelector('.matches')
+  const [top = 0, left = 0] = [list?.scrollTop, list?.scrollLeft]
+  const isSame = findFirstText(part) === findFirstText(replacement)
+  part.replaceWith(replacement)
+  if (isSame) replacement.querySelector('.matches')?.scrollTo({ top, left })
+}
+
+function findFirstText(part: HTMLElement): string | null | undefined {
+  return part.querySelector('.gtin')?.textContent
 }
 
 function keepTexts(part: HTMLElement, replacement: HTMLElement): void {
