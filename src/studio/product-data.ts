@@ -4,10 +4,15 @@ import { normalizeGtin } from '../offers/gtin.ts'
 import { PICKS_COUNT } from '../widgets/address.ts'
 import { expandShops } from '../widgets/offer-selection.ts'
 import { type BoxOptions, type PicksOptions, parseBoxOptions, parsePicksOptions } from '../widgets/options.ts'
-import { type CatalogLookupResult, readProductInputs } from './box-inputs.ts'
+import { type BoxInputs, type CatalogLookupResult, readProductInputs } from './box-inputs.ts'
 import type { BoxProducts } from './box-products.ts'
 import type { ExplainRules } from './explain-offers.ts'
-import { type ExplanationView, explainBoxProducts, explainPicks } from './explain-products.ts'
+import {
+  type BoxProductInputs,
+  type ExplanationView,
+  explainBoxProducts,
+  explainPicks,
+} from './explain-products.ts'
 import { type ObservedPricesData, readObservedPrices } from './observed-prices.ts'
 import { listLabels } from './picks-list.ts'
 import { type StudioSelection, withListOptions } from './selection.ts'
@@ -53,19 +58,26 @@ export async function readBox(context: Context, request: ProductRequest) {
   const gtins = [gtin, ...box.variants]
   const isEmpty = product === null && gtins.length + box.standIns.length === 1
   const widgetStatus = isEmpty ? null : await readBoxStatus(context, { channelId, gtins, query })
+  // After the preview, whose calls may have filled the caches.
+  const inputs = {
+    variants: await readProductInputs(context, { channelId, gtins }, NOT_CALLED),
+    standIns: await readProductInputs(context, { channelId, gtins: box.standIns }, NOT_CALLED),
+  }
+  const candidates = await searchBoxProducts(context, channelId, selection.boxSearchText)
   return {
     ...found,
     widgetStatus,
     boxList: {
-      variants: await listProducts(context, channelId, box.variants),
-      standIns: await listProducts(context, channelId, box.standIns),
-      matches: (await searchBoxProducts(context, channelId, selection.boxSearchText)).filter(
-        (match) => match.gtin !== gtin,
-      ),
+      variants: inputs.variants.slice(1).map(toListed),
+      standIns: inputs.standIns.map(toListed),
+      matches: candidates.filter((match) => match.gtin !== gtin),
     },
-    // After the preview, whose calls may have filled the caches.
-    ...(await readBoxDetails(context, { ...request, query, gtins, box })),
+    ...(await readBoxDetails(context, inputs, { ...request, query })),
   }
+}
+
+function toListed({ gtin, entry }: BoxInputs): ListedProduct {
+  return { gtin, product: entry?.product ?? null }
 }
 
 /** Read what the tab of a round-up shows. */
@@ -90,7 +102,7 @@ export async function readPicks(context: Context, request: ProductRequest) {
   return {
     matches: await searchProducts(context, request),
     widgetStatus,
-    picksList: inputs.map(({ gtin, entry }): ListedProduct => ({ gtin, product: entry?.product ?? null })),
+    picksList: inputs.map(toListed),
     explanation: gtins.length === 0 ? null : explainPicks(inputs, toRules(context, options)),
   }
 }
@@ -113,23 +125,15 @@ function readBoxStatus({ widgets }: Context, { channelId, gtins, query }: BoxReq
 /** Read why a box shows what it shows, and the observed prices of the chosen product. */
 async function readBoxDetails(
   context: Context,
-  {
-    channelId,
-    query,
-    isUpdate,
-    gtins,
-    box,
-  }: BoxRequest & Pick<ProductRequest, 'isUpdate'> & Readonly<{ box: BoxProducts }>,
-): Promise<Readonly<{ explanation: ExplanationView | null; observedPrices: ObservedPricesData | null }>> {
-  const variants = await readProductInputs(context, { channelId, gtins }, NOT_CALLED)
-  const standIns = await readProductInputs(context, { channelId, gtins: box.standIns }, NOT_CALLED)
+  inputs: BoxProductInputs,
+  { query, isUpdate }: Pick<ProductRequest, 'query' | 'isUpdate'>,
+): Promise<Readonly<{ explanation: ExplanationView; observedPrices: ObservedPricesData | null }>> {
   const options = parseBoxOptions(query, context.widgets.defaults, 'fragment')
-  const [main] = variants
+  const [main] = inputs.variants
   const areNeeded = !isUpdate || options.history !== 'none'
   const observedPrices = areNeeded && main !== undefined ? await readObservedPrices(context, main) : null
-  const rules = { ...toRules(context, options), observedPrices }
   return {
-    explanation: explainBoxProducts({ variants, standIns }, rules),
+    explanation: explainBoxProducts(inputs, { ...toRules(context, options), observedPrices }),
     observedPrices: isUpdate ? null : observedPrices,
   }
 }
@@ -170,19 +174,6 @@ async function searchBoxProducts(
   )
   const gtin = normalizeGtin(text)
   return matches.length === 0 && gtin !== undefined ? [{ gtin, product: null }] : matches
-}
-
-async function listProducts(
-  { store }: Context,
-  channelId: string,
-  gtins: readonly string[],
-): Promise<readonly ListedProduct[]> {
-  return Promise.all(
-    gtins.map(async (gtin) => ({
-      gtin,
-      product: (await store.findProduct(channelId, gtin))?.product ?? null,
-    })),
-  )
 }
 
 /** Return the selected or first match of a search; without a search, the selected product or that of the demo. */
