@@ -6,6 +6,8 @@ import type { Config } from './config/config.ts'
 import type { KeySource } from './config/key-source.ts'
 import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
+import { type Coverage, createCoverage } from './coverage/coverage.ts'
+import { type SubData, readSubData } from './config/sub-ids-file.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -20,11 +22,11 @@ import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
 import { type PictureConverter, openPictureConverter } from './pictures/convert-picture.ts'
+import { type SubRules, createSubRules } from './offers/sub-ids.ts'
 import { createPictureFetcher } from './pictures/fetch-picture.ts'
 import { type PictureFiles, findPictureFolder, openPictureFiles } from './pictures/picture-files.ts'
 import { type Pictures, type PicturesDetails, createPictures } from './pictures/pictures.ts'
 import { type PictureNetwork, publicNetwork } from './pictures/public-lookup.ts'
-import { NO_SUB_RULES, type SubRules } from './offers/sub-ids.ts'
 import type { OpenLongReads } from './storage/long-reads.ts'
 import { openReconnectingStore } from './storage/reconnecting-store.ts'
 import { openSqlStore } from './storage/sql-store.ts'
@@ -81,8 +83,9 @@ export type ContextOptions = Readonly<{
   /** How pictures are fetched and converted; replaced by tests. */
   pictureNetwork?: PictureNetwork
   openConverter?: (clock: Clock) => Promise<PictureConverter>
-  /** From the primary, so that all workers have the same; otherwise read from the file. */
+  /** From the primary, so that all workers have the same; otherwise read from the files. */
   shopData?: ShopData | undefined
+  subData?: SubData | undefined
   /** Number of this worker; `undefined` when it is the only process. */
   worker?: number | undefined
 }>
@@ -90,7 +93,7 @@ export type ContextOptions = Readonly<{
 /** All long-lived parts of the widget server. They are created and disposed of together. */
 export type Context = Omit<
   ContextOptions,
-  'catalog' | 'walkRunner' | 'openLongReads' | 'shopData' | 'pictureNetwork' | 'openConverter'
+  'catalog' | 'walkRunner' | 'openLongReads' | 'shopData' | 'subData' | 'pictureNetwork' | 'openConverter'
 > &
   Readonly<{
     /** Bugs have their own limiter, so that many invalid requests cannot suppress their log lines. */
@@ -105,6 +108,7 @@ export type Context = Omit<
     renderer: Renderer
     assets: Assets
     shopFile: ShopFile
+    subData: SubData
     subRules: SubRules
     key: KeySource
     callPolicy: CallPolicy
@@ -117,6 +121,8 @@ export type Context = Omit<
     pictures: Pictures | null
     caches: Caches
     walks: WalkSupervisor
+    /** Counts of widgets and clicks. */
+    coverage: Coverage
     /** Resolve when the results of all look-ups are stored. */
     waitForWrites(): Promise<void>
     dispose(): Promise<void>
@@ -132,6 +138,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   // Assets can be missing, so load them before anything is open that would have to be closed.
   const assets = loadAssets(BUILT_FOLDER)
   const shopFile = openShopFile(options.shopData ?? readShopData(config.shopsFile))
+  const subData = options.subData ?? readSubData(config.subIdsFile)
   const pictureFiles = await openFilesOfPictures(config, clock)
   const renderer = createRenderer()
   const metrics = createMetrics()
@@ -141,14 +148,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     void logRecovery(logger, store)
     void walks.ensureCopied()
   })
-  const callPolicy = createCallPolicy({
-    clock,
-    unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
-    dailyLimit: config.catalogDailyLimit,
-    store,
-    isShared: config.database.kind === 'postgres',
-    onStoreFailure: storeHealth.recordFailure,
-  })
+  const callPolicy = createPolicy(options, store, storeHealth)
   const clockMonitor = createClockMonitor({ clock, logger, store })
   const client = createMonitoredClient(options, { ownOrigin, callPolicy, clockMonitor, metrics })
   const caches = createCaches(config, clock)
@@ -159,10 +159,11 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     onDrops: metrics.countDrops,
   })
   const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
-  const picturesParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
-  const pictures = pictureFiles && createPictureProxy(options, pictureFiles, picturesParts)
+  const storeParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
+  const coverage = createCoverage({ clock, logger, ...storeParts })
+  const pictures = pictureFiles && createPictureProxy(options, pictureFiles, storeParts)
   const stylePath = assets.get('vitrine.css').path
-  const subRules = NO_SUB_RULES
+  const subRules = createSubRules(subData.networks)
   const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, subRules, pictures }
   return {
     config,
@@ -177,10 +178,11 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     adminLimiter: createAdminLimiter(clock),
     ownOrigin,
     pageSources: { ownOrigin, pictures: config.pictures },
-    version: computeVersion(config, { publicUrl, assets, shopFile }),
+    version: computeVersion(config, { publicUrl, assets, shopFile, subData }),
     renderer,
     assets,
     shopFile,
+    subData,
     subRules,
     key: catalog.key,
     callPolicy,
@@ -192,6 +194,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     pictures,
     caches,
     walks,
+    coverage,
     waitForWrites: sources.settle,
     async dispose() {
       clockMonitor.stop()
@@ -199,9 +202,21 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await client.close()
       await pictures?.close()
       await sources.stop()
+      await coverage.stop()
       await store.close()
     },
   }
+}
+
+function createPolicy({ clock, config }: ContextOptions, store: CopyStore, health: StoreHealth): CallPolicy {
+  return createCallPolicy({
+    clock,
+    unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
+    dailyLimit: config.catalogDailyLimit,
+    store,
+    isShared: config.database.kind === 'postgres',
+    onStoreFailure: health.recordFailure,
+  })
 }
 
 /** Create the catalog client. Its calls are counted and logged, and update the clock monitor. */
@@ -290,7 +305,7 @@ function openStore(
 /** Hash everything a body depends on, except its data and its address: templates, code, texts, assets and settings. */
 function computeVersion(
   config: Config,
-  { publicUrl, assets, shopFile }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile'>,
+  { publicUrl, assets, shopFile, subData }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile' | 'subData'>,
 ): string {
   const { locale, currency, disclosure, timeZone, pictures, links } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
@@ -303,6 +318,7 @@ function computeVersion(
     pictures,
     links,
     shops: shopFile.data.digest,
+    subIds: subData.digest,
     paths,
   })
   return createEtag(`${hashFolders([VIEWS_FOLDER, WIDGETS_FOLDER, OFFERS_FOLDER])} ${settings}`)

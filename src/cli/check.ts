@@ -4,6 +4,7 @@ import { readShopData } from '../config/shop-file.ts'
 import type { CatalogConnection } from '../context.ts'
 import { StoreError } from '../errors.ts'
 import { pluralize } from '../lib/plural.ts'
+import type { ExplainedSubRules } from '../offers/sub-ids.ts'
 import type { LockTimeouts } from '../storage/copy-database.ts'
 import { describeStoreFailure } from '../storage/store-failures.ts'
 import { openSqlStore } from '../storage/sql-store.ts'
@@ -12,13 +13,14 @@ import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
 import { checkListener, checkProxy } from './checks/listener.ts'
 import { checkPictures } from './checks/pictures.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
+import { checkSubIds, openSubRules } from './checks/sub-ids.ts'
 import { type CommandContext, type ExitCode, print } from './command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
 
 /** A check waits for a database server for a shorter time than a walk. */
 const STORE_TIMEOUTS: LockTimeouts = { openingMs: 2 * SECOND_MS, openMs: 2 * SECOND_MS }
 
-/** Return exit code 1 when anything is wrong. @throws ConfigError when the key file or the shop file is unusable (exit code 78). */
+/** Return exit code 1 when anything is wrong. @throws ConfigError when the key file, the shop file or the sub-ids file is unusable (exit code 78). */
 export async function runCheck(command: CommandContext): Promise<ExitCode> {
   const { config } = command
   const { catalog: address } = config
@@ -28,11 +30,12 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
     'settings',
     isEmbedded ? 'embedded catalog service' : `catalog at ${new URL(address.url).origin}`,
   )
+  const subRules = openSubRules(report)
   await checkListener(command, report)
   const opened = await report.attempt('catalog service', () => openCatalog(command))
   if (opened !== undefined) {
     try {
-      await checkCatalog(command, report, opened.catalog)
+      await checkCatalog(command, report, { catalog: opened.catalog, subRules })
       if (isEmbedded) await report.attempt('catalog', () => checkEmbeddedCatalog(command, report))
     } finally {
       await opened.close()
@@ -48,7 +51,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
 async function checkCatalog(
   command: CommandContext,
   report: CheckReport,
-  catalog: CatalogConnection,
+  { catalog, subRules }: Readonly<{ catalog: CatalogConnection; subRules: ExplainedSubRules | null }>,
 ): Promise<void> {
   const { config, clock } = command
   const store = await report.attempt('stored copy', () =>
@@ -88,15 +91,20 @@ async function checkCatalog(
       store,
       nowMs: clock.nowMs(),
     })
+    if (subRules !== null && store !== undefined && storedList !== undefined)
+      await report.attempt('stored copy', () => checkSubIds(report, subRules, { store, storedList }))
   } finally {
     await client.close()
     await store?.close()
   }
 }
 
-function formatFinding({ subject, isGood, message, remedy }: Finding): readonly string[] {
-  const line = `${isGood ? 'good ' : 'WRONG'}  ${subject}: ${message}`
-  return remedy === null ? [line] : [line, `       ${remedy}`]
+function formatFinding({ subject, isGood, message, remedy, example }: Finding): readonly string[] {
+  return [
+    `${isGood ? 'good ' : 'WRONG'}  ${subject}: ${message}`,
+    ...(example ? [`       before ${example.before}`, `       after  ${example.after ?? 'unchanged'}`] : []),
+    ...(remedy === null ? [] : [`       ${remedy}`]),
+  ]
 }
 
 function checkShops({ config }: CommandContext, report: CheckReport): void {

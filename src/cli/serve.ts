@@ -120,6 +120,7 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
           copyName,
           embeddedKey,
           shopData: context.shopFile.data,
+          subData: context.subData,
         },
         embeddedCatalog: demo,
       })

@@ -1,6 +1,7 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { Environment } from '../config/config.ts'
 import type { ShopData } from '../config/shop-file.ts'
+import type { SubData } from '../config/sub-ids-file.ts'
 import type { AdminAttempt } from '../http/admin-limiter.ts'
 
 export type MetricValues = readonly MetricObjectWithValues<MetricValue<string>>[]
@@ -20,6 +21,7 @@ export type WorkerParameters = Readonly<{
   /** Key of the embedded catalog in this run; `null` with a remote catalog. */
   embeddedKey: string | null
   shopData: ShopData
+  subData: SubData
 }>
 
 /**

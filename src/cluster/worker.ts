@@ -62,6 +62,7 @@ async function start(loadDemo: DemoLoader): Promise<void> {
     walkRunner: null,
     openLongReads: openReadThread,
     shopData: parameters.shopData,
+    subData: parameters.subData,
     worker: parameters.workerNumber,
   })
   const metrics = { ...context.metrics, render: readMetricsPage }

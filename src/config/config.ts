@@ -140,6 +140,7 @@ function toConfig(values: SettingValues) {
     disclosure: values.VITRINE_DISCLOSURE ?? ({ kind: 'locale' } as const),
     timeZone: values.VITRINE_TIME_ZONE,
     shopsFile: values.VITRINE_SHOPS_FILE,
+    subIdsFile: values.VITRINE_SUB_IDS_FILE,
     pictures: values.VITRINE_PICTURES,
     links: values.VITRINE_LINKS,
     picturesMaxBytes: values.VITRINE_PICTURES_MAX_BYTES,

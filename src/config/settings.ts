@@ -224,6 +224,11 @@ export const SETTINGS = {
     'direct',
     '`direct`: links lead to the shops; `counted`: they lead through `/go/` on this server, which counts them per day, merchant and placement, without anything about the visitor',
   ),
+  VITRINE_SUB_IDS_FILE: defineSetting(
+    parsers.anyText,
+    null,
+    "JSON file that says where a placement's sub-id goes in each network's links (docs/publish/sub-ids.md); read at the start",
+  ),
   VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>
 

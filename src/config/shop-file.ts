@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, extname, resolve } from 'node:path'
-import { array, record, strictObject, string } from 'zod'
+import { type output, array, record, strictObject, string } from 'zod'
 import { ConfigError } from '../errors.ts'
 import { type ShopBook, type ShopEntry, createShopBook } from '../offers/shop-book.ts'
 import { cleanText, foldCase } from '../offers/text.ts'
+import { readJsonFile } from './json-file.ts'
 
 /** A logo that this server serves. `isImmutable`: whether its file name has the hash of its content. */
 export type Logo = Readonly<{ contentType: string; body: Buffer; isImmutable: boolean }>
@@ -73,8 +74,11 @@ const shopsSchema = record(
  */
 export function readShopData(path: string | null, logoFolder = LOGO_FOLDER): ShopData {
   if (path === null) return { entries: [], logos: [], digest: '' }
-  const text = readOrThrow(path, 'the file').toString('utf8')
-  const shops = parseShops(text.replace(/^\uFEFF/, ''))
+  const { text, data: shops } = readJsonFile(path, {
+    setting: 'VITRINE_SHOPS_FILE',
+    schema: shopsSchema,
+    hint: 'fields of a shop: name, aliases, logo, terms',
+  })
   checkNames(shops)
   const logos: ShopData['logos'][number][] = []
   const entries = Object.entries(shops).map(([merchant, { name, aliases = [], logo, terms }]) => {
@@ -118,25 +122,8 @@ function toShopPart(fileName: string): string {
   return fileName.split('-', 1)[0] ?? ''
 }
 
-function parseShops(text: string) {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (error) {
-    throw toConfigError(`the file is not JSON: ${error instanceof Error ? error.message : ''}`)
-  }
-  const { data, error } = shopsSchema.safeParse(json)
-  if (data !== undefined) return data
-  const problems = error.issues.map(
-    ({ path, message }) => `${path.map((part) => JSON.stringify(part)).join(' ')}: ${message}`,
-  )
-  throw toConfigError(
-    `the file has invalid entries (fields of a shop: name, aliases, logo, terms): ${problems.slice(0, 5).join('; ')}`,
-  )
-}
-
 /** Two shops with one name would be ambiguous for readers and for the options `merchant` and `exclude`. */
-function checkNames(shops: ReturnType<typeof parseShops>): void {
+function checkNames(shops: output<typeof shopsSchema>): void {
   const owners = new Map<string, string>()
   for (const [merchant, { name: shownName = merchant, aliases = [] }] of Object.entries(shops)) {
     for (const name of new Set([merchant, shownName, ...aliases].map(foldCase))) {
@@ -155,10 +142,9 @@ function readLogo(folder: string, path: string, merchant: string): ShopData['log
   const format = LOGO_FORMATS[ending]
   if (format === undefined)
     throw toConfigError(`the logo of "${merchant}" must be a .svg, .png or .webp file`)
-  const body = readOrThrow(
-    resolve(folder, path),
-    `the logo "${path}" of "${merchant}", relative to the file,`,
-  )
+  const body = readLogoFile(resolve(folder, path))
+  if (body === undefined)
+    throw toConfigError(`the logo "${path}" of "${merchant}", relative to the file, cannot be read`)
   if (body.length > MAX_LOGO_BYTES)
     throw toConfigError(`the logo of "${merchant}" is larger than ${MAX_LOGO_BYTES / 1_000} kB`)
   if (!format.isValid(body))
@@ -173,11 +159,11 @@ function readLogo(folder: string, path: string, merchant: string): ShopData['log
   }
 }
 
-function readOrThrow(path: string, what: string): Buffer {
+function readLogoFile(path: string): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch {
-    throw toConfigError(`${what} cannot be read`)
+    return undefined
   }
 }
 

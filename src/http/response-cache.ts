@@ -46,6 +46,8 @@ export type CachedResponse = PreparedResponse &
     cacheStatus: string
     expiresAtMs: number
     countResponse(): void
+    /** Count the products of the response for a placement, unless no reader sees it. */
+    countProducts(request: IncomingMessage, sub: string | null): void
   }>
 
 /** The address of a widget without the id of the placement, and that id. */
@@ -89,6 +91,7 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
     if (cached === undefined || nowMs >= cached.expiresAtMs || isFuture(cached.lifetime.asOfMs, nowMs))
       return false
     cached.countResponse()
+    cached.countProducts(request, sub)
     const cacheControl = toCacheControl(cached.lifetime, nowMs)
     sendPreparedResponse(request, response, cached, { cacheControl, cacheStatus: cached.cacheStatus, sub })
     return true

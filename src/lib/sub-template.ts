@@ -28,8 +28,9 @@ export function toSubTemplate(text: string): SubTemplate {
 export function fillSubs(template: SubTemplate, sub: string | null): string {
   let text = template[0] ?? ''
   for (let index = 1; index < template.length; index += PARTS_PER_SLOT) {
-    const [before = '', after = '', maxCharacters, next = ''] = template.slice(index, index + PARTS_PER_SLOT)
-    text += sub === null ? next : `${before}${sub.slice(0, Number(maxCharacters))}${after}${next}`
+    if (sub !== null)
+      text += `${template[index]}${sub.slice(0, Number(template[index + 2]))}${template[index + 1]}`
+    text += template[index + 3] ?? ''
   }
   return text
 }

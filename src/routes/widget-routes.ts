@@ -1,7 +1,8 @@
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
-import { UnknownAddressError } from '../errors.ts'
+import { isCountedRequest } from '../coverage/counted-requests.ts'
+import { RequestError, UnknownAddressError } from '../errors.ts'
 import type { CacheStatus } from '../freshness/age.ts'
 import {
   type CacheLifetime,
@@ -114,6 +115,15 @@ function createSender(
   const { responses } = context.caches
   const singleFlight = createSingleFlight<Prepared>()
   const prepare = createPreparer(context, details)
+  const countUnavailable = (
+    request: Request,
+    { channelId, gtins, sub }: WidgetAddress,
+    error: unknown,
+  ): void => {
+    if (error instanceof RequestError || !isCountedRequest(request, details.surface)) return
+    for (const gtin of gtins)
+      context.coverage.countWidget({ channelId, gtin, sub: sub ?? '', state: 'unavailable' })
+  }
   return async (request, response, { address, getWidget }) => {
     const { sub } = address
     const key = `${details.surface}s/${address.path}`
@@ -129,13 +139,17 @@ function createSender(
     }
     const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
     // The grid queue must see each visitor to be fair.
-    const prepared = await (address.kind === 'deals'
-      ? prepareWidget()
-      : singleFlight.run(`${key} ${timeSlot}`, prepareWidget))
+    const preparing =
+      address.kind === 'deals' ? prepareWidget() : singleFlight.run(`${key} ${timeSlot}`, prepareWidget)
+    const prepared = await preparing.catch((error: unknown) => {
+      countUnavailable(request, address, error)
+      throw error
+    })
     const { status, kind } = prepared
     const cached = { ...prepared.cached, bodies: await getBodies(prepared, request, sub) }
     const state = cached.isShown ? 'shown' : 'hidden'
     logResponse(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
+    cached.countProducts(request, sub)
     sendPreparedResponse(request, response, cached, {
       cacheControl: isCacheable ? toCacheControl(cached.lifetime, clock.nowMs()) : 'no-store',
       cacheStatus: toCacheStatus(status),
@@ -187,11 +201,25 @@ function createPreparer(
       lifetime: toCacheLifetime(context, widget, isShown),
       expiresAtMs: shouldLogEach(widget) ? 0 : widget.validUntilMs,
       cacheStatus: toCacheStatus(cache),
+      countProducts: createProductCounter(context, details.surface, widget),
       countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),
     }
     let rendered: WidgetBodies | Promise<WidgetBodies> | undefined
     const render = (): WidgetBodies | Promise<WidgetBodies> => (rendered ??= details.render(view, widget))
     return { cached: response, knownBodies: reusable?.bodies, render, status, kind }
+  }
+}
+
+/** Create the function that counts the products of a widget for a placement. */
+function createProductCounter(
+  { coverage }: Context,
+  surface: Surface,
+  { channel, productStates }: AnyWidget,
+): CachedResponse['countProducts'] {
+  return (request, sub) => {
+    if (productStates.length === 0 || !isCountedRequest(request, surface)) return
+    for (const { gtin, state } of productStates)
+      coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
   }
 }
 

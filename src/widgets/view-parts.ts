@@ -50,8 +50,8 @@ export function toWrapperView(options: CommonOptions, localization: Localization
     isolate: options.isolate,
     /** Six hex digits, with rules in `/accents/{hex}.css`; `null`: the colour of the theme. */
     accent: options.accent,
-    /** Slot of an attribute with the id of the placement, for the message and the event of a click. */
-    subAttribute: createSubSlot(' data-sub='),
+    /** Slot of the id of the placement, for scripts of the page; `null` in a frame, which knows it from its address. */
+    sub: viewContext.surface === 'fragment' ? createSubSlot('') : null,
   }
 }
 

@@ -56,8 +56,10 @@ describe('settings: defaults', () => {
       disclosure: { kind: 'locale' },
       timeZone: 'UTC',
       shopsFile: null,
+      subIdsFile: null,
       trustProxy: false,
       logLevel: 'info',
+      links: 'direct',
       pictures: 'direct',
       picturesMaxBytes: 1_073_741_824,
     })
@@ -112,6 +114,7 @@ const SETTING_CASES: Readonly<
   VITRINE_TRUST_PROXY: ['loopback', ['maybe']],
   VITRINE_TIME_ZONE: ['Europe/Berlin', ['Berlin', '+01:00', 'CEST ']],
   VITRINE_SHOPS_FILE: ['shops.json', []],
+  VITRINE_SUB_IDS_FILE: ['sub-ids.json', []],
   VITRINE_PICTURES: ['proxy', ['on', 'Proxy']],
   VITRINE_PICTURES_MAX_BYTES: ['16777216', ['16777215', '1GB']],
   VITRINE_LINKS: ['counted', ['on', 'Counted']],

@@ -20,6 +20,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     expiresAtMs: 300_000,
     cacheStatus: 'vitrine; hit',
     countResponse: () => {},
+    countProducts: () => {},
     ...over,
   }
 }

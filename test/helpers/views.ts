@@ -41,7 +41,7 @@ export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
     styles: ['https://widgets.example/assets/vitrine.00000000.css'],
     isolate: 'none',
     accent: null,
-    subAttribute: '',
+    sub: null,
     ...changes,
   }
 }

@@ -4,11 +4,15 @@ import { LANGUAGE_TAGS, type LocaleTexts, getLocalization } from '../../src/widg
 
 const getTexts = (tag: string): LocaleTexts => getLocalization(tag).texts
 
+const PLURAL_TEXTS = ['moreShops', 'shopCount', 'moreVariants'] as const
+
 /** List the texts of a language by path, without plural forms, which have a separate test. */
 function listTexts(value: unknown, path = ''): [path: string, text: string][] {
   if (typeof value === 'string') return [[path, value]]
   return Object.entries(value as object).flatMap(([key, inner]) =>
-    path === '' && key === 'moreShops' ? [] : listTexts(inner, path === '' ? key : `${path}.${key}`),
+    path === '' && PLURAL_TEXTS.some((name) => name === key)
+      ? []
+      : listTexts(inner, path === '' ? key : `${path}.${key}`),
   )
 }
 
@@ -45,8 +49,10 @@ describe('languages', () => {
     }
   })
 
-  test.each(LANGUAGE_TAGS)('%s - has exactly the plural forms of Intl', (tag) => {
-    const forms = getTexts(tag).moreShops
+  const pluralCases = LANGUAGE_TAGS.flatMap((tag) => PLURAL_TEXTS.map((name) => [tag, name] as const))
+
+  test.each(pluralCases)('%s, %s - has exactly the plural forms of Intl', (tag, name) => {
+    const forms = getTexts(tag)[name]
     const { pluralCategories } = new Intl.PluralRules(tag).resolvedOptions()
     expect(Object.keys(forms).sort()).toEqual([...pluralCategories].sort())
     // Forms for exactly one and two may spell out the number.

@@ -1,7 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BadOptionError } from '../../src/errors.ts'
-import { type GridOptions, parseBoxOptions, parseGridOptions, toQuery } from '../../src/widgets/options.ts'
+import {
+  type GridOptions,
+  parseBoxOptions,
+  parseGridOptions,
+  parsePicksOptions,
+  toQuery,
+} from '../../src/widgets/options.ts'
 
 const DEFAULTS = { locale: 'en', currency: null }
 const COMMON = {
@@ -15,8 +21,18 @@ const COMMON = {
   head: 'full',
   heading: null,
   css: 'link',
+  sub: null,
 }
-const PLAIN_BOX = { ...COMMON, layout: 'list', stock: 'any', limit: 5, history: 'none', markup: 'none' }
+const PLAIN_BOX = {
+  ...COMMON,
+  layout: 'list',
+  stock: 'any',
+  limit: 5,
+  history: 'none',
+  standIns: [],
+  markup: 'none',
+}
+const PLAIN_PICKS = { ...COMMON, layout: 'rank', stock: 'any', labels: [] }
 const PLAIN_GRID = {
   ...COMMON,
   layout: 'grid',
@@ -58,6 +74,9 @@ describe('options of a box', () => {
     ['limit=50', { limit: 50 }],
     ['history=chart', { history: 'chart' }],
     ['markup=schema', { markup: 'schema' }],
+    ['sub=p-1_X', { sub: 'p-1_X' }],
+    ['else=1,00000000000001,22', { standIns: ['00000000000001', '00000000000022'] }],
+    ['else=', { standIns: [] }],
   ])('%s - changes only that option', (query, changes) => {
     expect(parseBox(query)).toEqual({ ...PLAIN_BOX, ...changes })
   })
@@ -68,12 +87,46 @@ describe('options of a box', () => {
       expect(() => parseBox(query, 'embed')).toThrow(BadOptionError)
   })
 
-  test.each(['limit=0', 'limit=51', 'layout=grid', 'history=yes', 'markup=none&markup=none'])(
-    '%s - is rejected',
-    (query) => {
-      expect(() => parseBox(query)).toThrow(BadOptionError)
-    },
-  )
+  test.each([
+    'limit=0',
+    'limit=51',
+    'layout=grid',
+    'history=yes',
+    'markup=none&markup=none',
+    'sub=',
+    'sub=a.b',
+    `sub=${'x'.repeat(33)}`,
+    'else=1,x',
+    'else=1,2,3,4,5,6',
+    'else=1&else=2',
+  ])('%s - is rejected', (query) => {
+    expect(() => parseBox(query)).toThrow(BadOptionError)
+  })
+})
+
+const parsePicks = (query: string): object =>
+  parsePicksOptions(new URLSearchParams(query), DEFAULTS, 'fragment')
+
+describe('options of a round-up', () => {
+  test.each([
+    ['', {}],
+    ['layout=table', { layout: 'table' }],
+    ['label=Best&label=&label=%20Value%20', { labels: ['Best', '', 'Value'] }],
+    ['label=Best&label=&label=', { labels: ['Best'] }],
+    ['label=', { labels: [] }],
+    ['limit=3&history=chart&markup=schema&else=1', {}],
+  ])('"%s" - changes only that option', (query, changes) => {
+    expect(parsePicks(query)).toEqual({ ...PLAIN_PICKS, ...changes })
+  })
+
+  test.each([
+    'layout=list',
+    `label=${'x'.repeat(41)}`,
+    'label=a%0Ab',
+    Array.from({ length: 21 }, () => 'label=a').join('&'),
+  ])('%s - is rejected', (query) => {
+    expect(() => parsePicks(query)).toThrow(BadOptionError)
+  })
 })
 
 describe('options of a grid', () => {

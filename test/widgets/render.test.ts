@@ -28,7 +28,7 @@ const ELEMENTS =
     ' ',
   )
 const ATTRIBUTES =
-  'class lang dir title data-layout data-states data-picture data-logos data-bare aria-hidden data-theme data-accent data-kind data-best data-previous data-next scope aria-label role href rel target src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
+  'class lang dir title data-layout data-states data-picture data-logos data-bare aria-hidden data-theme data-accent data-kind data-best data-previous data-next scope aria-label data-gtin data-merchant data-go data-sub role href rel target src alt width height loading decoding referrerpolicy datetime shadowrootmode type'.split(
     ' ',
   )
 

@@ -72,6 +72,7 @@ describe('styles', () => {
       styles: [],
       isolate: 'none',
       accent: 'aa00cc',
+      sub: expect.any(String),
     })
   })
 

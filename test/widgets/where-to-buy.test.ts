@@ -238,6 +238,8 @@ describe('view of a box', () => {
   test('row - shop, unchanged link, price, stock and labels', () => {
     expect(view([makePricedOffer('a', '7.5', { oldPrice: '10' })], 'locale=en').offers).toEqual([
       {
+        gtin: expect.stringMatching(/^\d{14}$/),
+        countedMerchant: 'a',
         merchant: 'a',
         logo: { url: null, initial: 'A' },
         terms: null,
@@ -362,7 +364,14 @@ describe('view of a box', () => {
     expect(view(five, 'markup=schema&limit=1').schema).toMatchObject({ offers: { offerCount: 5 } })
   })
 
-  test.each(OPTION_LIST.filter(({ name, widget }) => widget !== 'deals' && name !== 'layout'))(
+  // Stand-ins have an effect only on a hidden box, and the id of the placement only on the sent response.
+  const WITHOUT_EFFECT = new Set(['layout', 'sub', 'else'])
+
+  test.each(
+    OPTION_LIST.filter(
+      ({ name, widget }) => ['all', 'where-to-buy'].includes(widget) && !WITHOUT_EFFECT.has(name),
+    ),
+  )(
     'layout=inline, $example - has an effect only if the list of options does not deny it',
     ({ example, isUnusedInSentence = false }) => {
       const offers = [

@@ -101,13 +101,16 @@ export async function assignChannel(database: Catalog, id: number, channelId: st
   await database.updateTable('network_channels').set({ channel_id: channelId }).where('id', '=', id).execute()
 }
 
-/** Create a tracking link from a template. Values are percent-encoded; other braces stay unchanged. */
+/**
+ * Create a tracking link from a template. Values are percent-encoded; other braces stay unchanged. `{sub}` becomes empty: the
+ * widget server fills it in place (offers/sub-ids.ts).
+ */
 export function createAffiliateLink(
   parts: Readonly<{ template: string; merchantUrl: string; merchant: string; publisher: string }>,
 ): string {
   const { template, merchantUrl: url, merchant, publisher } = parts
-  const values = { url, merchant, publisher }
-  return template.replace(/\{(url|merchant|publisher)\}/g, (_, name: keyof typeof values) =>
+  const values = { url, merchant, publisher, sub: '' }
+  return template.replace(/\{(url|merchant|publisher|sub)\}/g, (_, name: keyof typeof values) =>
     encodeURIComponent(values[name].toWellFormed()),
   )
 }

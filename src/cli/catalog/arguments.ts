@@ -82,7 +82,10 @@ const SAMPLE_LINK_PARTS = {
   publisher: '67890',
 } as const
 
-/** Return a link template, with notes about unknown placeholders. */
+const SUB_NOTE =
+  '{sub} is empty in the links of the catalog. The widget server fills it in, if the file of VITRINE_SUB_IDS_FILE has a rule for this network.'
+
+/** Return a link template, with notes about `{sub}` and unknown placeholders. */
 export function parseTemplate(text: string) {
   if (text === NONE) return { template: null, notes: [] }
   const template = text.trim()
@@ -93,14 +96,18 @@ export function parseTemplate(text: string) {
   const link = createAffiliateLink({ ...SAMPLE_LINK_PARTS, template })
   if (!isUsableLink(link))
     throw new UsageError(
-      `--template accepts an address ${describeAddressProblem(link)}, with {url}, {merchant} and {publisher}`,
+      `--template accepts an address ${describeAddressProblem(link)}, with {url}, {merchant}, {publisher} and {sub}`,
     )
   const placeholders = new Set(template.match(/\{[^{}]*\}/g))
-  for (const supported of ['{url}', '{merchant}', '{publisher}']) placeholders.delete(supported)
-  if (placeholders.size === 0) return { template, notes: [] }
+  const notes = placeholders.has('{sub}') ? [SUB_NOTE] : []
+  for (const supported of ['{url}', '{merchant}', '{publisher}', '{sub}']) placeholders.delete(supported)
+  if (placeholders.size === 0) return { template, notes }
   const unknownPlaceholders = [...placeholders].join(', ')
   return {
     template,
-    notes: [`${unknownPlaceholders} is not replaced in links: only {url}, {merchant} and {publisher} are.`],
+    notes: [
+      ...notes,
+      `${unknownPlaceholders} is not replaced in links: only {url}, {merchant}, {publisher} and {sub} are.`,
+    ],
   }
 }

@@ -45,7 +45,7 @@ export function addNetworks(catalog: Command, run: Runner): void {
     .argument('<name>', 'name of the network', createLineParser('a network needs a name of'))
     .option(
       '--template <template>',
-      'template of affiliate links, with {url}, {merchant} and {publisher}',
+      'template of affiliate links, with {url}, {merchant}, {publisher} and {sub}',
       parseTemplate,
     )
     .action(run(createChangeAction(add)))

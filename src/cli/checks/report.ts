@@ -3,8 +3,17 @@ import type { Config } from '../../config/config.ts'
 import { CatalogStatusError, ConfigError, StoreError, StoreNewerError, VitrineError } from '../../errors.ts'
 import { describeStoreFailure } from '../../storage/store-failures.ts'
 
+/** A link without and with a sub-id; `after` is `null` when it stays unchanged. */
+export type LinkExample = Readonly<{ before: string; after: string | null }>
+
 /** One result of `vitrine check`. `remedy`: what to do when something is wrong or unexpected. */
-export type Finding = Readonly<{ subject: string; isGood: boolean; message: string; remedy: string | null }>
+export type Finding = Readonly<{
+  subject: string
+  isGood: boolean
+  message: string
+  remedy: string | null
+  example?: LinkExample
+}>
 
 /** Status of the embedded catalog while it is empty. */
 const EMPTY_CATALOG_STATUS = 503
@@ -17,8 +26,8 @@ export class CheckReport {
     this.config = config
   }
 
-  addOk(subject: string, message: string, remedy: string | null = null): void {
-    this.findings.push({ subject, isGood: true, message, remedy })
+  addOk(subject: string, message: string, remedy: string | null = null, example?: LinkExample): void {
+    this.findings.push({ subject, isGood: true, message, remedy, ...(example && { example }) })
   }
 
   addProblem(subject: string, message: string, remedy: string): void {

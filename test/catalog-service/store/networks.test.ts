@@ -21,6 +21,7 @@ describe('affiliate link', () => {
     ['https://track.example/fixed', 'https://track.example/fixed'],
     ['{url}', 'https%3A%2F%2Fshop.example%2Fp%3Fa%3D1%26b%3D2'],
     ['https://track.example/{{publisher}}', 'https://track.example/{pub-1}'],
+    ['https://track.example/?ref={sub}&to={publisher}', 'https://track.example/?ref=&to=pub-1'],
   ])('template %s - %s', (template, expected) => {
     expect(createAffiliateLink({ ...PARTS, template })).toBe(expected)
   })

@@ -54,6 +54,18 @@ describe('catalog networks add and list', () => {
     expect(await cli.runJson('networks')).toMatchObject([{ linkTemplate: template }])
   })
 
+  it('{sub} - is accepted, with a note that the widget server needs a rule', async () => {
+    const cli = createCatalogCli()
+    const template = 'https://a.example/?ref={sub}&u={url}'
+    const { code, err } = await cli.run('networks', 'add', 'a', '--template', template)
+    expect([code, err]).toEqual([
+      0,
+      expect.stringContaining('if the file of VITRINE_SUB_IDS_FILE has a rule for this network'),
+    ])
+    expect(err).not.toContain('is not replaced')
+    expect(await cli.runJson('networks')).toMatchObject([{ linkTemplate: template }])
+  })
+
   it('existing name or no name - is rejected', async () => {
     const cli = createCatalogCli()
     await cli.runJson('networks', 'add', 'a')
