@@ -34,7 +34,7 @@ function toClick(widget: HTMLElement, link: HTMLAnchorElement): Click {
   // A shop can have a link in a card and another one in its fold.
   const keys = new Set([...widget.querySelectorAll<HTMLAnchorElement>('a[data-merchant]')].map(toKey))
   const { merchant = '', gtin = '' } = link.dataset
-  return { merchant, gtin, position: [...keys].indexOf(toKey(link)) + 1, sub: widget.dataset['sub'] ?? null }
+  return { merchant, gtin, position: [...keys].indexOf(toKey(link)) + 1, sub: widget.dataset['sub'] || null }
 }
 
 /** Maximum length of a text in an event, in UTF-16 units. */

@@ -66,7 +66,10 @@ if (window.parent !== window) {
     if (state === 'hidden' && fault === undefined) console.debug(text)
     else console.warn(text)
   } else if (content) {
-    watchClicks((_widget, click) => tell({ vitrine: PROTOCOL_VERSION, type: 'click', ...click }))
+    watchClicks((_widget, click) => {
+      const sub = new URLSearchParams(location.search).get('sub')
+      tell({ vitrine: PROTOCOL_VERSION, type: 'click', ...click, sub })
+    })
     if (isStyled()) start(content)
     else addEventListener('load', () => start(content))
     if (secret) {

@@ -37,7 +37,7 @@ beforeAll(async () => {
     isFailure: false,
     redirectBaseUrl: null,
     discovery: null,
-    body: renderShops(' data-sub=p123'),
+    body: renderShops(null),
   })
   widgets.responses.set(FRAME_PATH, toHtmlResponse(document, EMBED_CSP))
 })
@@ -50,10 +50,10 @@ const toShop = (merchant: string) =>
   makeOffer({ merchant, countedMerchant: merchant, href: `https://shop.example/${merchant}` })
 
 /** A box with one visible shop and two in the fold. */
-function renderShops(subAttribute: string): string {
+function renderShops(sub: string | null): string {
   return renderer.renderBox(
     makeBox({
-      wrapper: makeWrapper({ styles: [], subAttribute }),
+      wrapper: makeWrapper({ styles: [], sub }),
       picture: null,
       offers: [toShop('Kopje')],
       more: [toShop('Tweede'), toShop('Derde')],
@@ -81,7 +81,7 @@ async function openPage(engine: EngineInUse, body: string): Promise<EnginePage> 
 async function openFramePage(engine: EngineInUse): Promise<EnginePage> {
   const page = await openPage(
     engine,
-    `<div class="place" data-vitrine="where-to-buy" data-channel="${CHANNEL}" data-gtin="${GTIN}"></div>`,
+    `<div class="place" data-vitrine="where-to-buy" data-channel="${CHANNEL}" data-gtin="${GTIN}" data-sub="p123"></div>`,
   )
   await waitUntil(page, 'document.querySelector("iframe").offsetHeight > 50')
   return page
@@ -191,7 +191,7 @@ export const clicksSuite = defineSuite('clicks', (engine) => {
     const deals = [makeDeal(), makeDeal({ gtin: '00000000000002' }), makeDeal({ gtin: '00000000000003' })]
     const grid = renderer.renderGrid(makeGrid({ wrapper: makeWrapper({ styles: [] }), deals }))
     const shadow = renderer.renderBox(
-      makeBox({ wrapper: makeWrapper({ styles: [], isolate: 'shadow', subAttribute: ' data-sub=p5' }) }),
+      makeBox({ wrapper: makeWrapper({ styles: [], isolate: 'shadow', sub: 'p5' }) }),
     )
     const page = await openPage(engine, [renderShops(''), sentence, grid, picks, shadow].join('\n'))
     await stayHere(page)
