@@ -1,8 +1,8 @@
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
+import { UnknownAddressError } from '../errors.ts'
 import { isCountedRequest } from '../coverage/counted-requests.ts'
-import { RequestError, UnknownAddressError } from '../errors.ts'
 import type { CacheStatus } from '../freshness/age.ts'
 import {
   type CacheLifetime,
@@ -50,7 +50,7 @@ const MAX_HEADER_BLOCKS = 200
 /** Requests for one box within this time share one preparation. */
 const SHARED_PREPARATION_MS = 10
 /** The client has the body, so nothing was rendered. */
-const NOT_RENDERED: WidgetBodies = { template: [] }
+const NOT_RENDERED: WidgetBodies = { template: { text: '', slots: [] } }
 const NO_HEADERS: readonly string[] = []
 
 /** Create the routes of the widgets on a surface. */
@@ -115,15 +115,6 @@ function createSender(
   const { responses } = context.caches
   const singleFlight = createSingleFlight<Prepared>()
   const prepare = createPreparer(context, details)
-  const countUnavailable = (
-    request: Request,
-    { channelId, gtins, sub }: WidgetAddress,
-    error: unknown,
-  ): void => {
-    if (error instanceof RequestError || !isCountedRequest(request, details.surface)) return
-    for (const gtin of gtins)
-      context.coverage.countWidget({ channelId, gtin, sub: sub ?? '', state: 'unavailable' })
-  }
   return async (request, response, { address, getWidget }) => {
     const { sub } = address
     const key = `${details.surface}s/${address.path}`
@@ -142,7 +133,7 @@ function createSender(
     const preparing =
       address.kind === 'deals' ? prepareWidget() : singleFlight.run(`${key} ${timeSlot}`, prepareWidget)
     const prepared = await preparing.catch((error: unknown) => {
-      countUnavailable(request, address, error)
+      countUnavailable(context, { address, error, request })
       throw error
     })
     const { status, kind } = prepared
@@ -208,6 +199,17 @@ function createPreparer(
     const render = (): WidgetBodies | Promise<WidgetBodies> => (rendered ??= details.render(view, widget))
     return { cached: response, knownBodies: reusable?.bodies, render, status, kind }
   }
+}
+
+/** Count the products of a widget whose data cannot be read. */
+function countUnavailable(
+  { coverage }: Context,
+  { address, error, request }: Readonly<{ address: WidgetAddress; error: unknown; request: Request }>,
+): void {
+  const { surface, channelId, gtins, sub } = address
+  const { state } = toFailureResponse(normalizeError(error, request.path), surface)
+  if (state !== 'unavailable' || !isCountedRequest(request, surface)) return
+  for (const gtin of gtins) coverage.countWidget({ channelId, gtin, sub: sub ?? '', state })
 }
 
 /** Create the function that counts the products of a widget for a placement. */

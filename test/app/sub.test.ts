@@ -3,17 +3,15 @@ import { Agent, type IncomingMessage, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
+import { HOUR_MS } from '../../src/clock.ts'
 import type { SubData } from '../../src/config/sub-ids-file.ts'
-import { CHANNEL_ID, makeWireOffer, sendJson } from '../helpers/fake-catalog.ts'
+import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
 import { withSub } from '../../src/widgets/address.ts'
-import { type Harness, NOON_MS } from '../helpers/harness.ts'
-import { toGtin } from '../helpers/products.ts'
+import type { Harness } from '../helpers/harness.ts'
 import {
   BOX,
   BOX_EMBED,
   GRID_EMBED,
-  GTIN,
   fetchPath,
   getAttribute,
   listElements,
@@ -170,59 +168,5 @@ describe('id of the placement', () => {
     )
     expect(new Set(locations)).toEqual(new Set(['https://a.example/?s=p7&x=1&y=2', 'https://b.example/?x=1']))
     expect(listLinks((await fetchPath(harness, BOX)).text)[0]).not.toContain('?')
-  })
-})
-
-const OTHER_GTIN = toGtin(9)
-const BROWSER = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
-const today = Math.floor(NOON_MS / DAY_MS)
-const period = { fromDay: today, untilDay: today }
-
-describe('counts', () => {
-  test('shown, hidden and unavailable products, cached or not - are counted by placement', async () => {
-    const harness = await startRuledHarness()
-    const { context, catalog } = harness
-    const picks = `/fragments/${CHANNEL_ID}/picks/${GTIN},${OTHER_GTIN}`
-    for (const path of [`${BOX}?sub=a`, `${BOX}?sub=a`, `${picks}?sub=b`, BOX_EMBED])
-      await fetchPath(harness, path, BROWSER)
-    // Bots are not counted, and neither is a product that the copy does not know.
-    await fetchPath(harness, BOX_EMBED, { 'User-Agent': 'Googlebot/2.1' })
-    await context.coverage.flush()
-    expect(await context.store.listPlacements(CHANNEL_ID, { ...period, gtins: [GTIN, OTHER_GTIN] })).toEqual(
-      expect.arrayContaining([
-        { gtin: GTIN, sub: 'a', shown: 2, hidden: 0, unavailable: 0 },
-        { gtin: GTIN, sub: 'b', shown: 1, hidden: 0, unavailable: 0 },
-        { gtin: GTIN, sub: '', shown: 1, hidden: 0, unavailable: 0 },
-      ]),
-    )
-    catalog.fault = { pathPattern: /./, respond: (_request, response) => sendJson(response, 500, {}) }
-    harness.clock.advance(8 * DAY_MS)
-    await fetchPath(harness, `${BOX}?sub=a`)
-    await context.coverage.flush()
-    const later = { fromDay: today + 8, untilDay: today + 8, gtins: [GTIN] }
-    expect(await context.store.listPlacements(CHANNEL_ID, later)).toEqual([
-      { gtin: GTIN, sub: 'a', shown: 0, hidden: 0, unavailable: 1 },
-    ])
-  })
-
-  test('clicks - are counted by merchant and placement; HEAD and bots are not', async () => {
-    const harness = await startRuledHarness({ VITRINE_LINKS: 'counted' })
-    const { context } = harness
-    const paths = listLinks((await fetchPath(harness, `${BOX}?sub=p7`)).text).map((link) => {
-      const { pathname, search } = new URL(link)
-      return pathname + search
-    })
-    for (const path of paths) {
-      await fetchPath(harness, path, BROWSER)
-      await fetchPath(harness, path, { 'User-Agent': 'Googlebot/2.1' })
-    }
-    await context.coverage.flush()
-    const clicks = await context.store.listClicks(CHANNEL_ID, period)
-    expect(new Set(clicks)).toEqual(
-      new Set([
-        { gtin: GTIN, merchant: 'Ü & Co', sub: 'p7', clicks: 1 },
-        { gtin: GTIN, merchant: 'Brava', sub: 'p7', clicks: 1 },
-      ]),
-    )
   })
 })

@@ -14,9 +14,12 @@ describe.each(['embed', 'go'] as const)('request of %s', (surface) => {
     expect(isCounted(surface, { 'user-agent': FIREFOX })).toBe(true)
   })
 
-  test.each([['a bot', BOT], ['curl', 'curl/8.14.1'], ['a headless browser', 'HeadlessChrome/147.0']])(
-    'of %s - is not counted',
-    (_name, agent) => expect(isCounted(surface, { 'user-agent': agent })).toBe(false),
+  test.each([
+    ['a bot', BOT],
+    ['curl', 'curl/8.14.1'],
+    ['a headless browser', 'HeadlessChrome/147.0'],
+  ])('of %s - is not counted', (_name, agent) =>
+    expect(isCounted(surface, { 'user-agent': agent })).toBe(false),
   )
 
   test('without an agent - is not counted', () => {

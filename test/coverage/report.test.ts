@@ -49,9 +49,7 @@ describe('report', () => {
 
   const count = (gtin: string, sub: string, over: Partial<Record<'day' | 'shown' | 'hidden', number>> = {}) =>
     store.addCounts({
-      widgets: [
-        { channelId: CHANNEL, day: TODAY, gtin, sub, shown: 1, hidden: 0, unavailable: 0, ...over },
-      ],
+      widgets: [{ channelId: CHANNEL, day: TODAY, gtin, sub, shown: 1, hidden: 0, unavailable: 0, ...over }],
       clicks: [],
     })
   const read = (days = 7, limit = 100): Promise<CoverageReport> =>
@@ -65,7 +63,9 @@ describe('report', () => {
     await count(CHAIR, '')
     await count(LAMP, '')
     await walkAll(store, [soldOut, ofOneShop, sold], NOON_MS)
-    expect((await read()).products.map(({ gtin, state, shops, title }) => [gtin, state, shops, title])).toEqual([
+    expect(
+      (await read()).products.map(({ gtin, state, shops, title }) => [gtin, state, shops, title]),
+    ).toEqual([
       [LAMP, 'hidden', [], null],
       [CHAIR, 'sold_out', ['Tafelrond'], `Product ${CHAIR}`],
       [TABLE, 'one_shop', ['Kopje & Co'], `Product ${TABLE}`],
