@@ -1,5 +1,6 @@
 /** `/embed.js`: replaces placeholders by frames with the height of their content, and reports clicks on shop links. */
-import { dispatchClick, watchClicks } from './clicks.ts'
+import { dispatchClick } from './click-event.ts'
+import { watchClicks } from './clicks.ts'
 import { type FrameMessage, PROTOCOL_VERSION } from './messages.ts'
 import { toFrameTitle } from './titles.ts'
 

@@ -1,4 +1,4 @@
-import type { Click } from './clicks.ts'
+import type { Click } from './click-event.ts'
 
 /** Version of the protocol; every message has it as `vitrine`. */
 export const PROTOCOL_VERSION = 1
