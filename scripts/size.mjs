@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 const BUILT_FOLDER = fileURLToPath(new URL('../public/built', import.meta.url))
 
 /** Largest gzip size by asset, in bytes. */
-const LIMITS = { 'embed.js': 2_500, 'frame.js': 1_000, 'vitrine.css': 6_000 }
+const LIMITS = { 'embed.js': 2_500, 'frame.js': 1_000, 'vitrine.css': 7_000 }
 
 const manifest = JSON.parse(await readFile(join(BUILT_FOLDER, 'manifest.json'), 'utf8'))
 for (const [name, limitBytes] of Object.entries(LIMITS)) {

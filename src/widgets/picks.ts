@@ -46,8 +46,6 @@ export function findProductTimes(
 /** Widths of the pictures, CSS pixels. */
 const PICTURE_WIDTHS_PX: Readonly<Record<PicksLayout, number>> = { rank: 144, table: 72, row: 72 }
 
-export type ProductRowView = NonNullable<ReturnType<typeof toProductRow>>
-
 type OfferRowDetails = Readonly<{ localization: Localization; viewContext: ViewContext }>
 
 /** Build the views of the offers of a product in their order. `isBest` marks the lowest price of several in stock. */
@@ -114,7 +112,7 @@ export function toPicksView(
     ...row,
     number: formatCount(index + 1, localization.locale),
   }))
-  const offers = products.flatMap(({ offer, shops }) => shops?.offers ?? [offer])
+  const offers = products.map(({ offer }) => offer)
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
@@ -122,7 +120,7 @@ export function toPicksView(
     header,
     products,
     hasPictures: header.head === 'full',
-    /** Whether any shop has a logo: then the others have their initial in its place. */
+    /** Whether any first shop has a logo: then the others have their initial in its place. */
     hasLogos: offers.some(({ logo }) => logo.url !== null),
     lowestLabel: texts.lowestPrice,
     columns: texts.columns,

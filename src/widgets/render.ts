@@ -20,7 +20,7 @@ const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page
 const PARTIAL_TEMPLATES = (
   'box cost deal facts grid header history history-text inline links logo masthead notices picture price price-chart ' +
   'shop shop-link state ' +
-  'link-attributes picks picks-rank picks-row picks-table ' +
+  'link-attributes pick pick-label pick-shops picks picks-rank picks-row picks-table ' +
   'offers-button offers-list offers-table ' +
   'studio-coverage studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
   'studio-box-list studio-candidates studio-explanation studio-matches studio-picks studio-product'

@@ -47,6 +47,8 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
   const rows = toOfferRows(boxData, options, { localization, viewContext })
   const more = rows.slice(options.limit)
   const header = toHeaderView(options, texts.boxHeading, viewContext)
+  const variantsView = toVariantsView(variants, options, { localization, viewContext })
+  const allRows = [...rows, ...listFirstOffers(variantsView)]
   return {
     wrapper: toWrapperView(options, localization, viewContext),
     layout: options.layout,
@@ -61,7 +63,7 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     lowestLabel: texts.lowestPrice,
     columns: texts.columns,
     /** Whether any shop has a logo: then the others have their initial in its place. */
-    hasLogos: rows.some(({ logo }) => logo.url !== null),
+    hasLogos: allRows.some(({ logo }) => logo.url !== null),
     offers: rows.slice(0, options.limit),
     /** Folded offers; empty when all are shown. */
     more,
@@ -70,14 +72,14 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
       shown: formatCount(more.length, localization.locale),
     }),
     /** Folded variants; `null` without any. */
-    variants: toVariantsView(variants, options, { localization, viewContext }),
+    variants: variantsView,
     /** The text of the layout `inline`: `from EUR 199.00 at Novabruck`; of a stand-in, with its title. */
     sentence: formatSentence(rows, isStandIn ? title : null, localization),
     /** `null` without the option, without data, and before 30 observed days. */
     history,
     disclosureMark: header.disclosure === null ? null : texts.disclosureMark,
     notices: toNoticesView(
-      { checkedAtMs: checkedAtMs ?? asOfMs, order: listOrder(offers, localization), offers: rows },
+      { checkedAtMs: checkedAtMs ?? asOfMs, order: listOrder(offers, localization), offers: allRows },
       localization,
       viewContext,
     ),
@@ -100,6 +102,9 @@ function toVariantsView(
     ? null
     : { label: messages.formatMoreVariants({ count: rows.length, shown }), rows }
 }
+
+const listFirstOffers = (view: ReturnType<typeof toVariantsView>): ReturnType<typeof toOfferRows> =>
+  view === null ? [] : view.rows.map(({ offer }) => offer)
 
 /**
  * Build the view of the observed prices of all merchants that the options select, in the currency of the box: also of those that no

@@ -6,6 +6,7 @@ import type {
   HeaderView,
   NoticesView,
   OfferView,
+  PicksView,
 } from '../../src/widgets/view-models.ts'
 import type { HistoryView } from '../../src/widgets/history.ts'
 
@@ -173,6 +174,50 @@ export function makeGrid(changes: Partial<GridView> = {}): GridView {
     carouselLabels: { previous: 'Previous deals', next: 'More deals' },
     notices: { ...NOTICES, terms: ['Largest discount first', 'Shipping not included'] },
     paging: null,
+    ...changes,
+  }
+}
+
+/** Create a round-up with one product that several shops sell. */
+export function makePicks(changes: Partial<PicksView> = {}): PicksView {
+  return {
+    wrapper: makeWrapper(),
+    layout: 'rank',
+    label: 'Our picks',
+    header: makeHeader({ heading: 'Our picks' }),
+    products: [makePick()],
+    hasPictures: true,
+    hasLogos: false,
+    lowestLabel: 'Lowest listed price',
+    columns: makeBox().columns,
+    notices: NOTICES,
+    ...changes,
+  }
+}
+
+/** Create a product of a round-up. */
+export function makePick(
+  changes: Partial<PicksView['products'][number]> = {},
+): PicksView['products'][number] {
+  return {
+    number: '1',
+    label: 'Best overall',
+    title: 'Lumen Arc',
+    brand: 'Lumen',
+    picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },
+    offer: makeOffer({ isBest: true, price: SALE_PRICE }),
+    shops: {
+      label: '2 shops',
+      offers: [
+        makeOffer({ price: SALE_PRICE }),
+        makeOffer({
+          merchant: 'Nordhem',
+          price: null,
+          terms: 'Free returns',
+          availability: { text: 'Out of stock', kind: 'out' },
+        }),
+      ],
+    },
     ...changes,
   }
 }

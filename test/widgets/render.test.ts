@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { type DefaultTreeAdapterMap, parse, parseFragment } from 'parse5'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { VIEWS_FOLDER } from '../../src/lib/paths.ts'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/option-list.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS } from '../../src/widgets/option-list.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { findHtmlErrors } from '../helpers/html-errors.ts'
 import { UNHEALTHY, makeStudio } from '../helpers/studio-view.ts'
@@ -18,13 +18,15 @@ import {
   makeGrid,
   makeHeader,
   makeOffer,
+  makePick,
+  makePicks,
 } from '../helpers/views.ts'
 
 type Node = DefaultTreeAdapterMap['node']
 type Element = DefaultTreeAdapterMap['element']
 
 const ELEMENTS =
-  'section div p ul li table thead tbody tr th td a img span bdi s small time details summary link template nav script'.split(
+  'section div p ul ol li table thead tbody tr th td a img span bdi s small time details summary link template nav script'.split(
     ' ',
   )
 const ATTRIBUTES =
@@ -68,26 +70,10 @@ function getText(node: Node): string {
 
 /** Replace every text of a view by `text`; addresses, enums and numbers stay. */
 function poison<T>(value: T, text: string, key = ''): T {
-  const unchangedKeys = [
-    'href',
-    'src',
-    'srcset',
-    'theme',
-    'layout',
-    'dir',
-    'lang',
-    'isolate',
-    'accent',
-    'kind',
-    'styles',
-    'iso',
-    'schema',
-    'tab',
-    'type',
-    'head',
-    'url',
-    'inputMode',
-  ]
+  const unchangedKeys =
+    'href src srcset theme layout dir lang isolate accent kind styles iso schema tab type head url inputMode'.split(
+      ' ',
+    )
   if (unchangedKeys.includes(key)) return value
   if (typeof value === 'string') return text as T
   if (Array.isArray(value)) return value.map((item) => poison<unknown>(item, text)) as T
@@ -112,10 +98,15 @@ const grid = makeGrid({
   },
 })
 
+const picks = makePicks({
+  products: [makePick(), makePick({ label: null, brand: null, picture: null, shops: null })],
+})
+
 describe('hostile texts', () => {
   const cases = HOSTILE.flatMap((text) => [
-    ...BOX_LAYOUTS.map((layout) => ['none', text, { box: layout, grid: 'grid' }] as const),
-    ...GRID_LAYOUTS.map((layout) => ['shadow', text, { box: 'list', grid: layout }] as const),
+    ...BOX_LAYOUTS.map((layout) => ['none', text, { box: layout, picks: 'rank', grid: 'grid' }] as const),
+    ...PICKS_LAYOUTS.map((layout) => ['none', text, { box: 'list', picks: layout, grid: 'grid' }] as const),
+    ...GRID_LAYOUTS.map((layout) => ['shadow', text, { box: 'list', picks: 'row', grid: layout }] as const),
   ])
 
   test.each(cases)(
@@ -126,6 +117,10 @@ describe('hostile texts', () => {
         (hostile: string | null) => {
           const view = { ...box, wrapper, layout: layouts.box }
           return renderer.renderBox(hostile === null ? view : poison(view, hostile))
+        },
+        (hostile: string | null) => {
+          const view = { ...picks, wrapper, layout: layouts.picks }
+          return renderer.renderPicks(hostile === null ? view : poison(view, hostile))
         },
         (hostile: string | null) => {
           const view = { ...grid, wrapper, layout: layouts.grid }
@@ -324,6 +319,13 @@ describe('documents', () => {
   test.each([
     ['box', () => renderer.renderBox(box)],
     ['grid', () => renderer.renderGrid(grid)],
+    ['numbered round-up', () => renderer.renderPicks(picks)],
+    ['round-up as a table', () => renderer.renderPicks({ ...picks, layout: 'table' })],
+    ['round-up as rows', () => renderer.renderPicks({ ...picks, layout: 'row' })],
+    [
+      'box with variants',
+      () => renderer.renderBox({ ...box, variants: { label: '1 other version', rows: [makePick()] } }),
+    ],
     ['shadow box', () => renderer.renderBox({ ...box, wrapper: makeWrapper({ isolate: 'shadow' }) })],
     [
       'embed',

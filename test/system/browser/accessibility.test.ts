@@ -9,7 +9,17 @@ import { createRenderer } from '../../../src/widgets/render.ts'
 import type { WrapperView } from '../../../src/widgets/view-models.ts'
 import { type PageServer, STUDIO_CSP, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { FEED, UNHEALTHY, makeFeedsData, makeStudio } from '../../helpers/studio-view.ts'
-import { SALE_PRICE, makeBox, makeDeal, makeWrapper, makeGrid, makeOffer } from '../../helpers/views.ts'
+import {
+  SALE_PRICE,
+  makeBox,
+  makeDeal,
+  makeGrid,
+  makeOffer,
+  makePick,
+  makePicks,
+  makeWrapper,
+} from '../../helpers/views.ts'
+import { PICKS_LAYOUTS } from '../../../src/widgets/option-list.ts'
 import { useBrowser } from '../use-browser.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -97,7 +107,12 @@ function toHost(frame: Partial<WrapperView>): string {
     offers,
     more: offers,
     moreLabel: '2 more shops',
+    variants: { label: '1 other version', rows: [makePick({ title: 'Lumen Arc, blue', picture: null })] },
   })
+  const products = [
+    makePick({ picture: null }),
+    makePick({ number: '2', title: 'Lumen Disc', label: null, picture: null, shops: null }),
+  ]
   const deals = [makeDeal({ picture: null }), makeDeal({ picture: null, price: null, brand: null })]
   const paging = {
     label: 'Pages of deals',
@@ -108,6 +123,11 @@ function toHost(frame: Partial<WrapperView>): string {
     renderer.renderBox(box),
     ...['ffee00', '000080', 'ff6600'].map((accent) =>
       renderer.renderBox({ ...box, label: `Where to buy, ${accent}`, wrapper: toWrapper(accent) }),
+    ),
+    ...PICKS_LAYOUTS.map((layout) =>
+      renderer.renderPicks(
+        makePicks({ wrapper: toWrapper(null), layout, label: `Our picks, ${layout}`, products }),
+      ),
     ),
     renderer.renderGrid(makeGrid({ wrapper: toWrapper(null), deals, paging })),
   ]
@@ -139,9 +159,12 @@ describe('accessibility', () => {
     ['light', { theme: 'dark' }],
     ['dark', { theme: 'auto' }],
     ['light', { dir: 'rtl', lang: 'ar', isolate: 'shadow' }],
-  ] as const)('box and grid, reader prefers %s, frame %j - no violation', async (colorScheme, frame) => {
-    expect(await findViolations(toHost(frame), colorScheme)).toEqual([])
-  })
+  ] as const)(
+    'box, round-ups and grid, reader prefers %s, frame %j - no violation',
+    async (colorScheme, frame) => {
+      expect(await findViolations(toHost(frame), colorScheme)).toEqual([])
+    },
+  )
 
   test('grey text on a light ground - is reported', async () => {
     const bad =
