@@ -15,6 +15,10 @@ type BoxSize = Readonly<{
   isBare: boolean
   /** Whether there are folded shops. */
   isFolded: boolean
+  /** Whether there are folded variants; default: no. */
+  hasVariants?: boolean
+  /** Whether the box says that its product stands in for another one; default: no. */
+  isStandIn?: boolean
   /** What stands below the shops about observed prices. */
   history: BoxOptions['history']
 }>
@@ -23,14 +27,23 @@ type BoxSize = Readonly<{
 type GridSize = Readonly<{ layout: GridLayout; cardCount: number }>
 
 /** The properties of a round-up that determine its height. */
-type PicksSize = Readonly<{ layout: PicksLayout; productCount: number }>
+type PicksSize = Readonly<{
+  layout: PicksLayout
+  productCount: number
+  /** Products with a label; default: 0. */
+  labelCount?: number
+  /** Products with folded shops; default: all. */
+  foldCount?: number
+  /** Whether there is space for pictures; default: yes. */
+  hasPictures?: boolean
+}>
 
 /** The properties that the height of a widget depends on. */
 export type WidgetSize = BoxSize | PicksSize | GridSize
 
 /** Get the size of a view. */
 export function toWidgetSize(view: BoxView | PicksView | GridView): WidgetSize {
-  if ('products' in view) return { layout: view.layout, productCount: view.products.length }
+  if ('products' in view) return toPicksSize(view)
   if ('deals' in view) return { layout: view.layout, cardCount: view.deals.length }
   const { layout, offers, more, header, history } = view
   const saleCount = offers.filter(({ price }) => price !== null && price.oldPrice !== null).length
@@ -41,14 +54,26 @@ export function toWidgetSize(view: BoxView | PicksView | GridView): WidgetSize {
     termsCount: offers.filter(({ terms }) => terms !== null).length,
     isBare: header.head === 'none',
     isFolded: more.length > 0,
+    hasVariants: view.variants !== null,
+    isStandIn: view.standIn !== null,
     history: history === null ? 'none' : history.chart === null ? 'note' : 'chart',
+  }
+}
+
+function toPicksSize({ layout, products, hasPictures }: PicksView): PicksSize {
+  return {
+    layout,
+    productCount: products.length,
+    labelCount: products.filter(({ label }) => label !== null && label !== '').length,
+    foldCount: products.filter(({ shops }) => shops !== null).length,
+    hasPictures,
   }
 }
 
 /** Estimate a sufficient height of a widget in pixels. Very long titles and some languages need another line. */
 export function estimateHeightPx(size: WidgetSize, widthPx: number): number {
   if ('cardCount' in size) return estimateGridHeightPx(size, widthPx)
-  return 'productCount' in size ? estimatePicksHeightPx(size) : estimateBoxHeightPx(size, widthPx)
+  return 'productCount' in size ? estimatePicksHeightPx(size, widthPx) : estimateBoxHeightPx(size, widthPx)
 }
 
 /** A line of small print. */
@@ -58,9 +83,13 @@ const WIDE_ROW_PX = 576
 const SIDE_BY_SIDE_PX = 992
 /** Height of the line that opens the folded shops. */
 const FOLD_PX = 46
+/** Height of the line that opens the variants, and of lines of longer titles. */
+const VARIANTS_PX = 52
 /** Heights of the sentence about observed prices, with two lines and, from this width, with one; and of the chart. */
 const HISTORY_PX = { noteLines: 58, note: 40, chart: 74 }
 const ONE_LINE_PX = 440
+/** Heights of the words about a stand-in: in the title or a sentence, and as lines or a line without a header. */
+const STAND_IN_PX = { title: 34, bareLines: 72, bare: 34 }
 
 /**
  * Heights of header and notices, of a shop, and of a shop with a former price: Chromium, font Inter, three-line title.
@@ -124,10 +153,23 @@ function estimateBoxHeightPx(size: BoxSize, widthPx: number): number {
     columns === 1
       ? size.saleCount * saleRowPx + (size.shownCount - size.saleCount) * rowPx
       : Math.ceil(size.shownCount / columns) * rowPx
-  const foldPx = size.isFolded && size.layout !== 'inline' ? FOLD_PX : 0
+  const foldPx = estimateFoldsHeightPx(size)
   const termsPx = size.termsCount * (widthPx < WIDE_ROW_PX ? 2 * LINE_PX : LINE_PX)
   const historyPx = estimateHistoryHeightPx(size, widthPx)
-  return Math.max(minPx, basePx + shops + foldPx + termsPx + historyPx - estimateHeadHeightPx(size, widthPx))
+  const headPx = estimateStandInHeightPx(size, widthPx) - estimateHeadHeightPx(size, widthPx)
+  return Math.max(minPx, basePx + shops + foldPx + termsPx + historyPx + headPx)
+}
+
+function estimateFoldsHeightPx({ layout, isFolded, hasVariants = false }: BoxSize): number {
+  if (layout === 'inline') return 0
+  return (isFolded ? FOLD_PX : 0) + (hasVariants ? VARIANTS_PX : 0)
+}
+
+/** The height that the words about a stand-in add: another line of the title, or a line of their own. */
+function estimateStandInHeightPx({ layout, isStandIn = false, isBare }: BoxSize, widthPx: number): number {
+  if (!isStandIn) return 0
+  if (!isBare || layout === 'inline') return STAND_IN_PX.title
+  return widthPx < WIDE_ROW_PX ? STAND_IN_PX.bareLines : STAND_IN_PX.bare
 }
 
 /** The height that a box without a header saves. */
@@ -172,16 +214,63 @@ const ROW_MEASURES = [
   { minWidthPx: 560, basePx: 184, rowPx: 109 },
 ] as const
 
-/** Heights of header and notices, and of a product of a round-up. */
-const PICKS_MEASURES: Readonly<Record<PicksLayout, Readonly<{ basePx: number; productPx: number }>>> = {
-  rank: { basePx: 190, productPx: 230 },
-  table: { basePx: 230, productPx: 120 },
-  row: { basePx: 190, productPx: 110 },
+/**
+ * Heights of header and notices, and of a product of a round-up with and without pictures: two-line title, a former price, no label
+ * and no fold. `minPx`: height of its picture with padding.
+ */
+type PicksMeasure = Readonly<{
+  minWidthPx: number
+  basePx: number
+  productPx: number
+  barePx: number
+  minPx: number
+}>
+
+const NARROW_PICK: PicksMeasure = { minWidthPx: 0, basePx: 208, productPx: 297, barePx: 257, minPx: 0 }
+const WIDE_RANK = { basePx: 128, minPx: 188 }
+const ROW = { minPx: 97 }
+
+/** By layout and minimum width; the last match applies. */
+const PICKS_MEASURES: Readonly<Record<PicksLayout, readonly PicksMeasure[]>> = {
+  rank: [
+    NARROW_PICK,
+    { ...NARROW_PICK, minWidthPx: 340, basePx: 194, productPx: 288, barePx: 250 },
+    { ...NARROW_PICK, minWidthPx: 420, basePx: 166, productPx: 260, barePx: 238 },
+    { ...NARROW_PICK, minWidthPx: 560, basePx: 128, productPx: 238, barePx: 238 },
+    { ...WIDE_RANK, minWidthPx: WIDE_ROW_PX, productPx: 192, barePx: 170 },
+    { ...WIDE_RANK, minWidthPx: 640, productPx: 174, barePx: 166 },
+    { ...WIDE_RANK, minWidthPx: SIDE_BY_SIDE_PX, productPx: 144, barePx: 144 },
+  ],
+  table: [
+    { ...NARROW_PICK, productPx: 211, barePx: 192 },
+    { ...NARROW_PICK, minWidthPx: 340, basePx: 190, productPx: 171, barePx: 158 },
+    { ...NARROW_PICK, minWidthPx: 420, basePx: 164, productPx: 160, barePx: 158 },
+    { ...NARROW_PICK, minWidthPx: 560, basePx: 128, productPx: 150, barePx: 140 },
+    // Price and button are higher than label, fold and title.
+    { ...NARROW_PICK, minWidthPx: 600, basePx: 164, productPx: 53, barePx: 53, minPx: 98 },
+  ],
+  row: [
+    { ...ROW, minWidthPx: 0, basePx: 208, productPx: 162, barePx: 154 },
+    { ...ROW, minWidthPx: 340, basePx: 194, productPx: 138, barePx: 120 },
+    { ...ROW, minWidthPx: 420, basePx: 164, productPx: 124, barePx: 119 },
+    { ...ROW, minWidthPx: 560, basePx: 126, productPx: 118, barePx: 101 },
+    { ...ROW, minWidthPx: 640, basePx: 126, productPx: 101, barePx: 99 },
+    { ...ROW, minWidthPx: SIDE_BY_SIDE_PX, basePx: 128, productPx: 82, barePx: 82 },
+  ],
 }
 
-function estimatePicksHeightPx({ layout, productCount }: PicksSize): number {
-  const { basePx, productPx } = PICKS_MEASURES[layout]
-  return basePx + productCount * productPx
+/** Heights of the label of a product, and of the line that opens its shops. */
+const LABEL_PX = 22
+const PICK_FOLD_PX = 28
+
+function estimatePicksHeightPx(size: PicksSize, widthPx: number): number {
+  const { productCount, labelCount = 0, foldCount = productCount, hasPictures = true } = size
+  const measure =
+    PICKS_MEASURES[size.layout].findLast(({ minWidthPx }) => widthPx >= minWidthPx) ?? NARROW_PICK
+  const textPx = hasPictures ? measure.productPx : measure.barePx
+  const minPx = hasPictures || size.layout === 'table' ? measure.minPx : 0
+  const morePx = labelCount * LABEL_PX + foldCount * PICK_FOLD_PX
+  return measure.basePx + Math.max(productCount * minPx, productCount * textPx + morePx)
 }
 
 /** A carousel is always one row; on the narrowest phones its texts need another line. */

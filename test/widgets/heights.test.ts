@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../src/widgets/option-list.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS } from '../../src/widgets/option-list.ts'
 import { estimateHeightPx, toWidgetSize } from '../../src/widgets/heights.ts'
-import { SALE_PRICE, makeBox, makeDeal, makeGrid, makeHistory, makeOffer } from '../helpers/views.ts'
+import {
+  SALE_PRICE,
+  makeBox,
+  makeDeal,
+  makeGrid,
+  makeHistory,
+  makeOffer,
+  makePick,
+  makePicks,
+} from '../helpers/views.ts'
 
 const PLAIN = {
   layout: 'list',
@@ -55,6 +64,46 @@ describe('heights', () => {
     },
   )
 
+  test.each(PICKS_LAYOUTS)(
+    '%s - a round-up is higher with more products, and not when it is wider',
+    (layout) => {
+      for (const hasPictures of [true, false]) {
+        const estimate = (productCount: number, widthPx: number): number =>
+          estimateHeightPx({ layout, productCount, hasPictures }, widthPx)
+        expect(estimate(3, 360)).toBeGreaterThan(estimate(2, 360))
+        const heights = [300, 360, 480, 680, 1_000].map((widthPx) => estimate(8, widthPx))
+        expect(heights).toEqual([...heights].sort((a, b) => b - a))
+      }
+    },
+  )
+
+  test.each([360, 680])(
+    '%i px - labels and folds of products, of variants, and a stand-in need space',
+    (widthPx) => {
+      const row = { layout: 'row', productCount: 4, foldCount: 0 } as const
+      const none = estimateHeightPx(row, widthPx)
+      expect(estimateHeightPx({ ...row, labelCount: 2 }, widthPx)).toBe(none + 44)
+      expect(estimateHeightPx({ ...row, foldCount: 4 }, widthPx)).toBe(none + 112)
+      const box = estimateHeightPx(PLAIN, widthPx)
+      expect(estimateHeightPx({ ...PLAIN, hasVariants: true }, widthPx)).toBe(box + 52)
+      for (const isBare of [true, false])
+        expect(estimateHeightPx({ ...PLAIN, isBare, isStandIn: true }, widthPx)).toBeGreaterThan(
+          estimateHeightPx({ ...PLAIN, isBare }, widthPx),
+        )
+    },
+  )
+
+  test('view of a round-up - its size has its products, labels and folds', () => {
+    const products = [makePick(), makePick({ label: '', shops: null }), makePick({ label: null })]
+    expect(toWidgetSize(makePicks({ products, hasPictures: false }))).toEqual({
+      layout: 'rank',
+      productCount: 3,
+      labelCount: 1,
+      foldCount: 2,
+      hasPictures: false,
+    })
+  })
+
   test('view - its size has what is shown of the observed prices', () => {
     const sizes = [null, makeHistory({ chart: null }), makeHistory()].map((history) =>
       toWidgetSize(makeBox({ history })),
@@ -71,6 +120,8 @@ describe('heights', () => {
       termsCount: 0,
       isBare: false,
       isFolded: true,
+      hasVariants: false,
+      isStandIn: false,
       history: 'none',
     })
     expect(toWidgetSize(makeBox({ offers, more: [] }))).toMatchObject({ isFolded: false })

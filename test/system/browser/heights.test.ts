@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/option-list.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS } from '../../../src/widgets/option-list.ts'
 import { useOwnFonts } from '../../helpers/screenshots.ts'
 import { useBrowser } from '../use-browser.ts'
 import { useServer } from '../use-server.ts'
@@ -51,6 +51,12 @@ async function listWrongHeights(embeds: readonly string[], widths: readonly numb
   return wrongHeights
 }
 
+/** Read GTINs that the sample shops sell. */
+async function readGtins(count: number): Promise<readonly string[]> {
+  const html = await (await fetch(`${server.addresses.grid}?limit=60`)).text()
+  return [...new Set([...html.matchAll(/data-gtin="(\d+)"/g)].map(([, gtin = '']) => gtin))].slice(0, count)
+}
+
 describe('height of a frame', () => {
   test.each(BOX_LAYOUTS)(
     '%s - any number of shops - the height is sufficient, and not much more',
@@ -66,6 +72,38 @@ describe('height of a frame', () => {
       const embeds = ['history=note', 'history=chart', 'history=chart&head=none'].map(
         (query) => `${server.addresses.box}?layout=${layout}&limit=3&${query}`,
       )
+      expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680])).toEqual([])
+    },
+  )
+
+  test.each(PICKS_LAYOUTS)(
+    '%s - any number of products - the height is sufficient, and not much more',
+    async (layout) => {
+      const gtins = await readGtins(20)
+      const toAddress = (count: number, query: string): string =>
+        `${server.addresses.grid.replace(/deals$/, 'picks')}/${gtins.slice(0, count).join(',')}?layout=${layout}&${query}`
+      const labels = 'label=Best+overall&label=&label=Best+value'
+      const embeds = [
+        ...[2, 5, 20].map((count) => toAddress(count, '')),
+        toAddress(4, labels),
+        toAddress(6, 'head=compact'),
+        toAddress(6, 'head=none'),
+      ]
+      expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680, 1_000])).toEqual([])
+    },
+  )
+
+  test.each(BOX_LAYOUTS)(
+    '%s - variants or a stand-in - the height is sufficient, and not much more',
+    async (layout) => {
+      const gtins = await readGtins(4)
+      const missing = '04006381333931'
+      const box = server.addresses.box.replace(/\d+$/, '')
+      const embeds = [
+        `${box}${gtins.join('~')}?layout=${layout}`,
+        `${box}${missing}?layout=${layout}&else=${gtins[0]}`,
+        `${box}${missing}?layout=${layout}&else=${gtins[0]}&head=none`,
+      ]
       expect(await listWrongHeights(embeds, [300, 360, 480, 600, 680])).toEqual([])
     },
   )
