@@ -6,7 +6,7 @@ import { encodeBody, pickBody } from '../http/response.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.ts'
 import { findGalleryPicture, getGalleryShops } from '../studio/gallery/cases.ts'
-import type { GalleryExample } from '../studio/gallery/examples.ts'
+import { type GalleryExample, renderExample } from '../studio/gallery/examples.ts'
 import { applyChange } from '../studio/changes.ts'
 import { readStudioData } from '../studio/data.ts'
 import { readSentence } from '../studio/sentence.ts'
@@ -64,8 +64,7 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
 /** Add `/studio/gallery`: every layout, theme and edge case, from fixtures. */
 function addGallery(router: Router, context: Context, adminAuth: AdminAuth): void {
   const { assets, publicUrl, renderer } = context
-  const render = (example: GalleryExample): string =>
-    example.widget === 'deals' ? renderer.renderGrid(example.view) : renderer.renderBox(example.view)
+  const render = (example: GalleryExample): string => renderExample(renderer, example)
 
   router.get(
     '/studio/gallery',

@@ -11,6 +11,14 @@ export type GalleryCase = Readonly<{
   query: Readonly<{ box: string; grid: string }>
   product: Product
   dealProducts: readonly Product[]
+  /** The products of a round-up; the third has no picture. */
+  picks: readonly Product[]
+  /** Labels of a round-up, by position. */
+  labels: readonly string[]
+  /** Whether the boxes have the other products of the round-up as variants. */
+  hasVariants: boolean
+  /** Whether the product of the boxes stands in for another one. */
+  isStandIn: boolean
   /** Shown in a column of 280 px, regardless of the selected width. */
   isNarrow: boolean
   /** Whether the prices are too old to show. */
@@ -71,20 +79,29 @@ type DealRange = Readonly<{
   offer?: Partial<CaseOffer>
 }>
 
+/** Most products of a round-up. */
+const MAX_PICKS = 20
+
 const DATA = JSON.parse(readFileSync(new URL('cases.json', import.meta.url), 'utf8')) as GalleryData
 
 export const GALLERY_CASES: readonly GalleryCase[] = DATA.cases.map(({ data = 'usual', ...fields }) => {
-  const { offers = DATA.data.usual.offers, deals, ...product } = DATA.data[data] ?? DATA.data.usual
+  const { offers = DATA.data.usual.offers, deals, ...fieldsOfProduct } = DATA.data[data] ?? DATA.data.usual
+  const product = { ...DATA.product, ...fieldsOfProduct, offers: offers.map(toOffer) }
+  const dealProducts = deals.flatMap(toDeals)
   return {
     query: { box: '', grid: '' },
+    labels: ['Best overall', '', 'Best value'],
+    hasVariants: false,
+    isStandIn: false,
     isNarrow: false,
     isOld: false,
     isPaged: false,
     hasShops: false,
     observed: [],
     ...fields,
-    product: { ...DATA.product, ...product, offers: offers.map(toOffer) },
-    dealProducts: deals.flatMap(toDeals),
+    product,
+    dealProducts,
+    picks: toPicks(product, dealProducts),
   }
 })
 
@@ -130,6 +147,23 @@ function toDeals({ from = 0, count, product, offer }: DealRange): readonly Produ
     ...product,
     offers: [toOffer({ ...base, ...offer })],
   }))
+}
+
+/** Return a product and those of the deals with other titles. Every second one has other shops, at the former price. */
+function toPicks(product: Product, dealProducts: readonly Product[]): readonly Product[] {
+  const others = dealProducts.filter(({ title }) => title !== product.title)
+  return [product, ...others].slice(0, MAX_PICKS).map((one, index) => ({
+    ...one,
+    gtin: String(index + 1).padStart(14, '0'),
+    images: index === 2 ? [] : one.images,
+    offers: index % 2 === 0 ? one.offers : one.offers.flatMap(toOffersOfMoreShops),
+  }))
+}
+
+function toOffersOfMoreShops(offer: Offer): readonly Offer[] {
+  const price = offer.oldPrice ?? offer.price
+  const shops = ['Tindra Home', 'Kestrel Row', 'Maison Verlay'].filter((shop) => shop !== offer.merchant)
+  return [offer, ...shops.map((merchant) => ({ ...offer, merchant, price, oldPrice: null }))]
 }
 
 let galleryShops: ShopFile | undefined

@@ -6,10 +6,20 @@ import { NO_SUB_RULES } from '../../offers/sub-ids.ts'
 import { compareTexts, isInStock } from '../../offers/ranking.ts'
 import { type ShopBook, createShopBook } from '../../offers/shop-book.ts'
 import { toGridView } from '../../widgets/deals.ts'
-import { BOX_LAYOUTS, GRID_LAYOUTS, THEMES, type Theme } from '../../widgets/option-list.ts'
-import { type GridOptions, parseBoxOptions, parseGridOptions } from '../../widgets/options.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS, THEMES, type Theme } from '../../widgets/option-list.ts'
+import { removeSubSlots } from '../../lib/sub-template.ts'
+import {
+  type BoxOptions,
+  type GridOptions,
+  type PicksOptions,
+  parseBoxOptions,
+  parseGridOptions,
+  parsePicksOptions,
+} from '../../widgets/options.ts'
+import { type DatedProduct, toPicksView } from '../../widgets/picks.ts'
+import type { Renderer } from '../../widgets/render.ts'
 import type { ViewContext } from '../../widgets/view-parts.ts'
-import type { BoxView, GridView } from '../../widgets/view-models.ts'
+import type { BoxView, GridView, PicksView } from '../../widgets/view-models.ts'
 import { toBoxHistory, toBoxView } from '../../widgets/where-to-buy.ts'
 import {
   MAGAZINE_ACCENT,
@@ -21,12 +31,13 @@ import {
 
 export const LAYOUTS = [
   ...BOX_LAYOUTS.map((name) => ({ widget: 'where-to-buy', name }) as const),
+  ...PICKS_LAYOUTS.map((name) => ({ widget: 'picks', name }) as const),
   ...GRID_LAYOUTS.map((name) => ({ widget: 'deals', name }) as const),
 ]
 
 export type Layout = (typeof LAYOUTS)[number]
 
-/** Return an id such as `where-to-buy-list`; both widgets have a layout "list". */
+/** Return an id such as `where-to-buy-list`; two widgets have a layout "list". */
 export function toLayoutId({ widget, name }: Layout): string {
   return `${widget}-${name}`
 }
@@ -40,26 +51,33 @@ export const GALLERY_THEMES: readonly GalleryTheme[] = [...THEMES, 'magazine']
 type ExampleDetails = Readonly<{ publicUrl: string; stylePath: string; theme: GalleryTheme; locale: string }>
 
 export type GalleryExample =
-  Readonly<{ widget: 'where-to-buy'; view: BoxView }> | Readonly<{ widget: 'deals'; view: GridView }>
+  | Readonly<{ widget: 'where-to-buy'; view: BoxView }>
+  | Readonly<{ widget: 'picks'; view: PicksView }>
+  | Readonly<{ widget: 'deals'; view: GridView }>
+
+/** Render an example, without the id of a placement. */
+export function renderExample(renderer: Renderer, example: GalleryExample): string {
+  if (example.widget === 'deals') return removeSubSlots(renderer.renderGrid(example.view))
+  if (example.widget === 'picks') return removeSubSlots(renderer.renderPicks(example.view))
+  return removeSubSlots(renderer.renderBox(example.view))
+}
 
 /** More than the maximum age of a price in the gallery, one day. */
 const OLD_PRICES_AGE_MS: number = 36 * HOUR_MS
 
 const NO_SHOPS: ShopBook = createShopBook([])
 
-/** Whether a case is shown in a layout: `inline` needs an offer in stock with a current price. */
-export function hasExample({ name }: Layout, { isOld, product }: GalleryCase): boolean {
-  return name !== 'inline' || (!isOld && product.offers.some((offer) => isInStock(offer)))
+/** Whether a case is shown in a layout: `inline` needs an offer in stock with a current price, and has no variants. */
+export function hasExample({ widget, name }: Layout, entry: GalleryCase): boolean {
+  if (widget === 'where-to-buy' && name !== 'inline') return true
+  if (widget === 'where-to-buy')
+    return !entry.isOld && !entry.hasVariants && entry.product.offers.some((offer) => isInStock(offer))
+  if (entry.hasVariants || entry.isStandIn) return false
+  return widget === 'deals' || (!entry.isPaged && entry.observed.length === 0)
 }
 
 export function createExample(layout: Layout, entry: GalleryCase, details: ExampleDetails): GalleryExample {
-  const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
-  query.set('layout', layout.name)
-  query.set('theme', details.theme === 'magazine' ? 'light' : details.theme)
-  if (details.theme === 'magazine') query.set('accent', query.get('accent') ?? MAGAZINE_ACCENT)
-  // The page links the style sheet once for all widgets.
-  query.set('css', 'none')
-  const defaults = { locale: details.locale, currency: null }
+  const query = toQuery(layout, entry, details)
   const viewContext: ViewContext = {
     publicUrl: details.publicUrl,
     stylePath: details.stylePath,
@@ -72,19 +90,54 @@ export function createExample(layout: Layout, entry: GalleryCase, details: Examp
     subRules: NO_SUB_RULES,
     countedBaseUrl: null,
   }
+  const defaults = { locale: details.locale, currency: null }
   if (layout.widget === 'deals') {
     const pages = entry.isPaged ? { path: `${details.publicUrl}/studio/gallery`, defaults } : null
     const options = parseGridOptions(query, defaults, 'fragment')
     return { widget: 'deals', view: createGridView(entry, options, { viewContext, pages }) }
   }
-  const options = parseBoxOptions(query, defaults, 'fragment')
-  const data = {
-    product: withPictureUrls(entry.product, details.publicUrl),
-    asOfMs: PRICES_CHECKED_AT_MS,
+  if (layout.widget === 'picks') {
+    const options = parsePicksOptions(query, defaults, 'fragment')
+    return { widget: 'picks', view: createPicksView(entry, options, viewContext) }
   }
+  const options = parseBoxOptions(query, defaults, 'fragment')
+  return { widget: 'where-to-buy', view: createBoxView(entry, options, viewContext) }
+}
+
+function toQuery(layout: Layout, entry: GalleryCase, { theme }: ExampleDetails): URLSearchParams {
+  const query = new URLSearchParams(layout.widget === 'deals' ? entry.query.grid : entry.query.box)
+  query.set('layout', layout.name)
+  query.set('theme', theme === 'magazine' ? 'light' : theme)
+  if (theme === 'magazine') query.set('accent', query.get('accent') ?? MAGAZINE_ACCENT)
+  // The page links the style sheet once for all widgets.
+  query.set('css', 'none')
+  return query
+}
+
+function createPicksView(
+  { picks, labels }: GalleryCase,
+  options: PicksOptions,
+  viewContext: ViewContext,
+): PicksView {
+  const labelled = picks.map((product, index) => ({
+    ...toDatedProduct(product, viewContext.publicUrl),
+    label: labels[index] || null,
+  }))
+  return toPicksView(labelled, options, viewContext) ?? throwEmptyCase('a round-up')
+}
+
+function createBoxView(entry: GalleryCase, options: BoxOptions, viewContext: ViewContext): BoxView {
+  const { publicUrl } = viewContext
+  const data = toDatedProduct(entry.product, publicUrl)
   const history = toBoxHistory({ ...data, series: [toObservedSeries(entry.observed)] }, options, viewContext)
-  const view = toBoxView({ ...data, history }, options, viewContext) ?? throwEmptyCase('a box')
-  return { widget: 'where-to-buy', view }
+  const otherPicks = entry.hasVariants ? entry.picks.slice(1) : []
+  const variants = otherPicks.map((product) => toDatedProduct(product, publicUrl))
+  const boxData = { ...data, history, variants, isStandIn: entry.isStandIn }
+  return toBoxView(boxData, options, viewContext) ?? throwEmptyCase('a box')
+}
+
+function toDatedProduct(product: Product, publicUrl: string): DatedProduct {
+  return { product: withPictureUrls(product, publicUrl), asOfMs: PRICES_CHECKED_AT_MS }
 }
 
 function createGridView(

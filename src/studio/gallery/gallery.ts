@@ -96,8 +96,10 @@ export async function toGalleryView(details: GalleryDetails) {
   }
 }
 
+const WIDGET_TITLES = { 'where-to-buy': 'Where to buy', picks: 'Round-up', deals: 'Deals' } as const
+
 function toTitle({ widget, name }: Layout): string {
-  return `${widget === 'deals' ? 'Deals' : 'Where to buy'}, ${name}`
+  return `${WIDGET_TITLES[widget]}, ${name}`
 }
 
 type CaseInLayout = Readonly<{ layout: Layout; galleryCase: GalleryCase }>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { LAYOUTS, toLayoutId } from '../../../src/studio/gallery/examples.ts'
+import { LAYOUTS, renderExample, toLayoutId } from '../../../src/studio/gallery/examples.ts'
 import type { GalleryDetails } from '../../../src/studio/gallery/gallery.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
 import { makeGalleryView } from '../../helpers/gallery-view.ts'
@@ -8,8 +8,7 @@ import { IS_FULL } from '../../helpers/property-runs.ts'
 
 const renderer = createRenderer()
 
-const render: GalleryDetails['render'] = (example) =>
-  example.widget === 'deals' ? renderer.renderGrid(example.view) : renderer.renderBox(example.view)
+const render: GalleryDetails['render'] = (example) => renderExample(renderer, example)
 
 const pages = await Promise.all(
   LAYOUTS.map((layout) => makeGalleryView(`layout=${toLayoutId(layout)}&theme=dark`, render)),

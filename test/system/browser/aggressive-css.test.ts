@@ -3,7 +3,13 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GALLERY_CASES } from '../../../src/studio/gallery/cases.ts'
 import { findGalleryPicture } from '../../../src/studio/gallery/cases.ts'
-import { LAYOUTS, type Layout, createExample, toLayoutId } from '../../../src/studio/gallery/examples.ts'
+import {
+  LAYOUTS,
+  type Layout,
+  createExample,
+  renderExample,
+  toLayoutId,
+} from '../../../src/studio/gallery/examples.ts'
 import { loadAssets } from '../../../src/http/assets.ts'
 import { BUILT_FOLDER } from '../../../src/lib/paths.ts'
 import { createRenderer } from '../../../src/widgets/render.ts'
@@ -76,7 +82,7 @@ function toFragment(layout: Layout, isolate: 'none' | 'shadow'): string {
   const query = { box: `isolate=${isolate}`, grid: `isolate=${isolate}` }
   const details = { publicUrl: host.origin, stylePath: style.path, theme: 'light', locale: 'en' } as const
   const specimen = createExample(layout, { ...usual, query }, details)
-  return specimen.widget === 'deals' ? renderer.renderGrid(specimen.view) : renderer.renderBox(specimen.view)
+  return renderExample(renderer, specimen)
 }
 
 /** Open an article of 640 px with a fragment. Plain fragments of the gallery need the style link of the page. */
@@ -99,7 +105,7 @@ const readStyles = (page: Page): Promise<unknown> =>
   })`)
 
 /** Find rows and cards whose shop or title is not covered by the link of the row; rows of a table have a button. */
-const FIND_DEAD_ROWS = `[...document.querySelectorAll('li.vitrine-offer .vitrine-merchant, .vitrine-deal .vitrine-name, .vitrine-go, .vitrine-button')].filter((element) => {
+const FIND_DEAD_ROWS = `[...document.querySelectorAll('li.vitrine-offer .vitrine-merchant, .vitrine-deal .vitrine-name, li.vitrine-pick :is(.vitrine-title, .vitrine-name, .vitrine-picture), .vitrine-go, .vitrine-button')].filter((element) => {
   if (!element.checkVisibility({ contentVisibilityAuto: true }) || element.closest('details:not([open])')) return false
   element.scrollIntoView({ block: 'center' })
   const { left, top, width, height } = element.getBoundingClientRect()

@@ -165,6 +165,37 @@ describe('accessibility tree', () => {
     expect(nodes.filter(({ role }) => role === 'cell')).toHaveLength(15)
   })
 
+  test.each([1_300, 340])('round-up as a table in a window of %i px - has its headers', async (width) => {
+    const page = await gallery.open('layout=picks-table&theme=light&case=usual&width=article', {
+      viewport: { width, height: 900 },
+    })
+    const nodes = await readAccessibilityTree(page)
+    expect(nodes.filter(({ role }) => role === 'columnheader').map(({ name }) => name)).toEqual([
+      'Picture',
+      'Product',
+      'Lowest listed price',
+      'Shops',
+    ])
+    expect(nodes.filter(({ role }) => role === 'rowheader')).toHaveLength(6)
+    expect(nodes.filter(({ role }) => role === 'cell')).toHaveLength(18)
+  })
+
+  test.each(BLOCK_LAYOUTS.filter((layout) => layout.startsWith('picks') || layout === 'where-to-buy-list'))(
+    '%s, everything open - no two links have the same name',
+    async (layout) => {
+      const caseId = layout.startsWith('picks') ? 'thirty' : 'variants'
+      const page = await gallery.open(`layout=${layout}&theme=light&case=${caseId}`)
+      await page.evaluate(
+        'for (const details of document.querySelectorAll(".ground details")) details.open = true',
+      )
+      const names = (await readAccessibilityTree(page))
+        .filter(({ role, name }) => role === 'link' && name.includes('€'))
+        .map(({ name }) => name)
+      expect(names.length).toBeGreaterThan(15)
+      expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+    },
+  )
+
   test('carousel - its buttons have names in the language of the widget', async () => {
     const page = await gallery.open('layout=deals-carousel&theme=light&case=usual&locale=de')
     const names = (await readAccessibilityTree(page))
@@ -175,6 +206,17 @@ describe('accessibility tree', () => {
 })
 
 describe('keyboard', () => {
+  test.each(BLOCK_LAYOUTS.filter((layout) => layout.startsWith('picks')))(
+    '%s - links and folds in their order, each with a visible focus',
+    async (layout) => {
+      const page = await gallery.open(`layout=${layout}&theme=light&case=usual`)
+      const stops = await tabThrough(page)
+      expect(stops.filter((stop) => stop === 'A shown')).toHaveLength(6 + 7 + 4 + 3 + 4)
+      expect(stops.filter((stop) => stop === 'SUMMARY shown')).toHaveLength(4)
+      expect(stops).toHaveLength(28)
+    },
+  )
+
   test('carousel - each card scrolls into view when its link is focused', async () => {
     const page = await gallery.open('layout=deals-carousel&theme=light&case=usual', {
       // Reduced motion makes scrolling immediate, so its end position can be checked.

@@ -174,7 +174,7 @@ describe('without scripts', () => {
   test('every layout - disclosures open, the carousel scrolls, and every link is present', async () => {
     const page = await gallery.openWithoutScripts('theme=light&case=usual')
     const disclosures = page.locator('details.vitrine-more')
-    expect(await disclosures.count()).toBe(4)
+    expect(await disclosures.count()).toBe(4 + 3 * 4)
     for (const disclosure of await disclosures.all()) {
       expect(await disclosure.locator('a').first().isVisible()).toBe(false)
       await disclosure.locator('summary').click()
@@ -184,7 +184,7 @@ describe('without scripts', () => {
     await last.scrollIntoViewIfNeeded()
     expect(await last.locator('a').isVisible()).toBe(true)
     expect(await page.locator('.ground a[rel="sponsored nofollow noopener"][target="_blank"]').count()).toBe(
-      4 * 7 + 3 * 6 + 1,
+      4 * 7 + 3 * (6 + 18) + 3 * 6 + 1,
     )
   })
 
@@ -212,9 +212,9 @@ describe('on paper', () => {
     await page.emulateMedia({ media: 'print' })
     expect(await page.locator('.vitrine-go:visible, .vitrine-pages:visible').count()).toBe(0)
     const heights = await page.evaluate<number[]>(
-      `[...document.querySelectorAll('.vitrine-more .vitrine-merchant')].map((element) => element.getBoundingClientRect().height)`,
+      `[...document.querySelectorAll('.vitrine-more .vitrine-merchant, .vitrine-lines a')].map((element) => element.getBoundingClientRect().height)`,
     )
-    expect(heights).toHaveLength(8)
+    expect(heights).toHaveLength(8 + 3 * 18)
     expect(heights.filter((height) => height < 10)).toEqual([])
     const outside = await page.evaluate<number>(
       `(() => { const list = document.querySelector('[data-layout="carousel"] .vitrine-deals'); const { right } = list.getBoundingClientRect()

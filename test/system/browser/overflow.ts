@@ -12,7 +12,7 @@ export const CHECK_OVERFLOW = `(() => {
     const widget = root.querySelector('.vitrine, .vitrine-inline')
     const sheet = widget.getBoundingClientRect()
     const isHidden = (element) => {
-      const hidden = element.closest('thead, .vitrine-sr-only, .vitrine-go-text')
+      const hidden = element.closest('thead, .vitrine-sr-only, .vitrine-go-text, .vitrine-lines a > :last-child')
       return hidden !== null && getComputedStyle(hidden).position === 'absolute'
     }
     // A carousel scrolls.
@@ -40,8 +40,8 @@ export const CHECK_OVERFLOW = `(() => {
       const b = other.getBoundingClientRect()
       return Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4
     }
-    const parts = '.vitrine-merchant, .vitrine-name, .vitrine-price, .vitrine-ask, .vitrine-was, .vitrine-state, .vitrine-best, .vitrine-shop-terms, .vitrine-go'
-    const covered = [...widget.querySelectorAll('.vitrine-offer, .vitrine-button, .vitrine-deal')].flatMap((row) => {
+    const parts = '.vitrine-merchant, .vitrine-name, .vitrine-price, .vitrine-ask, .vitrine-was, .vitrine-state, .vitrine-best, .vitrine-shop-terms, .vitrine-go, .vitrine-label, .vitrine-title, .vitrine-lines bdi'
+    const covered = [...widget.querySelectorAll('.vitrine-offer, .vitrine-button, .vitrine-deal, .vitrine-pick')].flatMap((row) => {
       const visible = [...row.querySelectorAll(parts)].filter((element) =>
         element.getBoundingClientRect().width > 0 && !isHidden(element))
       return visible.filter((one, index) => visible.slice(index + 1).some((other) => overlap(one, other)))

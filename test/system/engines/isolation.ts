@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PageServer, startPageServer, toHtmlResponse } from '../../helpers/page-server.ts'
 import { loadPictures } from '../../helpers/pictures.ts'
+import { PICKS_LAYOUTS } from '../../../src/widgets/option-list.ts'
 import { useServer } from '../use-server.ts'
 import { defineSuite } from './use-engine.ts'
 
@@ -27,10 +28,15 @@ beforeAll(async () => {
 afterAll(() => publisher.close())
 
 export const isolationSuite = defineSuite('isolated fragment', (engine) => {
-  test.each(['list', 'table', 'card', 'button'])(
-    '%s in a page that styles everything - looks as in a page without styles',
-    async (layout) => {
-      const fragmentUrl = `${server.addresses.box.replace('/embeds/', '/fragments/')}?isolate=shadow&layout=${layout}`
+  test.each([
+    ...['list', 'table', 'card', 'button'].map((layout) => ['where-to-buy', layout] as const),
+    ...PICKS_LAYOUTS.map((layout) => ['picks', layout] as const),
+  ])(
+    '%s, %s, in a page that styles everything - looks as in a page without styles',
+    async (widget, layout) => {
+      const box = server.addresses.box.replace('/embeds/', '/fragments/').replace('where-to-buy', widget)
+      const gtins = widget === 'picks' ? ',09520001001031' : ''
+      const fragmentUrl = `${box}${gtins}?isolate=shadow&layout=${layout}`
       const fragment = await (await fetch(fragmentUrl)).text()
       const looks: string[][] = []
       for (const css of ['', AGGRESSIVE_CSS]) {

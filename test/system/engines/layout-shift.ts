@@ -1,7 +1,7 @@
 import { type Server, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BOX_LAYOUTS, GRID_LAYOUTS } from '../../../src/widgets/option-list.ts'
+import { BOX_LAYOUTS, GRID_LAYOUTS, PICKS_LAYOUTS } from '../../../src/widgets/option-list.ts'
 import { useServer } from '../use-server.ts'
 import type { EnginePage } from './engine.ts'
 import { WATCH_MOVES, listMoves } from './moves.ts'
@@ -70,6 +70,8 @@ afterAll(() => {
 const getText = async (url: string): Promise<string> => (await fetch(url)).text()
 const toFragmentUrl = (query = ''): string =>
   `${server.addresses.box.replace('/embeds/', '/fragments/')}?${query}`
+const toPicksUrl = (query: string): string =>
+  toFragmentUrl(query).replace('where-to-buy', 'picks').replace('?', ',09520001001031,09520001001055?')
 
 /**
  * Open an article with the HTML and the style sheet of fragments in its head, and watch positions from the first paint on.
@@ -139,6 +141,26 @@ export const layoutShiftSuite = defineSuite('layout shift', (engine) => {
       engine,
       html.replace(/<img src="[^"]*"/, '<img src="http://127.0.0.1:9/none.png"'),
     )
+    expect(await listMoves(page)).toEqual([])
+  })
+
+  test.each(PICKS_LAYOUTS.flatMap((layout) => [`layout=${layout}`, `layout=${layout}&isolate=shadow`]))(
+    'round-up as a fragment, %s - nothing moves',
+    async (query) => {
+      const page = await openArticle(engine, await getText(toPicksUrl(query)))
+      expect(await listMoves(page)).toEqual([])
+      expect(await readBoxHeight(page)).toBeGreaterThan(150)
+    },
+  )
+
+  test('late pictures of a round-up - nothing moves', async () => {
+    const html = await getText(toPicksUrl('layout=rank'))
+    late = { type: 'image/svg+xml', body: PICTURE }
+    const page = await openArticle(
+      engine,
+      DELIVER_WHEN_PAINTED + html.replaceAll(/<img src="[^"]*"/g, `<img src="${origin}/late"`),
+    )
+    await waitUntil(page, 'document.images[0].naturalWidth > 0')
     expect(await listMoves(page)).toEqual([])
   })
 
