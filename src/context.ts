@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts'
 import type { KeySource } from './config/key-source.ts'
 import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
+import { type Coverage, createCoverage } from './coverage/coverage.ts'
 import { type SubData, readSubData } from './config/sub-ids-file.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
@@ -120,6 +121,8 @@ export type Context = Omit<
     pictures: Pictures | null
     caches: Caches
     walks: WalkSupervisor
+    /** Counts of widgets and clicks. */
+    coverage: Coverage
     /** Resolve when the results of all look-ups are stored. */
     waitForWrites(): Promise<void>
     dispose(): Promise<void>
@@ -145,14 +148,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     void logRecovery(logger, store)
     void walks.ensureCopied()
   })
-  const callPolicy = createCallPolicy({
-    clock,
-    unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
-    dailyLimit: config.catalogDailyLimit,
-    store,
-    isShared: config.database.kind === 'postgres',
-    onStoreFailure: storeHealth.recordFailure,
-  })
+  const callPolicy = createPolicy(options, store, storeHealth)
   const clockMonitor = createClockMonitor({ clock, logger, store })
   const client = createMonitoredClient(options, { ownOrigin, callPolicy, clockMonitor, metrics })
   const caches = createCaches(config, clock)
@@ -163,8 +159,9 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     onDrops: metrics.countDrops,
   })
   const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
-  const picturesParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
-  const pictures = pictureFiles && createPictureProxy(options, pictureFiles, picturesParts)
+  const storeParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
+  const coverage = createCoverage({ clock, logger, ...storeParts })
+  const pictures = pictureFiles && createPictureProxy(options, pictureFiles, storeParts)
   const stylePath = assets.get('vitrine.css').path
   const subRules = createSubRules(subData.networks)
   const widgetParts = { clock, config, publicUrl, stylePath, shops: shopFile.book, subRules, pictures }
@@ -197,6 +194,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     pictures,
     caches,
     walks,
+    coverage,
     waitForWrites: sources.settle,
     async dispose() {
       clockMonitor.stop()
@@ -204,9 +202,21 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await client.close()
       await pictures?.close()
       await sources.stop()
+      await coverage.stop()
       await store.close()
     },
   }
+}
+
+function createPolicy({ clock, config }: ContextOptions, store: CopyStore, health: StoreHealth): CallPolicy {
+  return createCallPolicy({
+    clock,
+    unknownLookupsPerHour: config.freshness.unknownLookupsPerHour,
+    dailyLimit: config.catalogDailyLimit,
+    store,
+    isShared: config.database.kind === 'postgres',
+    onStoreFailure: health.recordFailure,
+  })
 }
 
 /** Create the catalog client. Its calls are counted and logged, and update the clock monitor. */

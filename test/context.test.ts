@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { toDay } from '../src/offers/price-history.ts'
 import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
 import { openSqlStore } from '../src/storage/sql-store.ts'
 import { BOX, GTIN, makeProductOnSale, fetchPath } from './app/app-client.ts'
 import { CHANNEL_ID } from './helpers/fake-catalog.ts'
-import { createHarness } from './helpers/harness.ts'
+import { NOON_MS, createHarness } from './helpers/harness.ts'
 
 test('stop right after the first request of a box - its look-up is stored', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'vitrine-context-'))
@@ -42,6 +43,24 @@ test('stop while another process looks a product up - the store is not used afte
   await box
   expect(secondServer.logs()).not.toContain('"level":50')
   await firstServer.dispose()
+})
+
+test('stop right after a response was counted - the count is stored', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'vitrine-context-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'copy.db')
+  const harness = await createHarness({ settings: { VITRINE_DATABASE_URL: `sqlite:${path}` } })
+  harness.catalog.products.set(CHANNEL_ID, [makeProductOnSale()])
+  await fetchPath(harness, BOX)
+  await harness.context.waitForWrites()
+  harness.context.coverage.countWidget({ channelId: CHANNEL_ID, gtin: GTIN, sub: 'a', state: 'shown' })
+  await harness.dispose()
+  const store = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: harness.catalog.url })
+  onTestFinished(() => store.close())
+  const today = toDay(NOON_MS)
+  expect(
+    await store.listPlacements(CHANNEL_ID, { fromDay: today, untilDay: today, gtins: [GTIN] }),
+  ).toMatchObject([{ sub: 'a', shown: 1 }])
 })
 
 test('sub-ids file - gives the rules, and is part of the version of responses', async () => {

@@ -14,6 +14,7 @@ const LAYERS = [
   ['database'],
   ['catalog'],
   ['storage'],
+  ['coverage'],
   ['freshness'],
   ['sync'],
   ['pictures'],

@@ -2,13 +2,13 @@ import { MAX_NAME_CHARACTERS } from '../catalog/contract.ts'
 import type { SourceRow } from '../catalog-service/import/feed-row.ts'
 import { openFeed } from '../catalog-service/import/open-feed.ts'
 import { readTable } from '../catalog-service/import/table.ts'
-import { DAY_MS } from '../clock.ts'
 import { ImportError } from '../errors.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
 import { isPrice } from '../offers/money.ts'
 import { toDay, toObservedPrice, toPriceText, toSeriesKey } from '../offers/price-history.ts'
 import { foldCase } from '../offers/text.ts'
 import type { HistoryRun } from '../storage/sql-history-transfer.ts'
+import { FORMULA_START, formatIsoDay, toCsvCell } from './csv.ts'
 
 /** The columns of an export. `source` may be missing in an import, where it has no meaning. */
 const COLUMNS = ['channel', 'gtin', 'merchant', 'currency', 'from', 'until', 'low', 'last', 'source'] as const
@@ -21,7 +21,7 @@ export function formatHistoryRow(channelId: string, run: HistoryRun): string {
   const cells = [
     channelId,
     gtin,
-    formatMerchant(merchantKey),
+    toCsvCell(merchantKey),
     currency,
     formatIsoDay(day),
     formatIsoDay(untilDay),
@@ -32,22 +32,8 @@ export function formatHistoryRow(channelId: string, run: HistoryRun): string {
   return cells.join(',')
 }
 
-/** A spreadsheet runs a cell that begins with one of these as a formula; an apostrophe before it prevents that. */
-const FORMULA_START = /^'*\s*[=+\-@＝＋－＠]/
-
-function formatMerchant(merchantKey: string): string {
-  const safe = FORMULA_START.test(merchantKey) ? `'${merchantKey}` : merchantKey
-  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
 /** Most rows of one product, which are in memory at once. */
 const MAX_PRODUCT_ROWS = 100_000
-
-const ISO_DAY_CHARACTERS = 10
-
-function formatIsoDay(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, ISO_DAY_CHARACTERS)
-}
 
 /** A row of a file. `row`: its number; the header is 1. */
 export type HistoryRow = HistoryRun & Readonly<{ channelId: string; row: number }>

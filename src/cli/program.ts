@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { systemClock } from '../clock.ts'
 import { type Environment, parseConfig } from '../config/config.ts'
 import { ConfigError, StoreError, UsageError, VitrineError } from '../errors.ts'
@@ -6,6 +6,7 @@ import { VERSION } from '../lib/paths.ts'
 import { createLogger } from '../observability/logger.ts'
 import { type CommandIo, type ExitCode, type Runner, addExamples } from './command.ts'
 import type { ExplainArguments } from './explain.ts'
+import type { ReportList, ReportOptions } from './report.ts'
 
 /** Exit codes of sysexits.h for wrong usage and invalid settings, and 1 for every other failure. */
 const EXIT_USAGE = 64
@@ -91,6 +92,7 @@ function createProgram(run: Runner, io: CommandIo): Command {
     .argument('<file>', 'file for the stored copy; the catalog is copied beside it, with a suffix')
     .action(run(async (context, file: string) => (await import('./backup.ts')).runBackup(context, file)))
   addHistory(program, run)
+  addReport(program, run)
   addExamples(program, 'vitrine', [
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024',
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 stock=in "merchant=Kiln & Kettle"',
@@ -98,6 +100,8 @@ function createProgram(run: Runner, io: CommandIo): Command {
     'vitrine backup backups/monday.db',
     'vitrine history export --output prices.csv',
     'vitrine history import prices.csv',
+    'vitrine report',
+    'vitrine report --days 30 --list clicks --csv',
   ])
   return program
 }
@@ -122,6 +126,29 @@ function addHistory(program: Command, run: Runner): void {
     .argument('<file>', 'CSV file of an export, optionally compressed with gzip')
     .action(
       run(async (context, file: string) => (await import('./history.ts')).runHistoryImport(context, file)),
+    )
+}
+
+function addReport(program: Command, run: Runner): void {
+  const lists = ['problems', 'products', 'placements', 'clicks'] as const satisfies readonly ReportList[]
+  program
+    .command('report')
+    .description('list products that pages ask for and that are hidden, sold out or down to one shop')
+    .option('--channel <id>', 'report only this channel', (id) => id.toLowerCase())
+    .option('--days <number>', 'count the last days, until today (UTC)', '7')
+    .addOption(
+      new Option(
+        '--list <what>',
+        'what to list: products with problems, all products, placements by sub-id, or clicks by merchant and sub-id',
+      )
+        .choices(lists)
+        .default('problems'),
+    )
+    .option('--csv', 'print the list as CSV')
+    .action(
+      run(async (context, options: ReportOptions) =>
+        (await import('./report.ts')).runReport(context, options),
+      ),
     )
 }
 

@@ -42,6 +42,18 @@ export function createMetrics() {
     labelNames: ['outcome'],
     registers,
   })
+  const clicks = new Counter({
+    name: 'vitrine_clicks_total',
+    help: 'Counted clicks by channel, with VITRINE_LINKS=counted',
+    labelNames: ['channel'],
+    registers,
+  })
+  const overLimit = new Counter({
+    name: 'vitrine_counts_over_limit_total',
+    help: 'Counts of widgets and clicks beyond a limit: lost, or added without their sub-id',
+    labelNames: ['outcome'],
+    registers,
+  })
   return {
     countResponse: (response: CountedResponse): void => getResponseCounter(response)(),
     getResponseCounter,
@@ -52,6 +64,9 @@ export function createMetrics() {
       for (const [reason, count] of Object.entries(dropCounts)) drops.inc({ channel, reason }, count)
     },
     countPictureFetch: (outcome: string): void => pictureFetches.inc({ outcome }),
+    countClick: (channel: string): void => clicks.inc({ channel }),
+    countOverLimit: (outcome: 'without_sub' | 'lost', count: number): void =>
+      overLimit.inc({ outcome }, count),
     countStoreFailure: (): void => storeFailures.inc(),
     recordWalk: createWalkMetrics(registry),
     setGauges: createGauges(registry),

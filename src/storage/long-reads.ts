@@ -6,6 +6,7 @@ import { isPostgres } from '../database/is-postgres.ts'
 import { UnavailableError } from '../errors.ts'
 import { createSerialQueue } from '../lib/serial-queue.ts'
 import type { CopyReader } from './sql-copies.ts'
+import { listAskedProducts, listClicks } from './sql-coverage-reads.ts'
 import { EMPTY_DEAL_COUNTS, countDeals } from './sql-deal-counts.ts'
 import { findDeals } from './sql-deals.ts'
 import { searchProducts } from './sql-search.ts'
@@ -13,7 +14,10 @@ import type { CopyStore } from './store.ts'
 import { isTimeout } from './store-failures.ts'
 
 /** Reads that may scan a whole copy, so they must not run on the thread that serves visitors. */
-export type LongReads = Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>
+export type LongReads = Pick<
+  CopyStore,
+  'findDeals' | 'countDeals' | 'searchProducts' | 'listAskedProducts' | 'listClicks'
+>
 
 export type OpenLongReads = (
   source: Readonly<{ path: string; catalog: string }>,
@@ -41,6 +45,10 @@ export function createLongReads(readCopy: CopyReader): LongReads {
       ),
     searchProducts: (channelId, text, limit) =>
       readCopy(channelId, [], (snapshot, copy) => searchProducts(snapshot, copy, { text, limit })),
+    listAskedProducts: (channelId, request) =>
+      readCopy(channelId, [], (snapshot, { id }) => listAskedProducts(snapshot, id, request)),
+    listClicks: (channelId, period) =>
+      readCopy(channelId, [], (snapshot, { id }) => listClicks(snapshot, id, period)),
   }
 }
 
@@ -71,6 +79,9 @@ export const openReadThread: OpenLongReads = (source) => {
     countDeals: (...parameters) => thread.read({ method: 'countDeals', parameters, timeoutMs: Infinity }),
     searchProducts: (...parameters) =>
       thread.read({ method: 'searchProducts', parameters, timeoutMs: Infinity }),
+    listAskedProducts: (...parameters) =>
+      thread.read({ method: 'listAskedProducts', parameters, timeoutMs: Infinity }),
+    listClicks: (...parameters) => thread.read({ method: 'listClicks', parameters, timeoutMs: Infinity }),
     close: () => thread.close(),
   }
 }

@@ -68,6 +68,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
   const write = <T>(action: Action<T>): Promise<T> => run(action, 'write')
   return {
     findProduct: (channelId, gtin) => readShort((store) => store.findProduct(channelId, gtin)),
+    findProducts: (...parameters) => read((store) => store.findProducts(...parameters)),
     findPicture: (pictureHash) => readShort((store) => store.findPicture(pictureHash)),
     findChannelList: () => readShort((store) => store.findChannelList()),
     getCopyState: (channelId) => readShort((store) => store.getCopyState(channelId)),
@@ -78,6 +79,10 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     findDeals: (query, timeoutMs) => run((store) => store.findDeals(query, timeoutMs), 'read', longSilenceMs),
     countDeals: (...parameters) => read((store) => store.countDeals(...parameters)),
     searchProducts: (channelId, text, limit) => read((store) => store.searchProducts(channelId, text, limit)),
+    listAskedProducts: (...parameters) => read((store) => store.listAskedProducts(...parameters)),
+    listPlacements: (...parameters) => read((store) => store.listPlacements(...parameters)),
+    listClicks: (...parameters) => read((store) => store.listClicks(...parameters)),
+    findLastShownDays: (...parameters) => read((store) => store.findLastShownDays(...parameters)),
     findUnfinishedWalks: () => read((store) => store.findUnfinishedWalks()),
     findFutureCopies: () => read((store) => store.findFutureCopies()),
     readDatabaseTime: () => read((store) => store.readDatabaseTime()),
@@ -88,6 +93,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     releaseLookupLease: (product, lease) => write((store) => store.releaseLookupLease(product, lease)),
     putChannelList: (channels, asOfMs) => write((store) => store.putChannelList(channels, asOfMs)),
     recordEmptyChannelList: (asOfMs) => write((store) => store.recordEmptyChannelList(asOfMs)),
+    addCounts: (counts) => write((store) => store.addCounts(counts)),
     updateQuota: (...parameters) => write((store) => store.updateQuota(...parameters)),
     close: () => connection.close(),
   }

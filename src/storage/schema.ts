@@ -143,6 +143,35 @@ export type ObservedDaysTable = {
   is_imported: number
 }
 
+/** How often widgets of a placement showed a product on a UTC day, had no offer, or could not be built. `sub`: empty without a sub-id. */
+export type WidgetCountsTable = {
+  copy_id: number
+  day: number
+  sub: string
+  gtin: string
+  shown: number
+  hidden: number
+  unavailable: number
+}
+
+export type ClickCountsTable = {
+  copy_id: number
+  day: number
+  sub: string
+  gtin: string
+  merchant: string
+  clicks: number
+}
+
+/** What is bounded of the counts of a day: different sub-ids, and rows with a sub-id. */
+export type CountDaysTable = {
+  copy_id: number
+  day: number
+  subs: number
+  widget_rows: number
+  click_rows: number
+}
+
 /** Tables used through Kysely's query builder; other tables are defined in `migrations/` and used through SQL. */
 export type CopyTables = {
   copies: CopiesTable
@@ -155,6 +184,9 @@ export type CopyTables = {
   observed_deals: DealsTable
   price_changes: PriceChangesTable
   observed_days: ObservedDaysTable
+  widget_counts: WidgetCountsTable
+  click_counts: ClickCountsTable
+  count_days: CountDaysTable
   absences: { copy_id: number; gtin: string; as_of_ms: number }
   /** The search index lacks products with an id below `below_id`; it is complete when there is no row. */
   search_backlog: { below_id: number }

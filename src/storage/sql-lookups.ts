@@ -57,6 +57,31 @@ export async function findProduct(
   return { product: null, asOfMs: absentAtMs }
 }
 
+/** Find visible products by GTIN, without those that are absent. */
+export async function findProducts(
+  database: Kysely<CopyTables>,
+  copy: CopyView,
+  gtins: readonly string[],
+): Promise<ReadonlyMap<string, CopyEntry>> {
+  const { rows } = await sql<ProductRow & { absent_at_ms: number | null }>`
+    select ${sql.raw(PRODUCT_COLUMNS)}, ${selectPageTime(copy)}, a.as_of_ms as absent_at_ms from products p
+    left join absences a on a.copy_id = p.copy_id and a.gtin = p.gtin
+    where p.copy_id = ${copy.id} and ${createInCondition(database, 'p.gtin', gtins)}
+      and ${createVersionCondition(copy.visibleWalk)}`.execute(database)
+  const entries = rows.map((row) => [row.gtin, findPresentEntry(row, copy.nowMs)] as const)
+  return new Map(entries.flatMap(([gtin, entry]) => (entry === undefined ? [] : [[gtin, entry]])))
+}
+
+function findPresentEntry(
+  row: ProductRow & Readonly<{ absent_at_ms: number | null }>,
+  nowMs: number,
+): CopyEntry | undefined {
+  const entry = findEntry(row, nowMs)
+  const isAbsent =
+    entry !== undefined && row.absent_at_ms !== null && isNewer(row.absent_at_ms, entry.asOfMs, nowMs)
+  return isAbsent ? undefined : entry
+}
+
 const FIND_PICTURE = `select p.images from products p join copies c on c.id = p.copy_id
   where p.picture_hash = ? and p.images <> '[]' and c.catalog = ? and p.from_walk <= ${VISIBLE_WALK}
     and (p.until_walk is null or p.until_walk > ${VISIBLE_WALK}) limit 1`

@@ -7,6 +7,7 @@ import { StoreError, VitrineError } from '../errors.ts'
 import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
 import { startFillingPictures } from './picture-filling.ts'
 import type { CopyTables } from './schema.ts'
+import { createCountStore } from './sql-coverage.ts'
 import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
 import { createLookupLeases } from './sql-lookup-leases.ts'
 import { type OpenLongReads, createLongReads } from './long-reads.ts'
@@ -26,14 +27,14 @@ import {
   toKeptPeriod,
 } from './sql-price-history.ts'
 import { findUnfinishedWalks } from './sql-walk-leases.ts'
-import { findPicture, findProduct } from './sql-lookups.ts'
+import { findPicture, findProduct, findProducts } from './sql-lookups.ts'
 import { createLookupWriter } from './sql-lookup-writer.ts'
 import { updateQuota } from './sql-quota.ts'
 import { createSqlWalkStore } from './sql-walk-store.ts'
 import { type HistoryTransfer, createHistoryTransfer } from './sql-history-transfer.ts'
 import { maintainSearchIndex } from './sqlite-search-index.ts'
 import { shrinkFile } from './sqlite-shrink.ts'
-import { type CopyStore, type WalkStore, isShortRead } from './store.ts'
+import { type CopyEntry, type CopyStore, type WalkStore, isShortRead } from './store.ts'
 import { createServerRunner } from './with-retries.ts'
 
 export type SqlStoreOptions = Readonly<{
@@ -78,6 +79,10 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
   const longReads = readThread ?? directReads
   const methods: SqlStore = {
     findProduct: (channelId, gtin) => findProduct(reader, { catalog, channelId, gtin, clock }),
+    findProducts: (channelId, gtins) =>
+      readCopy(channelId, new Map<string, CopyEntry>(), (snapshot, copy) =>
+        findProducts(snapshot, copy, gtins),
+      ),
     findPicture: (pictureHash) => findPicture(reader, catalog, pictureHash),
     putLookups: createLookupWriter(writer, catalog, { clock, history }),
     ...createLookupLeases(writer, catalog, clock),
@@ -105,6 +110,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       )
     },
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
+    ...createCountStore(writer, catalog, { clock, readCopy, longReads }),
     updateQuota: (nowMs, change) => updateQuota(writer, catalog, nowMs, change),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
     findFutureCopies: () => findFutureCopies(reader, catalog, clock.nowMs()),

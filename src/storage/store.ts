@@ -3,6 +3,7 @@ import type { DealSort, Evidence } from '../offers/deals.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import type { QuotaStore } from '../catalog/quota.ts'
 import type { PriceSeries } from '../offers/price-history.ts'
+import type { CountStore } from './counts.ts'
 
 /** The data of a product, or `null` when no shop sells it, with the time of the catalog response. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
@@ -154,9 +155,12 @@ type Lease = Readonly<{ owner: string; forMs: number }>
 
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the caller treats it as a miss. */
 export type CopyStore = QuotaStore &
+  CountStore &
   Readonly<{
     /** `undefined` when the copy has no information about the product. */
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
+    /** Find several products, by GTIN, without those that no shop sells. */
+    findProducts(channelId: string, gtins: readonly string[]): Promise<ReadonlyMap<string, CopyEntry>>
     /** Find the address of a picture by its name (`offers/pictures.ts`); `undefined` when no visible product has it. */
     findPicture(hash: string): Promise<string | undefined>
     /** Write the results of look-ups atomically. Newer stored data is not overwritten. */

@@ -1,4 +1,4 @@
-import type { Product } from '../catalog/contract.ts'
+import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
 import { UnavailableError, VitrineError } from '../errors.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
@@ -9,7 +9,8 @@ import { expandShops } from '../widgets/offer-selection.ts'
 import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
 import type { BoxView, GridView } from '../widgets/view-models.ts'
 import type { Widget } from '../widgets/widget.ts'
-import { type StudioSelection, validateOptions, parseStudioSelection } from './selection.ts'
+import { type StudioSelection, type StudioTab, validateOptions, parseStudioSelection } from './selection.ts'
+import { readCoverageData } from './coverage.ts'
 import { type EvidenceData, readEvidence } from './evidence.ts'
 import { type ExplanationView, explainBox } from './explain.ts'
 import { readFeedsData } from './feeds.ts'
@@ -86,8 +87,20 @@ export async function readStudioData(
       : await readChannelData(context, channel.id, { ...selected, isUpdate })),
     /** Whether this server has the catalog, so that it knows its feeds. */
     hasFeeds: demo !== null,
-    feeds: selection.tab === 'feeds' && demo !== null ? await readFeedsData(context) : null,
-    health: selection.tab === 'health' ? await readHealth(context, channels) : null,
+    ...(await readReports(context, selection.tab, { channels, channel })),
+  }
+}
+
+/** Read the data of a status tab; `null` for the others. */
+async function readReports(
+  context: Context,
+  tab: StudioTab,
+  { channels, channel }: Readonly<{ channels: readonly Channel[]; channel: Channel | null }>,
+) {
+  return {
+    coverage: tab === 'coverage' && channel !== null ? await readCoverageData(context, channel.id) : null,
+    feeds: tab === 'feeds' && context.demo !== null ? await readFeedsData(context) : null,
+    health: tab === 'health' ? await readHealth(context, channels) : null,
   }
 }
 

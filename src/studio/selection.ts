@@ -3,17 +3,17 @@ import { OPTION_LIST, type OptionDefinition } from '../widgets/option-list.ts'
 import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../widgets/options.ts'
 import { createParameterReader, parseOrDefault, withoutEmptyFields } from '../widgets/parameters.ts'
 
-export const STUDIO_TABS = ['where-to-buy', 'deals', 'feeds', 'health'] as const
+export const STUDIO_TABS = ['where-to-buy', 'deals', 'coverage', 'feeds', 'health'] as const
 
 export type StudioTab = (typeof STUDIO_TABS)[number]
 
 /** Tabs about the state of the server. They have no widget. */
-export type StatusTab = 'feeds' | 'health'
+export type StatusTab = Exclude<StudioTab, 'where-to-buy' | 'deals'>
 
 export type WidgetKind = Exclude<StudioTab, StatusTab>
 
 export function isStatusTab(tab: StudioTab): tab is StatusTab {
-  return tab === 'feeds' || tab === 'health'
+  return tab !== 'where-to-buy' && tab !== 'deals'
 }
 
 /** The parsed query of the studio's address. Invalid parameters count as absent. */

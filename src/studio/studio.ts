@@ -5,6 +5,7 @@ import { type Localization, getLocalization } from '../widgets/locales/index.ts'
 import { type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
 import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab, isSentence } from './selection.ts'
+import { toCoverageView } from './coverage.ts'
 import type { StudioData } from './data.ts'
 import { describeEvidence } from './evidence.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
@@ -18,6 +19,7 @@ const MAX_SHOWN_URL_CHARACTERS = 100
 const TAB_TEXTS: Readonly<Record<StudioTab, string>> = {
   'where-to-buy': 'Where to buy',
   deals: 'Deals',
+  coverage: 'Coverage',
   feeds: 'Feeds',
   health: 'Health',
 }
@@ -98,8 +100,9 @@ export function toStudioView(data: StudioData) {
 }
 
 /** Build the parts that do not depend on the options. `null`: not part of the page. */
-function toReports({ feeds, health, observedPrices, shops }: StudioData) {
+function toReports({ coverage, feeds, health, observedPrices, shops }: StudioData) {
   return {
+    coverage: coverage === null ? null : toCoverageView(coverage),
     feeds: feeds === null ? null : toFeedsView(feeds),
     health: health === null ? null : toHealthView(health),
     prices: observedPrices === null ? null : toObservedPricesView(observedPrices, shops),

@@ -22,7 +22,7 @@ const PARTIAL_TEMPLATES = (
   'shop shop-link state ' +
   'link-attributes picks picks-rank picks-row picks-table ' +
   'offers-button offers-list offers-table ' +
-  'studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
+  'studio-coverage studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
   'studio-explanation'
 ).split(' ')
 

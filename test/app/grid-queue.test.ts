@@ -24,6 +24,8 @@ function createReads(): Readonly<{ open: OpenLongReads; begun: string[]; endNext
       },
       countDeals: () => Promise.reject(new Error('not counted')),
       searchProducts: () => Promise.resolve([]),
+      listAskedProducts: () => Promise.resolve([]),
+      listClicks: () => Promise.resolve([]),
       close: () => Promise.resolve(),
     }),
   }

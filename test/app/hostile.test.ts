@@ -28,6 +28,7 @@ const SURFACES = [
   `/studio/sentence?channel=${CHANNEL_ID}&gtin=${GTIN}`,
   '/studio?tab=deals&stock=any',
   '/studio?tab=health',
+  '/studio?tab=coverage',
 ]
 
 /** Texts that try to break out of an HTML, script or template context. */
@@ -109,6 +110,9 @@ const UNWANTED = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u
 /** Return the problems of all surfaces with these products. */
 async function listProblems(products: readonly WireProduct[]): Promise<string[]> {
   await stockCatalog(harness, products)
+  for (const { gtin } of products)
+    harness.context.coverage.countWidget({ channelId: CHANNEL_ID, gtin, sub: 'post-1', state: 'shown' })
+  await harness.context.coverage.flush()
   const problems: string[] = []
   for (const path of SURFACES) {
     const headers = path.startsWith('/studio') ? ADMIN : {}

@@ -4,9 +4,15 @@ import { HOUR_MS } from '../../src/clock.ts'
 import { toDay } from '../../src/offers/price-history.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
 import type { CopyState, DealCounts, ObservedDayCounts } from '../../src/storage/store.ts'
-import { type StudioSelection, validateOptions, parseStudioSelection } from '../../src/studio/selection.ts'
+import {
+  type StudioSelection,
+  type StudioTab,
+  validateOptions,
+  parseStudioSelection,
+} from '../../src/studio/selection.ts'
 import type { WidgetStatus, StudioData } from '../../src/studio/data.ts'
 import type { FeedReport, FeedState } from '../../src/observability/feed-report.ts'
+import type { CoverageData } from '../../src/studio/coverage.ts'
 import type { FeedsData } from '../../src/studio/feeds.ts'
 import type { HealthData } from '../../src/studio/health.ts'
 import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
@@ -63,6 +69,13 @@ export const COUNTS: DealCounts = {
 /** Parse the selection of a query string. */
 export const makeSelection = (query: string): StudioSelection =>
   parseStudioSelection(new URLSearchParams(query))
+
+/** Create the data of a channel of which nothing was counted. */
+export function makeCoverageData(over: Partial<CoverageData> = {}): CoverageData {
+  const untilDay = toDay(NOON_MS)
+  const report = { period: { fromDay: untilDay - 6, untilDay }, products: [], clicks: [] }
+  return { channelId: CHANNEL_ID, report, details: new Map(), ...over }
+}
 
 /** Create the health data of a healthy server with an hourly walk. */
 export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
@@ -180,6 +193,12 @@ export function makeFeedsData(report: Partial<FeedReport> = {}): FeedsData {
   }
 }
 
+const makeReports = (tab: StudioTab): Pick<StudioData, 'coverage' | 'feeds' | 'health'> => ({
+  coverage: tab === 'coverage' ? makeCoverageData() : null,
+  feeds: tab === 'feeds' ? makeFeedsData() : null,
+  health: tab === 'health' ? makeHealthData() : null,
+})
+
 /** Create the studio's data for a query string: one channel, a lamp with one offer, and seven deals. */
 export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
   const selection = makeSelection(query)
@@ -203,14 +222,15 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
     matches: isBox ? [makeProduct()] : [],
     product: isBox ? makeProduct() : null,
     state: WALKED_COPY,
-    widgetStatus: { 'where-to-buy': BOX, deals: GRID, feeds: null, health: null }[selection.tab],
+    widgetStatus: { 'where-to-buy': BOX, deals: GRID, coverage: null, feeds: null, health: null }[
+      selection.tab
+    ],
     counts: selection.tab === 'deals' ? COUNTS : null,
     evidence: null,
     explanation: isBox ? EXPLANATION : null,
     observedPrices: isBox ? OBSERVED_PRICES : null,
     hasFeeds: true,
-    feeds: selection.tab === 'feeds' ? makeFeedsData() : null,
-    health: selection.tab === 'health' ? makeHealthData() : null,
+    ...makeReports(selection.tab),
     ...over,
   }
 }

@@ -2,11 +2,18 @@ import { type Kysely, sql } from 'kysely'
 import type { CopyTables } from '../../src/storage/schema.ts'
 import { isPostgres } from '../../src/database/is-postgres.ts'
 
-/** Remove what migration 0012 adds, which is 0007 on PostgreSQL. */
+/** Remove what the migrations from 0012 on add, which are those from 0007 on in PostgreSQL. */
 export async function undoPriceHistory(database: Kysely<CopyTables>): Promise<void> {
   await sql`drop index deals_by_drop`.execute(database)
   await sql`alter table deals drop column drop_key`.execute(database)
-  for (const table of ['price_changes', 'observed_days', 'observed_deals'])
+  for (const table of [
+    'price_changes',
+    'observed_days',
+    'observed_deals',
+    'widget_counts',
+    'click_counts',
+    'count_days',
+  ])
     await sql`drop table ${sql.table(table)}`.execute(database)
 }
 

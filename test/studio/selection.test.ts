@@ -82,20 +82,21 @@ describe('selection', () => {
     ['deals', 'layout=card&sort=price&q=a'],
     ['feeds', ''],
     ['health', ''],
+    ['coverage', ''],
   ])('%s - options of another tab are dropped', (tab, rawOptions) => {
     const query = `tab=${tab}&layout=card&markup=schema&sort=price&q=a`
     expect(makeSelection(query).rawOptions.toString()).toBe(rawOptions)
   })
 
   test('options of a tab - are those of its widget, in the order of the list', () => {
-    for (const tab of ['feeds', 'health'] as const) expect(listOptions(tab)).toEqual([])
+    for (const tab of ['coverage', 'feeds', 'health'] as const) expect(listOptions(tab)).toEqual([])
     for (const kind of KINDS) {
       const wanted = OPTION_LIST.filter(
         ({ widget }) => widget !== (kind === 'deals' ? 'where-to-buy' : 'deals'),
       )
       expect(listOptions(kind)).toEqual(wanted)
     }
-    expect(STUDIO_TABS).toEqual(['where-to-buy', 'deals', 'feeds', 'health'])
+    expect(STUDIO_TABS).toEqual(['where-to-buy', 'deals', 'coverage', 'feeds', 'health'])
   })
 })
 

@@ -33,11 +33,12 @@ describe('tabs', () => {
   test.each([
     ['', 'Where to buy'],
     ['tab=deals', 'Deals'],
+    ['tab=coverage', 'Coverage'],
     ['tab=feeds', 'Feeds'],
     ['tab=health', 'Health'],
   ])('%j - one tab is selected', (query, selected) => {
     const { tabs } = makeStudio(query)
-    expect(tabs.map(({ text }) => text)).toEqual(['Where to buy', 'Deals', 'Feeds', 'Health'])
+    expect(tabs.map(({ text }) => text)).toEqual(['Where to buy', 'Deals', 'Coverage', 'Feeds', 'Health'])
     expect(tabs.filter(({ isSelected }) => isSelected).map(({ text }) => text)).toEqual([selected])
   })
 
@@ -47,6 +48,7 @@ describe('tabs', () => {
     expect(listTabs(query)).toEqual({
       'Where to buy': `studio?${WHERE}&${query}`,
       Deals: `studio?tab=deals&${WHERE}&${appearance}`,
+      Coverage: `studio?tab=coverage&${WHERE}`,
       Feeds: `studio?tab=feeds&${WHERE}`,
       Health: `studio?tab=health&${WHERE}`,
     })
@@ -129,6 +131,7 @@ describe('widget', () => {
     ['no product', '', { product: null }],
     ['no status', 'tab=deals', { widgetStatus: null }],
     ['health', 'tab=health', {}],
+    ['coverage', 'tab=coverage', {}],
   ] as const)('%s - no widget', (_case, query, over) => {
     expect(makeStudio(query, over).widget).toBeNull()
   })

@@ -105,6 +105,21 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       saving_key ${TEXT} not null, first_seen_ms bigint not null, sale_ends_ms bigint, drop_key ${TEXT} not null)`,
     ...OBSERVED_DEAL_INDEXES,
   ]),
+  // SQLite's 0013.
+  '0008-counts': toMigration([
+    `create table if not exists widget_counts (
+      copy_id bigint not null, day integer not null, sub ${TEXT} not null, gtin ${TEXT} not null,
+      shown bigint not null, hidden bigint not null, unavailable bigint not null,
+      primary key (copy_id, day, sub, gtin))${FILLFACTOR}`,
+    'create index if not exists widget_counts_by_product on widget_counts (copy_id, gtin)',
+    `create table if not exists click_counts (
+      copy_id bigint not null, day integer not null, sub ${TEXT} not null, gtin ${TEXT} not null,
+      merchant ${TEXT} not null, clicks bigint not null,
+      primary key (copy_id, day, sub, gtin, merchant))${FILLFACTOR}`,
+    `create table if not exists count_days (
+      copy_id bigint not null, day integer not null, subs integer not null, widget_rows integer not null,
+      click_rows integer not null, primary key (copy_id, day))${FILLFACTOR}`,
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

@@ -120,6 +120,19 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       drop_key text not null)`,
     ...OBSERVED_DEAL_INDEXES,
   ]),
+  // Counts of widgets and clicks (ADR 0034).
+  '0013-counts': toMigration([
+    `create table widget_counts (
+      copy_id integer not null, day integer not null, sub text not null, gtin text not null, shown integer not null,
+      hidden integer not null, unavailable integer not null, primary key (copy_id, day, sub, gtin)) without rowid`,
+    'create index widget_counts_by_product on widget_counts (copy_id, gtin)',
+    `create table click_counts (
+      copy_id integer not null, day integer not null, sub text not null, gtin text not null, merchant text not null,
+      clicks integer not null, primary key (copy_id, day, sub, gtin, merchant)) without rowid`,
+    `create table count_days (
+      copy_id integer not null, day integer not null, subs integer not null, widget_rows integer not null,
+      click_rows integer not null, primary key (copy_id, day)) without rowid`,
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

@@ -1,4 +1,5 @@
 import { describeChannels } from './channels.ts'
+import { describeCounts } from './counts.ts'
 import { describeLookupLeases } from './lookup-leases.ts'
 import { describeDealCounts } from './deal-counts.ts'
 import { describeDealsProperty } from './deals-property.ts'
@@ -34,4 +35,5 @@ export function describeCopy(subject: Subject): void {
   describePictures(subject)
   describeSearch(subject)
   describeHistoryTransfer(subject)
+  describeCounts(subject)
 }

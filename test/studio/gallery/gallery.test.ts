@@ -110,6 +110,7 @@ test('way back to the studio - every tab, relative to the page', async () => {
     '../studio',
     '../studio',
     '../studio?tab=deals',
+    '../studio?tab=coverage',
     '../studio?tab=feeds',
     '../studio?tab=health',
   ])

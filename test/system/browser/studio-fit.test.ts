@@ -21,6 +21,7 @@ const TABS = [
   '?find=lamp&limit=99&merchant=Nobody',
   '?layout=inline',
   '?tab=deals&accent=red',
+  '?tab=coverage',
   '?tab=feeds',
   '?tab=health',
 ]

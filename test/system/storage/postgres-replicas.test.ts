@@ -307,6 +307,7 @@ describe('machines that start together', () => {
       { name: '0005-price-times' },
       { name: '0006-pictures' },
       { name: '0007-price-history' },
+      { name: '0008-counts' },
     ])
   })
 })

@@ -1,0 +1,315 @@
+import { isServed } from '../config/config.ts'
+import type { Channel } from '../catalog/contract.ts'
+import {
+  type CoveredProduct,
+  type CoverageReport,
+  type PlacementSummary,
+  type ProductDetails,
+  SUPPLY_STATES,
+  readCoverageReport,
+  readProductDetails,
+  sumBy,
+  sumPlacements,
+} from '../coverage/report.ts'
+import { UsageError } from '../errors.ts'
+import { pluralize } from '../lib/plural.ts'
+import type { PlacementClicks } from '../storage/counts.ts'
+import { KEPT_COUNT_DAYS } from '../storage/sql-coverage.ts'
+import {
+  describeEmptyPlacements,
+  describePlacements,
+  describeSupply,
+  formatDate,
+  nameSub,
+} from '../studio/coverage.ts'
+import { type CommandContext, print } from './command.ts'
+import { formatIsoDay, toCsvCell } from './csv.ts'
+import { type ContextWithCatalog, openContext } from './open-catalog.ts'
+
+/** What a report lists. `problems`: products that are hidden, sold out, or have one shop left. */
+export type ReportList = 'problems' | 'products' | 'placements' | 'clicks'
+
+export type ReportOptions = Readonly<{ channel?: string; days: string; list: ReportList; csv?: boolean }>
+
+/** The most requested products of a channel that are read. */
+const MAX_PRODUCTS = 100_000
+
+/** Rows of each list that people read; `--json` and `--csv` have all. */
+const MAX_LINES = 30
+
+/** Placements in one cell. */
+const MAX_CELL_PLACEMENTS = 20
+
+type ChannelReport = CoverageReport &
+  Readonly<{
+    channel: Channel
+    /** Of the products that the list needs. */
+    details: ReadonlyMap<string, ProductDetails>
+    clicksBySub: ReadonlyMap<string, number>
+  }>
+
+/** Parse the number of days. @throws UsageError */
+function parseDays(text: string): number {
+  const days = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (days < 1 || days > KEPT_COUNT_DAYS)
+    throw new UsageError(`--days is a number from 1 to ${KEPT_COUNT_DAYS}: so many days are kept`)
+  return days
+}
+
+/** Print what was asked for, and what editors can act on. @throws UsageError for an unknown channel; StoreError. */
+export async function runReport(command: CommandContext, options: ReportOptions): Promise<void> {
+  if (command.isJson && options.csv === true) throw new UsageError('use either --json or --csv')
+  const days = parseDays(options.days)
+  const context = await openContext(command, { walkRunner: null })
+  try {
+    const reports: ChannelReport[] = []
+    for (const channel of await listReportedChannels(context, options.channel))
+      reports.push(await readReport(context, channel, { days, list: options.list }))
+    if (options.csv === true) for (const line of toCsv(reports, options.list)) command.io.out(line)
+    else
+      print(
+        command,
+        { days, channels: reports.map((report) => toJson(report, options.list)) },
+        toText(reports, options.list),
+      )
+  } finally {
+    await context.dispose()
+  }
+}
+
+async function listReportedChannels(
+  { store, config }: ContextWithCatalog,
+  channelId: string | undefined,
+): Promise<readonly Channel[]> {
+  const list = await store.findChannelList()
+  const served = (list?.channels ?? []).filter(({ id }) => isServed(config, id))
+  if (channelId === undefined) return served
+  const channel = served.find(({ id }) => id === channelId)
+  if (channel === undefined) throw new UsageError(`the stored copy has no channel ${channelId}`)
+  return [channel]
+}
+
+async function readReport(
+  { store, clock, shopFile }: ContextWithCatalog,
+  channel: Channel,
+  { days, list }: Readonly<{ days: number; list: ReportList }>,
+): Promise<ChannelReport> {
+  const parts = { store, clock, shops: shopFile.book }
+  const report = await readCoverageReport(parts, channel.id, { days, limit: MAX_PRODUCTS })
+  const { period } = report
+  const products = list === 'problems' ? report.products.filter(isProblem) : report.products
+  const details =
+    list === 'clicks'
+      ? new Map<string, ProductDetails>()
+      : await readProductDetails(parts, channel.id, { period, products })
+  return { ...report, channel, details, clicksBySub: sumBy(report.clicks, ({ sub }) => sub) }
+}
+
+const isProblem = ({ state }: CoveredProduct): boolean => state !== 'sold'
+
+type Row = Readonly<Record<string, string | number | readonly string[] | null>>
+
+/** List the rows of a report, with the same columns in each. */
+function listRows(report: ChannelReport, list: ReportList): readonly Row[] {
+  switch (list) {
+    case 'placements':
+      return sumPlacements(report.products, report.details).map((one) => toPlacementRow(report, one))
+    case 'clicks':
+      return report.clicks.map((one) => toClickRow(report, one))
+    default:
+      return listProducts(report, list).map((product) => toProductRow(report, product))
+  }
+}
+
+function listProducts({ products }: ChannelReport, list: ReportList): readonly CoveredProduct[] {
+  return list === 'problems' ? products.filter(isProblem) : products
+}
+
+function toProductRow({ channel, details }: ChannelReport, product: CoveredProduct): Row {
+  const { gtin, title, state, shops, shown, hidden, unavailable, clicks } = product
+  const { lastSoldDay = null, placements = [] } = details.get(gtin) ?? {}
+  return {
+    channel: channel.id,
+    gtin,
+    title,
+    state,
+    shops,
+    last_sold: lastSoldDay === null ? null : formatIsoDay(lastSoldDay),
+    shown,
+    hidden,
+    unavailable,
+    clicks,
+    placements: placements.flatMap(({ sub }) => (sub === '' ? [] : sub)),
+  }
+}
+
+function toPlacementRow({ channel, clicksBySub }: ChannelReport, placement: PlacementSummary): Row {
+  const { sub, products, emptyProducts, shown, hidden, unavailable } = placement
+  return {
+    channel: channel.id,
+    sub,
+    products,
+    empty_products: emptyProducts,
+    shown,
+    hidden,
+    unavailable,
+    clicks: clicksBySub.get(sub) ?? 0,
+  }
+}
+
+function toClickRow({ channel }: ChannelReport, { merchant, sub, gtin, clicks }: PlacementClicks): Row {
+  return { channel: channel.id, merchant, sub, gtin, clicks }
+}
+
+const COLUMNS: Readonly<Record<ReportList, readonly string[]>> = (() => {
+  const product = [
+    'channel',
+    'gtin',
+    'title',
+    'state',
+    'shops',
+    'last_sold',
+    'shown',
+    'hidden',
+    'unavailable',
+  ]
+  const products = [...product, 'clicks', 'placements']
+  return {
+    problems: products,
+    products,
+    placements: ['channel', 'sub', 'products', 'empty_products', 'shown', 'hidden', 'unavailable', 'clicks'],
+    clicks: ['channel', 'merchant', 'sub', 'gtin', 'clicks'],
+  }
+})()
+
+function toCsv(reports: readonly ChannelReport[], list: ReportList): readonly string[] {
+  const columns = COLUMNS[list]
+  const rows = reports.flatMap((report) => listRows(report, list))
+  return [columns.join(','), ...rows.map((row) => columns.map((column) => formatCell(row[column])).join(','))]
+}
+
+function formatCell(value: Row[string] | undefined): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'number') return String(value)
+  return toCsvCell(typeof value === 'string' ? value : value.slice(0, MAX_CELL_PLACEMENTS).join('; '))
+}
+
+function toJson(report: ChannelReport, list: ReportList) {
+  const { channel, period, products } = report
+  const totals = { products: products.length, ...sumProducts(products), clicks: sumClicks(report) }
+  const states = SUPPLY_STATES.map((state) => [state, products.filter((one) => one.state === state).length])
+  return {
+    id: channel.id,
+    name: channel.name,
+    from: formatIsoDay(period.fromDay),
+    until: formatIsoDay(period.untilDay),
+    totals,
+    states: Object.fromEntries(states) as Record<string, number>,
+    [list]: listRows(report, list),
+  }
+}
+
+function sumProducts(products: readonly CoveredProduct[]) {
+  const sums = { shown: 0, hidden: 0, unavailable: 0 }
+  for (const { shown, hidden, unavailable } of products) {
+    sums.shown += shown
+    sums.hidden += hidden
+    sums.unavailable += unavailable
+  }
+  return sums
+}
+
+const sumClicks = ({ clicks }: CoverageReport): number => clicks.reduce((sum, one) => sum + one.clicks, 0)
+
+function toText(reports: readonly ChannelReport[], list: ReportList): readonly string[] {
+  if (reports.length === 0)
+    return [
+      'No channel is known yet. Run "vitrine sync" to walk the catalog, or "vitrine check" to find the cause.',
+    ]
+  return reports.flatMap((report, index) => [...(index === 0 ? [] : ['']), ...describeReport(report, list)])
+}
+
+function describeReport(report: ChannelReport, list: ReportList): readonly string[] {
+  const { channel, period, products } = report
+  const days = `${formatDate(period.fromDay)} to ${formatDate(period.untilDay)}`
+  if (products.length === 0 && report.clicks.length === 0)
+    return [`${channel.name}, ${days}: nothing was counted.`]
+  const { shown, hidden, unavailable } = sumProducts(products)
+  const clicks = sumClicks(report)
+  return [
+    `${channel.name}, ${days}: ${pluralize(products.length, 'product')} asked for.`,
+    `Boxes: ${toCount(shown)} shown, ${toCount(hidden)} empty, ${toCount(unavailable)} unavailable.${clicks === 0 ? '' : ` ${pluralize(clicks, 'click')}.`}`,
+    ...describeList(report, list),
+  ]
+}
+
+function describeList(report: ChannelReport, list: ReportList): readonly string[] {
+  switch (list) {
+    case 'placements':
+      return limitLines(
+        sumPlacements(report.products, report.details).map((one) => describePlacement(report, one)),
+      )
+    case 'clicks':
+      return limitLines(
+        report.clicks.map(
+          ({ merchant, sub, gtin, clicks }) => `  ${toCount(clicks)}  ${merchant}, ${nameSub(sub)}, ${gtin}`,
+        ),
+      )
+    case 'products':
+      return limitLines(report.products.map((product) => describeProduct(report, product)))
+    default:
+      return describeProblems(report)
+  }
+}
+
+/** Say first how many products need attention, then which. */
+function describeProblems(report: ChannelReport): readonly string[] {
+  const { products, details } = report
+  const [hidden, soldOut, oneShop] = (['hidden', 'sold_out', 'one_shop'] as const).map((state) =>
+    products.filter((product) => product.state === state),
+  ) as [CoveredProduct[], CoveredProduct[], CoveredProduct[]]
+  const placements = describeEmptyPlacements(hidden, details)
+  const groups = [
+    {
+      of: hidden,
+      name: 'No shop',
+      text: `${describeBe(hidden.length)} sold by no shop: ${hidden.length === 1 ? 'its boxes are' : 'their boxes are'} empty.${placements === null ? '' : ` ${placements}`}`,
+    },
+    { of: soldOut, name: 'Out of stock', text: `${describeBe(soldOut.length)} out of stock everywhere.` },
+    { of: oneShop, name: 'One shop left', text: `${describeBe(oneShop.length)} down to one shop.` },
+  ].filter(({ of }) => of.length > 0)
+  if (groups.length === 0) return ['Every product is sold by at least two shops.']
+  return [
+    ...groups.map(({ text }) => text),
+    ...groups.flatMap(({ of, name }) => [
+      '',
+      `${name}:`,
+      ...limitLines(of.map((product) => describeProduct(report, product))),
+    ]),
+  ]
+}
+
+const describeBe = (count: number): string => `${pluralize(count, 'product')} ${count === 1 ? 'is' : 'are'}`
+
+function describeProduct({ details }: ChannelReport, product: CoveredProduct): string {
+  const { gtin, title, shown, hidden, clicks } = product
+  const { lastSoldDay = null, placements = [] } = details.get(gtin) ?? {}
+  const counts = `${toCount(shown)} shown, ${toCount(hidden)} empty${clicks === 0 ? '' : `, ${pluralize(clicks, 'click')}`}`
+  const where = placements.length === 0 ? '' : `; ${describePlacements(placements)}`
+  return `  ${gtin}${title === null ? '' : `  ${title}`}: ${describeSupply(product, lastSoldDay)}; ${counts}${where}`
+}
+
+function describePlacement({ clicksBySub }: ChannelReport, placement: PlacementSummary): string {
+  const { sub, products, emptyProducts, shown, hidden } = placement
+  const clicks = clicksBySub.get(sub) ?? 0
+  return `  ${nameSub(sub)}: ${pluralize(products, 'product')}, ${emptyProducts} of them empty now; ${toCount(shown)} shown, ${toCount(hidden)} empty${clicks === 0 ? '' : `, ${pluralize(clicks, 'click')}`}`
+}
+
+function limitLines(lines: readonly string[]): readonly string[] {
+  const more = lines.length - MAX_LINES
+  return more > 0
+    ? [...lines.slice(0, MAX_LINES), `  … and ${toCount(more)} more; --csv and --json have all`]
+    : lines
+}
+
+const toCount = (count: number): string => count.toLocaleString('en-US')

@@ -1,0 +1,50 @@
+import { type Kysely, sql } from 'kysely'
+import type { AskedProduct, DayPeriod, PlacementClicks, PlacementCount } from './counts.ts'
+import type { CopyTables } from './schema.ts'
+import { createInCondition, execute } from './statements.ts'
+
+export function listAskedProducts(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { fromDay, untilDay, limit }: DayPeriod & Readonly<{ limit: number }>,
+): Promise<readonly AskedProduct[]> {
+  const statement = `select gtin, sum(shown) as shown, sum(hidden) as hidden, sum(unavailable) as unavailable
+    from widget_counts where copy_id = ? and day between ? and ? group by gtin
+    order by sum(shown + hidden + unavailable) desc, gtin limit ?`
+  return execute(database, statement, [copyId, fromDay, untilDay, limit])
+}
+
+export async function listPlacements(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { fromDay, untilDay, gtins }: DayPeriod & Readonly<{ gtins: readonly string[] }>,
+): Promise<readonly PlacementCount[]> {
+  const { rows } = await sql<PlacementCount>`
+    select gtin, sub, sum(shown) as shown, sum(hidden) as hidden, sum(unavailable) as unavailable
+    from widget_counts where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)}
+      and day between ${fromDay} and ${untilDay} group by gtin, sub
+    order by sum(shown + hidden + unavailable) desc, gtin, sub`.execute(database)
+  return rows
+}
+
+export function listClicks(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { fromDay, untilDay }: DayPeriod,
+): Promise<readonly PlacementClicks[]> {
+  const statement = `select gtin, merchant, sub, sum(clicks) as clicks from click_counts
+    where copy_id = ? and day between ? and ? group by gtin, merchant, sub
+    order by sum(clicks) desc, gtin, merchant, sub`
+  return execute(database, statement, [copyId, fromDay, untilDay])
+}
+
+export async function findLastShownDays(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  gtins: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ gtin: string; day: number }>`select gtin, max(day) as day from widget_counts
+    where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)} and shown > 0
+    group by gtin`.execute(database)
+  return new Map(rows.map(({ gtin, day }) => [gtin, day]))
+}

@@ -1,0 +1,293 @@
+import { type Kysely, type Transaction, sql } from 'kysely'
+import type { Clock } from '../clock.ts'
+import { isPostgres } from '../database/is-postgres.ts'
+import { transact } from '../database/transaction.ts'
+import { toDay } from '../offers/price-history.ts'
+import { compareTexts } from '../offers/ranking.ts'
+import { type ClickCount, type CountStore, type Counts, type WidgetCount, WIDGET_STATES } from './counts.ts'
+import type { ClickCountsTable, CopyTables, CountDaysTable, WidgetCountsTable } from './schema.ts'
+import type { CopyReader } from './sql-copies.ts'
+import { findLastShownDays, listPlacements } from './sql-coverage-reads.ts'
+import { createInCondition, execute } from './statements.ts'
+
+/** Days of counts that are kept. */
+export const KEPT_COUNT_DAYS = 100
+
+/** Bounds of a channel on one day: its sub-ids, and the rows with a sub-id in each table. Counts beyond lose their sub-id. */
+export type CountBounds = Readonly<{ maxSubs: number; maxSubRows: number }>
+
+const COUNT_BOUNDS: CountBounds = { maxSubs: 10_000, maxSubRows: 100_000 }
+
+/** Rows of each table that are deleted together: SQLite delays visitors meanwhile. */
+const PRUNED_ROWS = 500
+
+type CountTable = Readonly<{
+  name: 'widget_counts' | 'click_counts'
+  keys: readonly string[]
+  sums: readonly string[]
+}>
+
+const WIDGETS: CountTable = {
+  name: 'widget_counts',
+  keys: ['copy_id', 'day', 'sub', 'gtin'],
+  sums: WIDGET_STATES,
+}
+const CLICKS: CountTable = {
+  name: 'click_counts',
+  keys: ['copy_id', 'day', 'sub', 'gtin', 'merchant'],
+  sums: ['clicks'],
+}
+
+type CountRow = WidgetCountsTable | ClickCountsTable
+
+/** Create the counts of a catalog. */
+export function createCountStore(
+  writer: Kysely<CopyTables>,
+  catalog: string,
+  {
+    clock,
+    readCopy,
+    longReads,
+  }: Readonly<{
+    clock: Clock
+    readCopy: CopyReader
+    longReads: Pick<CountStore, 'listAskedProducts' | 'listClicks'>
+  }>,
+): CountStore {
+  return {
+    addCounts: createCountWriter(writer, catalog, { clock }),
+    listAskedProducts: (...parameters) => longReads.listAskedProducts(...parameters),
+    listClicks: (...parameters) => longReads.listClicks(...parameters),
+    listPlacements: (channelId, request) =>
+      readCopy(channelId, [], (snapshot, { id }) => listPlacements(snapshot, id, request)),
+    findLastShownDays: (channelId, gtins) =>
+      readCopy(channelId, new Map<string, number>(), (snapshot, { id }) =>
+        findLastShownDays(snapshot, id, gtins),
+      ),
+  }
+}
+
+/** Create the function that adds counts to the copies of a catalog (`CountStore.addCounts`). `bounds` is for tests. */
+export function createCountWriter(
+  writer: Kysely<CopyTables>,
+  catalog: string,
+  { clock, bounds = COUNT_BOUNDS }: Readonly<{ clock: Clock; bounds?: CountBounds }>,
+): (counts: Counts) => Promise<number> {
+  const prune = createPruning(writer, clock)
+  return async (counts) => {
+    await prune()
+    // One transaction, so that a caller who adds the counts again after a failure doubles none.
+    const work = async (transaction: Transaction<CopyTables>): Promise<number> => {
+      let movedCount = 0
+      for (const day of groupByDay(counts)) movedCount += await addDay(transaction, catalog, { day, bounds })
+      return movedCount
+    }
+    return transact(writer, work, 'read committed')
+  }
+}
+
+/** The counts of a channel on one day. */
+type DayCounts = Readonly<{ channelId: string; day: number; widgets: WidgetCount[]; clicks: ClickCount[] }>
+
+/** Sorted, because each day is locked: transactions must not wait for each other. */
+function groupByDay({ widgets, clicks }: Counts): readonly DayCounts[] {
+  const days = new Map<string, DayCounts>()
+  const getDay = ({ channelId, day }: WidgetCount | ClickCount): DayCounts => {
+    const key = `${channelId} ${day}`
+    const found = days.get(key) ?? { channelId, day, widgets: [], clicks: [] }
+    days.set(key, found)
+    return found
+  }
+  for (const count of widgets) getDay(count).widgets.push(count)
+  for (const count of clicks) getDay(count).clicks.push(count)
+  return [...days].sort(([a], [b]) => compareTexts(a, b)).map(([, day]) => day)
+}
+
+/** Add the counts of one day. Return how many lost their sub-id. */
+async function addDay(
+  transaction: Transaction<CopyTables>,
+  catalog: string,
+  { day: { channelId, day, widgets, clicks }, bounds }: Readonly<{ day: DayCounts; bounds: CountBounds }>,
+): Promise<number> {
+  const statement = 'select id from copies where catalog = ? and channel_id = ?'
+  const [copy] = await execute<{ id: number }>(transaction, statement, [catalog, channelId])
+  if (copy === undefined) return 0
+  const isKnown = await createKnownCheck(
+    transaction,
+    copy.id,
+    [...widgets, ...clicks].map(({ gtin }) => gtin),
+  )
+  const key = { copy_id: copy.id, day }
+  const widgetRows = widgets.filter(isKnown).map((count) => toWidgetRow(key, count))
+  const clickRows = clicks.filter(isKnown).map((count) => toClickRow(key, count))
+  if (widgetRows.length + clickRows.length === 0) return 0
+  const totals = await lockDay(transaction, key)
+  const admission = await openAdmission(transaction, { rows: [...widgetRows, ...clickRows], totals, bounds })
+  const movedWidgets = await addRows(transaction, WIDGETS, { rows: widgetRows, admission })
+  const movedClicks = await addRows(transaction, CLICKS, { rows: clickRows, admission })
+  await saveTotals(transaction, admission.totals)
+  return movedWidgets + movedClicks
+}
+
+type DayKey = Readonly<{ copy_id: number; day: number }>
+
+function toWidgetRow(key: DayKey, { sub, gtin, shown, hidden, unavailable }: WidgetCount): WidgetCountsTable {
+  return { copy_id: key.copy_id, day: key.day, sub, gtin, shown, hidden, unavailable }
+}
+
+function toClickRow(key: DayKey, { sub, gtin, merchant, clicks }: ClickCount): ClickCountsTable {
+  return { copy_id: key.copy_id, day: key.day, sub, gtin, merchant, clicks }
+}
+
+/** Requests with invented GTINs must not create rows. A product that has vanished is still counted. */
+async function createKnownCheck(
+  transaction: Transaction<CopyTables>,
+  copyId: number,
+  gtins: readonly string[],
+): Promise<(count: Readonly<{ gtin: string }>) => boolean> {
+  const condition = createInCondition(transaction, 'gtin', [...new Set(gtins)])
+  const { rows } = await sql<{ gtin: string }>`
+    select gtin from products where copy_id = ${copyId} and ${condition}
+    union select gtin from widget_counts where copy_id = ${copyId} and ${condition}`.execute(transaction)
+  const known = new Set(rows.map(({ gtin }) => gtin))
+  return ({ gtin }) => known.has(gtin)
+}
+
+/** Lock the day of a channel, so that several processes respect its bounds together. SQLite has only one writer. */
+async function lockDay(transaction: Transaction<CopyTables>, { copy_id: copyId, day }: DayKey) {
+  const statement = `insert into count_days (copy_id, day, subs, widget_rows, click_rows) values (?, ?, 0, 0, 0)
+    on conflict (copy_id, day) do update set subs = count_days.subs
+    returning copy_id, day, subs, widget_rows, click_rows`
+  const [row] = await execute<CountDaysTable>(transaction, statement, [copyId, day])
+  return row as CountDaysTable
+}
+
+async function saveTotals(
+  transaction: Transaction<CopyTables>,
+  { copy_id: copyId, day, subs, widget_rows: widgetRows, click_rows: clickRows }: CountDaysTable,
+): Promise<void> {
+  const statement =
+    'update count_days set subs = ?, widget_rows = ?, click_rows = ? where copy_id = ? and day = ?'
+  await execute(transaction, statement, [subs, widgetRows, clickRows, copyId, day])
+}
+
+/** Decides which new rows keep their sub-id, and counts them. */
+type Admission = Readonly<{ admit(table: CountTable, row: CountRow): boolean; totals: CountDaysTable }>
+
+async function openAdmission(
+  transaction: Transaction<CopyTables>,
+  details: Readonly<{ rows: readonly CountRow[]; totals: CountDaysTable; bounds: CountBounds }>,
+): Promise<Admission> {
+  const { bounds } = details
+  const totals = { ...details.totals }
+  const subs = [...new Set(details.rows.map(({ sub }) => sub))]
+  const condition = createInCondition(transaction, 'sub', subs)
+  const isOfDay = sql`copy_id = ${totals.copy_id} and day = ${totals.day} and ${condition}`
+  const { rows } = await sql<{ sub: string }>`
+    select sub from widget_counts where ${isOfDay} union select sub from click_counts where ${isOfDay}`.execute(
+    transaction,
+  )
+  const knownSubs = new Set(rows.map(({ sub }) => sub))
+  return {
+    totals,
+    admit({ name }, { sub }) {
+      const column = name === 'widget_counts' ? 'widget_rows' : 'click_rows'
+      const isKnown = knownSubs.has(sub)
+      if (totals[column] >= bounds.maxSubRows || (!isKnown && totals.subs >= bounds.maxSubs)) return false
+      totals[column] += 1
+      if (!isKnown) totals.subs += 1
+      knownSubs.add(sub)
+      return true
+    },
+  }
+}
+
+/** Add rows to a table. Return how many counts lost their sub-id. */
+async function addRows(
+  transaction: Transaction<CopyTables>,
+  table: CountTable,
+  { rows, admission }: Readonly<{ rows: readonly CountRow[]; admission: Admission }>,
+): Promise<number> {
+  if (rows.length === 0) return 0
+  const existing = await findExisting(transaction, table, rows)
+  let movedCount = 0
+  const placed = rows.map((row) => {
+    if (row.sub === '' || existing.has(toRowKey(row)) || admission.admit(table, row)) {
+      existing.add(toRowKey(row))
+      return row
+    }
+    movedCount += sumRow(row)
+    return { ...row, sub: '' }
+  })
+  const { name, keys, sums } = table
+  await execute(
+    transaction,
+    `insert into ${name} (${[...keys, ...sums].join(', ')})
+      select ${[...keys, ...sums.map((sum) => `sum(${sum})`)].join(', ')} from ${toSource(transaction, table)}
+      where true group by ${keys.join(', ')}
+      on conflict (${keys.join(', ')}) do update set ${sums.map((sum) => `${sum} = ${name}.${sum} + excluded.${sum}`).join(', ')}`,
+    [JSON.stringify(placed)],
+  )
+  return movedCount
+}
+
+function sumRow(row: CountRow): number {
+  return 'clicks' in row ? row.clicks : row.shown + row.hidden + row.unavailable
+}
+
+async function findExisting(
+  transaction: Transaction<CopyTables>,
+  table: CountTable,
+  rows: readonly CountRow[],
+): Promise<Set<string>> {
+  const { name, keys } = table
+  const columns = keys.map((key) => `stored.${key}`).join(', ')
+  const found = await execute<CountRow>(
+    transaction,
+    `select ${columns} from ${toSource(transaction, table)} given join ${name} stored
+      on ${keys.map((key) => `stored.${key} = given.${key}`).join(' and ')}`,
+    [JSON.stringify(rows)],
+  )
+  return new Set(found.map(toRowKey))
+}
+
+function toRowKey(row: CountRow): string {
+  return `${row.sub} ${row.gtin} ${'merchant' in row ? row.merchant : ''}`
+}
+
+/** Return a table expression with the rows of one JSON parameter. */
+function toSource(database: Kysely<CopyTables>, { name, keys, sums }: CountTable): string {
+  if (isPostgres(database)) return `json_populate_recordset(null::${name}, ?::json)`
+  const columns = [...keys, ...sums].map((column) => `json_extract(value, '$.${column}') as ${column}`)
+  return `(select ${columns.join(', ')} from json_each(?))`
+}
+
+/** Create the function that deletes days that are no longer kept, a few rows at a time, until the day ends. */
+function createPruning(writer: Kysely<CopyTables>, clock: Clock): () => Promise<void> {
+  let prunedDay: number | undefined
+  return async () => {
+    const today = toDay(clock.nowMs())
+    if (today === prunedDay) return
+    const statement = 'select copy_id, day from count_days where day <= ? order by day, copy_id limit 1'
+    const [oldest] = await execute<DayKey>(writer, statement, [today - KEPT_COUNT_DAYS])
+    if (oldest === undefined) prunedDay = today
+    else await transact(writer, (transaction) => pruneRows(transaction, oldest), 'read committed')
+  }
+}
+
+async function pruneRows(
+  transaction: Transaction<CopyTables>,
+  { copy_id: copyId, day }: DayKey,
+): Promise<void> {
+  const values = [copyId, day]
+  for (const { name, keys } of [WIDGETS, CLICKS]) {
+    const columns = keys.join(', ')
+    const statement = `delete from ${name} where (${columns}) in
+      (select ${columns} from ${name} where copy_id = ? and day = ? order by ${columns} limit ${PRUNED_ROWS})`
+    await execute(transaction, statement, values)
+  }
+  const statement = `delete from count_days where copy_id = ? and day = ?
+    and not exists (select 1 from widget_counts where copy_id = ? and day = ?)
+    and not exists (select 1 from click_counts where copy_id = ? and day = ?)`
+  await execute(transaction, statement, [...values, ...values, ...values])
+}
