@@ -1,0 +1,196 @@
+import type { Offer } from '../catalog/contract.ts'
+import type { Clock } from '../clock.ts'
+import { toDay } from '../offers/price-history.ts'
+import { compareTexts, isInStock } from '../offers/ranking.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
+import type {
+  AskedProduct,
+  CountStore,
+  DayPeriod,
+  PlacementClicks,
+  PlacementCount,
+  StateCounts,
+} from '../storage/counts.ts'
+import type { CopyStore } from '../storage/store.ts'
+
+/**
+ * What shops offer of a product now. `hidden`: no shop sells it, so its boxes are empty; `sold_out`: no shop has it in stock;
+ * `one_shop`: one shop has it in stock; `sold`: several do. The worst first.
+ */
+export const SUPPLY_STATES = ['hidden', 'sold_out', 'one_shop', 'sold'] as const
+export type SupplyState = (typeof SUPPLY_STATES)[number]
+
+/** A product that was asked for in the period, and what shops offer of it now. */
+export type CoveredProduct = AskedProduct &
+  Readonly<{
+    /** `null` when no shop sells it: the copy no longer knows its title. */
+    title: string | null
+    state: SupplyState
+    /** Names of shops as readers see them: those with stock; of a product that is sold out, all. */
+    shops: readonly string[]
+    clicks: number
+  }>
+
+export type CoverageReport = Readonly<{
+  period: DayPeriod
+  /** The worst state first; within it, the most requested first. */
+  products: readonly CoveredProduct[]
+  /** By product, merchant and placement, the most first. */
+  clicks: readonly PlacementClicks[]
+}>
+
+/** Where a product is embedded, and since when no shop sells it. */
+export type ProductDetails = Readonly<{
+  /** The last day on which a shop sold a hidden product, as far as it was observed; `null`: unknown, or the product is sold. */
+  lastSoldDay: number | null
+  /** The one with the most requests first. */
+  placements: readonly PlacementCount[]
+}>
+
+type ReportParts = Readonly<{
+  store: CountStore & Pick<CopyStore, 'findProducts' | 'findPriceSeries'>
+  clock: Clock
+  shops: ShopBook
+}>
+
+/** Products of one read of the store. */
+const BATCH_PRODUCTS = 500
+
+/** Return the period of the last days until today, in UTC. */
+export function toPeriod(clock: Clock, days: number): DayPeriod {
+  const untilDay = toDay(clock.nowMs())
+  return { fromDay: untilDay - days + 1, untilDay }
+}
+
+/** Read the products that were asked for in the last `days`, at most the `limit` most requested ones, and all clicks. */
+export async function readCoverageReport(
+  { store, clock, shops }: ReportParts,
+  channelId: string,
+  { days, limit }: Readonly<{ days: number; limit: number }>,
+): Promise<CoverageReport> {
+  const period = toPeriod(clock, days)
+  const asked = await store.listAskedProducts(channelId, { ...period, limit })
+  const clicks = await store.listClicks(channelId, period)
+  const clicksByGtin = sumBy(clicks, ({ gtin }) => gtin)
+  const products: CoveredProduct[] = []
+  for (const batch of toBatches(asked)) {
+    const entries = await store.findProducts(
+      channelId,
+      batch.map(({ gtin }) => gtin),
+    )
+    for (const one of batch) {
+      const product = entries.get(one.gtin)?.product ?? null
+      const supply = describeSupply(product?.offers ?? [], shops)
+      const title = supply.state === 'hidden' ? null : (product?.title ?? null)
+      products.push({ ...one, title, ...supply, clicks: clicksByGtin.get(one.gtin) ?? 0 })
+    }
+  }
+  // Sorting is stable.
+  return { period, products: products.sort((a, b) => toRank(a) - toRank(b)), clicks }
+}
+
+const toRank = ({ state }: CoveredProduct): number => SUPPLY_STATES.indexOf(state)
+
+function describeSupply(offers: readonly Offer[], shops: ShopBook): Pick<CoveredProduct, 'state' | 'shops'> {
+  if (offers.length === 0) return { state: 'hidden', shops: [] }
+  const inStock = offers.filter(isInStock)
+  if (inStock.length === 0) return { state: 'sold_out', shops: listShops(offers, shops) }
+  const sellers = listShops(inStock, shops)
+  return { state: sellers.length === 1 ? 'one_shop' : 'sold', shops: sellers }
+}
+
+function listShops(offers: readonly Offer[], shops: ShopBook): readonly string[] {
+  const byKey = new Map(offers.map(({ merchant }) => [shops.toKey(merchant), shops.toShownName(merchant)]))
+  return [...byKey.values()].sort(compareTexts)
+}
+
+/** Read the details of some products of a report, by GTIN. */
+export async function readProductDetails(
+  { store }: Pick<ReportParts, 'store'>,
+  channelId: string,
+  { period, products }: Readonly<{ period: DayPeriod; products: readonly CoveredProduct[] }>,
+): Promise<ReadonlyMap<string, ProductDetails>> {
+  const details = new Map<string, ProductDetails>()
+  for (const batch of toBatches(products)) {
+    const gtins = batch.map(({ gtin }) => gtin)
+    const placements = groupByProduct(await store.listPlacements(channelId, { ...period, gtins }))
+    const shownDays = await store.findLastShownDays(channelId, gtins)
+    for (const { gtin, state } of batch)
+      details.set(gtin, {
+        lastSoldDay:
+          state === 'hidden'
+            ? ((await findLastObservedDay(store, channelId, gtin)) ?? shownDays.get(gtin) ?? null)
+            : null,
+        placements: placements.get(gtin) ?? [],
+      })
+  }
+  return details
+}
+
+function groupByProduct(placements: readonly PlacementCount[]): ReadonlyMap<string, readonly PlacementCount[]> {
+  const groups = new Map<string, PlacementCount[]>()
+  for (const placement of placements) {
+    const group = groups.get(placement.gtin) ?? []
+    group.push(placement)
+    groups.set(placement.gtin, group)
+  }
+  return groups
+}
+
+async function findLastObservedDay(
+  store: ReportParts['store'],
+  channelId: string,
+  gtin: string,
+): Promise<number | undefined> {
+  const series = await store.findPriceSeries(channelId, gtin)
+  const lastDays = series.flatMap(({ days }) => days.at(-1)?.day ?? [])
+  return lastDays.length === 0 ? undefined : Math.max(...lastDays)
+}
+
+/** A placement with its products. `emptyProducts`: those that no shop sells now. */
+export type PlacementSummary = StateCounts & Readonly<{ sub: string; products: number; emptyProducts: number }>
+
+/** Add up the placements of products: those with the most empty products first, then those with the most requests. */
+export function sumPlacements(
+  products: readonly CoveredProduct[],
+  details: ReadonlyMap<string, ProductDetails>,
+): readonly PlacementSummary[] {
+  const sums = new Map<string, { -readonly [Key in keyof PlacementSummary]: PlacementSummary[Key] }>()
+  for (const { gtin, state } of products)
+    for (const { sub, shown, hidden, unavailable } of details.get(gtin)?.placements ?? []) {
+      const sum = sums.get(sub) ?? { sub, products: 0, emptyProducts: 0, shown: 0, hidden: 0, unavailable: 0 }
+      sum.products += 1
+      sum.emptyProducts += Number(state === 'hidden')
+      sum.shown += shown
+      sum.hidden += hidden
+      sum.unavailable += unavailable
+      sums.set(sub, sum)
+    }
+  return [...sums.values()].sort(
+    (a, b) =>
+      b.emptyProducts - a.emptyProducts ||
+      sumStates(b) - sumStates(a) ||
+      compareTexts(a.sub, b.sub),
+  )
+}
+
+export function sumStates({ shown, hidden, unavailable }: StateCounts): number {
+  return shown + hidden + unavailable
+}
+
+/** Add up clicks by a key. */
+export function sumBy(
+  clicks: readonly PlacementClicks[],
+  toKey: (one: PlacementClicks) => string,
+): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const one of clicks) sums.set(toKey(one), (sums.get(toKey(one)) ?? 0) + one.clicks)
+  return sums
+}
+
+function toBatches<T>(items: readonly T[]): readonly (readonly T[])[] {
+  const batches: T[][] = []
+  for (let from = 0; from < items.length; from += BATCH_PRODUCTS)
+    batches.push(items.slice(from, from + BATCH_PRODUCTS))
+  return batches
+}
