@@ -8,6 +8,7 @@ import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
 import { type Coverage, createCoverage } from './coverage/coverage.ts'
 import { type SubData, readSubData } from './config/sub-ids-file.ts'
+import { type Webhook, createWebhook } from './events/webhook.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -123,6 +124,8 @@ export type Context = Omit<
     walks: WalkSupervisor
     /** Counts of widgets and clicks. */
     coverage: Coverage
+    /** Sends events once it is started; `null` without one. */
+    webhook: Webhook | null
     /** Resolve when the results of all look-ups are stored. */
     waitForWrites(): Promise<void>
     dispose(): Promise<void>
@@ -158,7 +161,21 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     onStoreFailure: storeHealth.recordFailure,
     onDrops: metrics.countDrops,
   })
-  const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
+  const webhook =
+    secrets.webhook && createWebhook({ webhook: secrets.webhook, store, clock, logger, metrics })
+  const walks = new WalkSupervisor({
+    ...options,
+    callPolicy,
+    store,
+    clockMonitor,
+    metrics,
+    ownOrigin,
+    shops: shopFile.data.entries,
+    async onWalkComplete() {
+      await recordFeeds(options, store).catch(storeHealth.recordFailure)
+      webhook?.notify()
+    },
+  })
   const storeParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
   const coverage = createCoverage({ clock, logger, ...storeParts })
   const pictures = pictureFiles && createPictureProxy(options, pictureFiles, storeParts)
@@ -195,10 +212,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     caches,
     walks,
     coverage,
+    webhook,
     waitForWrites: sources.settle,
     async dispose() {
       clockMonitor.stop()
       await walks.stop()
+      await webhook?.stop()
       await client.close()
       await pictures?.close()
       await sources.stop()
@@ -206,6 +225,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await store.close()
     },
   }
+}
+
+/** Record which feeds of the embedded catalog are quiet. */
+async function recordFeeds({ demo, clock }: ContextOptions, store: CopyStore): Promise<void> {
+  const report = await demo?.readFeeds(false)
+  if (report !== undefined) await store.recordFeeds(report.feeds, clock.nowMs())
 }
 
 function createPolicy({ clock, config }: ContextOptions, store: CopyStore, health: StoreHealth): CallPolicy {

@@ -54,6 +54,7 @@ export async function runServe(command: CommandContext): Promise<void> {
     try {
       await listener.start(context)
       if (io.signal.aborted) return
+      context.webhook?.start()
       reload = () => void listener.reload(context)
       if (isReloadPending) reload()
       const clusterFields = !isSingleProcess && { workers: config.workers }

@@ -68,6 +68,7 @@ describe('settings: defaults', () => {
       catalogKeyFile: null,
       adminPassword: null,
       feedSecrets: new Map(),
+      webhook: null,
     })
   })
 
@@ -118,6 +119,11 @@ const SETTING_CASES: Readonly<
   VITRINE_PICTURES: ['proxy', ['on', 'Proxy']],
   VITRINE_PICTURES_MAX_BYTES: ['16777216', ['16777215', '1GB']],
   VITRINE_LINKS: ['counted', ['on', 'Counted']],
+  VITRINE_EVENTS_URL: [
+    'https://h.example/x?key=1',
+    ['h.example', 'ftp://h.example', 'https://u:p@h.example'],
+  ],
+  VITRINE_EVENTS_SECRET: ['0123456789abcdef', ['0123456789abcde', '0123456789 abcdef']],
   VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
 }
 
@@ -127,6 +133,8 @@ const COMBINATIONS: Environment = {
 }
 
 function withRequiredSettings(name: string): Environment {
+  if (name === 'VITRINE_EVENTS_URL') return { VITRINE_EVENTS_SECRET: '0123456789abcdef' }
+  if (name === 'VITRINE_EVENTS_SECRET') return { VITRINE_EVENTS_URL: 'https://h.example' }
   if (name === 'VITRINE_CATALOG_KEY') return { VITRINE_CATALOG_URL: 'https://catalog.example' }
   return name.startsWith('VITRINE_CATALOG_URL') || name.startsWith('VITRINE_CATALOG_KEY') ? COMBINATIONS : {}
 }
