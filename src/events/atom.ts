@@ -42,16 +42,11 @@ function describeTitle({ channel, details }: StoredEvent): string {
 }
 
 function describeChange(details: StoredEvent['details']): string {
-  switch (details.type) {
-    case 'product.gone':
-      return `No shop sells ${toName(details)} any more`
-    case 'product.back':
-      return `Sold again: ${toName(details)}`
-    case 'shop.gone':
-      return `${details.name} has no offers any more`
-    case 'feed.stale':
-      return `The feed ${details.feed} brings nothing new`
-  }
+  if (details.type === 'shop.gone') return `${details.name} has no offers any more`
+  if (details.type === 'feed.stale') return `The feed ${details.feed} brings nothing new`
+  return details.type === 'product.gone'
+    ? `No shop sells ${toName(details)} any more`
+    : `Sold again: ${toName(details)}`
 }
 
 /** The title of a product that was never sold while it was watched is not known. */

@@ -158,12 +158,6 @@ export function describeEvents(subject: Subject): void {
     })
 
     test('feed - one event when it becomes quiet, and none when it is quiet at first or removed', async () => {
-      const feed = (name: string, isQuiet: boolean): ObservedFeed => ({
-        name,
-        channelId: null,
-        isQuiet,
-        fetchedAtMs: NOON_MS - DAY_MS,
-      })
       await copy.recordFeeds([feed('awin', false), feed('old', true)], NOON_MS)
       await copy.recordFeeds([feed('awin', true), feed('old', true)], NOON_MS + 1)
       await copy.recordFeeds([feed('awin', true)], NOON_MS + 2)
@@ -180,8 +174,6 @@ export function describeEvents(subject: Subject): void {
       await walk(sell(LAMP, 'Kopje', ...shops))
       await walk(sell(LAMP, 'Kopje'))
     }
-    const describeLeased = (leased: LeasedEvent | undefined): string =>
-      leased === undefined ? 'nothing' : `${describeEvent(leased.event)}, ${leased.failures} failures`
 
     test('delivery - in order, once, and after a failure only when its time has come', async () => {
       expect(await copy.leaseEvent(LEASE)).toBeUndefined()
@@ -255,4 +247,12 @@ function describeEvent({ details }: StoredEvent): string {
   const subject =
     'gtin' in details ? details.gtin : details.type === 'shop.gone' ? details.merchant : details.feed
   return `${details.type} ${subject}`
+}
+
+function describeLeased(leased: LeasedEvent | undefined): string {
+  return leased === undefined ? 'nothing' : `${describeEvent(leased.event)}, ${leased.failures} failures`
+}
+
+function feed(name: string, isQuiet: boolean): ObservedFeed {
+  return { name, channelId: null, isQuiet, fetchedAtMs: NOON_MS - DAY_MS }
 }
