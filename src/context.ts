@@ -156,27 +156,13 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const client = createMonitoredClient(options, { ownOrigin, callPolicy, clockMonitor, metrics })
   const caches = createCaches(config, clock)
   const parts = { config, clock, client, callPolicy, store, caches }
-  const sources = createSources({
-    ...parts,
-    onStoreFailure: storeHealth.recordFailure,
-    onDrops: metrics.countDrops,
-  })
+  const onStoreFailure = storeHealth.recordFailure
+  const sources = createSources({ ...parts, onStoreFailure, onDrops: metrics.countDrops })
   const webhook =
     secrets.webhook && createWebhook({ webhook: secrets.webhook, store, clock, logger, metrics })
-  const walks = new WalkSupervisor({
-    ...options,
-    callPolicy,
-    store,
-    clockMonitor,
-    metrics,
-    ownOrigin,
-    shops: shopFile.data.entries,
-    async onWalkComplete() {
-      await recordFeeds(options, store).catch(storeHealth.recordFailure)
-      webhook?.notify()
-    },
-  })
-  const storeParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
+  const walkParts = { callPolicy, store, clockMonitor, metrics, ownOrigin, shopFile, webhook, onStoreFailure }
+  const walks = createWalks(options, walkParts)
+  const storeParts = { store, ownOrigin, metrics, onStoreFailure }
   const coverage = createCoverage({ clock, logger, ...storeParts })
   const pictures = pictureFiles && createPictureProxy(options, pictureFiles, storeParts)
   const stylePath = assets.get('vitrine.css').path
@@ -227,10 +213,31 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   }
 }
 
-/** Record which feeds of the embedded catalog are quiet. */
-async function recordFeeds({ demo, clock }: ContextOptions, store: CopyStore): Promise<void> {
-  const report = await demo?.readFeeds(false)
-  if (report !== undefined) await store.recordFeeds(report.feeds, clock.nowMs())
+type WalkParts = Pick<
+  Context,
+  'callPolicy' | 'store' | 'clockMonitor' | 'metrics' | 'ownOrigin' | 'shopFile' | 'webhook'
+> &
+  Pick<PicturesDetails, 'onStoreFailure'>
+
+/** Create the walks. After each one, record which feeds of the embedded catalog are quiet, and send the events. */
+function createWalks(
+  options: ContextOptions,
+  { shopFile, webhook, onStoreFailure, ...parts }: WalkParts,
+): WalkSupervisor {
+  const { demo, clock } = options
+  const recordFeeds = async (): Promise<void> => {
+    const report = await demo?.readFeeds(false)
+    if (report !== undefined) await parts.store.recordFeeds(report.feeds, clock.nowMs())
+  }
+  return new WalkSupervisor({
+    ...options,
+    ...parts,
+    shops: shopFile.data.entries,
+    async onWalkComplete() {
+      await recordFeeds().catch(onStoreFailure)
+      webhook?.notify()
+    },
+  })
 }
 
 function createPolicy({ clock, config }: ContextOptions, store: CopyStore, health: StoreHealth): CallPolicy {

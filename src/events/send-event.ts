@@ -53,10 +53,9 @@ export function createEventSender({ url, secret }: WebhookSecrets, clock: Clock)
       const controller = new AbortController()
       try {
         // The timer itself rejects the promise, because undici checks a signal only after it has connected.
-        const createError = (): Error => new Error('timeout')
         return await failAfter(
           { clock, timeoutMs: SEND_TIMEOUT_MS },
-          createError,
+          createTimeoutError,
           post(message, controller.signal),
         )
       } catch (error) {
@@ -69,9 +68,13 @@ export function createEventSender({ url, secret }: WebhookSecrets, clock: Clock)
   }
 }
 
+function createTimeoutError(): Error {
+  return new Error('timeout')
+}
+
 /** The message of an error can have the address. */
 function describeFailure(error: unknown): string {
   const { code, message } = error as Partial<NodeJS.ErrnoException>
-  if (message === 'timeout' || /_TIMEOUT$/.test(code ?? '')) return 'no response in time'
+  if (message === 'timeout' || code?.endsWith('_TIMEOUT')) return 'no response in time'
   return code !== undefined && /^\w{1,60}$/.test(code) ? `unreachable (${code})` : 'unreachable'
 }

@@ -246,9 +246,9 @@ function readAtom(
     if (uri !== 'http://www.w3.org/2005/Atom') problems.push(`element ${local} of ${uri}`)
     if (path.at(-1) === 'feed' && local === 'entry') entries.push({})
     else if (entries.length > 0 && path.length === 1) problems.push(`${local} after an entry`)
-    path.push(local)
-    text = attributes['href']?.value ?? attributes['term']?.value ?? ''
-    if (local === 'link' && attributes['rel']?.value === 'self') path[path.length - 1] = 'self'
+    const values = Object.fromEntries(Object.values(attributes).map((one) => [one.local, one.value]))
+    path.push(local === 'link' && values['rel'] === 'self' ? 'self' : local)
+    text = values['href'] ?? values['term'] ?? ''
   })
   parser.on('text', (more) => (text += more))
   parser.on('closetag', () => {
@@ -267,19 +267,26 @@ function readAtom(
 function checkAtom(xml: string): readonly string[] {
   const { feed, entries, problems } = readAtom(xml)
   const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
-  const check = (name: string, entry: Entry, rules: Record<string, RegExp>): readonly string[] =>
-    Object.entries(rules).flatMap(([key, rule]) =>
-      rule.test(entry[key] ?? '') ? [] : [`${name}: ${key} is ${JSON.stringify(entry[key])}`],
-    )
   const address = /^https:\/\/widgets\.example\/[!-~]+$/
   const common = { title: /./, updated: dateTime, link: address }
   return [
     ...problems,
-    ...check('feed', feed, { ...common, id: address, self: address, author: /^/ }),
+    ...findMismatches('feed', feed, { ...common, id: address, self: address, author: /^/ }),
     ...entries.flatMap((entry) =>
-      check('entry', entry, { ...common, id: /^urn:uuid:[0-9a-f-]{36}$/, category: /./, content: /./ }),
+      findMismatches('entry', entry, {
+        ...common,
+        id: /^urn:uuid:[0-9a-f-]{36}$/,
+        category: /./,
+        content: /./,
+      }),
     ),
     ...(new Set(entries.map(({ id }) => id)).size === entries.length ? [] : ['an id twice']),
     ...(feed['updated'] === (entries[0]?.['updated'] ?? feed['updated']) ? [] : ['the newest is not first']),
   ]
+}
+
+function findMismatches(name: string, entry: Entry, rules: Record<string, RegExp>): readonly string[] {
+  return Object.entries(rules).flatMap(([key, rule]) =>
+    rule.test(entry[key] ?? '') ? [] : [`${name}: ${key} is ${JSON.stringify(entry[key])}`],
+  )
 }

@@ -11,6 +11,7 @@ import { addCleanup } from '../helpers/cleanup.ts'
 import {
   EVENT_SECRET,
   type EventReceiver,
+  type ReceivedEvent,
   isSignatureValid,
   startEventReceiver,
 } from '../helpers/event-receiver.ts'
@@ -77,6 +78,8 @@ const respond =
   (response: ServerResponse): void =>
     void response.writeHead(status, headers).end()
 
+const reset = (response: ServerResponse): void => void response.socket?.resetAndDestroy()
+
 const countDeliveries = async (outcome: string): Promise<string | undefined> =>
   (await metrics.render()).text
     .split('\n')
@@ -89,9 +92,9 @@ test('event - is posted once as signed JSON, and the address stays out of the lo
   await poll()
   await poll()
   expect(receiver.received).toHaveLength(1)
-  const [received] = receiver.received
+  const received = receiver.received[0] as ReceivedEvent
   const [event] = await store.listEvents(1)
-  expect(JSON.parse(received?.body ?? '')).toEqual({
+  expect(JSON.parse(received.body ?? '')).toEqual({
     version: 1,
     id: event?.id,
     type: 'shop.gone',
@@ -99,27 +102,21 @@ test('event - is posted once as signed JSON, and the address stays out of the lo
     channel: event?.channel,
     shop: { merchant: 'Tafelrond', name: 'Tafelrond' },
   })
-  expect(received?.url).toBe('/hook?token=path-secret-1234')
-  expect(received?.headers).toMatchObject({
+  expect(received.url).toBe('/hook?token=path-secret-1234')
+  expect(received.headers).toMatchObject({
     'content-type': 'application/json',
     'vitrine-event-id': event?.id,
     'vitrine-timestamp': String(NOON_MS / SECOND_MS),
   })
   expect(await Promise.all(receiver.received.map((one) => isSignatureValid(one)))).toEqual([true])
-  for (const changed of [
-    { ...(received as (typeof receiver.received)[number]), body: `${received?.body} ` },
-    {
-      ...(received as (typeof receiver.received)[number]),
-      headers: { ...received?.headers, 'vitrine-timestamp': '1' },
-    },
-  ])
-    expect(await isSignatureValid(changed)).toBe(false)
+  const headers = { ...received.headers, 'vitrine-timestamp': '1' }
+  expect(await isSignatureValid({ ...received, headers })).toBe(false)
+  expect(await isSignatureValid({ ...received, body: `${received.body} ` })).toBe(false)
   expect(lines.join('')).toContain('event delivered')
   expect(lines.join('')).not.toMatch(/path-secret|test-signing-secret/)
 })
 
 test('webhook down - retried in order with longer waits, and delivered once when it answers', async () => {
-  const reset = (response: ServerResponse): void => void response.socket?.resetAndDestroy()
   receiver.responses.push(respond(500), reset, respond(302, { location: receiver.url }), respond(404))
   await loseShops('A', 'B')
   start()

@@ -19,15 +19,18 @@ export type EventReceiver = Readonly<{
   responses: ((response: ServerResponse) => void)[]
 }>
 
+const acceptEvent = (response: ServerResponse): void => void response.writeHead(204).end()
+
 export async function startEventReceiver(): Promise<EventReceiver> {
   const received: ReceivedEvent[] = []
   const responses: EventReceiver['responses'] = []
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      received.push({ headers: request.headers, body, url: request.url })
-      const respond = responses.shift() ?? ((one: ServerResponse) => void one.writeHead(204).end())
+    const receive = async (): Promise<void> => {
+      received.push({ headers: request.headers, body: await text(request), url: request.url })
+      const respond = responses.shift() ?? acceptEvent
       respond(response)
-    })
+    }
+    void receive()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
