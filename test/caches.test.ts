@@ -16,7 +16,7 @@ const makeCaches = (maxEntries: number, maxBytes: number): Caches => {
 
 /** Add `count` entries of `bytes` bytes each to every cache. */
 function fill(caches: Caches, count: number, bytes: number): void {
-  const response = makeResponse({ bodies: { template: ['x'.repeat(bytes)] } })
+  const response = makeResponse({ bodies: { template: { text: 'x'.repeat(bytes), slots: [] } } })
   for (let index = 0; index < count; index += 1) {
     const key = String(index).padStart(8, '0')
     caches.products.set(key, { product: null, asOfMs: 0 }, bytes)

@@ -104,7 +104,8 @@ export function createCoverage(details: CoverageDetails): Coverage {
       isStopped = true
       await flush()
       const lostCount = sumCounts(pending.take())
-      if (lostCount > 0) logger.warn({ counts: lostCount }, 'counts lost: the database was unavailable at the stop')
+      if (lostCount > 0)
+        logger.warn({ counts: lostCount }, 'counts lost: the database was unavailable at the stop')
     },
   }
 }

@@ -26,10 +26,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 type WidgetEntry = Omit<WidgetCount, WidgetState> & Mutable<StateCounts>
 type ClickEntry = Omit<ClickCount, 'clicks'> & Mutable<Pick<ClickCount, 'clicks'>>
 
-/** Counts that are not stored yet, in bounded memory. */
-export type PendingCounts = ReturnType<typeof createPendingCounts>
-
-/** Create counts without entries. `bounds` is for tests. */
+/** Create a table of counts that are not stored yet, in bounded memory. `bounds` is for tests. */
 export function createPendingCounts(bounds: PendingBounds = BOUNDS) {
   const widgets = new Map<string, WidgetEntry>()
   const clicks = new Map<string, ClickEntry>()

@@ -1,4 +1,4 @@
-import type { Offer } from '../catalog/contract.ts'
+import type { Offer, Product } from '../catalog/contract.ts'
 import type { Clock } from '../clock.ts'
 import { toDay } from '../offers/price-history.ts'
 import { compareTexts, isInStock } from '../offers/ranking.ts'
@@ -57,7 +57,7 @@ type ReportParts = Readonly<{
 const BATCH_PRODUCTS = 500
 
 /** Return the period of the last days until today, in UTC. */
-export function toPeriod(clock: Clock, days: number): DayPeriod {
+function toPeriod(clock: Clock, days: number): DayPeriod {
   const untilDay = toDay(clock.nowMs())
   return { fromDay: untilDay - days + 1, untilDay }
 }
@@ -74,15 +74,11 @@ export async function readCoverageReport(
   const clicksByGtin = sumBy(clicks, ({ gtin }) => gtin)
   const products: CoveredProduct[] = []
   for (const batch of toBatches(asked)) {
-    const entries = await store.findProducts(
-      channelId,
-      batch.map(({ gtin }) => gtin),
-    )
+    const gtins = batch.map(({ gtin }) => gtin)
+    const entries = await store.findProducts(channelId, gtins)
     for (const one of batch) {
-      const product = entries.get(one.gtin)?.product ?? null
-      const supply = describeSupply(product?.offers ?? [], shops)
-      const title = supply.state === 'hidden' ? null : (product?.title ?? null)
-      products.push({ ...one, title, ...supply, clicks: clicksByGtin.get(one.gtin) ?? 0 })
+      const supply = describeSupply(entries.get(one.gtin)?.product ?? null, shops)
+      products.push({ ...one, ...supply, clicks: clicksByGtin.get(one.gtin) ?? 0 })
     }
   }
   // Sorting is stable.
@@ -91,12 +87,16 @@ export async function readCoverageReport(
 
 const toRank = ({ state }: CoveredProduct): number => SUPPLY_STATES.indexOf(state)
 
-function describeSupply(offers: readonly Offer[], shops: ShopBook): Pick<CoveredProduct, 'state' | 'shops'> {
-  if (offers.length === 0) return { state: 'hidden', shops: [] }
+function describeSupply(
+  product: Product | null,
+  shops: ShopBook,
+): Pick<CoveredProduct, 'title' | 'state' | 'shops'> {
+  if (product === null || product.offers.length === 0) return { title: null, state: 'hidden', shops: [] }
+  const { title, offers } = product
   const inStock = offers.filter(isInStock)
-  if (inStock.length === 0) return { state: 'sold_out', shops: listShops(offers, shops) }
+  if (inStock.length === 0) return { title, state: 'sold_out', shops: listShops(offers, shops) }
   const sellers = listShops(inStock, shops)
-  return { state: sellers.length === 1 ? 'one_shop' : 'sold', shops: sellers }
+  return { title, state: sellers.length === 1 ? 'one_shop' : 'sold', shops: sellers }
 }
 
 function listShops(offers: readonly Offer[], shops: ShopBook): readonly string[] {
@@ -127,7 +127,9 @@ export async function readProductDetails(
   return details
 }
 
-function groupByProduct(placements: readonly PlacementCount[]): ReadonlyMap<string, readonly PlacementCount[]> {
+function groupByProduct(
+  placements: readonly PlacementCount[],
+): ReadonlyMap<string, readonly PlacementCount[]> {
   const groups = new Map<string, PlacementCount[]>()
   for (const placement of placements) {
     const group = groups.get(placement.gtin) ?? []
@@ -148,7 +150,8 @@ async function findLastObservedDay(
 }
 
 /** A placement with its products. `emptyProducts`: those that no shop sells now. */
-export type PlacementSummary = StateCounts & Readonly<{ sub: string; products: number; emptyProducts: number }>
+export type PlacementSummary = StateCounts &
+  Readonly<{ sub: string; products: number; emptyProducts: number }>
 
 /** Add up the placements of products: those with the most empty products first, then those with the most requests. */
 export function sumPlacements(
@@ -167,10 +170,7 @@ export function sumPlacements(
       sums.set(sub, sum)
     }
   return [...sums.values()].sort(
-    (a, b) =>
-      b.emptyProducts - a.emptyProducts ||
-      sumStates(b) - sumStates(a) ||
-      compareTexts(a.sub, b.sub),
+    (a, b) => b.emptyProducts - a.emptyProducts || sumStates(b) - sumStates(a) || compareTexts(a.sub, b.sub),
   )
 }
 

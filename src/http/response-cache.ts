@@ -46,6 +46,8 @@ export type CachedResponse = PreparedResponse &
     cacheStatus: string
     expiresAtMs: number
     countResponse(): void
+    /** Count the products of the response for a placement, unless no reader sees it. */
+    countProducts(request: IncomingMessage, sub: string | null): void
   }>
 
 /** The address of a widget without the id of the placement, and that id. */
@@ -89,6 +91,7 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
     if (cached === undefined || nowMs >= cached.expiresAtMs || isFuture(cached.lifetime.asOfMs, nowMs))
       return false
     cached.countResponse()
+    cached.countProducts(request, sub)
     const cacheControl = toCacheControl(cached.lifetime, nowMs)
     sendPreparedResponse(request, response, cached, { cacheControl, cacheStatus: cached.cacheStatus, sub })
     return true
@@ -115,9 +118,14 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
   }
 }
 
-function computeSizeBytes({ bodies: { template, gzip = '', br = '' }, ownHeaders }: CachedResponse): number {
-  const ownBytes = [...template, ...ownHeaders].reduce((sum, text) => sum + text.length, 0)
-  return gzip.length + br.length + ownBytes + OVERHEAD_BYTES
+/** Memory of a slot. */
+const SLOT_BYTES = 100
+
+function computeSizeBytes({ bodies, ownHeaders }: CachedResponse): number {
+  const { template, gzip = '', br = '' } = bodies
+  const slotBytes = template.slots.length * SLOT_BYTES
+  const ownBytes = ownHeaders.reduce((sum, text) => sum + text.length, slotBytes)
+  return template.text.length + gzip.length + br.length + ownBytes + OVERHEAD_BYTES
 }
 
 export function toHeaderBlock(headers: Headers): HeaderBlock {
@@ -164,10 +172,10 @@ function toBody(
   acceptEncoding: string | undefined,
 ): Readonly<{ encoding: Encoding; body: string }> {
   const encoding = br === undefined ? null : chooseEncoding(acceptEncoding)
-  if (sub !== null && template.length > 1) {
+  if (sub !== null && template.slots.length > 0) {
     const text = fillSubs(template, sub)
     return { encoding, body: encoding === null ? text : compressNow(text, encoding) }
   }
   const body = encoding === null ? undefined : { gzip, br }[encoding]
-  return body === undefined ? { encoding: null, body: fillSubs(template, null) } : { encoding, body }
+  return body === undefined ? { encoding: null, body: template.text } : { encoding, body }
 }

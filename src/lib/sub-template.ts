@@ -8,10 +8,13 @@ import { randomBytes } from 'node:crypto'
 /** Separates the parts of a slot. Random, so that no text of a catalog contains it; ASCII, so that it is the same in UTF-8 bytes. */
 const MARK = `~sub-${randomBytes(8).toString('hex')}~`
 
-/** A text, split at its slots: text, then `before`, `after` and maximum length of a slot, then text, and so on. */
-export type SubTemplate = readonly string[]
+/** Where the id goes in a text: between the texts `before` and `after`, at most `maxCharacters` of it. */
+type SubSlot = Readonly<{ index: number; before: string; after: string; maxCharacters: number }>
 
-/** Parts between two texts, and the next text. */
+/** A text without an id, and the slots for one. */
+export type SubTemplate = Readonly<{ text: string; slots: readonly SubSlot[] }>
+
+/** Parts of a slot and the text after it. */
 const PARTS_PER_SLOT = 4
 
 /** Return a slot: nothing without an id; otherwise the id, at most `maxCharacters` of it, between the two texts. */
@@ -19,22 +22,34 @@ export function createSubSlot(before: string, after = '', maxCharacters = Infini
   return ['', before, after, String(maxCharacters), ''].join(MARK)
 }
 
-/** Split a text at its slots. A single part: it has none. */
-export function toSubTemplate(text: string): SubTemplate {
-  return text.split(MARK)
+/** Find the slots of a text. */
+export function toSubTemplate(textWithSlots: string): SubTemplate {
+  const [first = '', ...parts] = textWithSlots.split(MARK)
+  const texts = [first]
+  const slots: SubSlot[] = []
+  let index = first.length
+  for (let start = 0; start < parts.length; start += PARTS_PER_SLOT) {
+    const [before = '', after = '', maxCharacters, next = ''] = parts.slice(start, start + PARTS_PER_SLOT)
+    slots.push({ index, before, after, maxCharacters: Number(maxCharacters) })
+    texts.push(next)
+    index += next.length
+  }
+  return { text: texts.join(''), slots }
 }
 
 /** Fill the slots with the id of a placement; `null`: leave them empty. */
-export function fillSubs(template: SubTemplate, sub: string | null): string {
-  let text = template[0] ?? ''
-  for (let index = 1; index < template.length; index += PARTS_PER_SLOT) {
-    const [before = '', after = '', maxCharacters, next = ''] = template.slice(index, index + PARTS_PER_SLOT)
-    text += sub === null ? next : `${before}${sub.slice(0, Number(maxCharacters))}${after}${next}`
+export function fillSubs({ text, slots }: SubTemplate, sub: string | null): string {
+  if (sub === null) return text
+  let filled = ''
+  let end = 0
+  for (const { index, before, after, maxCharacters } of slots) {
+    filled += `${text.slice(end, index)}${before}${sub.slice(0, maxCharacters)}${after}`
+    end = index
   }
-  return text
+  return filled + text.slice(end)
 }
 
 /** Remove the slots of a text, for pages of this server. */
 export function removeSubSlots(text: string): string {
-  return fillSubs(toSubTemplate(text), null)
+  return toSubTemplate(text).text
 }

@@ -7,7 +7,7 @@ import { getLocalization } from '../widgets/locales/index.ts'
 import type { CommonOptions } from '../widgets/options.ts'
 import { getDefaultHeading, listStyles } from '../widgets/view-parts.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
-import { createSubSlot, fillSubs, toSubTemplate } from '../lib/sub-template.ts'
+import { createSubSlot, removeSubSlots, toSubTemplate } from '../lib/sub-template.ts'
 import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './widget-routes.ts'
 
 /** Create the routes `/embeds/…`: documents for iframes. A hidden box is 200, too; the document reports its state. */
@@ -29,7 +29,7 @@ export function createEmbedsRouter(context: Context): Router {
     toEtag: (digest) => `W/"${digest}"`,
     async render(view, widget) {
       const html = renderer.renderEmbed(toEmbedView(context, widget, view))
-      const { gzip, br } = await encodeBody(fillSubs(toSubTemplate(html), null))
+      const { gzip, br } = await encodeBody(removeSubSlots(html))
       return { template: toSubTemplate(toUtf8ByteString(html)), gzip, br }
     },
     renderFailure({ body, message }) {

@@ -1,7 +1,9 @@
 import { Router } from 'express'
 import type { Context } from '../context.ts'
+import { isCountedRequest } from '../coverage/counted-requests.ts'
 import { OfferGoneError } from '../errors.ts'
 import { createCrossOriginHeaders } from '../http/security-headers.ts'
+import { normalizeGtin } from '../offers/gtin.ts'
 import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
 import { toLinkOfPlacement } from '../widgets/sub-slots.ts'
 import { getParameter, parseQuery } from './requests.ts'
@@ -14,15 +16,21 @@ export function createOfferRedirectRouter(context: Context): Router {
     createCrossOriginHeaders({ 'Cache-Control': 'no-store', 'X-Robots-Tag': 'noindex, nofollow' }),
   )
   router.get('/go/:channel/:gtin/:offer', async (request, response) => {
-    const offer = await context.widgets.findOffer({
-      channelId: getParameter(request.params, 'channel'),
-      gtin: getParameter(request.params, 'gtin'),
-      offerId: getParameter(request.params, 'offer'),
-    })
-    if (offer === undefined) throw new OfferGoneError('no offer of that id')
+    // The policy of the page decides whether the network learns which page the reader came from.
+    response.removeHeader('Referrer-Policy')
+    const channelId = getParameter(request.params, 'channel').toLowerCase()
+    const gtin = normalizeGtin(getParameter(request.params, 'gtin'))
+    const offerId = getParameter(request.params, 'offer')
+    const offer =
+      gtin === undefined ? undefined : await context.widgets.findOffer({ channelId, gtin, offerId })
+    if (gtin === undefined || offer === undefined) throw new OfferGoneError('no offer of that id')
     const reader = createParameterReader(parseQuery(request))
     // A reader follows this link, so a broken id must not stop it.
     const sub = parseOrDefault(() => reader.sub('sub'), null)
+    if (isCountedRequest(request, 'go')) {
+      const merchant = context.shopFile.book.toMainName(offer.merchant)
+      context.coverage.countClick({ channelId, gtin, merchant, sub: sub ?? '' })
+    }
     const link = toLinkOfPlacement(offer, context.subRules, sub)
     response.status(302).set('Location', toHeaderValue(link)).end()
   })

@@ -2,6 +2,7 @@ import { type ErrorRequestHandler, type Request, type Response, Router } from 'e
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { UnknownAddressError } from '../errors.ts'
+import { isCountedRequest } from '../coverage/counted-requests.ts'
 import type { CacheStatus } from '../freshness/age.ts'
 import {
   type CacheLifetime,
@@ -49,7 +50,7 @@ const MAX_HEADER_BLOCKS = 200
 /** Requests for one box within this time share one preparation. */
 const SHARED_PREPARATION_MS = 10
 /** The client has the body, so nothing was rendered. */
-const NOT_RENDERED: WidgetBodies = { template: [] }
+const NOT_RENDERED: WidgetBodies = { template: { text: '', slots: [] } }
 const NO_HEADERS: readonly string[] = []
 
 /** Create the routes of the widgets on a surface. */
@@ -129,13 +130,17 @@ function createSender(
     }
     const timeSlot = Math.floor(clock.nowMs() / SHARED_PREPARATION_MS)
     // The grid queue must see each visitor to be fair.
-    const prepared = await (address.kind === 'deals'
-      ? prepareWidget()
-      : singleFlight.run(`${key} ${timeSlot}`, prepareWidget))
+    const preparing =
+      address.kind === 'deals' ? prepareWidget() : singleFlight.run(`${key} ${timeSlot}`, prepareWidget)
+    const prepared = await preparing.catch((error: unknown) => {
+      countUnavailable(context, { address, error, request })
+      throw error
+    })
     const { status, kind } = prepared
     const cached = { ...prepared.cached, bodies: await getBodies(prepared, request, sub) }
     const state = cached.isShown ? 'shown' : 'hidden'
     logResponse(context, { surface: `${details.surface} ${kind}`, state, cache: status, request, response })
+    cached.countProducts(request, sub)
     sendPreparedResponse(request, response, cached, {
       cacheControl: isCacheable ? toCacheControl(cached.lifetime, clock.nowMs()) : 'no-store',
       cacheStatus: toCacheStatus(status),
@@ -187,11 +192,36 @@ function createPreparer(
       lifetime: toCacheLifetime(context, widget, isShown),
       expiresAtMs: shouldLogEach(widget) ? 0 : widget.validUntilMs,
       cacheStatus: toCacheStatus(cache),
+      countProducts: createProductCounter(context, details.surface, widget),
       countResponse: metrics.getResponseCounter({ surface: `${details.surface} ${kind}`, state, cache }),
     }
     let rendered: WidgetBodies | Promise<WidgetBodies> | undefined
     const render = (): WidgetBodies | Promise<WidgetBodies> => (rendered ??= details.render(view, widget))
     return { cached: response, knownBodies: reusable?.bodies, render, status, kind }
+  }
+}
+
+/** Count the products of a widget whose data cannot be read. */
+function countUnavailable(
+  { coverage }: Context,
+  { address, error, request }: Readonly<{ address: WidgetAddress; error: unknown; request: Request }>,
+): void {
+  const { surface, channelId, gtins, sub } = address
+  const { state } = toFailureResponse(normalizeError(error, request.path), surface)
+  if (state !== 'unavailable' || !isCountedRequest(request, surface)) return
+  for (const gtin of gtins) coverage.countWidget({ channelId, gtin, sub: sub ?? '', state })
+}
+
+/** Create the function that counts the products of a widget for a placement. */
+function createProductCounter(
+  { coverage }: Context,
+  surface: Surface,
+  { channel, productStates }: AnyWidget,
+): CachedResponse['countProducts'] {
+  return (request, sub) => {
+    if (productStates.length === 0 || !isCountedRequest(request, surface)) return
+    for (const { gtin, state } of productStates)
+      coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
   }
 }
 

@@ -14,7 +14,7 @@ import { formatCount, formatDay } from '../widgets/format.ts'
 import { withQuery } from '../widgets/options.ts'
 
 /** An editor who has repaired a page should not see it for long. */
-export const COVERAGE_DAYS = 7
+const COVERAGE_DAYS = 7
 
 /** The most requested products that the page checks. */
 const MAX_PRODUCTS = 2_000
@@ -63,8 +63,6 @@ const ADVICE: Readonly<Record<Problem, string>> = {
   sold_out: 'Shops list these products, but none has them in stock.',
   one_shop: 'When this shop stops, the box is empty or sold out.',
 }
-
-export type CoverageView = ReturnType<typeof toCoverageView>
 
 /** Build the view of the coverage tab. `notice` is shown while nothing was counted. */
 export function toCoverageView({ channelId, report, details }: CoverageData) {

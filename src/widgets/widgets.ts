@@ -1,5 +1,4 @@
 import type { Offer } from '../catalog/contract.ts'
-import { normalizeGtin } from '../offers/gtin.ts'
 import { createPriceCheck } from '../offers/price-age.ts'
 import { createBoxOrder } from '../offers/ranking.ts'
 import {
@@ -27,7 +26,7 @@ export type Widgets = AddressParsers &
     getPicks(address: PicksAddress): Promise<Widget<PicksView>>
     /** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
     getGrid(address: GridAddress, visitor: string): Promise<Widget<GridView>>
-    /** Find an offer by its id, the best of several; `undefined` when it no longer exists. */
+    /** Find an offer by its id, the best of several; `undefined` when it no longer exists. `gtin`: padded. */
     findOffer(key: Readonly<{ channelId: string; gtin: string; offerId: string }>): Promise<Offer | undefined>
     defaults: OptionDefaults
   }>
@@ -49,12 +48,10 @@ async function findOffer(
   { channels, products, clock, config }: WidgetDetails,
   { channelId, gtin, offerId }: Readonly<{ channelId: string; gtin: string; offerId: string }>,
 ): Promise<Offer | undefined> {
-  const paddedGtin = normalizeGtin(gtin)
-  if (paddedGtin === undefined) return undefined
   const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
-  const { channel, isGone } = await channels.getChannel(channelId.toLowerCase())
+  const { channel, isGone } = await channels.getChannel(channelId)
   if (isGone) return undefined
-  const { value: product, asOfMs } = await products.getProduct(channel.id, paddedGtin, deadlineMs)
+  const { value: product, asOfMs } = await products.getProduct(channel.id, gtin, deadlineMs)
   const matches = product?.offers.filter((offer) => computeOfferId(offer) === offerId) ?? []
   const rules = { nowMs: clock.nowMs(), priceMaxAgeSeconds: config.priceMaxAgeSeconds }
   return matches.sort(createBoxOrder(createPriceCheck(asOfMs, rules)))[0]

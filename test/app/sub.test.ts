@@ -1,4 +1,9 @@
-import { describe, expect, test, vi } from 'vitest'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { HOUR_MS } from '../../src/clock.ts'
 import type { SubData } from '../../src/config/sub-ids-file.ts'
 import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
 import { withSub } from '../../src/widgets/address.ts'
@@ -48,6 +53,25 @@ const listLinks = (text: string): readonly string[] =>
     .map((element) => getAttribute(element, 'href'))
     .sort()
 
+/** Serve the harness, and return a client that keeps its connection. */
+async function listen(
+  harness: Harness,
+): Promise<(path: string) => Promise<Readonly<{ text: string; etag: string | undefined }>>> {
+  const server = createServer(harness.app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(() => {
+    agent.destroy()
+    server.close()
+  })
+  return async (path) => {
+    const sent = request({ host: '127.0.0.1', port, path, agent }).end()
+    const [received] = (await once(sent, 'response')) as [IncomingMessage]
+    return { text: await text(received), etag: received.headers.etag }
+  }
+}
+
 describe('id of the placement', () => {
   test('with a rule - is added to the link; without one, and without an id - the link is unchanged', async () => {
     const harness = await startRuledHarness()
@@ -61,21 +85,26 @@ describe('id of the placement', () => {
     }
   })
 
-  test('every id - shares one cached response, one rendering and one catalog call', async () => {
-    const harness = await startRuledHarness()
-    const render = vi.spyOn(harness.context.renderer, 'renderBox')
-    harness.catalog.calls.length = 0
+  test('10,000 ids of one product - share one cached response, one rendering and one catalog call', async () => {
+    const harness = await startRuledHarness({ VITRINE_SYNC_CRON: 'off' })
+    const { context, catalog } = harness
+    const render = vi.spyOn(context.renderer, 'renderBox')
+    catalog.calls.length = 0
+    harness.clock.advance(2 * HOUR_MS)
+    const fetchText = await listen(harness)
     const tags = new Set<string | undefined>()
-    for (let number = 0; number < 500; number += 1) {
-      const { text, headers } = await fetchPath(harness, `${BOX}?sub=p${number}`)
-      expect(text).toContain(`https://a.example/?s=p${number}&amp;x=1&amp;y=2`)
-      expect(text).toContain(`data-sub="p${number}"`)
-      tags.add(headers['etag'])
+    for (let number = 0; number < 10_000; number += 1) {
+      const found = await fetchText(`${BOX}?sub=p${number}`)
+      expect(found.text.includes(`https://a.example/?s=p${number}&amp;x=1&amp;y=2`)).toBe(true)
+      tags.add(found.etag)
     }
-    expect(tags.size).toBe(500)
-    expect(harness.context.caches.responses.entryCount()).toBe(1)
+    expect(tags.size).toBe(10_000)
+    expect(context.caches.responses.entryCount()).toBe(1)
     expect(render).toHaveBeenCalledTimes(1)
-    expect(harness.catalog.calls).toEqual([])
+    expect(catalog.countCalls(/\/products\//)).toBe(1)
+    const { text: metrics } = await context.metrics.render()
+    const [, hits] = /surface="fragment where-to-buy",state="shown",cache="hit"} (\d+)/.exec(metrics) ?? []
+    expect(Number(hits)).toBeGreaterThan(9_900)
   })
 
   test('If-None-Match - 304 for the same id only', async () => {
@@ -117,6 +146,8 @@ describe('id of the placement', () => {
     )
     expect(new Set(locations)).toEqual(new Set(['https://a.example/?s=p7&x=1&y=2', 'https://b.example/?x=1']))
     const path = paths[locations.indexOf('https://a.example/?s=p7&x=1&y=2')] ?? ''
+    const { headers } = await fetchPath(harness, `/go/${CHANNEL_ID}/${path}`)
+    expect(headers['referrer-policy']).toBeUndefined()
     const broken = await fetchPath(harness, `/go/${CHANNEL_ID}/${path.replace('p7', 'a%20b')}`)
     expect(broken.headers['location']).toBe('https://a.example/?x=1&y=2')
   })

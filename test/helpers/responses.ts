@@ -8,7 +8,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     isShown: true,
     headers: toHeaderBlock({ 'Content-Type': 'text/html; charset=utf-8', 'Vitrine-State': 'shown' }),
     ownHeaders: [],
-    bodies: { template: ['body'] },
+    bodies: { template: { text: 'body', slots: [] } },
     lifetime: {
       asOfMs: 0,
       oldestPriceMs: 0,
@@ -20,6 +20,7 @@ export function makeResponse(over: Partial<CachedResponse> = {}): CachedResponse
     expiresAtMs: 300_000,
     cacheStatus: 'vitrine; hit',
     countResponse: () => {},
+    countProducts: () => {},
     ...over,
   }
 }

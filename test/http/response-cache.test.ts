@@ -9,7 +9,7 @@ import { createFakeClock, type FakeClock } from '../helpers/fake-clock.ts'
 import { makeResponse } from '../helpers/responses.ts'
 
 const BOUNDS = { maxEntries: 10, maxBytes: 1_000_000 }
-const ENCODED = { template: ['body'], gzip: 'zipped', br: 'br' }
+const ENCODED = { template: { text: 'body', slots: [] }, gzip: 'zipped', br: 'br' }
 
 type CacheFixture = Readonly<{ cache: ResponseCache; clock: FakeClock }>
 
@@ -106,7 +106,11 @@ describe('cached response', () => {
   test('non-ASCII bytes arrive unchanged', async () => {
     const { cache } = createCacheFixture()
     const identity = Buffer.from('€ ä').toString('latin1')
-    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: [identity] } }), '/a')
+    cache.set(
+      { key: 'a', sub: null },
+      makeResponse({ bodies: { template: { text: identity, slots: [] } } }),
+      '/a',
+    )
     expect((await (await listen(cache))('/a')).text).toBe('€ ä')
   })
 
@@ -205,7 +209,11 @@ describe('limits', () => {
     const { cache } = createCacheFixture({ maxEntries: 1, maxBytes: 1_000_000 })
     cache.set({ key: 'a', sub: null }, makeResponse(), '/a')
     const get = await listen(cache)
-    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: ['newer'] } }), '/a')
+    cache.set(
+      { key: 'a', sub: null },
+      makeResponse({ bodies: { template: { text: 'newer', slots: [] } } }),
+      '/a',
+    )
     expect((await get('/a')).text).toBe('newer')
     cache.set({ key: 'b', sub: null }, makeResponse(), '/b')
     expect((await get('/a')).statusCode).toBe(299)
@@ -225,16 +233,20 @@ describe('limits', () => {
 
   test('a response larger than the cache is not stored', async () => {
     const { cache } = createCacheFixture({ maxEntries: 10, maxBytes: 3_000 })
-    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: ['x'.repeat(3_000)] } }), '/a')
+    cache.set(
+      { key: 'a', sub: null },
+      makeResponse({ bodies: { template: { text: 'x'.repeat(3_000), slots: [] } } }),
+      '/a',
+    )
     expect((await (await listen(cache))('/a')).statusCode).toBe(299)
     expect([cache.entryCount(), cache.byteCount()]).toEqual([0, 0])
   })
 
   test('bodies of all encodings and additional headers count towards the size', () => {
     const { cache } = createCacheFixture()
-    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: [''] } }), '/a')
+    cache.set({ key: 'a', sub: null }, makeResponse({ bodies: { template: { text: '', slots: [] } } }), '/a')
     const before = cache.byteCount()
-    const bodies = { template: ['x'.repeat(100)], gzip: 'x'.repeat(20), br: 'xxx' }
+    const bodies = { template: { text: 'x'.repeat(100), slots: [] }, gzip: 'x'.repeat(20), br: 'xxx' }
     cache.set({ key: 'a', sub: null }, makeResponse({ bodies, ownHeaders: ['xkey', 'a b'] }), '/a')
     expect(cache.byteCount() - before).toBe(130)
   })
