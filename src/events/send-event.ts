@@ -1,11 +1,13 @@
 import { Agent } from 'undici'
 import { type Clock, SECOND_MS } from '../clock.ts'
 import type { WebhookSecrets } from '../config/secrets.ts'
-import { failAfter } from '../lib/with-timeout.ts'
+import { tryWithTimeout } from '../lib/with-timeout.ts'
 import { type EventMessage, signBody } from './event-body.ts'
 
 /** One deadline for connection, request and response. */
 export const SEND_TIMEOUT_MS: number = 10 * SECOND_MS
+
+const TIMED_OUT = 'no response in time'
 
 export type EventSender = Readonly<{
   /**
@@ -51,30 +53,19 @@ export function createEventSender({ url, secret }: WebhookSecrets, clock: Clock)
   return {
     async send(message) {
       const controller = new AbortController()
-      try {
-        // The timer itself rejects the promise, because undici checks a signal only after it has connected.
-        return await failAfter(
-          { clock, timeoutMs: SEND_TIMEOUT_MS },
-          createTimeoutError,
-          post(message, controller.signal),
-        )
-      } catch (error) {
-        return describeFailure(error)
-      } finally {
-        controller.abort()
-      }
+      // The timer itself ends the wait, because undici checks a signal only after it has connected.
+      const attempt = post(message, controller.signal).catch(describeFailure)
+      const failure = await tryWithTimeout(clock, SEND_TIMEOUT_MS, attempt)
+      controller.abort()
+      return failure === undefined ? TIMED_OUT : failure
     },
     close: () => agent.destroy(),
   }
 }
 
-function createTimeoutError(): Error {
-  return new Error('timeout')
-}
-
 /** The message of an error can have the address. */
 function describeFailure(error: unknown): string {
-  const { code, message } = error as Partial<NodeJS.ErrnoException>
-  if (message === 'timeout' || code?.endsWith('_TIMEOUT')) return 'no response in time'
+  const { code } = error as Partial<NodeJS.ErrnoException>
+  if (code?.endsWith('_TIMEOUT')) return TIMED_OUT
   return code !== undefined && /^\w{1,60}$/.test(code) ? `unreachable (${code})` : 'unreachable'
 }

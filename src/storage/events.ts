@@ -51,7 +51,7 @@ export type DeliveryState = Readonly<{
 
 /** Events and their delivery (ADR 0035). Walks add events of products and shops in `completeWalk`. */
 export type EventStore = Readonly<{
-  /** List the newest events first. */
+  /** List the newest events first; those of one walk by importance: shops, then the most requested products. */
   listEvents(limit: number): Promise<readonly StoredEvent[]>
   /** Add an event for each feed that has become quiet since the last call. The first call about a feed adds none. */
   recordFeeds(feeds: readonly ObservedFeed[], nowMs: number): Promise<void>

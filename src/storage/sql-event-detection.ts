@@ -74,7 +74,7 @@ type ProductChange = Readonly<{ type: 'product.gone' | 'product.back'; gtin: str
 
 type StateRow = Readonly<{ copy_id: number; gtin: string; is_sold: number; title: string }>
 
-/** Store the state of the watched products. Return those that were known and have changed. */
+/** Store the state of the watched products. Return those that were known and have changed, the most requested first. */
 async function updateProductStates(
   transaction: Transaction<CopyTables>,
   copyId: number,
@@ -110,7 +110,6 @@ async function updateProductStates(
       gtin,
       title,
     }))
-    .sort((a, b) => compareTexts(a.gtin, b.gtin))
 }
 
 async function addPlacements(

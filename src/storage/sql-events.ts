@@ -45,7 +45,7 @@ export function createEventStore(
   return {
     async listEvents(limit) {
       const statement = `select ${COLUMNS} from ${SOURCE} where e.catalog = ?
-        order by e.at_ms desc, e.position desc, e.id desc limit ?`
+        order by e.at_ms desc, e.position, e.id limit ?`
       return (await execute<EventRow>(reader, statement, [catalog, limit])).map(toEvent)
     },
     recordFeeds: (feeds, nowMs) =>
@@ -90,7 +90,7 @@ function toEvent(row: EventRow): StoredEvent {
   return { id, atMs, channel, details: JSON.parse(row.details) as EventDetails }
 }
 
-/** Add events in the given order, and delete old ones. */
+/** Add events, the most important first, and delete old ones. */
 export async function insertEvents(
   transaction: Transaction<CopyTables>,
   { catalog, nowMs }: Readonly<{ catalog: string; nowMs: number }>,
@@ -108,7 +108,7 @@ export async function insertEvents(
   await insertJson(transaction, 'events', rows)
   await execute(transaction, 'delete from events where at_ms < ?', [nowMs - KEPT_EVENTS_MS])
   const statement = `delete from events where id in (select id from events where catalog = ?
-    order by at_ms desc, position desc, id desc limit ? offset ?)`
+    order by at_ms desc, position, id limit ? offset ?)`
   await execute(transaction, statement, [catalog, 2 * MAX_EVENTS, MAX_EVENTS])
 }
 

@@ -44,11 +44,13 @@ async function walk(products?: readonly WireProduct[]): Promise<string> {
 /** Return the types and subjects of all events, oldest first. */
 async function list(): Promise<readonly string[]> {
   const events = await harness.context.store.listEvents(100)
-  return events.toReversed().map(({ details }) => {
-    const subject =
-      'gtin' in details ? details.title : details.type === 'shop.gone' ? details.name : details.feed
-    return `${details.type} ${subject}`
-  })
+  return events
+    .toSorted((a, b) => a.atMs - b.atMs)
+    .map(({ details }) => {
+      const subject =
+        'gtin' in details ? details.title : details.type === 'shop.gone' ? details.name : details.feed
+      return `${details.type} ${subject}`
+    })
 }
 
 async function ask(gtin: string, sub: string): Promise<void> {
@@ -198,7 +200,7 @@ test('Atom - only with the password, private, with an ETag', async () => {
   expect([changed.status, (await fetchAtom()).text === changed.text]).toEqual([200, true])
 })
 
-test('hostile names - the feed is well-formed, has no markup of them, and the newest entry is first', async () => {
+test('hostile names - the feed is well-formed, has no markup of them, and the shop is the first entry of its walk', async () => {
   const evil = '</title><script>alert("&amp;")</script>\u0000\u0008\u202e]]>\ud800&#x0; \'<![CDATA['
   const products = makeProducts(() => ['Kopje', `${evil} shop`], 2).map((product) => ({
     ...product,
@@ -212,10 +214,10 @@ test('hostile names - the feed is well-formed, has no markup of them, and the ne
   expect(checkAtom(text)).toEqual([])
   const clean = '</title><script>alert("&amp;")</script> ]]> &#x0; \'<![CDATA['
   expect(readEntries(text).map(({ title }) => title)).toEqual([
-    `No shop sells ${toGtin(1)} ${clean} any more (Test magazine)`,
     `${clean} shop has no offers any more (Test magazine)`,
+    `No shop sells ${toGtin(1)} ${clean} any more (Test magazine)`,
   ])
-  expect(readEntries(text)[0]).toMatchObject({
+  expect(readEntries(text)[1]).toMatchObject({
     category: 'product.gone',
     content: `GTIN ${toGtin(1)}. Placements: post-1.`,
     link: `https://widgets.example/studio?channel=${CHANNEL_ID}&gtin=${toGtin(1)}`,

@@ -43,9 +43,9 @@ export function describeEvents(subject: Subject): void {
     let walkedAtMs = NOON_MS
     const walk = (...products: readonly Product[]): Promise<void> =>
       walkAll(copy, products, (walkedAtMs += 1))
-    /** List the events, oldest first, each as `type subject`. */
+    /** List the events, the oldest walk first, each as `type subject`. */
     const list = async (from: Copy = copy): Promise<readonly string[]> =>
-      (await from.listEvents(100)).toReversed().map(describeEvent)
+      (await from.listEvents(100)).toSorted((a, b) => a.atMs - b.atMs).map(describeEvent)
 
     test('product gone, back, gone again - three events with title and placements', async () => {
       await walk(sell(LAMP, 'Kopje'), sell(CHAIR, 'Kopje'))
@@ -81,6 +81,16 @@ export function describeEvents(subject: Subject): void {
       expect(await list()).toEqual([])
       await walk(sell(CHAIR, 'Kopje'), sell(TABLE, 'Kopje'))
       expect(await list()).toEqual([`product.back ${TABLE}`])
+    })
+
+    test('events of one walk - shops first, then the most requested products', async () => {
+      await walk(sell(LAMP, 'Kopje'), sell(CHAIR, 'Kopje'), sell(TABLE, 'Tafelrond'))
+      await ask(` ${LAMP}`, ` ${CHAIR}`, ` ${CHAIR}`)
+      await walk(sell(LAMP, 'Kopje'), sell(CHAIR, 'Kopje'), sell(TABLE, 'Tafelrond'))
+      await walk(sell(TABLE, 'Tafelrond'))
+      const events = await copy.listEvents(9)
+      const expected = ['shop.gone Kopje', `product.gone ${CHAIR}`, `product.gone ${LAMP}`]
+      expect(events.map(describeEvent)).toEqual(expected)
     })
 
     test('many placements - the most requested ones are named, the others counted', async () => {
