@@ -54,7 +54,7 @@ export function createWebhook(details: WebhookDetails): Webhook {
       const leased = await store.leaseEvent({ owner, forMs: LEASE_MS }).catch(() => undefined)
       const isDelivered =
         leased !== undefined && (await deliver(details, { sender, owner, leased, stopping }))
-      if (!isDelivered) await clock.wait(POLL_MS, AbortSignal.any([signal, stopping.signal]))
+      if (!isDelivered) await clock.wait(POLL_MS, signal)
     }
   }
   return {
@@ -62,6 +62,7 @@ export function createWebhook(details: WebhookDetails): Webhook {
     notify: () => waiting.abort(),
     async stop() {
       stopping.abort()
+      waiting.abort()
       await sender.close()
       if (running !== undefined) await tryWithTimeout(clock, STOP_TIMEOUT_MS, running)
     },
