@@ -15,7 +15,7 @@ import { createInCondition, execute } from './statements.ts'
 const WATCHED_DAYS = 28
 
 /** The most requested products of a channel that are watched, so that a large catalog does not flood the editors. */
-const MAX_WATCHED = 5_000
+const MAX_WATCHED = 2_000
 
 /** Placements that an event names. */
 const MAX_NAMED_PLACEMENTS = 20
@@ -37,7 +37,7 @@ export type EndedWalk = Readonly<{
 
 /**
  * Read what a walk changes. The returned function adds the events in the transaction that makes the walk current, so that a
- * change is reported once, whatever crashes.
+ * change is reported once, whatever crashes. Only that transaction writes the states, so they can be read before it.
  */
 export async function prepareEvents(
   database: Kysely<CopyTables>,
@@ -49,11 +49,18 @@ export async function prepareEvents(
   const watched = await listAskedProducts(database, copyId, { ...period, limit: MAX_WATCHED })
   const gtins = watched.map(({ gtin }) => gtin)
   const titles = await readSoldTitles(database, ended, gtins)
+  const known = await readProductStates(database, copyId)
+  const { changes, states } = compareProducts({ copyId, gtins, titles, known })
   const shopEvents = await findGoneShops(database, ended)
+  const productEvents = await addPlacements(database, copyId, { changes, period })
+  const events = [...shopEvents, ...productEvents].map((details) => ({ channelId, details }))
+  const isWatched = new Set(gtins)
+  const unwatched = [...known.keys()].filter((gtin) => !isWatched.has(gtin))
   return async (transaction) => {
-    const changes = await updateProductStates(transaction, copyId, { gtins, titles })
-    const productEvents = await addPlacements(transaction, copyId, { changes, period })
-    const events = [...shopEvents, ...productEvents].map((details) => ({ channelId, details }))
+    await insertJson(transaction, 'product_states', states, ['copy_id', 'gtin'])
+    if (unwatched.length > 0)
+      await sql`delete from product_states where copy_id = ${copyId}
+        and ${createInCondition(transaction, 'gtin', unwatched)}`.execute(transaction)
     await insertEvents(transaction, { catalog, nowMs }, events)
   }
 }
@@ -74,53 +81,54 @@ type ProductChange = Readonly<{ type: 'product.gone' | 'product.back'; gtin: str
 
 type StateRow = Readonly<{ copy_id: number; gtin: string; is_sold: number; title: string }>
 
-/** Store the state of the watched products. Return those that were known and have changed, the most requested first. */
-async function updateProductStates(
-  transaction: Transaction<CopyTables>,
-  copyId: number,
-  { gtins, titles }: Readonly<{ gtins: readonly string[]; titles: ReadonlyMap<string, string> }>,
-): Promise<readonly ProductChange[]> {
+type KnownStates = ReadonlyMap<string, StateRow>
+
+async function readProductStates(database: Kysely<CopyTables>, copyId: number): Promise<KnownStates> {
   const statement = 'select copy_id, gtin, is_sold, title from product_states where copy_id = ?'
-  const rows = await execute<StateRow>(transaction, statement, [copyId])
-  const known = new Map(rows.map((row) => [row.gtin, row]))
-  const states = gtins.map((gtin) => {
+  const rows = await execute<StateRow>(database, statement, [copyId])
+  return new Map(rows.map((row) => [row.gtin, row]))
+}
+
+/** Return the states to store, and the products that were known and have changed, the most requested first. */
+function compareProducts({
+  copyId,
+  gtins,
+  titles,
+  known,
+}: Readonly<{
+  copyId: number
+  gtins: readonly string[]
+  titles: ReadonlyMap<string, string>
+  known: KnownStates
+}>): Readonly<{ states: readonly StateRow[]; changes: readonly ProductChange[] }> {
+  const toState = (gtin: string): StateRow => {
     const title = titles.get(gtin)
     // A product that is gone keeps its last title.
-    return {
-      copy_id: copyId,
-      gtin,
-      is_sold: Number(title !== undefined),
-      title: title ?? known.get(gtin)?.title ?? '',
-    }
-  })
-  const changed = states.filter((state) => {
+    const knownTitle = title ?? known.get(gtin)?.title ?? ''
+    return { copy_id: copyId, gtin, is_sold: Number(title !== undefined), title: knownTitle }
+  }
+  const states = gtins.map(toState).filter((state) => {
     const before = known.get(state.gtin)
     return before?.is_sold !== state.is_sold || before.title !== state.title
   })
-  await insertJson(transaction, 'product_states', changed, ['copy_id', 'gtin'])
-  const watched = new Set(gtins)
-  const unwatched = rows.map(({ gtin }) => gtin).filter((gtin) => !watched.has(gtin))
-  if (unwatched.length > 0)
-    await sql`delete from product_states where copy_id = ${copyId}
-      and ${createInCondition(transaction, 'gtin', unwatched)}`.execute(transaction)
-  return changed
+  const changes = states
     .filter(({ gtin, is_sold: isSold }) => known.has(gtin) && known.get(gtin)?.is_sold !== isSold)
-    .map(({ gtin, is_sold: isSold, title }) => ({
-      type: isSold === 1 ? ('product.back' as const) : ('product.gone' as const),
-      gtin,
-      title,
-    }))
+    .map(({ gtin, is_sold: isSold, title }): ProductChange => {
+      const type = isSold === 1 ? 'product.back' : 'product.gone'
+      return { type, gtin, title }
+    })
+  return { states, changes }
 }
 
 async function addPlacements(
-  transaction: Transaction<CopyTables>,
+  database: Kysely<CopyTables>,
   copyId: number,
   { changes, period }: Readonly<{ changes: readonly ProductChange[]; period: DayPeriod }>,
 ): Promise<readonly EventDetails[]> {
   if (changes.length === 0) return []
   const gtins = changes.map(({ gtin }) => gtin)
   const subsByGtin = new Map<string, string[]>(gtins.map((gtin) => [gtin, []]))
-  for (const { gtin, sub } of await listPlacements(transaction, copyId, { ...period, gtins }))
+  for (const { gtin, sub } of await listPlacements(database, copyId, { ...period, gtins }))
     if (sub !== '') subsByGtin.get(gtin)?.push(sub)
   return changes.map((change) => {
     const subs = subsByGtin.get(change.gtin) ?? []
