@@ -76,9 +76,10 @@ sub vitrine_key {
   } else if (req.http.X-Vitrine-Surface && req.url ~ "\?") {
     set req.http.X-Vitrine-Query = regsub(req.url, "^[^?]*\?", "&");
     set req.http.X-Vitrine-Query = regsuball(req.http.X-Vitrine-Query,
-      "&(?!(?:theme|accent|locale|currency|stock|merchant|exclude|isolate|css|head|heading|layout|limit|history|markup|page|sort|evidence|min_discount|max_price|brand|q)(?:[=&]|$)|[^=&]*[%+])[^&]*", "");
+      "&(?!(?:theme|accent|locale|currency|stock|merchant|exclude|isolate|css|head|heading|sub|layout|limit|history|else|markup|label|page|sort|evidence|min_discount|max_price|brand|q)(?:[=&]|$)|[^=&]*[%+])[^&]*", "");
     set req.url = regsub(req.url, "\?.*$", "") + regsub(req.http.X-Vitrine-Query, "^&", "?");
-    set req.url = std.querysort(req.url);
+    # Labels are for the products in their order, so they must not be sorted.
+    if (req.url !~ "(?i)[?&](label|[^=&]*%[^=&]*)(=|&|$)") { set req.url = std.querysort(req.url); }
     unset req.http.X-Vitrine-Query;
   }
 }
@@ -141,13 +142,19 @@ sub vitrine_tags {
     set beresp.http.X-Vitrine-Tags = "vitrine,channel-" + beresp.http.X-Vitrine-Channel;
     if (bereq.url ~ "(?i)/deals/?(\?|$)") {
       set beresp.http.X-Vitrine-Tags = beresp.http.X-Vitrine-Tags + ",deals-" + beresp.http.X-Vitrine-Channel;
-    } else if (bereq.url ~ "(?i)/where-to-buy/[0-9]{1,14}(\?|$)") {
-      set beresp.http.X-Vitrine-Gtin = regsub("0000000000000" + regsub(bereq.url, "^.*/([0-9]{1,14})(\?.*)?$", "\1"), "^.*(.{14})$", "\1");
-      set beresp.http.X-Vitrine-Tags = beresp.http.X-Vitrine-Tags + ",product-" + beresp.http.X-Vitrine-Gtin +
-        ",box-" + beresp.http.X-Vitrine-Channel + "-" + beresp.http.X-Vitrine-Gtin;
+    } else if (bereq.url ~ "(?i)/(where-to-buy|picks)/[0-9]([0-9,~]|%2c|%7e)*(\?|$)") {
+      # Variants, products of a round-up, and stand-ins, padded to 14 digits.
+      set beresp.http.X-Vitrine-Gtins = regsub(bereq.url, "^[^?]*/([^/?]+)(\?.*)?$", "\1");
+      if (bereq.url ~ "[?&]else=") {
+        set beresp.http.X-Vitrine-Gtins = beresp.http.X-Vitrine-Gtins + "," + regsub(bereq.url, "^.*[?&]else=([^&]*).*$", "\1");
+      }
+      set beresp.http.X-Vitrine-Gtins = regsuball(beresp.http.X-Vitrine-Gtins, "(?i)[,~]|%2c|%7e", ",");
+      set beresp.http.X-Vitrine-Gtins = regsuball(beresp.http.X-Vitrine-Gtins, "(^|,)([0-9]+)", "\10000000000000\2");
+      set beresp.http.X-Vitrine-Tags = beresp.http.X-Vitrine-Tags + regsuball(beresp.http.X-Vitrine-Gtins,
+        ",?0*([0-9]{14})(?=,|$)", ",product-\1,box-" + beresp.http.X-Vitrine-Channel + "-\1");
     }
     unset beresp.http.X-Vitrine-Channel;
-    unset beresp.http.X-Vitrine-Gtin;
+    unset beresp.http.X-Vitrine-Gtins;
   }
 }
 

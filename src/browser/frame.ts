@@ -1,4 +1,5 @@
-/** Script of an embed: reports the height of the content, or that it is hidden, to the host page. */
+/** Script of an embed: reports the height of the content, or that it is hidden, and clicks to the host page. */
+import { watchClicks } from './clicks.ts'
 import { type FrameMessage, PROTOCOL_VERSION, type WordPressMessage } from './messages.ts'
 
 const content = document.querySelector('.vitrine-content')
@@ -65,6 +66,10 @@ if (window.parent !== window) {
     if (state === 'hidden' && fault === undefined) console.debug(text)
     else console.warn(text)
   } else if (content) {
+    watchClicks((_widget, click) => {
+      const sub = new URLSearchParams(location.search).get('sub')
+      tell({ vitrine: PROTOCOL_VERSION, type: 'click', ...click, sub })
+    })
     if (isStyled()) start(content)
     else addEventListener('load', () => start(content))
     if (secret) {

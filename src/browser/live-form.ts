@@ -1,4 +1,5 @@
 import { type StudioUpdate, applyUpdate, showNoResponse } from './live-page.ts'
+import { focusFirst, loadPage, replaceParts } from './page-parts.ts'
 
 /** Delay after typing before the change is applied. */
 const TYPING_MS = 300
@@ -24,10 +25,30 @@ export function prepareLiveForm(form: HTMLFormElement): void {
     else applyUpdate(update)
   }
 
+  /** Let the server change or search a list, and show the changed parts of its page. */
+  const change = async (source: HTMLElement): Promise<void> => {
+    const url = `${form.action}?${toQuery(form, source)}`
+    const page = await loadPage(url).catch(() => undefined)
+    if (page === undefined) showNoResponse()
+    // The page of the address has the reason.
+    else if (page === null) location.assign(url)
+    else {
+      const focusedId = document.activeElement?.id ?? ''
+      replaceParts(page)
+      if (document.activeElement === document.body) focusFirst([focusedId, ...listFocusTargets(source)])
+      await refresh()
+    }
+  }
+
+  // One after the other: each change begins with the list that the previous one has left.
+  let lastChange = Promise.resolve()
   form.addEventListener('submit', (event) => {
-    if (!isOption(document.activeElement)) return
+    const { activeElement } = document
+    const source = findSource(event.submitter, activeElement)
+    if (source === null && !isOption(activeElement)) return
     event.preventDefault()
-    void refresh()
+    if (source === null) void refresh()
+    else lastChange = lastChange.then(() => change(source))
   })
   // Fields anywhere on the page belong to the form by its id.
   document.addEventListener('change', ({ target }) => {
@@ -61,8 +82,29 @@ function isOption(target: unknown): target is HTMLInputElement | HTMLSelectEleme
   return isField(target) && target.form !== null && !('reloadsPage' in target.dataset)
 }
 
-function toQuery(form: HTMLFormElement): string {
+/**
+ * Find the button or the search that changes or searches a list; `null`: the submit has another reason. The Enter key in a
+ * field has the first button of the form as its submitter.
+ */
+function findSource(submitter: HTMLElement | null, activeElement: Element | null): HTMLElement | null {
+  if (submitter instanceof HTMLButtonElement && submitter.name !== '') return submitter
+  if (isOption(activeElement)) return null
+  const elements = [activeElement, submitter].filter((one) => one instanceof HTMLElement)
+  return elements.find(({ dataset }) => 'swaps' in dataset) ?? null
+}
+
+/** The element itself, or what stands for it if it is gone or disabled now: see the ids in views/partials/studio-*.eta. */
+function listFocusTargets({ id, parentElement }: HTMLElement): readonly string[] {
+  const [verb = '', gtin = ''] = id.split(/-(?=\d)/)
+  const others: Readonly<Record<string, string>> = { add: 'found', up: 'down', down: 'up' }
+  const part = parentElement?.closest('[data-part]')?.id ?? ''
+  return [id, `${others[verb] ?? 'row'}-${gtin}`, `row-${gtin}`, part]
+}
+
+/** `source`: a button whose name and value are a part of the query. */
+function toQuery(form: HTMLFormElement, source?: HTMLElement): string {
   const query = new URLSearchParams()
   for (const [name, value] of new FormData(form)) if (typeof value === 'string') query.append(name, value)
+  if (source instanceof HTMLButtonElement && source.name !== '') query.append(source.name, source.value)
   return query.toString()
 }

@@ -47,7 +47,7 @@ function updateText(element: HTMLElement, texts: StudioUpdate['texts']): void {
   if (text === undefined || text === element.textContent) return
   element.textContent = text
   delete element.dataset['away']
-  if (element.matches('.wrong, .notice')) element.hidden = text === ''
+  if (element.matches('.wrong, .notice, .remark')) element.hidden = text === ''
 }
 
 function updateLink(link: HTMLAnchorElement, links: StudioUpdate['links']): void {

@@ -1,4 +1,6 @@
-/** `/embed.js`: replaces placeholders by frames with the height of their content. */
+/** `/embed.js`: replaces placeholders by frames with the height of their content, and reports clicks on shop links. */
+import { dispatchClick } from './click-event.ts'
+import { watchClicks } from './clicks.ts'
 import { type FrameMessage, PROTOCOL_VERSION } from './messages.ts'
 import { toFrameTitle } from './titles.ts'
 
@@ -12,7 +14,7 @@ declare global {
 
 /** Options that become query parameters; other attributes of a placeholder belong to the page. */
 const OPTIONS =
-  'theme accent locale currency stock merchant exclude head heading layout limit history page sort evidence min_discount max_price brand q'.split(
+  'theme accent locale currency stock merchant exclude head heading sub layout limit history else label page sort evidence min_discount max_price brand q'.split(
     ' ',
   )
 
@@ -38,12 +40,19 @@ function findBase(): string {
   return new URL(/\/assets\/embed\.[^/]*$/.test(src) ? '..' : '.', src).href
 }
 
+/** Return the address of the frame; `undefined` if the placeholder is incomplete. */
 function findAddress(element: HTMLElement): string | undefined {
-  const { vitrine: kind, channel, gtin } = element.dataset
-  const isBox = kind === 'where-to-buy'
-  if (!channel || !(isBox ? gtin : kind === 'deals')) return undefined
-  const parts = isBox ? [channel, kind, gtin] : [channel, kind]
-  const address = new URL(`embeds/${parts.map((part) => encodeURIComponent(part ?? '')).join('/')}`, base)
+  const { vitrine: kind = '', channel, gtin, gtins } = element.dataset
+  const gtinTexts = new Map([
+    ['where-to-buy', gtin],
+    ['picks', gtins],
+  ])
+  const products = gtinTexts.get(kind)?.replace(/\s/g, '')
+  if (!channel || !(products || kind === 'deals')) return undefined
+  const parts = products ? [channel, kind, products] : [channel, kind]
+  // The commas of a list stay readable, as in the normalized address of the server.
+  const path = parts.map((part) => encodeURIComponent(part).replace(/%2C/g, ',')).join('/')
+  const address = new URL(`embeds/${path}`, base)
   for (const name of OPTIONS) {
     for (const value of readOption(element, name)) address.searchParams.append(name, value)
   }
@@ -54,12 +63,14 @@ function findAddress(element: HTMLElement): string | undefined {
 function readOption(element: HTMLElement, name: string): string[] {
   const attribute = `data-${name}`
   const text = element.getAttribute(attribute) ?? element.getAttribute(attribute.replace('_', '-')) ?? ''
-  const values = name === 'merchant' || name === 'exclude' ? text.split('|') : [text]
-  return values.map((value) => value.trim()).filter(Boolean)
+  const isList = name === 'merchant' || name === 'exclude' || name === 'label'
+  const values = isList ? text.split('|') : [name === 'else' ? text.replace(/\s/g, '') : text]
+  // Labels are for the products in their order, so an empty one keeps its position.
+  return values.map((value) => value.trim()).filter((value) => value || (name === 'label' && text))
 }
 
 function createFrame(element: HTMLElement, address: string): HTMLIFrameElement {
-  const { vitrine: kind, theme, title, height, locale } = element.dataset
+  const { vitrine: kind, theme, title, locale } = element.dataset
   const frame = document.createElement('iframe')
   const { style } = frame
   // The loader does not know the default of the server; the language of the page is the best guess.
@@ -69,7 +80,6 @@ function createFrame(element: HTMLElement, address: string): HTMLIFrameElement {
   frame.setAttribute('scrolling', 'no')
   // Float while closed: even a block without height would prevent margins around the placeholder from collapsing.
   style.cssText = 'display:block;float:left;width:100%;border:0;visibility:hidden'
-  style.height = `${toHeightPx(Number(height)) ?? 0}px`
   // The same colour scheme as the document inside; otherwise browsers paint an opaque background.
   style.colorScheme = theme === 'light' || theme === 'dark' ? theme : 'light dark'
   frame.src = address
@@ -80,8 +90,9 @@ function toHeightPx(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.min(Math.ceil(value), MAX_HEIGHT_PX) : undefined
 }
 
-function isFrameMessage(data: unknown): data is FrameMessage {
-  return typeof data === 'object' && data !== null && 'vitrine' in data && data.vitrine === PROTOCOL_VERSION
+/** "ready" from an open frame means another page of deals. */
+function scrollToTop(frame: HTMLIFrameElement): void {
+  if (frame.style.visibility === 'visible' && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
 }
 
 function mount(element: HTMLElement, address: string): void {
@@ -91,35 +102,31 @@ function mount(element: HTMLElement, address: string): void {
   const { origin } = new URL(base)
   let timer = 0
 
-  const show = (isShown: boolean): void => {
+  frame.style.height = `${reservedPx}px`
+
+  /** `undefined`: close the frame. */
+  const show = (heightPx?: number): void => {
+    const isShown = heightPx !== undefined
     clearTimeout(timer)
     // The page may have reserved the space before this script ran; now the frame reserves it.
     element.style.minHeight = '0px'
     frame.style.visibility = isShown ? 'visible' : 'hidden'
     frame.style.cssFloat = isShown ? 'none' : 'left'
-    if (!isShown) frame.style.height = '0px'
-  }
-  const listen = ({ source, origin: from, data }: MessageEvent<unknown>): void => {
-    if (source !== frame.contentWindow || from !== origin || !isFrameMessage(data)) return
-    // "ready" from an open frame means another page of deals: scroll to its top.
-    if (
-      data.type === 'ready' &&
-      frame.style.visibility === 'visible' &&
-      frame.getBoundingClientRect().top < 0
-    )
-      frame.scrollIntoView()
-    if (data.type === 'hidden') show(false)
-    if (data.type !== 'height') return
-    const heightPx = toHeightPx(data.heightPx)
-    if (heightPx === undefined) return
-    show(true)
     // Keep the reserved height: a lower box must not shift the page.
-    frame.style.height = `${Math.max(heightPx, reservedPx)}px`
+    frame.style.height = `${isShown ? Math.max(heightPx, reservedPx) : 0}px`
+  }
+  const listen = ({ source, origin: from, data }: MessageEvent<FrameMessage | null>): void => {
+    if (source !== frame.contentWindow || from !== origin || data?.vitrine !== PROTOCOL_VERSION) return
+    const { type } = data
+    if (type === 'ready') scrollToTop(frame)
+    if (type === 'hidden') show()
+    if (type === 'height' && toHeightPx(data.heightPx) !== undefined) show(toHeightPx(data.heightPx))
+    if (type === 'click') dispatchClick(element, data)
   }
 
   const startTimer = (timeoutMs: number): void => {
     clearTimeout(timer)
-    if (frame.style.visibility === 'hidden') timer = window.setTimeout(show, timeoutMs, false)
+    if (frame.style.visibility === 'hidden') timer = window.setTimeout(show, timeoutMs)
   }
   const observer = new IntersectionObserver((entries) => {
     if (!entries.some(({ isIntersecting }) => isIntersecting)) return
@@ -127,14 +134,14 @@ function mount(element: HTMLElement, address: string): void {
     if (timer === 0) startTimer(LOAD_TIMEOUT_MS)
   })
 
-  window.addEventListener('message', listen)
+  addEventListener('message', listen)
   // The frame sends messages before its load event; an error page of the browser never does.
   frame.addEventListener('load', () => startTimer(SILENCE_MS))
   observer.observe(element)
   frames.set(element, () => {
     observer.disconnect()
     clearTimeout(timer)
-    window.removeEventListener('message', listen)
+    removeEventListener('message', listen)
     frame.remove()
     element.style.minHeight = minHeight
     if (!element.getAttribute('style')) element.removeAttribute('style')
@@ -162,7 +169,7 @@ function warn(element: HTMLElement): void {
   if (warned.has(element)) return
   warned.add(element)
   console.warn(
-    `Vitrine: data-vitrine="where-to-buy" needs data-channel and data-gtin, "deals" needs data-channel. Here it is "${element.dataset['vitrine'] ?? ''}".`,
+    'Vitrine: data-vitrine needs data-channel, "where-to-buy" also data-gtin, "picks" also data-gtins.',
     element,
   )
 }
@@ -184,6 +191,7 @@ if (typeof window.vitrine?.scan === 'function') {
   window.vitrine.scan()
 } else if (base) {
   window.vitrine = { scan, destroy }
+  watchClicks(dispatchClick)
   new MutationObserver(watch).observe(document.documentElement, { childList: true, subtree: true })
   scan()
 }

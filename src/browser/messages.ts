@@ -1,3 +1,5 @@
+import type { Click } from './click-event.ts'
+
 /** Version of the protocol; every message has it as `vitrine`. */
 export const PROTOCOL_VERSION = 1
 
@@ -6,6 +8,7 @@ export type FrameMessage =
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'ready' }>
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'hidden' }>
   | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'height'; heightPx: number }>
+  | Readonly<{ vitrine: typeof PROTOCOL_VERSION; type: 'click' } & Click>
 
 /**
  * Messages to WordPress, which gave the frame the secret (wp-includes/js/wp-embed.js): the height, and the target of a

@@ -2,7 +2,7 @@ type Titles = readonly [box: string, grid: string]
 
 const NORWEGIAN: Titles = ['Prissammenligning', 'Tilbud']
 
-/** Headings of boxes and grids by language, the only localized texts of the loader. */
+/** Headings of boxes and grids by language, the only localized texts of the loader. A round-up has the title of a box. */
 const TITLES: ReadonlyMap<string, Titles> = new Map<string, Titles>([
   ['ar', ['مقارنة الأسعار', 'العروض']],
   ['cs', ['Kde koupit', 'Výhodné nabídky']],

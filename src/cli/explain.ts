@@ -9,8 +9,9 @@ import {
   VitrineError,
 } from '../errors.ts'
 import { normalizeGtin } from '../offers/gtin.ts'
+import { MAX_VARIANTS } from '../widgets/address.ts'
 import { listOptions } from '../studio/selection.ts'
-import { type ExplanationView, explainBox } from '../studio/explain.ts'
+import { type ExplanationView, explainBoxProducts } from '../studio/explain-products.ts'
 import { readObservedPrices } from '../studio/observed-prices.ts'
 import { type CatalogLookupResult, type BoxInputs, readBoxInputs } from '../studio/box-inputs.ts'
 import { formatTime } from '../widgets/format.ts'
@@ -34,21 +35,30 @@ export async function runExplain(
   command: CommandContext,
   ...[channel, gtinText, args, { call: mayCall }]: ExplainArguments
 ): Promise<ExitCode> {
-  const gtin = normalizeGtin(gtinText.trim())
-  if (gtin === undefined) throw new UsageError('a GTIN is 1 to 14 digits, without spaces or hyphens')
+  const gtins = parseVariants(gtinText)
   const query = parseOptionArguments(args)
-  const request = { channelId: channel.trim().toLowerCase(), gtin }
+  const channelId = channel.trim().toLowerCase()
   const context = await openContext(command, { walkRunner: null })
   try {
     const { defaults } = context.widgets
     const shops = context.shopFile.book
     const options = expandShops(parseOptionQuery(query, defaults), shops)
-    const inputs = await gatherInputs(command, context, { ...request, mayCall })
+    const gatherAll = async (products: readonly string[]): Promise<readonly BoxInputs[]> => {
+      const all: BoxInputs[] = []
+      for (const gtin of products)
+        all.push(await gatherInputs(command, context, { channelId, gtin, mayCall }))
+      return all
+    }
+    const variants = await gatherAll(gtins)
+    const standIns = await gatherAll(options.standIns)
     const knownNames = new Set(listOptions('where-to-buy').map(({ name }) => name))
     const ignoredParameters = [...new Set(query.keys())].filter((name) => !knownNames.has(name))
     const { config, clock } = command
-    const observedPrices = options.history === 'none' ? null : await readObservedPrices(context, inputs)
-    const view = explainBox(inputs, {
+    const [main] = variants
+    const observedPrices =
+      options.history === 'none' || main === undefined ? null : await readObservedPrices(context, main)
+    const inputs = { variants, standIns }
+    const view = explainBoxProducts(inputs, {
       options,
       defaults,
       ignoredParameters,
@@ -60,11 +70,25 @@ export async function runExplain(
     command.io.err(
       `A running server may show a cached response for up to ${config.freshness.freshSeconds} more seconds.`,
     )
-    print(command, { ...request, ...view }, formatExplanation(view))
+    print(command, { channelId, gtin: gtins.join('~'), ...view }, formatExplanation(view))
     return view.isShown ? 0 : 1
   } finally {
     await context.dispose()
   }
+}
+
+/** Parse the GTIN of a product, or those of its variants as in an address. @throws UsageError */
+function parseVariants(text: string): readonly string[] {
+  const gtins = text.split('~').map((part) => normalizeGtin(part.trim()))
+  if (gtins.length > MAX_VARIANTS) throw new UsageError(`a box shows at most ${MAX_VARIANTS} variants`)
+  return [
+    ...new Set(
+      gtins.map((gtin) => {
+        if (gtin === undefined) throw new UsageError('a GTIN is 1 to 14 digits, without spaces or hyphens')
+        return gtin
+      }),
+    ),
+  ]
 }
 
 /** Parse an argument with `?` or `&` as the query of an address, and any other as one NAME=VALUE pair. */
@@ -166,11 +190,27 @@ async function describeCallFailure(
   return toPaused('the hourly or daily limit of first look-ups is reached', CatalogCallBlockedError)
 }
 
-function formatExplanation({ summary, remedy, facts, offers }: ExplanationView): readonly string[] {
+function formatExplanation({ summary, remedy, facts, offers, products }: ExplanationView): readonly string[] {
   return [
     summary,
     ...(remedy === null ? [] : [`       ${remedy}`]),
     ...facts.map(({ label, value }) => `${label}: ${value}`),
-    ...offers.map(({ text, outcome }) => `Offer: ${text}: ${outcome}`),
+    ...offers.map(formatOffer),
+    ...products.flatMap(formatProduct),
   ]
+}
+
+function formatProduct(product: ExplanationView['products'][number]): readonly string[] {
+  const { gtin, title, role, outcome, remedy, facts, offers } = product
+  return [
+    '',
+    `${title ?? gtin} (${role}): ${outcome}`,
+    ...(remedy === null ? [] : [`       ${remedy}`]),
+    ...facts.map(({ label, value }) => `${label}: ${value}`),
+    ...offers.map(formatOffer),
+  ]
+}
+
+function formatOffer({ text, outcome }: ExplanationView['offers'][number]): string {
+  return `Offer: ${text}: ${outcome}`
 }

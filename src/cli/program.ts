@@ -78,7 +78,7 @@ function createProgram(run: Runner, io: CommandIo): Command {
     .command('explain')
     .description('explain what a box shows and why')
     .argument('<channel>', 'id of the channel')
-    .argument('<gtin>', 'GTIN of the product')
+    .argument('<gtin>', 'GTIN of the product, or several of its variants separated by "~"')
     .argument('[options...]', 'options of the box as in its address, for example stock=in merchant=NAME')
     .option('--no-call', 'do not call the catalog')
     .action(

@@ -7,6 +7,7 @@ import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { parseGallerySelection, toGalleryView } from '../studio/gallery/gallery.ts'
 import { findGalleryPicture, getGalleryShops } from '../studio/gallery/cases.ts'
 import type { GalleryExample } from '../studio/gallery/examples.ts'
+import { applyChange } from '../studio/changes.ts'
 import { readStudioData } from '../studio/data.ts'
 import { readSentence } from '../studio/sentence.ts'
 import { toStudioUpdate } from '../studio/update.ts'
@@ -31,6 +32,10 @@ export function createStudioRouter(context: Context, adminAuth: AdminAuth): Rout
   router.get('/studio', adminAuth.requireAdmin, pageHeaders, async (request: Request, response: Response) => {
     // The page contains relative addresses.
     if (request.path.endsWith('/')) return response.redirect(302, withQuery('../studio', parseQuery(request)))
+    // The address of the page holds the list that a button has changed, not the change.
+    const changed = applyChange(parseQuery(request))
+    if (changed !== null)
+      return response.set('Cache-Control', 'no-store').redirect(302, withQuery('studio', changed))
     await sendPage(request, response, context.renderer.renderStudio(await getView(request, false)))
   })
   // The script of the page inserts these texts and attributes, never markup.

@@ -24,25 +24,52 @@ export type BoxInputs = Readonly<{
   catalog: CatalogLookupResult
 }>
 
-/** Read what a request for the box would find in memory and in the stored copy, without calling the catalog. */
+type ProductKey = Readonly<{ channelId: string; gtin: string }>
+
+/** Read what a request for the box of a product would find in memory and in the stored copy, without calling the catalog. */
 export async function readBoxInputs(
-  { store, caches, clock, config }: Context,
-  { channelId, gtin }: Readonly<{ channelId: string; gtin: string }>,
+  context: Context,
+  { channelId, gtin }: ProductKey,
   catalog: CatalogLookupResult,
 ): Promise<BoxInputs> {
-  const nowMs = clock.nowMs()
+  const channel = await readChannelInputs(context, channelId)
+  return { ...channel, gtin, entry: await readEntry(context, { channelId, gtin }), catalog }
+}
+
+/** The same for several products of a channel. */
+export async function readProductInputs(
+  context: Context,
+  { channelId, gtins }: Readonly<{ channelId: string; gtins: readonly string[] }>,
+  catalog: CatalogLookupResult,
+): Promise<readonly BoxInputs[]> {
+  const channel = await readChannelInputs(context, channelId)
+  return Promise.all(
+    gtins.map(async (gtin) => ({
+      ...channel,
+      gtin,
+      entry: await readEntry(context, { channelId, gtin }),
+      catalog,
+    })),
+  )
+}
+
+async function readChannelInputs({ store, clock, config }: Context, channelId: string) {
   const details = { store, clock, findWalkPeriodMs: config.findWalkPeriodMs, config: config.freshness }
-  const deadlineMs = nowMs + config.freshness.visitorTimeoutMs
-  const cached = caches.products.get([channelId, gtin].join(' '))
+  const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   return {
     channelId,
-    gtin,
     list: await store.findChannelList(),
     state: await store.getCopyState(channelId),
-    entry: findNewer(await store.findProduct(channelId, gtin), cached, nowMs),
     isCopyComplete: (await findCompleteWalkTime(details, { channelId, deadlineMs })) !== undefined,
-    catalog,
   }
+}
+
+async function readEntry(
+  { store, caches, clock }: Context,
+  { channelId, gtin }: ProductKey,
+): Promise<CopyEntry | undefined> {
+  const cached = caches.products.get([channelId, gtin].join(' '))
+  return findNewer(await store.findProduct(channelId, gtin), cached, clock.nowMs())
 }
 
 function findNewer(

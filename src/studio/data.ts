@@ -1,33 +1,31 @@
 import type { Channel, Product } from '../catalog/contract.ts'
 import type { Context } from '../context.ts'
-import { UnavailableError, VitrineError } from '../errors.ts'
-import { normalizeGtin } from '../offers/gtin.ts'
 import type { CopyState, DealCounts } from '../storage/store.ts'
 import { toDealQuery } from '../widgets/deals.ts'
-import { type WidgetSize, toWidgetSize } from '../widgets/heights.ts'
 import { expandShops } from '../widgets/offer-selection.ts'
-import { parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import type { BoxView, GridView } from '../widgets/view-models.ts'
-import type { Widget } from '../widgets/widget.ts'
-import { type StudioSelection, type StudioTab, validateOptions, parseStudioSelection } from './selection.ts'
+import { parseGridOptions } from '../widgets/options.ts'
 import { readCoverageData } from './coverage.ts'
 import { type EvidenceData, readEvidence } from './evidence.ts'
-import { type ExplanationView, explainBox } from './explain.ts'
+import type { ExplanationView } from './explain-products.ts'
 import { readFeedsData } from './feeds.ts'
 import { readHealth } from './health.ts'
-import { readBoxInputs } from './box-inputs.ts'
-import { type ObservedPricesData, readObservedPrices } from './observed-prices.ts'
-
-const MAX_MATCHES = 8
-
-export type WidgetStatus =
-  Readonly<{ kind: 'shown'; size: WidgetSize }> | Readonly<{ kind: 'hidden'; reason: string }>
+import type { ObservedPricesData } from './observed-prices.ts'
+import { type BoxListData, type ListedProduct, readBox, readPicks } from './product-data.ts'
+import { type StudioSelection, type StudioTab, parseStudioSelection, validateOptions } from './selection.ts'
+import { type WidgetStatus, readWidgetStatus } from './widget-status.ts'
 
 type ChannelData = Readonly<{
   matches: readonly Product[]
+  /** The chosen product of a box. */
   product: Product | null
+  /** Its GTIN, also of a product that the stored copy does not have. */
+  gtin: string | null
+  /** `null` without a GTIN. */
+  boxList: BoxListData | null
+  /** The products of a round-up; empty on other tabs. */
+  picksList: readonly ListedProduct[]
   state: CopyState | null
-  /** `null` without a channel or a product. */
+  /** `null` without a channel or without enough products. */
   widgetStatus: WidgetStatus | null
   counts: DealCounts | null
   /** `null` unless the options of a grid ask for observed falls. */
@@ -40,6 +38,9 @@ type ChannelData = Readonly<{
 const NO_CHANNEL_DATA: ChannelData = {
   matches: [],
   product: null,
+  gtin: null,
+  boxList: null,
+  picksList: [],
   state: null,
   widgetStatus: null,
   counts: null,
@@ -117,87 +118,19 @@ async function readChannelData(
   selected: ChannelRequest,
 ): Promise<ChannelData> {
   const state = await context.store.getCopyState(channelId)
-  switch (selected.selection.tab) {
+  const { tab } = selected.selection
+  const query = selected.validated.widgetQuery
+  const request = { channelId, query, selection: selected.selection, isUpdate: selected.isUpdate }
+  switch (tab) {
     case 'where-to-buy':
-      return { ...NO_CHANNEL_DATA, state, ...(await readBox(context, channelId, selected)) }
+      return { ...NO_CHANNEL_DATA, state, ...(await readBox(context, request)) }
+    case 'picks':
+      return { ...NO_CHANNEL_DATA, state, ...(await readPicks(context, request)) }
     case 'deals':
-      return {
-        ...NO_CHANNEL_DATA,
-        state,
-        ...(await readGrid(context, channelId, selected.validated.widgetQuery)),
-      }
+      return { ...NO_CHANNEL_DATA, state, ...(await readGrid(context, channelId, query)) }
     default:
       return { ...NO_CHANNEL_DATA, state }
   }
-}
-
-async function readBox(
-  context: Context,
-  channelId: string,
-  { selection, validated: { widgetQuery: query }, isUpdate }: ChannelRequest,
-): Promise<Partial<ChannelData>> {
-  const { store, widgets } = context
-  const entries = await store.searchProducts(channelId, selection.searchText, MAX_MATCHES)
-  const matches = entries.flatMap(({ product }) => product ?? [])
-  const product = (await findProduct(context, channelId, { selection, matches })) ?? null
-  const addressParts = { surface: 'fragment', channelId, query: query.toString() } as const
-  const widgetStatus =
-    product === null
-      ? null
-      : await readWidgetStatus(() =>
-          widgets.getBox(widgets.parseBoxAddress({ ...addressParts, gtin: product.gtin })),
-        )
-  const gtin =
-    product?.gtin ??
-    normalizeGtin(selection.searchText === '' ? (selection.gtin ?? '') : selection.searchText.trim())
-  const found = { matches, product, widgetStatus }
-  if (gtin === undefined) return found
-  // After the preview, whose calls may have filled the caches.
-  return { ...found, ...(await readDetails(context, { channelId, gtin, query, isUpdate })) }
-}
-
-/** Read why the box of a product shows what it shows, and its observed prices. */
-async function readDetails(
-  context: Context,
-  {
-    channelId,
-    gtin,
-    query,
-    isUpdate,
-  }: Readonly<{ channelId: string; gtin: string; query: URLSearchParams }> & Pick<StudioRequest, 'isUpdate'>,
-): Promise<Pick<ChannelData, 'explanation' | 'observedPrices'>> {
-  const { defaults } = context.widgets
-  const shops = context.shopFile.book
-  const skipReason = 'this page makes only the calls of its preview; "vitrine explain" calls the catalog'
-  const inputs = await readBoxInputs(context, { channelId, gtin }, { kind: 'skipped', reason: skipReason })
-  const options = expandShops(parseBoxOptions(query, defaults, 'fragment'), shops)
-  const areNeeded = !isUpdate || options.history !== 'none'
-  const observedPrices = areNeeded ? await readObservedPrices(context, inputs) : null
-  return {
-    explanation: explainBox(inputs, {
-      options,
-      defaults,
-      ignoredParameters: [],
-      config: context.config,
-      shops,
-      observedPrices,
-      nowMs: context.clock.nowMs(),
-    }),
-    observedPrices: isUpdate ? null : observedPrices,
-  }
-}
-
-/** Return the selected or first match of a search; without a search, the selected product or that of the demo. */
-async function findProduct(
-  { store, demo }: Context,
-  channelId: string,
-  { selection, matches }: Readonly<{ selection: StudioSelection; matches: readonly Product[] }>,
-): Promise<Product | undefined> {
-  const wantedGtin = normalizeGtin(selection.gtin ?? demo?.showcase.gtin ?? '')
-  const match = matches.find(({ gtin }) => gtin === wantedGtin) ?? matches[0]
-  if (selection.searchText !== '') return match
-  const stored = wantedGtin === undefined ? undefined : await store.findProduct(channelId, wantedGtin)
-  return stored?.product ?? (selection.gtin === null ? match : undefined)
 }
 
 async function readGrid(
@@ -217,22 +150,4 @@ async function readGrid(
   const counts = await store.countDeals(dealQuery, shopFile.book.keys)
   const isAsked = options.evidence === 'observed' || options.sort === 'drop'
   return { widgetStatus, counts, evidence: await readEvidence(context, dealQuery, { counts, isAsked }) }
-}
-
-/** A widget that cannot be built now counts as hidden, with the message of its error as the reason. */
-async function readWidgetStatus(getWidget: () => Promise<Widget<BoxView | GridView>>): Promise<WidgetStatus> {
-  try {
-    const widget = await getWidget()
-    const view = widget.getView()
-    return view === undefined
-      ? { kind: 'hidden', reason: widget.hiddenReason }
-      : { kind: 'shown', size: toWidgetSize(view) }
-  } catch (error) {
-    if (!(error instanceof VitrineError)) throw error
-    const reason =
-      error instanceof UnavailableError
-        ? 'The server has no usable data for it yet. Run "vitrine check" to find out why.'
-        : error.publicMessage
-    return { kind: 'hidden', reason }
-  }
 }

@@ -1,22 +1,19 @@
 import type { Offer, Product } from '../catalog/contract.ts'
-import { HOUR_SECONDS, SECOND_MS, isFuture, isWithin } from '../clock.ts'
+import { SECOND_MS, isFuture, isWithin } from '../clock.ts'
 import { type Config, isServed } from '../config/config.ts'
 import { classifyAge, listVisibleChannels } from '../freshness/age.ts'
 import { pluralize } from '../lib/plural.ts'
 import { findCorrectedGtin, isCheckDigitValid } from '../offers/gtin.ts'
-import type { ShopBook } from '../offers/shop-book.ts'
-import { foldCase } from '../offers/text.ts'
-import { type PriceRules, createPriceCheck, findPriceProblem, toPriceTimeMs } from '../offers/price-age.ts'
+import { findPriceProblem } from '../offers/price-age.ts'
 import type { CopyState } from '../storage/store.ts'
 import { describeHold } from '../sync/held-walk.ts'
 import {
   TIME_UNKNOWN,
   formatCount,
-  formatPrice,
+  formatPastTime,
   formatSince,
   formatTime,
   formatWalkTime,
-  formatPastTime,
 } from '../widgets/format.ts'
 import {
   CHANNEL_GONE_REASON,
@@ -24,49 +21,73 @@ import {
   explainHiddenBox,
   formatFilter,
 } from '../widgets/hidden-reasons.ts'
-import {
-  type ClassifiedOffer,
-  classifyOffers,
-  listFilters,
-  selectOffers,
-} from '../widgets/offer-selection.ts'
-import type { BoxOptions, OptionDefaults } from '../widgets/options.ts'
+import { listFilters, selectOffers } from '../widgets/offer-selection.ts'
+import type { BoxInputs, CatalogLookupResult } from './box-inputs.ts'
+import { type ExplainRules, listOfferFacts, toPriceRules } from './explain-offers.ts'
 import { formatAge } from './health.ts'
-import { type ObservedPricesData, explainHistory } from './observed-prices.ts'
-import type { CatalogLookupResult, BoxInputs } from './box-inputs.ts'
-
-export type ExplainRules = Readonly<{
-  options: BoxOptions
-  defaults: OptionDefaults
-  /** Parameters of the address that are not options of a box. */
-  ignoredParameters: readonly string[]
-  config: Config
-  shops: ShopBook
-  /** Only needed with the option `history`. */
-  observedPrices: ObservedPricesData | null
-  nowMs: number
-}>
+import { explainHistory } from './observed-prices.ts'
 
 type Problem = Readonly<{ reason: string; remedy: string }>
 
-export type ExplanationView = ReturnType<typeof explainBox>
+type Fact = Readonly<{ label: string; value: string }>
 
-/** Explain why a box shows its offers or nothing, by the rules of a request. `remedy` is `null` when a box is shown. */
-export function explainBox(inputs: BoxInputs, rules: ExplainRules) {
+/** An offer, and whether and why it is shown. */
+type OfferFact = ReturnType<typeof listOfferFacts>[number]
+
+/** What is known about a product, and why it is shown or not. */
+export type ProductFacts = Readonly<{
+  gtin: string
+  /** `null` if it is not known. */
+  title: string | null
+  /** `false`: nothing is known about it, so a shop may sell it. */
+  isKnown: boolean
+  /** Why it is not shown; `null`: it is shown. */
+  problem: Problem | null
+  /** Why no product of the channel is shown; `null`: no such reason. */
+  channelProblem: Problem | null
+  /** Of the channel, and of the filters of the widget. */
+  widgetFacts: readonly Fact[]
+  productFacts: readonly Fact[]
+  offers: readonly OfferFact[]
+}>
+
+/** Explain why a product is shown or not, by the rules of a request for a widget with it. */
+export function explainProduct(inputs: BoxInputs, rules: ExplainRules): ProductFacts {
   const product = findShownProduct(inputs, rules)
-  const problem = findChannelProblem(inputs, rules) ?? findProductProblem(inputs, rules, product)
-  const offers = listOfferFacts(product ?? inputs.entry?.product ?? null, inputs, rules)
-  const shownCount = offers.filter(({ isShown }) => isShown).length
+  // What the copy knows of a product that is not shown.
+  const known = product ?? inputs.entry?.product ?? null
+  const channelProblem = findChannelProblem(inputs, rules) ?? null
   return {
-    isShown: problem === undefined,
-    summary:
-      problem === undefined
-        ? `A box is shown: ${pluralize(shownCount, 'offer')}.`
-        : `Nothing is shown. ${problem.reason}`,
-    remedy: problem?.remedy ?? null,
-    facts: listFacts(inputs, rules, product?.offers ?? []),
-    offers,
+    gtin: inputs.gtin,
+    title: known === null ? null : known.title,
+    isKnown: product !== undefined,
+    problem: channelProblem ?? findProductProblem(inputs, rules, product) ?? null,
+    channelProblem,
+    widgetFacts: [
+      { label: 'Channel', value: describeChannel(inputs, rules) },
+      { label: 'Stored copy of the channel', value: describeCopy(inputs.state, rules) },
+      { label: 'Filters', value: describeOptions(rules) },
+    ],
+    productFacts: listProductFacts(inputs, rules, product?.offers ?? []),
+    offers: listOfferFacts(known, inputs, rules),
   }
+}
+
+function listProductFacts(inputs: BoxInputs, rules: ExplainRules, offers: readonly Offer[]): readonly Fact[] {
+  return [
+    { label: 'GTIN', value: describeGtin(inputs.gtin) },
+    { label: 'Product in the copy', value: describeEntry(inputs, rules) },
+    { label: 'Catalog now', value: describeCatalog(inputs) },
+    ...describeHistory(offers, rules),
+  ]
+}
+
+/** A round-up has no observed prices. */
+function describeHistory(offers: readonly Offer[], rules: ExplainRules): readonly Fact[] {
+  const { options } = rules
+  return 'history' in options
+    ? [{ label: 'Observed prices', value: explainHistory(offers, { ...rules, options }) }]
+    : []
 }
 
 /** Find the product that a response would be built from. `null`: no shop sells it; `undefined`: nothing is known. */
@@ -206,19 +227,6 @@ function getFailureRemedy(catalog: CatalogLookupResult): string {
   return remedy ?? 'Run "vitrine check" to find out what is wrong with the catalog or the key.'
 }
 
-/** List what is known and how old it is, in the order in which a request reads it. The labels are always the same. */
-function listFacts(inputs: BoxInputs, rules: ExplainRules, offers: readonly Offer[]) {
-  return [
-    { label: 'Channel', value: describeChannel(inputs, rules) },
-    { label: 'GTIN', value: describeGtin(inputs.gtin) },
-    { label: 'Stored copy of the channel', value: describeCopy(inputs.state, rules) },
-    { label: 'Product in the copy', value: describeEntry(inputs, rules) },
-    { label: 'Catalog now', value: describeCatalog(inputs) },
-    { label: 'Filters', value: describeOptions(rules) },
-    { label: 'Observed prices', value: explainHistory(offers, rules) },
-  ]
-}
-
 function describeChannel({ channelId, list }: BoxInputs, { nowMs }: ExplainRules): string {
   const listed = list?.channels.find(({ id }) => id === channelId)
   const gone = list?.gone.find(({ channel }) => channel.id === channelId)
@@ -261,10 +269,6 @@ const AGE_DESCRIPTIONS = {
   gone: 'too old to show',
   unknown: 'of unknown age: refreshed at once, shown without prices until then',
 } as const
-
-function toPriceRules({ nowMs, config: { priceMaxAgeSeconds } }: ExplainRules): PriceRules {
-  return { nowMs, priceMaxAgeSeconds }
-}
 
 /** Whether no price of the product is recent enough to be shown. */
 function arePricesTooOld({ offers }: Product, asOfMs: number, rules: ExplainRules): boolean {
@@ -315,85 +319,4 @@ function describeOptions({ options, defaults, ignoredParameters }: ExplainRules)
       ? ''
       : `; ignored (not an option of a box): ${ignoredParameters.join(', ')}`
   return `${activeFilters.length === 0 ? 'none' : activeFilters.join(', ')}${unknown}`
-}
-
-function listOfferFacts(product: Product | null, { entry }: BoxInputs, rules: ExplainRules) {
-  if (product === null) return []
-  const asOfMs = product === entry?.product ? entry.asOfMs : rules.nowMs
-  const isPriced = createPriceCheck(asOfMs, toPriceRules(rules))
-  const selectionRules = { isPriced, shops: rules.shops }
-  return classifyOffers(product.offers, rules.options, selectionRules).map((classified, _index, all) => ({
-    text: describeOffer(classified.offer, rules),
-    isShown: classified.excludedBy === null,
-    outcome: describeOutcome(classified, rules, { asOfMs, shown: listShown(all) }),
-  }))
-}
-
-function listShown(all: readonly ClassifiedOffer[]): readonly Offer[] {
-  return all.filter(({ excludedBy }) => excludedBy === null).map(({ offer }) => offer)
-}
-
-function describeOffer(offer: Offer, { shops, nowMs }: ExplainRules): string {
-  const { merchant, price, currency, availability, network, checkedAtMs, saleEndsAtMs } = offer
-  const shownName = shops.toShownName(merchant)
-  return [
-    shownName === merchant ? merchant : `${shownName} (in the catalog: ${merchant})`,
-    formatPrice(price, currency, 'en'),
-    availability,
-    network,
-    checkedAtMs !== null && `price checked ${formatPastTime(checkedAtMs, nowMs)}`,
-    saleEndsAtMs !== null && `sale until ${formatTime(saleEndsAtMs, 'en')}`,
-  ]
-    .filter(Boolean)
-    .join(', ')
-}
-
-function describeOutcome(
-  { offer, excludedBy }: ClassifiedOffer,
-  rules: ExplainRules,
-  { asOfMs, shown }: Readonly<{ asOfMs: number; shown: readonly Offer[] }>,
-): string {
-  const { options, defaults } = rules
-  if (excludedBy === null) {
-    const problem = describePriceProblem(offer, asOfMs, rules)
-    return problem === undefined ? 'shown' : `shown, without its price: ${problem}`
-  }
-  if (excludedBy === 'not-inline')
-    return 'left out: the layout inline shows one offer, the cheapest in stock with a current price'
-  if (excludedBy === 'better-offer') return describeBetterOffer(offer, shown, rules)
-  if (excludedBy === 'other-currency')
-    return `left out: the box shows the offers in ${shown[0]?.currency ?? ''}`
-  return `left out by ${excludedBy.map((filter) => formatFilter(filter, options, defaults)).join(' and ')}`
-}
-
-/** An alias in the shop file makes two merchants of the catalog one shop. */
-function describeBetterOffer({ merchant }: Offer, shown: readonly Offer[], { shops }: ExplainRules): string {
-  const better = shown.find((offer) => shops.toKey(offer.merchant) === shops.toKey(merchant))
-  if (better === undefined || foldCase(better.merchant) === foldCase(merchant))
-    return 'left out: the same shop has a better offer'
-  return `left out: by the shop file (VITRINE_SHOPS_FILE), ${merchant} and ${better.merchant} are one shop, and ${better.merchant} has a better offer`
-}
-
-/** Explain why the price of an offer is not shown, with a remedy; `undefined` when it is shown. */
-function describePriceProblem(offer: Offer, asOfMs: number, rules: ExplainRules): string | undefined {
-  const checkedAtMs = toPriceTimeMs({ offer, asOfMs })
-  switch (findPriceProblem({ offer, asOfMs }, toPriceRules(rules))) {
-    case 'sale-ended':
-      return `the sale ended on ${formatTime(offer.saleEndsAtMs ?? 0, 'en')}. Run "vitrine sync" to read the price after it`
-    case 'unknown-age':
-      return 'it has a time in the future. Set the clocks of this server and of the catalog'
-    case 'too-old':
-      return `the price was checked on ${formatTime(checkedAtMs, 'en')} and is older than ${formatMaxAge(rules.config)}. ${
-        offer.checkedAtMs === null
-          ? 'Run "vitrine sync"'
-          : 'Find out why the feed of this shop is no longer fetched'
-      }, or raise VITRINE_PRICE_MAX_AGE_SECONDS`
-    default:
-      return undefined
-  }
-}
-
-function formatMaxAge({ priceMaxAgeSeconds }: Config): string {
-  const hours = priceMaxAgeSeconds / HOUR_SECONDS
-  return Number.isInteger(hours) ? `${hours} h` : pluralize(priceMaxAgeSeconds, 'second')
 }

@@ -4,8 +4,8 @@ import type { DealCounts } from '../storage/store.ts'
 import { formatCount } from '../widgets/format.ts'
 import { LANGUAGE_TAGS } from '../widgets/locales/index.ts'
 import type { OptionDefinition } from '../widgets/option-list.ts'
-import { type OptionDefaults, parseBoxOptions, parseGridOptions } from '../widgets/options.ts'
-import { type WidgetKind, listOptions } from './selection.ts'
+import type { OptionDefaults } from '../widgets/options.ts'
+import { type WidgetKind, LIST_OPTIONS, OPTION_PARSERS, listOptions } from './selection.ts'
 
 export type FieldDetails = Readonly<{
   kind: WidgetKind
@@ -67,12 +67,19 @@ const GROUPS: readonly GroupDefinition[] = [
     sentenceReason: 'The layout inline shows only an offer in stock.',
     isAdvanced: false,
   },
+  {
+    title: 'Placement',
+    note: 'Your own id of the article or position. The links of networks that this server has a rule for get it as a sub-id, so that their reports name the place of a sale. Readers see no difference.',
+    names: ['sub'],
+    sentenceReason: null,
+    isAdvanced: true,
+  },
   ADVANCED,
 ]
 
 /** List the fields of a widget by group, in the order of the groups. Groups without fields are omitted. */
 export function listFields(details: FieldDetails) {
-  const rows = listOptions(details.kind)
+  const rows = listOptions(details.kind).filter(({ name }) => !LIST_OPTIONS.has(name))
   return GROUPS.map((group) => {
     const own = rows.filter((row) => findGroup(row) === group)
     const fields = own
@@ -187,8 +194,8 @@ const PLACEHOLDERS = {
   currency: 'most common',
   price: 'any',
   sub: 'none',
-  gtins: 'none',
-  labels: 'none',
+  gtins: '',
+  labels: '',
 } as const
 
 function toCheckboxes(values: readonly string[], { shops, shopBook }: FieldDetails) {
@@ -235,7 +242,7 @@ function listLanguages(): readonly Suggestion[] {
 
 /** Return the default of an option as an address would write it, or `null`. */
 function findDefault(row: OptionDefinition, { kind, defaults }: FieldDetails): string | null {
-  const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
+  const parse = OPTION_PARSERS[kind]
   const options = new Map<string, unknown>(Object.entries(parse(new URLSearchParams(), defaults, 'fragment')))
   const value = options.get(row.name === 'min_discount' ? 'minDiscountPercent' : row.name)
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null

@@ -3,7 +3,7 @@ import { VitrineError } from '../errors.ts'
 import { removeSubSlots } from '../lib/sub-template.ts'
 import { createParameterReader, parseOrDefault } from '../widgets/parameters.ts'
 import type { SentenceView } from '../widgets/view-models.ts'
-import { parseStudioSelection, validateOptions } from './selection.ts'
+import { parseStudioSelection, validateOptions, withListOptions } from './selection.ts'
 
 /** Read the preview of the layout `inline`: the fragment as a page includes it. */
 export async function readSentence(context: Context, query: URLSearchParams): Promise<SentenceView> {
@@ -28,14 +28,14 @@ export async function readSentence(context: Context, query: URLSearchParams): Pr
  * @throws UnknownChannelError, UnavailableError, InvalidGtinError
  */
 async function readBody({ renderer, widgets }: Context, query: URLSearchParams): Promise<string> {
-  const { channelId, gtin, rawOptions } = parseStudioSelection(query)
+  const { channelId, gtin, box, rawOptions } = parseStudioSelection(query)
   rawOptions.set('layout', 'inline')
   const { widgetQuery } = validateOptions('where-to-buy', rawOptions, widgets.defaults)
   const address = widgets.parseBoxAddress({
     surface: 'fragment',
     channelId: channelId ?? '',
-    gtin: gtin ?? '',
-    query: widgetQuery.toString(),
+    gtin: [gtin ?? '', ...box.variants].join('~'),
+    query: withListOptions(widgetQuery, { standIns: box.standIns, labels: [] }).toString(),
   })
   const widget = await widgets.getBox(address)
   const view = widget.getView()

@@ -1,27 +1,48 @@
 import type { Product } from '../catalog/contract.ts'
+import { pluralize } from '../lib/plural.ts'
 import { cleanText } from '../offers/text.ts'
 import type { WidgetSize } from '../widgets/heights.ts'
 import { type Localization, getLocalization } from '../widgets/locales/index.ts'
 import { type OptionDefaults, withQuery } from '../widgets/options.ts'
 import { toPictureView } from '../widgets/picture.ts'
-import { STUDIO_TABS, type StudioSelection, type StudioTab, isStatusTab, isSentence } from './selection.ts'
+import {
+  STUDIO_TABS,
+  type StudioSelection,
+  type StudioTab,
+  type WidgetKind,
+  isSentence,
+  isStatusTab,
+  listHeldProducts,
+  toSelectionQuery,
+  withListOptions,
+} from './selection.ts'
 import { toCoverageView } from './coverage.ts'
 import type { StudioData } from './data.ts'
 import { describeEvidence } from './evidence.ts'
 import { formatDealCount, listFields, toDealsPanel } from './fields.ts'
 import { toFeedsView } from './feeds.ts'
 import { toHealthView } from './health.ts'
+import { toBoxListView, toPicksView } from './list-views.ts'
 import { toObservedPricesView } from './observed-prices.ts'
+import { describeNeed, listLabels } from './picks-list.ts'
 import { type StudioWidgetView, toStudioWidget } from './widget.ts'
 
 const MAX_SHOWN_URL_CHARACTERS = 100
 
 const TAB_TEXTS: Readonly<Record<StudioTab, string>> = {
   'where-to-buy': 'Where to buy',
+  picks: 'Round-up',
   deals: 'Deals',
   coverage: 'Coverage',
   feeds: 'Feeds',
   health: 'Health',
+}
+
+/** What to do on the tab of a widget. */
+const LEADS: Readonly<Record<WidgetKind, string>> = {
+  'where-to-buy': 'Choose a product and its look, then copy the code.',
+  picks: 'Add products, put them in order, give them labels, then copy the code.',
+  deals: 'Choose the deals and their look, then copy the code.',
 }
 
 /** List the tabs with their texts. A server without its catalog has no tab for feeds. */
@@ -46,7 +67,7 @@ export function toStudioView(data: StudioData) {
     isSample,
     explanation,
   } = data
-  const selected = { ...selection, gtin: data.product?.gtin ?? selection.gtin }
+  const selected = toSelected(data)
   const toHref = (rawOptions: URLSearchParams): string => toStudioHref(data, { ...selected, rawOptions })
   return {
     publicUrl,
@@ -56,9 +77,13 @@ export function toStudioView(data: StudioData) {
     isSample,
     explanation,
     tab: selection.tab,
+    /** `null` for a tab without a widget. */
+    opening: isStatusTab(selection.tab)
+      ? null
+      : { title: TAB_TEXTS[selection.tab], lead: LEADS[selection.tab] },
     tabs: listTabs(data.hasFeeds).map(({ tab, text }) => ({
       text,
-      href: toStudioHref(data, { ...selected, tab, rawOptions: toSharedOptions(selection, tab) }),
+      href: toStudioHref(data, toTabSelection(selected, tab)),
       isSelected: tab === selection.tab,
     })),
     studioHref: 'studio',
@@ -73,23 +98,22 @@ export function toStudioView(data: StudioData) {
       isSelected: id === channel?.id,
     })),
     searchText: selection.searchText,
-    gtin: data.product?.gtin ?? '',
-    matches: data.matches.map((product) => ({
-      gtin: product.gtin,
-      title: product.title,
-      brand: product.brand,
-      imageUrl: findPictureUrl(data, product),
-      href: toStudioHref(data, { ...selection, gtin: product.gtin }),
-      isSelected: product.gtin === data.product?.gtin,
-    })),
+    hiddenFields: listHiddenFields(selected),
+    matches: listMatches(data, selected),
+    ...toListViews(data, selected),
     /** Whether parts of the page that do not suit a sentence are hidden. Hidden fields keep their values. */
     isSentence: isSentence(validated.query),
     fields: listStudioFields(data),
     /** `null` while there is nothing to embed; `notice` gives the reason. */
-    widget: toStudioWidgetView(data),
+    widget: toStudioWidgetView(data, selected),
     notice: findNotice(data),
+    /** Which products of a shown widget are missing; empty: none. */
+    missing: describeMissing(data),
     /** An address to share, without options that equal their defaults. */
-    address: withQuery(data.studioUrl, toSelectionQuery(data, { ...selected, rawOptions: validated.query })),
+    address: withQuery(
+      data.studioUrl,
+      toSelectionQuery(toOwnSelection({ ...selected, rawOptions: validated.query }), channel?.id ?? null),
+    ),
     deals:
       data.counts === null
         ? null
@@ -115,30 +139,88 @@ function findPictureUrl({ publicUrl, pictures }: StudioData, { images }: Product
 }
 
 /** Return a relative link, because the page may be opened at another address than the public one. */
-function toStudioHref(data: StudioData, selection: StudioSelection): string {
-  return withQuery('studio', toSelectionQuery(data, selection))
+function toStudioHref({ channel }: StudioData, selection: StudioSelection): string {
+  return withQuery('studio', toSelectionQuery(selection, channel?.id ?? null))
 }
 
-function toSelectionQuery({ channel }: StudioData, selection: StudioSelection): URLSearchParams {
-  const query = new URLSearchParams()
-  if (selection.tab !== 'where-to-buy') query.set('tab', selection.tab)
-  if (channel !== null) query.set('channel', channel.id)
-  if (selection.gtin !== null) query.set('gtin', selection.gtin)
-  if (selection.tab === 'where-to-buy' && selection.searchText !== '') query.set('find', selection.searchText)
-  for (const [name, value] of selection.rawOptions) query.append(name, value)
-  return query
+/** The selection with the product that a search or the default has chosen, and only its own variants and stand-ins. */
+function toSelected({ selection, gtin, boxList }: StudioData): StudioSelection {
+  if (gtin === null) return selection
+  const box =
+    boxList === null
+      ? selection.box
+      : { variants: listGtins(boxList.variants), standIns: listGtins(boxList.standIns) }
+  return { ...selection, gtin, box }
 }
 
-/** Return the options that the link to another tab keeps: those of the appearance of both widgets. */
-function toSharedOptions(selection: StudioSelection, tab: StudioTab): URLSearchParams {
-  if (tab === selection.tab) return selection.rawOptions
+function listGtins(products: readonly Readonly<{ gtin: string }>[]): readonly string[] {
+  return products.map(({ gtin }) => gtin)
+}
+
+/** Remove the products of the widgets of other tabs. */
+function toOwnSelection(selection: StudioSelection): StudioSelection {
+  return selection.tab === 'picks'
+    ? { ...selection, gtin: null, box: NO_BOX_PRODUCTS }
+    : { ...selection, picks: [] }
+}
+
+const NO_BOX_PRODUCTS: StudioSelection['box'] = { variants: [], standIns: [] }
+
+/** What the form holds without a visible field. */
+function listHiddenFields(selected: StudioSelection) {
+  const { tab } = selected
+  const held = listHeldProducts(selected).filter(([name]) => tab !== 'picks' || name !== 'label')
+  return [...(tab === 'where-to-buy' ? [] : [['tab', tab] as const]), ...held].map(([name, value]) => ({
+    name,
+    value,
+  }))
+}
+
+/** List the products of the search for a box. Each link chooses one, without the variants and stand-ins of another. */
+function listMatches(data: StudioData, selected: StudioSelection) {
+  if (selected.tab !== 'where-to-buy') return []
+  return data.matches.map((product) => {
+    const { gtin, title, brand } = product
+    const isSelected = gtin === data.gtin
+    const box = isSelected ? selected.box : NO_BOX_PRODUCTS
+    return {
+      gtin,
+      title,
+      brand,
+      imageUrl: findPictureUrl(data, product),
+      href: toStudioHref(data, { ...selected, gtin, box }),
+      isSelected,
+    }
+  })
+}
+
+/** Build the editors of lists. `null`: not part of the page. */
+function toListViews(data: StudioData, selection: StudioSelection) {
+  const { tab, picks } = selection
+  const { explanation, product, gtin, boxList, matches, picksList } = data
+  const details = {
+    selection,
+    explanation,
+    findPictureUrl: (one: Product): string | null => findPictureUrl(data, one),
+  }
+  return {
+    picks: tab === 'picks' ? toPicksView({ picks, matches, products: picksList }, details) : null,
+    boxList:
+      gtin === null || boxList === null ? null : toBoxListView({ product, gtin, list: boxList }, details),
+  }
+}
+
+/** Another tab keeps the products of both lists and the options of the common appearance, but no search: it could choose another product. */
+function toTabSelection(selected: StudioSelection, tab: StudioTab): StudioSelection {
+  if (tab === selected.tab) return selected
   const names = isStatusTab(tab) ? [] : ['theme', 'accent', 'locale', 'currency']
-  return new URLSearchParams([...selection.rawOptions].filter(([name]) => names.includes(name)))
+  const rawOptions = new URLSearchParams([...selected.rawOptions].filter(([name]) => names.includes(name)))
+  return { ...selected, tab, rawOptions, searchText: '', boxSearchText: '' }
 }
 
-function listStudioFields({ selection, validated, defaults, product, counts, shops }: StudioData) {
+function listStudioFields({ selection, validated, defaults, product, picksList, counts, shops }: StudioData) {
   if (isStatusTab(selection.tab)) return []
-  const offers = product?.offers ?? []
+  const offers = [product, ...picksList.map((one) => one.product)].flatMap((one) => one?.offers ?? [])
   const productShops = [...new Set(offers.map(({ merchant }) => shops.toMainName(merchant)))].sort((a, b) =>
     shops.toShownName(a).localeCompare(shops.toShownName(b)),
   )
@@ -154,11 +236,18 @@ function listStudioFields({ selection, validated, defaults, product, counts, sho
     defaults,
     shops: selection.tab === 'deals' ? dealShops : productShops.map((name) => ({ name, count: null })),
     shopBook: shops,
-    heading: selection.tab === 'deals' ? texts.gridHeading : texts.boxHeading,
+    heading: texts[HEADINGS[selection.tab]],
     currencies: [...new Set(offers.map(({ currency }) => currency))].sort(),
     brands: (counts?.brands ?? []).map(({ name }) => name),
   })
 }
+
+/** The texts of a language that are headings of widgets. */
+const HEADINGS = {
+  'where-to-buy': 'boxHeading',
+  picks: 'picksHeading',
+  deals: 'gridHeading',
+} as const satisfies Readonly<Record<WidgetKind, string>>
 
 /** The title of a frame and the example of a heading are in the language of the widget. */
 function getWidgetLocalization(query: URLSearchParams, { locale }: OptionDefaults): Localization {
@@ -166,44 +255,58 @@ function getWidgetLocalization(query: URLSearchParams, { locale }: OptionDefault
 }
 
 /** A hidden widget can be embedded too, because it may have offers later. */
-function toStudioWidgetView(data: StudioData): StudioWidgetView | null {
-  const { channel, selection, product, widgetStatus } = data
-  const { widgetQuery: query } = data.validated
-  if (channel === null || widgetStatus === null) return null
-  const common = { channelId: channel.id, query }
-  const size = widgetStatus.kind === 'shown' ? widgetStatus.size : null
-  const { messages, texts } = getWidgetLocalization(query, data.defaults)
-  if (selection.tab === 'deals') {
-    const grid = {
-      kind: selection.tab,
-      gtin: null,
-      title: texts.gridHeading,
-      caption: `Deals, ${channel.name}`,
-      size: size ?? EMPTY_GRID_SIZE,
-    }
-    return toStudioWidget({ ...common, ...grid }, data)
+function toStudioWidgetView(data: StudioData, selected: StudioSelection): StudioWidgetView | null {
+  const { channel, widgetStatus } = data
+  const { tab, box, picks } = selected
+  if (channel === null || widgetStatus === null || isStatusTab(tab)) return null
+  const lists =
+    tab === 'picks' ? { standIns: [], labels: listLabels(picks) } : { standIns: box.standIns, labels: [] }
+  const { widgetQuery } = data.validated
+  const widget = {
+    kind: tab,
+    channelId: channel.id,
+    query: tab === 'deals' ? widgetQuery : withListOptions(widgetQuery, lists),
+    size: widgetStatus.kind === 'shown' ? widgetStatus.size : EMPTY_SIZES[tab],
+    ...toWidgetTexts(data, tab),
   }
-  if (isStatusTab(selection.tab) || product === null) return null
-  const { gtin, title } = product
-  const box = {
-    kind: selection.tab,
-    gtin,
-    title: messages.formatBoxLabel({ title }),
-    caption: `${title}, ${channel.name}`,
-    size: size ?? EMPTY_BOX_SIZE,
-  }
-  return toStudioWidget({ ...common, ...box }, data)
+  return toStudioWidget({ ...widget, gtins: listWidgetProducts(selected) }, data)
 }
 
-const EMPTY_GRID_SIZE: WidgetSize = { layout: 'grid', cardCount: 0 }
-const EMPTY_BOX_SIZE: WidgetSize = {
-  layout: 'list',
-  shownCount: 0,
-  saleCount: 0,
-  termsCount: 0,
-  isBare: false,
-  isFolded: false,
-  history: 'none',
+function listWidgetProducts({ tab, gtin, box, picks }: StudioSelection): readonly string[] {
+  if (tab === 'picks') return listGtins(picks)
+  return tab === 'deals' || gtin === null ? [] : [gtin, ...box.variants]
+}
+
+/** Return the title of the frame, and the caption of snippets, for people. */
+function toWidgetTexts(data: StudioData, kind: WidgetKind): Readonly<{ title: string; caption: string }> {
+  const { messages, texts } = getWidgetLocalization(data.validated.widgetQuery, data.defaults)
+  const channelName = data.channel?.name ?? ''
+  const title = texts[HEADINGS[kind]]
+  if (kind === 'deals') return { title, caption: `Deals, ${channelName}` }
+  if (kind === 'picks') return { title, caption: `Round-up: ${namePicks(data.picksList)}, ${channelName}` }
+  const name = data.product?.title
+  return {
+    title: name === undefined ? title : messages.formatBoxLabel({ title: name }),
+    caption: `${name ?? `GTIN ${data.gtin ?? ''}`}, ${channelName}`,
+  }
+}
+
+function namePicks([first, ...others]: StudioData['picksList']): string {
+  return `${first?.product?.title ?? first?.gtin ?? ''} and ${others.length} more`
+}
+
+const EMPTY_SIZES: Readonly<Record<WidgetKind, WidgetSize>> = {
+  'where-to-buy': {
+    layout: 'list',
+    shownCount: 0,
+    saleCount: 0,
+    termsCount: 0,
+    isBare: false,
+    isFolded: false,
+    history: 'none',
+  },
+  picks: { layout: 'rank', productCount: 0 },
+  deals: { layout: 'grid', cardCount: 0 },
 }
 
 const NO_FEEDS =
@@ -219,13 +322,22 @@ function findNotice(data: StudioData): string | null {
   return findWidgetNotice(data)
 }
 
-function findWidgetNotice({ state, product, selection, widgetStatus }: StudioData): string | null {
+function findWidgetNotice({ state, selection, widgetStatus }: StudioData): string | null {
   if (state === null || state.currentWalk === 0)
     return 'The catalog has not been walked yet. This page shows products and deals after the first walk.'
-  if (selection.tab === 'where-to-buy' && product === null) return describeNoProduct(selection)
-  return widgetStatus?.kind === 'hidden'
-    ? `Nothing is shown now, and the widget takes no space in a page. ${widgetStatus.reason}`
-    : null
+  if (selection.tab === 'where-to-buy' && widgetStatus === null) return describeNoProduct(selection)
+  const need = selection.tab === 'picks' ? describeNeed(selection.picks) : null
+  if (need !== null || widgetStatus?.kind !== 'hidden') return need
+  // Reasons of many products are beside them in the list.
+  const reason = selection.tab === 'picks' ? 'The list says why for each product.' : widgetStatus.reason
+  return `Nothing is shown now, and the widget takes no space in a page. ${reason}`
+}
+
+function describeMissing({ selection, widgetStatus, explanation }: StudioData): string {
+  if (widgetStatus?.kind !== 'shown' || widgetStatus.isComplete || explanation === null) return ''
+  if (selection.tab !== 'picks') return explanation.summary
+  const count = explanation.products.filter(({ isShown }) => !isShown).length
+  return `${count} of ${pluralize(explanation.products.length, 'product')} ${count === 1 ? 'is' : 'are'} not shown now. The list says why.`
 }
 
 function describeNoProduct({ searchText, gtin }: StudioSelection): string {

@@ -1,4 +1,4 @@
-import type { ExplanationView } from './explain.ts'
+import type { ExplanationView } from './explain-products.ts'
 import type { FieldView } from './fields.ts'
 import type { StudioView } from './studio.ts'
 
@@ -46,10 +46,16 @@ function listTexts({
   evidence,
   widget,
   explanation,
+  missing,
+  picks,
+  boxList,
 }: StudioView): readonly Entry[] {
   return [
     ['address', address],
     ['notice', notice ?? ''],
+    ['missing', missing],
+    ...(picks?.rows ?? []).map(({ gtin, problem }): Entry => [`row ${gtin}`, problem]),
+    ...listBoxRows(boxList),
     ...fields.flatMap((group) => group.fields.flatMap(listFieldTexts)),
     ...(deals === null
       ? []
@@ -75,15 +81,35 @@ function listFieldTexts({ name, error, control }: FieldView): readonly Entry[] {
   return [[`error ${name}`, error ?? ''], ...counts]
 }
 
-/** Options change the outcome of offers, not how many are listed. */
-function listExplanationTexts({ summary, remedy, facts, offers }: ExplanationView): readonly Entry[] {
+function listBoxRows(boxList: StudioView['boxList']): readonly Entry[] {
+  const rows = boxList === null ? [] : [...boxList.variants, ...boxList.standIns]
+  return rows.map(({ gtin, outcome }): Entry => [`row ${gtin}`, outcome])
+}
+
+/** Options change outcomes, not how many products and offers are listed. */
+function listExplanationTexts(explanation: ExplanationView): readonly Entry[] {
+  const { summary, remedy, facts, offers, products } = explanation
   return [
     ['why summary', summary],
     ['why remedy', remedy ?? ''],
-    ...facts.map(({ value }, index): Entry => [`why fact ${index}`, value]),
+    ...listFactTexts('why', { facts, offers }),
+    ...products.flatMap((product, index): readonly Entry[] => [
+      [`why product ${index}`, product.outcome],
+      [`why product ${index} remedy`, product.remedy ?? ''],
+      ...listFactTexts(`why product ${index}`, product),
+    ]),
+  ]
+}
+
+function listFactTexts(
+  key: string,
+  { facts, offers }: Pick<ExplanationView, 'facts' | 'offers'>,
+): readonly Entry[] {
+  return [
+    ...facts.map(({ value }, index): Entry => [`${key} fact ${index}`, value]),
     ...offers.flatMap(({ text, outcome }, index): Entry[] => [
-      [`why offer ${index}`, text],
-      [`why outcome ${index}`, outcome],
+      [`${key} offer ${index}`, text],
+      [`${key} outcome ${index}`, outcome],
     ]),
   ]
 }

@@ -6,11 +6,12 @@ import { type FrameAttribute, listSnippets } from './snippets.ts'
 const PHONE_PX = 360
 const ARTICLE_PX = 680
 
-/** `gtin` is `null` for a grid. `query` has the valid options that differ from their defaults. */
+/** `query` has the valid options that differ from their defaults. */
 export type EmbeddedWidget = Readonly<{
   kind: WidgetKind
   channelId: string
-  gtin: string | null
+  /** A box: the chosen product and its variants; a round-up: its products; empty for a grid. */
+  gtins: readonly string[]
   query: URLSearchParams
   title: string
   /** Product and channel by name, for people. */
@@ -27,8 +28,8 @@ export type StudioWidgetView = ReturnType<typeof toStudioWidget>
 
 /** Build addresses, previews and snippets. `background`: the page background that is previewed first. */
 export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript }: LoaderDetails) {
-  const { kind, channelId, gtin, query, title, caption, size } = widget
-  const path = gtin === null ? `${channelId}/deals` : `${channelId}/where-to-buy/${gtin}`
+  const { kind, channelId, query, title, caption, size } = widget
+  const path = [channelId, kind, ...toProductValues(widget)].join('/')
   const frameQuery = toFrameQuery(query)
   const fragmentUrl = withQuery(`${publicUrl}/fragments/${path}`, query)
   const embedUrl = withQuery(`${publicUrl}/embeds/${path}`, frameQuery)
@@ -59,15 +60,25 @@ export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript
   }
 }
 
-function toWidgetAttributes({ kind, channelId, gtin }: EmbeddedWidget): readonly FrameAttribute[] {
+/** Return the products as in an address, or nothing for a grid. */
+function toProductValues({ kind, gtins }: Pick<EmbeddedWidget, 'kind' | 'gtins'>): readonly string[] {
+  return gtins.length === 0 ? [] : [gtins.join(kind === 'picks' ? ',' : '~')]
+}
+
+function toProductAttributes(widget: EmbeddedWidget, prefix: string): readonly FrameAttribute[] {
+  const name = widget.kind === 'picks' ? 'gtins' : 'gtin'
+  return toProductValues(widget).map((value) => ({ name: `${prefix}${name}`, value }))
+}
+
+function toWidgetAttributes(widget: EmbeddedWidget): readonly FrameAttribute[] {
   return [
-    { name: 'data-vitrine', value: kind },
-    { name: 'data-channel', value: channelId },
-    ...(gtin === null ? [] : [{ name: 'data-gtin', value: gtin }]),
+    { name: 'data-vitrine', value: widget.kind },
+    { name: 'data-channel', value: widget.channelId },
+    ...toProductAttributes(widget, 'data-'),
   ]
 }
 
-/** Convert options to attributes. Values of a repeated option are joined by "|". */
+/** Convert options to attributes. Values of a repeated option are joined by "|", also empty labels. */
 function toOptionAttributes(query: URLSearchParams, prefix: string): readonly FrameAttribute[] {
   return [...new Set(query.keys())].map((name) => ({
     name: `${prefix}${name}`,
@@ -75,11 +86,23 @@ function toOptionAttributes(query: URLSearchParams, prefix: string): readonly Fr
   }))
 }
 
-function toShortcode({ channelId, gtin, query }: EmbeddedWidget) {
-  const attributes = [{ name: 'channel', value: channelId }, ...toOptionAttributes(query, '')]
-  return gtin === null
-    ? { name: 'vitrine_deals', attributes }
-    : { name: 'vitrine', attributes: [{ name: 'gtin', value: gtin }, ...attributes] }
+const SHORTCODES: Readonly<Record<WidgetKind, string>> = {
+  'where-to-buy': 'vitrine',
+  picks: 'vitrine_picks',
+  deals: 'vitrine_deals',
+}
+
+function toShortcode(widget: EmbeddedWidget) {
+  const options = toOptionAttributes(widget.query, '')
+  return {
+    name: SHORTCODES[widget.kind],
+    attributes: [
+      ...toProductAttributes(widget, ''),
+      { name: 'channel', value: widget.channelId },
+      // The attribute of a shortcode holds all labels.
+      ...options.map(({ name, value }) => ({ name: name === 'label' ? 'labels' : name, value })),
+    ],
+  }
 }
 
 /** Every width on every background. */
@@ -109,10 +132,13 @@ function listPreviews(
 }
 
 /** Build previews that show the fragment in a text; see `views/sentence.eta`. Their addresses are relative. */
-function listSentencePreviews({ channelId, gtin, query }: EmbeddedWidget) {
+function listSentencePreviews(widget: EmbeddedWidget) {
+  const { channelId, query } = widget
   return STAGES.map((stage) => {
     const { background, label } = stage
-    const address = new URLSearchParams({ channel: channelId, gtin: gtin ?? '', background })
+    const address = new URLSearchParams({ channel: channelId })
+    for (const { name, value } of toProductAttributes(widget, '')) address.set(name, value)
+    address.set('background', background)
     for (const [name, value] of query) address.append(name, value)
     return {
       ...stage,

@@ -46,7 +46,7 @@ type AddressParts = Readonly<{ surface: Surface; channelId: string; query: strin
 type ProductAddressParts = AddressParts & Readonly<{ gtin: string }>
 
 /** Maximum number of variants of a product in a box. */
-const MAX_VARIANTS = 8
+export const MAX_VARIANTS = 8
 /** Numbers of products in a round-up. */
 export const PICKS_COUNT = { min: 2, max: 20 } as const
 

@@ -10,10 +10,10 @@ const MAX_HEADING_CHARACTERS = 80
 /** Maximum number of names in `merchant` or `exclude`. */
 const MAX_NAMES = 20
 /** Maximum length of a label, in UTF-16 units, and number of labels: one for each product of a round-up. */
-const MAX_LABEL_CHARACTERS = 40
+export const MAX_LABEL_CHARACTERS = 40
 const MAX_LABELS = 20
 /** Maximum number of products that may stand in for one that is not sold. */
-const MAX_STAND_INS = 5
+export const MAX_STAND_INS = 5
 
 /** The values that a parameter accepts: one of some choices, a whole number, or a kind of text. */
 export type OptionControl =

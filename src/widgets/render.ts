@@ -33,7 +33,7 @@ const PARTIAL_TEMPLATES = (
   'link-attributes picks picks-rank picks-row picks-table ' +
   'offers-button offers-list offers-table ' +
   'studio-coverage studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
-  'studio-explanation'
+  'studio-box-list studio-candidates studio-explanation studio-matches studio-picks studio-product'
 ).split(' ')
 
 /** Read and compile all templates. @throws Error when one is missing or does not compile */

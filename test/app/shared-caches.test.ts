@@ -88,7 +88,9 @@ const byVarnish: CacheKey = (target) => {
     const [name = ''] = pair.split('=', 1)
     return NAMES.has(name) || /[%+]/.test(name)
   })
-  return `${path}?${allowed.toSorted().join('&')}`
+  // It does not sort labels, which are for the products in their order.
+  const isSorted = !allowed.some((pair) => /^(?:label|[^=]*%[^=]*)(?:=|$)/i.test(pair))
+  return `${path}?${(isSorted ? allowed.toSorted() : allowed).join('&')}`
 }
 
 const CACHES: readonly (readonly [name: string, toKey: CacheKey])[] = [
@@ -109,7 +111,16 @@ const option = fc.constantFrom(
   'exclude=Kopje',
   'locale=de',
   'layout=list',
+  'sub=p1',
+  'sub=p2',
+  'label=Best',
+  'label=Apple',
+  'label=',
+  'else=1',
 )
+
+/** A round-up whose second product is sold: its label is the second one. */
+const PICKS = BOX.replace('/where-to-buy/', '/picks/1,')
 
 /** Texts that only some query parsers read as an option. */
 const disguised = fc
@@ -130,7 +141,7 @@ const unknownParameter = fc.constantFrom('utm_source=a', 'x', '', '?', 'fbclid=x
 
 /** A target of a widget, and variants with parts that some caches ignore. */
 const targets = fc
-  .tuple(fc.constantFrom(BOX, BOX_EMBED, GRID, GRID_EMBED), fc.uniqueArray(option, { maxLength: 2 }))
+  .tuple(fc.constantFrom(BOX, BOX_EMBED, GRID, GRID_EMBED, PICKS), fc.uniqueArray(option, { maxLength: 2 }))
   .chain(([path, options]) => {
     const extra = fc.array(
       fc.oneof({ arbitrary: disguised, weight: 2 }, { arbitrary: unknownParameter, weight: 1 }),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
-import type { ExplanationView } from '../../src/studio/explain.ts'
+import type { ExplanationView } from '../../src/studio/explain-products.ts'
 import {
   CHANNEL_ID,
   FAKE_KEY,
@@ -140,6 +140,40 @@ describe('explain', () => {
     expect(catalog.calls.map(({ path }) => path)).toEqual([`/v0/channels/${CHANNEL_ID}/products/${GTIN}`])
     expect(getFact((await explain('--no-call')).view, 'Catalog now')).toBe('not called: --no-call')
     expect(catalog.calls).toHaveLength(1)
+  })
+
+  it('variants and stand-ins - one call for each, and why the shown one was chosen', async () => {
+    const { catalog, settings } = await startRemoteCatalog(makeFolder())
+    catalog.products.set(
+      CHANNEL_ID,
+      [2, 3].map((index) =>
+        makeWireProduct({ gtin: toGtin(index), title: `Lamp ${index}`, offers: [makeWireOffer()] }),
+      ),
+    )
+    await runInProcess(['sync'], settings)
+    catalog.calls.length = 0
+    const explain = (...args: readonly string[]): Promise<CommandResult> =>
+      runInProcess(['explain', ...args], settings)
+    const variants = await explain('--json', CHANNEL_ID, `${GTIN}~${toGtin(2)}`, `else=${toGtin(3)}`)
+    expect([variants.code, JSON.parse(variants.out)]).toEqual([
+      0,
+      expect.objectContaining({
+        gtin: `${GTIN}~${toGtin(2)}`,
+        summary: 'A box is shown: 1 offer of Lamp 2, the first variant with an offer to show.',
+      }),
+    ])
+    expect(catalog.calls).toHaveLength(3)
+    const { code, out } = await explain('--no-call', CHANNEL_ID, GTIN, `else=${toGtin(3)}`)
+    expect([code, out.split('\n')[0]]).toEqual([
+      0,
+      `A box is shown: 1 offer of Lamp 3, which stands in for ${GTIN}.`,
+    ])
+    expect(out).toContain(`Lamp 3 (stand-in): shown instead, because it is the first stand-in`)
+    const tooMany = await explain(
+      CHANNEL_ID,
+      Array.from({ length: 9 }, (_, index) => toGtin(index)).join('~'),
+    )
+    expect([tooMany.code, tooMany.err]).toEqual([64, expect.stringContaining('at most 8 variants')])
   })
 
   it('option history - says on how many days prices were observed, and from when on the box says so', async () => {

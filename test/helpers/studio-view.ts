@@ -10,14 +10,16 @@ import {
   validateOptions,
   parseStudioSelection,
 } from '../../src/studio/selection.ts'
-import type { WidgetStatus, StudioData } from '../../src/studio/data.ts'
+import type { StudioData } from '../../src/studio/data.ts'
+import type { WidgetStatus } from '../../src/studio/widget-status.ts'
 import type { FeedReport, FeedState } from '../../src/observability/feed-report.ts'
 import type { CoverageData } from '../../src/studio/coverage.ts'
 import type { FeedsData } from '../../src/studio/feeds.ts'
 import type { HealthData } from '../../src/studio/health.ts'
+import type { ListedProduct } from '../../src/studio/product-data.ts'
 import { type StudioView, toStudioView } from '../../src/studio/studio.ts'
 import type { ObservedPricesData } from '../../src/studio/observed-prices.ts'
-import type { ExplanationView } from '../../src/studio/explain.ts'
+import type { ExplanationView } from '../../src/studio/explain-products.ts'
 import { CHANNEL_ID } from './fake-catalog.ts'
 import { NOON_MS } from './harness.ts'
 import { makeProduct } from './products.ts'
@@ -114,7 +116,7 @@ export const UNHEALTHY: HealthData = makeHealthData({
   channelCount: 60,
 })
 
-/** A box with one shop, and a grid with seven cards. */
+/** A box with one shop, a round-up of two products, and a grid with seven cards. */
 const BOX: WidgetStatus = {
   kind: 'shown',
   size: {
@@ -126,8 +128,14 @@ const BOX: WidgetStatus = {
     isFolded: false,
     history: 'none',
   },
+  isComplete: true,
 }
-const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7 } }
+const PICKS: WidgetStatus = {
+  kind: 'shown',
+  size: { layout: 'rank', productCount: 2 },
+  isComplete: true,
+}
+const GRID: WidgetStatus = { kind: 'shown', size: { layout: 'grid', cardCount: 7 }, isComplete: true }
 
 /** The explanation of a box that shows one of two offers. */
 const EXPLANATION: ExplanationView = {
@@ -139,7 +147,24 @@ const EXPLANATION: ExplanationView = {
     { text: 'Kopje, €49.90, in_stock, brightlink', isShown: true, outcome: 'shown' },
     { text: 'Maison, €45.00, sold_out, brightlink', isShown: false, outcome: 'left out by stock=in' },
   ],
+  products: [],
 }
+
+/** The explanation of a product of a widget with several. */
+const makeProductExplanation = (
+  gtin: string,
+  over: Partial<ExplanationView['products'][number]> = {},
+): ExplanationView['products'][number] => ({
+  gtin,
+  title: makeProduct().title,
+  role: 'number 1',
+  isShown: true,
+  outcome: 'shown with 1 offer',
+  remedy: null,
+  facts: [{ label: 'GTIN', value: gtin }],
+  offers: EXPLANATION.offers.slice(0, 1),
+  ...over,
+})
 
 const TODAY = toDay(NOON_MS)
 
@@ -200,11 +225,79 @@ const makeReports = (tab: StudioTab): Pick<StudioData, 'coverage' | 'feeds' | 'h
   health: tab === 'health' ? makeHealthData() : null,
 })
 
-/** Create the studio's data for a query string: one channel, a lamp with one offer, and seven deals. */
+type TabData = Pick<
+  StudioData,
+  | 'matches'
+  | 'product'
+  | 'gtin'
+  | 'boxList'
+  | 'picksList'
+  | 'widgetStatus'
+  | 'counts'
+  | 'explanation'
+  | 'observedPrices'
+>
+
+const NO_TAB_DATA: TabData = {
+  matches: [],
+  product: null,
+  gtin: null,
+  boxList: null,
+  picksList: [],
+  widgetStatus: null,
+  counts: null,
+  explanation: null,
+  observedPrices: null,
+}
+
+const toListed = (gtin: string): ListedProduct => ({ gtin, product: makeProduct({ gtin }) })
+
+/** `product`: the chosen one; `null`: none. */
+function makeBoxData({ box }: StudioSelection, product: StudioData['product']): TabData {
+  const { variants, standIns } = box
+  const others = [...variants, ...standIns]
+  const gtins = others.length === 0 ? [] : [makeProduct().gtin, ...others]
+  const products = gtins.map((gtin) => makeProductExplanation(gtin))
+  return {
+    ...NO_TAB_DATA,
+    matches: [makeProduct()],
+    product,
+    gtin: product?.gtin ?? null,
+    boxList: { variants: variants.map(toListed), standIns: standIns.map(toListed), matches: [] },
+    widgetStatus: product === null ? null : BOX,
+    explanation: gtins.length === 0 ? EXPLANATION : { ...EXPLANATION, offers: [], products },
+    observedPrices: OBSERVED_PRICES,
+  }
+}
+
+function makePicksData({ picks }: StudioSelection): TabData {
+  const products = picks.map(({ gtin }) => makeProductExplanation(gtin))
+  return {
+    ...NO_TAB_DATA,
+    matches: [makeProduct()],
+    picksList: picks.map(({ gtin }) => toListed(gtin)),
+    widgetStatus: picks.length < 2 ? null : PICKS,
+    explanation: picks.length === 0 ? null : { ...EXPLANATION, offers: [], products },
+  }
+}
+
+function makeTabData(selection: StudioSelection, product: StudioData['product']): TabData {
+  switch (selection.tab) {
+    case 'where-to-buy':
+      return makeBoxData(selection, product)
+    case 'picks':
+      return makePicksData(selection)
+    case 'deals':
+      return { ...NO_TAB_DATA, widgetStatus: GRID, counts: COUNTS }
+    default:
+      return NO_TAB_DATA
+  }
+}
+
+/** Create the studio's data for a query string: one channel, a lamp with one offer, and seven deals. Every listed product is a lamp. */
 export function makeStudioData(query = '', over: Partial<StudioData> = {}): StudioData {
   const selection = makeSelection(query)
   const defaults = { locale: 'en', currency: null }
-  const isBox = selection.tab === 'where-to-buy'
   return {
     publicUrl: 'https://widgets.example',
     pictures: null,
@@ -220,16 +313,9 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
     channel: CHANNEL,
     selection,
     validated: validateOptions(selection.tab, selection.rawOptions, defaults),
-    matches: isBox ? [makeProduct()] : [],
-    product: isBox ? makeProduct() : null,
     state: WALKED_COPY,
-    widgetStatus: { 'where-to-buy': BOX, deals: GRID, coverage: null, feeds: null, health: null }[
-      selection.tab
-    ],
-    counts: selection.tab === 'deals' ? COUNTS : null,
+    ...makeTabData(selection, over.product === undefined ? makeProduct() : over.product),
     evidence: null,
-    explanation: isBox ? EXPLANATION : null,
-    observedPrices: isBox ? OBSERVED_PRICES : null,
     hasFeeds: true,
     ...makeReports(selection.tab),
     ...over,

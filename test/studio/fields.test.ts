@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type WidgetKind, validateOptions, listOptions } from '../../src/studio/selection.ts'
+import { LIST_OPTIONS, type WidgetKind, validateOptions, listOptions } from '../../src/studio/selection.ts'
 import { type FieldDetails, type FieldView, listFields } from '../../src/studio/fields.ts'
 import { createShopBook } from '../../src/offers/shop-book.ts'
 import { LANGUAGE_TAGS } from '../../src/widgets/locales/index.ts'
@@ -14,7 +14,7 @@ const SHOPS = createShopBook([
   },
 ])
 
-const KINDS = ['where-to-buy', 'deals'] as const
+const KINDS = ['where-to-buy', 'picks', 'deals'] as const
 
 /** List the groups of a widget for typed options, with the errors of its parser. */
 function listGroups(
@@ -71,9 +71,11 @@ describe('fields', () => {
     '%s - every option is a field of exactly one group, and there are no other fields',
     (kind) => {
       const names = list(kind).map(({ name }) => name)
+      // Lists of products hold the others.
       expect(names.toSorted()).toEqual(
         listOptions(kind)
           .map(({ name }) => name)
+          .filter((name) => !LIST_OPTIONS.has(name))
           .toSorted(),
       )
       expect(new Set(names).size).toBe(names.length)
@@ -81,8 +83,9 @@ describe('fields', () => {
   )
 
   test.each([
-    ['where-to-buy', ['Look', 'Shops', 'Advanced']],
-    ['deals', ['Look', 'Deals', 'Shops', 'Advanced']],
+    ['where-to-buy', ['Look', 'Shops', 'Placement', 'Advanced']],
+    ['picks', ['Look', 'Shops', 'Placement', 'Advanced']],
+    ['deals', ['Look', 'Deals', 'Shops', 'Placement', 'Advanced']],
   ] as const)('%s - empty groups are omitted', (kind, titles) => {
     const groups = listFields({
       kind,
@@ -96,7 +99,9 @@ describe('fields', () => {
       brands: [],
     })
     expect(groups.map(({ title }) => title)).toEqual(titles)
-    expect(groups.map(({ isOpen }) => isOpen)).toEqual(titles.map((title) => title !== 'Advanced'))
+    expect(groups.map(({ isOpen }) => isOpen)).toEqual(
+      titles.map((title) => !['Placement', 'Advanced'].includes(title)),
+    )
     const advanced = groups.at(-1)?.fields.map(({ name }) => name)
     expect(advanced).toEqual(
       listOptions(kind)
@@ -129,12 +134,26 @@ describe('fields', () => {
   })
 })
 
+describe('placement', () => {
+  test.each(KINDS)('%s - the group opens with a value, and has the message of an invalid one', (kind) => {
+    const findPlacement = (query: string): ReturnType<typeof listGroups>[number] | undefined =>
+      listGroups(kind, query).find(({ title }) => title === 'Placement')
+    expect(findPlacement('')?.isOpen).toBe(false)
+    const group = findPlacement('sub=my+page')
+    expect(group?.isOpen).toBe(true)
+    expect(group?.fields.map(({ label, error }) => [label, error])).toEqual([
+      ['Placement', '“Placement” accepts 1 to 32 letters of A to Z, digits, hyphens and underscores.'],
+    ])
+  })
+})
+
 describe('layout inline', () => {
   test('where-to-buy - each group names the fields without effect, and why', () => {
     const groups = listGroups('where-to-buy', 'layout=inline&theme=dark')
     expect(groups.map(({ sentenceNote }) => sentenceNote)).toEqual([
       'The layout inline has the font and the colours of your page. Without effect, so hidden: Header, Heading, Theme, Accent colour, Shops shown.',
       'The layout inline shows only an offer in stock. Without effect, so hidden: Stock.',
+      null,
       null,
     ])
     const unused = groups.flatMap(({ fields }) => fields).filter((field) => field.isUnusedInSentence)
@@ -143,7 +162,7 @@ describe('layout inline', () => {
 
   test('deals - has no such layout', () => {
     const groups = listGroups('deals')
-    expect(groups.map(({ sentenceNote }) => sentenceNote)).toEqual([null, null, null, null])
+    expect(groups.map(({ sentenceNote }) => sentenceNote)).toEqual([null, null, null, null, null])
     expect(groups.flatMap(({ fields }) => fields).some((field) => field.isUnusedInSentence)).toBe(false)
   })
 })
@@ -170,6 +189,7 @@ describe('controls', () => {
       q: 'text text',
       page: 'number',
       stock: 'select',
+      sub: 'text text',
       currency: 'text text',
       merchant: 'checks',
       exclude: 'checks',

@@ -1,22 +1,34 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  OPTION_PARSERS,
   STUDIO_TABS,
   type WidgetKind,
   validateOptions,
   listOptions,
   parseStudioSelection,
   toFrameQuery,
+  toSelectionQuery,
 } from '../../src/studio/selection.ts'
 import { OPTION_LIST } from '../../src/widgets/option-list.ts'
-import { type OptionDefaults, parseBoxOptions, parseGridOptions, toQuery } from '../../src/widgets/options.ts'
+import { type OptionDefaults, toQuery } from '../../src/widgets/options.ts'
 import { makeSelection } from '../helpers/studio-view.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
 const DEFAULTS: OptionDefaults = { locale: 'en', currency: null }
-const KINDS = ['where-to-buy', 'deals'] as const
+const KINDS = ['where-to-buy', 'picks', 'deals'] as const
 
-const NOTHING = { tab: 'where-to-buy', channelId: null, gtin: null, searchText: '' }
+const NOTHING = {
+  tab: 'where-to-buy',
+  channelId: null,
+  gtin: null,
+  box: { variants: [], standIns: [] },
+  picks: [],
+  searchText: '',
+  boxSearchText: '',
+}
+
+const pad = (gtin: number): string => String(gtin).padStart(14, '0')
 
 /** Return a selection with its options as a query string. */
 const read = (query: string): object => {
@@ -51,12 +63,38 @@ describe('selection', () => {
 
   test('every field - is read', () => {
     expect(read('tab=deals&channel=ABC&gtin=%20123%20&find=desk+lamp&q=arc&sort=price')).toEqual({
+      ...NOTHING,
       tab: 'deals',
       channelId: 'abc',
       gtin: '123',
       searchText: 'desk lamp',
       rawOptions: 'q=arc&sort=price',
     })
+  })
+
+  test('products of both lists - are read on every tab, invalid and repeated GTINs dropped', () => {
+    const query = `tab=deals&gtin=1~2~x~1~2&else=3,2,,4&gtins=5,6,5,x&label=A&label=&label=B`
+    expect(read(query)).toEqual({
+      ...NOTHING,
+      tab: 'deals',
+      gtin: '1',
+      box: { variants: [pad(2)], standIns: [pad(3), pad(4)] },
+      picks: [
+        { gtin: pad(5), label: 'A' },
+        { gtin: pad(6), label: '' },
+      ],
+      rawOptions: '',
+    })
+  })
+
+  test('formatted selection - is parsed to the same selection', () => {
+    const query =
+      'tab=picks&channel=abc&gtin=1~2&else=3&gtins=5,6,7&label=&label=A+%26+B&find=lamp&theme=dark&sub=x'
+    const selection = makeSelection(query)
+    const formatted = toSelectionQuery(selection, selection.channelId)
+    expect(parseStudioSelection(formatted)).toEqual(selection)
+    expect(formatted.get('gtin')).toBe(`1~${pad(2)}`)
+    expect(formatted.getAll('label')).toEqual(['', 'A & B'])
   })
 
   test.each([
@@ -79,6 +117,7 @@ describe('selection', () => {
 
   test.each([
     ['where-to-buy', 'layout=card&markup=schema'],
+    ['picks', 'layout=card'],
     ['deals', 'layout=card&sort=price&q=a'],
     ['feeds', ''],
     ['health', ''],
@@ -91,12 +130,10 @@ describe('selection', () => {
   test('options of a tab - are those of its widget, in the order of the list', () => {
     for (const tab of ['coverage', 'feeds', 'health'] as const) expect(listOptions(tab)).toEqual([])
     for (const kind of KINDS) {
-      const wanted = OPTION_LIST.filter(
-        ({ widget }) => widget !== (kind === 'deals' ? 'where-to-buy' : 'deals'),
-      )
+      const wanted = OPTION_LIST.filter(({ widget }) => widget === 'all' || widget === kind)
       expect(listOptions(kind)).toEqual(wanted)
     }
-    expect(STUDIO_TABS).toEqual(['where-to-buy', 'deals', 'coverage', 'feeds', 'health'])
+    expect(STUDIO_TABS).toEqual(['where-to-buy', 'picks', 'deals', 'coverage', 'feeds', 'health'])
   })
 })
 
@@ -177,7 +214,7 @@ const manyMerchants = fc
 
 describe('validated options of any query', () => {
   test.each(KINDS)('%s - are accepted by the parser, and equal the valid options alone', (kind) => {
-    const parse = kind === 'deals' ? parseGridOptions : parseBoxOptions
+    const parse = OPTION_PARSERS[kind]
     fc.assert(
       fc.property(fc.oneof(typedQueries, manyMerchants), (query) => {
         const { rawOptions } = parseStudioSelection(new URLSearchParams([['tab', kind], ...query]))

@@ -32,13 +32,21 @@ describe('title of a frame', () => {
 describe('tabs', () => {
   test.each([
     ['', 'Where to buy'],
+    ['tab=picks', 'Round-up'],
     ['tab=deals', 'Deals'],
     ['tab=coverage', 'Coverage'],
     ['tab=feeds', 'Feeds'],
     ['tab=health', 'Health'],
   ])('%j - one tab is selected', (query, selected) => {
     const { tabs } = makeStudio(query)
-    expect(tabs.map(({ text }) => text)).toEqual(['Where to buy', 'Deals', 'Coverage', 'Feeds', 'Health'])
+    expect(tabs.map(({ text }) => text)).toEqual([
+      'Where to buy',
+      'Round-up',
+      'Deals',
+      'Coverage',
+      'Feeds',
+      'Health',
+    ])
     expect(tabs.filter(({ isSelected }) => isSelected).map(({ text }) => text)).toEqual([selected])
   })
 
@@ -47,6 +55,7 @@ describe('tabs', () => {
     const appearance = 'theme=dark&accent=ff6600&locale=de&currency=EUR'
     expect(listTabs(query)).toEqual({
       'Where to buy': `studio?${WHERE}&${query}`,
+      'Round-up': `studio?tab=picks&${WHERE}&${appearance}`,
       Deals: `studio?tab=deals&${WHERE}&${appearance}`,
       Coverage: `studio?tab=coverage&${WHERE}`,
       Feeds: `studio?tab=feeds&${WHERE}`,
@@ -102,8 +111,9 @@ describe('channels and matches', () => {
   })
 
   test('search and product - are in the view for the form', () => {
-    expect(makeStudio('find=lamp')).toMatchObject({ searchText: 'lamp', gtin: GTIN })
-    expect(makeStudio('find=lamp', { product: null })).toMatchObject({ searchText: 'lamp', gtin: '' })
+    const hidden = [{ name: 'gtin', value: GTIN }]
+    expect(makeStudio('find=lamp')).toMatchObject({ searchText: 'lamp', hiddenFields: hidden })
+    expect(makeStudio('find=lamp', { product: null })).toMatchObject({ searchText: 'lamp', hiddenFields: [] })
   })
 })
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { toStudioUpdate } from '../../src/studio/update.ts'
 import { createRenderer } from '../../src/widgets/render.ts'
 import { getAttribute, getText, listElements } from '../app/app-client.ts'
+import { toGtin } from '../helpers/products.ts'
 import { makeStudio } from '../helpers/studio-view.ts'
 
 const renderer = createRenderer()
@@ -33,6 +34,8 @@ describe('update for the script', () => {
     '',
     'find=lamp&theme=dark&limit=99&merchant=Kopje',
     'layout=inline&theme=dark',
+    `gtin=${toGtin(1)}~${toGtin(2)}&else=${toGtin(3)}&theme=dark`,
+    `tab=picks&gtins=${toGtin(1)},${toGtin(2)}&label=&label=B&theme=blue`,
     'tab=deals',
     'tab=deals&brand=Lumen&min_discount=x&sort=price',
   ])('%j - has the texts of the page for the same selection, under the same keys', (query) => {

@@ -29,7 +29,7 @@ const ALL_BOX =
 const makeBox = (rawOptions = ''): EmbeddedWidget => ({
   kind: 'where-to-buy',
   channelId: CHANNEL_ID,
-  gtin: GTIN,
+  gtins: [GTIN],
   title: 'Where to buy Lumen Arc',
   caption: 'Lumen Arc, Magazine',
   query: validateOptions('where-to-buy', new URLSearchParams(rawOptions), DEFAULTS).widgetQuery,
@@ -39,7 +39,7 @@ const makeBox = (rawOptions = ''): EmbeddedWidget => ({
 const makeGrid = (rawOptions = ''): EmbeddedWidget => ({
   kind: 'deals',
   channelId: CHANNEL_ID,
-  gtin: null,
+  gtins: [],
   title: 'Deals',
   caption: 'Deals, Magazine',
   query: validateOptions('deals', new URLSearchParams(rawOptions), DEFAULTS).query,
@@ -93,6 +93,58 @@ describe('addresses', () => {
       expect(getCode(view, id)).toContain('"/vitrine/fragments/')
       expect(getCode(view, id)).not.toContain('widgets/')
     }
+  })
+})
+
+describe('round-up', () => {
+  const GTINS = [toGtin(1), toGtin(2), toGtin(3)]
+  const makePicks = (): EmbeddedWidget => ({
+    kind: 'picks',
+    channelId: CHANNEL_ID,
+    gtins: GTINS,
+    title: 'Our picks',
+    caption: 'Round-up: Lumen Arc and 2 more, Magazine',
+    query: new URLSearchParams('layout=table&sub=p1&label=A+%26+B&label=&label=C'),
+    size: { layout: 'table', productCount: 3 },
+  })
+
+  test('addresses - GTINs separated by commas, empty labels kept', () => {
+    const { fragmentUrl, embedUrl } = toView(makePicks())
+    const query = 'layout=table&sub=p1&label=A+%26+B&label=&label=C'
+    expect(fragmentUrl).toBe(
+      `https://widgets.example/fragments/${CHANNEL_ID}/picks/${GTINS.join(',')}?${query}`,
+    )
+    expect(embedUrl).toBe(`https://widgets.example/embeds/${CHANNEL_ID}/picks/${GTINS.join(',')}?${query}`)
+  })
+
+  test('loader and shortcode - labels joined by "|"', () => {
+    const view = toView(makePicks())
+    expect(getCode(view, 'loader')).toContain(
+      `<div data-vitrine="picks" data-channel="${CHANNEL_ID}" data-gtins="${GTINS.join(',')}" data-layout="table" data-sub="p1" data-label="A &amp; B||C" `,
+    )
+    expect(getCode(view, 'wordpress')).toBe(
+      `[vitrine_picks gtins="${GTINS.join(',')}" channel="${CHANNEL_ID}" layout="table" sub="p1" labels="A &amp; B||C"]`,
+    )
+  })
+})
+
+describe('variants and stand-ins', () => {
+  const box: EmbeddedWidget = {
+    ...makeBox(),
+    gtins: [GTIN, toGtin(2)],
+    query: new URLSearchParams({ else: `${toGtin(3)},${toGtin(4)}` }),
+  }
+
+  test('addresses and attributes - variants separated by "~", stand-ins by commas', () => {
+    const view = toView(box)
+    expect(new URL(view.embedUrl).pathname).toBe(`/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}~${toGtin(2)}`)
+    expect(new URL(view.embedUrl).searchParams.get('else')).toBe(`${toGtin(3)},${toGtin(4)}`)
+    expect(getCode(view, 'loader')).toContain(
+      `data-gtin="${GTIN}~${toGtin(2)}" data-else="${toGtin(3)},${toGtin(4)}"`,
+    )
+    expect(getCode(view, 'wordpress')).toBe(
+      `[vitrine gtin="${GTIN}~${toGtin(2)}" channel="${CHANNEL_ID}" else="${toGtin(3)},${toGtin(4)}"]`,
+    )
   })
 })
 

@@ -6,5 +6,6 @@ const TAGS = [...LANGUAGE_TAGS, 'no', 'nn', 'de-AT', 'PT-br', 'zh-Hant-TW', 'xx'
 
 test.each(TAGS)('language %j - the frame title of the loader equals the heading of the server', (tag) => {
   const { boxHeading, gridHeading } = getLocalization(tag).texts
-  expect([toFrameTitle('where-to-buy', tag), toFrameTitle('deals', tag)]).toEqual([boxHeading, gridHeading])
+  const titles = ['where-to-buy', 'picks', 'deals'].map((kind) => toFrameTitle(kind, tag))
+  expect(titles).toEqual([boxHeading, boxHeading, gridHeading])
 })

@@ -109,6 +109,7 @@ test('way back to the studio - every tab, relative to the page', async () => {
   expect([studioHref, ...tabs.map(({ href }) => href)]).toEqual([
     '../studio',
     '../studio',
+    '../studio?tab=picks',
     '../studio?tab=deals',
     '../studio?tab=coverage',
     '../studio?tab=feeds',

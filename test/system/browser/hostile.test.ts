@@ -194,8 +194,14 @@ const EMBED: unknown = expect.stringContaining('/embeds/')
 
 const TEXTS = HOSTILE.map((text) => encodeURIComponent(text))
 
+const GTINS = products.map(({ gtin }) => gtin)
+const PICKS = `tab=picks&gtins=${GTINS.slice(0, 20).join(',')}`
+const BOX = `gtin=${GTINS.slice(0, 3).join('~')}&else=${GTINS.slice(3, 5).join(',')}`
+
 test.each([
   ['its tabs', [`gtin=${products[0]?.gtin}`, 'tab=deals&stock=any', 'tab=health']],
+  ['round-ups', TEXTS.slice(0, 7).map((text) => `${PICKS}&find=${text}&label=${text}&heading=${text}`)],
+  ['variants and stand-ins', TEXTS.slice(7).map((text) => `${BOX}&also=${text}&sub=${text}`)],
   ['boxes, the first texts', TEXTS.slice(0, 7).map((text) => `find=${text}&theme=${text}`)],
   ['boxes, the other texts', TEXTS.slice(7).map((text) => `find=${text}&theme=${text}`)],
   ['grids, the first texts', TEXTS.slice(0, 7).map((text) => `tab=deals&merchant=${text}&q=${text}`)],

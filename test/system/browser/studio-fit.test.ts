@@ -20,6 +20,9 @@ async function open(query: string, options: BrowserContextOptions = {}): Promise
 const TABS = [
   '?find=lamp&limit=99&merchant=Nobody',
   '?layout=inline',
+  '?gtin=09520001001024~09520001001031&else=09520002004017,09520009999999&also=lamp&sub=my+page',
+  '?tab=picks',
+  '?tab=picks&gtins=09520001001024,09520002004017,09520009999999&label=Best+overall&find=lamp',
   '?tab=deals&accent=red',
   '?tab=coverage',
   '?tab=feeds',

@@ -54,7 +54,9 @@ describe('layout of the page', () => {
     await page.locator('.group').last().scrollIntoViewIfNeeded()
     const after = await readBox('.stages')
     expect(await page.evaluate<number>('scrollY')).toBeGreaterThan(0)
-    expect(after).toEqual(before)
+    // At the end of the page, its height can be a fraction of a pixel.
+    for (const side of ['top', 'bottom', 'left', 'right'] as const)
+      expect(Math.abs(after[side] - before[side])).toBeLessThan(1)
   })
 
   test('375 px - choice, preview and options are one below the other, in this order', async () => {

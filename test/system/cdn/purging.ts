@@ -17,6 +17,9 @@ const toDeals = (channelId: string): readonly string[] => [
   `/embeds/${channelId}/deals?page=2`,
 ]
 
+/** A GTIN that no product has. */
+const UNSOLD_GTIN = toGtin(9_501)
+
 function listProductAddresses(gtin: string, channelId: string): ProductAddresses {
   const box = toBoxPath(gtin, channelId)
   const short = toBoxPath(String(Number(gtin)), channelId)
@@ -29,6 +32,10 @@ function listProductAddresses(gtin: string, channelId: string): ProductAddresses
       `${short}?layout=table`,
       box.replace(channelId, channelId.toUpperCase().replace('3F', '3f')),
       box.replace('/fragments/', '/embeds/'),
+      `${toBoxPath(UNSOLD_GTIN, channelId)}~${gtin}`,
+      `${toBoxPath(UNSOLD_GTIN, channelId)}?else=1,${Number(gtin)}`,
+      `/fragments/${channelId}/picks/${UNSOLD_GTIN},${Number(gtin)}?label=Second&label=First`,
+      `/embeds/${channelId}/picks/${gtin}%2C${UNSOLD_GTIN}`,
     ],
   }
 }

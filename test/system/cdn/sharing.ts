@@ -16,6 +16,19 @@ const VISITORS = 30
 /** A GTIN that no product has. */
 const UNSOLD_GTIN = toGtin(9_000)
 
+/** Labels are for the products in their order. */
+const LABEL_QUERIES = [
+  '',
+  '?label=Zest&label=Apple',
+  '?label=Apple&label=Zest',
+  '?label=&label=Apple',
+  '?label=Apple&label=',
+  '?label=Apple',
+  '?sub=a',
+  '?sub=b',
+  '?sub=b&label=Zest&utm_source=x&label=Apple',
+]
+
 /** Define the tests that every shared cache must pass while all servers work. */
 export function testSharedCache(name: string, { fixture, cdn }: CdnUnderTest): void {
   const fetchFromCdn = (path: string, headers?: Readonly<Record<string, string>>): Promise<CdnResponse> =>
@@ -58,6 +71,18 @@ export function testSharedCache(name: string, { fixture, cdn }: CdnUnderTest): v
         body: direct.body,
       })
     }
+  })
+
+  it(`${name} - labels and placements of a round-up - get the same responses as from the server, in any order`, async () => {
+    const path = `/fragments/${CHANNEL_ID}/picks/${fixture().nextGtin()},${fixture().nextGtin()}`
+    const [server] = fixture().servers
+    for (const query of [...LABEL_QUERIES, ...LABEL_QUERIES.toReversed()]) {
+      const direct = await sendRequest(`http://127.0.0.1:${server?.port}${path}${query}`)
+      expect([query, (await fetchFromCdn(path + query)).body]).toEqual([query, direct.body])
+    }
+    const before = fixture().countRequests(path)
+    for (const query of LABEL_QUERIES) await fetchFromCdn(path + query)
+    expect(fixture().countRequests(path)).toBe(before)
   })
 
   testDisguisedOptions(name, { fixture, cdn })

@@ -151,6 +151,28 @@ export const loaderSuite = defineSuite('loader', (engine) => {
     })
   })
 
+  test('round-up, variants, stand-ins and placement - are in the address of the frame, without the spaces of a list', async () => {
+    const page = await publisherPage.open(
+      toPlaceholder('where-to-buy', 'data-gtin="1"') +
+        toPlaceholder(
+          'picks',
+          'data-gtins="1, 2,\n3" data-label="Best overall| |Best value " data-sub="p123" data-layout="table"',
+        ) +
+        toPlaceholder('picks', 'data-gtins="1,2" data-label=""') +
+        toPlaceholder('where-to-buy', 'data-gtin="4 ~ 5" data-else="6, 7" data-sub="p-1"'),
+    )
+    await waitUntil(page, isShown(0))
+    const [, ...sources] = await page.evaluate<string[]>(
+      '[...document.querySelectorAll("iframe")].map(({ src }) => src)',
+    )
+    const base = `${widgets.origin}${PREFIX}/embeds/${CHANNEL}`
+    expect(sources).toEqual([
+      `${base}/picks/1,2,3?sub=p123&layout=table&label=Best+overall&label=&label=Best+value`,
+      `${base}/picks/1,2`,
+      `${base}/where-to-buy/4~5?sub=p-1&else=6%2C7`,
+    ])
+  })
+
   test('title of a frame - in the language of data-locale, else of the page, else English', async () => {
     const grids = ['data-locale="de"', 'data-locale="fr-CA"', 'data-locale="xx"', ''].map((more) =>
       toPlaceholder('deals', more),
@@ -166,14 +188,14 @@ export const loaderSuite = defineSuite('loader', (engine) => {
 
   test('invalid placeholders - stay empty', async () => {
     const page = await publisherPage.open(
-      `<div data-vitrine></div><div data-vitrine="toString" data-channel="x"></div><div data-vitrine="where-to-buy"></div>${toPlaceholder('where-to-buy')}<svg data-vitrine="deals"></svg>${toPlaceholder('deals', 'data-height="-5"')}`,
+      `<div data-vitrine></div><div data-vitrine="toString" data-channel="x"></div><div data-vitrine="where-to-buy"></div>${toPlaceholder('where-to-buy')}${toPlaceholder('picks', 'data-gtin="1" data-gtins=" "')}<svg data-vitrine="deals"></svg>${toPlaceholder('deals', 'data-height="-5"')}`,
     )
     await waitUntil(page, isShown(0))
     expect(await readHeights(page)).toHaveLength(1)
     await run(page, 'window.vitrine.scan()')
     // Each is logged once, for the developer of the page.
     const warnings = await page.evaluate<string[]>('warnings')
-    expect(warnings.filter((text) => text.includes('needs data-channel'))).toHaveLength(4)
+    expect(warnings.filter((text) => text.includes('needs data-channel'))).toHaveLength(5)
   })
 
   test('loader messages from a foreign frame - move nothing', async () => {

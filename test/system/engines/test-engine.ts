@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { findProgram } from '../includes/program.ts'
+import { clicksSuite } from './clicks.ts'
 import type { Engine } from './engine.ts'
 import { gallerySuite } from './gallery-fit.ts'
 import { isolationSuite } from './isolation.ts'
@@ -14,6 +15,7 @@ import { useEngine } from './use-engine.ts'
 const ARE_REQUIRED = process.env['REQUIRE_PROGRAMS'] === '1'
 
 const SUITES = [
+  clicksSuite,
   gallerySuite,
   isolationSuite,
   keyboardSuite,

@@ -105,6 +105,12 @@ describeWithProgram('apache2', HEADING, () => {
     open: (path) => addPage(() => origins.recommended, undefined, path),
   })
 
+  it('Apache - a round-up - is shown', async () => {
+    await fixture.faultProxy.setMode('shown')
+    expect(await (await addPage(() => origins.recommended, undefined, fixture.roundUpPath))()).toBe('box')
+    expect(fixture.faultProxy.requests.at(-1)?.url).toContain(fixture.roundUpPath)
+  })
+
   it('Apache, with a cached box - no-store, then an error - the box disappears', async () => {
     fixture.faultProxy.setMaxAge(1)
     await fixture.faultProxy.setMode('shown')

@@ -128,6 +128,26 @@ describeWithProgram('php', 'Drupal', () => {
     ])
   })
 
+  it('the block - variants, and a round-up in the block or in a field - requests them', async () => {
+    const { channel } = readPath()
+    const list = (configuration: Texts, fields?: Texts): Promise<readonly string[]> =>
+      listRequests({ configuration: { channel, ...configuration }, fields: fields ?? {} })
+    expect(await list({ gtin: '17~18' })).toEqual([`/fragments/${channel}/where-to-buy/17~18`])
+    expect(await list({ gtin: '17,18', options: 'label=Best&label=&sub=home' })).toEqual([
+      `/fragments/${channel}/picks/17,18?label=Best&label=&sub=home`,
+    ])
+    expect(await list({ gtin_field: 'field_gtin' }, { field_gtin: ' 17, 18 ,19' })).toEqual([
+      `/fragments/${channel}/picks/17,18,19`,
+    ])
+  })
+
+  it('the form - a round-up with spaces - is stored without them', async () => {
+    const { channel } = readPath()
+    const sent = { channel, gtin: ' 17, 18 ', gtin_field: '', options: '' }
+    const { configuration, errors } = await runBlock({ configuration: {}, sent })
+    expect([configuration['gtin'], errors]).toEqual(['17,18', {}])
+  })
+
   it.each([
     ['another address in the channel', { channel: '../../studio' }],
     ['an address of a server', { channel: 'https://evil.example/fragments/x' }],

@@ -83,6 +83,14 @@ describe('Eleventy', () => {
     expect(await reload()).toBe('nothing')
     expect(fixture.faultProxy.requests.length - before).toBe(1)
   })
+
+  it('a round-up with labels - is shown, and its address is unchanged', async () => {
+    await fixture.faultProxy.setMode('shown')
+    const path = `${fixture.roundUpPath}?label=Best%20overall&label=&sub=p1`
+    const include = readInclude(fixture).replace(fixture.path, path)
+    expect(await (await addSite(toRecommended, undefined, include))()).toBe('box')
+    expect(fixture.faultProxy.requests.at(-1)?.url).toBe(path)
+  })
 })
 
 function readInclude(fixture: IncludeFixture, route?: PageRoute): string {

@@ -66,6 +66,14 @@ describeWithProgram('haproxy', HEADING, () => {
     },
   )
 
+  it('a round-up and variants - are shown', async () => {
+    await fixture.faultProxy.setMode('shown')
+    for (const path of [`${fixture.roundUpPath}?label=Best%20overall&label=&sub=p1`, `${fixture.path}~17`]) {
+      expect(classifyBox(await (await fetch(origin + path)).text())).toBe('box')
+      expect(fixture.faultProxy.requests.at(-1)?.url).toBe(path)
+    }
+  })
+
   it('a box - requested twice - is fetched once', async () => {
     fixture.faultProxy.setMaxAge(null)
     await fixture.faultProxy.setMode('shown')

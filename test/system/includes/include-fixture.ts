@@ -5,6 +5,9 @@ import { getSampleServer } from '../use-server.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import type { Running } from './program.ts'
 
+/** A product of the sample data beside that of the box. */
+const OTHER_GTIN = '09520001001017'
+
 /** The real server with sample data behind a fault proxy, and a folder for the files of a consumer. */
 export type IncludeFixture = Readonly<{
   folder: string
@@ -13,6 +16,8 @@ export type IncludeFixture = Readonly<{
   serverOrigin: string
   /** `/fragments/CHANNEL/where-to-buy/GTIN` of a box that is shown. */
   path: string
+  /** The same for a round-up of two products. */
+  roundUpPath: string
   /** Return a unique name for a page. */
   nextName(): string
   /** Stop it with the fixture. */
@@ -28,11 +33,13 @@ export async function createIncludeFixture(): Promise<IncludeFixture> {
   await chmod(folder, 0o755)
   let names = 0
   const toStop: Pick<Running, 'stop'>[] = []
+  const path = box.slice(publicUrl.length).replace('/embeds/', '/fragments/')
   return {
     folder,
     faultProxy,
     serverOrigin: publicUrl,
-    path: box.slice(publicUrl.length).replace('/embeds/', '/fragments/'),
+    path,
+    roundUpPath: path.replace('/where-to-buy/', `/picks/${OTHER_GTIN},`),
     nextName: () => `page-${++names}`,
     stopLater(running) {
       toStop.push(running)

@@ -48,8 +48,8 @@ describe('Next.js', () => {
     return module.VitrineBox
   }
 
-  const render = async (component: Component, query = ''): Promise<string> => {
-    const element = await component({ url: fixture.faultProxy.origin + fixture.path + query })
+  const render = async (component: Component, query = '', path = fixture.path): Promise<string> => {
+    const element = await component({ url: fixture.faultProxy.origin + path + query })
     return element?.dangerouslySetInnerHTML.__html ?? ''
   }
   async function addPage(route?: PageRoute): Promise<Reload> {
@@ -73,6 +73,14 @@ describe('Next.js', () => {
       expect(await (await addPage())()).toBe('nothing')
     },
   )
+
+  it('vitrine.ts - a round-up with labels - is shown, and its address is unchanged', async () => {
+    await fixture.faultProxy.setMode('shown')
+    const query = '?label=Best%20overall&label=&sub=p1'
+    const html = await render(await loadComponent(), query, fixture.roundUpPath)
+    expect(html).toContain('data-sub="p1"')
+    expect(fixture.faultProxy.requests.at(-1)?.url).toBe(fixture.roundUpPath + query)
+  })
 
   it('vitrine.ts - concurrent calls - share one request', async () => {
     await fixture.faultProxy.setMode('shown')

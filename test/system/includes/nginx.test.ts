@@ -81,6 +81,18 @@ describeWithProgram('nginx', HEADING, () => {
     open: (path) => addPage(() => origins.recommended, undefined, path),
   })
 
+  it('nginx - a round-up with labels - is shown, and the options reach the server unchanged', async () => {
+    await fixture.faultProxy.setMode('shown')
+    const path = `${fixture.roundUpPath}?label=Best%20overall&label=&sub=p1`
+    const name = fixture.nextName()
+    const include = readRecipe({ heading: HEADING, language: 'html' }, [
+      ['/fragments/CHANNEL/where-to-buy/GTIN', path],
+    ])
+    await writeFile(join(fixture.folder, 'pages', `${name}.html`), toHostPage(include.trim()))
+    expect(await fetchOutcome(`${origins.recommended}/${name}.html`)).toBe('box')
+    expect(fixture.faultProxy.requests.at(-1)?.url).toBe(path)
+  })
+
   it('nginx, below a path prefix - one line of the recipe changed - shows the box', async () => {
     const prefixProxy = fixture.stopLater(
       await startFaultProxy({ target: fixture.serverOrigin, prefix: '/widgets' }),

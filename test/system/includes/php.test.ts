@@ -114,6 +114,13 @@ describeWithProgram('php', 'PHP', () => {
       },
     )
 
+    it('vitrine.php - a round-up with labels - is shown, and its address is unchanged', async () => {
+      await fixture.faultProxy.setMode('shown')
+      const path = `${fixture.roundUpPath}?label=Best%20overall&label=&sub=p1`
+      expect(await (await addPage(newFolder(), path))()).toBe('box')
+      expect(fixture.faultProxy.requests.at(-1)?.url).toBe(path)
+    })
+
     it('vitrine.php - many visitors of a stale box - one request, all see the box', async () => {
       fixture.faultProxy.setMaxAge(1)
       await fixture.faultProxy.setMode('shown')

@@ -56,6 +56,20 @@ describeWithProgram('varnishd', HEADING, () => {
     cms.pages.set(path, toHostPage(include.trim()))
     return (headers) => fetchOutcome(origin + path, headers, route?.hangTimeout())
   }
+  it('a round-up and variants - are shown', async () => {
+    await fixture.faultProxy.setMode('shown')
+    for (const path of [
+      `${fixture.roundUpPath}?label=Best%20overall&label=&sub=p1`,
+      `${fixture.path}~17?sub=p1`,
+    ]) {
+      const page = `/${fixture.nextName()}.html`
+      const include = `<esi:include src="/vitrine${path.replaceAll('&', '&amp;')}" />`
+      cms.pages.set(page, toHostPage(include))
+      expect(await fetchOutcome(origins.recommended + page)).toBe('box')
+      expect(fixture.faultProxy.requests.at(-1)?.url).toBe(path)
+    }
+  })
+
   const recommended = {
     fixture: () => fixture,
     open: (route?: PageRoute) => Promise.resolve(addPage(origins.recommended, route)),

@@ -4,6 +4,7 @@ import { useBrowser } from '../use-browser.ts'
 import {
   type WordPressFixture,
   GTIN,
+  OTHER_GTIN,
   UNSOLD_GTIN,
   createWordPressFixture,
   removeTimes,
@@ -72,6 +73,28 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     await canvas.getByLabel('GTIN').fill(UNSOLD_GTIN)
     await canvas.getByRole('button', { name: 'Show' }).click()
     await canvas.getByText('No shop of this channel sells it').waitFor()
+    expect(problems).toEqual([])
+  })
+
+  it('a round-up - GTINs typed, layout and labels set - is previewed, saved, and shown to readers', async () => {
+    await openEditor('vitrine/picks')
+    const canvas = page.locator('.block-editor-block-list__layout')
+    await canvas.getByLabel('GTINs').fill(`${GTIN}, ${OTHER_GTIN}`)
+    await canvas.getByRole('button', { name: 'Show' }).click()
+    await canvas.locator('.vitrine-picks[data-layout="rank"]').waitFor()
+    const settings = page.getByRole('region', { name: 'Editor settings' })
+    await settings.getByLabel('Layout').selectOption('table')
+    await settings.getByLabel('Labels').fill('Best overall|Best value')
+    await canvas.locator('.vitrine-picks[data-layout="table"]').getByText('Best value').waitFor()
+    const id = await page.evaluate<number>(PUBLISH)
+    const post = readContent(await (await signInAs(fixture.site)).get(`/?p=${id}`))
+    const fragment = await fixture.fetchFragment(
+      `picks/${GTIN},${OTHER_GTIN}?layout=table&label=Best%20overall&label=Best%20value`,
+    )
+    expect(removeTimes(post)).toContain(removeTimes(fragment))
+    await page.goto(`${fixture.site.origin}/wp-admin/post.php?post=${id}&action=edit`)
+    await page.locator('.vitrine-picks[data-layout="table"]').waitFor()
+    expect(await page.evaluate<unknown>(BLOCKS)).toEqual([{ isValid: true, layout: 'table' }])
     expect(problems).toEqual([])
   })
 

@@ -3,6 +3,7 @@ import {
   CHANNEL,
   type WordPressFixture,
   GTIN,
+  OTHER_GTIN,
   UNSOLD_GTIN,
   createWordPressFixture,
   removeTimes,
@@ -49,6 +50,13 @@ describe.skipIf(isSkipped)('the editor', () => {
         status: 200,
         rendered: fragment,
       })
+    const gtins = `${GTIN}, ${OTHER_GTIN}`
+    expect(await preview(author, { gtins, labels: '|Best value', layout: 'table' }, 'picks')).toEqual({
+      status: 200,
+      rendered: await fixture.fetchFragment(
+        `picks/${GTIN},${OTHER_GTIN}?layout=table&label=&label=Best%20value`,
+      ),
+    })
     expect(await preview(admin, { limit: '3' }, 'deals')).toEqual({
       status: 200,
       rendered: await fixture.fetchFragment('deals?limit=3'),
@@ -83,6 +91,13 @@ describe.skipIf(isSkipped)('the editor', () => {
     expect(rendered).toMatch(
       /^<p class="vitrine-editor-note [a-z -]+">Vitrine: .* Readers see nothing here\.<\/p>$/,
     )
+  })
+
+  it.each([
+    ['no products', {}, 'Enter the GTINs of 2 to 20 products'],
+    ['one product', { gtins: GTIN }, 'A round-up has 2 to 20 different GTINs'],
+  ])('a preview of a round-up - %s - shows the reason to the editor', async (_case, attributes, reason) => {
+    expect((await preview(author, attributes, 'picks')).rendered).toContain(reason)
   })
 
   it('a preview - the server fails or has no data - shows which', async () => {
@@ -154,19 +169,20 @@ describe.skipIf(isSkipped)('the editor', () => {
     ])
   })
 
-  it('options - all of both widgets - are sent, and no other attributes', async () => {
+  it('options - all of the widgets - are sent, and no other attributes', async () => {
     const common =
-      'theme="dark" accent="ff6600" locale="de" currency="EUR" stock="in" merchant="A| B |" exclude="C"'
+      'theme="dark" accent="ff6600" locale="de" currency="EUR" stock="in" merchant="A| B |" exclude="C" sub="top"'
     const rest = 'isolate="none" css="none" layout="list" limit="4" utm_source="x" channel="" gtin2="5" q=""'
     const path = await fixture.publish(
-      `[vitrine gtin="${GTIN}" ${common} ${rest} history="note" markup="none"] [vitrine_deals ${common} ${rest} page="1" sort="price" evidence="shop" min_discount="5" max_price="99.50" brand="Ä b"]`,
+      `[vitrine gtin="${GTIN}" ${common} ${rest} history="note" else="17, 18" markup="none"] [vitrine_picks gtins="${GTIN}, 18" ${common} layout="row" labels="Best overall| |Best & cheap" limit="4"] [vitrine_deals ${common} ${rest} page="1" sort="price" evidence="shop" min_discount="5" max_price="99.50" brand="Ä b"]`,
     )
     fixture.faultProxy.takeCalls()
     await reader.get(path)
-    const options =
-      'theme=dark&accent=ff6600&locale=de&currency=EUR&stock=in&merchant=A&merchant=B&exclude=C&isolate=none&css=none&layout=list&limit=4'
+    const first = 'theme=dark&accent=ff6600&locale=de&currency=EUR&stock=in&merchant=A&merchant=B&exclude=C'
+    const options = `${first}&isolate=none&css=none&sub=top&layout=list&limit=4`
     expect(fixture.faultProxy.takeCalls()).toEqual([
-      `/fragments/${CHANNEL}/where-to-buy/${GTIN}?${options}&history=note&markup=none`,
+      `/fragments/${CHANNEL}/where-to-buy/${GTIN}?${options}&history=note&else=17%2C18&markup=none`,
+      `/fragments/${CHANNEL}/picks/${GTIN},18?${first}&sub=top&layout=row&label=Best%20overall&label=&label=Best%20%26%20cheap`,
       `/fragments/${CHANNEL}/deals?${options}&page=1&sort=price&evidence=shop&min_discount=5&max_price=99.50&brand=%C3%84%20b`,
     ])
   })

@@ -141,7 +141,7 @@ function respondFaulty(
       void response
         .writeHead(200, { ...HTML, 'content-encoding': 'gzip' })
         .end(gzipSync('<p>Packed – 9,99 €</p>')),
-    huge: () => void response.writeHead(200, HTML).end(`<p>${'large '.repeat(100_000)}</p>`),
+    huge: () => void response.writeHead(200, HTML).end(`<p>${'large '.repeat(200_000)}</p>`),
     text: () => void response.writeHead(200, HTML).end('It works!'),
   }
   responses[mode]()

@@ -5,6 +5,7 @@ import {
   CHANNEL,
   type WordPressFixture,
   GTIN,
+  OTHER_GTIN,
   UNSOLD_GTIN,
   createWordPressFixture,
   removeTimes,
@@ -55,6 +56,17 @@ describe.skipIf(isSkipped)('a plain link in a WordPress without the plugin', () 
     expect(html).toMatch(/<iframe[^>]* sandbox="allow-scripts"/)
     expect(html).toContain(`/embeds/${CHANNEL}/where-to-buy/${GTIN}?theme=dark&#038;limit=3#?secret=`)
     expect(html).not.toMatch(/€|vitrine-box/)
+  })
+
+  it('a round-up with a placement - in Chromium - is shown, and both are in the address of the frame', async () => {
+    const list = `${GTIN}%2C${OTHER_GTIN}`
+    await openPost(toLink(`picks/${list}?label=Best&label=&sub=guide_7`))
+    const frame = await findFrame()
+    expect(frame.url()).toMatch(
+      new RegExp(`/embeds/${CHANNEL}/picks/${GTIN},${OTHER_GTIN}\\?label=Best&sub=guide_7#\\?secret=\\w+$`),
+    )
+    await expect.poll(() => frame.locator('.vitrine-pick').count()).toBe(2)
+    await expect.poll(() => page.evaluate(FRAME_HEIGHT)).toBeGreaterThan(200)
   })
 
   it('a box - in Chromium - has the height of its content, without a scroll bar', async () => {

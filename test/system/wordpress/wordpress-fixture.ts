@@ -6,8 +6,9 @@ import { type Site, type SiteOptions, startSite } from './site.ts'
 /** A channel of the sample data. */
 export const CHANNEL = '952a0000-0000-4000-8000-000000000001'
 
-/** A product of the sample data, and one that no shop sells. */
+/** Two products of the sample data, and one that no shop sells. */
 export const GTIN = '09520001001024'
+export const OTHER_GTIN = '09520001001017'
 export const UNSOLD_GTIN = '09521234500005'
 
 /** Remove the times of price checks, because a box may be refreshed between two reads. */

@@ -1,5 +1,5 @@
 /**
- * The two blocks in the editor: a preview rendered by the server, and the options. Readers never load this file.
+ * The three blocks in the editor: a preview rendered by the server, and the options. Readers never load this file.
  */
 ;(({ blocks, element, blockEditor, components, serverSideRender, i18n }) => {
   const { createElement, Fragment } = element
@@ -18,7 +18,23 @@
   const OPTIONS = {
     gtin: {
       label: __('GTIN', 'vitrine'),
-      help: __('The digits below the barcode of the product.', 'vitrine'),
+      help: __('The digits below the barcode of the product. Separate variants of it with ~.', 'vitrine'),
+    },
+    gtins: {
+      label: __('GTINs', 'vitrine'),
+      help: __('2 to 20 products in your order, separated by commas.', 'vitrine'),
+    },
+    labels: {
+      label: __('Labels', 'vitrine'),
+      help: __('For the products in their order, separated with |: Best overall||Best value.', 'vitrine'),
+    },
+    else: {
+      label: __('Stand-ins', 'vitrine'),
+      help: __('Up to 5 GTINs, separated by commas, for while no shop sells the product.', 'vitrine'),
+    },
+    sub: {
+      label: __('Placement', 'vitrine'),
+      help: __('If empty, p and the id of the post. Letters, digits, hyphens and underscores.', 'vitrine'),
     },
     channel: {
       label: __('Channel', 'vitrine'),
@@ -115,6 +131,11 @@
       button: __('Buttons', 'vitrine'),
       inline: __('Part of a sentence', 'vitrine'),
     },
+    picks: {
+      rank: __('Numbered cards', 'vitrine'),
+      table: __('Table', 'vitrine'),
+      row: __('Compact rows', 'vitrine'),
+    },
     deals: {
       grid: __('Grid', 'vitrine'),
       list: __('List', 'vitrine'),
@@ -123,7 +144,8 @@
   }
 
   const FIRST_OPTIONS = {
-    'where-to-buy': ['gtin', 'layout', 'limit', 'history', 'head', 'heading', 'theme'],
+    'where-to-buy': ['gtin', 'else', 'layout', 'limit', 'history', 'head', 'heading', 'theme'],
+    picks: ['gtins', 'labels', 'layout', 'head', 'heading', 'theme'],
     deals: [
       'layout',
       'limit',
@@ -141,10 +163,11 @@
 
   const MORE_OPTIONS = {
     'where-to-buy': ['accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'markup'],
+    picks: ['accent', 'locale', 'currency', 'stock', 'merchant', 'exclude'],
     deals: ['accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'page'],
   }
 
-  const RARE_OPTIONS = ['channel', 'isolate', 'css']
+  const RARE_OPTIONS = ['sub', 'channel', 'isolate', 'css']
 
   const renderControl = (widget, name, { attributes, setAttributes }) => {
     const option =
@@ -184,7 +207,7 @@
       ),
       renderPanel(
         widget,
-        { title: __('Channel and styles', 'vitrine'), names: RARE_OPTIONS, initialOpen: false },
+        { title: __('Placement, channel and styles', 'vitrine'), names: RARE_OPTIONS, initialOpen: false },
         props,
       ),
     )
@@ -192,23 +215,26 @@
   const renderPreview = (widget, { attributes, name }) =>
     createElement(Disabled, null, createElement(ServerSideRender, { block: name, attributes }))
 
-  /** A form for the GTIN, in place of a new box. */
-  const ProductForm = ({ setAttributes }) => {
+  /** Attribute with the products of a widget. */
+  const PRODUCTS = { 'where-to-buy': 'gtin', picks: 'gtins' }
+
+  /** A form for the products, in place of a new box. */
+  const ProductForm = ({ name, title, setAttributes }) => {
     const [draft, setDraft] = element.useState('')
     const submit = (event) => {
       event.preventDefault()
-      setAttributes({ gtin: draft.trim() })
+      setAttributes({ [name]: draft.trim() })
     }
+    const { label, help } = OPTIONS[name]
     return createElement(
       Placeholder,
-      { icon: 'cart', label: __('Where to buy', 'vitrine'), instructions: OPTIONS.gtin.help },
+      { icon: 'cart', label: title, instructions: help },
       createElement(
         'form',
         { onSubmit: submit },
         createElement('input', {
           className: 'components-placeholder__input',
-          'aria-label': OPTIONS.gtin.label,
-          inputMode: 'numeric',
+          'aria-label': label,
           value: draft,
           onChange: (event) => setDraft(event.target.value),
         }),
@@ -217,18 +243,22 @@
     )
   }
 
+  const TITLES = { 'where-to-buy': __('Where to buy', 'vitrine'), picks: __('Round-up', 'vitrine') }
+
+  const renderContent = (widget, props) => {
+    const name = PRODUCTS[widget]
+    if (props.attributes[name] !== '') return renderPreview(widget, props)
+    return createElement(ProductForm, { name, title: TITLES[widget], setAttributes: props.setAttributes })
+  }
+
   const createEdit = (widget) => (props) =>
     createElement(
       Fragment,
       null,
       renderInspector(widget, props),
-      createElement(
-        'div',
-        blockEditor.useBlockProps(),
-        props.attributes.gtin === '' ? createElement(ProductForm, props) : renderPreview(widget, props),
-      ),
+      createElement('div', blockEditor.useBlockProps(), renderContent(widget, props)),
     )
 
-  for (const widget of ['where-to-buy', 'deals'])
+  for (const widget of ['where-to-buy', 'picks', 'deals'])
     blocks.registerBlockType(`vitrine/${widget}`, { edit: createEdit(widget), save: () => null })
 })(window.wp)

@@ -8,23 +8,28 @@
 defined( 'ABSPATH' ) || exit;
 
 const VITRINE_WHERE_TO_BUY = 'where-to-buy';
+const VITRINE_PICKS        = 'picks';
 const VITRINE_DEALS        = 'deals';
 
 /** Options that accept several values, separated by "|". */
-const VITRINE_REPEATED_OPTIONS = array( 'merchant', 'exclude' );
+const VITRINE_REPEATED_OPTIONS = array( 'merchant', 'exclude', 'label' );
+
+/** Options of one widget only. */
+const VITRINE_OWN_OPTIONS = array(
+	VITRINE_WHERE_TO_BUY => array( 'limit', 'history', 'else', 'markup' ),
+	VITRINE_PICKS        => array( 'label' ),
+	VITRINE_DEALS        => array( 'limit', 'page', 'sort', 'evidence', 'min_discount', 'max_price', 'brand', 'q' ),
+);
 
 /**
  * Lists the options of a widget in the order in which requests send them.
  *
- * @param string $widget `where-to-buy` or `deals`.
+ * @param string $widget `where-to-buy`, `picks` or `deals`.
  * @return string[]
  */
 function vitrine_option_names( $widget ) {
-	$common = array( 'theme', 'accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'isolate', 'css', 'head', 'heading', 'layout', 'limit' );
-	$own    = VITRINE_DEALS === $widget
-		? array( 'page', 'sort', 'evidence', 'min_discount', 'max_price', 'brand', 'q' )
-		: array( 'history', 'markup' );
-	return array_merge( $common, $own );
+	$common = array( 'theme', 'accent', 'locale', 'currency', 'stock', 'merchant', 'exclude', 'isolate', 'css', 'head', 'heading', 'sub', 'layout' );
+	return array_merge( $common, VITRINE_OWN_OPTIONS[ $widget ] );
 }
 
 /**
@@ -42,30 +47,83 @@ function vitrine_attribute( $attributes, $name ) {
 }
 
 /**
+ * Returns a list of GTINs without spaces.
+ *
+ * @param array  $attributes Attributes of the shortcode or block.
+ * @param string $name       Name of the attribute.
+ * @return string
+ */
+function vitrine_gtins( $attributes, $name ) {
+	return preg_replace( '/\s+/', '', vitrine_attribute( $attributes, $name ) );
+}
+
+/**
+ * Returns the values of an option.
+ *
+ * @param string $name       Name of the option.
+ * @param array  $attributes Attributes of the shortcode or block.
+ * @return string[]
+ */
+function vitrine_option_values( $name, $attributes ) {
+	if ( 'else' === $name ) {
+		return array_filter( array( vitrine_gtins( $attributes, $name ) ), 'strlen' );
+	}
+	$text = vitrine_attribute( $attributes, $name );
+	if ( 'label' === $name ) {
+		$text = '' === $text ? vitrine_attribute( $attributes, 'labels' ) : $text;
+		// Labels are for the products in their order, so an empty one keeps its position.
+		return '' === $text ? array() : array_map( 'trim', explode( '|', $text ) );
+	}
+	$values = in_array( $name, VITRINE_REPEATED_OPTIONS, true ) ? explode( '|', $text ) : array( $text );
+	return array_filter( array_map( 'trim', $values ), 'strlen' );
+}
+
+/**
  * Builds the query in a fixed order, so that the same box always has the same address.
  *
- * @param string $widget     `where-to-buy` or `deals`.
+ * @param string $widget     `where-to-buy`, `picks` or `deals`.
  * @param array  $attributes Attributes of the shortcode or block.
  * @return string Empty, or a query with its leading question mark.
  */
 function vitrine_build_query( $widget, $attributes ) {
-	$pairs = array();
+	$attributes['sub'] = vitrine_placement( $attributes );
+	$pairs             = array();
 	foreach ( vitrine_option_names( $widget ) as $name ) {
-		$text   = vitrine_attribute( $attributes, $name );
-		$values = in_array( $name, VITRINE_REPEATED_OPTIONS, true ) ? explode( '|', $text ) : array( $text );
-		foreach ( array_map( 'trim', $values ) as $value ) {
-			if ( '' !== $value ) {
-				$pairs[] = $name . '=' . rawurlencode( $value );
-			}
+		foreach ( vitrine_option_values( $name, $attributes ) as $value ) {
+			$pairs[] = $name . '=' . rawurlencode( $value );
 		}
 	}
 	return $pairs ? '?' . implode( '&', $pairs ) : '';
 }
 
 /**
+ * Builds the path of a widget below its channel.
+ *
+ * @param string $widget     `where-to-buy`, `picks` or `deals`.
+ * @param array  $attributes Attributes of the shortcode or block.
+ * @return string|WP_Error The error has a message for editors.
+ */
+function vitrine_build_path( $widget, $attributes ) {
+	if ( VITRINE_DEALS === $widget ) {
+		return '/' . VITRINE_DEALS;
+	}
+	$is_round_up = VITRINE_PICKS === $widget;
+	$gtins       = vitrine_gtins( $attributes, $is_round_up ? 'gtins' : 'gtin' );
+	if ( '' === $gtins ) {
+		return new WP_Error(
+			'vitrine_no_gtin',
+			$is_round_up
+				? __( 'Enter the GTINs of 2 to 20 products, separated by commas.', 'vitrine' )
+				: __( 'Enter the GTIN of a product: the 8 to 14 digits below its barcode.', 'vitrine' )
+		);
+	}
+	return '/' . $widget . '/' . str_replace( '%2C', ',', rawurlencode( $gtins ) );
+}
+
+/**
  * Builds the address of a fragment.
  *
- * @param string $widget     `where-to-buy` or `deals`.
+ * @param string $widget     `where-to-buy`, `picks` or `deals`.
  * @param array  $attributes Attributes of the shortcode or block.
  * @return string|WP_Error The error has a message for editors.
  */
@@ -84,13 +142,6 @@ function vitrine_build_address( $widget, $attributes ) {
 				: __( 'The channel is not an id of 36 characters.', 'vitrine' )
 		);
 	}
-	$path = '/' . VITRINE_DEALS;
-	if ( VITRINE_WHERE_TO_BUY === $widget ) {
-		$gtin = vitrine_attribute( $attributes, 'gtin' );
-		if ( '' === $gtin ) {
-			return new WP_Error( 'vitrine_no_gtin', __( 'Enter the GTIN of a product: the 8 to 14 digits below its barcode.', 'vitrine' ) );
-		}
-		$path = '/' . VITRINE_WHERE_TO_BUY . '/' . rawurlencode( $gtin );
-	}
-	return $server . '/fragments/' . $channel . $path . vitrine_build_query( $widget, $attributes );
+	$path = vitrine_build_path( $widget, $attributes );
+	return is_wp_error( $path ) ? $path : $server . '/fragments/' . $channel . $path . vitrine_build_query( $widget, $attributes );
 }

@@ -7,8 +7,8 @@
 
 defined( 'ABSPATH' ) || exit;
 
-/** Limit for the size of a box: several times the largest grid. */
-const VITRINE_MAX_BYTES = 524288;
+/** Limit for the size of a box: more than twice the largest round-up, with 20 shops for each of 20 products. */
+const VITRINE_MAX_BYTES = 1048576;
 
 /** Read beyond the limit, to detect a larger response. Without cURL, WordPress counts the headers too. */
 const VITRINE_HEADERS_MAX_BYTES = 65536;

@@ -20,12 +20,12 @@ function vitrine_server_pattern() {
 }
 
 /**
- * Returns a pattern for embeds of this server. Groups: channel, GTIN, query.
+ * Returns a pattern for embeds of this server. Groups: channel, widget, GTINs, query; widget and GTINs are empty for deals.
  *
  * @return string
  */
 function vitrine_link_pattern() {
-	return '#^' . vitrine_server_pattern() . '/embeds/([0-9a-f-]{36})/(?:deals|where-to-buy/([^/?\#\s]+))/?(?:\?([^\#]*))?(?:\#.*)?$#i';
+	return '#^' . vitrine_server_pattern() . '/embeds/([0-9a-f-]{36})/(?:deals|(where-to-buy|picks)/([^/?\#\s]+))/?(?:\?([^\#]*))?(?:\#.*)?$#i';
 }
 
 /**
@@ -62,13 +62,14 @@ function vitrine_parse_query( $query ) {
  * @return string A placeholder even for an empty box, so that the paragraph around it is removed.
  */
 function vitrine_render_link( $found ) {
-	$attributes            = vitrine_parse_query( isset( $found[3] ) ? $found[3] : '' );
+	$attributes            = vitrine_parse_query( isset( $found[4] ) ? $found[4] : '' );
 	$attributes['channel'] = $found[1];
-	if ( empty( $found[2] ) ) {
+	if ( empty( $found[3] ) ) {
 		return vitrine_deals( $attributes );
 	}
-	$attributes['gtin'] = rawurldecode( $found[2] );
-	return vitrine_where_to_buy( $attributes );
+	$attributes['gtin']  = rawurldecode( $found[3] );
+	$attributes['gtins'] = $attributes['gtin'];
+	return VITRINE_PICKS === strtolower( $found[2] ) ? vitrine_picks( $attributes ) : vitrine_where_to_buy( $attributes );
 }
 
 /**

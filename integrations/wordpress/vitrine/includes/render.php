@@ -13,7 +13,7 @@ defined( 'ABSPATH' ) || exit;
  * Feeds and excerpts contain no boxes: feed readers keep entries, with their prices, for months and without the style
  * sheet; an excerpt would have the text of the box without its links.
  *
- * @param string $widget     `where-to-buy` or `deals`.
+ * @param string $widget     `where-to-buy`, `picks` or `deals`.
  * @param array  $attributes Attributes of the shortcode, block or link.
  * @return string
  */
@@ -42,6 +42,16 @@ function vitrine_where_to_buy( $attributes ) {
 }
 
 /**
+ * Renders a round-up for the shortcode and the block.
+ *
+ * @param array|string $attributes Options by name.
+ * @return string
+ */
+function vitrine_picks( $attributes ) {
+	return vitrine_insert_placeholder( vitrine_render( VITRINE_PICKS, (array) $attributes ) );
+}
+
+/**
  * Renders a deal grid for the shortcode and the block.
  *
  * @param array|string $attributes Options by name.
@@ -56,6 +66,7 @@ function vitrine_deals( $attributes ) {
  */
 function vitrine_register() {
 	add_shortcode( 'vitrine', 'vitrine_where_to_buy' );
+	add_shortcode( 'vitrine_picks', 'vitrine_picks' );
 	add_shortcode( 'vitrine_deals', 'vitrine_deals' );
 	wp_register_script(
 		'vitrine-blocks',
@@ -66,6 +77,7 @@ function vitrine_register() {
 	);
 	wp_set_script_translations( 'vitrine-blocks', 'vitrine' );
 	register_block_type( dirname( VITRINE_FILE ) . '/blocks/where-to-buy', array( 'render_callback' => 'vitrine_where_to_buy' ) );
+	register_block_type( dirname( VITRINE_FILE ) . '/blocks/picks', array( 'render_callback' => 'vitrine_picks' ) );
 	register_block_type( dirname( VITRINE_FILE ) . '/blocks/deals', array( 'render_callback' => 'vitrine_deals' ) );
 }
 add_action( 'init', 'vitrine_register' );

@@ -16,7 +16,7 @@ use Symfony\Component\DependencyInjection\ContainerInterface;
 require_once dirname(__DIR__, 3) . '/vitrine.php';
 
 /**
- * A box or a grid; renders nothing when there is nothing to show.
+ * A box, a round-up or a grid; renders nothing when there is nothing to show.
  *
  * @Block(
  *   id = "vitrine_box",
@@ -32,7 +32,7 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
     /** Valid settings. */
     private const PATTERNS = [
         'channel' => '/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/Di',
-        'gtin' => '/^[0-9]{0,14}$/D',
+        'gtin' => '/^(?:[0-9]{1,14}(?:[,~][0-9]{1,14})*)?$/D',
         'options' => '/^[A-Za-z0-9_.,~%=&+:!*()-]*$/D',
     ];
 
@@ -55,8 +55,8 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         $settings = $this->toBlockSettings();
         $fields = [
             'channel' => ['Channel', 'The id of the channel, as the studio of the Vitrine server shows it.'],
-            'gtin' => ['GTIN', 'Shows where to buy this product.'],
-            'gtin_field' => ['GTIN field', 'Machine name of a field, for example field_gtin. Shows where to buy the product whose GTIN is in this field of the current content. Without a GTIN and a field, the block shows the deals of the channel.'],
+            'gtin' => ['GTIN', 'Shows where to buy this product. Variants of the product: 17~18. A round-up of several products: 17,18,19.'],
+            'gtin_field' => ['GTIN field', 'Machine name of a field, for example field_gtin. Shows where to buy the product whose GTIN is in this field of the current content, or the round-up of several GTINs. Without a GTIN and a field, the block shows the deals of the channel.'],
             'options' => ['Options', 'Query parameters, for example layout=card&theme=dark.'],
         ];
         foreach ($fields as $name => [$title, $description]) {
@@ -79,11 +79,11 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
     {
         $messages = [
             'channel' => 'The channel must be an id of 36 characters.',
-            'gtin' => 'The GTIN must have 1 to 14 digits.',
+            'gtin' => 'A GTIN has 1 to 14 digits. Separate variants by ~ and the products of a round-up by commas.',
             'options' => 'Write options as name=value, joined by &, with other characters percent-encoded.',
         ];
         foreach ($messages as $name => $message) {
-            if (preg_match(self::PATTERNS[$name], trim((string) $form_state->getValue($name))) !== 1) {
+            if (preg_match(self::PATTERNS[$name], self::normalize((string) $form_state->getValue($name), $name)) !== 1) {
                 $form_state->setErrorByName($name, $this->t($message));
             }
         }
@@ -92,7 +92,7 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
     public function blockSubmit($form, FormStateInterface $form_state): void
     {
         foreach (array_keys($this->defaultConfiguration()) as $name) {
-            $this->configuration[$name] = trim((string) $form_state->getValue($name));
+            $this->configuration[$name] = self::normalize((string) $form_state->getValue($name), $name);
         }
         unset($this->configuration['address']);
     }
@@ -110,6 +110,12 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         $html = $address === null ? '' : vitrine_box($address);
         // Without markup, Drupal omits the block and its title.
         return $html === '' ? $build : $build + ['#markup' => Markup::create($html)];
+    }
+
+    /** Returns a value without the spaces around it, and around the separators of GTINs. */
+    private static function normalize(string $value, string $name): string
+    {
+        return trim($name === 'gtin' ? (string) preg_replace('/\s*([,~])\s*/', '$1', $value) : $value);
     }
 
     /**
@@ -161,7 +167,7 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         $gtin = $settings['gtin'];
         $field = $settings['gtin_field'];
         if ($gtin === '' && $field !== '') {
-            $gtin = $node !== null && $node->hasField($field) ? trim((string) $node->get($field)->value) : '';
+            $gtin = $node !== null && $node->hasField($field) ? self::normalize((string) $node->get($field)->value, 'gtin') : '';
             if ($gtin === '') {
                 return null;
             }
@@ -169,7 +175,9 @@ final class VitrineBlock extends BlockBase implements ContainerFactoryPluginInte
         if ($server === null) {
             return null;
         }
-        $widget = $gtin === '' ? 'deals' : 'where-to-buy/' . rawurlencode($gtin);
+        $isRoundUp = strpos($gtin, ',') !== false;
+        $products = ($isRoundUp ? 'picks/' : 'where-to-buy/') . str_replace('%2C', ',', rawurlencode($gtin));
+        $widget = $gtin === '' ? 'deals' : $products;
         $query = $settings['options'] === '' ? '' : '?' . $settings['options'];
         return $server . '/fragments/' . $settings['channel'] . '/' . $widget . $query;
     }
