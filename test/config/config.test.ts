@@ -162,6 +162,20 @@ describe('settings: each one', () => {
   })
 })
 
+it('webhook - address and key require each other, and neither is printed', () => {
+  const url = 'https://h.example/private-path'
+  const secret = '0123456789abcdef'
+  expect(findProblems({ VITRINE_EVENTS_URL: url })).toEqual([
+    'VITRINE_EVENTS_URL: requires VITRINE_EVENTS_SECRET',
+  ])
+  expect(findProblems({ VITRINE_EVENTS_SECRET: secret })).toEqual([
+    'VITRINE_EVENTS_SECRET: requires VITRINE_EVENTS_URL',
+  ])
+  const { secrets } = parseConfig({ VITRINE_EVENTS_URL: url, VITRINE_EVENTS_SECRET: secret })
+  expect(JSON.stringify(secrets.webhook)).toBe('{"url":"[redacted]","secret":"[redacted]"}')
+  expect(secrets.webhook?.url.reveal()).toBe(url)
+})
+
 function readPeriodsMs(pattern: string, times: readonly number[]): readonly (number | null)[] {
   const { config } = parseConfig({ VITRINE_SYNC_CRON: pattern })
   return times.map((timeMs) => config.findWalkPeriodMs?.(timeMs) ?? null)
