@@ -6,6 +6,7 @@ import { createAssetsRouter } from './routes/assets.ts'
 import { createDemoRouter } from './routes/demo.ts'
 import { createEmbedsRouter } from './routes/embeds.ts'
 import { createErrorHandler, throwUnknownAddress } from './routes/failures.ts'
+import { createEventsRouter } from './routes/events.ts'
 import { createFragmentsRouter } from './routes/fragments.ts'
 import { createOfferRedirectRouter } from './routes/offer-redirect.ts'
 import { createHealthRouter } from './routes/health.ts'
@@ -39,6 +40,7 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createAssetsRouter(context))
   app.use(createPicturesRouter(context))
   app.use(createHealthRouter(context, { isStopping, adminAuth }))
+  app.use(createEventsRouter(context, adminAuth))
   app.use(createDemoRouter(context))
   app.use(createStudioRouter(context, adminAuth))
   app.use(throwUnknownAddress)

@@ -8,6 +8,7 @@ import type { Secrets } from './config/secrets.ts'
 import { type ShopData, type ShopFile, openShopFile, readShopData } from './config/shop-file.ts'
 import { type Coverage, createCoverage } from './coverage/coverage.ts'
 import { type SubData, readSubData } from './config/sub-ids-file.ts'
+import { type Webhook, createWebhook } from './events/webhook.ts'
 import type { ChannelSource } from './freshness/channels.ts'
 import { createSources } from './freshness/sources.ts'
 import { type AdminLimiter, createAdminLimiter } from './http/admin-limiter.ts'
@@ -123,6 +124,8 @@ export type Context = Omit<
     walks: WalkSupervisor
     /** Counts of widgets and clicks. */
     coverage: Coverage
+    /** Sends events once it is started; `null` without one. */
+    webhook: Webhook | null
     /** Resolve when the results of all look-ups are stored. */
     waitForWrites(): Promise<void>
     dispose(): Promise<void>
@@ -153,13 +156,13 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const client = createMonitoredClient(options, { ownOrigin, callPolicy, clockMonitor, metrics })
   const caches = createCaches(config, clock)
   const parts = { config, clock, client, callPolicy, store, caches }
-  const sources = createSources({
-    ...parts,
-    onStoreFailure: storeHealth.recordFailure,
-    onDrops: metrics.countDrops,
-  })
-  const walks = new WalkSupervisor({ ...options, callPolicy, store, clockMonitor, metrics, ownOrigin })
-  const storeParts = { store, ownOrigin, metrics, onStoreFailure: storeHealth.recordFailure }
+  const onStoreFailure = storeHealth.recordFailure
+  const sources = createSources({ ...parts, onStoreFailure, onDrops: metrics.countDrops })
+  const webhook =
+    secrets.webhook && createWebhook({ webhook: secrets.webhook, store, clock, logger, metrics })
+  const walkParts = { callPolicy, store, clockMonitor, metrics, ownOrigin, shopFile, webhook, onStoreFailure }
+  const walks = createWalks(options, walkParts)
+  const storeParts = { store, ownOrigin, metrics, onStoreFailure }
   const coverage = createCoverage({ clock, logger, ...storeParts })
   const pictures = pictureFiles && createPictureProxy(options, pictureFiles, storeParts)
   const stylePath = assets.get('vitrine.css').path
@@ -195,10 +198,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     caches,
     walks,
     coverage,
+    webhook,
     waitForWrites: sources.settle,
     async dispose() {
       clockMonitor.stop()
       await walks.stop()
+      await webhook?.stop()
       await client.close()
       await pictures?.close()
       await sources.stop()
@@ -206,6 +211,33 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await store.close()
     },
   }
+}
+
+type WalkParts = Pick<
+  Context,
+  'callPolicy' | 'store' | 'clockMonitor' | 'metrics' | 'ownOrigin' | 'shopFile' | 'webhook'
+> &
+  Pick<PicturesDetails, 'onStoreFailure'>
+
+/** Create the walks. After each one, record which feeds of the embedded catalog are quiet, and send the events. */
+function createWalks(
+  options: ContextOptions,
+  { shopFile, webhook, onStoreFailure, ...parts }: WalkParts,
+): WalkSupervisor {
+  const { demo, clock } = options
+  const recordFeeds = async (): Promise<void> => {
+    const report = await demo?.readFeeds(false)
+    if (report !== undefined) await parts.store.recordFeeds(report.feeds, clock.nowMs())
+  }
+  return new WalkSupervisor({
+    ...options,
+    ...parts,
+    shops: shopFile.data.entries,
+    async onWalkComplete() {
+      await recordFeeds().catch(onStoreFailure)
+      webhook?.notify()
+    },
+  })
 }
 
 function createPolicy({ clock, config }: ContextOptions, store: CopyStore, health: StoreHealth): CallPolicy {

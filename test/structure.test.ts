@@ -14,7 +14,7 @@ const LAYERS = [
   ['database'],
   ['catalog'],
   ['storage'],
-  ['coverage'],
+  ['coverage', 'events'],
   ['freshness'],
   ['sync'],
   ['pictures'],

@@ -13,6 +13,7 @@ import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
 import { checkListener, checkProxy } from './checks/listener.ts'
 import { checkPictures } from './checks/pictures.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
+import { checkWebhook } from './checks/webhook.ts'
 import { checkSubIds, openSubRules } from './checks/sub-ids.ts'
 import { type CommandContext, type ExitCode, print } from './command.ts'
 import { createCommandClient, openCatalog } from './open-catalog.ts'
@@ -43,6 +44,7 @@ export async function runCheck(command: CommandContext): Promise<ExitCode> {
   }
   await checkProxy(command, report)
   await checkPictures(command, report)
+  await checkWebhook(command, report)
   checkShops(command, report)
   print(command, report.findings, report.findings.flatMap(formatFinding))
   return report.findings.every(({ isGood }) => isGood) ? 0 : 1

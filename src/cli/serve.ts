@@ -54,6 +54,7 @@ export async function runServe(command: CommandContext): Promise<void> {
     try {
       await listener.start(context)
       if (io.signal.aborted) return
+      startWebhook(context)
       reload = () => void listener.reload(context)
       if (isReloadPending) reload()
       const clusterFields = !isSingleProcess && { workers: config.workers }
@@ -137,6 +138,10 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
 
 async function waitForStop(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
+}
+
+function startWebhook({ webhook }: Context): void {
+  webhook?.start()
 }
 
 /** Read the key again; a new key ends the pause that the old one caused. */

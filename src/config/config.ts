@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.ts'
-import { Secret, type Secrets } from './secrets.ts'
+import { Secret, type Secrets, type WebhookSecrets } from './secrets.ts'
 import { SETTINGS, type Setting, type SettingName } from './settings.ts'
 
 /** All settings except secrets, which are in `Secrets`. */
@@ -45,6 +45,7 @@ export function parseConfig(environment: Environment): Readonly<{ config: Config
     catalogKeyFile: values.VITRINE_CATALOG_KEY_FILE,
     adminPassword: values.VITRINE_ADMIN_PASSWORD,
     feedSecrets: collectFeedSecrets(rawValues),
+    webhook: toWebhook(values),
   }
   return { config: toConfig(values), secrets: Object.freeze(secrets) }
 }
@@ -97,6 +98,21 @@ function checkCombinations(values: SettingValues, problems: string[]): void {
     problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: require VITRINE_CATALOG_URL')
   if (values.VITRINE_CATALOG_KEY !== null && values.VITRINE_CATALOG_KEY_FILE !== null)
     problems.push('VITRINE_CATALOG_KEY, VITRINE_CATALOG_KEY_FILE: set only one of the two')
+  checkWebhook(values, problems)
+}
+
+/** A malformed value is reported already. */
+function checkWebhook(values: SettingValues, problems: string[]): void {
+  const { VITRINE_EVENTS_URL: url, VITRINE_EVENTS_SECRET: secret } = values
+  if (url !== null && secret === null) problems.push('VITRINE_EVENTS_URL: requires VITRINE_EVENTS_SECRET')
+  if (url === null && secret !== null) problems.push('VITRINE_EVENTS_SECRET: requires VITRINE_EVENTS_URL')
+}
+
+function toWebhook({
+  VITRINE_EVENTS_URL: url,
+  VITRINE_EVENTS_SECRET: secret,
+}: SettingValues): WebhookSecrets | null {
+  return url === null || secret === null ? null : { url, secret }
 }
 
 /** `null`: not set. `SETTINGS` describes each setting. */

@@ -169,3 +169,17 @@ function isProxyAddress(text: string): boolean {
 }
 
 export const secretText: ValueParser<Secret> = createParser('printable ASCII without spaces', parseSecret)
+
+/** Shorter keys of a signature can be guessed. */
+const MIN_SIGNING_CHARACTERS = 16
+
+export const signingSecret: ValueParser<Secret> = createParser(
+  `printable ASCII without spaces, at least ${MIN_SIGNING_CHARACTERS} characters`,
+  (text) => (text.length < MIN_SIGNING_CHARACTERS ? undefined : parseSecret(text)),
+)
+
+/** Parse an http(s) address whose path or query can be a secret. */
+export const secretAddress: ValueParser<Secret> = createParser(
+  'an http:// or https:// address without user or fragment',
+  (text) => (/^https?:\/\/[^\s#\\@]+$/i.test(text) && parseUrl(text) ? parseSecret(text) : undefined),
+)

@@ -65,6 +65,9 @@ export function parseSecret(text: string): Secret | undefined {
   return /^[\x21-\x7e]{1,1024}$/.test(text) ? new Secret(text) : undefined
 }
 
+/** Where events are sent, and what they are signed with. The path of an address can be a secret. */
+export type WebhookSecrets = Readonly<{ url: Secret; secret: Secret }>
+
 /** Settings that must never leave the server. */
 export type Secrets = Readonly<{
   /** API key of the catalog; `null` with the embedded catalog, which generates its own. */
@@ -75,4 +78,6 @@ export type Secrets = Readonly<{
   adminPassword: Secret | null
   /** Values of `VITRINE_FEED_…` by the rest of the name: parts of feed addresses. */
   feedSecrets: ReadonlyMap<string, Secret>
+  /** `null`: no webhook. */
+  webhook: WebhookSecrets | null
 }>

@@ -229,6 +229,16 @@ export const SETTINGS = {
     null,
     "JSON file that says where a placement's sub-id goes in each network's links (docs/publish/sub-ids.md); read at the start",
   ),
+  VITRINE_EVENTS_URL: defineSetting(
+    parsers.secretAddress,
+    null,
+    'address of a webhook that gets an event when a product, shop or feed goes (docs/operate/events.md)',
+  ),
+  VITRINE_EVENTS_SECRET: defineSetting(
+    parsers.signingSecret,
+    null,
+    'key of the signature of events; required with `VITRINE_EVENTS_URL`',
+  ),
   VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>
 

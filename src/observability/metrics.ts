@@ -54,6 +54,12 @@ export function createMetrics() {
     labelNames: ['outcome'],
     registers,
   })
+  const deliveries = new Counter({
+    name: 'vitrine_event_deliveries_total',
+    help: 'Attempts to send an event to the webhook by outcome',
+    labelNames: ['outcome'],
+    registers,
+  })
   return {
     countResponse: (response: CountedResponse): void => getResponseCounter(response)(),
     getResponseCounter,
@@ -67,6 +73,7 @@ export function createMetrics() {
     countClick: (channel: string): void => clicks.inc({ channel }),
     countOverLimit: (outcome: 'without_sub' | 'lost', count: number): void =>
       overLimit.inc({ outcome }, count),
+    countDelivery: (outcome: 'ok' | 'failed'): void => deliveries.inc({ outcome }),
     countStoreFailure: (): void => storeFailures.inc(),
     recordWalk: createWalkMetrics(registry),
     setGauges: createGauges(registry),

@@ -59,6 +59,8 @@ export type WalkPagesTable = {
   next_cursor: string | null
   product_count: number
   drops: string
+  /** JSON: the merchants of the page; `null` on a page of an earlier version. */
+  merchants: string | null
 }
 
 /** One version of a product, visible from `from_walk` until before `until_walk`. */

@@ -336,10 +336,17 @@ async function putPageRow(
 ): Promise<void> {
   const { walk, afterGtin, asOfMs, nextCursor } = page
   const drops = JSON.stringify(page.drops)
+  const merchants = JSON.stringify(listMerchants(page.products))
   await sql`insert into "walk_pages"
-    (copy_id, walk, after_gtin, until_gtin, as_of_ms, next_cursor, product_count, drops)
-    values (${copyId}, ${walk}, ${afterGtin}, ${untilGtin}, ${asOfMs}, ${nextCursor}, ${page.products.length}, ${drops})
+    (copy_id, walk, after_gtin, until_gtin, as_of_ms, next_cursor, product_count, drops, merchants)
+    values (${copyId}, ${walk}, ${afterGtin}, ${untilGtin}, ${asOfMs}, ${nextCursor}, ${page.products.length}, ${drops}, ${merchants})
     on conflict (copy_id, walk, after_gtin) do update set until_gtin = excluded.until_gtin,
     as_of_ms = excluded.as_of_ms, next_cursor = excluded.next_cursor, product_count = excluded.product_count,
-    drops = excluded.drops`.execute(transaction)
+    drops = excluded.drops, merchants = excluded.merchants`.execute(transaction)
+}
+
+function listMerchants(products: readonly Product[]): readonly string[] {
+  const merchants = new Set<string>()
+  for (const { offers } of products) for (const { merchant } of offers) merchants.add(merchant)
+  return [...merchants]
 }

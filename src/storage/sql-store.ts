@@ -8,6 +8,7 @@ import { type LockTimeouts, openCopyDatabase } from './copy-database.ts'
 import { startFillingPictures } from './picture-filling.ts'
 import type { CopyTables } from './schema.ts'
 import { createCountStore } from './sql-coverage.ts'
+import { createEventStore } from './sql-events.ts'
 import { findChannelList, recordEmptyChannelList, putChannelList } from './sql-channels.ts'
 import { createLookupLeases } from './sql-lookup-leases.ts'
 import { type OpenLongReads, createLongReads } from './long-reads.ts'
@@ -111,6 +112,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
     },
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
     ...createCountStore(writer, catalog, { clock, readCopy, longReads }),
+    ...createEventStore({ reader, writer }, catalog, clock),
     updateQuota: (nowMs, change) => updateQuota(writer, catalog, nowMs, change),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),
     findFutureCopies: () => findFutureCopies(reader, catalog, clock.nowMs()),

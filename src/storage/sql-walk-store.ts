@@ -3,6 +3,7 @@ import { type DropCounts, addDropCounts, countMalformedOffers, isMostlyMalformed
 import { type Clock, DAY_MS, isFuture, toLatestPlausibleMs } from '../clock.ts'
 import { transact } from '../database/transaction.ts'
 import { WalkError } from '../errors.ts'
+import { createShopBook } from '../offers/shop-book.ts'
 import { parseDrops } from './rows.ts'
 import type { CopyTables, WalkPagesTable } from './schema.ts'
 import { type CopyRow, countOffers, createVersionCondition } from './sql-copies.ts'
@@ -11,6 +12,7 @@ import { pruneHistory } from './sql-history-pruning.ts'
 import type { HistoryRules } from './sql-price-history.ts'
 import { type WalkWriter, createWalkLeases } from './sql-walk-leases.ts'
 import { MAX_TRANSACTION_ROWS, applyPage } from './sql-pages.ts'
+import { type EndedWalk, prepareEvents } from './sql-event-detection.ts'
 import { deleteVersions } from './sql-versions.ts'
 import { createDealIndexes, dropDealIndexes } from './sqlite-deal-indexes.ts'
 import type { HeldWalk, WalkPosition, WalkStore } from './store.ts'
@@ -39,7 +41,10 @@ export function createSqlWalkStore(
       applyPage(await openWriter(channelId), page, { nowMs: clock.nowMs(), history }),
     isWalkMalformed: async (channelId, walk) => isWalkMalformed(await openWriter(channelId), walk),
     holdWalk: async (channelId, walk, held) => holdWalk(await openWriter(channelId), walk, held),
-    completeWalk: async (channelId, walk, end) => completeWalk(await openWriter(channelId), walk, end),
+    async completeWalk(channelId, walk, end) {
+      const writer = await openWriter(channelId)
+      return completeWalk(writer, { catalog, channelId, walk, shops: createShopBook([]), ...end })
+    },
     async failWalk(channelId, code, nowMs) {
       const { copy, write } = await openWriter(channelId)
       try {
@@ -107,23 +112,27 @@ async function findResumePosition(
 
 async function completeWalk(
   { database, copy, write }: WalkWriter,
-  walk: number,
-  { nowMs, isMalformed }: Parameters<WalkStore['completeWalk']>[2],
+  { isMalformed, ...ended }: Omit<EndedWalk, 'copyId' | 'currentWalk'> & Readonly<{ isMalformed: boolean }>,
 ): Promise<void> {
+  const { walk, nowMs } = ended
   await createDealIndexes(database)
   const { productCount, drops } = await sumPages(database, copy.id, walk)
   const dealCount = await countDeals(database, copy.id, walk)
   const dealCurrency = await computeDealCurrency(database, copy.id, walk)
+  const { id: copyId, currentWalk } = copy
+  const addEvents = await prepareEvents(database, { ...ended, copyId, currentWalk })
   const { rows } = await write(async (transaction) => {
     // Another walk may have started meanwhile and dropped the indexes.
     await createDealIndexes(transaction)
-    return sql<{ started_at_ms: number | null }>`
+    const updated = await sql<{ started_at_ms: number | null }>`
       update copies set current_walk = ${walk}, running_walk = ${walk}, completed_started_at_ms = started_at_ms,
       completed_at_ms = ${nowMs}, product_count = ${productCount}, deal_count = ${dealCount},
       deal_currency = ${dealCurrency ?? null}, drops = ${JSON.stringify(drops)}, is_malformed = ${Number(isMalformed)},
       held_reason = null, held_since_ms = null, held_started_at_ms = null, held_product_count = null,
       failure = null, failed_at_ms = null
       where id = ${copy.id} and current_walk < ${walk} returning started_at_ms`.execute(transaction)
+    if (updated.rows.length > 0) await addEvents(transaction)
+    return updated
   })
   await deleteEndedVersions(database, copy.id, walk)
   const startedAtMs = rows[0]?.started_at_ms ?? 0

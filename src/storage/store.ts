@@ -3,7 +3,9 @@ import type { DealSort, Evidence } from '../offers/deals.ts'
 import type { DropCounts } from '../catalog/parse.ts'
 import type { QuotaStore } from '../catalog/quota.ts'
 import type { PriceSeries } from '../offers/price-history.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
 import type { CountStore } from './counts.ts'
+import type { EventStore } from './events.ts'
 
 /** The data of a product, or `null` when no shop sells it, with the time of the catalog response. */
 export type CopyEntry = Readonly<{ product: Product | null; asOfMs: number }>
@@ -156,6 +158,7 @@ type Lease = Readonly<{ owner: string; forMs: number }>
 /** The stored copy of one catalog. Every method may throw a `StoreError`; the caller treats it as a miss. */
 export type CopyStore = QuotaStore &
   CountStore &
+  EventStore &
   Readonly<{
     /** `undefined` when the copy has no information about the product. */
     findProduct(channelId: string, gtin: string): Promise<CopyEntry | undefined>
@@ -218,11 +221,14 @@ export type WalkStore = Readonly<{
   isWalkMalformed(channelId: string, walk: number): Promise<boolean>
   /** Hold a walk: the copy before it stays current, and the next walk starts from the beginning. */
   holdWalk(channelId: string, walk: number, held: HeldWalk): Promise<void>
-  /** Make the walk current, then delete the versions that ended with it. */
+  /**
+   * Make the walk current and add the events of what it changed, then delete the versions that ended with it. `shops`: which
+   * merchant names are one shop; by default, each is its own.
+   */
   completeWalk(
     channelId: string,
     walk: number,
-    end: Readonly<{ nowMs: number; isMalformed: boolean }>,
+    end: Readonly<{ nowMs: number; isMalformed: boolean; shops?: ShopBook }>,
   ): Promise<void>
   failWalk(channelId: string, code: string, nowMs: number): Promise<void>
 }>

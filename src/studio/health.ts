@@ -2,6 +2,8 @@ import type { Channel } from '../catalog/contract.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, isFuture } from '../clock.ts'
 import type { Context } from '../context.ts'
 import { readServerState } from '../server-status.ts'
+import { pluralize } from '../lib/plural.ts'
+import type { DeliveryState } from '../storage/events.ts'
 import type { CopyState } from '../storage/store.ts'
 import { HOLD_REMEDY, describeHold } from '../sync/held-walk.ts'
 import { describeDrops } from '../widgets/hidden-reasons.ts'
@@ -35,6 +37,8 @@ export async function readHealth(context: Context, channels: readonly Channel[])
     ),
     channelCount: channels.length,
     channelsHeldSinceMs,
+    /** `null` without a webhook. */
+    delivery: context.webhook === null ? null : await store.readDeliveryState(),
     findWalkPeriodMs: (timeMs: number) => config.findWalkPeriodMs?.(timeMs) ?? Infinity,
   }
 }
@@ -52,6 +56,7 @@ export function toHealthView(data: HealthData) {
       toStatusLine('Calls today', checkQuota(data)),
       toStatusLine('Stored copy', checkStore(data)),
       toStatusLine('Channels', checkChannels(data)),
+      ...(data.delivery === null ? [] : [toStatusLine('Webhook', checkWebhook(data.delivery, data.nowMs))]),
     ],
     channels: data.channels.map((entry) => toChannelRow(entry, data)),
     moreChannels: Math.max(0, data.channelCount - data.channels.length),
@@ -120,6 +125,23 @@ function checkChannels({ channelCount, channelsHeldSinceMs, nowMs }: HealthData)
   return {
     value: 'none',
     remedy: 'The catalog lists no channel for this key, or has not responded yet.',
+  }
+}
+
+function checkWebhook(
+  { deliveredAtMs, failure, failedAtMs, pendingCount }: DeliveryState,
+  nowMs: number,
+): CheckResult {
+  const last =
+    deliveredAtMs === null
+      ? 'no event delivered yet'
+      : `last delivery ${formatPastTime(deliveredAtMs, nowMs)}`
+  const waiting = pendingCount === 0 ? '' : `; ${pluralize(pendingCount, 'event')} waiting`
+  if (failure === null) return { value: `${last}${waiting}`, remedy: null }
+  const failed = `failed ${formatPastTime(failedAtMs ?? nowMs, nowMs)}: ${failure}; ${last}${waiting}`
+  return {
+    value: failed,
+    remedy: 'The server tries again for three days. Run "vitrine check" to test the webhook.',
   }
 }
 

@@ -11,6 +11,7 @@ import {
 import { SECOND_MS } from '../clock.ts'
 import { CatalogInvalidError, CatalogStatusError, VitrineError, WalkError, WalkHeldError } from '../errors.ts'
 import { hasOwnerExited } from '../database/lease-owner.ts'
+import { createShopBook } from '../offers/shop-book.ts'
 import { LEASE_MS, createLeaseLostError } from '../storage/sql-walk-leases.ts'
 import type { CopyState, HeldWalk, WalkPage, WalkPosition } from '../storage/store.ts'
 import { describeFailure } from '../storage/store-failures.ts'
@@ -127,7 +128,10 @@ class LeasedWalk {
       await this.#extendLease()
       const held = pages.held ?? this.#evaluate(pages.position, isMalformed)
       if (held !== null) await store.holdWalk(channel.id, walk, held)
-      else await store.completeWalk(channel.id, walk, { nowMs: clock.nowMs(), isMalformed })
+      else {
+        const shops = createShopBook(this.#walk.shops)
+        await store.completeWalk(channel.id, walk, { nowMs: clock.nowMs(), isMalformed, shops })
+      }
       return { productCount, held }
     } finally {
       this.#ended.abort()

@@ -5,6 +5,7 @@ import { type Clock, SECOND_MS, systemClock } from '../clock.ts'
 import type { Channel } from '../catalog/contract.ts'
 import type { DroppedGtins, DropCounts } from '../catalog/parse.ts'
 import { WalkError } from '../errors.ts'
+import type { ShopEntry } from '../offers/shop-book.ts'
 import type { HistoryRules } from '../storage/sql-price-history.ts'
 import type { SqlStore } from '../storage/sql-store.ts'
 import type { HoldReason } from '../storage/store.ts'
@@ -17,6 +18,8 @@ export type WalkJob = Readonly<{
   catalog: string
   /** Which prices are recorded as observed, and for how long. */
   history: HistoryRules
+  /** Which merchant names are one shop. */
+  shops: readonly ShopEntry[]
   baseUrl: string
   key: string
   timeoutMs: number

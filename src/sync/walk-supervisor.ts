@@ -18,6 +18,7 @@ import {
   readServedCopies,
   runSchedule,
 } from './walk-schedule.ts'
+import type { ShopEntry } from '../offers/shop-book.ts'
 import type { CopyStore } from '../storage/store.ts'
 import type { ChannelWalkResult, WalkProgress, WalkReport, WalkRunner, WalkControl } from './walk-runner.ts'
 
@@ -41,6 +42,10 @@ export type WalkSupervisorDetails = Readonly<{
   ownOrigin: string
   /** `null`: another process runs the walks. */
   walkRunner: WalkRunner | null
+  /** Which merchant names are one shop. */
+  shops: readonly ShopEntry[]
+  /** Called after a walk of this process, once its channels are recorded. It must not throw. */
+  onWalkComplete(): Promise<void>
 }>
 
 /** Waits between attempts at the first walk: without a copy there are no grids. */
@@ -213,6 +218,7 @@ async function runOnce(
     database: serializeDatabaseAddress(config.database),
     catalog: catalog.copyName,
     history: config.history,
+    shops: details.shops,
     baseUrl: catalog.baseUrl,
     key: catalog.key.current().reveal(),
     timeoutMs: config.catalogTimeoutMs,
@@ -247,6 +253,7 @@ async function recordReport(details: WalkSupervisorDetails, report: WalkReport):
     metrics.countDrops(walk.drops, walk.channelId)
     logChannelWalk(logger, walk)
   }
+  if (report.walks.some(({ outcome }) => outcome === 'complete')) await details.onWalkComplete()
   return report
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Eta } from 'eta'
+import type { AtomView } from '../events/atom.ts'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
 import type {
   BoxView,
@@ -16,7 +17,16 @@ import type {
 export type Renderer = ReturnType<typeof createRenderer>
 
 /** Templates by name; they include each other as `@name`. The catalog service has separate ones. */
-const PAGE_TEMPLATES = ['demo-shop', 'embed', 'fragment', 'gallery', 'error-page', 'sentence', 'studio']
+const PAGE_TEMPLATES = [
+  'demo-shop',
+  'embed',
+  'error-page',
+  'events-atom',
+  'fragment',
+  'gallery',
+  'sentence',
+  'studio',
+]
 const PARTIAL_TEMPLATES = (
   'box cost deal facts grid header history history-text inline links logo masthead notices picture price price-chart ' +
   'shop shop-link state ' +
@@ -51,6 +61,8 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
     renderStudio: (view: object): string => eta.render('@studio', view),
     /** A document. `view.body` is inserted unescaped: it must come from `renderBox`, or be empty. */
     renderSentence: (view: SentenceView): string => eta.render('@sentence', view),
+    /** An Atom feed. */
+    renderAtom: (view: AtomView): string => eta.render('@events-atom', view),
     /** A document; `view` is a `GalleryView`. HTML of examples is inserted unescaped: it must come from `renderBox` or `renderGrid`. */
     renderGallery: (view: object): string => eta.render('@gallery', view),
     /** A document. */

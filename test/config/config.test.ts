@@ -68,6 +68,7 @@ describe('settings: defaults', () => {
       catalogKeyFile: null,
       adminPassword: null,
       feedSecrets: new Map(),
+      webhook: null,
     })
   })
 
@@ -118,6 +119,11 @@ const SETTING_CASES: Readonly<
   VITRINE_PICTURES: ['proxy', ['on', 'Proxy']],
   VITRINE_PICTURES_MAX_BYTES: ['16777216', ['16777215', '1GB']],
   VITRINE_LINKS: ['counted', ['on', 'Counted']],
+  VITRINE_EVENTS_URL: [
+    'https://h.example/x?key=1',
+    ['h.example', 'ftp://h.example', 'https://u:p@h.example'],
+  ],
+  VITRINE_EVENTS_SECRET: ['0123456789abcdef', ['0123456789abcde', '0123456789 abcdef']],
   VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
 }
 
@@ -127,6 +133,8 @@ const COMBINATIONS: Environment = {
 }
 
 function withRequiredSettings(name: string): Environment {
+  if (name === 'VITRINE_EVENTS_URL') return { VITRINE_EVENTS_SECRET: '0123456789abcdef' }
+  if (name === 'VITRINE_EVENTS_SECRET') return { VITRINE_EVENTS_URL: 'https://h.example' }
   if (name === 'VITRINE_CATALOG_KEY') return { VITRINE_CATALOG_URL: 'https://catalog.example' }
   return name.startsWith('VITRINE_CATALOG_URL') || name.startsWith('VITRINE_CATALOG_KEY') ? COMBINATIONS : {}
 }
@@ -152,6 +160,20 @@ describe('settings: each one', () => {
   it('table of this test - has every setting', () => {
     expect(Object.keys(SETTING_CASES).toSorted()).toEqual(Object.keys(SETTINGS).toSorted())
   })
+})
+
+it('webhook - address and key require each other, and neither is printed', () => {
+  const url = 'https://h.example/private-path'
+  const secret = '0123456789abcdef'
+  expect(findProblems({ VITRINE_EVENTS_URL: url })).toEqual([
+    'VITRINE_EVENTS_URL: requires VITRINE_EVENTS_SECRET',
+  ])
+  expect(findProblems({ VITRINE_EVENTS_SECRET: secret })).toEqual([
+    'VITRINE_EVENTS_SECRET: requires VITRINE_EVENTS_URL',
+  ])
+  const { secrets } = parseConfig({ VITRINE_EVENTS_URL: url, VITRINE_EVENTS_SECRET: secret })
+  expect(JSON.stringify(secrets.webhook)).toBe('{"url":"[redacted]","secret":"[redacted]"}')
+  expect(secrets.webhook?.url.reveal()).toBe(url)
 })
 
 function readPeriodsMs(pattern: string, times: readonly number[]): readonly (number | null)[] {

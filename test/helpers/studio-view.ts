@@ -96,6 +96,7 @@ export function makeHealthData(over: Partial<HealthData> = {}): HealthData {
     channels: [{ channel: CHANNEL, state: WALKED_COPY, observedDays: OBSERVED_DAYS }],
     channelCount: 1,
     channelsHeldSinceMs: null,
+    delivery: null,
     findWalkPeriodMs: () => HOUR_MS,
     ...over,
   }

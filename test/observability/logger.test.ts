@@ -62,6 +62,7 @@ describe('logger, secrets', () => {
     catalogKeyFile: '/run/secrets/key',
     adminPassword: new Secret(PASSWORD),
     feedSecrets: new Map(),
+    webhook: null,
   }
 
   test('secrets logged by mistake - are [redacted], other values stay', () => {

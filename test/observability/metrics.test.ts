@@ -37,6 +37,7 @@ describe('metrics, output', () => {
       'vitrine_picture_fetches_total counter',
       'vitrine_clicks_total counter',
       'vitrine_counts_over_limit_total counter',
+      'vitrine_event_deliveries_total counter',
       'vitrine_walks_total counter',
       'vitrine_walk_duration_seconds gauge',
       'vitrine_copy_completed_timestamp_seconds gauge',
@@ -62,7 +63,7 @@ describe('metrics, output', () => {
       'vitrine_picture_bytes gauge',
       'vitrine_cache_bytes gauge',
     ])
-    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(31)
+    expect(text.match(/^# HELP vitrine_\w+ \S/gm)).toHaveLength(32)
     expect(text).toMatch(/^process_cpu_seconds_total \d/m)
     expect(text).toMatch(/^nodejs_eventloop_lag_seconds \d/m)
   })

@@ -6,6 +6,7 @@ import { isPostgres } from '../../src/database/is-postgres.ts'
 export async function undoPriceHistory(database: Kysely<CopyTables>): Promise<void> {
   await sql`drop index deals_by_drop`.execute(database)
   await sql`alter table deals drop column drop_key`.execute(database)
+  await sql`alter table walk_pages drop column merchants`.execute(database)
   for (const table of [
     'price_changes',
     'observed_days',
@@ -13,6 +14,10 @@ export async function undoPriceHistory(database: Kysely<CopyTables>): Promise<vo
     'widget_counts',
     'click_counts',
     'count_days',
+    'product_states',
+    'feed_states',
+    'events',
+    'event_deliveries',
   ])
     await sql`drop table ${sql.table(table)}`.execute(database)
 }

@@ -231,3 +231,23 @@ test.each([
 ])('age of %i ms - is %s', (ageMs, text) => {
   expect(formatAge(ageMs)).toBe(text)
 })
+
+describe('webhook', () => {
+  const delivery = { pendingCount: 0, deliveredAtMs: NOON_MS, failure: null, failedAtMs: null }
+
+  test('no webhook - no line', () => {
+    expect(readLine('Webhook')).toBeUndefined()
+  })
+
+  test('delivered, waiting, failed - the last delivery and what is wrong', () => {
+    const last = 'last delivery Nov 21, 2026, 12:00 PM UTC'
+    expect(readLine('Webhook', { delivery })).toBe(`good: ${last}`)
+    expect(readLine('Webhook', { delivery: { ...delivery, deliveredAtMs: null, pendingCount: 1 } })).toBe(
+      'good: no event delivered yet; 1 event waiting',
+    )
+    const failed = { ...delivery, pendingCount: 2, failure: 'status 500', failedAtMs: NOON_MS }
+    expect(readLine('Webhook', { delivery: failed })).toBe(
+      `bad: failed Nov 21, 2026, 12:00 PM UTC: status 500; ${last}; 2 events waiting | The server tries again for three days. Run "vitrine check" to test the webhook.`,
+    )
+  })
+})

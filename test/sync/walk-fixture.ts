@@ -52,6 +52,7 @@ export async function makeWalkFixture(address?: DatabaseAddress): Promise<WalkFi
     database: serializeDatabaseAddress(database),
     catalog: 'c',
     history: { keptDays: 400, priceMaxAgeSeconds: 86_400 },
+    shops: [],
     baseUrl: catalog.url,
     key: FAKE_KEY,
     timeoutMs: 5_000,

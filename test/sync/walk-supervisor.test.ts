@@ -188,6 +188,7 @@ describe('walks within a daily limit', () => {
         timeoutMs: config.catalogTimeoutMs,
         maxBytes: config.catalogMaxBytes,
         ownOrigin: context.ownOrigin,
+        shops: [],
         pausedUntilMs: 0,
         dailyLimit: config.catalogDailyLimit,
         canWait: true,

@@ -120,6 +120,23 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       copy_id bigint not null, day integer not null, subs integer not null, widget_rows integer not null,
       click_rows integer not null, primary key (copy_id, day))${FILLFACTOR}`,
   ]),
+  // SQLite's 0014.
+  '0009-events': toMigration([
+    'alter table walk_pages add column if not exists merchants text',
+    `create table if not exists product_states (
+      copy_id bigint not null, gtin ${TEXT} not null, is_sold integer not null, title text not null,
+      primary key (copy_id, gtin))`,
+    `create table if not exists feed_states (
+      catalog ${TEXT} not null, feed ${TEXT} not null, is_quiet integer not null, primary key (catalog, feed))`,
+    `create table if not exists events (
+      id ${TEXT} primary key, catalog ${TEXT} not null, channel_id ${TEXT}, at_ms bigint not null,
+      position integer not null, details text not null, delivered_at_ms bigint)`,
+    'create index if not exists events_by_time on events (catalog, at_ms, position)',
+    `create table if not exists event_deliveries (
+      catalog ${TEXT} primary key, lease_owner text, lease_until_ms bigint not null default 0,
+      failures integer not null default 0, next_attempt_ms bigint not null default 0, delivered_at_ms bigint,
+      failure text, failed_at_ms bigint)`,
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

@@ -133,6 +133,24 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       copy_id integer not null, day integer not null, subs integer not null, widget_rows integer not null,
       click_rows integer not null, primary key (copy_id, day)) without rowid`,
   ]),
+  // Events, and what they are detected from (ADR 0035).
+  '0014-events': toMigration([
+    'alter table walk_pages add column merchants text',
+    `create table product_states (
+      copy_id integer not null, gtin text not null, is_sold integer not null, title text not null,
+      primary key (copy_id, gtin)) without rowid`,
+    `create table feed_states (
+      catalog text not null, feed text not null, is_quiet integer not null,
+      primary key (catalog, feed)) without rowid`,
+    `create table events (
+      id text primary key, catalog text not null, channel_id text, at_ms integer not null, position integer not null,
+      details text not null, delivered_at_ms integer) without rowid`,
+    'create index events_by_time on events (catalog, at_ms, position)',
+    `create table event_deliveries (
+      catalog text primary key, lease_owner text, lease_until_ms integer not null default 0,
+      failures integer not null default 0, next_attempt_ms integer not null default 0, delivered_at_ms integer,
+      failure text, failed_at_ms integer) without rowid`,
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

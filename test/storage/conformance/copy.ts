@@ -1,5 +1,6 @@
 import { describeChannels } from './channels.ts'
 import { describeCounts } from './counts.ts'
+import { describeEvents } from './events.ts'
 import { describeLookupLeases } from './lookup-leases.ts'
 import { describeDealCounts } from './deal-counts.ts'
 import { describeDealsProperty } from './deals-property.ts'
@@ -36,4 +37,5 @@ export function describeCopy(subject: Subject): void {
   describeSearch(subject)
   describeHistoryTransfer(subject)
   describeCounts(subject)
+  describeEvents(subject)
 }

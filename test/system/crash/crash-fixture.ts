@@ -66,6 +66,7 @@ export async function walkInProcess({ catalog, path }: CrashFixture): Promise<vo
       database: `sqlite:${path}`,
       catalog: catalog.url,
       history: { keptDays: 400, priceMaxAgeSeconds: 86_400 },
+      shops: [],
       baseUrl: catalog.url,
       key: FAKE_KEY,
       timeoutMs: 5_000,

@@ -13,6 +13,9 @@ describeCopy({
       ...makeCopyFixture({ address: database.address, isShared: true }, () => Promise.resolve()),
       async passTime(byMs) {
         await database.run(`update vitrine_copy.copies set lease_until_ms = lease_until_ms - ${byMs}`)
+        await database.run(
+          `update vitrine_copy.event_deliveries set lease_until_ms = lease_until_ms - ${byMs}`,
+        )
         await database.run(`update vitrine_copy.lookup_leases set until_ms = until_ms - ${byMs}`)
       },
     }

@@ -1,0 +1,71 @@
+import { Agent } from 'undici'
+import { type Clock, SECOND_MS } from '../clock.ts'
+import type { WebhookSecrets } from '../config/secrets.ts'
+import { tryWithTimeout } from '../lib/with-timeout.ts'
+import { type EventMessage, signBody } from './event-body.ts'
+
+/** One deadline for connection, request and response. */
+export const SEND_TIMEOUT_MS: number = 10 * SECOND_MS
+
+const TIMED_OUT = 'no response in time'
+
+export type EventSender = Readonly<{
+  /**
+   * Send an event to the webhook. Return why it failed, without the address; `null` when the response was 2xx. Redirects are
+   * not followed, because the receiver's address is what the operator has set.
+   */
+  send(message: EventMessage): Promise<string | null>
+  /** Close all connections; a send in progress fails at once. */
+  close(): Promise<void>
+}>
+
+/** Create the only component that connects to the webhook. */
+export function createEventSender({ url, secret }: WebhookSecrets, clock: Clock): EventSender {
+  const agent = new Agent({
+    connections: 1,
+    headersTimeout: SEND_TIMEOUT_MS,
+    bodyTimeout: SEND_TIMEOUT_MS,
+    connect: { timeout: SEND_TIMEOUT_MS },
+  })
+  const { origin, pathname, search } = new URL(url.reveal())
+  const post = async ({ id, body }: EventMessage, signal: AbortSignal): Promise<string | null> => {
+    const timestampSeconds = Math.floor(clock.nowMs() / SECOND_MS)
+    const response = await agent.request({
+      origin,
+      path: pathname + search,
+      method: 'POST',
+      signal,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'vitrine',
+        'vitrine-event-id': id,
+        'vitrine-timestamp': String(timestampSeconds),
+        'vitrine-signature': `sha256=${signBody(secret, timestampSeconds, body)}`,
+      },
+      body,
+    })
+    // Without the listener, undici's `destroy` raises an unhandled error.
+    response.body.on('error', () => {}).destroy()
+    const { statusCode } = response
+    if (statusCode >= 200 && statusCode < 300) return null
+    return statusCode >= 300 && statusCode < 400 ? `redirect (status ${statusCode})` : `status ${statusCode}`
+  }
+  return {
+    async send(message) {
+      const controller = new AbortController()
+      // The timer itself ends the wait, because undici checks a signal only after it has connected.
+      const attempt = post(message, controller.signal).catch(describeFailure)
+      const failure = await tryWithTimeout(clock, SEND_TIMEOUT_MS, attempt)
+      controller.abort()
+      return failure === undefined ? TIMED_OUT : failure
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** The message of an error can have the address. */
+function describeFailure(error: unknown): string {
+  const { code } = error as Partial<NodeJS.ErrnoException>
+  if (code?.endsWith('_TIMEOUT')) return TIMED_OUT
+  return code !== undefined && /^\w{1,60}$/.test(code) ? `unreachable (${code})` : 'unreachable'
+}

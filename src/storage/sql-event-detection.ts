@@ -1,0 +1,175 @@
+import { type Kysely, type Transaction, sql } from 'kysely'
+import { toDay } from '../offers/price-history.ts'
+import { compareTexts } from '../offers/ranking.ts'
+import type { ShopBook } from '../offers/shop-book.ts'
+import { cleanText } from '../offers/text.ts'
+import type { DayPeriod } from './counts.ts'
+import type { EventDetails } from './events.ts'
+import type { CopyTables } from './schema.ts'
+import { createVersionCondition } from './sql-copies.ts'
+import { listAskedProducts, listPlacements } from './sql-coverage-reads.ts'
+import { insertEvents, insertJson } from './sql-events.ts'
+import { createInCondition, execute } from './statements.ts'
+
+/** Days in which a widget must have asked for a product. */
+const WATCHED_DAYS = 28
+
+/** The most requested products of a channel that are watched, so that a large catalog does not flood the editors. */
+const MAX_WATCHED = 2_000
+
+/** Placements that an event names. */
+const MAX_NAMED_PLACEMENTS = 20
+
+/** Bounds of texts of the catalog. */
+const MAX_TITLE_CHARACTERS = 200
+const MAX_NAME_CHARACTERS = 100
+
+/** A walk with all its pages that is about to become current. `currentWalk`: the one before, 0 without one. */
+export type EndedWalk = Readonly<{
+  catalog: string
+  channelId: string
+  copyId: number
+  currentWalk: number
+  walk: number
+  nowMs: number
+  shops: ShopBook
+}>
+
+/**
+ * Read what a walk changes. The returned function adds the events in the transaction that makes the walk current, so that a
+ * change is reported once, whatever crashes. Only that transaction writes the states, so they can be read before it.
+ */
+export async function prepareEvents(
+  database: Kysely<CopyTables>,
+  ended: EndedWalk,
+): Promise<(transaction: Transaction<CopyTables>) => Promise<void>> {
+  const { catalog, channelId, copyId, nowMs } = ended
+  const untilDay = toDay(nowMs)
+  const period = { fromDay: untilDay - WATCHED_DAYS + 1, untilDay }
+  const watched = await listAskedProducts(database, copyId, { ...period, limit: MAX_WATCHED })
+  const gtins = watched.map(({ gtin }) => gtin)
+  const titles = await readSoldTitles(database, ended, gtins)
+  const known = await readProductStates(database, copyId)
+  const { changes, states } = compareProducts({ copyId, gtins, titles, known })
+  const shopEvents = await findGoneShops(database, ended)
+  const productEvents = await addPlacements(database, copyId, { changes, period })
+  const events = [...shopEvents, ...productEvents].map((details) => ({ channelId, details }))
+  const isWatched = new Set(gtins)
+  const unwatched = [...known.keys()].filter((gtin) => !isWatched.has(gtin))
+  return async (transaction) => {
+    await insertJson(transaction, 'product_states', states, ['copy_id', 'gtin'])
+    if (unwatched.length > 0)
+      await sql`delete from product_states where copy_id = ${copyId}
+        and ${createInCondition(transaction, 'gtin', unwatched)}`.execute(transaction)
+    await insertEvents(transaction, { catalog, nowMs }, events)
+  }
+}
+
+/** Read the titles of the products that have an offer in the walk. */
+async function readSoldTitles(
+  database: Kysely<CopyTables>,
+  { copyId, walk }: EndedWalk,
+  gtins: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ gtin: string; title: string }>`select gtin, title from products
+    where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)}
+      and ${createVersionCondition(walk)} and offers <> '[]'`.execute(database)
+  return new Map(rows.map(({ gtin, title }) => [gtin, cleanText(title, MAX_TITLE_CHARACTERS)]))
+}
+
+type ProductChange = Readonly<{ type: 'product.gone' | 'product.back'; gtin: string; title: string }>
+
+type StateRow = Readonly<{ copy_id: number; gtin: string; is_sold: number; title: string }>
+
+type KnownStates = ReadonlyMap<string, StateRow>
+
+async function readProductStates(database: Kysely<CopyTables>, copyId: number): Promise<KnownStates> {
+  const statement = 'select copy_id, gtin, is_sold, title from product_states where copy_id = ?'
+  const rows = await execute<StateRow>(database, statement, [copyId])
+  return new Map(rows.map((row) => [row.gtin, row]))
+}
+
+/** Return the states to store, and the products that were known and have changed, the most requested first. */
+function compareProducts({
+  copyId,
+  gtins,
+  titles,
+  known,
+}: Readonly<{
+  copyId: number
+  gtins: readonly string[]
+  titles: ReadonlyMap<string, string>
+  known: KnownStates
+}>): Readonly<{ states: readonly StateRow[]; changes: readonly ProductChange[] }> {
+  const toState = (gtin: string): StateRow => {
+    const title = titles.get(gtin)
+    // A product that is gone keeps its last title.
+    const knownTitle = title ?? known.get(gtin)?.title ?? ''
+    return { copy_id: copyId, gtin, is_sold: Number(title !== undefined), title: knownTitle }
+  }
+  const states = gtins.map(toState).filter((state) => {
+    const before = known.get(state.gtin)
+    return before?.is_sold !== state.is_sold || before.title !== state.title
+  })
+  const changes = states
+    .filter(({ gtin, is_sold: isSold }) => known.has(gtin) && known.get(gtin)?.is_sold !== isSold)
+    .map(({ gtin, is_sold: isSold, title }): ProductChange => {
+      const type = isSold === 1 ? 'product.back' : 'product.gone'
+      return { type, gtin, title }
+    })
+  return { states, changes }
+}
+
+async function addPlacements(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { changes, period }: Readonly<{ changes: readonly ProductChange[]; period: DayPeriod }>,
+): Promise<readonly EventDetails[]> {
+  if (changes.length === 0) return []
+  const gtins = changes.map(({ gtin }) => gtin)
+  const subsByGtin = new Map<string, string[]>(gtins.map((gtin) => [gtin, []]))
+  for (const { gtin, sub } of await listPlacements(database, copyId, { ...period, gtins }))
+    if (sub !== '') subsByGtin.get(gtin)?.push(sub)
+  return changes.map((change) => {
+    const subs = subsByGtin.get(change.gtin) ?? []
+    const placements = subs.slice(0, MAX_NAMED_PLACEMENTS)
+    return { ...change, placements, morePlacements: subs.length - placements.length }
+  })
+}
+
+/** Find the shops of the walk before that have no offer in this one. */
+async function findGoneShops(
+  database: Kysely<CopyTables>,
+  { copyId, currentWalk, walk, shops }: EndedWalk,
+): Promise<readonly EventDetails[]> {
+  const before = await readMerchants(database, copyId, currentWalk)
+  const after = await readMerchants(database, copyId, walk)
+  if (before === undefined || after === undefined) return []
+  const remaining = new Set([...after].map((merchant) => shops.toKey(merchant)))
+  const gone = new Map<string, string>()
+  for (const merchant of before) {
+    const key = shops.toKey(merchant)
+    if (!remaining.has(key) && !gone.has(key)) gone.set(key, merchant)
+  }
+  return [...gone.values()].sort(compareTexts).map((merchant) => ({
+    type: 'shop.gone',
+    merchant: cleanText(shops.toMainName(merchant), MAX_NAME_CHARACTERS),
+    name: cleanText(shops.toShownName(merchant), MAX_NAME_CHARACTERS),
+  }))
+}
+
+/** Read the merchants on the pages of a walk; `undefined` when not every page knows them. */
+async function readMerchants(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  walk: number,
+): Promise<ReadonlySet<string> | undefined> {
+  const statement = 'select merchants from walk_pages where copy_id = ? and walk = ?'
+  const pages = await execute<{ merchants: string | null }>(database, statement, [copyId, walk])
+  const merchants = new Set<string>()
+  for (const page of pages) {
+    if (page.merchants === null) return undefined
+    for (const merchant of JSON.parse(page.merchants) as readonly string[]) merchants.add(merchant)
+  }
+  return merchants
+}

@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto'
+import { type Kysely, type Transaction, sql } from 'kysely'
+import { type Clock, DAY_MS, HOUR_MS } from '../clock.ts'
+import { isPostgres } from '../database/is-postgres.ts'
+import { toLeaseTime } from '../database/lease-time.ts'
+import { transact } from '../database/transaction.ts'
+import type {
+  DeliveryState,
+  EventDetails,
+  EventStore,
+  LeasedEvent,
+  ObservedFeed,
+  StoredEvent,
+} from './events.ts'
+import type { CopyTables } from './schema.ts'
+import { execute } from './statements.ts'
+
+/** Bounds of the stored events of a catalog. Older ones are deleted, delivered or not. */
+const KEPT_EVENTS_MS: number = 30 * DAY_MS
+const MAX_EVENTS = 5_000
+
+/** An event that could not be delivered for this long is given up: it is no longer news. */
+export const DELIVERY_PERIOD_MS: number = 3 * DAY_MS
+
+/** Longest wait between two attempts. A later time was stored before the clock was set back. */
+export const MAX_RETRY_WAIT_MS: number = HOUR_MS
+
+type EventRow = Readonly<{
+  id: string
+  at_ms: number
+  channel_id: string | null
+  channel_name: string | null
+  details: string
+}>
+
+const COLUMNS = 'e.id, e.at_ms, e.channel_id, c.name as channel_name, e.details'
+const SOURCE = 'events e left join channels c on c.catalog = e.catalog and c.channel_id = e.channel_id'
+
+/** Create the events of a catalog. */
+export function createEventStore(
+  { reader, writer }: Readonly<{ reader: Kysely<CopyTables>; writer: Kysely<CopyTables> }>,
+  catalog: string,
+  clock: Clock,
+): EventStore {
+  return {
+    async listEvents(limit) {
+      const statement = `select ${COLUMNS} from ${SOURCE} where e.catalog = ?
+        order by e.at_ms desc, e.position, e.id limit ?`
+      return (await execute<EventRow>(reader, statement, [catalog, limit])).map(toEvent)
+    },
+    recordFeeds: (feeds, nowMs) =>
+      transact(writer, (transaction) => recordFeeds(transaction, { catalog, feeds, nowMs })),
+    async leaseEvent(lease) {
+      // Most polls find nothing, and write nothing.
+      if ((await findPending(reader, catalog, clock.nowMs())) === undefined) return undefined
+      const work = (transaction: Transaction<CopyTables>): Promise<LeasedEvent | undefined> =>
+        leaseEvent(transaction, { catalog, clock, ...lease })
+      return transact(writer, work, 'read committed')
+    },
+    recordDelivery: ({ owner, id, failure, nextAttemptMs }) =>
+      transact(
+        writer,
+        async (transaction) => {
+          const nowMs = clock.nowMs()
+          const isDelivered = failure === null
+          const values = isDelivered ? [nowMs] : [failure, nowMs, nextAttemptMs]
+          const change = isDelivered
+            ? 'failures = 0, next_attempt_ms = 0, failure = null, delivered_at_ms = ?'
+            : 'failures = failures + 1, failure = ?, failed_at_ms = ?, next_attempt_ms = ?'
+          const statement = `update event_deliveries set lease_owner = null, lease_until_ms = 0, ${change}
+            where catalog = ? and lease_owner = ? returning catalog`
+          const rows = await execute(transaction, statement, [...values, catalog, owner])
+          if (rows.length > 0 && isDelivered)
+            await execute(transaction, 'update events set delivered_at_ms = ? where id = ?', [nowMs, id])
+        },
+        'read committed',
+      ),
+    async releaseDelivery(owner) {
+      const statement =
+        'update event_deliveries set lease_owner = null, lease_until_ms = 0 where catalog = ? and lease_owner = ?'
+      await execute(writer, statement, [catalog, owner])
+    },
+    readDeliveryState: () => readDeliveryState(reader, catalog, clock.nowMs()),
+  }
+}
+
+function toEvent(row: EventRow): StoredEvent {
+  const { id, at_ms: atMs, channel_id: channelId, channel_name: name } = row
+  const channel = channelId === null ? null : { id: channelId, name: name ?? channelId }
+  return { id, atMs, channel, details: JSON.parse(row.details) as EventDetails }
+}
+
+/** Add events, the most important first, and delete old ones. */
+export async function insertEvents(
+  transaction: Transaction<CopyTables>,
+  { catalog, nowMs }: Readonly<{ catalog: string; nowMs: number }>,
+  events: readonly Readonly<{ channelId: string | null; details: EventDetails }>[],
+): Promise<void> {
+  if (events.length === 0) return
+  const rows = events.map(({ channelId, details }, position) => ({
+    id: randomUUID(),
+    catalog,
+    channel_id: channelId,
+    at_ms: nowMs,
+    position,
+    details: JSON.stringify(details),
+  }))
+  await insertJson(transaction, 'events', rows)
+  await execute(transaction, 'delete from events where at_ms < ?', [nowMs - KEPT_EVENTS_MS])
+  const statement = `delete from events where id in (select id from events where catalog = ?
+    order by at_ms desc, position, id limit ? offset ?)`
+  await execute(transaction, statement, [catalog, 2 * MAX_EVENTS, MAX_EVENTS])
+}
+
+/** Insert rows with one parameter, or update those whose `keys` exist. */
+export async function insertJson(
+  transaction: Transaction<CopyTables>,
+  table: 'events' | 'product_states' | 'feed_states',
+  rows: readonly Readonly<Record<string, unknown>>[],
+  keys: readonly string[] = [],
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {})
+  if (columns.length === 0) return
+  const names = columns.join(', ')
+  const source = isPostgres(transaction)
+    ? `select ${names} from json_populate_recordset(null::${table}, ?::json)`
+    : `select ${columns.map((column) => `json_extract(value, '$.${column}')`).join(', ')} from json_each(?) where true`
+  const updates = columns
+    .filter((column) => !keys.includes(column))
+    .map((name) => `${name} = excluded.${name}`)
+  const conflict =
+    keys.length === 0 ? '' : `on conflict (${keys.join(', ')}) do update set ${updates.join(', ')}`
+  await execute(transaction, `insert into ${table} (${names}) ${source} ${conflict}`, [JSON.stringify(rows)])
+}
+
+async function recordFeeds(
+  transaction: Transaction<CopyTables>,
+  { catalog, feeds, nowMs }: Readonly<{ catalog: string; feeds: readonly ObservedFeed[]; nowMs: number }>,
+): Promise<void> {
+  const known = await execute<{ feed: string; is_quiet: number }>(
+    transaction,
+    'select feed, is_quiet from feed_states where catalog = ?',
+    [catalog],
+  )
+  const wasQuiet = new Map(known.map((row) => [row.feed, row.is_quiet === 1]))
+  const changed = feeds.filter(({ name, isQuiet }) => wasQuiet.get(name) !== isQuiet)
+  const rows = changed.map(({ name, isQuiet }) => ({ catalog, feed: name, is_quiet: Number(isQuiet) }))
+  await insertJson(transaction, 'feed_states', rows, ['catalog', 'feed'])
+  const names = new Set(feeds.map(({ name }) => name))
+  for (const feed of [...wasQuiet.keys()].filter((name) => !names.has(name)))
+    await execute(transaction, 'delete from feed_states where catalog = ? and feed = ?', [catalog, feed])
+  const events = changed
+    .filter(({ name, isQuiet }) => isQuiet && wasQuiet.has(name))
+    .map(({ name, channelId, fetchedAtMs }) => ({
+      channelId,
+      details: { type: 'feed.stale', feed: name, fetchedAtMs } as const,
+    }))
+  await insertEvents(transaction, { catalog, nowMs }, events)
+}
+
+/** Find the oldest event that is not delivered. */
+async function findPending(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  nowMs: number,
+): Promise<StoredEvent | undefined> {
+  const statement = `select ${COLUMNS} from ${SOURCE} where e.catalog = ? and e.delivered_at_ms is null and e.at_ms > ?
+    order by e.at_ms, e.position, e.id limit 1`
+  const [row] = await execute<EventRow>(database, statement, [catalog, nowMs - DELIVERY_PERIOD_MS])
+  return row && toEvent(row)
+}
+
+async function leaseEvent(
+  transaction: Transaction<CopyTables>,
+  { catalog, clock, owner, forMs }: Readonly<{ catalog: string; clock: Clock; owner: string; forMs: number }>,
+): Promise<LeasedEvent | undefined> {
+  await execute(
+    transaction,
+    'insert into event_deliveries (catalog) values (?) on conflict (catalog) do nothing',
+    [catalog],
+  )
+  const now = toLeaseTime(transaction, clock)
+  const nowMs = clock.nowMs()
+  const { rows } = await sql<{ failures: number }>`update event_deliveries
+    set lease_owner = ${owner}, lease_until_ms = ${now} + cast(${forMs} as bigint)
+    where catalog = ${catalog}
+      and (lease_owner is null or lease_until_ms <= ${now} or lease_until_ms > ${now} + cast(${2 * forMs} as bigint))
+      and (next_attempt_ms <= ${nowMs} or next_attempt_ms > ${nowMs + 2 * MAX_RETRY_WAIT_MS})
+    returning failures`.execute(transaction)
+  if (rows[0] === undefined) return undefined
+  // Read after the row is locked: another process may have delivered the event that was found before.
+  const event = await findPending(transaction, catalog, nowMs)
+  if (event !== undefined) return { event, failures: rows[0].failures }
+  await execute(
+    transaction,
+    'update event_deliveries set lease_owner = null, lease_until_ms = 0 where catalog = ?',
+    [catalog],
+  )
+  return undefined
+}
+
+async function readDeliveryState(
+  database: Kysely<CopyTables>,
+  catalog: string,
+  nowMs: number,
+): Promise<DeliveryState> {
+  const statement = `select (select count(*) from events where catalog = ? and delivered_at_ms is null and at_ms > ?)
+      as pending, d.delivered_at_ms, d.failure, d.failed_at_ms
+    from (select 1 as one) o left join event_deliveries d on d.catalog = ?`
+  const [row] = await execute<{
+    pending: number
+    delivered_at_ms: number | null
+    failure: string | null
+    failed_at_ms: number | null
+  }>(database, statement, [catalog, nowMs - DELIVERY_PERIOD_MS, catalog])
+  return {
+    pendingCount: row?.pending ?? 0,
+    deliveredAtMs: row?.delivered_at_ms ?? null,
+    failure: row?.failure ?? null,
+    failedAtMs: row?.failed_at_ms ?? null,
+  }
+}

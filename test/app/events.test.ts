@@ -1,0 +1,294 @@
+import { SaxesParser } from 'saxes'
+import { beforeEach, expect, test, vi } from 'vitest'
+import type { WireProduct } from '../../src/catalog/contract.ts'
+import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
+import type { Demo } from '../../src/context.ts'
+import type { FeedState } from '../../src/observability/feed-report.ts'
+import { EVENT_SECRET, startEventReceiver } from '../helpers/event-receiver.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
+import type { Harness, HarnessOptions } from '../helpers/harness.ts'
+import { toGtin } from '../helpers/products.ts'
+import { type TestResponse, fetchPath, readVisibleText, startHarness } from './app-client.ts'
+
+const SETTINGS = { VITRINE_ADMIN_PASSWORD: 'pass' }
+const PAGE_2 = /products\?.*cursor=/
+
+let harness: Harness
+beforeEach(async () => {
+  harness = await start()
+})
+
+const start = (options: HarnessOptions = {}): Promise<Harness> =>
+  startHarness({ ...options, settings: { ...SETTINGS, ...options.settings } })
+
+/** Create 450 products, which are three pages; `shops` lists the shops of each. */
+function makeProducts(toShops: (index: number) => readonly string[], count = 450): WireProduct[] {
+  return Array.from({ length: count }, (_, index) =>
+    makeWireProduct({
+      gtin: toGtin(index),
+      title: `Lamp ${index}`,
+      offers: toShops(index).map((name) => makeWireOffer({ merchant: { name } })),
+    }),
+  )
+}
+
+const BOTH = ['Kopje', 'Tafelrond']
+
+async function walk(products?: readonly WireProduct[]): Promise<string> {
+  if (products !== undefined) harness.catalog.products.set(CHANNEL_ID, [...products])
+  harness.clock.advance(HOUR_MS)
+  const { walks, failure } = await harness.context.walks.runNow()
+  return walks[0]?.outcome ?? failure ?? 'none'
+}
+
+/** Return the types and subjects of all events, oldest first. */
+async function list(): Promise<readonly string[]> {
+  const events = await harness.context.store.listEvents(100)
+  return events
+    .toSorted((a, b) => a.atMs - b.atMs)
+    .map(({ details }) => {
+      const subject =
+        'gtin' in details ? details.title : details.type === 'shop.gone' ? details.name : details.feed
+      return `${details.type} ${subject}`
+    })
+}
+
+async function ask(gtin: string, sub: string): Promise<void> {
+  harness.context.coverage.countWidget({ channelId: CHANNEL_ID, gtin, sub, state: 'shown' })
+  await harness.context.coverage.flush()
+}
+
+const fetchAtom = (headers: Record<string, string> = {}): Promise<TestResponse> =>
+  fetchPath(harness, '/events.atom', { Authorization: `Basic ${btoa('admin:pass')}`, ...headers })
+
+test('shop that vanishes in the middle of a walk - one event, and only when the walk is complete', async () => {
+  expect(await walk(makeProducts((index) => (index < 200 ? ['Kopje'] : BOTH)))).toBe('complete')
+  const seen: string[] = []
+  harness.catalog.fault = {
+    pathPattern: PAGE_2,
+    respond(request, response) {
+      harness.catalog.fault = null
+      harness.catalog.products.set(
+        CHANNEL_ID,
+        makeProducts(() => ['Kopje']),
+      )
+      void list().then((events) => {
+        seen.push(...events)
+        // The fake serves the page from the changed products.
+        const all = harness.catalog.products.get(CHANNEL_ID) ?? []
+        const items = all.slice(200, 400)
+        sendJson(response, 200, { items, next_cursor: items.at(-1)?.gtin })
+        return request.resume()
+      })
+    },
+  }
+  expect(await walk()).toBe('complete')
+  expect(seen).toEqual([])
+  expect(await list()).toEqual(['shop.gone Tafelrond'])
+  expect(await walk()).toBe('complete')
+  expect(await list()).toEqual(['shop.gone Tafelrond'])
+})
+
+test('429, outage and restart of a walk - no event until a complete walk, then one for each change', async () => {
+  const gtin = toGtin(7)
+  await walk(makeProducts(() => BOTH))
+  await ask(gtin, 'post-1')
+  await walk()
+  harness.catalog.products.set(
+    CHANNEL_ID,
+    makeProducts(() => ['Kopje']).filter((product) => product.gtin !== gtin),
+  )
+  const faults = [
+    (_request: unknown, response: Parameters<typeof sendJson>[0]) =>
+      sendJson(response, 429, { error: 'limit' }),
+    (_request: unknown, response: Parameters<typeof sendJson>[0]) => void response.socket?.destroy(),
+  ]
+  for (const respond of faults) {
+    harness.catalog.fault = { pathPattern: PAGE_2, respond }
+    const { clock, context } = harness
+    const walking = context.walks.runNow()
+    let report: Awaited<typeof walking> | undefined
+    void walking.then((one) => (report = one))
+    await vi.waitFor(() => {
+      clock.advance(1_000)
+      expect(report).toBeDefined()
+    })
+    expect(report?.walks).toMatchObject([{ outcome: 'failed' }])
+    expect(await list()).toEqual([])
+    clock.advance(DAY_MS)
+  }
+  harness.catalog.fault = null
+  await ask(gtin, 'post-1')
+  expect(await walk()).toBe('complete')
+  expect(await list()).toEqual(['shop.gone Tafelrond', 'product.gone Lamp 7'])
+})
+
+test('walk that is held - no event; when it is accepted, its events', async () => {
+  await walk(makeProducts(() => BOTH, 150))
+  await ask(toGtin(149), '')
+  await walk()
+  expect(await walk(makeProducts(() => ['Kopje'], 20))).toBe('held')
+  expect(await list()).toEqual([])
+  await harness.context.walks.runNow({ isAccepted: true })
+  expect(await list()).toEqual(['shop.gone Tafelrond', 'product.gone Lamp 149'])
+})
+
+test('look-up that finds no shop - no event; the next walk decides', async () => {
+  await walk(makeProducts(() => BOTH, 2))
+  await ask(toGtin(1), '')
+  await walk()
+  const entry = { product: null, asOfMs: harness.clock.nowMs() + 1 }
+  await harness.context.store.putLookups([{ channelId: CHANNEL_ID, gtin: toGtin(1), entry }])
+  expect(await list()).toEqual([])
+  expect(await walk()).toBe('complete')
+  expect(await list()).toEqual([])
+})
+
+test('quiet feed of the embedded catalog - one event after the walk', async () => {
+  const quiet = { name: 'awin-main', channelId: CHANNEL_ID, fetchedAtMs: 0 }
+  const feeds = { isQuiet: false }
+  const demo = {
+    readCatalogContent: () => Promise.resolve('own'),
+    readFeeds: () =>
+      Promise.resolve({ feeds: [{ ...quiet, isQuiet: feeds.isQuiet } as FeedState], warnings: [] }),
+  } as unknown as Demo
+  harness = await start({ over: { demo } })
+  await walk(makeProducts(() => BOTH, 2))
+  feeds.isQuiet = true
+  await walk()
+  await walk()
+  expect(await list()).toEqual(['feed.stale awin-main'])
+  expect((await fetchAtom()).text).toContain(
+    '<title>The feed awin-main brings nothing new (Test magazine)</title>',
+  )
+})
+
+test('webhook that fails - the health tab shows it without the address, and no password is sent', async () => {
+  const receiver = await startEventReceiver()
+  harness = await start({
+    settings: { VITRINE_EVENTS_URL: receiver.url, VITRINE_EVENTS_SECRET: EVENT_SECRET },
+  })
+  receiver.responses.push((response) => void response.writeHead(503).end())
+  await walk(makeProducts(() => BOTH, 2))
+  await walk(makeProducts(() => ['Kopje'], 2))
+  harness.context.webhook?.start()
+  await vi.waitFor(async () =>
+    expect(await harness.context.store.readDeliveryState()).toMatchObject({ failure: 'status 503' }),
+  )
+  const { text } = await fetchPath(harness, '/studio?tab=health', {
+    Authorization: `Basic ${btoa('admin:pass')}`,
+  })
+  expect(readVisibleText(text)).toMatch(
+    /Webhook .*failed .*: status 503; no event delivered yet; 1 event waiting/,
+  )
+  expect(text + harness.logs()).not.toMatch(/path-secret|test-signing-secret/)
+  expect(receiver.received[0]?.headers['authorization']).toBeUndefined()
+})
+
+test('Atom - only with the password, private, with an ETag', async () => {
+  expect((await fetchPath(harness, '/events.atom')).status).toBe(401)
+  const empty = await fetchAtom()
+  expect(checkAtom(empty.text)).toEqual([])
+  expect(empty.headers).toMatchObject({
+    'content-type': 'application/atom+xml; charset=utf-8',
+    'cache-control': 'private, no-cache',
+  })
+  expect((await fetchAtom({ 'If-None-Match': empty.headers['etag'] ?? '' })).status).toBe(304)
+  await walk(makeProducts(() => BOTH, 2))
+  await walk(makeProducts(() => ['Kopje'], 2))
+  const changed = await fetchAtom({ 'If-None-Match': empty.headers['etag'] ?? '' })
+  expect([changed.status, (await fetchAtom()).text === changed.text]).toEqual([200, true])
+})
+
+test('hostile names - the feed is well-formed, has no markup of them, and the shop is the first entry of its walk', async () => {
+  const evil = '</title><script>alert("&amp;")</script>\u0000\u0008\u202e]]>\ud800&#x0; \'<![CDATA['
+  const products = makeProducts(() => ['Kopje', `${evil} shop`], 2).map((product) => ({
+    ...product,
+    title: `${product.gtin} ${evil}`,
+  }))
+  await walk(products)
+  await ask(toGtin(1), 'post-1')
+  await walk()
+  await walk(makeProducts(() => ['Kopje'], 1))
+  const { text } = await fetchAtom()
+  expect(checkAtom(text)).toEqual([])
+  const clean = '</title><script>alert("&amp;")</script> ]]> &#x0; \'<![CDATA['
+  expect(readEntries(text).map(({ title }) => title)).toEqual([
+    `${clean} shop has no offers any more (Test magazine)`,
+    `No shop sells ${toGtin(1)} ${clean} any more (Test magazine)`,
+  ])
+  expect(readEntries(text)[1]).toMatchObject({
+    category: 'product.gone',
+    content: `GTIN ${toGtin(1)}. Placements: post-1.`,
+    link: `https://widgets.example/studio?channel=${CHANNEL_ID}&gtin=${toGtin(1)}`,
+  })
+})
+
+type Entry = Record<string, string>
+
+/** Read the entries of a feed with a strict parser of XML 1.0. @throws Error when it is not well-formed */
+function readEntries(xml: string): readonly Entry[] {
+  return readAtom(xml).entries
+}
+
+/** A `link` has its address as text, a `category` its term. */
+function readAtom(
+  xml: string,
+): Readonly<{ feed: Entry; entries: readonly Entry[]; problems: readonly string[] }> {
+  const parser = new SaxesParser({ xmlns: true })
+  const feed: Entry = {}
+  const entries: Entry[] = []
+  const problems: string[] = []
+  const path: string[] = []
+  let text = ''
+  parser.on('error', (error) => {
+    throw error
+  })
+  parser.on('opentag', ({ local, uri, attributes }) => {
+    if (uri !== 'http://www.w3.org/2005/Atom') problems.push(`element ${local} of ${uri}`)
+    if (path.at(-1) === 'feed' && local === 'entry') entries.push({})
+    else if (entries.length > 0 && path.length === 1) problems.push(`${local} after an entry`)
+    const values = Object.fromEntries(Object.values(attributes).map((one) => [one.local, one.value]))
+    path.push(local === 'link' && values['rel'] === 'self' ? 'self' : local)
+    text = values['href'] ?? values['term'] ?? ''
+  })
+  parser.on('text', (more) => (text += more))
+  parser.on('closetag', () => {
+    const name = path.pop() ?? ''
+    const owner = path.includes('entry') ? (entries.at(-1) ?? {}) : feed
+    if (path.length === 1 || path.at(-1) === 'entry') {
+      if (name in owner) problems.push(`${name} twice`)
+      if (name !== 'entry') owner[name] = text
+    }
+  })
+  parser.write(xml).close()
+  return { feed, entries, problems }
+}
+
+/** Check the rules of RFC 4287 for the elements that the feed uses. Return the problems. */
+function checkAtom(xml: string): readonly string[] {
+  const { feed, entries, problems } = readAtom(xml)
+  const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+  const address = /^https:\/\/widgets\.example\/[!-~]+$/
+  const common = { title: /./, updated: dateTime, link: address }
+  return [
+    ...problems,
+    ...findMismatches('feed', feed, { ...common, id: address, self: address, author: /^/ }),
+    ...entries.flatMap((entry) =>
+      findMismatches('entry', entry, {
+        ...common,
+        id: /^urn:uuid:[0-9a-f-]{36}$/,
+        category: /./,
+        content: /./,
+      }),
+    ),
+    ...(new Set(entries.map(({ id }) => id)).size === entries.length ? [] : ['an id twice']),
+    ...(feed['updated'] === (entries[0]?.['updated'] ?? feed['updated']) ? [] : ['the newest is not first']),
+  ]
+}
+
+function findMismatches(name: string, entry: Entry, rules: Record<string, RegExp>): readonly string[] {
+  return Object.entries(rules).flatMap(([key, rule]) =>
+    rule.test(entry[key] ?? '') ? [] : [`${name}: ${key} is ${JSON.stringify(entry[key])}`],
+  )
+}
