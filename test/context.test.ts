@@ -60,7 +60,7 @@ test('stop right after a response was counted - the count is stored', async () =
   const today = toDay(NOON_MS)
   expect(
     await store.listPlacements(CHANNEL_ID, { fromDay: today, untilDay: today, gtins: [GTIN] }),
-  ).toMatchObject([{ sub: 'a', shown: 1 }])
+  ).toContainEqual({ gtin: GTIN, sub: 'a', shown: 1, hidden: 0, unavailable: 0 })
 })
 
 test('sub-ids file - gives the rules, and is part of the version of responses', async () => {

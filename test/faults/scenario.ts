@@ -68,6 +68,8 @@ export async function startScenario(row: FaultRow, initialState: InitialState): 
       VITRINE_SYNC_CRON: 'off',
     },
   })
+  // Counts have their own tests; their timer would stand among those of calls.
+  vi.spyOn(harness.context.coverage, 'countWidget').mockReturnValue()
   const { catalog, clock, context } = harness
   const server = await startTestServer(harness.app)
   const faultyResponses: ServerResponse[] = []
