@@ -13,13 +13,20 @@ const MAX_AGENTS = 1_000
 
 const verdicts = new LRUCache<string, boolean>({ max: MAX_AGENTS })
 
-/** Whether a request comes from a reader: not from a bot, no prefetch, and no HEAD. */
+/** Whether a request comes from a reader: not from a bot or the studio, no prefetch, and no HEAD. */
 export function isCountedRequest(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
   surface: CountedSurface,
 ): boolean {
   if (method !== 'GET' || isPrefetch(headers)) return false
-  return surface === 'fragment' || isReader(headers['user-agent'])
+  return surface === 'fragment' || (isReader(headers['user-agent']) && !isPreview(headers))
+}
+
+/** The studio's previews are frames of the same host, and its pages send their address to that host only. */
+function isPreview({ host, referer }: IncomingMessage['headers']): boolean {
+  if (host === undefined || referer === undefined) return false
+  const [, refererHost, path = ''] = /^https?:\/\/([^/?#]+)([^?#]*)/i.exec(referer) ?? []
+  return refererHost === host && /\/studio(?:\/|$)/.test(path)
 }
 
 /** Browsers also prefetch pages that the reader never opens. `purpose` is the name in older ones. */

@@ -99,7 +99,8 @@ export function createOwnPageHeaders(
     crossOriginOpenerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: false,
     xFrameOptions: { action: framedBy === "'self'" ? 'sameorigin' : 'deny' },
-    referrerPolicy: { policy: 'no-referrer' },
+    // The previews of the studio are not counted: they know it by this header.
+    referrerPolicy: { policy: 'same-origin' },
   })
 }
 

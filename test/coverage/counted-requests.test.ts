@@ -31,6 +31,18 @@ describe.each(['embed', 'go'] as const)('request of %s', (surface) => {
   })
 })
 
+test.each([
+  ['https://widgets.example/studio?tab=picks', false],
+  ['https://widgets.example/prefix/studio', false],
+  ['https://widgets.example/article', true],
+  ['https://widgets.example/studio-lamps', true],
+  ['https://magazine.example/studio', true],
+  ['not an address', true],
+])('embed in %s - counted: %s', (referer, isExpected) => {
+  const headers = { 'user-agent': FIREFOX, host: 'widgets.example', referer }
+  expect(isCounted('embed', headers)).toBe(isExpected)
+})
+
 test('fragment - is counted for every agent, because servers fetch it', () => {
   expect(isCounted('fragment', { 'user-agent': BOT })).toBe(true)
   expect(isCounted('fragment', {})).toBe(true)

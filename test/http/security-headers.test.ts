@@ -132,7 +132,7 @@ describe('policies', () => {
     const expected = {
       'content-security-policy': `default-src 'none';style-src 'self' ${OWN};script-src 'self' ${OWN};img-src 'self' ${OWN} https:;frame-src 'self' ${OWN};connect-src 'self' ${OWN};base-uri 'none';form-action 'self';require-trusted-types-for 'script';trusted-types 'none';frame-ancestors 'none'`,
       'x-frame-options': 'DENY',
-      'referrer-policy': 'no-referrer',
+      'referrer-policy': 'same-origin',
       'cross-origin-opener-policy': 'same-origin',
       'strict-transport-security': null,
     }
