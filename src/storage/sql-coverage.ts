@@ -76,7 +76,7 @@ export function createCountWriter(
   const prune = createPruning(writer, clock)
   return async (counts) => {
     await prune()
-    // One transaction, so that a caller who adds the counts again after a failure doubles none.
+    // One transaction, so that a failed one adds nothing. Only a commit whose confirmation is lost is counted twice.
     const work = async (transaction: Transaction<CopyTables>): Promise<number> => {
       let movedCount = 0
       for (const day of groupByDay(counts)) movedCount += await addDay(transaction, catalog, { day, bounds })
@@ -145,12 +145,19 @@ async function createKnownCheck(
   copyId: number,
   gtins: readonly string[],
 ): Promise<(count: Readonly<{ gtin: string }>) => boolean> {
-  const condition = createInCondition(transaction, 'gtin', [...new Set(gtins)])
-  const { rows } = await sql<{ gtin: string }>`
-    select gtin from products where copy_id = ${copyId} and ${condition}
-    union select gtin from widget_counts where copy_id = ${copyId} and ${condition}`.execute(transaction)
+  const { rows } = await selectKnownGtins(transaction, copyId, [...new Set(gtins)]).execute(transaction)
   const known = new Set(rows.map(({ gtin }) => gtin))
   return ({ gtin }) => known.has(gtin)
+}
+
+/** Select the GTINs that have a product or a count. Each needs two index look-ups: a product may have a million counts. */
+export function selectKnownGtins(database: Kysely<CopyTables>, copyId: number, gtins: readonly string[]) {
+  const given = isPostgres(database)
+    ? sql`unnest(${gtins}::text[]) given (value)`
+    : sql`json_each(${JSON.stringify(gtins)}) given`
+  return sql<{ gtin: string }>`select given.value as gtin from ${given}
+    where exists (select 1 from products where copy_id = ${copyId} and gtin = given.value)
+      or exists (select 1 from widget_counts where copy_id = ${copyId} and gtin = given.value)`
 }
 
 /** Lock the day of a channel, so that several processes respect its bounds together. SQLite has only one writer. */
