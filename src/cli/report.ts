@@ -37,9 +37,6 @@ const MAX_PRODUCTS = 100_000
 /** Rows of each list that people read; `--json` and `--csv` have all. */
 const MAX_LINES = 30
 
-/** Placements in one cell. */
-const MAX_CELL_PLACEMENTS = 20
-
 type ChannelReport = CoverageReport &
   Readonly<{
     channel: Channel
@@ -191,7 +188,7 @@ function toCsv(reports: readonly ChannelReport[], list: ReportList): readonly st
 function formatCell(value: Row[string] | undefined): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)
-  return toCsvCell(typeof value === 'string' ? value : value.slice(0, MAX_CELL_PLACEMENTS).join('; '))
+  return toCsvCell(typeof value === 'string' ? value : value.join('; '))
 }
 
 function toJson(report: ChannelReport, list: ReportList) {

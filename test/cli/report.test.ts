@@ -107,6 +107,15 @@ test('--csv - has no cell that a spreadsheet runs', async () => {
   ])
 })
 
+test('--csv - a cell has all placements', async () => {
+  catalog.products.set(CHANNEL_ID, [lamp])
+  await run('sync')
+  const subs = Array.from({ length: 25 }, (_, index) => `post-${index + 10}`)
+  await addCounts(subs.map((sub) => ({ sub })))
+  const { out } = await run('report', '--csv', '--list', 'products')
+  expect(out).toContain(`"${subs.join('; ')}"`)
+})
+
 test('--json - totals, states and the list, of the given days and channel', async () => {
   await prepare()
   const { out } = await run('report', '--json', '--days', '11', '--channel', CHANNEL_ID.toUpperCase())
