@@ -8,7 +8,6 @@ import {
   SUPPLY_STATES,
   readCoverageReport,
   readProductDetails,
-  sumBy,
   sumPlacements,
 } from '../coverage/report.ts'
 import { UsageError } from '../errors.ts'
@@ -34,6 +33,8 @@ export type ReportOptions = Readonly<{ channel?: string; days: string; list: Rep
 /** The most requested products of a channel that are read. */
 const MAX_PRODUCTS = 100_000
 
+const NO_LIMIT = Number.MAX_SAFE_INTEGER
+
 /** Rows of each list that people read; `--json` and `--csv` have all. */
 const MAX_LINES = 30
 
@@ -42,7 +43,10 @@ type ChannelReport = CoverageReport &
     channel: Channel
     /** Of the products that the list needs. */
     details: ReadonlyMap<string, ProductDetails>
-    clicksBySub: ReadonlyMap<string, number>
+    /** Empty unless they are listed. */
+    clicks: readonly PlacementClicks[]
+    /** Of listed placements. */
+    clicksBySub: ReadonlyMap<string | null, number>
   }>
 
 /** Parse the number of days. @throws UsageError */
@@ -58,10 +62,12 @@ export async function runReport(command: CommandContext, options: ReportOptions)
   if (command.isJson && options.csv === true) throw new UsageError('use either --json or --csv')
   const days = parseDays(options.days)
   const context = await openContext(command, { walkRunner: null })
+  // One more than people read, so that the text says that there are more.
+  const maxClicks = command.isJson || options.csv === true ? NO_LIMIT : MAX_LINES + 1
   try {
     const reports: ChannelReport[] = []
     for (const channel of await listReportedChannels(context, options.channel))
-      reports.push(await readReport(context, channel, { days, list: options.list }))
+      reports.push(await readReport(context, channel, { days, list: options.list, maxClicks }))
     if (options.csv === true) for (const line of toCsv(reports, options.list)) command.io.out(line)
     else
       print(
@@ -89,18 +95,32 @@ async function listReportedChannels(
 async function readReport(
   { store, clock, shopFile }: ContextWithCatalog,
   channel: Channel,
-  { days, list }: Readonly<{ days: number; list: ReportList }>,
+  { days, list, maxClicks }: Readonly<{ days: number; list: ReportList; maxClicks: number }>,
 ): Promise<ChannelReport> {
   const parts = { store, clock, shops: shopFile.book }
   const report = await readCoverageReport(parts, channel.id, { days, limit: MAX_PRODUCTS })
   const { period } = report
+  const nothing = {
+    ...report,
+    channel,
+    details: NO_DETAILS,
+    clicks: [],
+    clicksBySub: new Map<null, number>(),
+  }
+  if (list === 'clicks')
+    return { ...nothing, clicks: await store.listClicks(channel.id, { ...period, limit: maxClicks }) }
   const products = list === 'problems' ? report.products.filter(isProblem) : report.products
-  const details =
-    list === 'clicks'
-      ? new Map<string, ProductDetails>()
-      : await readProductDetails(parts, channel.id, { period, products })
-  return { ...report, channel, details, clicksBySub: sumBy(report.clicks, ({ sub }) => sub) }
+  const details = await readProductDetails(parts, channel.id, { period, products, limit: NO_LIMIT })
+  if (list !== 'placements') return { ...nothing, details }
+  const keys = sumPlacements(products, details).map(({ sub }) => sub)
+  return {
+    ...nothing,
+    details,
+    clicksBySub: await store.sumClicks(channel.id, { ...period, by: 'sub', keys }),
+  }
 }
+
+const NO_DETAILS: ReadonlyMap<string, ProductDetails> = new Map()
 
 const isProblem = ({ state }: CoveredProduct): boolean => state !== 'sold'
 
@@ -193,7 +213,7 @@ function formatCell(value: Row[string] | undefined): string {
 
 function toJson(report: ChannelReport, list: ReportList) {
   const { channel, period, products } = report
-  const totals = { products: products.length, ...sumProducts(products), clicks: sumClicks(report) }
+  const totals = { products: products.length, ...sumProducts(products), clicks: report.clickCount }
   const states = SUPPLY_STATES.map((state) => [state, products.filter((one) => one.state === state).length])
   return {
     id: channel.id,
@@ -216,8 +236,6 @@ function sumProducts(products: readonly CoveredProduct[]) {
   return sums
 }
 
-const sumClicks = ({ clicks }: CoverageReport): number => clicks.reduce((sum, one) => sum + one.clicks, 0)
-
 function toText(reports: readonly ChannelReport[], list: ReportList): readonly string[] {
   if (reports.length === 0)
     return [
@@ -227,15 +245,13 @@ function toText(reports: readonly ChannelReport[], list: ReportList): readonly s
 }
 
 function describeReport(report: ChannelReport, list: ReportList): readonly string[] {
-  const { channel, period, products } = report
+  const { channel, period, products, clickCount } = report
   const days = `${formatDate(period.fromDay)} to ${formatDate(period.untilDay)}`
-  if (products.length === 0 && report.clicks.length === 0)
-    return [`${channel.name}, ${days}: nothing was counted.`]
+  if (products.length === 0 && clickCount === 0) return [`${channel.name}, ${days}: nothing was counted.`]
   const { shown, hidden, unavailable } = sumProducts(products)
-  const clicks = sumClicks(report)
   return [
     `${channel.name}, ${days}: ${pluralize(products.length, 'product')} asked for.`,
-    `Boxes: ${toCount(shown)} shown, ${toCount(hidden)} empty, ${toCount(unavailable)} unavailable.${clicks === 0 ? '' : ` ${pluralize(clicks, 'click')}.`}`,
+    `Boxes: ${toCount(shown)} shown, ${toCount(hidden)} empty, ${toCount(unavailable)} unavailable.${clickCount === 0 ? '' : ` ${pluralize(clickCount, 'click')}.`}`,
     ...describeList(report, list),
   ]
 }
@@ -247,16 +263,19 @@ function describeList(report: ChannelReport, list: ReportList): readonly string[
         sumPlacements(report.products, report.details).map((one) => describePlacement(report, one)),
       )
     case 'clicks':
-      return limitLines(
-        report.clicks.map(
-          ({ merchant, sub, gtin, clicks }) => `  ${toCount(clicks)}  ${merchant}, ${nameSub(sub)}, ${gtin}`,
-        ),
-      )
+      return describeClicks(report)
     case 'products':
       return limitLines(report.products.map((product) => describeProduct(report, product)))
     default:
       return describeProblems(report)
   }
+}
+
+function describeClicks({ clicks: rows }: ChannelReport): readonly string[] {
+  const lines = rows
+    .slice(0, MAX_LINES)
+    .map(({ merchant, sub, gtin, clicks }) => `  ${toCount(clicks)}  ${merchant}, ${nameSub(sub)}, ${gtin}`)
+  return rows.length > MAX_LINES ? [...lines, '  … and more; --csv and --json have all'] : lines
 }
 
 /** Say first how many products need attention, then which. */

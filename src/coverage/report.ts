@@ -3,14 +3,7 @@ import type { Clock } from '../clock.ts'
 import { toDay } from '../offers/price-history.ts'
 import { compareTexts, isInStock } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
-import type {
-  AskedProduct,
-  CountStore,
-  DayPeriod,
-  PlacementClicks,
-  PlacementCount,
-  StateCounts,
-} from '../storage/counts.ts'
+import type { AskedProduct, CountStore, DayPeriod, PlacementCount, StateCounts } from '../storage/counts.ts'
 import type { CopyStore } from '../storage/store.ts'
 
 /**
@@ -35,8 +28,8 @@ export type CoverageReport = Readonly<{
   period: DayPeriod
   /** The worst state first; within it, the most requested first. */
   products: readonly CoveredProduct[]
-  /** By product, merchant and placement, the most first. */
-  clicks: readonly PlacementClicks[]
+  /** Of all products, including those that are not listed. */
+  clickCount: number
 }>
 
 /** Where a product is embedded, and since when no shop sells it. */
@@ -62,7 +55,7 @@ function toPeriod(clock: Clock, days: number): DayPeriod {
   return { fromDay: untilDay - days + 1, untilDay }
 }
 
-/** Read the products that were asked for in the last `days`, at most the `limit` most requested ones, and all clicks. */
+/** Read the products that were asked for in the last `days`, at most the `limit` most requested ones. */
 export async function readCoverageReport(
   { store, clock, shops }: ReportParts,
   channelId: string,
@@ -70,19 +63,20 @@ export async function readCoverageReport(
 ): Promise<CoverageReport> {
   const period = toPeriod(clock, days)
   const asked = await store.listAskedProducts(channelId, { ...period, limit })
-  const clicks = await store.listClicks(channelId, period)
-  const clicksByGtin = sumBy(clicks, ({ gtin }) => gtin)
+  const keys = asked.map(({ gtin }) => gtin)
+  const clicks = await store.sumClicks(channelId, { ...period, by: 'gtin', keys })
   const products: CoveredProduct[] = []
   for (const batch of toBatches(asked)) {
     const gtins = batch.map(({ gtin }) => gtin)
     const entries = await store.findProducts(channelId, gtins)
     for (const one of batch) {
       const supply = describeSupply(entries.get(one.gtin)?.product ?? null, shops)
-      products.push({ ...one, ...supply, clicks: clicksByGtin.get(one.gtin) ?? 0 })
+      products.push({ ...one, ...supply, clicks: clicks.get(one.gtin) ?? 0 })
     }
   }
   // Sorting is stable.
-  return { period, products: products.sort((a, b) => toRank(a) - toRank(b)), clicks }
+  products.sort((a, b) => toRank(a) - toRank(b))
+  return { period, products, clickCount: [...clicks.values()].reduce((sum, count) => sum + count, 0) }
 }
 
 const toRank = ({ state }: CoveredProduct): number => SUPPLY_STATES.indexOf(state)
@@ -104,27 +98,43 @@ function listShops(offers: readonly Offer[], shops: ShopBook): readonly string[]
   return [...byKey.values()].sort(compareTexts)
 }
 
-/** Read the details of some products of a report, by GTIN. */
+/** Read the details of some products of a report, by GTIN. `limit`: placements of 500 products, the most requested ones. */
 export async function readProductDetails(
   { store }: Pick<ReportParts, 'store'>,
   channelId: string,
-  { period, products }: Readonly<{ period: DayPeriod; products: readonly CoveredProduct[] }>,
+  {
+    period,
+    products,
+    limit,
+  }: Readonly<{ period: DayPeriod; products: readonly CoveredProduct[]; limit: number }>,
 ): Promise<ReadonlyMap<string, ProductDetails>> {
   const details = new Map<string, ProductDetails>()
   for (const batch of toBatches(products)) {
     const gtins = batch.map(({ gtin }) => gtin)
-    const placements = groupByProduct(await store.listPlacements(channelId, { ...period, gtins }))
-    const shownDays = await store.findLastShownDays(channelId, gtins)
-    for (const { gtin, state } of batch)
-      details.set(gtin, {
-        lastSoldDay:
-          state === 'hidden'
-            ? ((await findLastObservedDay(store, channelId, gtin)) ?? shownDays.get(gtin) ?? null)
-            : null,
-        placements: placements.get(gtin) ?? [],
-      })
+    const request = { ...period, gtins, limit }
+    const placements = groupByProduct(await store.listPlacements(channelId, request))
+    const soldDays = await findLastSoldDays(store, channelId, batch)
+    for (const gtin of gtins)
+      details.set(gtin, { lastSoldDay: soldDays.get(gtin) ?? null, placements: placements.get(gtin) ?? [] })
   }
   return details
+}
+
+/** Find the last days on which shops sold the hidden ones of some products, by GTIN. */
+async function findLastSoldDays(
+  store: ReportParts['store'],
+  channelId: string,
+  products: readonly CoveredProduct[],
+): Promise<ReadonlyMap<string, number>> {
+  const soldDays = new Map<string, number>()
+  const unobserved: string[] = []
+  for (const { gtin } of products.filter(({ state }) => state === 'hidden')) {
+    const day = await findLastObservedDay(store, channelId, gtin)
+    if (day === undefined) unobserved.push(gtin)
+    else soldDays.set(gtin, day)
+  }
+  if (unobserved.length === 0) return soldDays
+  return new Map([...soldDays, ...(await store.findLastShownDays(channelId, unobserved))])
 }
 
 function groupByProduct(
@@ -176,16 +186,6 @@ export function sumPlacements(
 
 export function sumStates({ shown, hidden, unavailable }: StateCounts): number {
   return shown + hidden + unavailable
-}
-
-/** Add up clicks by a key. */
-export function sumBy(
-  clicks: readonly PlacementClicks[],
-  toKey: (one: PlacementClicks) => string,
-): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>()
-  for (const one of clicks) sums.set(toKey(one), (sums.get(toKey(one)) ?? 0) + one.clicks)
-  return sums
 }
 
 function toBatches<T>(items: readonly T[]): readonly (readonly T[])[] {

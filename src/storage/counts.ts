@@ -25,6 +25,8 @@ export type PlacementCount = StateCounts & Readonly<{ gtin: string; sub: string 
 
 export type PlacementClicks = Readonly<{ gtin: string; merchant: string; sub: string; clicks: number }>
 
+export type ClickKeys = Readonly<{ by: 'gtin' | 'sub'; keys: readonly string[] }>
+
 /** Counts of widgets and clicks (ADR 0034). */
 export type CountStore = Readonly<{
   /**
@@ -40,10 +42,18 @@ export type CountStore = Readonly<{
   /** List the placements of products in a period, the one with the most requests first. */
   listPlacements(
     channelId: string,
-    request: DayPeriod & Readonly<{ gtins: readonly string[] }>,
+    request: DayPeriod & Readonly<{ gtins: readonly string[]; limit?: number }>,
   ): Promise<readonly PlacementCount[]>
   /** List the clicks of a period by product, merchant and placement, the most first. */
-  listClicks(channelId: string, period: DayPeriod): Promise<readonly PlacementClicks[]>
+  listClicks(
+    channelId: string,
+    request: DayPeriod & Readonly<{ limit: number }>,
+  ): Promise<readonly PlacementClicks[]>
+  /** Add up the clicks of a period for each key, which is a GTIN or sub-id. Those of all other keys are under `null`. */
+  sumClicks(channelId: string, request: DayPeriod & ClickKeys): Promise<ReadonlyMap<string | null, number>>
   /** Find the last kept day on which a widget showed each product, by GTIN. */
   findLastShownDays(channelId: string, gtins: readonly string[]): Promise<ReadonlyMap<string, number>>
 }>
+
+/** Reads that may read every count of a period. */
+export type CountReads = Omit<CountStore, 'addCounts'>

@@ -6,7 +6,14 @@ import { isPostgres } from '../database/is-postgres.ts'
 import { UnavailableError } from '../errors.ts'
 import { createSerialQueue } from '../lib/serial-queue.ts'
 import type { CopyReader } from './sql-copies.ts'
-import { listAskedProducts, listClicks } from './sql-coverage-reads.ts'
+import type { CountReads } from './counts.ts'
+import {
+  findLastShownDays,
+  listAskedProducts,
+  listClicks,
+  listPlacements,
+  sumClicks,
+} from './sql-coverage-reads.ts'
 import { EMPTY_DEAL_COUNTS, countDeals } from './sql-deal-counts.ts'
 import { findDeals } from './sql-deals.ts'
 import { searchProducts } from './sql-search.ts'
@@ -14,10 +21,7 @@ import type { CopyStore } from './store.ts'
 import { isTimeout } from './store-failures.ts'
 
 /** Reads that may scan a whole copy, so they must not run on the thread that serves visitors. */
-export type LongReads = Pick<
-  CopyStore,
-  'findDeals' | 'countDeals' | 'searchProducts' | 'listAskedProducts' | 'listClicks'
->
+export type LongReads = CountReads & Pick<CopyStore, 'findDeals' | 'countDeals' | 'searchProducts'>
 
 export type OpenLongReads = (
   source: Readonly<{ path: string; catalog: string }>,
@@ -47,8 +51,18 @@ export function createLongReads(readCopy: CopyReader): LongReads {
       readCopy(channelId, [], (snapshot, copy) => searchProducts(snapshot, copy, { text, limit })),
     listAskedProducts: (channelId, request) =>
       readCopy(channelId, [], (snapshot, { id }) => listAskedProducts(snapshot, id, request)),
-    listClicks: (channelId, period) =>
-      readCopy(channelId, [], (snapshot, { id }) => listClicks(snapshot, id, period)),
+    listPlacements: (channelId, request) =>
+      readCopy(channelId, [], (snapshot, { id }) => listPlacements(snapshot, id, request)),
+    listClicks: (channelId, request) =>
+      readCopy(channelId, [], (snapshot, { id }) => listClicks(snapshot, id, request)),
+    sumClicks: (channelId, request) =>
+      readCopy(channelId, new Map<string | null, number>(), (snapshot, { id }) =>
+        sumClicks(snapshot, id, request),
+      ),
+    findLastShownDays: (channelId, gtins) =>
+      readCopy(channelId, new Map<string, number>(), (snapshot, { id }) =>
+        findLastShownDays(snapshot, id, gtins),
+      ),
   }
 }
 
@@ -73,15 +87,20 @@ const CLOSE_TIMEOUT_MS: number = 2 * SECOND_MS
 /** Open a thread with its own connection for the long reads of a SQLite file. The first read starts the thread. */
 export const openReadThread: OpenLongReads = (source) => {
   const thread = new ReadThread(source)
+  const runWithoutDeadline =
+    <Method extends keyof LongReads>(method: Method) =>
+    (...parameters: Parameters<LongReads[Method]>): ReturnType<LongReads[Method]> =>
+      thread.read({ method, parameters, timeoutMs: Infinity }) as ReturnType<LongReads[Method]>
   return {
     findDeals: (query, timeoutMs = Infinity) =>
       thread.read({ method: 'findDeals', parameters: [query], timeoutMs }),
-    countDeals: (...parameters) => thread.read({ method: 'countDeals', parameters, timeoutMs: Infinity }),
-    searchProducts: (...parameters) =>
-      thread.read({ method: 'searchProducts', parameters, timeoutMs: Infinity }),
-    listAskedProducts: (...parameters) =>
-      thread.read({ method: 'listAskedProducts', parameters, timeoutMs: Infinity }),
-    listClicks: (...parameters) => thread.read({ method: 'listClicks', parameters, timeoutMs: Infinity }),
+    countDeals: runWithoutDeadline('countDeals'),
+    searchProducts: runWithoutDeadline('searchProducts'),
+    listAskedProducts: runWithoutDeadline('listAskedProducts'),
+    listPlacements: runWithoutDeadline('listPlacements'),
+    listClicks: runWithoutDeadline('listClicks'),
+    sumClicks: runWithoutDeadline('sumClicks'),
+    findLastShownDays: runWithoutDeadline('findLastShownDays'),
     close: () => thread.close(),
   }
 }

@@ -82,6 +82,7 @@ export async function openReconnectingStore(details: ReconnectingDetails): Promi
     listAskedProducts: (...parameters) => read((store) => store.listAskedProducts(...parameters)),
     listPlacements: (...parameters) => read((store) => store.listPlacements(...parameters)),
     listClicks: (...parameters) => read((store) => store.listClicks(...parameters)),
+    sumClicks: (...parameters) => read((store) => store.sumClicks(...parameters)),
     findLastShownDays: (...parameters) => read((store) => store.findLastShownDays(...parameters)),
     listEvents: (limit) => read((store) => store.listEvents(limit)),
     readDeliveryState: () => read((store) => store.readDeliveryState()),

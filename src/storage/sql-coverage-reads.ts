@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { AskedProduct, DayPeriod, PlacementClicks, PlacementCount } from './counts.ts'
+import type { AskedProduct, ClickKeys, DayPeriod, PlacementClicks, PlacementCount } from './counts.ts'
 import type { CopyTables } from './schema.ts'
 import { createInCondition, execute } from './statements.ts'
 
@@ -17,25 +17,42 @@ export function listAskedProducts(
 export async function listPlacements(
   database: Kysely<CopyTables>,
   copyId: number,
-  { fromDay, untilDay, gtins }: DayPeriod & Readonly<{ gtins: readonly string[] }>,
+  {
+    fromDay,
+    untilDay,
+    gtins,
+    limit = Number.MAX_SAFE_INTEGER,
+  }: DayPeriod & Readonly<{ gtins: readonly string[]; limit?: number }>,
 ): Promise<readonly PlacementCount[]> {
   const { rows } = await sql<PlacementCount>`
     select gtin, sub, sum(shown) as shown, sum(hidden) as hidden, sum(unavailable) as unavailable
     from widget_counts where copy_id = ${copyId} and ${createInCondition(database, 'gtin', gtins)}
       and day between ${fromDay} and ${untilDay} group by gtin, sub
-    order by sum(shown + hidden + unavailable) desc, gtin, sub`.execute(database)
+    order by sum(shown + hidden + unavailable) desc, gtin, sub limit ${limit}`.execute(database)
   return rows
 }
 
 export function listClicks(
   database: Kysely<CopyTables>,
   copyId: number,
-  { fromDay, untilDay }: DayPeriod,
+  { fromDay, untilDay, limit }: DayPeriod & Readonly<{ limit: number }>,
 ): Promise<readonly PlacementClicks[]> {
   const statement = `select gtin, merchant, sub, sum(clicks) as clicks from click_counts
     where copy_id = ? and day between ? and ? group by gtin, merchant, sub
-    order by sum(clicks) desc, gtin, merchant, sub`
-  return execute(database, statement, [copyId, fromDay, untilDay])
+    order by sum(clicks) desc, gtin, merchant, sub limit ?`
+  return execute(database, statement, [copyId, fromDay, untilDay, limit])
+}
+
+export async function sumClicks(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { fromDay, untilDay, by, keys }: DayPeriod & ClickKeys,
+): Promise<ReadonlyMap<string | null, number>> {
+  const { rows } = await sql<{ key: string | null; clicks: number }>`
+    select case when ${createInCondition(database, by, keys)} then ${sql.ref(by)} end as key, sum(clicks) as clicks
+    from click_counts where copy_id = ${copyId} and day between ${fromDay} and ${untilDay}
+    group by 1`.execute(database)
+  return new Map(rows.map(({ key, clicks }) => [key, clicks]))
 }
 
 export async function findLastShownDays(

@@ -4,10 +4,15 @@ import { isPostgres } from '../database/is-postgres.ts'
 import { transact } from '../database/transaction.ts'
 import { toDay } from '../offers/price-history.ts'
 import { compareTexts } from '../offers/ranking.ts'
-import { type ClickCount, type CountStore, type Counts, type WidgetCount, WIDGET_STATES } from './counts.ts'
+import {
+  type ClickCount,
+  type CountReads,
+  type CountStore,
+  type Counts,
+  type WidgetCount,
+  WIDGET_STATES,
+} from './counts.ts'
 import type { ClickCountsTable, CopyTables, CountDaysTable, WidgetCountsTable } from './schema.ts'
-import type { CopyReader } from './sql-copies.ts'
-import { findLastShownDays, listPlacements } from './sql-coverage-reads.ts'
 import { createInCondition, execute } from './statements.ts'
 
 /** Days of counts that are kept. */
@@ -44,26 +49,15 @@ type CountRow = WidgetCountsTable | ClickCountsTable
 export function createCountStore(
   writer: Kysely<CopyTables>,
   catalog: string,
-  {
-    clock,
-    readCopy,
-    longReads,
-  }: Readonly<{
-    clock: Clock
-    readCopy: CopyReader
-    longReads: Pick<CountStore, 'listAskedProducts' | 'listClicks'>
-  }>,
+  { clock, longReads }: Readonly<{ clock: Clock; longReads: CountReads }>,
 ): CountStore {
   return {
     addCounts: createCountWriter(writer, catalog, { clock }),
     listAskedProducts: (...parameters) => longReads.listAskedProducts(...parameters),
+    listPlacements: (...parameters) => longReads.listPlacements(...parameters),
     listClicks: (...parameters) => longReads.listClicks(...parameters),
-    listPlacements: (channelId, request) =>
-      readCopy(channelId, [], (snapshot, { id }) => listPlacements(snapshot, id, request)),
-    findLastShownDays: (channelId, gtins) =>
-      readCopy(channelId, new Map<string, number>(), (snapshot, { id }) =>
-        findLastShownDays(snapshot, id, gtins),
-      ),
+    sumClicks: (...parameters) => longReads.sumClicks(...parameters),
+    findLastShownDays: (...parameters) => longReads.findLastShownDays(...parameters),
   }
 }
 

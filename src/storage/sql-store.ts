@@ -111,7 +111,7 @@ export async function openSqlStore(options: SqlStoreOptions): Promise<SqlStore> 
       )
     },
     findDealCurrency: (channelId) => readCopy<string | undefined>(channelId, undefined, findDealCurrency),
-    ...createCountStore(writer, catalog, { clock, readCopy, longReads }),
+    ...createCountStore(writer, catalog, { clock, longReads }),
     ...createEventStore({ reader, writer }, catalog, clock),
     updateQuota: (nowMs, change) => updateQuota(writer, catalog, nowMs, change),
     findUnfinishedWalks: () => findUnfinishedWalks(reader, catalog, clock),

@@ -22,6 +22,9 @@ const MAX_PRODUCTS = 2_000
 /** Products of one state that are listed. */
 const MAX_LISTED = 50
 
+/** The most requested placements of listed products that are read. */
+const MAX_PLACEMENTS = 20_000
+
 /** Placements that are named; the others are counted. */
 const MAX_NAMED = 4
 
@@ -44,7 +47,11 @@ export async function readCoverageData(
   const parts = { store, clock, shops: shopFile.book }
   const report = await readCoverageReport(parts, channelId, { days: COVERAGE_DAYS, limit: MAX_PRODUCTS })
   const products = PROBLEMS.flatMap((state) => listProducts(report, state).slice(0, MAX_LISTED))
-  const details = await readProductDetails(parts, channelId, { period: report.period, products })
+  const details = await readProductDetails(parts, channelId, {
+    period: report.period,
+    products,
+    limit: MAX_PLACEMENTS,
+  })
   return { channelId, report, details }
 }
 
@@ -80,7 +87,7 @@ export function toCoverageView({ channelId, report, details }: CoverageData) {
 const EMPTY_NOTICE = `Nothing was counted in the last ${COVERAGE_DAYS} days. Each box that a page loads from this server will count for its product, its placement (the option sub) and the day. Nothing about visitors is kept: no address, no browser, no time of day.`
 
 function toLines(report: CoverageReport, details: CoverageData['details']) {
-  const { products, clicks } = report
+  const { products, clickCount } = report
   const countOf = (state: SupplyState): number => products.filter((one) => one.state === state).length
   const requests = products.reduce((sum, product) => sum + sumStates(product), 0)
   const hidden = listProducts(report, 'hidden')
@@ -91,7 +98,6 @@ function toLines(report: CoverageReport, details: CoverageData['details']) {
     remedy,
   })
   const limit = products.length === MAX_PRODUCTS ? '; only these are checked' : ''
-  const clickCount = clicks.reduce((sum, one) => sum + one.clicks, 0)
   return [
     {
       label: 'Asked for',

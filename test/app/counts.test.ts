@@ -29,6 +29,7 @@ beforeEach(async () => {
 })
 
 const PERIOD = { fromDay: toDay(NOON_MS), untilDay: toDay(NOON_MS) }
+const CLICKS = { ...PERIOD, limit: 100 }
 
 /** Return the stored counts as `gtin sub shown hidden unavailable`. */
 async function readCounts(): Promise<readonly string[]> {
@@ -43,7 +44,7 @@ async function readCounts(): Promise<readonly string[]> {
 
 async function readClicks(): Promise<readonly string[]> {
   await harness.context.coverage.flush()
-  const clicks = await harness.context.store.listClicks(CHANNEL_ID, PERIOD)
+  const clicks = await harness.context.store.listClicks(CHANNEL_ID, CLICKS)
   return clicks.map(({ gtin, merchant, sub, clicks: count }) => [gtin, merchant, sub, count].join(' '))
 }
 

@@ -25,7 +25,10 @@ function createReads(): Readonly<{ open: OpenLongReads; begun: string[]; endNext
       countDeals: () => Promise.reject(new Error('not counted')),
       searchProducts: () => Promise.resolve([]),
       listAskedProducts: () => Promise.resolve([]),
+      listPlacements: () => Promise.resolve([]),
       listClicks: () => Promise.resolve([]),
+      sumClicks: () => Promise.resolve(new Map()),
+      findLastShownDays: () => Promise.resolve(new Map()),
       close: () => Promise.resolve(),
     }),
   }

@@ -142,6 +142,24 @@ test.each(['placements', 'clicks', 'products'])('--list %s - has a line for each
   expect(out.split('\n').filter((line) => line.startsWith('  ')).length).toBeGreaterThan(1)
 })
 
+test('--list clicks - reads and prints the first lines, and says that there are more', async () => {
+  catalog.products.set(CHANNEL_ID, [lamp])
+  await run('sync')
+  await addCounts(
+    [],
+    Array.from({ length: 40 }, (_, index) => ({ sub: `post-${index}`, clicks: 100 - index })),
+  )
+  const lines = (await run('report', '--list', 'clicks')).out
+    .split('\n')
+    .filter((line) => line.startsWith('  '))
+  expect(lines).toHaveLength(31)
+  expect(lines.slice(-2)).toEqual([
+    `  71  Kopje, post-29, ${LAMP}`,
+    '  … and more; --csv and --json have all',
+  ])
+  expect((await run('report', '--csv', '--list', 'clicks')).out.split('\n')).toHaveLength(41)
+})
+
 test('nothing counted, and no channel - say so', async () => {
   expect((await run('report')).out).toContain('No channel is known yet.')
   catalog.products.set(CHANNEL_ID, [lamp])

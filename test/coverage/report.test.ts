@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DAY_MS } from '../../src/clock.ts'
 import {
   type CoverageReport,
@@ -55,7 +55,7 @@ describe('report', () => {
   const read = (days = 7, limit = 100): Promise<CoverageReport> =>
     readCoverageReport({ store, clock, shops: SHOPS }, CHANNEL, { days, limit })
   const readDetails = ({ period, products }: CoverageReport): Promise<ReadonlyMap<string, ProductDetails>> =>
-    readProductDetails({ store }, CHANNEL, { period, products })
+    readProductDetails({ store }, CHANNEL, { period, products, limit: 1_000 })
 
   test('products - the worst first; shops by their shown name, each once', async () => {
     await count(SHELF, '', { shown: 9 })
@@ -100,8 +100,32 @@ describe('report', () => {
     await walkAll(store, [sold], NOON_MS)
     const unobserved = { ...store, findPriceSeries: () => Promise.resolve([]) }
     const { period, products } = await read()
-    const details = await readProductDetails({ store: unobserved }, CHANNEL, { period, products })
+    const details = await readProductDetails({ store: unobserved }, CHANNEL, {
+      period,
+      products,
+      limit: 1_000,
+    })
     expect(details.get(LAMP)?.lastSoldDay).toBe(TODAY - 30)
+  })
+
+  test('products with an observed day, and products that shops sell - their counts are not searched for a last day', async () => {
+    await count(LAMP, '')
+    await count(SHELF, '')
+    await walkAll(store, [sold], NOON_MS)
+    const { period, products } = await read()
+    const findLastShownDays = vi.fn<SqlStore['findLastShownDays']>(() => Promise.resolve(new Map()))
+    const request = { period, products, limit: 1_000 }
+    const details = await readProductDetails({ store: { ...store, findLastShownDays } }, CHANNEL, request)
+    expect([...details.values()].map(({ lastSoldDay }) => lastSoldDay)).toEqual([TODAY - 2, null])
+    expect(findLastShownDays).not.toHaveBeenCalled()
+  })
+
+  test('more placements than the limit - the most requested ones are read', async () => {
+    await count(LAMP, 'a')
+    await count(LAMP, 'b', { shown: 2 })
+    const { period, products } = await read()
+    const details = await readProductDetails({ store }, CHANNEL, { period, products, limit: 1 })
+    expect(details.get(LAMP)?.placements.map(({ sub }) => sub)).toEqual(['b'])
   })
 
   test('placements of all products - those with the most empty products first', async () => {
@@ -118,15 +142,13 @@ describe('report', () => {
     ])
   })
 
-  test('clicks - per product, and all by merchant and placement', async () => {
+  test('clicks - per product, and of all products', async () => {
     await count(SHELF, '')
     const click = { channelId: CHANNEL, day: TODAY, gtin: SHELF, merchant: 'Kopje', sub: 'a', clicks: 2 }
     await store.addCounts({ widgets: [], clicks: [click, { ...click, sub: 'b', clicks: 3 }] })
-    const { products, clicks } = await read()
+    await store.addCounts({ widgets: [], clicks: [{ ...click, gtin: TABLE }] })
+    const { products, clickCount } = await read()
     expect(products.map((product) => product.clicks)).toEqual([5])
-    expect(clicks.map(({ sub, clicks: number }) => [sub, number])).toEqual([
-      ['b', 3],
-      ['a', 2],
-    ])
+    expect(clickCount).toBe(7)
   })
 })

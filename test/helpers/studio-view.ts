@@ -75,7 +75,7 @@ export const makeSelection = (query: string): StudioSelection =>
 /** Create the data of a channel of which nothing was counted. */
 export function makeCoverageData(over: Partial<CoverageData> = {}): CoverageData {
   const untilDay = toDay(NOON_MS)
-  const report = { period: { fromDay: untilDay - 6, untilDay }, products: [], clicks: [] }
+  const report = { period: { fromDay: untilDay - 6, untilDay }, products: [], clickCount: 0 }
   return { channelId: CHANNEL_ID, report, details: new Map(), ...over }
 }
 

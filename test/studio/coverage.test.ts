@@ -51,8 +51,9 @@ test('products without problems - are counted, and not listed', () => {
 test('empty boxes - need attention, name their placements, and link to the product in the studio', () => {
   const products = [makeCovered(1, { state: 'hidden', title: null, shops: [] }), makeCovered(2)]
   const details = new Map([[toGtin(1), makeDetails('a', 'b', '', 'c', 'd', 'e')]])
-  const clicks = [{ gtin: toGtin(2), merchant: 'Kopje', sub: '', clicks: 1_234 }]
-  const view = toCoverageView(makeCoverageData({ report: { ...NO_REPORT, products, clicks }, details }))
+  const view = toCoverageView(
+    makeCoverageData({ report: { ...NO_REPORT, products, clickCount: 1_234 }, details }),
+  )
   expect(view.lines[1]).toEqual({
     label: 'Empty now',
     value: '1 product',

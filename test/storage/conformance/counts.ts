@@ -9,6 +9,7 @@ import { CHANNEL, type Copy, type CopyFixture, type Subject, walkAll } from './s
 
 const TODAY = toDay(NOON_MS)
 const PERIOD = { fromDay: TODAY - 29, untilDay: TODAY }
+const CLICKS = { ...PERIOD, limit: 100 }
 const LAMP = toGtin(1)
 const CHAIR = toGtin(2)
 /** No channel sells it. */
@@ -78,11 +79,28 @@ export function describeCounts(subject: Subject): void {
     test('clicks - are added up by product, merchant and placement', async () => {
       await addClicks(makeClick({ sub: 'a' }), makeClick({ merchant: 'Tafelrond', clicks: 4 }))
       await addClicks(makeClick({ sub: 'a', clicks: 2 }), makeClick({ gtin: CHAIR }))
-      expect(await copy.listClicks(CHANNEL, PERIOD)).toEqual([
+      expect(await copy.listClicks(CHANNEL, CLICKS)).toEqual([
         { gtin: LAMP, merchant: 'Tafelrond', sub: '', clicks: 4 },
         { gtin: LAMP, merchant: 'Kopje', sub: 'a', clicks: 3 },
         { gtin: CHAIR, merchant: 'Kopje', sub: '', clicks: 1 },
       ])
+      expect(await copy.listClicks(CHANNEL, { ...PERIOD, limit: 1 })).toMatchObject([
+        { merchant: 'Tafelrond' },
+      ])
+      const sumBy = (by: 'gtin' | 'sub', ...keys: readonly string[]) =>
+        copy.sumClicks(CHANNEL, { ...PERIOD, by, keys })
+      expect(await sumBy('gtin', LAMP)).toEqual(
+        new Map([
+          [LAMP, 7],
+          [null, 1],
+        ]),
+      )
+      expect(await sumBy('sub', '', 'a', 'b')).toEqual(
+        new Map([
+          ['', 5],
+          ['a', 3],
+        ]),
+      )
     })
 
     test('days outside the period - are not listed, but the last day with an offer is found', async () => {
@@ -90,7 +108,7 @@ export function describeCounts(subject: Subject): void {
       await addClicks(makeClick({ day: TODAY - 30 }))
       expect(await listAsked()).toEqual([])
       expect(await listPlacements(LAMP)).toEqual([])
-      expect(await copy.listClicks(CHANNEL, PERIOD)).toEqual([])
+      expect(await copy.listClicks(CHANNEL, CLICKS)).toEqual([])
       expect([...(await copy.findLastShownDays(CHANNEL, [LAMP, CHAIR]))]).toEqual([[LAMP, TODAY - 40]])
     })
 
@@ -99,7 +117,7 @@ export function describeCounts(subject: Subject): void {
       await addClicks(makeClick({ gtin: INVENTED }))
       await addWidgets(makeCount({ channelId: '952a0000-0000-4000-8000-00000000ffff' }))
       expect(await listAsked()).toEqual([])
-      expect(await copy.listClicks(CHANNEL, PERIOD)).toEqual([])
+      expect(await copy.listClicks(CHANNEL, CLICKS)).toEqual([])
     })
 
     test('product that was counted and has vanished - is still counted', async () => {
@@ -133,7 +151,7 @@ export function describeCounts(subject: Subject): void {
         { sub: 'post-0', shown: 2 },
       ])
       expect(await listAsked()).toMatchObject([{ shown: MAX_SUBS + 6 }])
-      expect(await copy.listClicks(CHANNEL, PERIOD)).toMatchObject([
+      expect(await copy.listClicks(CHANNEL, CLICKS)).toMatchObject([
         { sub: '', clicks: 2 },
         { sub: 'post-0', clicks: 1 },
       ])
@@ -177,7 +195,7 @@ export function describeCounts(subject: Subject): void {
           clicks: [makeClick()],
         })
       expect(await listPlacements(LAMP)).toMatchObject([{ sub: 'a', shown: 4 }, {}, {}, {}, {}])
-      expect(await copy.listClicks(CHANNEL, PERIOD)).toMatchObject([{ clicks: 4 }])
+      expect(await copy.listClicks(CHANNEL, CLICKS)).toMatchObject([{ clicks: 4 }])
     })
   })
 }

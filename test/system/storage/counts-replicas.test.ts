@@ -11,6 +11,7 @@ const ROUNDS = 40
 const MAX_SUBS = 10_000
 const TODAY = toDay(NOON_MS)
 const PERIOD = { fromDay: TODAY, untilDay: TODAY }
+const CLICKS = { ...PERIOD, limit: 100 }
 
 const database = useDatabase()
 beforeEach(() => database.truncate())
@@ -52,7 +53,7 @@ test('three machines that add the same counts at once, in different orders - los
     { gtin: toGtin(2), shown: 2 * all },
     { gtin: toGtin(1), shown: all },
   ])
-  expect(await stores[0]?.listClicks(CHANNEL, PERIOD)).toMatchObject([{ clicks: all }])
+  expect(await stores[0]?.listClicks(CHANNEL, CLICKS)).toMatchObject([{ clicks: all }])
 })
 
 /** Add 6,000 counts, each with its own sub-id. */

@@ -55,6 +55,33 @@ describe('long reads in a separate thread', () => {
     )
   })
 
+  test('counts - equal the results of the calling thread', async () => {
+    const direct = await openSqlStore({ database: { kind: 'sqlite', path }, catalog: 'c' })
+    onTestFinished(() => direct.close())
+    const gtin = toGtin(1)
+    const key = { channelId: CHANNEL, day: 9, gtin, sub: 'a' }
+    await store.addCounts({
+      widgets: [{ ...key, shown: 1, hidden: 0, unavailable: 0 }],
+      clicks: [{ ...key, merchant: 'Kopje', clicks: 2 }],
+    })
+    const period = { fromDay: 9, untilDay: 9 }
+    const readCounts = (from: SqlStore) =>
+      Promise.all([
+        from.listPlacements(CHANNEL, { ...period, gtins: [gtin] }),
+        from.listClicks(CHANNEL, { ...period, limit: 9 }),
+        from.sumClicks(CHANNEL, { ...period, by: 'gtin', keys: [gtin] }),
+        from.findLastShownDays(CHANNEL, [gtin]),
+      ])
+    const results = await readCounts(store)
+    expect(results).toMatchObject([
+      [{ sub: 'a' }],
+      [{ clicks: 2 }],
+      new Map([[gtin, 2]]),
+      new Map([[gtin, 9]]),
+    ])
+    expect(await readCounts(direct)).toEqual(results)
+  })
+
   test('timeout exceeded - the read is cancelled, and the thread continues with the next one', async () => {
     const reads = openReadThread({ path, catalog: 'c' })
     onTestFinished(() => reads.close())
