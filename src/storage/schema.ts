@@ -165,13 +165,16 @@ export type ClickCountsTable = {
   clicks: number
 }
 
-/** What is bounded of the counts of a day: different sub-ids, and rows with a sub-id. */
+/** What is bounded of the counts of a day: different sub-ids, and rows with a sub-id. `new_`: of sub-ids without an earlier day. */
 export type CountDaysTable = {
   copy_id: number
   day: number
   subs: number
   widget_rows: number
   click_rows: number
+  new_subs: number
+  new_widget_rows: number
+  new_click_rows: number
 }
 
 /** Tables used through Kysely's query builder; other tables are defined in `migrations/` and used through SQL. */

@@ -13,15 +13,23 @@ import {
   WIDGET_STATES,
 } from './counts.ts'
 import type { ClickCountsTable, CopyTables, CountDaysTable, WidgetCountsTable } from './schema.ts'
-import { createInCondition, execute } from './statements.ts'
+import { execute } from './statements.ts'
 
 /** Days of counts that are kept. */
 export const KEPT_COUNT_DAYS = 100
 
-/** Bounds of a channel on one day: its sub-ids, and the rows with a sub-id in each table. Counts beyond lose their sub-id. */
-export type CountBounds = Readonly<{ maxSubs: number; maxSubRows: number }>
+/**
+ * Bounds of a channel on one day: its sub-ids, and the rows with a sub-id in each table. Counts beyond lose their sub-id. New
+ * sub-ids, which no box had on an earlier day, have a share only: invented ones must not displace those of the pages.
+ */
+export type CountBounds = Readonly<Record<'maxSubs' | 'maxSubRows' | 'maxNewSubs' | 'maxNewSubRows', number>>
 
-const COUNT_BOUNDS: CountBounds = { maxSubs: 10_000, maxSubRows: 100_000 }
+const COUNT_BOUNDS: CountBounds = {
+  maxSubs: 10_000,
+  maxSubRows: 100_000,
+  maxNewSubs: 2_000,
+  maxNewSubRows: 20_000,
+}
 
 /** Rows of each table that are deleted together: SQLite delays visitors meanwhile. */
 const PRUNED_ROWS = 500
@@ -146,10 +154,7 @@ async function createKnownCheck(
 
 /** Select the GTINs that have a product or a count. Each needs two index look-ups: a product may have a million counts. */
 export function selectKnownGtins(database: Kysely<CopyTables>, copyId: number, gtins: readonly string[]) {
-  const given = isPostgres(database)
-    ? sql`unnest(${gtins}::text[]) given (value)`
-    : sql`json_each(${JSON.stringify(gtins)}) given`
-  return sql<{ gtin: string }>`select given.value as gtin from ${given}
+  return sql<{ gtin: string }>`select given.value as gtin from ${toGivenValues(database, gtins)}
     where exists (select 1 from products where copy_id = ${copyId} and gtin = given.value)
       or exists (select 1 from widget_counts where copy_id = ${copyId} and gtin = given.value)`
 }
@@ -157,19 +162,26 @@ export function selectKnownGtins(database: Kysely<CopyTables>, copyId: number, g
 /** Lock the day of a channel, so that several processes respect its bounds together. SQLite has only one writer. */
 async function lockDay(transaction: Transaction<CopyTables>, { copy_id: copyId, day }: DayKey) {
   const statement = `insert into count_days (copy_id, day, subs, widget_rows, click_rows) values (?, ?, 0, 0, 0)
-    on conflict (copy_id, day) do update set subs = count_days.subs
-    returning copy_id, day, subs, widget_rows, click_rows`
+    on conflict (copy_id, day) do update set subs = count_days.subs returning *`
   const [row] = await execute<CountDaysTable>(transaction, statement, [copyId, day])
   return row as CountDaysTable
 }
 
-async function saveTotals(
-  transaction: Transaction<CopyTables>,
-  { copy_id: copyId, day, subs, widget_rows: widgetRows, click_rows: clickRows }: CountDaysTable,
-): Promise<void> {
-  const statement =
-    'update count_days set subs = ?, widget_rows = ?, click_rows = ? where copy_id = ? and day = ?'
-  await execute(transaction, statement, [subs, widgetRows, clickRows, copyId, day])
+const TOTALS = [
+  'subs',
+  'widget_rows',
+  'click_rows',
+  'new_subs',
+  'new_widget_rows',
+  'new_click_rows',
+] as const satisfies readonly (keyof CountDaysTable)[]
+type TotalColumn = (typeof TOTALS)[number]
+
+async function saveTotals(transaction: Transaction<CopyTables>, totals: CountDaysTable): Promise<void> {
+  const changes = TOTALS.map((column) => `${column} = ?`).join(', ')
+  const statement = `update count_days set ${changes} where copy_id = ? and day = ?`
+  const values = TOTALS.map((column) => totals[column])
+  await execute(transaction, statement, [...values, totals.copy_id, totals.day])
 }
 
 /** Decides which new rows keep their sub-id, and counts them. */
@@ -181,26 +193,56 @@ async function openAdmission(
 ): Promise<Admission> {
   const { bounds } = details
   const totals = { ...details.totals }
-  const subs = [...new Set(details.rows.map(({ sub }) => sub))]
-  const condition = createInCondition(transaction, 'sub', subs)
-  const isOfDay = sql`copy_id = ${totals.copy_id} and day = ${totals.day} and ${condition}`
-  const { rows } = await sql<{ sub: string }>`
-    select sub from widget_counts where ${isOfDay} union select sub from click_counts where ${isOfDay}`.execute(
-    transaction,
-  )
-  const knownSubs = new Set(rows.map(({ sub }) => sub))
+  const subs = new Set(details.rows.map(({ sub }) => sub))
+  subs.delete('')
+  const { rows } = await selectKnownSubs(transaction, totals, [...subs]).execute(transaction)
+  const subsOfDay = new Set(rows.flatMap(({ sub, is_of_day: isOfDay }) => (isOfDay === 1 ? sub : [])))
+  const earlierSubs = new Set(rows.flatMap(({ sub, is_earlier: isEarlier }) => (isEarlier === 1 ? sub : [])))
   return {
     totals,
     admit({ name }, { sub }) {
-      const column = name === 'widget_counts' ? 'widget_rows' : 'click_rows'
-      const isKnown = knownSubs.has(sub)
-      if (totals[column] >= bounds.maxSubRows || (!isKnown && totals.subs >= bounds.maxSubs)) return false
-      totals[column] += 1
-      if (!isKnown) totals.subs += 1
-      knownSubs.add(sub)
+      const limits = listLimits(name, bounds).filter(
+        ({ isOfNew, isOfSubs }) => !(isOfNew && earlierSubs.has(sub)) && !(isOfSubs && subsOfDay.has(sub)),
+      )
+      if (limits.some(({ column, max }) => totals[column] >= max)) return false
+      for (const { column } of limits) totals[column] += 1
+      subsOfDay.add(sub)
       return true
     },
   }
+}
+
+type Limit = Readonly<{ column: TotalColumn; max: number; isOfNew: boolean; isOfSubs: boolean }>
+
+function listLimits(table: CountTable['name'], bounds: CountBounds): readonly Limit[] {
+  const rows = table === 'widget_counts' ? 'widget_rows' : 'click_rows'
+  return [
+    { column: rows, max: bounds.maxSubRows, isOfNew: false, isOfSubs: false },
+    { column: `new_${rows}`, max: bounds.maxNewSubRows, isOfNew: true, isOfSubs: false },
+    { column: 'subs', max: bounds.maxSubs, isOfNew: false, isOfSubs: true },
+    { column: 'new_subs', max: bounds.maxNewSubs, isOfNew: true, isOfSubs: true },
+  ]
+}
+
+/** Select which sub-ids have a count on the day, and which had a box on an earlier one. Each needs three index look-ups. */
+export function selectKnownSubs(
+  database: Kysely<CopyTables>,
+  { copy_id: copyId, day }: DayKey,
+  subs: readonly string[],
+) {
+  const isOfSub = sql`copy_id = ${copyId} and sub = given.value`
+  return sql<{ sub: string; is_of_day: number; is_earlier: number }>`select given.value as sub,
+    case when exists (select 1 from widget_counts where ${isOfSub} and day = ${day})
+      or exists (select 1 from click_counts where ${isOfSub} and day = ${day}) then 1 else 0 end as is_of_day,
+    case when exists (select 1 from widget_counts where ${isOfSub} and day < ${day}) then 1 else 0 end as is_earlier
+    from ${toGivenValues(database, subs)}`
+}
+
+/** Return a table expression `given` with the column `value`. */
+function toGivenValues(database: Kysely<CopyTables>, values: readonly string[]) {
+  return isPostgres(database)
+    ? sql`unnest(${values}::text[]) given (value)`
+    : sql`json_each(${JSON.stringify(values)}) given`
 }
 
 /** Add rows to a table. Return how many counts lost their sub-id. */

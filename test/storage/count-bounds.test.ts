@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { toDay } from '../../src/offers/price-history.ts'
 import { openCopyDatabase } from '../../src/storage/copy-database.ts'
 import type { WidgetCount } from '../../src/storage/counts.ts'
-import { createCountWriter } from '../../src/storage/sql-coverage.ts'
+import { type CountBounds, createCountWriter } from '../../src/storage/sql-coverage.ts'
 import { openSqlStore } from '../../src/storage/sql-store.ts'
 import { makeCopyFile } from '../helpers/copy-file.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
@@ -12,7 +12,13 @@ import { CHANNEL, walkAll } from './conformance/subject.ts'
 
 const TODAY = toDay(NOON_MS)
 
-test('more rows than a day has room for - the rest is added without a sub-id; known rows go on', async () => {
+const ROOM: CountBounds = { maxSubs: 10, maxSubRows: 10, maxNewSubs: 10, maxNewSubRows: 10 }
+
+function makeCount(index: number, sub: string, day = TODAY): WidgetCount {
+  return { channelId: CHANNEL, day, gtin: toGtin(index), sub, shown: 0, hidden: 2, unavailable: 1 }
+}
+
+async function openCounts(bounds: Partial<CountBounds>) {
   const { path, remove } = await makeCopyFile()
   const address = { kind: 'sqlite', path } as const
   const clock = createFakeClock(NOON_MS)
@@ -24,19 +30,14 @@ test('more rows than a day has room for - the rest is added without a sub-id; kn
     await remove()
   })
   await walkAll(store, [makeProduct({ gtin: toGtin(1) }), makeProduct({ gtin: toGtin(2) })], NOON_MS)
-  const addCounts = createCountWriter(writer, 'c', { clock, bounds: { maxSubs: 10, maxSubRows: 3 } })
-  const makeCount = (index: number, sub: string): WidgetCount => ({
-    channelId: CHANNEL,
-    day: TODAY,
-    gtin: toGtin(index),
-    sub,
-    shown: 0,
-    hidden: 2,
-    unavailable: 1,
-  })
-  const widgets = [makeCount(1, ''), makeCount(1, 'a'), makeCount(1, 'b'), makeCount(2, 'a')]
-  expect(await addCounts({ widgets, clicks: [] })).toBe(0)
-  expect(await addCounts({ widgets: [makeCount(2, 'b'), makeCount(1, 'a')], clicks: [] })).toBe(3)
+  const addCounts = createCountWriter(writer, 'c', { clock, bounds: Object.assign({}, ROOM, bounds) })
+  return { store, addWidgets: (...widgets: readonly WidgetCount[]) => addCounts({ widgets, clicks: [] }) }
+}
+
+test('more rows than a day has room for - the rest is added without a sub-id; known rows go on', async () => {
+  const { store, addWidgets } = await openCounts({ maxSubRows: 3 })
+  expect(await addWidgets(makeCount(1, ''), makeCount(1, 'a'), makeCount(1, 'b'), makeCount(2, 'a'))).toBe(0)
+  expect(await addWidgets(makeCount(2, 'b'), makeCount(1, 'a'))).toBe(3)
   const period = { fromDay: TODAY, untilDay: TODAY }
   const placements = await store.listPlacements(CHANNEL, { ...period, gtins: [toGtin(1), toGtin(2)] })
   expect(placements.map(({ gtin, sub, hidden }) => [gtin, sub, hidden])).toEqual([
@@ -46,4 +47,18 @@ test('more rows than a day has room for - the rest is added without a sub-id; kn
     [toGtin(2), '', 2],
     [toGtin(2), 'a', 2],
   ])
+})
+
+test('more rows of new sub-ids than their share - those of earlier days have the rest of the day', async () => {
+  const { addWidgets } = await openCounts({ maxSubRows: 4, maxNewSubRows: 2 })
+  await addWidgets(makeCount(1, 'article', TODAY - 1))
+  expect(await addWidgets(makeCount(1, 'a'), makeCount(2, 'a'), makeCount(1, 'b'))).toBe(3)
+  expect(await addWidgets(makeCount(1, 'article'), makeCount(2, 'article'))).toBe(0)
+})
+
+test('more sub-ids of earlier days than a day has room for - the rest is added without a sub-id', async () => {
+  const { addWidgets } = await openCounts({ maxSubs: 2, maxNewSubs: 1 })
+  const subs = ['a', 'b', 'c']
+  for (const [index, sub] of subs.entries()) await addWidgets(makeCount(1, sub, TODAY - 1 - index))
+  expect(await addWidgets(...subs.map((sub) => makeCount(1, sub)), makeCount(2, 'a'))).toBe(3)
 })

@@ -137,6 +137,14 @@ export const POSTGRES_COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       failures integer not null default 0, next_attempt_ms bigint not null default 0, delivered_at_ms bigint,
       failure text, failed_at_ms bigint)`,
   ]),
+  // SQLite's 0015.
+  '0010-new-subs': toMigration([
+    `alter table count_days
+      add column if not exists new_subs integer not null default 0,
+      add column if not exists new_widget_rows integer not null default 0,
+      add column if not exists new_click_rows integer not null default 0`,
+    'create index if not exists widget_counts_by_sub on widget_counts (copy_id, sub, day)',
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

@@ -151,6 +151,13 @@ export const COPY_MIGRATIONS: Readonly<Record<string, Migration>> = {
       failures integer not null default 0, next_attempt_ms integer not null default 0, delivered_at_ms integer,
       failure text, failed_at_ms integer) without rowid`,
   ]),
+  // Sub-ids without a count on an earlier day have their own bounds (ADR 0034).
+  '0015-new-subs': toMigration([
+    'alter table count_days add column new_subs integer not null default 0',
+    'alter table count_days add column new_widget_rows integer not null default 0',
+    'alter table count_days add column new_click_rows integer not null default 0',
+    'create index widget_counts_by_sub on widget_counts (copy_id, sub, day)',
+  ]),
 }
 
 function toMigration(statements: readonly string[]): Migration {

@@ -14,7 +14,7 @@ const LAMP = toGtin(1)
 const CHAIR = toGtin(2)
 /** No channel sells it. */
 const INVENTED = toGtin(999)
-const MAX_SUBS = 10_000
+const MAX_NEW_SUBS = 2_000
 
 /** Build a count of one shown widget without a sub-id; `over` replaces properties. */
 function makeCount(over: Partial<WidgetCount> = {}): WidgetCount {
@@ -135,26 +135,35 @@ export function describeCounts(subject: Subject): void {
       expect([...(await copy.findProducts(CHANNEL, [LAMP, CHAIR, INVENTED])).keys()]).toEqual([CHAIR])
     })
 
-    test('more sub-ids than a day has room for - the rest is added without a sub-id, and totals stay', async () => {
+    test('more new sub-ids than a day has room for - the rest is added without a sub-id, and totals stay', async () => {
       const makeSubs = (from: number, to: number): readonly WidgetCount[] =>
         Array.from({ length: to - from }, (_, index) => makeCount({ sub: `post-${from + index}` }))
-      expect(await addWidgets(...makeSubs(0, MAX_SUBS - 1))).toBe(0)
-      expect(await addWidgets(...makeSubs(MAX_SUBS - 1, MAX_SUBS + 4))).toBe(4)
+      expect(await addWidgets(...makeSubs(0, MAX_NEW_SUBS - 1))).toBe(0)
+      expect(await addWidgets(...makeSubs(MAX_NEW_SUBS - 1, MAX_NEW_SUBS + 4))).toBe(4)
       expect(await addClicks(makeClick({ sub: 'post-0' }), makeClick({ sub: 'other', clicks: 2 }))).toBe(2)
       expect(
         await addWidgets(makeCount({ sub: 'post-0' }), makeCount({ sub: 'other', day: TODAY - 1 })),
       ).toBe(0)
       const placements = await listPlacements(LAMP)
-      expect(placements).toHaveLength(MAX_SUBS + 2)
+      expect(placements).toHaveLength(MAX_NEW_SUBS + 2)
       expect(placements.slice(0, 2)).toMatchObject([
         { sub: '', shown: 4 },
         { sub: 'post-0', shown: 2 },
       ])
-      expect(await listAsked()).toMatchObject([{ shown: MAX_SUBS + 6 }])
+      expect(await listAsked()).toMatchObject([{ shown: MAX_NEW_SUBS + 6 }])
       expect(await copy.listClicks(CHANNEL, CLICKS)).toMatchObject([
         { sub: '', clicks: 2 },
         { sub: 'post-0', clicks: 1 },
       ])
+    })
+
+    test('sub-id with a box on an earlier day - is kept on a day full of new ones', async () => {
+      await addWidgets(makeCount({ day: TODAY - 9, sub: 'article' }))
+      const invented = Array.from({ length: MAX_NEW_SUBS + 9 }, (_, index) => makeCount({ sub: `x${index}` }))
+      expect(await addWidgets(...invented)).toBe(9)
+      expect(await addWidgets(makeCount({ sub: 'article' }), makeCount({ sub: 'x-more' }))).toBe(1)
+      expect(await addClicks(makeClick({ sub: 'article' }), makeClick({ sub: 'x-more' }))).toBe(1)
+      expect(await copy.listClicks(CHANNEL, CLICKS)).toMatchObject([{ sub: '' }, { sub: 'article' }])
     })
 
     test('days that are no longer kept - are deleted a few rows at a time', async () => {

@@ -308,6 +308,8 @@ describe('machines that start together', () => {
       { name: '0006-pictures' },
       { name: '0007-price-history' },
       { name: '0008-counts' },
+      { name: '0009-events' },
+      { name: '0010-new-subs' },
     ])
   })
 })
