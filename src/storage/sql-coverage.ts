@@ -152,11 +152,14 @@ async function createKnownCheck(
   return ({ gtin }) => known.has(gtin)
 }
 
-/** Select the GTINs that have a product or a count. Each needs two index look-ups: a product may have a million counts. */
+/**
+ * Select the GTINs that have a product or a count. Each needs two index look-ups: a product may have a million counts. For
+ * `exists`, PostgreSQL may choose to scan the table when most rows have one GTIN; for the next value of an index, never.
+ */
 export function selectKnownGtins(database: Kysely<CopyTables>, copyId: number, gtins: readonly string[]) {
   return sql<{ gtin: string }>`select given.value as gtin from ${toGivenValues(database, gtins)}
     where exists (select 1 from products where copy_id = ${copyId} and gtin = given.value)
-      or exists (select 1 from widget_counts where copy_id = ${copyId} and gtin = given.value)`
+      or given.value = (select min(gtin) from widget_counts where copy_id = ${copyId} and gtin >= given.value)`
 }
 
 /** Lock the day of a channel, so that several processes respect its bounds together. SQLite has only one writer. */
@@ -230,11 +233,12 @@ export function selectKnownSubs(
   { copy_id: copyId, day }: DayKey,
   subs: readonly string[],
 ) {
-  const isOfSub = sql`copy_id = ${copyId} and sub = given.value`
+  const isOfDay = sql`copy_id = ${copyId} and day = ${day} and sub >= given.value`
   return sql<{ sub: string; is_of_day: number; is_earlier: number }>`select given.value as sub,
-    case when exists (select 1 from widget_counts where ${isOfSub} and day = ${day})
-      or exists (select 1 from click_counts where ${isOfSub} and day = ${day}) then 1 else 0 end as is_of_day,
-    case when exists (select 1 from widget_counts where ${isOfSub} and day < ${day}) then 1 else 0 end as is_earlier
+    case when given.value = (select min(sub) from widget_counts where ${isOfDay})
+      or given.value = (select min(sub) from click_counts where ${isOfDay}) then 1 else 0 end as is_of_day,
+    case when (given.value, ${day}) > (select sub, day from widget_counts
+      where copy_id = ${copyId} and sub >= given.value order by sub, day limit 1) then 1 else 0 end as is_earlier
     from ${toGivenValues(database, subs)}`
 }
 

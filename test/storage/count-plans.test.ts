@@ -36,7 +36,7 @@ test('check for known products - stops at the first count of each', async () => 
     expect.stringMatching(/^CORRELATED SCALAR SUBQUERY/),
     expect.stringMatching(/^SEARCH products USING COVERING INDEX/),
     expect.stringMatching(/^CORRELATED SCALAR SUBQUERY/),
-    'SEARCH widget_counts USING COVERING INDEX widget_counts_by_product (copy_id=? AND gtin=?)',
+    'SEARCH widget_counts USING COVERING INDEX widget_counts_by_product (copy_id=? AND gtin>?)',
   ])
 })
 
@@ -44,12 +44,10 @@ test('check for known sub-ids - stops at the first count of each', async () => {
   const day = { copy_id: 1, day: 20_000 }
   expect(await readPlan((database) => selectKnownSubs(database, day, ['a']))).toEqual([
     expect.stringMatching(/^CORRELATED SCALAR SUBQUERY/),
-    expect.stringMatching(
-      /^SEARCH widget_counts USING .*\(copy_id=\? AND (?:day=\? AND sub=\?|sub=\? AND day=\?)\)$/,
-    ),
+    'SEARCH widget_counts USING PRIMARY KEY (copy_id=? AND day=? AND sub>?)',
     expect.stringMatching(/^CORRELATED SCALAR SUBQUERY/),
-    'SEARCH click_counts USING PRIMARY KEY (copy_id=? AND day=? AND sub=?)',
+    'SEARCH click_counts USING PRIMARY KEY (copy_id=? AND day=? AND sub>?)',
     expect.stringMatching(/^CORRELATED SCALAR SUBQUERY/),
-    'SEARCH widget_counts USING COVERING INDEX widget_counts_by_sub (copy_id=? AND sub=? AND day<?)',
+    'SEARCH widget_counts USING COVERING INDEX widget_counts_by_sub (copy_id=? AND sub>?)',
   ])
 })
