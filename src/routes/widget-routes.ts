@@ -312,7 +312,7 @@ function toFailureHeaders(
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': isCacheable ? toCacheControl(lifetime, nowMs) : 'no-store',
     'Vitrine-State': state,
-    'Vitrine-Error': message ?? undefined,
+    'Vitrine-Error': message === null ? undefined : toHeaderText(message),
     'Cache-Status': toCacheStatus(state === 'invalid' ? 'invalid' : 'unavailable'),
     // Responses that are not cached need no purge tags.
     ...(isCacheable && toCacheTags(cacheTagHeader, { channelId, gtins: [], isGrid: false })),
