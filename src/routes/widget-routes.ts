@@ -260,8 +260,7 @@ function createHeaderBlocks(
 function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
   const reason = isShown ? widget.missingReason : widget.hiddenReason
   if (reason === null && config.cacheTagHeader === null) return NO_HEADERS
-  const { address, channel, productStates } = widget
-  const gtins = productStates.map(({ gtin }) => gtin)
+  const { address, channel, gtins } = widget
   const taggedResource = { channelId: channel.id, gtins, isGrid: address.kind === 'deals' }
   return listHeaders({
     'Vitrine-Reason': reason === null ? undefined : toHeaderText(reason),

@@ -56,7 +56,8 @@ export async function getBox(
     get missingReason() {
       return explainMissingProducts(products, combined.productStates, explainDetails)
     },
-    productStates: combined.productStates,
+    gtins: products.map(({ gtin }) => gtin),
+    productStates: address.gtins.map((gtin) => ({ gtin, state: main === undefined ? 'hidden' : 'shown' })),
     getView: () =>
       main === undefined
         ? undefined

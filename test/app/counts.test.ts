@@ -64,6 +64,12 @@ describe('responses', () => {
     expect(await readCounts()).toEqual([`${LAMP} a 0 1 0`])
   })
 
+  test('box with a stand-in - counts as shown, for the product of the address', async () => {
+    await fetchPath(harness, `${FRAGMENT}?merchant=nobody&else=${CHAIR}`)
+    await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${INVENTED}~${LAMP}?sub=a`)
+    expect(await readCounts()).toEqual([`${LAMP}  0 1 0`, `${LAMP} a 1 0 0`])
+  })
+
   test('round-up - counts each of its products; a grid counts none', async () => {
     await fetchPath(harness, `/fragments/${CHANNEL_ID}/picks/${LAMP},${INVENTED},${CHAIR}?sub=a`)
     await fetchPath(harness, `/fragments/${CHANNEL_ID}/deals?sub=a`)
