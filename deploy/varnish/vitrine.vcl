@@ -57,8 +57,11 @@ sub vcl_recv {
   unset req.http.Cookie;
   unset req.http.Authorization;
   unset req.http.Range;
-  unset req.http.Referer;
-  unset req.http.User-Agent;
+  # The server counts embeds of readers by their agent and page: not of bots or the studio.
+  if (req.http.X-Vitrine-Surface != "embed") {
+    unset req.http.Referer;
+    unset req.http.User-Agent;
+  }
   # The server queues grids by visitor (VITRINE_TRUST_PROXY=1). Responses do not depend on it.
   set req.http.X-Forwarded-For = client.ip;
   # Makes a server without its database return 503 instead of an empty box, so that another one is tried.
