@@ -115,9 +115,8 @@ export class InvalidGtinError extends VitrineError {
 }
 
 /** Throw this when an address has too few or too many GTINs. */
-export class GtinCountError extends RequestError {
+export class GtinCountError extends VitrineError {
   static readonly code = 'VITRINE_GTIN_COUNT'
-  readonly statusCode = 400
   override readonly publicMessage: string
 
   constructor(expected: string) {

@@ -20,12 +20,15 @@ const GO = `/go/${CHANNEL_ID}/${LAMP}/${computeOfferId({ network: 'brightlink', 
 
 let harness: Harness
 let folder: string
+const start = (links: 'direct' | 'counted'): Promise<Harness> =>
+  startStockedHarness(
+    [LAMP, CHAIR].map((gtin) => makeWireProduct({ gtin, offers: [makeWireOffer()] })),
+    { settings: { VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`, VITRINE_LINKS: links } },
+  )
+
 beforeEach(async () => {
   folder = makeFolder()
-  harness = await startStockedHarness(
-    [LAMP, CHAIR].map((gtin) => makeWireProduct({ gtin, offers: [makeWireOffer()] })),
-    { settings: { VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}` } },
-  )
+  harness = await start('counted')
 })
 
 const PERIOD = { fromDay: toDay(NOON_MS), untilDay: toDay(NOON_MS) }
@@ -111,6 +114,13 @@ describe('clicks', () => {
     await fetchPath(harness, GO.replace(LAMP, INVENTED), FIREFOX)
     expect(await readClicks()).toEqual([`${LAMP} Kopje  2`, `${LAMP} Kopje post-1 2`])
   })
+})
+
+test('VITRINE_LINKS=direct - the links of sandboxed frames are not counted', async () => {
+  folder = makeFolder()
+  harness = await start('direct')
+  expect((await fetchPath(harness, GO, FIREFOX)).status).toBe(302)
+  expect(await readClicks()).toEqual([])
 })
 
 test('requests of a visitor - leave nothing of their headers in database, log and metrics', async () => {
