@@ -57,8 +57,11 @@ sub vcl_recv {
   unset req.http.Cookie;
   unset req.http.Authorization;
   unset req.http.Range;
-  # The server counts embeds of readers by their agent and page: not of bots or the studio.
-  if (req.http.X-Vitrine-Surface != "embed") {
+  # The server counts embeds of readers by their agent and page: not of bots or the studio. Long headers would be a 431.
+  if (req.http.X-Vitrine-Surface == "embed") {
+    set req.http.Referer = regsub(req.http.Referer, "^(.{512}).*$", "\1");
+    set req.http.User-Agent = regsub(req.http.User-Agent, "^(.{512}).*$", "\1");
+  } else {
     unset req.http.Referer;
     unset req.http.User-Agent;
   }

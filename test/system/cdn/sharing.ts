@@ -221,6 +221,21 @@ export function testSharedCache(name: string, { fixture, cdn }: CdnUnderTest): v
     expect([bodies.size, fixture().countRequests(path)]).toEqual([1, 1])
   })
 
+  it(`${name} - an embed of a visitor with long headers - is cached for all`, async () => {
+    const path = toBoxPath(fixture().nextGtin()).replace('/fragments/', '/embeds/')
+    const long = {
+      'user-agent': `Mozilla ${'x'.repeat(6_000)}`,
+      referer: `https://a.example/${'x'.repeat(6_000)}`,
+    }
+    const responses = [
+      await fetchFromCdn(path, long),
+      await fetchFromCdn(path, long),
+      await fetchFromCdn(path),
+    ]
+    expect(responses.map(classifyResponse)).toEqual(['shown', 'shown', 'shown'])
+    expect(fixture().countRequests(path)).toBe(1)
+  })
+
   it(`${name} - a shop link - is never cached`, async () => {
     const offer = computeOfferId({ network: 'brightlink', merchant: 'Kopje', currency: 'EUR' })
     const path = `/go/${CHANNEL_ID}/${fixture().nextGtin()}/${offer}`
