@@ -180,7 +180,7 @@ describe('round-up', () => {
     ['one product', '1', 'A round-up has 2 to 20 different GTINs'],
     ['21 products', Array.from({ length: 21 }, (_, index) => index + 1).join(','), '2 to 20'],
     ['no product', '', 'A GTIN is 1 to 14 digits'],
-    ['no digits', '1,abc', 'A GTIN is 1 to 14 digits'],
+    ['no digits', '1,abc', 'Correct "abc".'],
     ['broken encoding', '1,50%', 'A GTIN is 1 to 14 digits'],
   ])('%s - readers see nothing, and the author what is wrong', async (_name, gtins, message) => {
     const harness = await startStockedHarness(PRODUCTS)
