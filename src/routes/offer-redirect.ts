@@ -28,7 +28,7 @@ export function createOfferRedirectRouter(context: Context): Router {
     // A reader follows this link, so a broken id must not stop it.
     const sub = parseOrDefault(() => reader.sub('sub'), null)
     // Without the setting, only links of sandboxed frames lead here: a misleading part of all clicks.
-    if (context.config.links === 'counted' && isCountedRequest(request, 'go')) {
+    if (context.config.links === 'counted' && isCountedRequest(request, 'go', context.publicUrl)) {
       const merchant = context.shopFile.book.toMainName(offer.merchant)
       context.coverage.countClick({ channelId, gtin, merchant, sub: sub ?? '' })
     }

@@ -203,23 +203,23 @@ function createPreparer(
 
 /** Count the products of a widget whose data cannot be read. */
 function countUnavailable(
-  { coverage }: Context,
+  { coverage, publicUrl }: Context,
   { address, error, request }: Readonly<{ address: WidgetAddress; error: unknown; request: Request }>,
 ): void {
   const { surface, channelId, gtins, sub } = address
   const { state } = toFailureResponse(normalizeError(error, request.path), surface)
-  if (state !== 'unavailable' || !isCountedRequest(request, surface)) return
+  if (state !== 'unavailable' || !isCountedRequest(request, surface, publicUrl)) return
   for (const gtin of gtins) coverage.countWidget({ channelId, gtin, sub: sub ?? '', state })
 }
 
 /** Create the function that counts the products of a widget for a placement. */
 function createProductCounter(
-  { coverage }: Context,
+  { coverage, publicUrl }: Context,
   surface: Surface,
   { channel, productStates }: AnyWidget,
 ): CachedResponse['countProducts'] {
   return (request, sub) => {
-    if (productStates.length === 0 || !isCountedRequest(request, surface)) return
+    if (productStates.length === 0 || !isCountedRequest(request, surface, publicUrl)) return
     for (const { gtin, state } of productStates)
       coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
   }
