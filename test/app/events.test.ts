@@ -144,17 +144,17 @@ test('look-up that finds no shop - no event; the next walk decides', async () =>
   expect(await list()).toEqual([])
 })
 
-test('quiet feed of the embedded catalog - one event after the walk', async () => {
-  const quiet = { name: 'awin-main', channelId: CHANNEL_ID, fetchedAtMs: 0 }
-  const feeds = { isQuiet: false }
+test('stale feed of the embedded catalog - one event after the walk', async () => {
+  const stale = { name: 'awin-main', channelId: CHANNEL_ID, fetchedAtMs: 0 }
+  const feeds = { isStale: false }
   const demo = {
     readCatalogContent: () => Promise.resolve('own'),
     readFeeds: () =>
-      Promise.resolve({ feeds: [{ ...quiet, isQuiet: feeds.isQuiet } as FeedState], warnings: [] }),
+      Promise.resolve({ feeds: [{ ...stale, isStale: feeds.isStale } as FeedState], warnings: [] }),
   } as unknown as Demo
   harness = await start({ over: { demo } })
   await walk(makeProducts(() => BOTH, 2))
-  feeds.isQuiet = true
+  feeds.isStale = true
   await walk()
   await walk()
   expect(await list()).toEqual(['feed.stale awin-main'])

@@ -167,7 +167,7 @@ export function describeEvents(subject: Subject): void {
       expect(await list()).toEqual(['shop.gone Tafelrond'])
     })
 
-    test('feed - one event when it becomes quiet, and none when it is quiet at first or removed', async () => {
+    test('feed - one event when it becomes stale, and none when it is stale at first or removed', async () => {
       await copy.recordFeeds([feed('awin', false), feed('old', true)], NOON_MS)
       await copy.recordFeeds([feed('awin', true), feed('old', true)], NOON_MS + 1)
       await copy.recordFeeds([feed('awin', true)], NOON_MS + 2)
@@ -263,6 +263,6 @@ function describeLeased(leased: LeasedEvent | undefined): string {
   return leased === undefined ? 'nothing' : `${describeEvent(leased.event)}, ${leased.failures} failures`
 }
 
-function feed(name: string, isQuiet: boolean): ObservedFeed {
-  return { name, channelId: null, isQuiet, fetchedAtMs: NOON_MS - DAY_MS }
+function feed(name: string, isStale: boolean): ObservedFeed {
+  return { name, channelId: null, isStale, fetchedAtMs: NOON_MS - DAY_MS }
 }
