@@ -3,6 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
 import type { Demo } from '../../src/context.ts'
+import { toDay } from '../../src/offers/price-history.ts'
 import type { FeedState } from '../../src/observability/feed-report.ts'
 import { EVENT_SECRET, startEventReceiver } from '../helpers/event-receiver.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
@@ -53,9 +54,12 @@ async function list(): Promise<readonly string[]> {
     })
 }
 
+/** Count requests of today and yesterday, so that the product is watched. */
 async function ask(gtin: string, sub: string): Promise<void> {
-  harness.context.coverage.countWidget({ channelId: CHANNEL_ID, gtin, sub, state: 'shown' })
-  await harness.context.coverage.flush()
+  const today = toDay(harness.clock.nowMs())
+  const count = { channelId: CHANNEL_ID, gtin, sub, shown: 1, hidden: 0, unavailable: 0 }
+  const widgets = [today, today - 1].map((day) => ({ ...count, day }))
+  await harness.context.store.addCounts({ widgets, clicks: [] })
 }
 
 const fetchAtom = (headers: Record<string, string> = {}): Promise<TestResponse> =>

@@ -18,6 +18,8 @@ function sell(gtin: string, ...merchants: readonly string[]): Product {
   return makeProduct({ gtin, title: `Title ${gtin.slice(-2)}`, offers })
 }
 
+const TODAY = toDay(NOON_MS)
+
 const LEASE = { owner: 'one', forMs: MINUTE_MS } as const
 
 /** Test that state changes become events once, and that one process delivers them in order. */
@@ -32,13 +34,17 @@ export function describeEvents(subject: Subject): void {
     afterEach(() => fixture.dispose())
 
     /** Count requests of placements, each `sub gtin`. */
-    const ask = async (...placements: readonly string[]): Promise<void> => {
+    const askOn = async (day: number, ...placements: readonly string[]): Promise<void> => {
       const widgets = placements.map((placement) => {
         const [sub = '', gtin = ''] = placement.split(' ')
-        const count = { sub, gtin, shown: 1, hidden: 0, unavailable: 0 }
-        return { channelId: CHANNEL, day: toDay(NOON_MS), ...count }
+        return { channelId: CHANNEL, day, sub, gtin, shown: 1, hidden: 0, unavailable: 0 }
       })
       await copy.addCounts({ widgets, clicks: [] })
+    }
+    /** Count them on two days, so that the products are watched. */
+    const ask = async (...placements: readonly string[]): Promise<void> => {
+      await askOn(TODAY - 1, ...placements)
+      await askOn(TODAY, ...placements)
     }
     let walkedAtMs = NOON_MS
     const walk = (...products: readonly Product[]): Promise<void> =>
@@ -81,6 +87,28 @@ export function describeEvents(subject: Subject): void {
       expect(await list()).toEqual([])
       await walk(sell(CHAIR, 'Kopje'), sell(TABLE, 'Kopje'))
       expect(await list()).toEqual([`product.back ${TABLE}`])
+    })
+
+    test('product that pages asked for on one day of the period, as bots do - no event', async () => {
+      await walk(sell(LAMP, 'Kopje'), sell(CHAIR, 'Kopje'), sell(TABLE, 'Kopje'))
+      await askOn(TODAY, `a ${LAMP}`, `b ${LAMP}`, ` ${CHAIR}`, ` ${TABLE}`)
+      await askOn(TODAY - 27, ` ${CHAIR}`)
+      await askOn(TODAY - 28, ` ${TABLE}`)
+      await walk(sell(LAMP, 'Kopje'), sell(CHAIR, 'Kopje'), sell(TABLE, 'Kopje'))
+      await walk(sell(toGtin(4), 'Kopje'))
+      expect(await list()).toEqual([`product.gone ${CHAIR}`])
+    })
+
+    test('more products than are watched - the most requested ones are', async () => {
+      const gtins = Array.from({ length: 2_002 }, (_, index) => toGtin(index))
+      const products = gtins.map((gtin) => sell(gtin, 'Kopje'))
+      await walk(...products)
+      await ask(...gtins.slice(1, -1).flatMap((gtin) => [` ${gtin}`, ` ${gtin}`]), ` ${gtins[0]}`)
+      // A bot's requests of one day.
+      await askOn(TODAY, ...Array.from({ length: 9 }, () => ` ${gtins.at(-1)}`))
+      await walk(...products)
+      await walk(...products.slice(2, -1))
+      expect(await list()).toEqual([`product.gone ${gtins[1]}`])
     })
 
     test('events of one walk - shops first, then the most requested products', async () => {
