@@ -8,18 +8,15 @@ import type { DayPeriod } from './counts.ts'
 import type { EventDetails } from './events.ts'
 import type { CopyTables } from './schema.ts'
 import { createVersionCondition } from './sql-copies.ts'
-import { listAskedProducts, listPlacements } from './sql-coverage-reads.ts'
+import { listPlacements } from './sql-coverage-reads.ts'
 import { insertEvents, insertJson } from './sql-events.ts'
 import { createInCondition, execute } from './statements.ts'
 
 /** Days in which widgets must have asked for a product, on at least two of them: a bot's requests are seldom repeated. */
 const WATCHED_DAYS = 28
 
-/** The most requested products of a channel that are watched, so that a large catalog does not flood the editors. */
+/** The products of a channel with the most placements are watched, so that a large catalog does not flood the editors. */
 const MAX_WATCHED = 2_000
-
-/** Products that are compared to find them. */
-const MAX_RANKED = 100_000
 
 /** Placements that an event names. */
 const MAX_NAMED_PLACEMENTS = 20
@@ -68,42 +65,41 @@ export async function prepareEvents(
   }
 }
 
-/** List the products to watch. Counts are read only when there are too many: a channel can have a million of them. */
+/** List the products to watch. SQLite reads all rows of the index only when too many products qualify. */
 async function listWatchedProducts(
   database: Kysely<CopyTables>,
   copyId: number,
   period: DayPeriod,
 ): Promise<readonly string[]> {
-  const repeated = await listRepeatedProducts(database, copyId, period)
-  if (repeated.length <= MAX_WATCHED) return repeated
-  const isRepeated = new Set(repeated)
-  const asked = await listAskedProducts(database, copyId, { ...period, limit: MAX_RANKED })
-  const ranked = asked.map(({ gtin }) => gtin).filter((gtin) => isRepeated.has(gtin))
-  return ranked.slice(0, MAX_WATCHED)
+  if (!isPostgres(database)) {
+    const repeated = await listRepeatedProducts(database, copyId, period)
+    if (repeated.length <= MAX_WATCHED) return repeated
+  }
+  // `+day` keeps SQLite from the primary key: the index by product has all columns that are needed.
+  const statement = `select gtin from widget_counts where copy_id = ? and +day between ? and ?
+    group by gtin having min(day) < max(day) order by count(*) desc, gtin limit ?`
+  const values = [copyId, period.fromDay, period.untilDay, MAX_WATCHED]
+  return toGtins(await execute(database, statement, values))
 }
 
-/** List the products that were asked for on two days or more. */
+/** List the products that were asked for on two days or more: one row of each and two of its days are read from SQLite's index. */
 async function listRepeatedProducts(
   database: Kysely<CopyTables>,
   copyId: number,
   { fromDay, untilDay }: DayPeriod,
 ): Promise<readonly string[]> {
-  const { rows } = isPostgres(database)
-    ? await sql<{ gtin: string }>`select gtin from widget_counts
-        where copy_id = ${copyId} and day between ${fromDay} and ${untilDay}
-        group by gtin having min(day) < max(day)`.execute(database)
-    : // SQLite reads one row of each product and two of its days from the index, instead of all rows.
-      await sql<{ gtin: string }>`with recursive asked (gtin) as (
-          select min(gtin) from widget_counts where copy_id = ${copyId}
-          union all select (select min(gtin) from widget_counts where copy_id = ${copyId} and gtin > asked.gtin)
-          from asked where gtin is not null)
-        select gtin from asked where gtin is not null
-          and (select min(day) from widget_counts c
-            where c.copy_id = ${copyId} and c.gtin = asked.gtin and c.day between ${fromDay} and ${untilDay})
-          < (select max(day) from widget_counts c
-            where c.copy_id = ${copyId} and c.gtin = asked.gtin and c.day between ${fromDay} and ${untilDay})`.execute(
-        database,
-      )
+  const isOfProduct = sql`c.copy_id = ${copyId} and c.gtin = asked.gtin and c.day between ${fromDay} and ${untilDay}`
+  const { rows } = await sql<{ gtin: string }>`
+    with recursive asked (gtin) as (
+      select min(gtin) from widget_counts where copy_id = ${copyId}
+      union all select (select min(gtin) from widget_counts where copy_id = ${copyId} and gtin > asked.gtin)
+      from asked where gtin is not null)
+    select gtin from asked where (select min(day) from widget_counts c where ${isOfProduct})
+      < (select max(day) from widget_counts c where ${isOfProduct})`.execute(database)
+  return toGtins(rows)
+}
+
+function toGtins(rows: readonly Readonly<{ gtin: string }>[]): readonly string[] {
   return rows.map(({ gtin }) => gtin)
 }
 

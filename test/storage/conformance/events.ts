@@ -99,13 +99,13 @@ export function describeEvents(subject: Subject): void {
       expect(await list()).toEqual([`product.gone ${CHAIR}`])
     })
 
-    test('more products than are watched - the most requested ones are', async () => {
+    test('more products than are watched - those with the most placements are', async () => {
       const gtins = Array.from({ length: 2_002 }, (_, index) => toGtin(index))
       const products = gtins.map((gtin) => sell(gtin, 'Kopje'))
       await walk(...products)
-      await ask(...gtins.slice(1, -1).flatMap((gtin) => [` ${gtin}`, ` ${gtin}`]), ` ${gtins[0]}`)
+      await ask(...gtins.slice(1, -1).flatMap((gtin) => [`a ${gtin}`, `b ${gtin}`]), `a ${gtins[0]}`)
       // A bot's requests of one day.
-      await askOn(TODAY, ...Array.from({ length: 9 }, () => ` ${gtins.at(-1)}`))
+      await askOn(TODAY, ...Array.from({ length: 9 }, (_, index) => `${index} ${gtins.at(-1)}`))
       await walk(...products)
       await walk(...products.slice(2, -1))
       expect(await list()).toEqual([`product.gone ${gtins[1]}`])
