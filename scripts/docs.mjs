@@ -88,13 +88,17 @@ Add options as query parameters to \`/fragments/…\` and \`/embeds/…\`, or as
 [loader script](embedding.md#loader-script). An invalid value, or a second value where only one is allowed, returns 400 and
 the accepted values. Unknown parameters are ignored. \`/studio/gallery\` shows every layout in every theme.
 
-## Both widgets
+## All widgets
 
-${toOptionTable('both')}
+${toOptionTable('all')}
 
 ## Where to buy
 
 ${toOptionTable('where-to-buy')}
+
+## Round-ups
+
+${toOptionTable('picks')}
 
 ## Deals
 

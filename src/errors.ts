@@ -107,17 +107,25 @@ export class BadOptionError extends RequestError {
   }
 }
 
+/** Longest part of an address in a message. */
+const MAX_SHOWN_CHARACTERS = 40
+
 /** Throw this when the GTIN in an address is not 1 to 14 digits. */
 export class InvalidGtinError extends VitrineError {
   static readonly code = 'VITRINE_INVALID_GTIN'
-  override readonly publicMessage: string =
-    'A GTIN is 1 to 14 digits, without spaces or hyphens. Correct the GTIN.'
+  override readonly publicMessage: string
+
+  /** `part`: the text in the address that is no GTIN. */
+  constructor(message: string, part?: string) {
+    super(message)
+    const subject = part === undefined ? 'the GTIN' : `"${part.slice(0, MAX_SHOWN_CHARACTERS)}"`
+    this.publicMessage = `A GTIN is 1 to 14 digits, without spaces or hyphens. Correct ${subject}.`
+  }
 }
 
 /** Throw this when an address has too few or too many GTINs. */
-export class GtinCountError extends RequestError {
+export class GtinCountError extends VitrineError {
   static readonly code = 'VITRINE_GTIN_COUNT'
-  readonly statusCode = 400
   override readonly publicMessage: string
 
   constructor(expected: string) {

@@ -70,14 +70,14 @@ test('sub-ids file - gives the rules, and is part of the version of responses', 
   const net = { hosts: ['go.example'], maxCharacters: 20, forms: [{ parameter: 'ref' }] }
   writeFileSync(ownPath, JSON.stringify({ net }))
   const versions = new Set<string>()
-  const places: unknown[] = []
+  const positions: unknown[] = []
   for (const path of ['', join(PACKAGE_FOLDER, 'deploy/sub-ids.json'), ownPath]) {
     const harness = await createHarness({ settings: { VITRINE_SUB_IDS_FILE: path } })
     const { version, subRules } = harness.context
     versions.add(version)
-    places.push(subRules.findPlace({ network: 'Net', affiliateUrl: 'https://go.example/x' }))
+    positions.push(subRules.findPosition({ network: 'Net', affiliateUrl: 'https://go.example/x' }))
     await harness.dispose()
   }
   expect(versions.size).toBe(3)
-  expect(places).toEqual([undefined, undefined, { index: 20, before: '?ref=', after: '', maxCharacters: 20 }])
+  expect(positions).toEqual([undefined, undefined, { index: 20, before: '?ref=', after: '', maxCharacters: 20 }])
 })

@@ -57,8 +57,14 @@ sub vcl_recv {
   unset req.http.Cookie;
   unset req.http.Authorization;
   unset req.http.Range;
-  unset req.http.Referer;
-  unset req.http.User-Agent;
+  # The server counts embeds of readers by their agent and page: not of bots or the studio. Long headers would be a 431.
+  if (req.http.X-Vitrine-Surface == "embed") {
+    set req.http.Referer = regsub(req.http.Referer, "^(.{512}).*$", "\1");
+    set req.http.User-Agent = regsub(req.http.User-Agent, "^(.{512}).*$", "\1");
+  } else {
+    unset req.http.Referer;
+    unset req.http.User-Agent;
+  }
   # The server queues grids by visitor (VITRINE_TRUST_PROXY=1). Responses do not depend on it.
   set req.http.X-Forwarded-For = client.ip;
   # Makes a server without its database return 503 instead of an empty box, so that another one is tried.

@@ -222,7 +222,7 @@ export const SETTINGS = {
   VITRINE_LINKS: defineSetting(
     parsers.oneOf(LINK_MODES),
     'direct',
-    '`direct`: links lead to the shops; `counted`: they lead through `/go/` on this server, which counts them per day, merchant and placement, without anything about the visitor',
+    '`direct`: links lead to the shops; `counted`: they lead through `/go/` on this server, which counts them per day, merchant and placement, without anything about the visitor; links then need this server',
   ),
   VITRINE_SUB_IDS_FILE: defineSetting(
     parsers.anyText,

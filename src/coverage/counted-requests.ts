@@ -13,20 +13,33 @@ const MAX_AGENTS = 1_000
 
 const verdicts = new LRUCache<string, boolean>({ max: MAX_AGENTS })
 
-/** Whether a request comes from a reader: not from a bot or the studio, no prefetch, and no HEAD. */
+/**
+ * Whether a request comes from a reader: not from a bot or the studio, no prefetch, and no HEAD. `publicUrl`: without a trailing
+ * slash.
+ */
 export function isCountedRequest(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
   surface: CountedSurface,
+  publicUrl: string,
 ): boolean {
   if (method !== 'GET' || isPrefetch(headers)) return false
-  return surface === 'fragment' || (isReader(headers['user-agent']) && !isPreview(headers))
+  return surface === 'fragment' || (isReader(headers['user-agent']) && !isPreview(headers, publicUrl))
 }
 
-/** The studio's previews are frames of the same host, and its pages send their address to that host only. */
-function isPreview({ host, referer }: IncomingMessage['headers']): boolean {
-  if (host === undefined || referer === undefined) return false
-  const [, refererHost, path = ''] = /^https?:\/\/([^/?#]+)([^?#]*)/i.exec(referer) ?? []
-  return refererHost === host && /\/studio(?:\/|$)/.test(path)
+/** The studio's previews are frames of its page, at the public address or, for example through a tunnel, at another host. */
+function isPreview({ host = '', referer }: IncomingMessage['headers'], publicUrl: string): boolean {
+  if (referer === undefined) return false
+  const page = removeScheme(referer).replace(/[?#].*$/s, '')
+  const address = removeScheme(publicUrl)
+  const path = address.replace(/^[^/]*/, '')
+  return [`${address}/studio`, `${host}${path}/studio`].some(
+    (studio) => page === studio || page.startsWith(`${studio}/`),
+  )
+}
+
+/** A proxy may have added TLS, so the scheme of a request is unknown. */
+function removeScheme(url: string): string {
+  return url.replace(/^https?:\/\//i, '')
 }
 
 /** Browsers also prefetch pages that the reader never opens. `purpose` is the name in older ones. */

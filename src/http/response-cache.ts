@@ -121,11 +121,11 @@ export function createResponseCache(bounds: CacheBounds, clock: Clock): Response
 /** Memory of a slot. */
 const SLOT_BYTES = 100
 
-function computeSizeBytes({ bodies, ownHeaders }: CachedResponse): number {
+function computeSizeBytes({ bodies, ownHeaders }: CachedResponse, key: string): number {
   const { template, gzip = '', br = '' } = bodies
   const slotBytes = template.slots.length * SLOT_BYTES
   const ownBytes = ownHeaders.reduce((sum, text) => sum + text.length, slotBytes)
-  return template.text.length + gzip.length + br.length + ownBytes + OVERHEAD_BYTES
+  return key.length + template.text.length + gzip.length + br.length + ownBytes + OVERHEAD_BYTES
 }
 
 export function toHeaderBlock(headers: Headers): HeaderBlock {

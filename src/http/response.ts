@@ -109,10 +109,13 @@ const GZIP_LEVEL = 6
 const compressGzip = promisify(gzip)
 const compressBrotli = promisify(brotliCompress)
 
-function toBrotliOptions(bytes: Buffer) {
+/** For bodies that are compressed for one request: a third of the time. */
+const FAST_LEVEL = 1
+
+function toBrotliOptions(bytes: Buffer, level = BROTLI_LEVEL) {
   return {
     params: {
-      [constants.BROTLI_PARAM_QUALITY]: BROTLI_LEVEL,
+      [constants.BROTLI_PARAM_QUALITY]: level,
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     },
   }
@@ -129,13 +132,13 @@ export async function encodeBody(text: string): Promise<Required<Bodies>> {
   return { identity: identity.toString('latin1'), gzip: gzipBody, br: brotliBody }
 }
 
-/** Compress a body, given as bytes (latin1), at once. */
+/** Compress a body, given as bytes (latin1), for one request. */
 export function compressNow(body: string, encoding: NonNullable<Encoding>): string {
   const bytes = Buffer.from(body, 'latin1')
   const compressed =
     encoding === 'br'
-      ? brotliCompressSync(bytes, toBrotliOptions(bytes))
-      : gzipSync(bytes, { level: GZIP_LEVEL })
+      ? brotliCompressSync(bytes, toBrotliOptions(bytes, FAST_LEVEL))
+      : gzipSync(bytes, { level: FAST_LEVEL })
   return compressed.toString('latin1')
 }
 

@@ -5,15 +5,15 @@ import { foldCase } from './text.ts'
  * Where the id of a placement, the sub-id, goes in an affiliate link. `before` and `after` are inserted around it at `index`;
  * at most `maxCharacters` of the sub-id fit.
  */
-export type SubPlace = Readonly<{ index: number; before: string; after: string; maxCharacters: number }>
+export type SubPosition = Readonly<{ index: number; before: string; after: string; maxCharacters: number }>
 
 /** The rules of the networks. */
 export type SubRules = Readonly<{
   /**
-   * Find the place of the sub-id in a link; `undefined` when no rule applies, when the link already has a sub-id, and when it is
+   * Find the position of the sub-id in a link; `undefined` when no rule applies, when the link already has a sub-id, and when it is
    * signed. Such a link stays byte for byte.
    */
-  findPlace(offer: TrackedLink): SubPlace | undefined
+  findPosition(offer: TrackedLink): SubPosition | undefined
 }>
 
 type TrackedLink = Readonly<{ network: string; affiliateUrl: string }>
@@ -47,8 +47,8 @@ export type SubSkip = 'no_rule' | 'other_form' | 'signed' | 'tagged' | 'too_long
 
 export type ExplainedSubRules = SubRules &
   Readonly<{
-    /** Find the place of the sub-id in a link, or the reason why the link stays as it is. */
-    examine(offer: TrackedLink): SubPlace | SubSkip
+    /** Find the position of the sub-id in a link, or the reason why the link stays as it is. */
+    examine(offer: TrackedLink): SubPosition | SubSkip
   }>
 
 /** Longest text that the file may insert around a sub-id. */
@@ -76,12 +76,12 @@ const LINK_HOST = /^https?:\/\/([a-z\d.-]+)(?::\d{1,5})?(?=[/?#]|$)/i
 /** A query that is empty, or begins with `name=`: not with a bare id, a destination address or `p(1)`. */
 const NAMED_QUERY = /^&*(?:[^=&?#/:()[\]]+=|#|$)/
 
-export const NO_SUB_RULES: SubRules = { findPlace: () => undefined }
+export const NO_SUB_RULES: SubRules = { findPosition: () => undefined }
 
-/** Insert a sub-id at its place. The rest of the link stays byte for byte. */
+/** Insert a sub-id at its position. The rest of the link stays byte for byte. */
 export function insertSub(
   link: string,
-  { index, before, after, maxCharacters }: SubPlace,
+  { index, before, after, maxCharacters }: SubPosition,
   sub: string,
 ): string {
   return `${link.slice(0, index)}${before}${sub.slice(0, maxCharacters)}${after}${link.slice(index)}`
@@ -93,18 +93,18 @@ export function createSubRules(networks: readonly SubNetwork[]): ExplainedSubRul
     const rule = createLinkRule(network)
     for (const name of network.names) rules.set(foldCase(name), rule)
   }
-  const examine = ({ network, affiliateUrl }: TrackedLink): SubPlace | SubSkip =>
+  const examine = ({ network, affiliateUrl }: TrackedLink): SubPosition | SubSkip =>
     rules.get(foldCase(network))?.(affiliateUrl) ?? 'no_rule'
   return {
     examine,
-    findPlace(offer) {
+    findPosition(offer) {
       const result = examine(offer)
       return typeof result === 'string' ? undefined : result
     },
   }
 }
 
-type LinkRule = (link: string) => SubPlace | SubSkip
+type LinkRule = (link: string) => SubPosition | SubSkip
 
 function createLinkRule({ hosts, maxCharacters, signatures, forms }: SubNetwork): LinkRule {
   const exactHosts = new Set(hosts)
@@ -120,9 +120,9 @@ function createLinkRule({ hosts, maxCharacters, signatures, forms }: SubNetwork)
     if (isSigned(text)) return 'signed'
     const link = splitLink(text, origin.length)
     for (const find of finders) {
-      const place = find(link)
-      if (place === 'tagged') return place
-      if (place !== undefined) return { ...place, maxCharacters }
+      const position = find(link)
+      if (position === 'tagged') return position
+      if (position !== undefined) return { ...position, maxCharacters }
     }
     return 'other_form'
   }
@@ -146,33 +146,33 @@ function splitLink(text: string, pathIndex: number): Link {
 }
 
 /** `undefined`: the link has another form. */
-type FoundPlace = Omit<SubPlace, 'maxCharacters'> | 'tagged' | undefined
+type FoundPosition = Omit<SubPosition, 'maxCharacters'> | 'tagged' | undefined
 
-function createFinder(form: SubForm): (link: Link) => FoundPlace {
+function createFinder(form: SubForm): (link: Link) => FoundPosition {
   const find = form.kind === 'parameter' ? createParameterFinder(form) : createInsertFinder(form)
   return (link) => (link.text.startsWith(form.start, link.pathIndex) ? find(link) : undefined)
 }
 
 function createParameterFinder({ name, isLast }: Extract<SubForm, { kind: 'parameter' }>) {
   const pattern = new RegExp(`[?&;]${toPattern(name)}(?:=[^&#]*)?(?=[&;#]|$)`, 'gi')
-  return (link: Link): FoundPlace => {
+  return (link: Link): FoundPosition => {
     const { text, queryIndex } = link
     if (queryIndex >= 0 && !NAMED_QUERY.test(text.slice(queryIndex))) return undefined
     const match = findOnlyMatch(pattern, text)
-    if (match === undefined) return toNewParameterPlace(link, name, isLast)
-    return match === 'several' ? 'tagged' : toValuePlace(link, match, name)
+    if (match === undefined) return toNewParameterPosition(link, name, isLast)
+    return match === 'several' ? 'tagged' : toValuePosition(link, match, name)
   }
 }
 
-function toNewParameterPlace({ queryIndex, end }: Link, name: string, isLast: boolean): FoundPlace {
+function toNewParameterPosition({ queryIndex, end }: Link, name: string, isLast: boolean): FoundPosition {
   if (queryIndex < 0) return { index: end, before: `?${name}=`, after: '' }
   if (queryIndex === end) return { index: end, before: `${name}=`, after: '' }
   if (isLast) return { index: end, before: `&${name}=`, after: '' }
   return { index: queryIndex, before: `${name}=`, after: '&' }
 }
 
-/** Return the place of the value of a parameter that the link has without a value. */
-function toValuePlace({ queryIndex, end }: Link, match: RegExpExecArray, name: string): FoundPlace {
+/** Return the position of the value of a parameter that the link has without a value. */
+function toValuePosition({ queryIndex, end }: Link, match: RegExpExecArray, name: string): FoundPosition {
   const [text] = match
   // Behind a second "?", a parameter belongs to an unencoded destination.
   const isOwn = match.index < end && (text.startsWith('&') || match.index === queryIndex - 1)
@@ -186,16 +186,20 @@ function createInsertFinder({ insert, before }: Extract<SubForm, { kind: 'insert
   const [prefix = '', suffix = ''] = insert.split('{sub}')
   const valueEnd = escapePattern(suffix === '' ? '/?#&' : suffix.charAt(0))
   const pattern = new RegExp(`${toPattern(prefix)}([^${valueEnd}]*)`, 'gi')
-  return ({ text, pathIndex, end }: Link): FoundPlace => {
+  return ({ text, pathIndex, end }: Link): FoundPosition => {
     const head = text.slice(0, end)
     const indexes = before.map((part) => head.indexOf(part, pathIndex)).filter((index) => index >= 0)
     if (before.length > 0 && indexes.length === 0) return undefined
     const index = Math.min(end, ...indexes)
     const match = findOnlyMatch(pattern, text)
-    if (match === undefined) return { index, before: prefix, after: suffix }
+    if (match === undefined) {
+      // A link that ends with a slash already has that of the text.
+      const isSlashed = prefix.startsWith('/') && head.charAt(index - 1) === '/'
+      return { index, before: isSlashed ? prefix.slice(1) : prefix, after: suffix }
+    }
     if (match === 'several' || match[1] !== '') return 'tagged'
     const valueIndex = match.index + match[0].length
-    // Behind the place, the text belongs to the destination.
+    // Behind the position, the text belongs to the destination.
     return valueIndex > index ? 'tagged' : { index: valueIndex, before: '', after: '' }
   }
 }

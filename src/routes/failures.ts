@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import type { Context } from '../context.ts'
 import {
+  GtinCountError,
   InvalidGtinError,
   RequestError,
   StoreError,
@@ -30,7 +31,8 @@ export type FailureResponse = Readonly<{
 
 /** Map an error to a response. Articles show only a `RequestError`, for their author. Other unknown errors are bugs. */
 export function toFailureResponse(error: unknown, surface: FailureSurface): FailureResponse {
-  if (error instanceof InvalidGtinError) {
+  // CMS input: readers see nothing.
+  if (error instanceof InvalidGtinError || error instanceof GtinCountError) {
     return { status: 200, body: 'empty', state: 'invalid', isCacheable: true, message: error.publicMessage }
   }
   if (error instanceof RequestError) {

@@ -27,7 +27,8 @@ export function createOfferRedirectRouter(context: Context): Router {
     const reader = createParameterReader(parseQuery(request))
     // A reader follows this link, so a broken id must not stop it.
     const sub = parseOrDefault(() => reader.sub('sub'), null)
-    if (isCountedRequest(request, 'go')) {
+    // Without the setting, only links of sandboxed frames lead here: a misleading part of all clicks.
+    if (context.config.links === 'counted' && isCountedRequest(request, 'go', context.publicUrl)) {
       const merchant = context.shopFile.book.toMainName(offer.merchant)
       context.coverage.countClick({ channelId, gtin, merchant, sub: sub ?? '' })
     }

@@ -4,7 +4,8 @@ import { type Refusal, formatWidgetRefusal, sendRefusal } from '../http/refusals
 import { getQueryString, parseQueryString } from '../widgets/parameters.ts'
 import { recordArrivalTime } from './request-log.ts'
 
-const MAX_ADDRESS_CHARACTERS = 2_048
+/** 20 labels of 40 characters, percent-encoded, fit. Proxies commonly accept as much. */
+const MAX_ADDRESS_CHARACTERS = 8_000
 
 const METHOD_NOT_ALLOWED: Refusal = { status: 405, message: 'This server accepts only GET and HEAD.' }
 const URI_TOO_LONG: Refusal = {

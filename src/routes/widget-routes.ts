@@ -203,23 +203,23 @@ function createPreparer(
 
 /** Count the products of a widget whose data cannot be read. */
 function countUnavailable(
-  { coverage }: Context,
+  { coverage, publicUrl }: Context,
   { address, error, request }: Readonly<{ address: WidgetAddress; error: unknown; request: Request }>,
 ): void {
   const { surface, channelId, gtins, sub } = address
   const { state } = toFailureResponse(normalizeError(error, request.path), surface)
-  if (state !== 'unavailable' || !isCountedRequest(request, surface)) return
+  if (state !== 'unavailable' || !isCountedRequest(request, surface, publicUrl)) return
   for (const gtin of gtins) coverage.countWidget({ channelId, gtin, sub: sub ?? '', state })
 }
 
 /** Create the function that counts the products of a widget for a placement. */
 function createProductCounter(
-  { coverage }: Context,
+  { coverage, publicUrl }: Context,
   surface: Surface,
   { channel, productStates }: AnyWidget,
 ): CachedResponse['countProducts'] {
   return (request, sub) => {
-    if (productStates.length === 0 || !isCountedRequest(request, surface)) return
+    if (productStates.length === 0 || !isCountedRequest(request, surface, publicUrl)) return
     for (const { gtin, state } of productStates)
       coverage.countWidget({ channelId: channel.id, gtin, sub: sub ?? '', state })
   }
@@ -260,8 +260,7 @@ function createHeaderBlocks(
 function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
   const reason = isShown ? widget.missingReason : widget.hiddenReason
   if (reason === null && config.cacheTagHeader === null) return NO_HEADERS
-  const { address, channel, productStates } = widget
-  const gtins = productStates.map(({ gtin }) => gtin)
+  const { address, channel, gtins } = widget
   const taggedResource = { channelId: channel.id, gtins, isGrid: address.kind === 'deals' }
   return listHeaders({
     'Vitrine-Reason': reason === null ? undefined : toHeaderText(reason),
@@ -312,7 +311,7 @@ function toFailureHeaders(
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': isCacheable ? toCacheControl(lifetime, nowMs) : 'no-store',
     'Vitrine-State': state,
-    'Vitrine-Error': message ?? undefined,
+    'Vitrine-Error': message === null ? undefined : toHeaderText(message),
     'Cache-Status': toCacheStatus(state === 'invalid' ? 'invalid' : 'unavailable'),
     // Responses that are not cached need no purge tags.
     ...(isCacheable && toCacheTags(cacheTagHeader, { channelId, gtins: [], isGrid: false })),

@@ -1,3 +1,4 @@
+import { PICKS_COUNT } from '../widgets/address.ts'
 import { pluralize } from '../lib/plural.ts'
 import type { BoxInputs } from './box-inputs.ts'
 import { type ProductFacts, explainProduct } from './explain.ts'
@@ -94,7 +95,9 @@ export function explainPicks(inputs: readonly BoxInputs[], rules: ExplainRules):
   const summary =
     shownCount === 0
       ? null
-      : `A round-up is shown: ${shownCount} of ${pluralize(found.length, 'product')}, in your order.`
+      : found.length < PICKS_COUNT.min
+        ? `A round-up needs at least ${PICKS_COUNT.min} products.`
+        : `A round-up is shown: ${shownCount} of ${pluralize(found.length, 'product')}, in your order.`
   return toView(found, products, summary)
 }
 

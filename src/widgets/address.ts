@@ -125,8 +125,9 @@ function toAddress<Kind extends WidgetKind, Options>(
 function parseGtins(text: string, separator: string): readonly string[] {
   const gtins = text.split(separator).map((part) => (part === '' ? '' : normalizeGtin(part)))
   if (gtins.every((gtin) => gtin === '')) throw new InvalidGtinError('the address contains no GTIN')
-  return gtins.map((gtin) => {
-    if (gtin === undefined) throw new InvalidGtinError('invalid GTIN in the address')
+  return gtins.map((gtin, index) => {
+    if (gtin === undefined)
+      throw new InvalidGtinError('invalid GTIN in the address', text.split(separator)[index])
     return gtin
   })
 }

@@ -56,7 +56,8 @@ export async function getBox(
     get missingReason() {
       return explainMissingProducts(products, combined.productStates, explainDetails)
     },
-    productStates: combined.productStates,
+    gtins: products.map(({ gtin }) => gtin),
+    productStates: address.gtins.map((gtin) => ({ gtin, state: main === undefined ? 'hidden' : 'shown' })),
     getView: () =>
       main === undefined
         ? undefined
@@ -91,7 +92,7 @@ async function findBoxProducts(
     return { products, shown: options.layout === 'inline' ? shown.slice(0, 1) : shown, isStandIn: false }
   // A product that is unavailable may be sold: nothing stands in for it.
   if (products.some(({ failure }) => failure !== null)) return { products, shown, isStandIn: false }
-  for (const gtin of options.standIns) {
+  for (const gtin of options.standIns.filter((one) => !gtins.includes(one))) {
     const product = await findProduct(gtin)
     products.push(product)
     const standIn = listShown([product], options, viewContext)

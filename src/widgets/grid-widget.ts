@@ -52,6 +52,7 @@ export async function getGrid(
       return isGone ? CHANNEL_GONE_REASON : explainHiddenGrid(address.options, defaults)
     },
     missingReason: null,
+    gtins: [],
     productStates: [],
     getView: () => toGridView({ ...value, asOfMs: checkedAtMs }, address.options, { viewContext, pages }),
     channel,

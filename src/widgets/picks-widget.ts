@@ -37,6 +37,7 @@ export async function getPicks(
     get missingReason() {
       return explainMissingProducts(products, combined.productStates, explainDetails)
     },
+    gtins,
     productStates: combined.productStates,
     getView: () => toPicksView(labelled, options, viewContext),
     channel,

@@ -74,7 +74,7 @@ export function toProductRow(
   options: BoxFilters,
   { widthPx, ...details }: OfferRowDetails & Readonly<{ widthPx: number }>,
 ) {
-  const rows = toOfferRows(shown, options, details).slice(0, MAX_LISTED_SHOPS)
+  const rows = toOfferRows(shown, options, details)
   const [offer] = rows
   if (offer === undefined) return undefined
   const { product } = shown
@@ -85,8 +85,11 @@ export function toProductRow(
     brand: findShownBrand(product),
     picture: toPictureView(product.images[0] ?? null, widthPx, details.viewContext),
     offer,
-    /** The offers, folded below "5 shops"; `null` for a single one. */
-    shops: rows.length < 2 ? null : { label: messages.formatShopCount(count), offers: rows },
+    /** The first offers, folded below "25 shops"; `null` for a single one. */
+    shops:
+      rows.length < 2
+        ? null
+        : { label: messages.formatShopCount(count), offers: rows.slice(0, MAX_LISTED_SHOPS) },
   }
 }
 

@@ -4,10 +4,10 @@ import { type SubRules, insertSub } from '../offers/sub-ids.ts'
 
 /** Return the link of an offer, with a slot where a rule applies. */
 export function toLinkWithSlot({ network, affiliateUrl }: Offer, rules: SubRules): string {
-  const place = rules.findPlace({ network, affiliateUrl })
-  if (place === undefined) return affiliateUrl
-  const slot = createSubSlot(place.before, place.after, place.maxCharacters)
-  return `${affiliateUrl.slice(0, place.index)}${slot}${affiliateUrl.slice(place.index)}`
+  const position = rules.findPosition({ network, affiliateUrl })
+  if (position === undefined) return affiliateUrl
+  const slot = createSubSlot(position.before, position.after, position.maxCharacters)
+  return `${affiliateUrl.slice(0, position.index)}${slot}${affiliateUrl.slice(position.index)}`
 }
 
 /** Return the link of an offer for a placement; `null`: none. */
@@ -16,6 +16,6 @@ export function toLinkOfPlacement(
   rules: SubRules,
   sub: string | null,
 ): string {
-  const place = sub === null ? undefined : rules.findPlace({ network, affiliateUrl })
-  return place === undefined || sub === null ? affiliateUrl : insertSub(affiliateUrl, place, sub)
+  const position = sub === null ? undefined : rules.findPosition({ network, affiliateUrl })
+  return position === undefined || sub === null ? affiliateUrl : insertSub(affiliateUrl, position, sub)
 }

@@ -24,7 +24,12 @@ export type Widget<View> = Readonly<{
   hiddenReason: string
   /** Explain which products of a shown widget are not shown; `null`: none. */
   missingReason: string | null
-  /** What is shown of the products of the address; empty for a grid. */
+  /** GTINs of all products that were looked up, for cache tags; empty for a grid. */
+  gtins: readonly string[]
+  /**
+   * What readers got, by GTIN of the address, for the counts: a round-up may lack some of its products; a box is shown or not,
+   * also with a variant or a stand-in. Empty for a grid.
+   */
   productStates: readonly ProductState[]
   /** Build the view; `undefined` when the widget is hidden. */
   getView(): View | undefined

@@ -20,12 +20,15 @@ const GO = `/go/${CHANNEL_ID}/${LAMP}/${computeOfferId({ network: 'brightlink', 
 
 let harness: Harness
 let folder: string
+const start = (links: 'direct' | 'counted'): Promise<Harness> =>
+  startStockedHarness(
+    [LAMP, CHAIR].map((gtin) => makeWireProduct({ gtin, offers: [makeWireOffer()] })),
+    { settings: { VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`, VITRINE_LINKS: links } },
+  )
+
 beforeEach(async () => {
   folder = makeFolder()
-  harness = await startStockedHarness(
-    [LAMP, CHAIR].map((gtin) => makeWireProduct({ gtin, offers: [makeWireOffer()] })),
-    { settings: { VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}` } },
-  )
+  harness = await start('counted')
 })
 
 const PERIOD = { fromDay: toDay(NOON_MS), untilDay: toDay(NOON_MS) }
@@ -59,6 +62,12 @@ describe('responses', () => {
     for (const sub of ['a', 'b'])
       await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${INVENTED}?sub=${sub}`)
     expect(await readCounts()).toEqual([`${LAMP} a 0 1 0`])
+  })
+
+  test('box with a stand-in - counts as shown, for the product of the address', async () => {
+    await fetchPath(harness, `${FRAGMENT}?merchant=nobody&else=${CHAIR}`)
+    await fetchPath(harness, `/fragments/${CHANNEL_ID}/where-to-buy/${INVENTED}~${LAMP}?sub=a`)
+    expect(await readCounts()).toEqual([`${LAMP}  0 1 0`, `${LAMP} a 1 0 0`])
   })
 
   test('round-up - counts each of its products; a grid counts none', async () => {
@@ -111,6 +120,13 @@ describe('clicks', () => {
     await fetchPath(harness, GO.replace(LAMP, INVENTED), FIREFOX)
     expect(await readClicks()).toEqual([`${LAMP} Kopje  2`, `${LAMP} Kopje post-1 2`])
   })
+})
+
+test('VITRINE_LINKS=direct - the links of sandboxed frames are not counted', async () => {
+  folder = makeFolder()
+  harness = await start('direct')
+  expect((await fetchPath(harness, GO, FIREFOX)).status).toBe(302)
+  expect(await readClicks()).toEqual([])
 })
 
 test('requests of a visitor - leave nothing of their headers in database, log and metrics', async () => {

@@ -164,10 +164,10 @@ describe('methods', () => {
     },
   )
 
-  test('address of 2,048 characters - 200; a longer one: 414', async () => {
+  test('address of 8,000 characters - 200; a longer one: 414', async () => {
     const harness = await startStockedHarness()
-    expect((await fetchPath(harness, fill(2_048))).status).toBe(200)
-    const tooLong = await fetchPath(harness, fill(2_049))
+    expect((await fetchPath(harness, fill(8_000))).status).toBe(200)
+    const tooLong = await fetchPath(harness, fill(8_001))
     expect(tooLong.status).toBe(414)
     expect(tooLong.headers['vitrine-state']).toBe('invalid')
     expect(tooLong.text).toMatch(/^<!-- Vitrine: .+ -->$/)

@@ -76,8 +76,8 @@ describe('sub-ids file', () => {
     const { networks } = readSubData(write({ Net: { ...NET, aliases: ['Réseau  Un'] } }))
     const sent = JSON.parse(JSON.stringify(networks)) as typeof networks
     const offer = { network: 'RÉSEAU UN', affiliateUrl: 'https://go.example/?a=1' }
-    expect(createSubRules(sent).findPlace(offer)).toEqual(createSubRules(networks).findPlace(offer))
-    expect(createSubRules(sent).findPlace(offer)).toEqual({
+    expect(createSubRules(sent).findPosition(offer)).toEqual(createSubRules(networks).findPosition(offer))
+    expect(createSubRules(sent).findPosition(offer)).toEqual({
       index: 20,
       before: 'ref=',
       after: '&',

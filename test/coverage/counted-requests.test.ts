@@ -4,8 +4,10 @@ import { type CountedSurface, isCountedRequest } from '../../src/coverage/counte
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
 const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 
+const PUBLIC_URL = 'https://magazine.example/shops'
+
 function isCounted(surface: CountedSurface, headers: Record<string, string>, method = 'GET'): boolean {
-  return isCountedRequest({ method, headers }, surface)
+  return isCountedRequest({ method, headers }, surface, PUBLIC_URL)
 }
 
 describe.each(['embed', 'go'] as const)('request of %s', (surface) => {
@@ -32,15 +34,29 @@ describe.each(['embed', 'go'] as const)('request of %s', (surface) => {
 })
 
 test.each([
-  ['https://widgets.example/studio?tab=picks', false],
-  ['https://widgets.example/prefix/studio', false],
-  ['https://widgets.example/article', true],
-  ['https://widgets.example/studio-lamps', true],
+  ['https://magazine.example/shops/studio', false],
+  ['http://magazine.example/shops/studio/?tab=picks', false],
+  ['https://magazine.example/shops/studio/gallery#list', false],
+  ['http://127.0.0.1:3000/shops/studio?tab=picks', false],
+  ['https://magazine.example/photo/studio/lamps', true],
   ['https://magazine.example/studio', true],
+  ['https://magazine.example/shops/studio-lamps', true],
+  ['https://magazine.example/shops?from=/shops/studio', true],
+  ['https://other.example/shops/studio', true],
   ['not an address', true],
 ])('embed in %s - counted: %s', (referer, isExpected) => {
-  const headers = { 'user-agent': FIREFOX, host: 'widgets.example', referer }
+  const headers = { 'user-agent': FIREFOX, host: '127.0.0.1:3000', referer }
   expect(isCounted('embed', headers)).toBe(isExpected)
+})
+
+test('embed behind a proxy that replaces the host - is counted, except in the studio', () => {
+  const headers = { 'user-agent': FIREFOX, host: 'vitrine_servers' }
+  const referers = ['https://magazine.example/shops/studio', 'https://magazine.example/article']
+  expect(referers.map((referer) => isCounted('embed', { ...headers, referer }))).toEqual([false, true])
+})
+
+test('embed without host and referer - is counted', () => {
+  expect(isCounted('embed', { 'user-agent': FIREFOX })).toBe(true)
 })
 
 test('fragment - is counted for every agent, because servers fetch it', () => {

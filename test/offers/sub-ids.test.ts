@@ -10,7 +10,7 @@ import {
   NO_SUB_RULES,
   SIGNATURE_PARAMETERS,
   type SubForm,
-  type SubPlace,
+  type SubPosition,
   createSubRules,
   insertSub,
 } from '../../src/offers/sub-ids.ts'
@@ -73,7 +73,7 @@ describe('shipped rules', () => {
       'tradetracker',
       'kelkoo',
     ])
-    const published = PUBLISHED_LINKS.map((link) => shipped.findPlace(toOffer(link))?.maxCharacters)
+    const published = PUBLISHED_LINKS.map((link) => shipped.findPosition(toOffer(link))?.maxCharacters)
     expect(new Set(published)).toEqual(new Set(networks.map(({ maxCharacters }) => maxCharacters)))
   })
 
@@ -219,8 +219,11 @@ describe('query parameter', () => {
   })
 
   it('longer sub-id than allowed - is cut', () => {
-    const place = createRules([REF], 4).findPlace({ network: 'NET', affiliateUrl: 'https://go.example/' })
-    expect(insertSub('https://go.example/', place as SubPlace, 'abcdefgh')).toBe(
+    const position = createRules([REF], 4).findPosition({
+      network: 'NET',
+      affiliateUrl: 'https://go.example/',
+    })
+    expect(insertSub('https://go.example/', position as SubPosition, 'abcdefgh')).toBe(
       'https://go.example/?ref=abcd',
     )
   })
@@ -301,18 +304,18 @@ describe('hostile links', () => {
     fc.assert(
       fc.property(hostileLink, anySub, (offer, sub) => {
         const { affiliateUrl: link } = offer
-        const place = shipped.findPlace(offer)
-        if (place === undefined) return true
+        const position = shipped.findPosition(offer)
+        if (position === undefined) return true
         tagged++
-        const { index, before, after, maxCharacters } = place
+        const { index, before, after, maxCharacters } = position
         const inserted = `${before}${sub.slice(0, maxCharacters)}${after}`
-        const result = insertSub(link, place, sub)
+        const result = insertSub(link, position, sub)
         return (
           result.slice(index, index + inserted.length) === inserted &&
           result.slice(0, index) + result.slice(index + inserted.length) === link &&
           isUsableLink(result) === isUsableLink(link) &&
           (!isUsableLink(link) || new URL(result).host === new URL(link).host) &&
-          shipped.findPlace({ network: offer.network, affiliateUrl: result }) === undefined
+          shipped.findPosition({ network: offer.network, affiliateUrl: result }) === undefined
         )
       }),
       { numRuns: toRunCount(20_000) },
@@ -323,13 +326,15 @@ describe('hostile links', () => {
   test('very long link - is examined in linear time', () => {
     const part = '&clickref=&clickref;?clickref/pubref:epi(/sid/'
     const link = `https://www.awin1.com/?a=1${part.repeat(50)}`
-    expect(shipped.findPlace({ network: 'awin', affiliateUrl: link })).toBeUndefined()
+    expect(shipped.findPosition({ network: 'awin', affiliateUrl: link })).toBeUndefined()
     const longer = `https://www.awin1.com/?a=1${part.repeat(20_000)}`
     expect(tag(longer, shipped, 'awin')).toBe('too_long')
   })
 })
 
-test('no rules - no link has a place', () => {
-  expect(NO_SUB_RULES.findPlace({ network: 'awin', affiliateUrl: 'https://www.awin1.com/' })).toBeUndefined()
+test('no rules - no link has a position', () => {
+  expect(
+    NO_SUB_RULES.findPosition({ network: 'awin', affiliateUrl: 'https://www.awin1.com/' }),
+  ).toBeUndefined()
   expect(tag('https://www.awin1.com/', createSubRules([]), 'awin')).toBe('no_rule')
 })

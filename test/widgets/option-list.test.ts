@@ -35,6 +35,14 @@ describe('list of options', () => {
     expect(new Set(names.split(' '))).toEqual(new Set(inFrames.map(({ name }) => name)))
   })
 
+  test('documentation - has a row for each option', async () => {
+    const page = await readFile(new URL('../../docs/publish/options.md', import.meta.url), 'utf8')
+    const documented = page.matchAll(/^\| `(\w+)` +\|/gm)
+    expect([...documented].map(([, name]) => name).toSorted()).toEqual(
+      OPTION_LIST.map(({ name }) => name).toSorted(),
+    )
+  })
+
   test.each(['where-to-buy', 'picks', 'deals'] as const)(
     '%s - lists exactly the parameters that its parser reads',
     (widget) => {

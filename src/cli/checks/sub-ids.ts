@@ -4,7 +4,7 @@ import { readSubData } from '../../config/sub-ids-file.ts'
 import { pluralize } from '../../lib/plural.ts'
 import {
   type ExplainedSubRules,
-  type SubPlace,
+  type SubPosition,
   type SubSkip,
   createSubRules,
   insertSub,
@@ -66,7 +66,7 @@ export async function checkSubIds(
 function addLink(
   networks: Map<string, NetworkLinks>,
   { network: name, affiliateUrl: link }: Offer,
-  result: SubPlace | SubSkip,
+  result: SubPosition | SubSkip,
 ): void {
   const key = foldCase(name)
   const links = networks.get(key) ?? {

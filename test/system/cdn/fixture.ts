@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openSqlite } from '../../../src/database/sqlite.ts'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 import { type BuiltServer, startBuiltServer } from '../../helpers/built-server.ts'
 import {
@@ -38,6 +39,8 @@ export type CdnFixture = Readonly<{
   nextGtin(): string
   /** Count the requests to the servers whose URL contains the text. */
   countRequests(text: string): number
+  /** List the sub-ids with stored counts of a product. */
+  readCountedSubs(gtin: string): readonly string[]
   setAllModes(mode: FaultMode): Promise<void>
   /** Call `FaultProxy.setMaxAge` for all servers. */
   setMaxAge(seconds: number | null, staleSeconds?: number, ifErrorSeconds?: number): void
@@ -83,6 +86,7 @@ export async function createCdnFixture(settings: Readonly<Record<string, string>
     nextGtin: () => toGtin(usedCount++),
     countRequests: (text) =>
       proxies.flatMap(({ requests }) => requests).filter(({ url }) => url.includes(text)).length,
+    readCountedSubs: (gtin) => readCountedSubs(join(folder, 'copy.db'), gtin),
     async setAllModes(mode) {
       for (const proxy of proxies) await proxy.setMode(mode)
     },
@@ -98,6 +102,16 @@ export async function createCdnFixture(settings: Readonly<Record<string, string>
       await catalog.close()
       await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+function readCountedSubs(path: string, gtin: string): readonly string[] {
+  const database = openSqlite({ path, role: 'reader' })
+  try {
+    const rows = database.prepare('select distinct sub from widget_counts where gtin = ?').all([gtin])
+    return (rows as { sub: string }[]).map(({ sub }) => sub)
+  } finally {
+    database.close()
   }
 }
 

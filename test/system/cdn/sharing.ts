@@ -29,6 +29,22 @@ const LABEL_QUERIES = [
   '?sub=b&label=Zest&utm_source=x&label=Apple',
 ]
 
+/** Headers of a reader whose embed is counted. */
+const READER = {
+  'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  referer: 'https://magazine.example/photo/studio/lamps',
+}
+
+/** Headers of visits of embeds, by their sub-id. Only `reader` is counted. */
+const COUNTED_VISITS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  reader: READER,
+  bot: { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)' },
+  'no-agent': {},
+  prefetch: { ...READER, 'sec-purpose': 'prefetch;prerender' },
+  'old-prefetch': { ...READER, purpose: 'prefetch' },
+  studio: { ...READER, referer: 'https://widgets.example/studio?tab=picks' },
+}
+
 /** Define the tests that every shared cache must pass while all servers work. */
 export function testSharedCache(name: string, { fixture, cdn }: CdnUnderTest): void {
   const fetchFromCdn = (path: string, headers?: Readonly<Record<string, string>>): Promise<CdnResponse> =>
@@ -184,6 +200,41 @@ export function testSharedCache(name: string, { fixture, cdn }: CdnUnderTest): v
       }
     },
   )
+
+  it(`${name} - uncached embeds - are counted for readers, not for bots, prefetches and the studio`, async () => {
+    const gtin = fixture().nextGtin()
+    const path = toBoxPath(gtin).replace('/fragments/', '/embeds/')
+    for (const [sub, headers] of Object.entries(COUNTED_VISITS))
+      expect((await fetchFromCdn(`${path}?sub=${sub}`, headers)).status).toBe(200)
+    // A server stores its counts in order, so those of the visits are stored before these.
+    for (const { port } of fixture().servers)
+      await sendRequest(`http://127.0.0.1:${port}${path}?sub=last-${port}`, { headers: READER })
+    const lastSubs = fixture().servers.map(({ port }) => `last-${port}`)
+    await vi.waitFor(() => expect(fixture().readCountedSubs(gtin)).toEqual(expect.arrayContaining(lastSubs)))
+    expect(fixture().readCountedSubs(gtin).toSorted()).toEqual([...lastSubs, 'reader'].toSorted())
+  })
+
+  it(`${name} - headers that decide whether an embed is counted - do not split the cache`, async () => {
+    const path = toBoxPath(fixture().nextGtin()).replace('/fragments/', '/embeds/')
+    const bodies = new Set<string>()
+    for (const headers of Object.values(COUNTED_VISITS)) bodies.add((await fetchFromCdn(path, headers)).body)
+    expect([bodies.size, fixture().countRequests(path)]).toEqual([1, 1])
+  })
+
+  it(`${name} - an embed of a visitor with long headers - is cached for all`, async () => {
+    const path = toBoxPath(fixture().nextGtin()).replace('/fragments/', '/embeds/')
+    const long = {
+      'user-agent': `Mozilla ${'x'.repeat(6_000)}`,
+      referer: `https://a.example/${'x'.repeat(6_000)}`,
+    }
+    const responses = [
+      await fetchFromCdn(path, long),
+      await fetchFromCdn(path, long),
+      await fetchFromCdn(path),
+    ]
+    expect(responses.map(classifyResponse)).toEqual(['shown', 'shown', 'shown'])
+    expect(fixture().countRequests(path)).toBe(1)
+  })
 
   it(`${name} - a shop link - is never cached`, async () => {
     const offer = computeOfferId({ network: 'brightlink', merchant: 'Kopje', currency: 'EUR' })

@@ -128,6 +128,7 @@ async function startReplica({ port, clockFile, settings }: ReplicaDetails): Prom
   const replica = startBuilt(['serve', '--json'], {
     ...settings,
     NODE_OPTIONS: `--require ${script}`,
+    VITRINE_LINKS: 'counted',
     VITRINE_DATABASE_URL: database.url,
     VITRINE_PORT: String(port),
     // Only the walk at the start, without a copy.

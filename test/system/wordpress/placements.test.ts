@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   CHANNEL,
@@ -7,12 +7,14 @@ import {
   OTHER_GTIN,
   createWordPressFixture,
   removeTimes,
+  toPhp,
 } from './wordpress-fixture.ts'
 import { isSkipped } from './programs.ts'
 import { type Visitor, readContent, signInAs } from './visitor.ts'
 
 const SHORTCODE = `[vitrine gtin="${GTIN}"]`
 const BLOCK = `<!-- wp:vitrine/where-to-buy {"gtin":"${GTIN}"} /-->`
+const SIDEBAR_BLOCK = `<!-- wp:vitrine/where-to-buy {"gtin":"${OTHER_GTIN}"} /-->`
 const PICKS = `picks/${GTIN},${OTHER_GTIN}`
 
 const toFragment = (path: string): string => `/fragments/${CHANNEL}/${path}`
@@ -79,6 +81,38 @@ describe.skipIf(isSkipped)('the placement of a box', () => {
     },
   )
 
+  it('theme "classic", the sidebar of two posts - has one box for both', async () => {
+    const plugin = fixture.site.toPath('www/wp-content/mu-plugins/sidebar.php')
+    await writeFile(
+      plugin,
+      toSidebarPlugin(['[vitrine_deals limit="4"]', SIDEBAR_BLOCK, toLink('deals?limit=5')]),
+    )
+    const posts = [await fixture.publish(SHORTCODE), await fixture.publish(SHORTCODE)]
+    for (const post of posts) await reader.get(post)
+    await rm(plugin)
+    const inPosts = posts.map((post) => toFragment(`where-to-buy/${GTIN}?sub=p${post.slice('/?p='.length)}`))
+    const inSidebar = ['deals?limit=4', `where-to-buy/${OTHER_GTIN}`, 'deals?limit=5'].map(toFragment)
+    expect(fixture.faultProxy.takeCalls().toSorted()).toEqual([...inPosts, ...inSidebar].toSorted())
+  })
+
+  it('theme "blocks", template and footer of two posts - have one box for both', async () => {
+    const theme = fixture.site.toPath('www/wp-content/themes/blocks')
+    await mkdir(`${theme}/parts`)
+    await writeFile(
+      `${theme}/templates/single.html`,
+      '<!-- wp:vitrine/deals {"limit":"6"} /--><!-- wp:post-content /--><!-- wp:template-part {"slug":"footer"} /-->',
+    )
+    await writeFile(`${theme}/parts/footer.html`, '<!-- wp:vitrine/deals {"limit":"7"} /-->')
+    await fixture.site.run(`switch_theme( 'blocks' ); return 1;`)
+    const posts = [await fixture.publish(BLOCK), await fixture.publish(BLOCK)]
+    for (const post of posts) await reader.get(post)
+    await rm(`${theme}/templates/single.html`)
+    await fixture.site.run(`switch_theme( 'classic' ); return 1;`)
+    const inPosts = posts.map((post) => toFragment(`where-to-buy/${GTIN}?sub=p${post.slice('/?p='.length)}`))
+    const inTheme = ['deals?limit=6', 'deals?limit=7'].map(toFragment)
+    expect(fixture.faultProxy.takeCalls().toSorted()).toEqual([...inPosts, ...inTheme].toSorted())
+  })
+
   it('an id of the author - in an attribute or a link - is used instead', async () => {
     const link = toLink(`deals?sub=home-top`)
     await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}" sub="guide_7"]\n\n${link}`))
@@ -113,3 +147,15 @@ describe.skipIf(isSkipped)('the placement of a box', () => {
     expect(fixture.faultProxy.takeCalls()).toEqual([toFragment(`where-to-buy/${GTIN}?limit=3`)])
   })
 })
+
+/** Return a plugin that shows a sidebar, with a block widget for each content, below every page. */
+function toSidebarPlugin(contents: readonly string[]): string {
+  const widgets = contents.map((content, index) => `${index + 2} => array( 'content' => ${toPhp(content)} )`)
+  const names = contents.map((_content, index) => `'block-${index + 2}'`)
+  return `<?php
+add_action( 'widgets_init', function () { register_sidebar( array( 'id' => 'test' ) ); } );
+add_filter( 'pre_option_widget_block', function () { return array( ${widgets.join(', ')}, '_multiwidget' => 1 ); } );
+add_filter( 'sidebars_widgets', function () { return array( 'test' => array( ${names.join(', ')} ) ); } );
+add_action( 'wp_footer', function () { dynamic_sidebar( 'test' ); } );
+`
+}

@@ -29,10 +29,11 @@ function vitrine_placement( $attributes ) {
 }
 
 /**
- * Whether the box belongs to the current post. In a sidebar of an archive, it does not. A preview in the editor is no placement.
+ * Whether the box is in the content of a post. Sidebars, footers and template parts are not, even on the page of a post: a
+ * placement there would fetch and store the same box again for each post. A preview in the editor is no placement.
  *
  * @return bool
  */
 function vitrine_is_in_post() {
-	return ! vitrine_is_block_preview() && ( doing_filter( 'the_content' ) || in_the_loop() || is_singular() );
+	return ! vitrine_is_block_preview() && doing_filter( 'the_content' );
 }
