@@ -219,7 +219,7 @@ type WalkParts = Pick<
 > &
   Pick<PicturesDetails, 'onStoreFailure'>
 
-/** Create the walks. After each one, record which feeds of the embedded catalog are quiet, and send the events. */
+/** Create the walks. After each one, record which feeds of the embedded catalog are stale, and send the events. */
 function createWalks(
   options: ContextOptions,
   { shopFile, webhook, onStoreFailure, ...parts }: WalkParts,

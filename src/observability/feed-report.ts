@@ -32,6 +32,8 @@ export type FeedState = Readonly<{
   error: string | null
   /** No successful run for two intervals. */
   isQuiet: boolean
+  /** Quiet although the server ran it since: the state that an event reports. */
+  isStale: boolean
   /** The last successful run is so long ago that its prices are not shown. */
   isTooOld: boolean
 }>

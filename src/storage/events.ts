@@ -26,7 +26,7 @@ export type StoredEvent = Readonly<{
 export type ObservedFeed = Readonly<{
   name: string
   channelId: string | null
-  isQuiet: boolean
+  isStale: boolean
   fetchedAtMs: number | null
 }>
 
@@ -53,7 +53,7 @@ export type DeliveryState = Readonly<{
 export type EventStore = Readonly<{
   /** List the newest events first; those of one walk by importance: shops, then the most requested products. */
   listEvents(limit: number): Promise<readonly StoredEvent[]>
-  /** Add an event for each feed that has become quiet since the last call. The first call about a feed adds none. */
+  /** Add an event for each feed that has become stale since the last call. The first call about a feed adds none. */
   recordFeeds(feeds: readonly ObservedFeed[], nowMs: number): Promise<void>
   /** Lease the delivery for at most `forMs`. Return the oldest event that is not delivered; `undefined`: nothing to do now. */
   leaseEvent(lease: Readonly<{ owner: string; forMs: number }>): Promise<LeasedEvent | undefined>

@@ -1,4 +1,5 @@
 import { type Kysely, type Transaction, sql } from 'kysely'
+import { isPostgres } from '../database/is-postgres.ts'
 import { toDay } from '../offers/price-history.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
@@ -7,14 +8,14 @@ import type { DayPeriod } from './counts.ts'
 import type { EventDetails } from './events.ts'
 import type { CopyTables } from './schema.ts'
 import { createVersionCondition } from './sql-copies.ts'
-import { listAskedProducts, listPlacements } from './sql-coverage-reads.ts'
+import { listPlacements } from './sql-coverage-reads.ts'
 import { insertEvents, insertJson } from './sql-events.ts'
 import { createInCondition, execute } from './statements.ts'
 
-/** Days in which a widget must have asked for a product. */
+/** Days in which widgets must have asked for a product, on at least two of them: a bot's requests are seldom repeated. */
 const WATCHED_DAYS = 28
 
-/** The most requested products of a channel that are watched, so that a large catalog does not flood the editors. */
+/** The products of a channel with the most placements are watched, so that a large catalog does not flood the editors. */
 const MAX_WATCHED = 2_000
 
 /** Placements that an event names. */
@@ -46,8 +47,7 @@ export async function prepareEvents(
   const { catalog, channelId, copyId, nowMs } = ended
   const untilDay = toDay(nowMs)
   const period = { fromDay: untilDay - WATCHED_DAYS + 1, untilDay }
-  const watched = await listAskedProducts(database, copyId, { ...period, limit: MAX_WATCHED })
-  const gtins = watched.map(({ gtin }) => gtin)
+  const gtins = await listWatchedProducts(database, copyId, period)
   const titles = await readSoldTitles(database, ended, gtins)
   const known = await readProductStates(database, copyId)
   const { changes, states } = compareProducts({ copyId, gtins, titles, known })
@@ -63,6 +63,44 @@ export async function prepareEvents(
         and ${createInCondition(transaction, 'gtin', unwatched)}`.execute(transaction)
     await insertEvents(transaction, { catalog, nowMs }, events)
   }
+}
+
+/** List the products to watch. SQLite reads all rows of the index only when too many products qualify. */
+async function listWatchedProducts(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  period: DayPeriod,
+): Promise<readonly string[]> {
+  if (!isPostgres(database)) {
+    const repeated = await listRepeatedProducts(database, copyId, period)
+    if (repeated.length <= MAX_WATCHED) return repeated
+  }
+  // `+day` keeps SQLite from the primary key: the index by product has all columns that are needed.
+  const statement = `select gtin from widget_counts where copy_id = ? and +day between ? and ?
+    group by gtin having min(day) < max(day) order by count(*) desc, gtin limit ?`
+  const values = [copyId, period.fromDay, period.untilDay, MAX_WATCHED]
+  return toGtins(await execute(database, statement, values))
+}
+
+/** List the products that were asked for on two days or more: one row of each and two of its days are read from SQLite's index. */
+async function listRepeatedProducts(
+  database: Kysely<CopyTables>,
+  copyId: number,
+  { fromDay, untilDay }: DayPeriod,
+): Promise<readonly string[]> {
+  const isOfProduct = sql`c.copy_id = ${copyId} and c.gtin = asked.gtin and c.day between ${fromDay} and ${untilDay}`
+  const { rows } = await sql<{ gtin: string }>`
+    with recursive asked (gtin) as (
+      select min(gtin) from widget_counts where copy_id = ${copyId}
+      union all select (select min(gtin) from widget_counts where copy_id = ${copyId} and gtin > asked.gtin)
+      from asked where gtin is not null)
+    select gtin from asked where (select min(day) from widget_counts c where ${isOfProduct})
+      < (select max(day) from widget_counts c where ${isOfProduct})`.execute(database)
+  return toGtins(rows)
+}
+
+function toGtins(rows: readonly Readonly<{ gtin: string }>[]): readonly string[] {
+  return rows.map(({ gtin }) => gtin)
 }
 
 /** Read the titles of the products that have an offer in the walk. */
@@ -89,7 +127,7 @@ async function readProductStates(database: Kysely<CopyTables>, copyId: number): 
   return new Map(rows.map((row) => [row.gtin, row]))
 }
 
-/** Return the states to store, and the products that were known and have changed, the most requested first. */
+/** Return the states to store, and the products that were known and have changed. */
 function compareProducts({
   copyId,
   gtins,
@@ -120,18 +158,24 @@ function compareProducts({
   return { states, changes }
 }
 
+/** Add the placements of each product. The most requested product is first. */
 async function addPlacements(
   database: Kysely<CopyTables>,
   copyId: number,
   { changes, period }: Readonly<{ changes: readonly ProductChange[]; period: DayPeriod }>,
 ): Promise<readonly EventDetails[]> {
   if (changes.length === 0) return []
-  const gtins = changes.map(({ gtin }) => gtin)
-  const subsByGtin = new Map<string, string[]>(gtins.map((gtin) => [gtin, []]))
-  for (const { gtin, sub } of await listPlacements(database, copyId, { ...period, gtins }))
-    if (sub !== '') subsByGtin.get(gtin)?.push(sub)
-  return changes.map((change) => {
-    const subs = subsByGtin.get(change.gtin) ?? []
+  const asked = new Map(changes.map(({ gtin }) => [gtin, { requests: 0, subs: new Array<string>() }]))
+  for (const count of await listPlacements(database, copyId, { ...period, gtins: [...asked.keys()] })) {
+    const product = asked.get(count.gtin)
+    if (product === undefined) continue
+    product.requests += count.shown + count.hidden + count.unavailable
+    if (count.sub !== '') product.subs.push(count.sub)
+  }
+  const toRequests = ({ gtin }: ProductChange): number => asked.get(gtin)?.requests ?? 0
+  const ranked = changes.toSorted((a, b) => toRequests(b) - toRequests(a) || compareTexts(a.gtin, b.gtin))
+  return ranked.map((change) => {
+    const subs = asked.get(change.gtin)?.subs ?? []
     const placements = subs.slice(0, MAX_NAMED_PLACEMENTS)
     return { ...change, placements, morePlacements: subs.length - placements.length }
   })

@@ -142,15 +142,15 @@ async function recordFeeds(
     'select feed, is_quiet from feed_states where catalog = ?',
     [catalog],
   )
-  const wasQuiet = new Map(known.map((row) => [row.feed, row.is_quiet === 1]))
-  const changed = feeds.filter(({ name, isQuiet }) => wasQuiet.get(name) !== isQuiet)
-  const rows = changed.map(({ name, isQuiet }) => ({ catalog, feed: name, is_quiet: Number(isQuiet) }))
+  const wasStale = new Map(known.map((row) => [row.feed, row.is_quiet === 1]))
+  const changed = feeds.filter(({ name, isStale }) => wasStale.get(name) !== isStale)
+  const rows = changed.map(({ name, isStale }) => ({ catalog, feed: name, is_quiet: Number(isStale) }))
   await insertJson(transaction, 'feed_states', rows, ['catalog', 'feed'])
   const names = new Set(feeds.map(({ name }) => name))
-  for (const feed of [...wasQuiet.keys()].filter((name) => !names.has(name)))
+  for (const feed of [...wasStale.keys()].filter((name) => !names.has(name)))
     await execute(transaction, 'delete from feed_states where catalog = ? and feed = ?', [catalog, feed])
   const events = changed
-    .filter(({ name, isQuiet }) => isQuiet && wasQuiet.has(name))
+    .filter(({ name, isStale }) => isStale && wasStale.has(name))
     .map(({ name, channelId, fetchedAtMs }) => ({
       channelId,
       details: { type: 'feed.stale', feed: name, fetchedAtMs } as const,

@@ -3,6 +3,7 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
 import type { Demo } from '../../src/context.ts'
+import { toDay } from '../../src/offers/price-history.ts'
 import type { FeedState } from '../../src/observability/feed-report.ts'
 import { EVENT_SECRET, startEventReceiver } from '../helpers/event-receiver.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
@@ -53,9 +54,12 @@ async function list(): Promise<readonly string[]> {
     })
 }
 
+/** Count requests of today and yesterday, so that the product is watched. */
 async function ask(gtin: string, sub: string): Promise<void> {
-  harness.context.coverage.countWidget({ channelId: CHANNEL_ID, gtin, sub, state: 'shown' })
-  await harness.context.coverage.flush()
+  const today = toDay(harness.clock.nowMs())
+  const count = { channelId: CHANNEL_ID, gtin, sub, shown: 1, hidden: 0, unavailable: 0 }
+  const widgets = [today, today - 1].map((day) => ({ ...count, day }))
+  await harness.context.store.addCounts({ widgets, clicks: [] })
 }
 
 const fetchAtom = (headers: Record<string, string> = {}): Promise<TestResponse> =>
@@ -144,17 +148,17 @@ test('look-up that finds no shop - no event; the next walk decides', async () =>
   expect(await list()).toEqual([])
 })
 
-test('quiet feed of the embedded catalog - one event after the walk', async () => {
-  const quiet = { name: 'awin-main', channelId: CHANNEL_ID, fetchedAtMs: 0 }
-  const feeds = { isQuiet: false }
+test('stale feed of the embedded catalog - one event after the walk', async () => {
+  const stale = { name: 'awin-main', channelId: CHANNEL_ID, fetchedAtMs: 0 }
+  const feeds = { isStale: false }
   const demo = {
     readCatalogContent: () => Promise.resolve('own'),
     readFeeds: () =>
-      Promise.resolve({ feeds: [{ ...quiet, isQuiet: feeds.isQuiet } as FeedState], warnings: [] }),
+      Promise.resolve({ feeds: [{ ...stale, isStale: feeds.isStale } as FeedState], warnings: [] }),
   } as unknown as Demo
   harness = await start({ over: { demo } })
   await walk(makeProducts(() => BOTH, 2))
-  feeds.isQuiet = true
+  feeds.isStale = true
   await walk()
   await walk()
   expect(await list()).toEqual(['feed.stale awin-main'])

@@ -208,6 +208,7 @@ export const FEED: FeedState = {
   errorCode: null,
   error: null,
   isQuiet: false,
+  isStale: false,
   isTooOld: false,
 }
 

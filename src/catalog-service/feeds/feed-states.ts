@@ -2,7 +2,13 @@ import { SECOND_MS } from '../../clock.ts'
 import { FeedHeldError } from '../../errors.ts'
 import type { FeedState, FeedStatus } from '../../observability/feed-report.ts'
 import type { CatalogStore } from '../store/catalog-store.ts'
-import { type FeedAttempt, computeNextRunMs, fetchFeedAttempts, isFeedQuiet } from '../store/feed-attempts.ts'
+import {
+  type FeedAttempt,
+  computeNextRunMs,
+  fetchFeedAttempts,
+  isFeedQuiet,
+  isFeedStale,
+} from '../store/feed-attempts.ts'
 import { type Feed, fetchFeeds } from '../store/feeds.ts'
 import { describeFeedAddress } from './feed-address.ts'
 
@@ -37,6 +43,7 @@ export async function fetchFeedStates(
       removed: feed.removedCount,
       ...findFailure(attempt),
       isQuiet: isFeedQuiet(feed, store.clock),
+      isStale: isFeedStale(feed, attempt, store.clock),
       isTooOld: feed.offerCount > 0 && fetchedAtMs !== null && store.clock.nowMs() - fetchedAtMs > maxAgeMs,
     }
   })

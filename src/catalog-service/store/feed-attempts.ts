@@ -149,8 +149,19 @@ export function computeNextRunMs(feed: Feed, attempt: FeedAttempt | undefined): 
 }
 
 /** Whether a feed with a schedule had no successful run for two intervals. */
-export function isFeedQuiet(feed: Feed, clock: Clock): boolean {
+export function isFeedQuiet(feed: Feed, clock: Pick<Clock, 'nowMs'>): boolean {
   if (feed.url === null || feed.everySeconds === null) return false
   const sinceMs = feed.fetchedAtMs ?? feed.createdAtMs
   return clock.nowMs() - sinceMs > QUIET_INTERVALS * feed.everySeconds * SECOND_MS
+}
+
+/**
+ * Whether a quiet feed failed although the server ran: after a downtime, a feed that has not run yet is not stale. `attempt` is
+ * the last one; while it runs, the one before decides.
+ */
+export function isFeedStale(feed: Feed, attempt: FeedAttempt | undefined, clock: Clock): boolean {
+  if (!isFeedQuiet(feed, clock)) return false
+  if (computeNextRunMs(feed, attempt) === null) return true
+  if (attempt === undefined || attempt.failureCount <= Number(attempt.isRunning)) return false
+  return isFeedQuiet(feed, { nowMs: () => attempt.attemptedAtMs })
 }

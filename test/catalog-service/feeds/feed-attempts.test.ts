@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { CatalogStore } from '../../../src/catalog-service/store/catalog-store.ts'
 import {
   FEED_LEASE_MS,
+  type FeedAttempt,
   acquireFeedLease,
   cancelFeedAttempt,
   computeNextRunMs,
@@ -11,11 +12,13 @@ import {
   fetchFeedAttempts,
   finishFeedAttempt,
   isFeedQuiet,
+  isFeedStale,
   removeFeedAttempts,
 } from '../../../src/catalog-service/store/feed-attempts.ts'
 import { type Feed, findFeedById } from '../../../src/catalog-service/store/feeds.ts'
-import { HOUR_MS, HOUR_SECONDS, MINUTE_MS } from '../../../src/clock.ts'
+import { DAY_MS, HOUR_MS, HOUR_SECONDS, MINUTE_MS } from '../../../src/clock.ts'
 import { createLeaseOwner } from '../../../src/database/lease-owner.ts'
+import { createFakeClock } from '../../helpers/fake-clock.ts'
 import { type StoreUnderTest, openSqliteTestStore, openTestStore } from '../harness.ts'
 import { addFeed, createTable, dumpCatalog, getState, runTestFeed, startFeed } from './feed-fixture.ts'
 import { send, startFeedServer } from './feed-server.ts'
@@ -342,5 +345,21 @@ describe('next run', () => {
     expect(await find({ fetchedAtMs: clock.nowMs() })).toBe(false)
     expect(await find({ url: null })).toBe(false)
     expect(await find({ everySeconds: null })).toBe(false)
+  })
+
+  const QUIET_AFTER_MS = 2 * HOUR_MS
+  it.each([
+    ['no attempt', undefined, {}, false],
+    ['success before the downtime', { attemptedAtMs: 0, failureCount: 0 }, {}, false],
+    ['failure before the downtime', { attemptedAtMs: QUIET_AFTER_MS, failureCount: 1 }, {}, false],
+    ['failure after it', { attemptedAtMs: QUIET_AFTER_MS + 1, failureCount: 1 }, {}, true],
+    ['running, no failure', { attemptedAtMs: DAY_MS, failureCount: 1, isRunning: true }, {}, false],
+    ['running after a failure', { attemptedAtMs: DAY_MS, failureCount: 2, isRunning: true }, {}, true],
+    ['cannot run', { attemptedAtMs: 0, failureCount: 0 }, { channelId: null }, true],
+    ['not quiet', { attemptedAtMs: DAY_MS, failureCount: 1 }, { fetchedAtMs: DAY_MS }, false],
+  ])('stale - %s', (_, attempt, change, isStale) => {
+    const feed = { ...FEED, createdAtMs: 0, fetchedAtMs: 0, ...change } as Feed
+    const last = attempt && ({ isRunning: false, ...attempt } as FeedAttempt)
+    expect(isFeedStale(feed, last, createFakeClock(DAY_MS))).toBe(isStale)
   })
 })

@@ -18,6 +18,8 @@ function sell(gtin: string, ...merchants: readonly string[]): Product {
   return makeProduct({ gtin, title: `Title ${gtin.slice(-2)}`, offers })
 }
 
+const TODAY = toDay(NOON_MS)
+
 const LEASE = { owner: 'one', forMs: MINUTE_MS } as const
 
 /** Test that state changes become events once, and that one process delivers them in order. */
@@ -32,13 +34,17 @@ export function describeEvents(subject: Subject): void {
     afterEach(() => fixture.dispose())
 
     /** Count requests of placements, each `sub gtin`. */
-    const ask = async (...placements: readonly string[]): Promise<void> => {
+    const askOn = async (day: number, ...placements: readonly string[]): Promise<void> => {
       const widgets = placements.map((placement) => {
         const [sub = '', gtin = ''] = placement.split(' ')
-        const count = { sub, gtin, shown: 1, hidden: 0, unavailable: 0 }
-        return { channelId: CHANNEL, day: toDay(NOON_MS), ...count }
+        return { channelId: CHANNEL, day, sub, gtin, shown: 1, hidden: 0, unavailable: 0 }
       })
       await copy.addCounts({ widgets, clicks: [] })
+    }
+    /** Count them on two days, so that the products are watched. */
+    const ask = async (...placements: readonly string[]): Promise<void> => {
+      await askOn(TODAY - 1, ...placements)
+      await askOn(TODAY, ...placements)
     }
     let walkedAtMs = NOON_MS
     const walk = (...products: readonly Product[]): Promise<void> =>
@@ -81,6 +87,28 @@ export function describeEvents(subject: Subject): void {
       expect(await list()).toEqual([])
       await walk(sell(CHAIR, 'Kopje'), sell(TABLE, 'Kopje'))
       expect(await list()).toEqual([`product.back ${TABLE}`])
+    })
+
+    test('product that pages asked for on one day of the period, as bots do - no event', async () => {
+      await walk(sell(LAMP, 'Kopje'), sell(CHAIR, 'Kopje'), sell(TABLE, 'Kopje'))
+      await askOn(TODAY, `a ${LAMP}`, `b ${LAMP}`, ` ${CHAIR}`, ` ${TABLE}`)
+      await askOn(TODAY - 27, ` ${CHAIR}`)
+      await askOn(TODAY - 28, ` ${TABLE}`)
+      await walk(sell(LAMP, 'Kopje'), sell(CHAIR, 'Kopje'), sell(TABLE, 'Kopje'))
+      await walk(sell(toGtin(4), 'Kopje'))
+      expect(await list()).toEqual([`product.gone ${CHAIR}`])
+    })
+
+    test('more products than are watched - those with the most placements are', async () => {
+      const gtins = Array.from({ length: 2_002 }, (_, index) => toGtin(index))
+      const products = gtins.map((gtin) => sell(gtin, 'Kopje'))
+      await walk(...products)
+      await ask(...gtins.slice(1, -1).flatMap((gtin) => [`a ${gtin}`, `b ${gtin}`]), `a ${gtins[0]}`)
+      // A bot's requests of one day.
+      await askOn(TODAY, ...Array.from({ length: 9 }, (_, index) => `${index} ${gtins.at(-1)}`))
+      await walk(...products)
+      await walk(...products.slice(2, -1))
+      expect(await list()).toEqual([`product.gone ${gtins[1]}`])
     })
 
     test('events of one walk - shops first, then the most requested products', async () => {
@@ -167,7 +195,7 @@ export function describeEvents(subject: Subject): void {
       expect(await list()).toEqual(['shop.gone Tafelrond'])
     })
 
-    test('feed - one event when it becomes quiet, and none when it is quiet at first or removed', async () => {
+    test('feed - one event when it becomes stale, and none when it is stale at first or removed', async () => {
       await copy.recordFeeds([feed('awin', false), feed('old', true)], NOON_MS)
       await copy.recordFeeds([feed('awin', true), feed('old', true)], NOON_MS + 1)
       await copy.recordFeeds([feed('awin', true)], NOON_MS + 2)
@@ -263,6 +291,6 @@ function describeLeased(leased: LeasedEvent | undefined): string {
   return leased === undefined ? 'nothing' : `${describeEvent(leased.event)}, ${leased.failures} failures`
 }
 
-function feed(name: string, isQuiet: boolean): ObservedFeed {
-  return { name, channelId: null, isQuiet, fetchedAtMs: NOON_MS - DAY_MS }
+function feed(name: string, isStale: boolean): ObservedFeed {
+  return { name, channelId: null, isStale, fetchedAtMs: NOON_MS - DAY_MS }
 }
