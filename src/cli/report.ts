@@ -272,6 +272,8 @@ function describeList(report: ChannelReport, list: ReportList): readonly string[
 }
 
 function describeClicks({ clicks: rows }: ChannelReport): readonly string[] {
+  if (rows.length === 0)
+    return ['No click was counted. VITRINE_LINKS=counted counts them; bots are left out.']
   const lines = rows
     .slice(0, MAX_LINES)
     .map(({ merchant, sub, gtin, clicks }) => `  ${toCount(clicks)}  ${merchant}, ${nameSub(sub)}, ${gtin}`)
@@ -289,7 +291,7 @@ function describeProblems(report: ChannelReport): readonly string[] {
     {
       of: hidden,
       name: 'No shop',
-      text: `${describeBe(hidden.length)} sold by no shop: ${hidden.length === 1 ? 'its boxes are' : 'their boxes are'} empty.${placements === null ? '' : ` ${placements}`}`,
+      text: `${describeBe(hidden.length)} sold by no shop: ${hidden.length === 1 ? 'its' : 'their'} boxes are empty, or show a stand-in.${placements === null ? '' : ` ${placements}`}`,
     },
     { of: soldOut, name: 'Out of stock', text: `${describeBe(soldOut.length)} out of stock everywhere.` },
     { of: oneShop, name: 'One shop left', text: `${describeBe(oneShop.length)} down to one shop.` },

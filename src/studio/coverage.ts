@@ -66,7 +66,8 @@ const HEADINGS: Readonly<Record<Problem, string>> = {
 }
 
 const ADVICE: Readonly<Record<Problem, string>> = {
-  hidden: 'No shop sells these products. Their boxes take no space: name another product, or remove the box.',
+  hidden:
+    'No shop sells these products. Their boxes show a stand-in, or nothing: name another product, or remove the box.',
   sold_out: 'Shops list these products, but none has them in stock.',
   one_shop: 'When this shop stops, the box is empty or sold out.',
 }

@@ -73,7 +73,7 @@ test('products with problems - short lines first, then the products', async () =
   expect(first).toMatch(/^Test magazine, .* to .*: 3 products asked for\.$/)
   expect(lines.slice(0, 3)).toEqual([
     'Boxes: 47 shown, 8 empty, 0 unavailable. 7 clicks.',
-    '1 product is sold by no shop: its boxes are empty. These placements show them: post-1 (1), -post (1).',
+    '1 product is sold by no shop: its boxes are empty, or show a stand-in. These placements show them: post-1 (1), -post (1).',
     '1 product is down to one shop.',
   ])
   expect(out).toMatch(
