@@ -79,5 +79,9 @@ test('sub-ids file - gives the rules, and is part of the version of responses', 
     await harness.dispose()
   }
   expect(versions.size).toBe(3)
-  expect(positions).toEqual([undefined, undefined, { index: 20, before: '?ref=', after: '', maxCharacters: 20 }])
+  expect(positions).toEqual([
+    undefined,
+    undefined,
+    { index: 20, before: '?ref=', after: '', maxCharacters: 20 },
+  ])
 })

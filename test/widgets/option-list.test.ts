@@ -37,10 +37,9 @@ describe('list of options', () => {
 
   test('documentation - has a row for each option', async () => {
     const page = await readFile(new URL('../../docs/publish/options.md', import.meta.url), 'utf8')
-    const documented = page.matchAll(/^\| `(\w+)` +\|/gm)
-    expect([...documented].map(([, name]) => name).toSorted()).toEqual(
-      OPTION_LIST.map(({ name }) => name).toSorted(),
-    )
+    const documented = [...page.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name]) => name)
+    expect(documented).toHaveLength(OPTION_LIST.length)
+    expect(new Set(documented)).toEqual(new Set(OPTION_LIST.map(({ name }) => name)))
   })
 
   test.each(['where-to-buy', 'picks', 'deals'] as const)(
