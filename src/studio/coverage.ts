@@ -10,6 +10,7 @@ import {
   sumStates,
 } from '../coverage/report.ts'
 import { pluralize } from '../lib/plural.ts'
+import type { PlacementClicks } from '../storage/counts.ts'
 import { formatCount, formatDay } from '../widgets/format.ts'
 import { withQuery } from '../widgets/options.ts'
 
@@ -25,6 +26,9 @@ const MAX_LISTED = 50
 /** The most requested placements of listed products that are read. */
 const MAX_PLACEMENTS = 20_000
 
+/** Rows of clicks that are listed. */
+const MAX_LISTED_CLICKS = 20
+
 /** Placements that are named; the others are counted. */
 const MAX_NAMED = 4
 
@@ -37,6 +41,8 @@ export type CoverageData = Readonly<{
   report: CoverageReport
   /** Of the listed products. */
   details: ReadonlyMap<string, ProductDetails>
+  /** By product, merchant and placement, the most first. */
+  clicks: readonly PlacementClicks[]
 }>
 
 /** Read what was counted for a channel, without calling the catalog. */
@@ -52,7 +58,8 @@ export async function readCoverageData(
     products,
     limit: MAX_PLACEMENTS,
   })
-  return { channelId, report, details }
+  const clicks = await store.listClicks(channelId, { ...report.period, limit: MAX_LISTED_CLICKS })
+  return { channelId, report, details, clicks }
 }
 
 function listProducts({ products }: CoverageReport, state: Problem): readonly CoveredProduct[] {
@@ -73,7 +80,7 @@ const ADVICE: Readonly<Record<Problem, string>> = {
 }
 
 /** Build the view of the coverage tab. `notice` is shown while nothing was counted. */
-export function toCoverageView({ channelId, report, details }: CoverageData) {
+export function toCoverageView({ channelId, report, details, clicks }: CoverageData) {
   const { products } = report
   return {
     notice: products.length === 0 ? EMPTY_NOTICE : null,
@@ -82,7 +89,18 @@ export function toCoverageView({ channelId, report, details }: CoverageData) {
     sections: PROBLEMS.map((state) =>
       toSection(listProducts(report, state), state, { channelId, details }),
     ).filter(({ rows }) => rows.length > 0),
+    clicks: clicks.map(({ gtin, merchant, sub, clicks: count }) => ({
+      gtin,
+      merchant,
+      placement: nameSub(sub),
+      count: formatCount(count, 'en'),
+      href: toProductHref(channelId, gtin),
+    })),
   }
+}
+
+function toProductHref(channelId: string, gtin: string): string {
+  return withQuery('studio', new URLSearchParams({ channel: channelId, gtin }))
 }
 
 const EMPTY_NOTICE = `Nothing was counted in the last ${COVERAGE_DAYS} days. Each box that a page loads from this server will count for its product, its placement (the option sub) and the day. Nothing about visitors is kept: no address, no browser, no time of day.`
@@ -180,7 +198,7 @@ function toSection(
       return {
         gtin: product.gtin,
         title: product.title,
-        href: withQuery('studio', new URLSearchParams({ channel: channelId, gtin: product.gtin })),
+        href: toProductHref(channelId, product.gtin),
         supply: describeSupply(product, lastSoldDay),
         placements: describePlacements(placements),
         shown: formatCount(product.shown, 'en'),

@@ -76,7 +76,7 @@ export const makeSelection = (query: string): StudioSelection =>
 export function makeCoverageData(over: Partial<CoverageData> = {}): CoverageData {
   const untilDay = toDay(NOON_MS)
   const report = { period: { fromDay: untilDay - 6, untilDay }, products: [], clickCount: 0 }
-  return { channelId: CHANNEL_ID, report, details: new Map(), ...over }
+  return { channelId: CHANNEL_ID, report, details: new Map(), clicks: [], ...over }
 }
 
 /** Create the health data of a healthy server with an hourly walk. */

@@ -48,6 +48,19 @@ test('products without problems - are counted, and not listed', () => {
   ])
 })
 
+test('clicks - are listed by shop and placement, with a link to the product', () => {
+  const clicks = [{ gtin: toGtin(1), merchant: '<b>', sub: '', clicks: 1_234 }]
+  expect(toCoverageView(makeCoverageData({ clicks })).clicks).toEqual([
+    {
+      gtin: toGtin(1),
+      merchant: '<b>',
+      placement: 'without a placement id',
+      count: '1,234',
+      href: `studio?channel=${CHANNEL_ID}&gtin=${toGtin(1)}`,
+    },
+  ])
+})
+
 test('empty boxes - need attention, name their placements, and link to the product in the studio', () => {
   const products = [makeCovered(1, { state: 'hidden', title: null, shops: [] }), makeCovered(2)]
   const details = new Map([[toGtin(1), makeDetails('a', 'b', '', 'c', 'd', 'e')]])
