@@ -1,6 +1,7 @@
 import type { ExplanationView } from './explain-products.ts'
 import type { FieldView } from './fields.ts'
 import type { StudioView } from './studio.ts'
+import type { StudioWidgetView } from './widget.ts'
 
 type Entry = readonly [key: string, text: string]
 
@@ -63,9 +64,13 @@ function listTexts({
           ['count total', deals.total],
           ['evidence', evidence],
         ] as const)),
-    ...(widget === null ? [] : widget.snippets.map(({ id, code }): Entry => [`snippet ${id}`, code])),
+    ...(widget === null ? [] : listWidgetTexts(widget)),
     ...(explanation === null ? [] : listExplanationTexts(explanation)),
   ]
+}
+
+function listWidgetTexts({ caption, snippets }: StudioWidgetView): readonly Entry[] {
+  return [['caption', caption], ...snippets.map(({ id, code }): Entry => [`snippet ${id}`, code])]
 }
 
 function listPlaceholders({ name, control }: FieldView): readonly Entry[] {
