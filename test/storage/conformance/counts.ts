@@ -196,7 +196,9 @@ export function describeCounts(subject: Subject): void {
       expect(await listAsked(other)).toEqual([])
     })
 
-    test.runIf(subject.isShared)('two processes - add to the same counts and respect one bound', async () => {
+    if (!subject.isShared) return
+
+    test('two processes - add to the same counts and respect one bound', async () => {
       const other = await fixture.open('https://one.example')
       for (const [index, store] of [copy, other, copy, other].entries())
         await store.addCounts({
