@@ -27,8 +27,9 @@ export function isCountedRequest(
 }
 
 /** The studio's previews are frames of its page, at the public address or, for example through a tunnel, at another host. */
-function isPreview({ host = '', referer }: IncomingMessage['headers'], publicUrl: string): boolean {
-  if (referer === undefined) return false
+function isPreview({ host = '', referer = '' }: IncomingMessage['headers'], publicUrl: string): boolean {
+  // Almost no page has it in its address.
+  if (!referer.includes('/studio')) return false
   const page = removeScheme(referer).replace(/[?#].*$/s, '')
   const address = removeScheme(publicUrl)
   const path = address.replace(/^[^/]*/, '')

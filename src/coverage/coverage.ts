@@ -4,7 +4,14 @@ import { createSerialQueue } from '../lib/serial-queue.ts'
 import type { Logger } from '../observability/logger.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { toDay } from '../offers/price-history.ts'
-import type { CountedPlacement, CountStore, Counts, StateCounts, WidgetState } from '../storage/counts.ts'
+import {
+  type CountedPlacement,
+  type CountStore,
+  type Counts,
+  type StateCounts,
+  type WidgetState,
+  sumStates,
+} from '../storage/counts.ts'
 import { isInvalidValue } from '../storage/store-failures.ts'
 import { type AddOutcome, type PendingBounds, createPendingCounts } from './pending-counts.ts'
 
@@ -116,10 +123,6 @@ function toBatches({ widgets, clicks }: Counts): readonly Counts[] {
     const [from, to] = [index * BATCH_ENTRIES, (index + 1) * BATCH_ENTRIES]
     return { widgets: widgets.slice(from, to), clicks: clicks.slice(from, to) }
   })
-}
-
-function sumStates({ shown, hidden, unavailable }: StateCounts): number {
-  return shown + hidden + unavailable
 }
 
 function sumCounts({ widgets, clicks }: Counts): number {

@@ -3,7 +3,14 @@ import type { Clock } from '../clock.ts'
 import { toDay } from '../offers/price-history.ts'
 import { compareTexts, isInStock } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
-import type { AskedProduct, CountStore, DayPeriod, PlacementCount, StateCounts } from '../storage/counts.ts'
+import {
+  type AskedProduct,
+  type CountStore,
+  type DayPeriod,
+  type PlacementCount,
+  type StateCounts,
+  sumStates,
+} from '../storage/counts.ts'
 import type { CopyStore } from '../storage/store.ts'
 
 /**
@@ -182,10 +189,6 @@ export function sumPlacements(
   return [...sums.values()].sort(
     (a, b) => b.emptyProducts - a.emptyProducts || sumStates(b) - sumStates(a) || compareTexts(a.sub, b.sub),
   )
-}
-
-export function sumStates({ shown, hidden, unavailable }: StateCounts): number {
-  return shown + hidden + unavailable
 }
 
 function toBatches<T>(items: readonly T[]): readonly (readonly T[])[] {

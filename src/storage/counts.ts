@@ -10,6 +10,10 @@ type CountKey = CountedPlacement & Readonly<{ day: number }>
 
 export type StateCounts = Readonly<Record<WidgetState, number>>
 
+export function sumStates({ shown, hidden, unavailable }: StateCounts): number {
+  return shown + hidden + unavailable
+}
+
 export type WidgetCount = CountKey & StateCounts
 export type ClickCount = CountKey & Readonly<{ merchant: string; clicks: number }>
 

@@ -11,6 +11,7 @@ import {
   type Counts,
   type WidgetCount,
   WIDGET_STATES,
+  sumStates,
 } from './counts.ts'
 import type { ClickCountsTable, CopyTables, CountDaysTable, WidgetCountsTable } from './schema.ts'
 import { execute } from './statements.ts'
@@ -279,7 +280,7 @@ async function addRows(
 }
 
 function sumRow(row: CountRow): number {
-  return 'clicks' in row ? row.clicks : row.shown + row.hidden + row.unavailable
+  return 'clicks' in row ? row.clicks : sumStates(row)
 }
 
 async function findExisting(

@@ -4,7 +4,7 @@ import { toDay } from '../offers/price-history.ts'
 import { compareTexts } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
 import { cleanText } from '../offers/text.ts'
-import type { DayPeriod } from './counts.ts'
+import { type DayPeriod, sumStates } from './counts.ts'
 import type { EventDetails } from './events.ts'
 import type { CopyTables } from './schema.ts'
 import { createVersionCondition } from './sql-copies.ts'
@@ -169,7 +169,7 @@ async function addPlacements(
   for (const count of await listPlacements(database, copyId, { ...period, gtins: [...asked.keys()] })) {
     const product = asked.get(count.gtin)
     if (product === undefined) continue
-    product.requests += count.shown + count.hidden + count.unavailable
+    product.requests += sumStates(count)
     if (count.sub !== '') product.subs.push(count.sub)
   }
   const toRequests = ({ gtin }: ProductChange): number => asked.get(gtin)?.requests ?? 0

@@ -7,10 +7,9 @@ import {
   readCoverageReport,
   readProductDetails,
   sumPlacements,
-  sumStates,
 } from '../coverage/report.ts'
 import { pluralize } from '../lib/plural.ts'
-import type { PlacementClicks } from '../storage/counts.ts'
+import { type PlacementClicks, sumStates } from '../storage/counts.ts'
 import { formatCount, formatDay } from '../widgets/format.ts'
 import { withQuery } from '../widgets/options.ts'
 

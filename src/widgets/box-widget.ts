@@ -4,7 +4,6 @@ import type { BoxAddress } from './address.ts'
 import {
   type FoundProduct,
   type OpenChannel,
-  type ShownProduct,
   combineProducts,
   listShown,
   openChannel,
@@ -12,6 +11,7 @@ import {
 import { CHANNEL_GONE_REASON, explainHiddenProducts, explainMissingProducts } from './hidden-reasons.ts'
 import { expandShops } from './offer-selection.ts'
 import type { BoxOptions, OptionDefaults } from './options.ts'
+import type { ShownProduct } from './picks.ts'
 import type { ViewContext } from './view-parts.ts'
 import type { BoxView } from './view-models.ts'
 import { toBoxHistory, toBoxView } from './where-to-buy.ts'
@@ -31,15 +31,15 @@ export async function getBox(
   address: BoxAddress,
 ): Promise<Widget<BoxView>> {
   const options = expandShops(address.options, details.shops)
-  const channel = await openChannel(details, address.channelId)
+  const { channel, isGone, deadlineMs, findProduct } = await openChannel(details, address.channelId)
   const viewContext = createViewContext(details, address)
-  const { products, shown, isStandIn } = await findBoxProducts(channel, address.gtins, {
+  const { products, shown, isStandIn } = await findBoxProducts(findProduct, address.gtins, {
     options,
     viewContext,
   })
-  const combined = combineProducts({ products, shown, isGone: channel.isGone }, options, { viewContext })
+  const combined = combineProducts({ products, shown, isGone }, viewContext)
   const [main, ...variants] = shown
-  const observed = await findBoxHistory(details, options, { channel, main })
+  const observed = await findBoxHistory(details, options, { channelId: channel.id, deadlineMs, main })
   const history =
     main === undefined ? null : toBoxHistory({ ...main, series: observed.series }, options, viewContext)
   const validUntilMs = Math.min(combined.validUntilMs, observed.validUntilMs)
@@ -51,7 +51,7 @@ export async function getBox(
       combined.digestData,
     ),
     get hiddenReason() {
-      return channel.isGone ? CHANNEL_GONE_REASON : explainHiddenProducts(products, explainDetails)
+      return isGone ? CHANNEL_GONE_REASON : explainHiddenProducts(products, explainDetails)
     },
     get missingReason() {
       return explainMissingProducts(products, combined.productStates, explainDetails)
@@ -62,7 +62,7 @@ export async function getBox(
       main === undefined
         ? undefined
         : toBoxView({ ...main, history, variants, isStandIn }, options, viewContext),
-    channel: channel.channel,
+    channel,
     asOfMs: combined.asOfMs,
     oldestPriceMs: combined.oldestPriceMs,
     saleEndMs: combined.saleEndMs,
@@ -81,7 +81,7 @@ type BoxProducts = Readonly<{
 
 /** Find the variants of a product; when no shop sells one of them, the first stand-in that a shop sells. */
 async function findBoxProducts(
-  { findProduct }: OpenChannel,
+  findProduct: OpenChannel['findProduct'],
   gtins: readonly string[],
   { options, viewContext }: Readonly<{ options: BoxOptions; viewContext: ViewContext }>,
 ): Promise<BoxProducts> {
@@ -110,12 +110,11 @@ const NO_HISTORY: BoxHistory = { series: null, validUntilMs: Infinity, isPartial
 async function findBoxHistory(
   { histories, clock }: WidgetDetails,
   { history: shownHistory }: Pick<BoxOptions, 'history'>,
-  { channel, main }: Readonly<{ channel: OpenChannel; main: ShownProduct | undefined }>,
+  { main, ...request }: Readonly<{ channelId: string; deadlineMs: number; main: ShownProduct | undefined }>,
 ): Promise<BoxHistory> {
   if (shownHistory === 'none' || main === undefined) return NO_HISTORY
-  const { gtin, asOfMs } = main
-  const { deadlineMs } = channel
-  const history = await histories.findHistory({ channelId: channel.channel.id, gtin, asOfMs, deadlineMs })
+  const { product, asOfMs } = main
+  const history = await histories.findHistory({ ...request, gtin: product.gtin, asOfMs })
   const nowMs = clock.nowMs()
   if (history === undefined) return { series: null, validUntilMs: nowMs + PARTIAL_VALID_MS, isPartial: true }
   // The next day has another last day of the chart, and can have another year.

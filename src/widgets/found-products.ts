@@ -2,18 +2,15 @@ import type { Channel, Product } from '../catalog/contract.ts'
 import { isFuture } from '../clock.ts'
 import { StoreError, UnavailableError } from '../errors.ts'
 import type { CacheStatus, Cached } from '../freshness/age.ts'
-import { createPriceCheck } from '../offers/price-age.ts'
+import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
 import type { BoxFilters } from './offer-selection.ts'
-import { type DatedProduct, findProductTimes, selectShownOffers } from './picks.ts'
+import { type ShownProduct, findProductTimes, findShownProduct } from './picks.ts'
 import type { ViewContext } from './view-parts.ts'
 import { PARTIAL_VALID_MS, type ProductState, type WidgetDetails, toEmptyResult } from './widget.ts'
 
 /** The result for a product of an address. `found` is `null` when it is unavailable; its value is `null` when no shop sells it. */
 export type FoundProduct = Readonly<{ gtin: string }> &
   (Readonly<{ found: Cached<Product | null>; failure: null }> | Readonly<{ found: null; failure: Error }>)
-
-/** A product with offers to show. */
-export type ShownProduct = DatedProduct & Readonly<{ gtin: string }>
 
 /** The channel of an address, and a function that finds its products until one deadline. A removed channel has none. */
 export type OpenChannel = Readonly<{
@@ -48,11 +45,10 @@ export function listShown(
   options: BoxFilters,
   viewContext: ViewContext,
 ): readonly ShownProduct[] {
-  return products.flatMap(({ gtin, found }) => {
+  return products.flatMap(({ found }) => {
     const product = found?.value ?? null
     if (found === null || product === null) return []
-    const shown = { gtin, product, asOfMs: found.asOfMs }
-    return selectShownOffers(shown, options, viewContext).length > 0 ? [shown] : []
+    return findShownProduct({ product, asOfMs: found.asOfMs }, options, viewContext) ?? []
   })
 }
 
@@ -71,18 +67,13 @@ type CombinedProducts = Readonly<{
  * failure counts when nothing is shown, because the product could be sold.
  * @throws UnavailableError, StoreError
  */
-export function combineProducts(
-  { products, shown, isGone }: CombinedProducts,
-  options: BoxFilters,
-  details: Readonly<{ viewContext: ViewContext }>,
-) {
-  const { viewContext } = details
+export function combineProducts({ products, shown, isGone }: CombinedProducts, rules: PriceRules) {
   const failure = products.find((one) => one.failure !== null)?.failure ?? null
   if (failure !== null && shown.length === 0) throw failure
   const found = products.flatMap((one) => one.found ?? [])
   const asOfMs = Math.min(...found.map((one) => one.asOfMs))
-  const { checkedAtMs, ...times } = findProductTimes(shown, options, viewContext)
-  const shownGtins = new Set(shown.map(({ gtin }) => gtin))
+  const { checkedAtMs, ...times } = findProductTimes(shown, rules)
+  const shownGtins = new Set(shown.map(({ product }) => product.gtin))
   return {
     asOfMs,
     oldestPriceMs: times.oldestPriceMs,
@@ -90,7 +81,7 @@ export function combineProducts(
     status: STATUSES.findLast((status) => found.some((one) => one.status === status)) ?? 'hit',
     validUntilMs: Math.min(
       ...found.map(({ validUntilMs }) => validUntilMs),
-      failure === null ? Infinity : viewContext.nowMs + PARTIAL_VALID_MS,
+      failure === null ? Infinity : rules.nowMs + PARTIAL_VALID_MS,
     ),
     isPartial: failure !== null,
     productStates: products.map(({ gtin, failure: own }): ProductState => ({
@@ -100,11 +91,9 @@ export function combineProducts(
     /** What the view depends on besides the data of the products. */
     digestState: [
       isGone ? 'gone' : (checkedAtMs ?? asOfMs),
-      isFuture(checkedAtMs ?? asOfMs, viewContext.nowMs),
+      isFuture(checkedAtMs ?? asOfMs, rules.nowMs),
       ...products.flatMap(({ found: one }): readonly (string | boolean)[] =>
-        one === null
-          ? ['unavailable']
-          : (one.value?.offers.map(createPriceCheck(one.asOfMs, viewContext)) ?? []),
+        one === null ? ['unavailable'] : (one.value?.offers.map(createPriceCheck(one.asOfMs, rules)) ?? []),
       ),
     ],
     digestData: products.map(({ found: one }) => one?.value),

@@ -25,8 +25,11 @@ export async function getPicks(
   const products = await Promise.all(gtins.map(findProduct))
   const viewContext = createViewContext(details, address)
   const shown = listShown(products, options, viewContext)
-  const combined = combineProducts({ products, shown, isGone }, options, { viewContext })
-  const labelled = shown.map((one) => ({ ...one, label: options.labels[gtins.indexOf(one.gtin)] || null }))
+  const combined = combineProducts({ products, shown, isGone }, viewContext)
+  const labelled = shown.map((one) => ({
+    ...one,
+    label: options.labels[gtins.indexOf(one.product.gtin)] || null,
+  }))
   const explainDetails = { options, defaults, shops: details.shops }
   return {
     address,

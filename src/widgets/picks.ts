@@ -1,4 +1,4 @@
-import type { Product } from '../catalog/contract.ts'
+import type { Offer, Product } from '../catalog/contract.ts'
 import { type PriceRules, createPriceCheck, findPriceTimes } from '../offers/price-age.ts'
 import { isInStock } from '../offers/ranking.ts'
 import type { ShopBook } from '../offers/shop-book.ts'
@@ -20,27 +20,29 @@ import {
 /** `asOfMs`: when the catalog returned the product, Unix milliseconds. */
 export type DatedProduct = Readonly<{ product: Product; asOfMs: number }>
 
-type SelectionContext = PriceRules & Readonly<{ shops: ShopBook }>
+/** A product with the offers that are shown of it, at least one, in their order. */
+export type ShownProduct = DatedProduct & Readonly<{ offers: readonly Offer[] }>
 
-/** Select the offers of a product in their order, by the rules of a box. */
-export function selectShownOffers(
+/** Select the offers of a product by the rules of a box; `undefined` when none is left. */
+export function findShownProduct(
   { product, asOfMs }: DatedProduct,
   options: BoxFilters,
-  { shops, ...rules }: SelectionContext,
-) {
-  return selectOffers(product.offers, options, { isPriced: createPriceCheck(asOfMs, rules), shops })
+  { shops, ...rules }: PriceRules & Readonly<{ shops: ShopBook }>,
+): ShownProduct | undefined {
+  const isPriced = createPriceCheck(asOfMs, rules)
+  const offers = selectOffers(product.offers, options, { isPriced, shops })
+  return offers.length === 0 ? undefined : { product, asOfMs, offers }
 }
 
 /** Find the times of the offers of several products. */
 export function findProductTimes(
-  shown: readonly DatedProduct[],
-  options: BoxFilters,
-  context: SelectionContext,
+  shown: readonly ShownProduct[],
+  rules: PriceRules,
 ): ReturnType<typeof findPriceTimes> {
-  const dated = shown.flatMap((one) =>
-    selectShownOffers(one, options, context).map((offer) => ({ offer, asOfMs: one.asOfMs })),
+  return findPriceTimes(
+    shown.flatMap(({ offers, asOfMs }) => offers.map((offer) => ({ offer, asOfMs }))),
+    rules,
   )
-  return findPriceTimes(dated, context)
 }
 
 /** Widths of the pictures, CSS pixels. */
@@ -50,14 +52,11 @@ type OfferRowDetails = Readonly<{ localization: Localization; viewContext: ViewC
 
 /** Build the views of the offers of a product in their order. `isBest` marks the lowest price of several in stock. */
 export function toOfferRows(
-  shown: DatedProduct,
-  options: BoxFilters,
+  { product: { gtin }, asOfMs, offers }: ShownProduct,
   { localization, viewContext }: OfferRowDetails,
 ) {
-  const isPriced = createPriceCheck(shown.asOfMs, viewContext)
-  const offers = selectShownOffers(shown, options, viewContext)
+  const isPriced = createPriceCheck(asOfMs, viewContext)
   const inStockCount = offers.filter((offer) => isPriced(offer) && isInStock(offer)).length
-  const { gtin } = shown.product
   return offers.map((offer, index) => ({
     isBest: index === 0 && inStockCount > 1,
     linkText: localization.texts.toShop,
@@ -70,11 +69,10 @@ const MAX_LISTED_SHOPS = 20
 
 /** Build the view of a product in a row or card: its first offer, and its shops in a fold; `undefined` without offers. */
 export function toProductRow(
-  shown: DatedProduct,
-  options: BoxFilters,
+  shown: ShownProduct,
   { widthPx, ...details }: OfferRowDetails & Readonly<{ widthPx: number }>,
 ) {
-  const rows = toOfferRows(shown, options, details)
+  const rows = toOfferRows(shown, details)
   const [offer] = rows
   if (offer === undefined) return undefined
   const { product } = shown
@@ -94,9 +92,9 @@ export function toProductRow(
 }
 
 /** `label`: `null` for none. */
-type LabelledProduct = DatedProduct & Readonly<{ label: string | null }>
+type LabelledProduct = ShownProduct & Readonly<{ label: string | null }>
 
-/** Build the view of a round-up, without products that have no offers; `undefined` when none is left. */
+/** Build the view of a round-up; `undefined` without products. */
 export function toPicksView(
   shown: readonly LabelledProduct[],
   options: PicksOptions,
@@ -107,7 +105,7 @@ export function toPicksView(
   const header = toHeaderView(options, texts.picksHeading, viewContext)
   const rowDetails = { localization, viewContext, widthPx: PICTURE_WIDTHS_PX[options.layout] }
   const rows = shown.flatMap((one) => {
-    const row = toProductRow(one, options, rowDetails)
+    const row = toProductRow(one, rowDetails)
     return row === undefined ? [] : [{ ...row, label: one.label }]
   })
   if (rows.length === 0) return undefined
@@ -129,7 +127,7 @@ export function toPicksView(
     columns: texts.columns,
     notices: toNoticesView(
       {
-        checkedAtMs: findProductTimes(shown, options, viewContext).checkedAtMs ?? viewContext.nowMs,
+        checkedAtMs: findProductTimes(shown, viewContext).checkedAtMs ?? viewContext.nowMs,
         order: [texts.boxOrder],
         offers,
       },

@@ -13,7 +13,7 @@ import type { toBoxView } from './where-to-buy.ts'
 export type WrapperView = ReturnType<typeof toWrapperView>
 export type HeaderView = ReturnType<typeof toHeaderView>
 export type NoticesView = ReturnType<typeof toNoticesView>
-export type BoxView = NonNullable<ReturnType<typeof toBoxView>>
+export type BoxView = ReturnType<typeof toBoxView>
 export type OfferView = BoxView['offers'][number]
 export type PicksView = NonNullable<ReturnType<typeof toPicksView>>
 export type GridView = NonNullable<ReturnType<typeof toGridView>>

@@ -2,13 +2,12 @@ import type { Offer } from '../catalog/contract.ts'
 import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
 import { type PriceSeries, addPresentPrices, collectPrices, toDay } from '../offers/price-history.ts'
 import { isInStock } from '../offers/ranking.ts'
-import type { ShopBook } from '../offers/shop-book.ts'
 import { formatCount } from './format.ts'
 import { type HistoryView, toHistoryView } from './history.ts'
 import { type Localization, getLocalization } from './locales/index.ts'
 import { isMerchantSelected } from './offer-selection.ts'
 import type { BoxOptions } from './options.ts'
-import { type DatedProduct, findProductTimes, selectShownOffers, toOfferRows, toProductRow } from './picks.ts'
+import { type ShownProduct, findProductTimes, toOfferRows, toProductRow } from './picks.ts'
 import { toBoxPictureView } from './picture.ts'
 import {
   type ViewContext,
@@ -21,11 +20,11 @@ import {
 import { toSchemaOrgProduct } from './schema-org.ts'
 
 /** `history`: `null` or absent when nothing is shown. */
-type BoxData = DatedProduct &
+type BoxData = ShownProduct &
   Readonly<{
     history?: HistoryView | null
     /** Other variants of the product, in the order of the address. */
-    variants?: readonly DatedProduct[]
+    variants?: readonly ShownProduct[]
     /** Whether the product stands in for one that no shop sells. */
     isStandIn?: boolean
   }>
@@ -33,21 +32,19 @@ type BoxData = DatedProduct &
 /** Width of the picture of a variant, CSS pixels. */
 const VARIANT_PICTURE_PX = 72
 
-/** Build the view of a where-to-buy box; `undefined` when it is hidden. */
+/** Build the view of a where-to-buy box. */
 export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: ViewContext) {
-  const { product, asOfMs, history = null, variants = [], isStandIn = false } = boxData
+  const { product, asOfMs, offers, history = null, variants = [], isStandIn = false } = boxData
   const isPriced = createPriceCheck(asOfMs, viewContext)
-  const offers = selectShownOffers(boxData, options, viewContext)
-  if (offers.length === 0) return undefined
   const priced = offers.filter(isPriced)
-  const { checkedAtMs } = findProductTimes([boxData, ...variants], options, viewContext)
+  const { checkedAtMs } = findProductTimes([boxData, ...variants], viewContext)
   const { title, images } = product
   const localization = getLocalization(options.locale)
   const { messages, texts } = localization
-  const rows = toOfferRows(boxData, options, { localization, viewContext })
+  const rows = toOfferRows(boxData, { localization, viewContext })
   const more = rows.slice(options.limit)
   const header = toHeaderView(options, texts.boxHeading, viewContext)
-  const variantsView = toVariantsView(variants, options, { localization, viewContext })
+  const variantsView = toVariantsView(variants, { localization, viewContext })
   const allRows = [...rows, ...listFirstOffers(variantsView)]
   return {
     wrapper: toWrapperView(options, localization, viewContext),
@@ -89,12 +86,11 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
 }
 
 function toVariantsView(
-  variants: readonly DatedProduct[],
-  options: BoxOptions,
+  variants: readonly ShownProduct[],
   details: Readonly<{ localization: Localization; viewContext: ViewContext }>,
 ) {
   const rows = variants.flatMap(
-    (variant) => toProductRow(variant, options, { ...details, widthPx: VARIANT_PICTURE_PX }) ?? [],
+    (variant) => toProductRow(variant, { ...details, widthPx: VARIANT_PICTURE_PX }) ?? [],
   )
   const { messages, locale } = details.localization
   const shown = formatCount(rows.length, locale)
@@ -111,21 +107,20 @@ const listFirstOffers = (view: ReturnType<typeof toVariantsView>): ReturnType<ty
  * longer sell the product. `null` when nothing is shown.
  */
 export function toBoxHistory(
-  { product, asOfMs, series }: BoxData & Readonly<{ series: readonly PriceSeries[] | null }>,
+  { product, asOfMs, offers, series }: ShownProduct & Readonly<{ series: readonly PriceSeries[] | null }>,
   options: BoxOptions,
-  viewContext: PriceRules & Readonly<{ shops: ShopBook }>,
+  rules: PriceRules,
 ): HistoryView | null {
-  if (series === null || options.history === 'none') return null
-  const isPriced = createPriceCheck(asOfMs, viewContext)
-  const [first] = selectShownOffers({ product, asOfMs }, options, viewContext)
-  if (first === undefined) return null
+  const [first] = offers
+  if (series === null || first === undefined || options.history === 'none') return null
   const { currency } = first
+  const isPriced = createPriceCheck(asOfMs, rules)
   const present = collectPrices(product.offers, isPriced)
   const selected = addPresentPrices(series, present, toDay(asOfMs)).filter(
     (one) => one.currency === currency && isMerchantSelected(one.merchantKey, options),
   )
   return toHistoryView(
-    { series: selected, currency, today: toDay(viewContext.nowMs) },
+    { series: selected, currency, today: toDay(rules.nowMs) },
     options,
     getLocalization(options.locale),
   )

@@ -7,7 +7,7 @@ import { classifyOffers, expandShops, selectOffers } from '../../src/widgets/off
 import { parseBoxOptions } from '../../src/widgets/options.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
-import { toBoxView } from '../../src/widgets/where-to-buy.ts'
+import { toBoxView } from '../helpers/shown-views.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
 

@@ -11,7 +11,7 @@ import { createRenderer } from '../../src/widgets/render.ts'
 import type { ViewContext } from '../../src/widgets/view-parts.ts'
 import type { BoxView } from '../../src/widgets/view-models.ts'
 import { selectOffers } from '../../src/widgets/offer-selection.ts'
-import { toBoxHistory, toBoxView } from '../../src/widgets/where-to-buy.ts'
+import { toBoxHistory, toBoxView } from '../helpers/shown-views.ts'
 import { NOON_MS } from '../helpers/harness.ts'
 import { makeParsedOffer, makeProduct } from '../helpers/products.ts'
 

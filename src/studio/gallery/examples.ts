@@ -16,7 +16,8 @@ import {
   parseGridOptions,
   parsePicksOptions,
 } from '../../widgets/options.ts'
-import { type DatedProduct, toPicksView } from '../../widgets/picks.ts'
+import type { BoxFilters } from '../../widgets/offer-selection.ts'
+import { type ShownProduct, findShownProduct, toPicksView } from '../../widgets/picks.ts'
 import type { Renderer } from '../../widgets/render.ts'
 import type { ViewContext } from '../../widgets/view-parts.ts'
 import type { BoxView, GridView, PicksView } from '../../widgets/view-models.ts'
@@ -119,25 +120,28 @@ function createPicksView(
   options: PicksOptions,
   viewContext: ViewContext,
 ): PicksView {
-  const labelled = picks.map((product, index) => ({
-    ...toDatedProduct(product, viewContext.publicUrl),
-    label: labels[index] || null,
-  }))
+  const labelled = picks.flatMap((product, index) => {
+    const shown = findShown(product, options, viewContext)
+    return shown === undefined ? [] : [{ ...shown, label: labels[index] || null }]
+  })
   return toPicksView(labelled, options, viewContext) ?? throwEmptyCase('a round-up')
 }
 
 function createBoxView(entry: GalleryCase, options: BoxOptions, viewContext: ViewContext): BoxView {
-  const { publicUrl } = viewContext
-  const data = toDatedProduct(entry.product, publicUrl)
+  const data = findShown(entry.product, options, viewContext) ?? throwEmptyCase('a box')
   const history = toBoxHistory({ ...data, series: [toObservedSeries(entry.observed)] }, options, viewContext)
   const otherPicks = entry.hasVariants ? entry.picks.slice(1) : []
-  const variants = otherPicks.map((product) => toDatedProduct(product, publicUrl))
-  const boxData = { ...data, history, variants, isStandIn: entry.isStandIn }
-  return toBoxView(boxData, options, viewContext) ?? throwEmptyCase('a box')
+  const variants = otherPicks.flatMap((product) => findShown(product, options, viewContext) ?? [])
+  return toBoxView({ ...data, history, variants, isStandIn: entry.isStandIn }, options, viewContext)
 }
 
-function toDatedProduct(product: Product, publicUrl: string): DatedProduct {
-  return { product: withPictureUrls(product, publicUrl), asOfMs: PRICES_CHECKED_AT_MS }
+function findShown(
+  product: Product,
+  options: BoxFilters,
+  viewContext: ViewContext,
+): ShownProduct | undefined {
+  const dated = { product: withPictureUrls(product, viewContext.publicUrl), asOfMs: PRICES_CHECKED_AT_MS }
+  return findShownProduct(dated, options, viewContext)
 }
 
 function createGridView(

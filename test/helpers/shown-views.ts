@@ -1,0 +1,45 @@
+import { type PicksOptions, type BoxOptions } from '../../src/widgets/options.ts'
+import * as picks from '../../src/widgets/picks.ts'
+import type { ViewContext } from '../../src/widgets/view-parts.ts'
+import type { BoxView, PicksView } from '../../src/widgets/view-models.ts'
+import * as boxes from '../../src/widgets/where-to-buy.ts'
+
+type Given<Data> = Omit<Data, 'offers' | 'variants'> & picks.DatedProduct
+
+type BoxData = Given<Parameters<typeof boxes.toBoxView>[0]> &
+  Readonly<{ variants?: readonly picks.DatedProduct[] }>
+
+/** Select the offers of a product, then build its box; `undefined` when no offer is left. */
+export function toBoxView(
+  { variants = [], ...data }: BoxData,
+  options: BoxOptions,
+  viewContext: ViewContext,
+): BoxView | undefined {
+  const shown = picks.findShownProduct(data, options, viewContext)
+  const shownVariants = variants.flatMap((one) => picks.findShownProduct(one, options, viewContext) ?? [])
+  if (shown === undefined) return undefined
+  return boxes.toBoxView({ ...data, ...shown, variants: shownVariants }, options, viewContext)
+}
+
+/** Select the offers of a product, then build the view of its observed prices. */
+export function toBoxHistory(
+  data: Given<Parameters<typeof boxes.toBoxHistory>[0]>,
+  options: BoxOptions,
+  viewContext: ViewContext,
+): ReturnType<typeof boxes.toBoxHistory> {
+  const shown = picks.findShownProduct(data, options, viewContext)
+  return shown === undefined ? null : boxes.toBoxHistory({ ...data, ...shown }, options, viewContext)
+}
+
+/** Select the offers of products, then build their round-up; `undefined` when no product is left. */
+export function toPicksView(
+  products: readonly (picks.DatedProduct & Readonly<{ label: string | null }>)[],
+  options: PicksOptions,
+  viewContext: ViewContext,
+): PicksView | undefined {
+  const shown = products.flatMap(({ label, ...dated }) => {
+    const one = picks.findShownProduct(dated, options, viewContext)
+    return one === undefined ? [] : [{ ...one, label }]
+  })
+  return picks.toPicksView(shown, options, viewContext)
+}
