@@ -339,7 +339,7 @@ function computeVersion(
   config: Config,
   { publicUrl, assets, shopFile, subData }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile' | 'subData'>,
 ): string {
-  const { locale, currency, disclosure, timeZone, pictures, links } = config
+  const { locale, currency, disclosure, timeZone, pictures, links, mailNetworks } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
   const settings = JSON.stringify({
     publicUrl,
@@ -349,6 +349,7 @@ function computeVersion(
     timeZone,
     pictures,
     links,
+    mailNetworks,
     shops: shopFile.data.digest,
     subIds: subData.digest,
     paths,
