@@ -326,7 +326,7 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
 }
 
 /** Explain to the author of the page what is not shown; `null`: nothing. */
-export function findReason(
+function findReason(
   { address, missingReason, hiddenReason }: AnyWidget,
   isShown: boolean,
 ): string | null {
