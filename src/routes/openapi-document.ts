@@ -77,7 +77,7 @@ const WIDGETS: readonly WidgetDetails[] = [
 ]
 
 const LOOK_HAS_NO_EFFECT =
-  'Options of the look are accepted, but have no effect: `theme`, `accent`, `head`, and `layout` except `inline`, which sends one offer.'
+  'Options of the look are accepted, but have no effect: `theme`, `accent`, `head`, `layout`.'
 
 /** `suffix`: of operations. `response`: its name in the document, without the name of a widget. */
 const SURFACES = [
@@ -86,7 +86,7 @@ const SURFACES = [
     tag: 'Data',
     suffix: '',
     form: 'as JSON',
-    description: LOOK_HAS_NO_EFFECT,
+    description: `${LOOK_HAS_NO_EFFECT} Only \`layout=inline\` of a box sends a single offer.`,
     response: null,
     error: 'DataError',
   },
@@ -145,8 +145,7 @@ function createFeedOperation(): Operation {
     operationId: 'getDealsFeed',
     tags: ['Feeds'],
     summary: 'Deals as an Atom feed',
-    description:
-      'Ids of entries never change, and titles have no prices. Options of the look are accepted, but have no effect.',
+    description: `Ids of entries never change, and titles have no prices. ${LOOK_HAS_NO_EFFECT}`,
     parameters: listParameters({ kind: 'deals', pathParameters: ['channel'] }, false),
     responses: createResponses('Feed', 'FeedError'),
   }
@@ -155,7 +154,7 @@ function createFeedOperation(): Operation {
 function createResponses(success: string, error: string): Operation['responses'] {
   return {
     '200': toReference('responses', success),
-    '304': toReference('responses', 'NotModified'),
+    '304': toReference('responses', 'WidgetNotModified'),
     ...Object.fromEntries(ERROR_STATUSES.map((status) => [status, toReference('responses', error)])),
   }
 }
