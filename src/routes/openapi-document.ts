@@ -79,7 +79,7 @@ const WIDGETS: readonly WidgetDetails[] = [
 const LOOK_HAS_NO_EFFECT =
   'Options of the look are accepted, but have no effect: `theme`, `accent`, `head`, `layout`.'
 
-/** `suffix`: of operations. `response`: its name in the document, without the name of a widget. */
+/** `suffix`: of operations. `response`: part of the names of its responses in the document. */
 const SURFACES = [
   {
     prefix: '/data',
@@ -87,8 +87,7 @@ const SURFACES = [
     suffix: '',
     form: 'as JSON',
     description: `${LOOK_HAS_NO_EFFECT} Only \`layout=inline\` of a box sends a single offer.`,
-    response: null,
-    error: 'DataError',
+    response: 'Data',
   },
   {
     prefix: '/fragments',
@@ -97,7 +96,6 @@ const SURFACES = [
     form: 'as HTML to include',
     description: 'The bytes never depend on request headers.',
     response: 'Html',
-    error: 'HtmlError',
   },
   {
     prefix: '/embeds',
@@ -106,7 +104,6 @@ const SURFACES = [
     form: 'as a page for an iframe',
     description: 'Only the site of the channel and those of `VITRINE_FRAME_ANCESTORS` may frame it.',
     response: 'Html',
-    error: 'HtmlError',
   },
   {
     prefix: '/mail',
@@ -115,16 +112,12 @@ const SURFACES = [
     form: 'as a table for newsletters',
     description: 'Only offers of networks that allow links in e-mail.',
     response: 'Html',
-    error: 'HtmlError',
   },
 ] as const
 
-/** Statuses of an address that has nothing to show. */
-const ERROR_STATUSES = ['400', '404', '503']
-
 function createWidgetPaths(): OpenApiDocument['paths'] {
   const paths: Record<string, Readonly<{ get: Operation }>> = {}
-  for (const { prefix, tag, suffix, form, description, response, error } of SURFACES)
+  for (const { prefix, tag, suffix, form, description, response } of SURFACES)
     for (const widget of WIDGETS)
       paths[`${prefix}${widget.path}`] = {
         get: {
@@ -133,7 +126,7 @@ function createWidgetPaths(): OpenApiDocument['paths'] {
           summary: `${widget.noun} ${form}`,
           description,
           parameters: listParameters(widget, prefix === '/fragments'),
-          responses: createResponses(response ?? `${widget.name}Data`, error),
+          responses: createResponses(response === 'Data' ? `${widget.name}Data` : response, response),
         },
       }
   paths['/feeds/{channel}/deals.atom'] = { get: createFeedOperation() }
@@ -147,15 +140,17 @@ function createFeedOperation(): Operation {
     summary: 'Deals as an Atom feed',
     description: `Ids of entries never change, and titles have no prices. ${LOOK_HAS_NO_EFFECT}`,
     parameters: listParameters({ kind: 'deals', pathParameters: ['channel'] }, false),
-    responses: createResponses('Feed', 'FeedError'),
+    responses: createResponses('Feed', 'Feed'),
   }
 }
 
-function createResponses(success: string, error: string): Operation['responses'] {
+function createResponses(success: string, prefix: string): Operation['responses'] {
   return {
     '200': toReference('responses', success),
     '304': toReference('responses', 'WidgetNotModified'),
-    ...Object.fromEntries(ERROR_STATUSES.map((status) => [status, toReference('responses', error)])),
+    '400': toReference('responses', `${prefix}Error`),
+    '404': toReference('responses', `${prefix}Error`),
+    '503': toReference('responses', `${prefix}Unavailable`),
   }
 }
 

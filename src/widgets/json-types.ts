@@ -10,15 +10,14 @@ export type PicksData = PicksJson | NotShownJson
 /** What `/data/{channel}/deals` sends. */
 export type DealsData = DealsJson | NotShownJson
 
-/**
- * Nothing is to be shown. `hidden`: nothing is sold, or the options hide it. `unavailable`: the data cannot be read now, so keep the
- * last copy and try again. `invalid`: the address is wrong.
- */
-export type NotShownJson = Readonly<{
-  state: 'hidden' | 'unavailable' | 'invalid'
-  /** Why, in English, for the author of the page, not for readers. */
-  reason: string
-}>
+/** Nothing is to be shown. `reason`: why, in English, for the author of the page, not for readers. */
+export type NotShownJson = HiddenJson | UnavailableJson | InvalidJson
+/** Nothing is sold, or the options hide it. */
+export type HiddenJson = Readonly<{ state: 'hidden'; reason: string }>
+/** The data cannot be read now: keep the last copy and try again. */
+export type UnavailableJson = Readonly<{ state: 'unavailable'; reason: string }>
+/** The address is wrong. */
+export type InvalidJson = Readonly<{ state: 'invalid'; reason: string }>
 
 /** What all shown widgets have. Show `disclosure` before the first link, and all `notices`. */
 export type ShownJson = Readonly<{
