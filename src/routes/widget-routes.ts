@@ -326,10 +326,7 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
 }
 
 /** Explain to the author of the page what is not shown; `null`: nothing. */
-function findReason(
-  { address, missingReason, hiddenReason }: AnyWidget,
-  isShown: boolean,
-): string | null {
+function findReason({ address, missingReason, hiddenReason }: AnyWidget, isShown: boolean): string | null {
   if (isShown) return missingReason
   return address.surface === 'mail'
     ? `${hiddenReason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`
