@@ -69,6 +69,15 @@ describe('document', () => {
     expect(secured.map(({ operationId }) => operationId)).toEqual(['getReadiness', 'getMetrics', 'getEvents'])
   })
 
+  test.each(['WhereToBuyData', 'PicksData', 'DealsData'])('example of %s - is valid', (name) => {
+    const { content } = DOCUMENT.components.responses[name] as unknown as {
+      content: { 'application/json': { example: unknown } }
+    }
+    const { example } = content['application/json']
+    expect(example).toMatchObject({ state: 'shown' })
+    expect(findValueProblems({ $ref: `#/components/schemas/${name}` }, example)).toEqual([])
+  })
+
   test('widths of pictures - are those of the server', () => {
     expect(toText(DOCUMENT.paths['/pictures/{hash}/{width}'] ?? {}).replaceAll(/\s/g, '')).toContain(
       `"enum":${JSON.stringify(PICTURE_WIDTHS)}`,
