@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { assert, constantFrom, integer, property } from 'fast-check'
 import { type DefaultTreeAdapterMap, parseFragment } from 'parse5'
 import { expect, test } from 'vitest'
 import { removeSubSlots } from '../../../src/lib/sub-template.ts'
@@ -40,14 +40,16 @@ test('case of the gallery - page, JSON, newsletter and feed agree in order, pric
       ),
     ),
   )
-  fc.assert(
-    fc.property(
-      fc.constantFrom(...cases.keys()),
-      fc.constantFrom(...LANGUAGE_TAGS),
-      fc.constantFrom('light' as const, 'dark' as const),
-      fc.integer({ min: 1, max: 12 }),
+  assert(
+    property(
+      constantFrom(...cases.keys()),
+      constantFrom(...LANGUAGE_TAGS),
+      constantFrom('light' as const, 'dark' as const),
+      integer({ min: 1, max: 12 }),
       (name, locale, theme, limit) => {
-        const { layout, entry } = cases.get(name) ?? expect.unreachable(name)
+        const found = cases.get(name)
+        if (found === undefined) throw new TypeError(`no case ${name}`)
+        const { layout, entry } = found
         const query = { box: withLimit(entry.query.box, limit), grid: withLimit(entry.query.grid, limit) }
         const details = { publicUrl: 'https://widgets.example', stylePath: '/assets/vitrine.css' }
         expectAgreement(
