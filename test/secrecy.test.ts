@@ -61,6 +61,10 @@ const PATHS = [
   `/embeds/${CHANNEL_ID}/deals?limit=0`,
   '/embeds/11111111-2222-4333-8444-555555555555/deals',
   '/embeds/nonsense',
+  `/data/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+  `/data/${CHANNEL_ID}/deals?limit=0`,
+  `/mail/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+  `/feeds/${CHANNEL_ID}/deals.atom`,
   '/nonsense',
   '/%zz',
   '/healthz',
@@ -71,7 +75,12 @@ const PATHS = [
 ]
 
 function start(): Promise<Harness> {
-  const settings = { VITRINE_ADMIN_PASSWORD: PASSWORD, VITRINE_CATALOG_MAX_BYTES: String(MAX_BYTES) }
+  const settings = {
+    VITRINE_ADMIN_PASSWORD: PASSWORD,
+    VITRINE_CATALOG_MAX_BYTES: String(MAX_BYTES),
+    VITRINE_JSON: 'on',
+    VITRINE_MAIL_NETWORKS: 'awin',
+  }
   return startHarness({ settings })
 }
 
