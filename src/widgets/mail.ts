@@ -1,3 +1,4 @@
+import { parseUrl } from '../lib/urls.ts'
 import { type AccentColours, toAccentColours } from './accent.ts'
 import { getLocalization } from './locales/index.ts'
 import type { CommonOptions } from './options.ts'
@@ -125,7 +126,8 @@ function listProducts(view: AnyView, locale: string): readonly MailProduct[] {
   )
 }
 
-/** Return the address of the picture in its smallest width for two pixels per CSS pixel; `null`: none. */
+/** Return the address of the picture; `null`: none is shown. Gmail shows no SVG. */
 function findPictureUrl({ head }: AnyView['header'], picture: DealView['picture']): string | null {
-  return head === 'full' && picture !== null ? picture.src : null
+  if (head !== 'full' || picture === null) return null
+  return /\.svg$/i.test(parseUrl(picture.src)?.pathname ?? '') ? null : picture.src
 }
