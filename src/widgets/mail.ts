@@ -72,6 +72,7 @@ export function toMailView(
     main: isBox ? toMainTitle(view) : { title: null, brand: null, pictureUrl: null },
     offers: isBox ? view.offers : [],
     products,
+    /** Whether products without a picture keep its space. */
     hasPictures: products.some(({ pictureUrl }) => pictureUrl !== null),
     /** What a struck price is; `null` without any. */
     formerPrice,

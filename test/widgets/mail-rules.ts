@@ -80,6 +80,8 @@ const PROPERTIES: Readonly<
   // Outlook stacks the blocks; Gmail knows no flex or grid for accounts of other providers (css-display).
   display: { value: /^(?:block|inline-block)$/, elements: [], ignored: ['div', 'a', 'img'] },
   'vertical-align': { value: /^middle$/, elements: [], ignored: ['div'] },
+  // Gmail breaks long words itself (css-word-break).
+  'word-break': { value: /^break-word$/, elements: ['table'] },
   // Outlook breaks the line (css-white-space).
   'white-space': { value: /^nowrap$/, elements: [], ignored: ['span'] },
   // `start` and `end` are unknown to Outlook (css-text-align).
