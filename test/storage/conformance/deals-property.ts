@@ -15,7 +15,7 @@ const price = fc
 const offer: fc.Arbitrary<Offer> = fc
   .record({
     merchant: fc.constantFrom('Kopje', 'KOPJE', 'Zaal', 'Ärger', 'alpha'),
-    network: fc.constantFrom('a', 'b'),
+    network: fc.constantFrom('a', 'B', 'b'),
     price,
     oldPrice: fc.option(price),
     currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'USD'),
@@ -44,6 +44,7 @@ export const dealQuery: fc.Arbitrary<DealQuery> = fc
     isInStockOnly: fc.boolean(),
     merchants: fc.constantFrom([], [], ['kopje'], ['ärger', 'ZAAL']),
     excluded: fc.constantFrom([], [], ['Kopje'], ['alpha', 'nobody']),
+    networks: fc.constantFrom(null, null, ['a'], ['b', 'c']),
     minDiscountPercent: fc.constantFrom(1, 1, 20, 50),
     maxPrice: fc.constantFrom(null, null, '6', '6.3333'),
     brand: fc.constantFrom(null, null, 'lumen'),
@@ -112,6 +113,7 @@ function findCard(product: Product, query: DealQuery): Card | undefined {
         (!query.isInStockOnly || isInStock(card.offer)) &&
         (query.merchants.length === 0 || toLower(query.merchants).includes(shop)) &&
         !toLower(query.excluded).includes(shop) &&
+        (query.networks?.includes(card.offer.network.toLowerCase()) ?? true) &&
         (query.maxPrice === null || card.price <= toSteps(query.maxPrice))
       )
     })
