@@ -137,6 +137,21 @@ describe('networks', () => {
     }
   })
 
+  test('round-up without the products of other networks - says why', async () => {
+    const products = ['alpha', 'gamma', 'Beta'].map((network, index) =>
+      makeWireProduct({ gtin: toGtin(index), offers: [makeWireOffer({ network })] }),
+    )
+    const harness = await startStockedHarness(products, { settings: SETTINGS })
+    const { headers } = await fetchPath(
+      harness,
+      `/mail/${CHANNEL_ID}/picks/${[0, 1, 2].map(toGtin).join(',')}`,
+    )
+    expect(headers['vitrine-state']).toBe('shown')
+    expect(headers['vitrine-reason']).toMatch(
+      /^1 of 3 products is not shown\. .*\. Newsletters show only the networks in VITRINE_MAIL_NETWORKS\.$/,
+    )
+  })
+
   test('without the setting - 404 with what to do', async () => {
     const { status, text } = await fetchPath(await startStockedHarness(), toMail(BOX))
     expect(status).toBe(404)
