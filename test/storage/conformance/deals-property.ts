@@ -105,6 +105,7 @@ function findCard(product: Product, query: DealQuery): Card | undefined {
         : [{ gtin: product.gtin, price: toSteps(one.price), old: toSteps(one.oldPrice), offer: one }],
     )
     .filter((card) => card.old > card.price && !isEnded(card.offer))
+    .filter((card) => query.networks?.includes(card.offer.network.toLowerCase()) ?? true)
     .filter((card) => {
       const percent = Math.round(Number(((card.old - card.price) * 1_000_000n) / card.old) / 10_000)
       const shop = card.offer.merchant.toLowerCase()
@@ -113,7 +114,6 @@ function findCard(product: Product, query: DealQuery): Card | undefined {
         (!query.isInStockOnly || isInStock(card.offer)) &&
         (query.merchants.length === 0 || toLower(query.merchants).includes(shop)) &&
         !toLower(query.excluded).includes(shop) &&
-        (query.networks?.includes(card.offer.network.toLowerCase()) ?? true) &&
         (query.maxPrice === null || card.price <= toSteps(query.maxPrice))
       )
     })
