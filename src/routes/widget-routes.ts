@@ -327,10 +327,10 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
 
 /** Explain to the author of the page what is not shown; `null`: nothing. */
 function findReason({ address, missingReason, hiddenReason }: AnyWidget, isShown: boolean): string | null {
-  if (isShown) return missingReason
-  return address.surface === 'mail'
-    ? `${hiddenReason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`
-    : hiddenReason
+  const reason = isShown ? missingReason : hiddenReason
+  return reason !== null && address.surface === 'mail'
+    ? `${reason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`
+    : reason
 }
 
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {

@@ -150,7 +150,7 @@ describe('responses', () => {
       const response = await fetchValid(harness, path, headers)
       expect([path, response.status]).toEqual([path, status])
     }
-    const pictures = ['/pictures/{hash}/{width}']
+    const pictures = ['/pictures/{hash}/{width}', '/pictures/{hash}/{width}.jpg']
     const fetched = [...WIDGETS, ...expected.map(([path]) => path)].map(findDocumentedPath)
     expect(new Set([...fetched, ...pictures])).toEqual(new Set(Object.keys(DOCUMENT.paths)))
   })
@@ -160,8 +160,11 @@ describe('responses', () => {
     const jpeg = await makePicture('jpeg', { width: 400, height: 320 })
     const address = host.serve('/lamp.jpg', sendBody(jpeg))
     harness.context.pictures?.publish(address)
-    const { status, headers } = await fetchValid(harness, toPicturePath(address, 320))
-    expect([status, headers['content-type']]).toEqual([200, 'image/webp'])
+    const path = toPicturePath(address, 320)
+    const types = [await fetchValid(harness, path), await fetchValid(harness, `${path}.jpg`)].map(
+      ({ headers }) => headers['content-type'],
+    )
+    expect(types).toEqual(['image/webp', 'image/jpeg'])
     expect((await fetchValid(harness, `/pictures/${'0'.repeat(32)}/320`)).status).toBe(404)
     expect((await fetchValid(harness, toPicturePath(address, 321))).status).toBe(404)
   })

@@ -48,7 +48,9 @@ function resolve(part: Json): unknown {
 /** Find the path in the document that an address belongs to; `undefined` when there is none. */
 export function findDocumentedPath(address: string): string | undefined {
   const [path = ''] = address.split('?')
-  return Object.keys(DOCUMENT.paths).find((documented) =>
+  // The most specific one: `/{width}.jpg` before `/{width}`.
+  const paths = Object.keys(DOCUMENT.paths).toSorted((a, b) => b.length - a.length)
+  return paths.find((documented) =>
     new RegExp(`^${documented.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   )
 }
