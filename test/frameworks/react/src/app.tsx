@@ -12,7 +12,14 @@ export function App() {
         <a href={`/prices/${gtin}`}>Prices of {gtin}</a>
       </WhereToBuy>
       <p data-still>The text below the box</p>
-      <RoundUp {...vitrine} gtins="09520001001024,09520001001031" theme="dark" label="Best overall">
+      <RoundUp
+        {...vitrine}
+        gtins="09520001001024,09520001001031"
+        theme="dark"
+        label="Best overall"
+        height={900}
+        style={{ display: 'block', minHeight: 900 }}
+      >
         <a href="/round-up">Our picks</a>
       </RoundUp>
       <DealGrid {...vitrine} min_discount={5} limit={4}>
