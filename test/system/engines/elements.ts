@@ -131,8 +131,11 @@ export const elementsSuite = defineSuite('elements', (engine) => {
        element.append('More content')`,
     )
     expect(await page.evaluate(`${FRAME} === frame`)).toBe(true)
-    await run(page, 'element.setAttribute("limit", 3); element.setAttribute("gtin", 4)')
-    expect((await readShown(page)).heightPx).toBe(320)
+    const keptPx = await page.evaluate<number>(
+      `(element.setAttribute('limit', 3), element.setAttribute('gtin', 4),
+       Promise.resolve().then(() => element.shadowRoot.firstChild.offsetHeight))`,
+    )
+    expect(keptPx).toBe(320)
     await waitUntil(page, `${IS_OPEN} && ${FRAME}.src.endsWith('/4?limit=3')`)
     expect(await readShown(page)).toEqual({ frames: 1, heightPx: 120, isContentShown: false })
   })
@@ -157,9 +160,12 @@ export const elementsSuite = defineSuite('elements', (engine) => {
     await waitUntil(page, IS_OPEN)
     await run(
       page,
-      `other = document.createElement('where-to-buy')
-       document.body.append(other, element.cloneNode(true))
-       for (const { name, value } of element.attributes) other.setAttribute(name, value)`,
+      // WebKit runs microtasks between the statements of a WebDriver command.
+      `queueMicrotask(() => {
+         const other = document.createElement('where-to-buy')
+         document.body.append(other, element.cloneNode(true))
+         for (const { name, value } of element.attributes) other.setAttribute(name, value)
+       })`,
     )
     const counts =
       '[...document.querySelectorAll("where-to-buy")].map(({ shadowRoot }) => shadowRoot.querySelectorAll("iframe").length)'

@@ -19,6 +19,8 @@ const isOpen = (element: string): string => `${toFrame(element)}?.style.visibili
 const readSource = (page: EnginePage, element: string): Promise<string> =>
   page.evaluate<string>(`${toFrame(element)}.src`)
 
+const readProblems = (page: EnginePage): Promise<string[]> => page.evaluate<string[]>('problems')
+
 export const frameworksSuite = defineSuite('frameworks', (engine) => {
   const getSites = setUpOnce<Sites>(() => getShared('sites'))
 
@@ -28,8 +30,6 @@ export const frameworksSuite = defineSuite('frameworks', (engine) => {
     await waitUntil(page, isOpen('where-to-buy'))
     return page
   }
-
-  const readProblems = (page: EnginePage): Promise<string[]> => page.evaluate<string[]>('problems')
 
   test.each(FRAMEWORKS)(
     '%s, with script - frames replace the content, nothing moves, no problem in the console',
