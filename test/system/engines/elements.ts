@@ -95,6 +95,24 @@ export const elementsSuite = defineSuite('elements', (engine) => {
     expect(await page.evaluate('problems')).toEqual([])
   })
 
+  test('example of the documentation - shows its box', async () => {
+    const docs = await readFile(join(PACKAGE_FOLDER, 'docs/publish/components.md'), 'utf8')
+    const [, example = ''] = /```html\n(.*?)```/s.exec(docs) ?? []
+    const [, channel = ''] = /channel="([^"]+)"/.exec(example) ?? []
+    widgets.responses.set(
+      `/embeds/${channel}/where-to-buy/09520001001024`,
+      toHtmlResponse(`<script>${toMessage('height', 'heightPx: 600')}</script>`),
+    )
+    const page = await openPage(
+      engine,
+      example
+        .replace('https://widgets.example', widgets.origin)
+        .replace('/scripts/vitrine-embed.js', '/index.js'),
+    )
+    await waitUntil(page, IS_OPEN)
+    expect((await readShown(page)).heightPx).toBe(600)
+  })
+
   test('nothing to show - neither frame nor content, and the space of the page is released', async () => {
     const page = await openPage(
       engine,
