@@ -81,7 +81,7 @@ const readShown = (page: EnginePage): Promise<Shown> =>
   page.evaluate<Shown>(`({
     frames: element.shadowRoot.querySelectorAll('iframe').length,
     heightPx: element.shadowRoot.firstChild.offsetHeight,
-    isContentShown: element.firstChild.getClientRects().length > 0,
+    isContentShown: element.firstElementChild.getClientRects().length > 0,
   })`)
 
 export const elementsSuite = defineSuite('elements', (engine) => {
