@@ -77,7 +77,8 @@ export function mount(
     removeEventListener('message', listen)
     frame.remove()
     element.style.minHeight = minHeight
-    if (!element.style.length) element.removeAttribute('style')
+    // Chromium does not remove the attribute before it was read.
+    if (!element.getAttribute('style')) element.removeAttribute('style')
   }
 }
 

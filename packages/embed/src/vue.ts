@@ -20,10 +20,11 @@ export const RoundUp: Widget<'round-up'> = toComponent('round-up')
 /** Products with lowered prices. */
 export const DealGrid: Widget<'deal-grid'> = toComponent('deal-grid')
 
+// For the elements in templates, which need `compilerOptions.isCustomElement`.
 declare module 'vue' {
   interface GlobalComponents {
-    WhereToBuy: typeof WhereToBuy
-    RoundUp: typeof RoundUp
-    DealGrid: typeof DealGrid
+    'where-to-buy': Widget<'where-to-buy'>
+    'round-up': Widget<'round-up'>
+    'deal-grid': Widget<'deal-grid'>
   }
 }

@@ -12,4 +12,4 @@ export const accepted = [
 // @ts-expect-error -- a box has this layout
 export const refused = h(DealGrid, { server: vitrine.server, channel: vitrine.channel, layout: 'card' })
 
-export const inTemplates: GlobalComponents['WhereToBuy'] = WhereToBuy
+export const inTemplates: GlobalComponents['where-to-buy'] = WhereToBuy
