@@ -79,6 +79,6 @@ function readBuilt(builtFolder: string, file: string): Buffer {
   try {
     return readFileSync(join(builtFolder, file))
   } catch (cause) {
-    throw new Error(`Cannot read public/built/${file}. Run "npm run build".`, { cause })
+    throw new Error(`Cannot read public/built/${file}. Run "npm run build", or install the package again.`, { cause })
   }
 }

@@ -83,7 +83,7 @@ describe('loadAssets', () => {
       const { built, released } = makeReleasedFolder()
       rmSync(join(built, `${RELEASED}.${ending}`))
       expect(() => loadAssets(built, released)).toThrow(
-        `Cannot read public/built/${RELEASED}.${ending}. Run "npm run build".`,
+        `Cannot read public/built/${RELEASED}.${ending}. Run "npm run build", or install the package again.`,
       )
     },
   )
