@@ -22,7 +22,7 @@ export const LOGO_FILE: string = join(PACKAGE_FOLDER, 'public/logo.svg')
 /** Built scripts and styles with hashed names, and their manifest. Created by `npm run build`. */
 export const BUILT_FOLDER: string = join(PACKAGE_FOLDER, 'public/built')
 
-/** Scripts of all releases by hashed name. `npm run release:assets` adds the current ones. */
+/** Scripts and style sheets of all releases by hashed name. `npm run release:assets` adds the current ones. */
 export const RELEASED_FOLDER: string = join(PACKAGE_FOLDER, 'public/released')
 
 export const VERSION: string = (
