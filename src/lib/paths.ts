@@ -7,6 +7,11 @@ export const PACKAGE_FOLDER: string = fileURLToPath(new URL('../..', import.meta
 
 export const VIEWS_FOLDER: string = join(PACKAGE_FOLDER, 'views')
 
+/** Configurations of other programs. */
+export const DEPLOY_FOLDER: string = join(PACKAGE_FOLDER, 'deploy')
+
+export const COMPOSE_FILE: string = join(PACKAGE_FOLDER, 'compose.yaml')
+
 /** Code and texts that turn data into views. */
 export const WIDGETS_FOLDER: string = fileURLToPath(new URL('../widgets', import.meta.url))
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { validate } from 'dockerfile-utils'
@@ -61,6 +61,19 @@ describe('Dockerfile', () => {
       expect.arrayContaining([`@img/sharp-linux-${expected}`, `@img/sharp-libvips-linux-${expected}`]),
     )
     expect(names.filter((name) => name.includes(other) || name.includes('musl'))).toEqual([])
+  })
+})
+
+describe('deploy/compose/Dockerfile, from the npm package', () => {
+  const text = readFileSync(join(PACKAGE_FOLDER, 'deploy/compose/Dockerfile'), 'utf8')
+
+  it('the file - checked by a linter - has no errors', () => expect(validate(text)).toEqual([]))
+
+  it('base image, user, folder and command - are those of the other Dockerfile', () => {
+    expect(text).toContain(`FROM ${/^ARG NODE_IMAGE=(\S+)$/m.exec(DOCKERFILE)?.[1]}\n`)
+    const lines = DOCKERFILE.split('\n').filter((line) => /^(?:USER|CMD|WORKDIR \/data)/.test(line))
+    expect(lines).toHaveLength(3)
+    for (const line of lines) expect(text.split('\n')).toContain(line)
   })
 })
 
