@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
@@ -63,6 +63,22 @@ describe('the npm package', () => {
       'docs/operate/configuration.md',
     ]
     expect(paths).toEqual(expect.arrayContaining(expected))
+  })
+
+  it('packages that the server imports - are dependencies', () => {
+    const scripts = getPackage().paths.filter((path) => /^dist\/(?!packages\/).*\.js$/.test(path))
+    const texts = scripts.map((path) => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')).join('\n')
+    const imports = [
+      ...texts.matchAll(/(?:from |import\(|require\(import\.meta\.url\)\()'([a-z@][\w/@.-]*)'/g),
+    ]
+    const names = new Set(imports.map(([, name]) => name ?? ''))
+    const { dependencies, optionalDependencies } = JSON.parse(
+      readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8'),
+    ) as Record<'dependencies' | 'optionalDependencies', Record<string, string>>
+    expect(names).toContain('pg')
+    expect(names).toContain('sharp')
+    const installed = Object.keys({ ...dependencies, ...optionalDependencies })
+    expect([...names].filter((name) => !installed.includes(name))).toEqual([])
   })
 
   it('an installation without optional packages - is smaller than 40 MB', async () => {
