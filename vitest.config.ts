@@ -54,7 +54,7 @@ export default defineConfig({
       // Run in a browser, in a thread or as a process of their own, where this coverage does not see them.
       exclude: [
         'src/browser/**',
-        'src/main.ts',
+        'src/{bin,main}.ts',
         'src/lib/shutdown.ts',
         'src/storage/{read-thread,long-reads}.ts',
         'src/sync/walk-thread.ts',
