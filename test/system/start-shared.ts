@@ -5,6 +5,7 @@ import { startBuiltServer } from '../helpers/built-server.ts'
 import { SHARED_PROGRAMS, type SharedPrograms } from './shared.ts'
 import { startChromium } from './start-chromium.ts'
 import { startFirefox } from './start-firefox.ts'
+import { startSites } from './start-sites.ts'
 import { startWebkit } from './start-webkit.ts'
 import { startWordPressTemplate } from './wordpress/template.ts'
 
@@ -19,6 +20,7 @@ const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program
     const { addresses, ended, stop } = await startBuiltServer()
     return { address: addresses, ended, stop }
   },
+  sites: startSites,
   async wordpress() {
     const { template, stop } = await startWordPressTemplate()
     return { address: template, stop }
