@@ -167,7 +167,8 @@ function setError(span: Span, type: string): void {
 
 /** Return the address with names in place of ids: a cached widget is sent before Express chooses the route. */
 function toRoute(request: IncomingMessage, path: string): string | undefined {
-  const widget = /^\/(fragments|embeds|data|mail|feeds)\/[^/]+\/(where-to-buy|picks|deals(?:\.atom)?)(?=\/|$)/.exec(path)
+  const widget =
+    /^\/(fragments|embeds|data|mail|feeds)\/[^/]+\/(where-to-buy|picks|deals(?:\.atom)?)(?=\/|$)/.exec(path)
   if (widget !== null) return `/${widget[1]}/:channel/${widget[2]}`
   const route: unknown = (request as { route?: { path?: unknown } }).route?.path
   return typeof route === 'string' ? route : undefined

@@ -41,8 +41,12 @@ export function createDataRouter(context: Context): Router {
     toHeaders: () => headers,
     toEtag: (digest) => `W/"${digest}"`,
     render: (view, widget) => encodeTemplate(toJsonText(view, widget)),
-    renderFailure({ state, message }) {
-      const notShown: NotShownJson = { state, reason: message ?? UNAVAILABLE_REASON }
+    renderFailure({ state, body, message }) {
+      const reason = message ?? UNAVAILABLE_REASON
+      const notShown: NotShownJson =
+        body === 'message'
+          ? { state: 'invalid', reason }
+          : { state: 'hidden', isTemporary: state === 'unavailable', reason }
       return JSON.stringify(notShown)
     },
   }
@@ -58,7 +62,7 @@ export function createDataRouter(context: Context): Router {
 function toJsonText(view: AnyView | undefined, widget: AnyWidget): string {
   const json: WhereToBuyData | PicksData | DealsData =
     view === undefined
-      ? { state: 'hidden', reason: widget.hiddenReason }
+      ? { state: 'hidden', isTemporary: false, reason: widget.hiddenReason }
       : toShownJson(view, widget.missingReason)
   return JSON.stringify(json)
 }

@@ -11,11 +11,9 @@ export type PicksData = PicksJson | NotShownJson
 export type DealsData = DealsJson | NotShownJson
 
 /** Nothing is to be shown. `reason`: why, in English, for the author of the page, not for readers. */
-export type NotShownJson = HiddenJson | UnavailableJson | InvalidJson
-/** Nothing is sold, or the options hide it. */
-export type HiddenJson = Readonly<{ state: 'hidden'; reason: string }>
-/** The data cannot be read now: keep the last copy and try again. */
-export type UnavailableJson = Readonly<{ state: 'unavailable'; reason: string }>
+export type NotShownJson = HiddenJson | InvalidJson
+/** Nothing is sold, the options hide it, or the data cannot be read now (`isTemporary`): then keep the last copy, and try again. */
+export type HiddenJson = Readonly<{ state: 'hidden'; isTemporary: boolean; reason: string }>
 /** The address is wrong. */
 export type InvalidJson = Readonly<{ state: 'invalid'; reason: string }>
 

@@ -91,13 +91,13 @@ describe('responses', () => {
     for (const response of seen) expect(readState(response)).toBe(response.headers['vitrine-state'])
   })
 
-  test.each(DATA_PATHS.slice(0, 2))('%s - a wrong GTIN - 200, invalid', async (path) => {
+  test.each(DATA_PATHS.slice(0, 2))('%s - a wrong GTIN - 200, hidden', async (path) => {
     const response = await fetchValid(getHarness(), path.replace(GTIN, 'x'))
-    expect([response.status, readState(response)]).toEqual([200, 'invalid'])
+    expect([response.status, readState(response)]).toEqual([200, 'hidden'])
   })
 
   test.each(DATA_PATHS)(
-    '%s - a catalog that fails - 200, unavailable, and the last copy is to be kept',
+    '%s - a catalog that fails - 200, hidden, and the last copy is to be kept',
     async (path) => {
       const harness = await startHarness({ settings: SETTINGS })
       harness.catalog.fault = {
@@ -107,7 +107,8 @@ describe('responses', () => {
       const response = await fetchValid(harness, path)
       expect([response.status, response.headers['cache-control']]).toEqual([200, 'no-store'])
       expect(JSON.parse(response.text)).toEqual({
-        state: 'unavailable',
+        state: 'hidden',
+        isTemporary: true,
         reason: 'The data cannot be read now. Keep the last copy, and try again.',
       })
     },

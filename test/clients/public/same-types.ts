@@ -19,7 +19,6 @@ type Published = {
   PicksData: published.PicksData
   DealsData: published.DealsData
   HiddenJson: published.HiddenJson
-  UnavailableJson: published.UnavailableJson
   InvalidJson: published.InvalidJson
   WhereToBuyJson: published.WhereToBuyJson
   PicksJson: published.PicksJson
