@@ -1,0 +1,122 @@
+const CHANNEL = '952a0000-0000-4000-8000-000000000001'
+const BOX = `/fragments/${CHANNEL}/where-to-buy/09520001001024`
+const ROUND_UP = `/fragments/${CHANNEL}/picks/09520001001024,09520001002021,09520002001016`
+const DEALS = `/fragments/${CHANNEL}/deals`
+
+/** The pages with live options. */
+export const LIVE_PAGES = [
+  {
+    widget: 'all',
+    name: 'options-all',
+    title: 'Options of all widgets',
+    of: 'every widget',
+    base: `${BOX}?limit=2`,
+  },
+  {
+    widget: 'where-to-buy',
+    name: 'options-boxes',
+    title: 'Options of boxes',
+    of: 'a where-to-buy box',
+    base: `${BOX}?limit=3`,
+  },
+  {
+    widget: 'picks',
+    name: 'options-round-ups',
+    title: 'Options of round-ups',
+    of: 'a round-up',
+    base: `${ROUND_UP}?`,
+  },
+  {
+    widget: 'deals',
+    name: 'options-deals',
+    title: 'Options of deals',
+    of: 'a deal grid',
+    base: `${DEALS}?limit=3`,
+  },
+]
+
+/** Addresses on which an option shows what it does, where that of the page does not. */
+const BASES = {
+  stock: `${BOX}?limit=50`,
+  limit: { 'where-to-buy': `${BOX}?`, deals: `${DEALS}?` },
+  else: `/fragments/${CHANNEL}/where-to-buy/09520009999991?limit=3`,
+  sort: `${DEALS}?limit=2`,
+  page: `${DEALS}?limit=3`,
+  brand: `${DEALS}?limit=3`,
+}
+
+/** Further examples, beside that of the documentation. */
+const MORE_EXAMPLES = { locale: ['locale=ja', 'locale=ar'], accent: ['accent=7a1f5c'] }
+
+/** Options that readers do not see: the first lines of the HTML are shown too. */
+const LINES_SHOWN = { css: 3, isolate: 3, sub: 1 }
+
+/** Render every option of the list with the sample server: each accepted value, otherwise the examples. */
+export async function renderLiveOptions({ optionList, describeAccepted, capture }) {
+  return Promise.all(
+    LIVE_PAGES.map(async (page) => ({
+      ...page,
+      options: await Promise.all(
+        optionList
+          .filter(({ widget }) => widget === page.widget)
+          .map(async (option) => ({
+            ...option,
+            accepts: describeAccepted(
+              Array.isArray(option.control)
+                ? option.control.map((choice) => `\`${choice}\``)
+                : option.control,
+            ),
+            examples: await Promise.all(
+              listExamples(option).map(async (query) => renderExample({ option, query, page, capture })),
+            ),
+          })),
+      ),
+    })),
+  )
+}
+
+function listExamples({ name, control, example }) {
+  if (Array.isArray(control)) return control.map((choice) => `${name}=${choice}`)
+  return [example, ...(MORE_EXAMPLES[name] ?? [])]
+}
+
+async function renderExample({ option, query, page, capture }) {
+  const html = await capture(withoutStyles(toAddress(option, query, page)))
+  return {
+    query,
+    html: html.trim(),
+    isSentence: query === 'layout=inline',
+    code: await findCode(option.name, query, { page, option, capture }),
+  }
+}
+
+function toAddress({ name }, query, { base, widget }) {
+  const special = typeof BASES[name] === 'object' ? BASES[name][widget] : BASES[name]
+  const [path, others] = (special ?? base).split('?')
+  const kept = others === '' || query.startsWith(others.split('=')[0]) ? [] : [others]
+  return `${path}?${[...kept, query].join('&')}`
+}
+
+/** The page has the style sheet. Inside a shadow root, the fragment links it. */
+function withoutStyles(address) {
+  if (address.includes('isolate=shadow')) return address
+  return address.includes('css=') ? address.replace(/css=\w+/, 'css=none') : `${address}&css=none`
+}
+
+/** Return the part of the HTML that an invisible option changes, or `null`. */
+async function findCode(name, query, { page, option, capture }) {
+  if (query === 'markup=schema') {
+    const html = await capture(withoutStyles(toAddress(option, query, page)))
+    const json = /<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(html)?.[1] ?? '{}'
+    return JSON.stringify(JSON.parse(json), null, 2)
+  }
+  const lines = LINES_SHOWN[name]
+  if (lines === undefined) return null
+  const html = await capture(toAddress(option, query, page))
+  return `${html.trim().split('\n').slice(0, lines).join('\n')}\n…`
+}
+
+/** The box of the start page. */
+export async function renderHomeBox(capture) {
+  return (await capture(`${BOX}?limit=4&css=none`)).trim()
+}
