@@ -111,17 +111,20 @@ function toApiPage(name, navigationTitle, json, document) {
 }
 
 async function readNavigation({ sources, apis }) {
-  const live = LIVE_PAGES.map(({ name, title }) => ({
+  const live = LIVE_PAGES.map(({ name, title, navigationTitle }) => ({
     path: `publish/${name}.html`,
-    navigationTitle: title,
+    title,
+    navigationTitle,
     isChild: true,
   }))
   const groups = toNavigation(
     JSON.parse(await readFile(join(SITE_FOLDER, 'navigation.json'), 'utf8')),
     sources,
     {
-      contribute: [{ path: 'contribute/decisions/index.html', navigationTitle: 'Decisions' }],
-      reference: [...apis, { path: 'gallery/index.html', navigationTitle: 'Gallery' }],
+      contribute: [
+        { path: 'contribute/decisions/index.html', title: 'Decisions', navigationTitle: 'Decisions' },
+      ],
+      reference: [...apis, { path: 'gallery/index.html', title: 'Gallery', navigationTitle: 'Gallery' }],
     },
   )
   const publish = groups.find(({ id }) => id === 'publish')

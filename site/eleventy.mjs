@@ -1,5 +1,4 @@
-import { posix } from 'node:path'
-import { escapeHtml, renderInline } from './lib/html.mjs'
+import { renderInline } from './lib/html.mjs'
 import { toRelativeLinks } from './lib/links.mjs'
 import { setUpMarkdown } from './lib/markdown.mjs'
 
@@ -23,13 +22,13 @@ export function setUpEleventy(config, data, { resolveLink }) {
   addFilters(config, data)
   addMarkdownPages(config, data)
   config.addTransform('relative links', function makeRelative(html) {
-    const path = this.page.url.slice(1)
+    const path = this.page.url.slice(1).replace(/\/$/, '/index.html')
     const [folder, ...rest] = path.split('/')
     return folder === data.version && path.endsWith('.html') ? toRelativeLinks(html, rest.join('/')) : html
   })
 }
 
-function addMarkdownPages(config, { sources, version }) {
+function addMarkdownPages(config, { sources, version, widgetStyle }) {
   for (const { source, path, content, title, description } of sources) {
     const isHome = path === 'index.html'
     config.addTemplate(`docs/${source.replace(/^docs\//, '')}`, isHome ? toHomeText(content) : content, {
@@ -42,6 +41,7 @@ function addMarkdownPages(config, { sources, version }) {
       path,
       title,
       description,
+      styles: isHome ? [widgetStyle] : [],
       lead: isHome ? toHomeLead(content) : '',
     })
   }
@@ -60,10 +60,9 @@ function toHomeLead(content) {
 
 function addFilters(config, { navigation, sources }) {
   config.addFilter('inline', renderInline)
-  config.addFilter('escapeCode', escapeHtml)
+  config.addFilter('sentence', (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`)
   config.addFilter('contents', listContents)
   config.addFilter('linkOptions', linkOptions)
-  config.addFilter('folderOf', (path) => posix.dirname(path))
   const steps = listSteps(navigation, sources)
   config.addFilter('stepsOf', (path) => findSteps(steps, path))
   config.addFilter('decisions', (list) => list.filter(({ group }) => group === 'contribute/decisions'))
@@ -76,7 +75,7 @@ function listContents(html) {
     ([, level, id, content]) => ({
       level: Number(level),
       id,
-      text: content.replaceAll(/<[^>]+>/g, ''),
+      text: content.replace(/<span class="option-label">.*<\/span>/, '').replaceAll(/<[^>]+>/g, ''),
     }),
   )
   return headings.length > MAX_CONTENTS ? headings.filter(({ level }) => level === 2) : headings
@@ -86,9 +85,7 @@ function listContents(html) {
 function listSteps(navigation, sources) {
   const inNavigation = navigation.flatMap(({ pages }) => pages)
   const decisions = sources.filter(({ group }) => group === 'contribute/decisions')
-  return [inNavigation, decisions].map((pages) =>
-    pages.map(({ path, navigationTitle }) => ({ path, title: navigationTitle })),
-  )
+  return [inNavigation, decisions].map((pages) => pages.map(({ path, title }) => ({ path, title })))
 }
 
 function findSteps(lists, path) {
@@ -101,6 +98,9 @@ function findSteps(lists, path) {
 
 const LIVE_NAMES = ['options-all', 'options-boxes', 'options-round-ups', 'options-deals']
 
+const LIVE_NOTE = `<p class="notice">Every option with the real widget: <a href="/publish/options-all.html">all widgets</a>, <a href="/publish/options-boxes.html">boxes</a>, <a href="/publish/options-round-ups.html">round-ups</a>, <a href="/publish/options-deals.html">deals</a>.</p>
+`
+
 /** Link the names in the tables of the page "Options" to their live pictures. The sections have the order of the live pages. */
 function linkOptions(html) {
   const [start, ...sections] = html.split(/(?=<h2 )/)
@@ -111,5 +111,5 @@ function linkOptions(html) {
         `<tr>\n<td><a href="/publish/${LIVE_NAMES[index]}.html#${name}"><code>${name}</code></a></td>`,
     ),
   )
-  return [start, ...linked].join('')
+  return [start, LIVE_NOTE, ...linked].join('')
 }
