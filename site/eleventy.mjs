@@ -36,7 +36,7 @@ function addMarkdownPages(config, { sources, version, widgetStyle }) {
       permalink: `${version}/${path}`,
       // Only Markdown: the texts have code of template languages.
       templateEngineOverride: 'md',
-      section: path.startsWith('contribute/decisions/') ? 'contribute/decisions/index.html' : null,
+      section: /^contribute\/(?:decisions|notes)\//.test(path) ? 'contribute/decisions/index.html' : null,
       source,
       path,
       title,

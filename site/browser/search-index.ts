@@ -16,8 +16,8 @@ const MAX_PAGES = 8
 const MAX_SECTIONS = 3
 
 /** Words of questions that say nothing about the answer. */
-const STOP_WORDS = new Set(
-  'a an and are as at be by can could do does for from has have how i if in into is it its may me my of on or our own s should so that the their them there they this to use was we what when where which who why will with would you your'.split(
+export const STOP_WORDS: ReadonlySet<string> = new Set(
+  'a an and are as at be by can could do does for from has have how i if in into is it its may me my of on or our own s should so that the their them there they this to use was we what when where which who why will with would you your vitrine need instead get'.split(
     ' ',
   ),
 )
@@ -25,6 +25,9 @@ const STOP_WORDS = new Set(
 /** Words of readers for words of the documentation. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   old: ['age'],
+  hide: ['exclude'],
+  down: ['fails', 'lost'],
+  update: ['upgrade'],
   stylesheet: ['css'],
   newsletter: ['mail'],
 }
@@ -54,9 +57,17 @@ export function createSearch(pages: readonly SearchPage[]): (query: string) => r
     })),
   )
   return (query) => {
-    const found = index.search(withSynonyms(query), { combineWith: 'OR' })
+    const found = index.search(withSynonyms(query), {
+      combineWith: 'OR',
+      boostDocument: (id) => toPageWeight(entries[id as number]?.page.path ?? ''),
+    })
     return groupByPage(found.flatMap(({ id }) => entries[id as number] ?? []))
   }
+}
+
+/** Readers seldom look for records and fields, and the changelog has every word. */
+function toPageWeight(path: string): number {
+  return /^contribute\/|changelog|openapi/.test(path) ? 0.5 : 1
 }
 
 /** Return the form in which a word is stored: without accents and common endings; `null` for a stop word. */

@@ -1,4 +1,10 @@
-import { type SearchHit, type SearchPage, type SearchResult, createSearch } from './search-index.ts'
+import {
+  STOP_WORDS,
+  type SearchHit,
+  type SearchPage,
+  type SearchResult,
+  createSearch,
+} from './search-index.ts'
 
 const EXCERPT_CHARACTERS = 150
 
@@ -86,7 +92,7 @@ const toWords = (query: string): readonly string[] =>
   query
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word.length > 3)
+    .filter((word) => word.length > 2 && !STOP_WORDS.has(word))
     .map((word) => word.replace(/(?:s|ing|ed)$/, ''))
 
 /** Return the part of a text that begins a little before the first word of the query. */
@@ -97,14 +103,15 @@ function toExcerpt(text: string, query: string): string {
     .filter((place) => place >= 0)
   const first = places.length === 0 ? 0 : Math.min(...places)
   const start = first < 60 ? 0 : lower.lastIndexOf(' ', first - 40) + 1
+  const isCut = start + EXCERPT_CHARACTERS < text.length
   const excerpt = text.slice(start, start + EXCERPT_CHARACTERS)
-  return `${start > 0 ? '… ' : ''}${excerpt}${start + EXCERPT_CHARACTERS < text.length ? ' …' : ''}`
+  return `${start > 0 ? '… ' : ''}${isCut ? excerpt.replace(/\s+\S*$/, ' …') : excerpt}`
 }
 
 function markWords(text: string, query: string): (Node | string)[] {
   const words = toWords(query)
   if (words.length === 0) return [text]
-  return text.split(new RegExp(`((?:${words.join('|')})\\p{L}*)`, 'iu')).map((part, index) => {
+  return text.split(new RegExp(`(?<!\\p{L})((?:${words.join('|')})\\p{L}*)`, 'iu')).map((part, index) => {
     if (index % 2 === 0) return part
     const mark = document.createElement('mark')
     mark.textContent = part

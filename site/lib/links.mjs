@@ -41,7 +41,9 @@ export function createLinkResolver(rootFolder, pages) {
     if (IS_EXTERNAL.test(href)) return href
     const [target = '', hash] = href.split('#')
     const file = posix.join(posix.dirname(source), decodeURI(target)).replace(/\/$/, '')
-    return `/${toPath(file, source)}${hash === undefined ? '' : `#${hash}`}`
+    const path = toPath(file, source)
+    // Files are shown as text, without headings.
+    return hash === undefined || shown.has(path) ? `/${path}` : `/${path}#${hash}`
   }
   return { resolveLink, addFile, downloads, shown, folders }
 }

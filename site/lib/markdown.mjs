@@ -11,6 +11,7 @@ export function setUpMarkdown(md, resolveLink) {
     const slugger = new GithubSlugger()
     for (const [index, token] of tokens.entries()) {
       if (token.type === 'heading_open') token.attrSet('id', slugger.slug(toText(tokens[index + 1])))
+      moveAlignment(token)
       for (const child of token.children ?? []) resolveAttributes(child, env.source, resolveLink)
     }
   })
@@ -27,6 +28,12 @@ export function setUpMarkdown(md, resolveLink) {
   rules.fence = (tokens, index) => renderCode(md, tokens[index])
   rules.table_open = () => '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
   rules.table_close = () => '</table></div>\n'
+}
+
+/** Align cells by an attribute: content policies of hosts may refuse inline styles. */
+function moveAlignment(token) {
+  const [, side] = /^text-align:(\w+)$/.exec(token.attrGet('style') ?? '') ?? []
+  if (side !== undefined) token.attrs = [['data-align', side]]
 }
 
 function toText({ children }) {

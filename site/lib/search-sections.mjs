@@ -19,13 +19,13 @@ const INLINE = new Set([
 ])
 
 /**
- * Return the sections of a page's `<article>`: one for each heading with an id, up to level 3. Elements with `data-unsearched`
+ * Return the sections of a page's `<main>`: one for each heading with an id, up to level 3. Elements with `data-unsearched`
  * are left out. `anchor` is empty for the start of the page.
  */
 export function readSections(html) {
-  const article = find(parse(html), ({ tagName }) => tagName === 'article')
+  const main = find(parse(html), ({ tagName }) => tagName === 'main')
   const sections = [{ anchor: '', heading: '', text: '' }]
-  if (article !== undefined) collect(article, sections)
+  if (main !== undefined) collect(main, sections)
   return sections
     .map(({ anchor, heading, text }) => ({ anchor, heading: tidy(heading), text: tidy(text) }))
     .filter(({ heading, text }) => heading !== '' || text !== '')
@@ -46,11 +46,12 @@ function collect(node, sections) {
   if (node.nodeName === '#text') sections.at(-1).text += node.value
   if (SKIPPED.has(node.tagName) || hasAttribute(node, 'data-unsearched')) return
   const id = node.attrs?.find(({ name }) => name === 'id')?.value
-  if (/^h[1-3]$/.test(node.tagName ?? '') && id !== undefined) {
-    const part = { anchor: '', heading: '', text: '' }
-    collectChildren(node, [part])
-    if (node.tagName === 'h1') sections[0].heading = part.text
-    else sections.push({ anchor: id, heading: part.text, text: '' })
+  if (node.tagName === 'h1') {
+    sections[0].heading = readText(node)
+    return
+  }
+  if (/^h[23]$/.test(node.tagName ?? '') && id !== undefined) {
+    sections.push({ anchor: id, heading: readText(node), text: '' })
     return
   }
   collectChildren(node, sections)
@@ -59,6 +60,12 @@ function collect(node, sections) {
 
 function collectChildren(node, sections) {
   for (const child of node.childNodes ?? []) collect(child, sections)
+}
+
+function readText(node) {
+  const part = { anchor: '', heading: '', text: '' }
+  collectChildren(node, [part])
+  return part.text
 }
 
 const hasAttribute = (node, wanted) => node.attrs?.some(({ name }) => name === wanted) ?? false

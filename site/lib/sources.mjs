@@ -41,15 +41,16 @@ function toPage(source, content) {
     name: basename(path),
     title,
     navigationTitle: NAVIGATION_TITLES[path] ?? title,
-    description: toDescription(content),
+    description: toDescription(content, title),
     content,
   }
 }
 
-/** Return the first sentences of the first paragraph, as far as they fit into the description of a page. */
-function toDescription(content) {
+/** Return the first sentences of the first paragraph, as far as they fit into the description of a page, or the headings. */
+function toDescription(content, title) {
   const paragraphs = content.split(/\n{2,}/)
-  const first = paragraphs.find((text) => /^[\p{L}*`[]/u.test(text)) ?? ''
+  const headings = [...content.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading)
+  const first = paragraphs.find((text) => /^[\p{L}*`[]/u.test(text)) ?? `${title}: ${headings.join(', ')}.`
   const sentences = stripMarkdown(first).split(/(?<=[.!?]) (?=\p{Lu})/u)
   let description = sentences[0] ?? ''
   for (const sentence of sentences.slice(1)) {
