@@ -119,14 +119,15 @@ function markWords(text: string, query: string): (Node | string)[] {
   })
 }
 
-/** Arrow keys move between the field and the results; Enter in the field opens the first. */
-function moveFocus(event: KeyboardEvent, element: HTMLElement, list: HTMLElement): void {
+/** Arrow keys move between the field and the results; Enter in the field opens the first; Escape closes at once. */
+function moveFocus(event: KeyboardEvent, element: HTMLDialogElement, list: HTMLElement): void {
   const stops = [...element.querySelectorAll<HTMLElement>('input, .results a')]
   const index = stops.indexOf(document.activeElement as HTMLElement)
   if (event.key === 'Enter' && index === 0) {
     event.preventDefault()
     list.querySelector('a')?.click()
   }
+  if (event.key === 'Escape') element.close()
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
   if (step === undefined) return
   event.preventDefault()

@@ -35,7 +35,8 @@ async function copy(text: string, button: HTMLElement): Promise<void> {
 function watchScrolling(): void {
   const observer = new ResizeObserver((entries) => {
     for (const { target } of entries) {
-      if (target.scrollWidth > target.clientWidth) target.setAttribute('tabindex', '0')
+      const isCut = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight
+      if (isCut) target.setAttribute('tabindex', '0')
       else target.removeAttribute('tabindex')
     }
   })

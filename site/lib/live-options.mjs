@@ -1,3 +1,5 @@
+import { escapeHtml } from './html.mjs'
+
 const CHANNEL = '952a0000-0000-4000-8000-000000000001'
 const BOX = `/fragments/${CHANNEL}/where-to-buy/09520001001024`
 const ROUND_UP = `/fragments/${CHANNEL}/picks/09520001001024,09520001002021,09520002001016`
@@ -88,10 +90,15 @@ async function renderExample({ option, query, page, capture }) {
   const html = await capture(withoutStyles(toAddress(option, query, page)))
   return {
     query,
-    html: html.trim(),
+    html: withOwnName(html.trim(), query),
     isSentence: query === 'layout=inline',
     code: await findCode(option.name, query, { page, option, capture }),
   }
+}
+
+/** Widgets of the same product have the same name; landmarks of a page need different ones. */
+function withOwnName(html, query) {
+  return html.replace(/(<section class="vitrine[^>]* aria-label="[^"]*)"/, `$1 (${escapeHtml(query)})"`)
 }
 
 function toAddress({ name }, query, { base, widget }) {

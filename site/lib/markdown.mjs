@@ -19,7 +19,7 @@ export function setUpMarkdown(md, resolveLink) {
   rules.heading_open = (tokens, index) => {
     const id = tokens[index].attrGet('id')
     const { tag } = tokens[index]
-    return tag === 'h1' ? `<h1 id="${id}">` : `<${tag} id="${id}"><a class="anchor" href="#${id}">`
+    return tag === 'h1' ? '<h1>' : `<${tag} id="${id}"><a class="anchor" href="#${id}">`
   }
   rules.heading_close = (tokens, index) => {
     const { tag } = tokens[index]

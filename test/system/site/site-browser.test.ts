@@ -131,7 +131,10 @@ describe('without a script', () => {
       viewport: { width: 390, height: 900 },
     })
     await page.getByRole('button', { name: 'Menu' }).click()
-    await page.getByRole('link', { name: 'Styling' }).click()
+    await page
+      .getByRole('navigation', { name: 'Documentation' })
+      .getByRole('link', { name: 'Styling' })
+      .click()
     await page.waitForURL(toUrl('publish/styling.html'))
     await page.getByRole('button', { name: 'On this page' }).click()
     await page
@@ -146,8 +149,10 @@ describe('without a script', () => {
 
   test('live options - are shown with their style', async () => {
     const { page } = await open('publish/options-boxes.html', { javaScriptEnabled: false })
-    const box = page.locator('.example .vitrine').first()
-    expect(await box.evaluate((element) => getComputedStyle(element).borderTopWidth)).toBe('2px')
+    const width = await page.evaluate(
+      "getComputedStyle(document.querySelector('.example .vitrine')).borderTopWidth",
+    )
+    expect(width).toBe('2px')
     expect(await page.locator('.example').count()).toBeGreaterThan(10)
   })
 })
@@ -176,9 +181,9 @@ describe('search', () => {
   test('a query with markup - is shown as text', async () => {
     const { page } = await open('index.html')
     await search(page, '<b>price</b> (.*')
-    await page.getByRole('searchbox').fill('<img src=x> qqqq')
-    await expect.poll(() => page.getByRole('status').textContent()).toContain('<img src=x> qqqq')
-    expect(await page.locator('dialog img').count()).toBe(0)
+    await page.getByRole('searchbox').fill('<zzqq>')
+    await expect.poll(() => page.getByRole('status').textContent()).toContain('<zzqq>')
+    expect(await page.locator('dialog zzqq, .results b b').count()).toBe(0)
   })
 })
 
