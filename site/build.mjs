@@ -6,7 +6,7 @@
 import { cp, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import Eleventy from '@11ty/eleventy'
+import { Eleventy } from '@11ty/eleventy'
 import { build } from 'esbuild'
 import { toApiView } from '../dist/catalog-service/openapi/view.js'
 import { OPTION_LIST } from '../dist/widgets/option-list.js'
@@ -15,10 +15,11 @@ import { setUpEleventy } from './eleventy.mjs'
 import { readFiles } from './lib/files.mjs'
 import { readGallery } from './lib/gallery.mjs'
 import { createLinkResolver } from './lib/links.mjs'
-import { LIVE_PAGES, renderHomeBox, renderLiveOptions } from './lib/live-options.mjs'
+import { renderHomeBox, renderLiveOptions } from './lib/live-options.mjs'
 import { startSampleServer } from './lib/sample-server.mjs'
 import { readSections } from './lib/search-sections.mjs'
-import { readSources, toNavigation } from './lib/sources.mjs'
+import { toNavigation } from './lib/navigation.mjs'
+import { readSources } from './lib/sources.mjs'
 import { listVersions } from './lib/versions.mjs'
 
 const ROOT_FOLDER = fileURLToPath(new URL('..', import.meta.url))
@@ -50,7 +51,8 @@ async function buildSite(outFolder, siteUrl) {
     versions,
     apis: [...(await readCatalogApi()), ...sample.apis],
   }
-  data.navigation = await readNavigation(data)
+  const groups = JSON.parse(await readFile(join(SITE_FOLDER, 'navigation.json'), 'utf8'))
+  data.navigation = toNavigation(groups, data)
   const files = await readFiles(ROOT_FOLDER, sources, links)
   await writePages(outFolder, { ...data, files }, links)
 
@@ -100,37 +102,16 @@ async function readCatalogApi() {
 }
 
 function toApiPage(name, navigationTitle, json, document) {
+  const view = toApiView(JSON.parse(json))
   return {
-    name,
     path: `reference/${name}.html`,
+    title: view.title,
     navigationTitle,
+    description: `${navigationTitle}: every operation, parameter, field and status.`,
     document,
     json,
-    view: toApiView(JSON.parse(json)),
+    view,
   }
-}
-
-async function readNavigation({ sources, apis }) {
-  const live = LIVE_PAGES.map(({ name, title, navigationTitle }) => ({
-    path: `publish/${name}.html`,
-    title,
-    navigationTitle,
-    isChild: true,
-  }))
-  const groups = toNavigation(
-    JSON.parse(await readFile(join(SITE_FOLDER, 'navigation.json'), 'utf8')),
-    sources,
-    {
-      contribute: [
-        { path: 'contribute/decisions/index.html', title: 'Decisions', navigationTitle: 'Decisions' },
-      ],
-      reference: [...apis, { path: 'gallery/index.html', title: 'Gallery', navigationTitle: 'Gallery' }],
-    },
-  )
-  const publish = groups.find(({ id }) => id === 'publish')
-  const index = publish.pages.findIndex(({ name }) => name === 'options')
-  publish.pages.splice(index + 1, 0, ...live)
-  return groups
 }
 
 async function writePages(outFolder, data, links) {
@@ -176,7 +157,9 @@ async function copyFiles(versionFolder, contents, downloads) {
 async function writeSearchIndex(versionFolder) {
   const files = (await readdir(versionFolder, { recursive: true }))
     .map((file) => file.replaceAll('\\', '/'))
-    .filter((file) => file.endsWith('.html') && !/^(?:gallery|files|widget)\//.test(file))
+    .filter(
+      (file) => file.endsWith('.html') && !/^(?:files|widget|sample-shop\.html|gallery\/.+-)/.test(file),
+    )
   const pages = await Promise.all(
     files.toSorted().map(async (path) => {
       const sections = readSections(await readFile(join(versionFolder, path), 'utf8'))

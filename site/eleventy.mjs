@@ -1,5 +1,6 @@
 import { renderInline } from './lib/html.mjs'
 import { toRelativeLinks } from './lib/links.mjs'
+import { LIVE_PAGES } from './lib/live-options.mjs'
 import { setUpMarkdown } from './lib/markdown.mjs'
 
 /** More headings than this: the list "On this page" has only those of level 2. */
@@ -96,10 +97,9 @@ function findSteps(lists, path) {
   return {}
 }
 
-const LIVE_NAMES = ['options-all', 'options-boxes', 'options-round-ups', 'options-deals']
-
-const LIVE_NOTE = `<p class="notice">Every option with the real widget: <a href="/publish/options-all.html">all widgets</a>, <a href="/publish/options-boxes.html">boxes</a>, <a href="/publish/options-round-ups.html">round-ups</a>, <a href="/publish/options-deals.html">deals</a>.</p>
-`
+const LIVE_NOTE = `<p class="notice">Every option with the real widget: ${LIVE_PAGES.map(
+  ({ path, navigationTitle }) => `<a href="/${path}">${navigationTitle.toLowerCase()}</a>`,
+).join(', ')}.</p>\n`
 
 /** Link the names in the tables of the page "Options" to their live pictures. The sections have the order of the live pages. */
 function linkOptions(html) {
@@ -107,8 +107,7 @@ function linkOptions(html) {
   const linked = sections.map((section, index) =>
     section.replaceAll(
       /<tr>\s*<td><code>(\w+)<\/code><\/td>/g,
-      (_row, name) =>
-        `<tr>\n<td><a href="/publish/${LIVE_NAMES[index]}.html#${name}"><code>${name}</code></a></td>`,
+      (_row, name) => `<tr>\n<td><a href="/${LIVE_PAGES[index].path}#${name}"><code>${name}</code></a></td>`,
     ),
   )
   return [start, LIVE_NOTE, ...linked].join('')

@@ -3,7 +3,7 @@ import { startThemeSwitch } from './theme-switch.ts'
 const root = document.documentElement
 
 /** Return a relative address of the folder of this version. */
-export const toRoot = (path: string): string => `${root.dataset['root'] ?? ''}${path}`
+const toRoot = (path: string): string => `${root.dataset['root'] ?? ''}${path}`
 
 function addCopyButtons(): void {
   for (const block of document.querySelectorAll('.code')) {
@@ -51,9 +51,10 @@ function markSections(): void {
       link,
     ]),
   )
-  const headings = [...links.keys()].flatMap((id) => document.getElementById(id) ?? [])
+  const ids = [...links.keys()]
+  const headings = ids.flatMap((_id, index) => document.getElementById(ids.at(-index - 1) ?? '') ?? [])
   const mark = (): void => {
-    const current = headings.filter((heading) => heading.getBoundingClientRect().top < 140).at(-1)
+    const current = headings.find((heading) => heading.getBoundingClientRect().top < 140)
     for (const [id, link] of links) {
       if (id === current?.id) link.setAttribute('aria-current', 'location')
       else link.removeAttribute('aria-current')
@@ -76,6 +77,11 @@ function closeListsByLinks(): void {
   }
 }
 
+async function openSearch(): Promise<void> {
+  const search = await import('./search.ts')
+  search.openSearch(toRoot)
+}
+
 /** Turn the link to all pages into the button of the search. */
 function startSearch(link: HTMLAnchorElement): void {
   const button = document.createElement('button')
@@ -84,16 +90,13 @@ function startSearch(link: HTMLAnchorElement): void {
   button.setAttribute('aria-keyshortcuts', '/')
   button.innerHTML = '<span>Search</span> <kbd aria-hidden="true">/</kbd>'
   link.replaceWith(button)
-  const open = (): void => {
-    void import('./search.ts').then(({ openSearch }) => openSearch(toRoot))
-  }
-  button.addEventListener('click', open)
+  button.addEventListener('click', () => void openSearch())
   addEventListener('keydown', (event) => {
     const isTyping = event.target instanceof Element && event.target.matches('input, select, textarea')
     const isShortcut = event.key === '/' || (event.key === 'k' && (event.ctrlKey || event.metaKey))
     if (!isShortcut || isTyping) return
     event.preventDefault()
-    open()
+    void openSearch()
   })
 }
 

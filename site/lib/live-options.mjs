@@ -7,39 +7,16 @@ const DEALS = `/fragments/${CHANNEL}/deals`
 
 /** The pages with live options. */
 export const LIVE_PAGES = [
-  {
-    widget: 'all',
-    name: 'options-all',
-    title: 'Options of all widgets',
-    navigationTitle: 'All widgets',
-    of: 'every widget',
-    base: `${BOX}?limit=2`,
-  },
-  {
-    widget: 'where-to-buy',
-    name: 'options-boxes',
-    title: 'Options of boxes',
-    navigationTitle: 'Boxes',
-    of: 'a where-to-buy box',
-    base: `${BOX}?limit=3`,
-  },
-  {
-    widget: 'picks',
-    name: 'options-round-ups',
-    title: 'Options of round-ups',
-    navigationTitle: 'Round-ups',
-    of: 'a round-up',
-    base: `${ROUND_UP}?`,
-  },
-  {
-    widget: 'deals',
-    name: 'options-deals',
-    title: 'Options of deals',
-    navigationTitle: 'Deals',
-    of: 'a deal grid',
-    base: `${DEALS}?limit=3`,
-  },
-]
+  { widget: 'all', name: 'all', title: 'Options of all widgets', base: `${BOX}?limit=2` },
+  { widget: 'where-to-buy', name: 'boxes', title: 'Options of boxes', base: `${BOX}?limit=3` },
+  { widget: 'picks', name: 'round-ups', title: 'Options of round-ups', base: `${ROUND_UP}?` },
+  { widget: 'deals', name: 'deals', title: 'Options of deals', base: `${DEALS}?limit=3` },
+].map((page) => ({
+  ...page,
+  path: `publish/options-${page.name}.html`,
+  navigationTitle: page.title.replace('Options of ', '').replace(/^./, (letter) => letter.toUpperCase()),
+  description: `${page.title}, each with the real widget.`,
+}))
 
 /** Addresses on which an option shows what it does, where that of the page does not. */
 const BASES = {

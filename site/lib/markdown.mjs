@@ -25,6 +25,9 @@ export function setUpMarkdown(md, resolveLink) {
     const { tag } = tokens[index]
     return tag === 'h1' ? '</h1>\n' : `</a></${tag}>\n`
   }
+  // Names of settings may break in narrow columns.
+  rules.code_inline = (tokens, index) =>
+    `<code>${md.utils.escapeHtml(tokens[index].content).replaceAll(/(?<=[A-Z0-9])_(?=[A-Z0-9])/g, '_<wbr>')}</code>`
   rules.fence = (tokens, index) => renderCode(md, tokens[index])
   rules.table_open = () => '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
   rules.table_close = () => '</table></div>\n'

@@ -43,20 +43,19 @@ function find(node, isWanted) {
 }
 
 function collect(node, sections) {
-  if (node.nodeName === '#text') sections.at(-1).text += node.value
-  if (SKIPPED.has(node.tagName) || hasAttribute(node, 'data-unsearched')) return
-  const id = node.attrs?.find(({ name }) => name === 'id')?.value
-  if (node.tagName === 'h1') {
-    sections[0].heading = readText(node)
-    return
+  const { nodeName, tagName } = node
+  if (nodeName === '#text') sections.at(-1).text += node.value
+  else if (SKIPPED.has(tagName) || getAttribute(node, 'data-unsearched') !== undefined) return
+  else if (tagName === 'h1') sections[0].heading = readText(node)
+  else if (isSectionHeading(node))
+    sections.push({ anchor: getAttribute(node, 'id'), heading: readText(node), text: '' })
+  else {
+    collectChildren(node, sections)
+    if (!INLINE.has(tagName)) sections.at(-1).text += ' '
   }
-  if (/^h[23]$/.test(node.tagName ?? '') && id !== undefined) {
-    sections.push({ anchor: id, heading: readText(node), text: '' })
-    return
-  }
-  collectChildren(node, sections)
-  if (node.tagName !== undefined && !INLINE.has(node.tagName)) sections.at(-1).text += ' '
 }
+
+const isSectionHeading = (node) => /^h[23]$/.test(node.nodeName) && getAttribute(node, 'id') !== undefined
 
 function collectChildren(node, sections) {
   for (const child of node.childNodes ?? []) collect(child, sections)
@@ -68,4 +67,4 @@ function readText(node) {
   return part.text
 }
 
-const hasAttribute = (node, wanted) => node.attrs?.some(({ name }) => name === wanted) ?? false
+const getAttribute = (node, wanted) => node.attrs?.find(({ name }) => name === wanted)?.value

@@ -69,20 +69,3 @@ function stripMarkdown(text) {
     .replaceAll(/\s+/g, ' ')
     .trim()
 }
-
-/**
- * Sort pages into the groups of navigation.json. A page that is not listed there follows at the end of its group; pages of
- * deeper folders, such as decision records, are not in the navigation. `extra`: pages without Markdown, by group.
- */
-export function toNavigation({ groups }, pages, extra) {
-  return groups.map(({ id, title, about, pages: order }) => {
-    const rank = ({ name }) => (order.includes(name) ? order.indexOf(name) : order.length)
-    const inGroup = pages.filter(({ group }) => group === id)
-    return {
-      id,
-      title,
-      about,
-      pages: [...inGroup.toSorted((a, b) => rank(a) - rank(b)), ...(extra[id] ?? [])],
-    }
-  })
-}

@@ -42,10 +42,7 @@ type TextSegments = readonly Readonly<{ text: string; isCode: boolean }>[]
 /** A row of a table. `details` is the small text below the name, such as its type. */
 type Row = Readonly<{ name: string; details: string; segments: TextSegments; notes: TextSegments }>
 
-/** What a template needs to show an API. */
-export type ApiView = ReturnType<typeof toApiView>
-
-/** Turn an OpenAPI document into texts and tables. */
+/** Turn an OpenAPI document into the texts and tables of a template. */
 export function toApiView(document: ApiDocument) {
   const { title, version, description = '' } = document.info
   const [introduction = '', decisions = ''] = description.split(DECISIONS_HEADING)
@@ -92,7 +89,7 @@ function toOperationView(document: ApiDocument, path: string, operation: ApiOper
 /** Return the target of a reference within the document, or the value itself. */
 function resolve<T extends object>(document: ApiDocument, value: T | Reference): T {
   if (!('$ref' in value)) return value
-  const steps = (value.$ref as string).replace(/^#\//, '').split('/')
+  const steps = value.$ref.replace(/^#\//, '').split('/')
   return steps.reduce<unknown>((found, step) => (found as JsonObject)[step], document) as T
 }
 

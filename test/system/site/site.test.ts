@@ -118,10 +118,9 @@ describe('live options', () => {
 })
 
 describe('versions', () => {
-  const readJson = (path: string): unknown => JSON.parse(readFileSync(join(site.folder, path), 'utf8'))
-
   test('an older version in the folder - is kept and listed', () => {
-    expect(readJson('versions.json')).toEqual([site.version, '0.0'])
+    const text = readFileSync(join(site.folder, 'versions.json'), 'utf8')
+    expect(JSON.parse(text)).toEqual([site.version, '0.0'])
     expect(files.has('0.0/index.html')).toBe(true)
   })
 
