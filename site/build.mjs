@@ -36,7 +36,6 @@ async function buildSite(outFolder, siteUrl) {
   const { version: fullVersion } = JSON.parse(await readFile(join(ROOT_FOLDER, 'package.json'), 'utf8'))
   const version = fullVersion.split('.').slice(0, 2).join('.')
   const versionFolder = join(outFolder, version)
-  await rm(versionFolder, { recursive: true, force: true })
   const versions = await listVersions(outFolder, version)
 
   const sources = await readSources(ROOT_FOLDER)
@@ -54,6 +53,7 @@ async function buildSite(outFolder, siteUrl) {
   const groups = JSON.parse(await readFile(join(SITE_FOLDER, 'navigation.json'), 'utf8'))
   data.navigation = toNavigation(groups, data)
   const files = await readFiles(ROOT_FOLDER, sources, links)
+  await rm(versionFolder, { recursive: true, force: true })
   await writePages(outFolder, { ...data, files }, links)
 
   await Promise.all([

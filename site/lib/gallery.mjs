@@ -7,8 +7,9 @@ export async function readGallery(capture) {
   const layouts = [
     ...first.matchAll(/<option value="((?:where-to-buy|picks|deals)-\w+)"[^>]*>([^<]+)</g),
   ].map(([, id, title]) => ({ id, title }))
-  const pages = await Promise.all(layouts.map(async (layout) => readLayout(layout, capture)))
-  return pages.flat()
+  const pages = []
+  for (const layout of layouts) pages.push(...(await readLayout(layout, capture)))
+  return pages
 }
 
 async function readLayout({ id, title }, capture) {

@@ -34,28 +34,22 @@ const MORE_EXAMPLES = { locale: ['locale=ja', 'locale=ar'], accent: ['accent=7a1
 /** Options that readers do not see: the first lines of the HTML are shown too. */
 const LINES_SHOWN = { css: 3, isolate: 3, sub: 1 }
 
-/** Render every option of the list with the sample server: each accepted value, otherwise the examples. */
+/** Render every option of the list with the sample server, one after the other: each accepted value, otherwise the examples. */
 export async function renderLiveOptions({ optionList, describeAccepted, capture }) {
-  return Promise.all(
-    LIVE_PAGES.map(async (page) => ({
-      ...page,
-      options: await Promise.all(
-        optionList
-          .filter(({ widget }) => widget === page.widget)
-          .map(async (option) => ({
-            ...option,
-            accepts: describeAccepted(
-              Array.isArray(option.control)
-                ? option.control.map((choice) => `\`${choice}\``)
-                : option.control,
-            ),
-            examples: await Promise.all(
-              listExamples(option).map(async (query) => renderExample({ option, query, page, capture })),
-            ),
-          })),
-      ),
-    })),
-  )
+  const pages = []
+  for (const page of LIVE_PAGES) {
+    const options = []
+    for (const option of optionList.filter(({ widget }) => widget === page.widget)) {
+      const { control } = option
+      const accepts = Array.isArray(control) ? control.map((choice) => `\`${choice}\``) : control
+      const examples = []
+      for (const query of listExamples(option))
+        examples.push(await renderExample({ option, query, page, capture }))
+      options.push({ ...option, accepts: describeAccepted(accepts), examples })
+    }
+    pages.push({ ...page, options })
+  }
+  return pages
 }
 
 function listExamples({ name, control, example }) {

@@ -1,6 +1,9 @@
 import GithubSlugger from 'github-slugger'
 import { renderSequence } from './sequence.mjs'
 
+/** Where names of settings and paths may break in a narrow column. */
+const BREAK = /(?<=[A-Z0-9])_(?=[A-Z0-9])|(?<=\w)[/:](?=[a-z])|&amp;(?=\w)/g
+
 /**
  * Set up Eleventy's Markdown library: anchors of headings as on GitHub, links to pages of the site, code and tables that scroll.
  * The template data of a page has its `source`.
@@ -25,9 +28,8 @@ export function setUpMarkdown(md, resolveLink) {
     const { tag } = tokens[index]
     return tag === 'h1' ? '</h1>\n' : `</a></${tag}>\n`
   }
-  // Names of settings may break in narrow columns.
   rules.code_inline = (tokens, index) =>
-    `<code>${md.utils.escapeHtml(tokens[index].content).replaceAll(/(?<=[A-Z0-9])_(?=[A-Z0-9])/g, '_<wbr>')}</code>`
+    `<code>${md.utils.escapeHtml(tokens[index].content).replaceAll(BREAK, '$&<wbr>')}</code>`
   rules.fence = (tokens, index) => renderCode(md, tokens[index])
   rules.table_open = () => '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
   rules.table_close = () => '</table></div>\n'

@@ -5,9 +5,13 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 
 /** The address that the sample server prints in its widgets. `capture` turns it into addresses of the site. */
 const PUBLIC_URL = 'https://widgets.example'
+
+const MAX_ATTEMPTS = 20
+const RETRY_DELAY_MS = 500
 
 /** All addresses of the server in `src`, `href` and `srcset`. */
 const SERVER_ADDRESS = /https:\/\/widgets\.example(\/[^\s",<>]*)/g
@@ -29,7 +33,6 @@ export async function startSampleServer(rootFolder) {
         VITRINE_PORT: String(port),
         VITRINE_PUBLIC_URL: PUBLIC_URL,
         VITRINE_LOG_LEVEL: 'error',
-        VITRINE_JSON: undefined,
         VITRINE_DATABASE_URL: `sqlite:${join(folder, 'copy.db')}`,
         VITRINE_CATALOG_DATABASE_URL: `sqlite:${join(folder, 'catalog.db')}`,
       },
@@ -73,20 +76,27 @@ function createCapture(fetchPath) {
     }
     return `/${address}`
   }
-  /** Fetch a page or fragment. Throw if it is empty or an error. */
   const capture = async (path) => {
-    const response = await fetchPath(path)
-    const html = await response.text()
-    if (!response.ok || html === '')
-      throw new Error(
-        `the sample server responded with ${response.status} to ${path}, ${html.length} characters`,
-      )
+    const html = await fetchShown(path, fetchPath)
     const addresses = new Map()
     for (const [address, serverPath] of html.matchAll(SERVER_ADDRESS))
       addresses.set(address, await toSiteAddress(serverPath, addFile))
     return html.replaceAll(SERVER_ADDRESS, (address) => addresses.get(address))
   }
   return { files, capture, addFile }
+}
+
+/** Fetch a page or fragment. An empty one can be late on a busy machine: request it again. */
+async function fetchShown(path, fetchPath) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const response = await fetchPath(path)
+    const html = await response.text()
+    if (!response.ok)
+      throw new Error(`the sample server responded with ${response.status} to ${path}: ${html}`)
+    if (html !== '') return html
+    await setTimeout(RETRY_DELAY_MS)
+  }
+  throw new Error(`the sample server shows nothing for ${path}`)
 }
 
 /** Sample links lead to a page of the site, because their shops do not exist. */
