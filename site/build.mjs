@@ -69,12 +69,12 @@ async function buildSite(outFolder, siteUrl) {
 async function readSampleServer() {
   const server = await startSampleServer(ROOT_FOLDER)
   try {
-    const { capture, addFile, fetchPath } = server
+    const { capture, addFile, fetchPath, fetchShown } = server
     const manifest = JSON.parse(await readFile(join(ROOT_FOLDER, 'public/built/manifest.json'), 'utf8'))
     const response = await fetchPath('/openapi.json')
     const data = {
       widgetStyle: await addFile(`/assets/${manifest['vitrine.css'].file}`),
-      livePages: await renderLiveOptions({ optionList: OPTION_LIST, describeAccepted, capture }),
+      livePages: await renderLiveOptions({ optionList: OPTION_LIST, describeAccepted, capture, fetchShown }),
       homeBox: await renderHomeBox(capture),
       gallery: await readGallery(capture),
     }

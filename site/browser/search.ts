@@ -95,13 +95,11 @@ const toWords = (query: string): readonly string[] =>
     .filter((word) => word.length > 2 && !STOP_WORDS.has(word))
     .map((word) => word.replace(/(?:s|ing|ed)$/, ''))
 
-/** Return the part of a text that begins a little before the first word of the query. */
+/** Return the part of a text that begins a little before the longest word of the query. */
 function toExcerpt(text: string, query: string): string {
   const lower = text.toLowerCase()
-  const places = toWords(query)
-    .map((word) => lower.indexOf(word))
-    .filter((place) => place >= 0)
-  const first = places.length === 0 ? 0 : Math.min(...places)
+  const words = [...toWords(query)].sort((a, b) => b.length - a.length)
+  const first = lower.indexOf(words.find((word) => lower.includes(word)) ?? '')
   const start = first < 60 ? 0 : lower.lastIndexOf(' ', first - 40) + 1
   const isCut = start + EXCERPT_CHARACTERS < text.length
   const excerpt = text.slice(start, start + EXCERPT_CHARACTERS)

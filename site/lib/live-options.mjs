@@ -29,13 +29,17 @@ const BASES = {
 }
 
 /** Further examples, beside that of the documentation. */
-const MORE_EXAMPLES = { locale: ['locale=ja', 'locale=ar'], accent: ['accent=7a1f5c'] }
+const MORE_EXAMPLES = {
+  locale: ['locale=ja', 'locale=ar'],
+  accent: ['accent=7a1f5c'],
+  max_price: ['max_price=12'],
+}
 
 /** Options that readers do not see: the first lines of the HTML are shown too. */
 const LINES_SHOWN = { css: 3, isolate: 3, sub: 1 }
 
 /** Render every option of the list with the sample server, one after the other: each accepted value, otherwise the examples. */
-export async function renderLiveOptions({ optionList, describeAccepted, capture }) {
+export async function renderLiveOptions({ optionList, describeAccepted, capture, fetchShown }) {
   const pages = []
   for (const page of LIVE_PAGES) {
     const options = []
@@ -44,7 +48,7 @@ export async function renderLiveOptions({ optionList, describeAccepted, capture 
       const accepts = Array.isArray(control) ? control.map((choice) => `\`${choice}\``) : control
       const examples = []
       for (const query of listExamples(option))
-        examples.push(await renderExample({ option, query, page, capture }))
+        examples.push(await renderExample({ option, query, page, capture, fetchShown }))
       options.push({ ...option, accepts: describeAccepted(accepts), examples })
     }
     pages.push({ ...page, options })
@@ -57,13 +61,13 @@ function listExamples({ name, control, example }) {
   return [example, ...(MORE_EXAMPLES[name] ?? [])]
 }
 
-async function renderExample({ option, query, page, capture }) {
+async function renderExample({ option, query, page, capture, fetchShown }) {
   const html = await capture(withoutStyles(toAddress(option, query, page)))
   return {
     query,
     html: withOwnName(html.trim(), query),
     isSentence: query === 'layout=inline',
-    code: await findCode(option.name, query, { page, option, capture }),
+    code: await findCode(option, query, { page, fetchShown }),
   }
 }
 
@@ -73,6 +77,8 @@ function withOwnName(html, query) {
 }
 
 function toAddress({ name }, query, { base, widget }) {
+  // A row that scrolls needs more cards than fit.
+  if (query === 'layout=carousel') return `${DEALS}?limit=8&${query}`
   const special = typeof BASES[name] === 'object' ? BASES[name][widget] : BASES[name]
   const [path, others] = (special ?? base).split('?')
   const kept = others === '' || query.startsWith(others.split('=')[0]) ? [] : [others]
@@ -86,15 +92,15 @@ function withoutStyles(address) {
 }
 
 /** Return the part of the HTML that an invisible option changes, or `null`. */
-async function findCode(name, query, { page, option, capture }) {
+async function findCode(option, query, { page, fetchShown }) {
   if (query === 'markup=schema') {
-    const html = await capture(withoutStyles(toAddress(option, query, page)))
+    const html = await fetchShown(toAddress(option, query, page))
     const json = /<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(html)?.[1] ?? '{}'
     return JSON.stringify(JSON.parse(json), null, 2)
   }
-  const lines = LINES_SHOWN[name]
+  const lines = LINES_SHOWN[option.name]
   if (lines === undefined) return null
-  const html = await capture(toAddress(option, query, page))
+  const html = await fetchShown(toAddress(option, query, page))
   return `${html.trim().split('\n').slice(0, lines).join('\n')}\n…`
 }
 

@@ -17,7 +17,7 @@ const RETRY_DELAY_MS = 500
 const SERVER_ADDRESS = /https:\/\/widgets\.example(\/[^\s",<>]*)/g
 
 /**
- * Start the built server with its sample data and a fixed clock. `fetchPath` returns the response; `capture` returns the HTML with
+ * Start the built server with its sample data and a fixed clock. `fetchPath` returns the response, `fetchShown` the HTML; `capture` returns the HTML with
  * addresses of the site, and adds the files it needs to `files` (address in the site -> content).
  */
 export async function startSampleServer(rootFolder) {
@@ -53,7 +53,12 @@ export async function startSampleServer(rootFolder) {
     throw new Error('the sample server exited before it listened')
   }
   const fetchPath = async (path) => fetch(`http://127.0.0.1:${port}${path}`)
-  return { fetchPath, stop, ...createCapture(fetchPath) }
+  return {
+    fetchPath,
+    fetchShown: async (path) => fetchShown(path, fetchPath),
+    stop,
+    ...createCapture(fetchPath),
+  }
 }
 
 async function findFreePort() {

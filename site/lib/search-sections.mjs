@@ -16,6 +16,7 @@ const INLINE = new Set([
   'span',
   'strong',
   'time',
+  'wbr',
 ])
 
 /**
