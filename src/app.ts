@@ -3,11 +3,14 @@ import express, { type Express } from 'express'
 import type { Context } from './context.ts'
 import { createAdminAuth } from './http/admin-auth.ts'
 import { createAssetsRouter } from './routes/assets.ts'
+import { createDataRouter } from './routes/data.ts'
 import { createDemoRouter } from './routes/demo.ts'
 import { createEmbedsRouter } from './routes/embeds.ts'
 import { createErrorHandler, throwUnknownAddress } from './routes/failures.ts'
 import { createEventsRouter } from './routes/events.ts'
+import { createFeedsRouter } from './routes/feeds.ts'
 import { createFragmentsRouter } from './routes/fragments.ts'
+import { createMailRouter } from './routes/mail.ts'
 import { createOfferRedirectRouter } from './routes/offer-redirect.ts'
 import { createHealthRouter } from './routes/health.ts'
 import { createOembedRouter } from './routes/oembed.ts'
@@ -35,6 +38,9 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createRequestCheck(context))
   app.use(createFragmentsRouter(context))
   app.use(createEmbedsRouter(context))
+  app.use(createDataRouter(context))
+  app.use(createMailRouter(context))
+  app.use(createFeedsRouter(context))
   app.use(createOembedRouter(context))
   app.use(createOfferRedirectRouter(context))
   app.use(createAssetsRouter(context))

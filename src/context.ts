@@ -22,6 +22,7 @@ import type { FeedReport } from './observability/feed-report.ts'
 import { LogRateLimiter } from './observability/log-rate-limiter.ts'
 import type { Logger } from './observability/logger.ts'
 import { type Metrics, createMetrics } from './observability/metrics.ts'
+import type { Tracing } from './observability/tracing.ts'
 import { type PictureConverter, openPictureConverter } from './pictures/convert-picture.ts'
 import { type SubRules, createSubRules } from './offers/sub-ids.ts'
 import { createPictureFetcher } from './pictures/fetch-picture.ts'
@@ -87,6 +88,8 @@ export type ContextOptions = Readonly<{
   /** From the primary, so that all workers have the same; otherwise read from the files. */
   shopData?: ShopData | undefined
   subData?: SubData | undefined
+  /** Traces of this process; `null` or absent: off. */
+  tracing?: Tracing | null
   /** Number of this worker; `undefined` when it is the only process. */
   worker?: number | undefined
 }>
@@ -94,7 +97,14 @@ export type ContextOptions = Readonly<{
 /** All long-lived parts of the widget server. They are created and disposed of together. */
 export type Context = Omit<
   ContextOptions,
-  'catalog' | 'walkRunner' | 'openLongReads' | 'shopData' | 'subData' | 'pictureNetwork' | 'openConverter'
+  | 'catalog'
+  | 'tracing'
+  | 'walkRunner'
+  | 'openLongReads'
+  | 'shopData'
+  | 'subData'
+  | 'pictureNetwork'
+  | 'openConverter'
 > &
   Readonly<{
     /** Bugs have their own limiter, so that many invalid requests cannot suppress their log lines. */
@@ -253,7 +263,7 @@ function createPolicy({ clock, config }: ContextOptions, store: CopyStore, healt
 
 /** Create the catalog client. Its calls are counted and logged, and update the clock monitor. */
 function createMonitoredClient(
-  { config, clock, logger, catalog }: ContextOptions,
+  { config, clock, logger, catalog, tracing }: ContextOptions,
   parts: Pick<Context, 'ownOrigin' | 'callPolicy' | 'clockMonitor' | 'metrics'>,
 ) {
   const { ownOrigin, callPolicy, clockMonitor, metrics } = parts
@@ -271,6 +281,7 @@ function createMonitoredClient(
     clock,
     callPolicy,
     onClockSkew: (skewMs) => clockMonitor.recordSkew('catalog', skewMs),
+    traceCall: tracing?.traceCall,
     onCall(call) {
       metrics.countCall(call)
       logCallOutcome(call)
@@ -339,7 +350,7 @@ function computeVersion(
   config: Config,
   { publicUrl, assets, shopFile, subData }: Pick<Context, 'publicUrl' | 'assets' | 'shopFile' | 'subData'>,
 ): string {
-  const { locale, currency, disclosure, timeZone, pictures, links } = config
+  const { locale, currency, disclosure, timeZone, pictures, links, mailNetworks } = config
   const paths = [assets.get('vitrine.css').path, assets.get('frame.js').path]
   const settings = JSON.stringify({
     publicUrl,
@@ -349,6 +360,7 @@ function computeVersion(
     timeZone,
     pictures,
     links,
+    mailNetworks,
     shops: shopFile.data.digest,
     subIds: subData.digest,
     paths,

@@ -149,6 +149,13 @@ export class UnknownAddressError extends RequestError {
   override readonly publicMessage: string = 'This server has no such address.'
 }
 
+/** Throw this for addresses that a setting opens. `message` is a constant. */
+export class ClosedAddressError extends RequestError {
+  static readonly code = 'VITRINE_CLOSED_ADDRESS'
+  readonly statusCode = 404
+  override readonly publicMessage: string = this.message
+}
+
 /** Throw this when a link in a frame leads to an offer that the catalog no longer has. */
 export class OfferGoneError extends RequestError {
   static readonly code = 'VITRINE_OFFER_GONE'

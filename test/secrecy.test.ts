@@ -5,9 +5,11 @@ import { describe, expect, it, vi } from 'vitest'
 import { DAY_MS, SECOND_MS } from '../src/clock.ts'
 import { OPERATIONS, TIMEOUT_MS, createClient, startCatalog } from './catalog/client-harness.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireOffer, makeWireProduct } from './helpers/fake-catalog.ts'
-import type { FakeClock } from './helpers/fake-clock.ts'
 import { startHarness } from './app/app-client.ts'
+import { type FakeClock, createFakeClock } from './helpers/fake-clock.ts'
+import { createLogger } from '../src/observability/logger.ts'
 import type { Harness } from './helpers/harness.ts'
+import { startTestTracing, startTraceCollector } from './helpers/trace-collector.ts'
 
 const GTIN = '09521234567899'
 const PASSWORD = 'studio-password'
@@ -61,6 +63,10 @@ const PATHS = [
   `/embeds/${CHANNEL_ID}/deals?limit=0`,
   '/embeds/11111111-2222-4333-8444-555555555555/deals',
   '/embeds/nonsense',
+  `/data/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+  `/data/${CHANNEL_ID}/deals?limit=0`,
+  `/mail/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+  `/feeds/${CHANNEL_ID}/deals.atom`,
   '/nonsense',
   '/%zz',
   '/healthz',
@@ -71,7 +77,12 @@ const PATHS = [
 ]
 
 function start(): Promise<Harness> {
-  const settings = { VITRINE_ADMIN_PASSWORD: PASSWORD, VITRINE_CATALOG_MAX_BYTES: String(MAX_BYTES) }
+  const settings = {
+    VITRINE_ADMIN_PASSWORD: PASSWORD,
+    VITRINE_CATALOG_MAX_BYTES: String(MAX_BYTES),
+    VITRINE_JSON: 'on',
+    VITRINE_MAIL_NETWORKS: 'awin',
+  }
   return startHarness({ settings })
 }
 
@@ -238,6 +249,26 @@ describe('the key', () => {
       expect(authorization).toBe(`Bearer ${FAKE_KEY}`)
       expectNoKey(JSON.stringify([path, others]))
     }
+  })
+
+  it.each(['http/json', 'http/protobuf'])('traces by %s - key in no byte', async (protocol) => {
+    const collector = await startTraceCollector()
+    const parts = { clock: createFakeClock(0), logger: createLogger({ level: 'silent' }) }
+    const tracing = await startTestTracing(parts, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+    })
+    const harness = await startHarness({ over: { tracing } })
+    const app = tracing?.traceRequests(harness.app, 'https://widgets.example') ?? harness.app
+    const paths = [...PATHS, `/${FAKE_KEY}`, `/${FAKE_KEY}?${FAKE_KEY}`]
+    for (const [, respond] of Object.values(FAULTS)) {
+      harness.catalog.fault = { pathPattern: /./, respond }
+      await collectResponses({ ...harness, app }, { paths })
+      harness.clock.advance(2 * DAY_MS)
+    }
+    expect(await tracing?.stop()).toBe(true)
+    expect(collector.text()).toContain('error.type')
+    expectNoKey(collector.text())
   })
 
   it('leaked key - the check of these tests fails', () => {

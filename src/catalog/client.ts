@@ -14,6 +14,7 @@ import {
   CatalogUnreachableError,
 } from '../errors.ts'
 import { describeInternalError } from '../lib/internal-error.ts'
+import type { TraceCall } from '../observability/tracing.ts'
 import { discardBody, readJson } from './response-body.ts'
 import { type CallPolicy, MAX_CONCURRENT_CALLS } from './call-policy.ts'
 import { type Channel, MAX_PAGE_PRODUCTS, type Product, VERSION_PATH } from './contract.ts'
@@ -57,9 +58,18 @@ export type CatalogClientOptions = Readonly<{
   onCall?: (call: Readonly<{ operation: Operation; outcome: string; reason?: string }>) => void
   /** Called with each response: how far the catalog's clock is ahead of this machine's. */
   onClockSkew?: (skewMs: number) => void
+  /** Runs each call in a span; absent: calls are not traced. */
+  traceCall?: TraceCall | undefined
 }>
 
 export type Operation = 'channels' | 'products' | 'product'
+
+/** Paths below `VERSION_PATH` in traces. */
+const TEMPLATES: Readonly<Record<Operation, string>> = {
+  channels: '/channels',
+  products: '/channels/{channelId}/products',
+  product: '/channels/{channelId}/products/{gtin}',
+}
 
 type CatalogCall = Readonly<{ operation: Operation; purpose: CallPurpose; path: string }>
 
@@ -82,7 +92,7 @@ export function createCatalogClient(options: CatalogClientOptions): CatalogClien
   ): Promise<CatalogResponse<T>> => {
     const { operation, purpose } = call
     try {
-      const response = await options.callPolicy.execute(purpose, () => sendWithDeadline(options, pool, call))
+      const response = await options.callPolicy.execute(purpose, () => sendTraced(options, pool, call))
       const value = parseSafely(response, parse)
       options.onCall?.({ operation, outcome: response.isNotFound ? 'not_found' : 'ok' })
       return { value, asOfMs: response.asOfMs }
@@ -131,6 +141,15 @@ function parseSafely<T>(response: RawResponse, parse: (raw: RawResponse) => T): 
   }
 }
 
+/** No header of the trace is sent: the contract has none, and the catalog belongs to others. @throws CatalogError */
+function sendTraced(options: CatalogClientOptions, pool: Pool, call: CatalogCall): Promise<RawResponse> {
+  if (options.traceCall === undefined) return sendWithDeadline(options, pool, call)
+  const url = new URL(options.baseUrl).origin + call.path.replace(/\?.*$/, '')
+  return options.traceCall({ url, template: VERSION_PATH + TEMPLATES[call.operation] }, (onStatus) =>
+    sendWithDeadline(options, pool, { ...call, onStatus }),
+  )
+}
+
 /**
  * Send with one deadline for connecting, the whole body and a retry with another key. The timer itself rejects the promise,
  * because undici checks a signal only after it has connected.
@@ -139,7 +158,7 @@ function parseSafely<T>(response: RawResponse, parse: (raw: RawResponse) => T): 
 function sendWithDeadline(
   options: CatalogClientOptions,
   pool: Pool,
-  { operation, path }: CatalogCall,
+  { operation, path, onStatus }: Omit<HttpRequest, 'signal'>,
 ): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     // Undici accepts an EventEmitter, which is several times cheaper than an AbortSignal.
@@ -150,7 +169,7 @@ function sendWithDeadline(
       rejectAsTimedOut()
       signal.emit('abort')
     })
-    sendWithKeyRetry(options, pool, { operation, path, signal })
+    sendWithKeyRetry(options, pool, { operation, path, signal, onStatus })
       .then(resolve, (error: unknown) => {
         if (UNDICI_TIMEOUT_CODE.test(findErrorCode(error) ?? '')) rejectAsTimedOut()
         else reject(toCatalogError(error))
@@ -159,7 +178,12 @@ function sendWithDeadline(
   })
 }
 
-type HttpRequest = Readonly<{ operation: Operation; path: string; signal: EventEmitter }>
+type HttpRequest = Readonly<{
+  operation: Operation
+  path: string
+  signal: EventEmitter
+  onStatus?: ((statusCode: number) => void) | undefined
+}>
 
 /** If the key is refused, read it again and retry once with a new one, even if another call has already read it. */
 async function sendWithKeyRetry(
@@ -181,7 +205,7 @@ async function sendWithKeyRetry(
 async function send(
   options: CatalogClientOptions,
   pool: Pool,
-  { operation, path, signal }: HttpRequest,
+  { operation, path, signal, onStatus }: HttpRequest,
 ): Promise<RawResponse> {
   const { clock, key, maxBytes, onClockSkew } = options
   const sentAtMs = clock.nowMs()
@@ -196,6 +220,7 @@ async function send(
       'user-agent': 'vitrine',
     },
   })
+  onStatus?.(response.statusCode)
   const receivedAtMs = clock.nowMs()
   const { age, date } = response.headers
   const ageMs = parseAgeMs(age)

@@ -132,7 +132,7 @@ export type ContextWithCatalog = Context & Readonly<{ catalog: CatalogConnection
 /** @throws ConfigError or StoreError as `openCatalog`; StoreNewerError when a newer version wrote the stored copy. */
 export async function openContext(
   command: CommandContext,
-  options: Pick<ContextOptions, 'walkRunner' | 'openLongReads'>,
+  options: Pick<ContextOptions, 'walkRunner' | 'openLongReads' | 'tracing'>,
   catalogOptions?: OpenCatalogOptions,
 ): Promise<ContextWithCatalog> {
   // Load the rest of the program while the embedded catalog starts in its thread.

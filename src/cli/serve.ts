@@ -6,6 +6,7 @@ import { readEnvironment } from '../config/env.ts'
 import type { Context } from '../context.ts'
 import { isStudioReachable } from '../http/admin-auth.ts'
 import { listenHttp } from '../http/server.ts'
+import { type Tracing, startTracing } from '../observability/tracing.ts'
 import { openReadThread } from '../storage/long-reads.ts'
 import { runWalkInThread } from '../sync/walk-runner.ts'
 import { TRUST_ALL_WARNING } from './checks/listener.ts'
@@ -19,8 +20,13 @@ const WORKER_FILE = fileURLToPath(new URL('../../dist/cli/worker.js', import.met
 /** After SIGTERM, `/readyz` reports the stop for this long before the port closes. Ctrl-C skips the wait. */
 const SIGTERM_DRAIN_MS: number = 0.75 * SECOND_MS
 
+/** Time for the rest of the process to end when the last traces could not be exported. */
+const FORCED_EXIT_MS: number = SECOND_MS / 2
+
 type Listener = Readonly<{
   port: number
+  /** `null`: off, or each worker has its own. */
+  tracing: Tracing | null
   /** Start to serve. Without workers, also after a stop signal: visitors who connected during the start get a response. */
   start(context: ContextWithCatalog): Promise<void>
   reload(context: Context): Promise<void>
@@ -41,6 +47,7 @@ export async function runServe(command: CommandContext): Promise<void> {
   try {
     const contextOptions = {
       walkRunner: runWalkInThread,
+      tracing: listener.tracing,
       ...(isSingleProcess && { openLongReads: openReadThread }),
     }
     // The first feed may run before the context exists; its walk is then the one at the start.
@@ -73,7 +80,7 @@ export async function runServe(command: CommandContext): Promise<void> {
       try {
         await Promise.all([listener.stop(drainMs), context.walks.stop()])
       } finally {
-        await context.dispose()
+        await Promise.all([context.dispose(), stopTracing(command, listener)])
       }
     }
   } finally {
@@ -81,14 +88,18 @@ export async function runServe(command: CommandContext): Promise<void> {
   }
 }
 
-async function listenInProcess({ config, clock }: CommandContext): Promise<Listener> {
+async function listenInProcess(command: CommandContext): Promise<Listener> {
+  const { config, clock } = command
   const loading = import('../app.ts')
   const server = await listenHttp(config.host, config.port, clock)
+  const tracing = await startTracing({ ...command, environment: readEnvironment() })
   return {
     port: server.port,
+    tracing,
     async start(context) {
       const { createApp } = await loading
-      server.setHandler(createApp(context, server.isStopping))
+      const app = createApp(context, server.isStopping)
+      server.setHandler(tracing?.traceRequests(app, context.publicUrl) ?? app)
     },
     reload: refreshKey,
     stop: server.stop,
@@ -104,6 +115,7 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
   let primary: Primary | undefined
   return {
     port: probe.port,
+    tracing: null,
     async start(context) {
       const { catalog, demo, publicUrl } = context
       const { baseUrl, key, copyName } = catalog
@@ -134,6 +146,11 @@ async function listenWithWorkers({ config, clock, io }: CommandContext): Promise
     },
     stop: async (drainMs = 0) => primary?.stop(drainMs),
   }
+}
+
+async function stopTracing({ clock }: CommandContext, { tracing }: Listener): Promise<void> {
+  // An export that is repeated would keep the process alive for ten seconds.
+  if ((await tracing?.stop()) === false) clock.startTimer(FORCED_EXIT_MS, () => process.exit())
 }
 
 async function waitForStop(signal: AbortSignal): Promise<void> {

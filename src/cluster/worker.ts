@@ -10,6 +10,7 @@ import { type HttpServer, listenHttp } from '../http/server.ts'
 import { createRpcChannel } from '../lib/rpc-channel.ts'
 import { createShutdown } from '../lib/shutdown.ts'
 import { createLogger } from '../observability/logger.ts'
+import { type Tracing, startTracing } from '../observability/tracing.ts'
 import { openReadThread } from '../storage/long-reads.ts'
 import { type MetricsPage, collectMetricValues } from './cluster-metrics.ts'
 import {
@@ -28,7 +29,7 @@ const PRIMARY_STOP_REASON = 'stop'
 let logger = createLogger({ level: 'fatal' })
 const shutdown = createShutdown((fields, message) => logger.fatal(fields, message))
 const calls = createRpcChannel({ clock: systemClock, timeoutMs: REPLY_TIMEOUT_MS })
-let active: Readonly<{ context: Context; server: HttpServer }> | undefined
+let active: Readonly<{ context: Context; server: HttpServer; tracing: Tracing | null }> | undefined
 let isServerStopping = false
 
 function send(message: ToPrimary, onSent: () => void = () => {}): void {
@@ -51,6 +52,7 @@ async function start(loadDemo: DemoLoader): Promise<void> {
   const { config, secrets } = parseConfig(environment)
   logger = createLogger({ level: config.logLevel }).child({ worker: parameters.workerNumber })
   const key = embeddedKey === null ? openKeySource(secrets) : createFixedKeySource(new Secret(embeddedKey))
+  const tracing = await startTracing({ environment, clock: systemClock, logger })
   const context = await createContext({
     catalog: { baseUrl, copyName, key },
     demo: embeddedKey === null ? null : await loadDemo(publicUrl, embeddedCatalog),
@@ -63,6 +65,7 @@ async function start(loadDemo: DemoLoader): Promise<void> {
     openLongReads: openReadThread,
     shopData: parameters.shopData,
     subData: parameters.subData,
+    tracing,
     worker: parameters.workerNumber,
   })
   const metrics = { ...context.metrics, render: readMetricsPage }
@@ -71,8 +74,8 @@ async function start(loadDemo: DemoLoader): Promise<void> {
     await context.dispose()
     throw error
   })
-  server.setHandler(app)
-  active = { context, server }
+  server.setHandler(tracing?.traceRequests(app, publicUrl) ?? app)
+  active = { context, server, tracing }
   send({ type: 'ready' })
 }
 
@@ -116,10 +119,10 @@ const exitProcess = (): never => process.exit(shutdown.toExitCode(0))
 /** Wait for responses in progress, then send the final metrics. */
 async function shutDown(drainMs: number): Promise<void> {
   if (active === undefined) return exitProcess()
-  const { context, server } = active
+  const { context, server, tracing } = active
   await server.stop(drainMs)
   const values = await collectMetricValues(context).catch(() => [])
-  await context.dispose()
+  await Promise.all([context.dispose(), tracing?.stop()])
   send({ type: 'ended', values }, exitProcess)
 }
 

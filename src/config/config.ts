@@ -160,6 +160,9 @@ function toConfig(values: SettingValues) {
     pictures: values.VITRINE_PICTURES,
     links: values.VITRINE_LINKS,
     picturesMaxBytes: values.VITRINE_PICTURES_MAX_BYTES,
+    isJsonOpen: values.VITRINE_JSON === 'on',
+    /** Case-folded. */
+    mailNetworks: values.VITRINE_MAIL_NETWORKS,
     trustProxy: values.VITRINE_TRUST_PROXY,
     logLevel: values.VITRINE_LOG_LEVEL,
   })

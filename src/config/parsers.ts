@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { Cron } from 'croner'
 import { parseUrl } from '../lib/urls.ts'
 import { normalizeCurrency } from '../offers/money.ts'
+import { foldCase } from '../offers/text.ts'
 import { type Secret, parseSecret } from './secrets.ts'
 
 /** Parses the text of one setting. `undefined`: the text does not match `expects`. */
@@ -61,6 +62,15 @@ export const uuidList: ValueParser<readonly string[]> = createParser(
     const ids = text.split(',').map((id) => id.trim().toLowerCase())
     const areAllValid = ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
     return areAllValid ? ids : undefined
+  },
+)
+
+/** Parse names; they are compared without case. */
+export const nameList: ValueParser<readonly string[]> = createParser(
+  'a comma-separated list of names',
+  (text) => {
+    const names = text.split(',').map((name) => foldCase(name.trim()))
+    return names.every((name) => name !== '') ? names : undefined
   },
 )
 

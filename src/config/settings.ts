@@ -239,6 +239,16 @@ export const SETTINGS = {
     null,
     'key of the signature of events; required with `VITRINE_EVENTS_URL`',
   ),
+  VITRINE_JSON: defineSetting(
+    parsers.oneOf(['off', 'on']),
+    'off',
+    '`on`: opens the JSON addresses `/data/…` (docs/publish/data.md)',
+  ),
+  VITRINE_MAIL_NETWORKS: defineSetting(
+    parsers.nameList,
+    null,
+    'affiliate networks, as named in the catalog, whose links may stand in newsletters; opens the addresses `/mail/…` (docs/publish/newsletters.md)',
+  ),
   VITRINE_LOG_LEVEL: defineSetting(parsers.oneOf(LOG_LEVELS), 'info', 'minimum level of log lines'),
 } satisfies Record<string, Setting<unknown>>
 

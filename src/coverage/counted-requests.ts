@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 
-/** Whose requests are counted: publishers' servers fetch fragments, and their agent says nothing about the reader. */
-export type CountedSurface = 'fragment' | 'embed' | 'go'
+/** What readers request themselves. Publishers' servers and apps fetch the rest, and their agent says nothing about the reader. */
+const READERS_SURFACES: ReadonlySet<string> = new Set(['embed', 'go'])
 
 /** Longer texts are cut: no browser sends them. */
 const MAX_AGENT_CHARACTERS = 512
@@ -19,11 +19,12 @@ const verdicts = new LRUCache<string, boolean>({ max: MAX_AGENTS })
  */
 export function isCountedRequest(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
-  surface: CountedSurface,
+  surface: string,
   publicUrl: string,
 ): boolean {
   if (method !== 'GET' || isPrefetch(headers)) return false
-  return surface === 'fragment' || (isReader(headers['user-agent']) && !isPreview(headers, publicUrl))
+  if (!READERS_SURFACES.has(surface)) return true
+  return isReader(headers['user-agent']) && !isPreview(headers, publicUrl)
 }
 
 /** The studio's previews are frames of its page, at the public address or, for example through a tunnel, at another host. */

@@ -56,6 +56,9 @@ export function toFragmentPolicy(sources: PageSources): string {
   return `default-src 'none'; style-src ${ownSources}; img-src ${pictureSources}; frame-ancestors 'none'`
 }
 
+/** Policy of responses that are no pages. */
+export const emptyPolicy = "default-src 'none'; frame-ancestors 'none'"
+
 /** Headers of responses that other sites load. The content security policy controls framing. */
 export const crossOriginHeaders: Readonly<Record<string, string>> = {
   'Cross-Origin-Resource-Policy': 'cross-origin',

@@ -1,14 +1,21 @@
 import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { isLocalFramingAllowed } from '../http/client-address.ts'
-import { encodeBody, toUtf8ByteString } from '../http/response.ts'
 import { listFrameAncestors, crossOriginHeaders, toEmbedPolicy } from '../http/security-headers.ts'
 import { getLocalization } from '../widgets/locales/index.ts'
 import type { CommonOptions } from '../widgets/options.ts'
 import { getDefaultHeading, listStyles } from '../widgets/view-parts.ts'
 import type { EmbedView } from '../widgets/view-models.ts'
-import { createSubSlot, removeSubSlots, toSubTemplate } from '../lib/sub-template.ts'
-import { type AnyView, type AnyWidget, createWidgetRouter, renderView } from './widget-routes.ts'
+import { createSubSlot } from '../lib/sub-template.ts'
+import {
+  type AnyView,
+  type AnyWidget,
+  HTML_TYPE,
+  WIDGET_PATHS,
+  createWidgetRouter,
+  encodeTemplate,
+  renderView,
+} from './widget-routes.ts'
 
 /** Create the routes `/embeds/…`: documents for iframes. A hidden box is 200, too; the document reports its state. */
 export function createEmbedsRouter(context: Context): Router {
@@ -17,6 +24,9 @@ export function createEmbedsRouter(context: Context): Router {
   const rules = { ownOrigin, configuredAncestors: config.frameAncestors, isLocalDemo }
   return createWidgetRouter(context, {
     surface: 'embed',
+    prefix: '/embeds',
+    paths: WIDGET_PATHS,
+    contentType: HTML_TYPE,
     toHeaders: (channelUrl) => ({
       ...crossOriginHeaders,
       'Content-Security-Policy': toEmbedPolicy(
@@ -27,11 +37,7 @@ export function createEmbedsRouter(context: Context): Router {
       Vary: 'Accept-Encoding',
     }),
     toEtag: (digest) => `W/"${digest}"`,
-    async render(view, widget) {
-      const html = renderer.renderEmbed(toEmbedView(context, widget, view))
-      const { gzip, br } = await encodeBody(removeSubSlots(html))
-      return { template: toSubTemplate(toUtf8ByteString(html)), gzip, br }
-    },
+    render: (view, widget) => encodeTemplate(renderer.renderEmbed(toEmbedView(context, widget, view))),
     renderFailure({ body, message }) {
       const defaultOptions = { locale: widgets.defaults.locale, theme: 'auto', accent: null } as const
       if (body === 'empty')

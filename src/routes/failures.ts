@@ -13,10 +13,11 @@ import type { AdminAuth } from '../http/admin-auth.ts'
 import { toRefusalHeaders } from '../http/refusals.ts'
 import { createOwnPageHeaders } from '../http/security-headers.ts'
 import { isUnreachable } from '../storage/store-failures.ts'
+import type { Surface } from '../widgets/options.ts'
 import { getRequestId, logFailure } from './request-log.ts'
 
 /** `page`: a page of this server, outside of articles. */
-export type FailureSurface = 'fragment' | 'embed' | 'page'
+export type FailureSurface = Surface | 'page'
 
 /** `empty`: zero bytes, or a document that reports `hidden`. `message`: the author of the page reads the cause. */
 export type FailureResponse = Readonly<{

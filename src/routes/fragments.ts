@@ -3,7 +3,8 @@ import type { Context } from '../context.ts'
 import { type Headers, toUtf8ByteString } from '../http/response.ts'
 import { toSubTemplate } from '../lib/sub-template.ts'
 import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
-import { createWidgetRouter, renderView } from './widget-routes.ts'
+import type { FailureResponse } from './failures.ts'
+import { HTML_TYPE, WIDGET_PATHS, createWidgetRouter, renderView } from './widget-routes.ts'
 
 /** Create the routes `/fragments/…` for includes. The bytes never depend on request headers; hidden is 200 without bytes. */
 export function createFragmentsRouter(context: Context): Router {
@@ -14,9 +15,17 @@ export function createFragmentsRouter(context: Context): Router {
   }
   return createWidgetRouter(context, {
     surface: 'fragment',
+    prefix: '/fragments',
+    paths: WIDGET_PATHS,
+    contentType: HTML_TYPE,
     toHeaders: () => headers,
     toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
     render: (view) => ({ template: toSubTemplate(toUtf8ByteString(renderView(context, view))) }),
-    renderFailure: ({ body, message }) => (body === 'message' ? `<!-- Vitrine: ${message ?? ''} -->` : ''),
+    renderFailure: toFailureComment,
   })
+}
+
+/** Explain a wrong address to the author of the page; readers see nothing. */
+export function toFailureComment({ body, message }: FailureResponse): string {
+  return body === 'message' ? `<!-- Vitrine: ${message ?? ''} -->` : ''
 }

@@ -39,7 +39,7 @@ function findRefusal({ method, originalUrl }: Request): Refusal | undefined {
 
 /** What may follow a prefix: a path of this server, or nothing. */
 const OWN_ADDRESS =
-  /^(?:\/(?:fragments|embeds|assets|accents|logos|pictures|go|demo|studio|oembed|metrics|embed\.js|events\.atom|favicon\.ico|healthz|readyz)(?=[/?]|$)|\/?(?:\?|$))/
+  /^(?:\/(?:fragments|embeds|data|mail|feeds|assets|accents|logos|pictures|go|demo|studio|oembed|metrics|embed\.js|events\.atom|openapi\.json|favicon\.ico|healthz|readyz)(?=[/?]|$)|\/?(?:\?|$))/
 
 /** Create a function that removes the path of `VITRINE_PUBLIC_URL`, at most once, if the proxy forwards it. */
 function createPrefixRemover(publicUrl: string): (address: string) => string {

@@ -1,7 +1,7 @@
 import { type ErrorRequestHandler, type Request, type Response, Router } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
-import { UnknownAddressError } from '../errors.ts'
+import { ClosedAddressError, UnknownAddressError } from '../errors.ts'
 import { isCountedRequest } from '../coverage/counted-requests.ts'
 import type { CacheStatus } from '../freshness/age.ts'
 import {
@@ -20,8 +20,17 @@ import {
   toEtagOfSub,
   toHeaderBlock,
 } from '../http/response-cache.ts'
-import { type Headers, isEtagMatch, listHeaders, sendResponse, toHeaderText } from '../http/response.ts'
+import {
+  type Headers,
+  encodeBody,
+  isEtagMatch,
+  listHeaders,
+  sendResponse,
+  toHeaderText,
+  toUtf8ByteString,
+} from '../http/response.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
+import { removeSubSlots, toSubTemplate } from '../lib/sub-template.ts'
 import { type WidgetAddress, type WidgetKind, hasEncodedOptionName } from '../widgets/address.ts'
 import type { Surface } from '../widgets/options.ts'
 import { getQueryString } from '../widgets/parameters.ts'
@@ -37,13 +46,28 @@ export type AnyWidget = Widget<AnyView>
 /** The differences between surfaces. */
 export type SurfaceDetails = Readonly<{
   surface: Surface
+  /** Prefix of all addresses, such as `/fragments`. */
+  prefix: string
+  /** The widgets that the surface has, and their paths below the prefix. */
+  paths: Readonly<Partial<Record<WidgetKind, string>>>
+  contentType: string
   /** Headers of all responses, besides those about the state of a widget. */
   toHeaders(channelUrl: string | null): Headers
   /** Return the ETag of a shown or hidden widget; `null`: no revalidation. */
   toEtag(digest: string, isShown: boolean): string | null
   render(view: AnyView | undefined, widget: AnyWidget): WidgetBodies | Promise<WidgetBodies>
-  renderFailure(failure: FailureResponse): string
+  /** `channelId`: `null` without one in the address; the channel may not exist. */
+  renderFailure(failure: FailureResponse, channelId: string | null): string
 }>
+
+export const HTML_TYPE = 'text/html; charset=utf-8'
+
+/** Paths of all widgets below a prefix. */
+export const WIDGET_PATHS: Readonly<Record<WidgetKind, string>> = {
+  'where-to-buy': '/:channel/where-to-buy{/*gtin}',
+  picks: '/:channel/picks{/*gtin}',
+  deals: '/:channel/deals',
+}
 
 /** Cached header blocks: one for each state and framing site. */
 const MAX_HEADER_BLOCKS = 200
@@ -55,30 +79,63 @@ const NO_HEADERS: readonly string[] = []
 
 /** Create the routes of the widgets on a surface. */
 export function createWidgetRouter(context: Context, details: SurfaceDetails): Router {
-  const { widgets } = context
-  const { surface } = details
+  const { surface, prefix, paths } = details
   const send = createSender(context, details)
   const router = Router()
-  router.get(`/${surface}s/:channel/where-to-buy{/*gtin}`, async (request, response) => {
-    const gtin = getParameter(request.params, 'gtin')
-    const address = widgets.parseBoxAddress({ ...toAddressParts(request, surface), gtin })
-    await send(request, response, { address, getWidget: () => widgets.getBox(address) })
+  const toWidgetRequest = createWidgetRequests(context, surface)
+  for (const [kind, path] of Object.entries(paths))
+    router.get(path, async (request, response) => {
+      await send(request, response, toWidgetRequest[kind as WidgetKind](request))
+    })
+  router.use(() => {
+    throw new UnknownAddressError(`no such address below ${prefix}`)
   })
-  router.get(`/${surface}s/:channel/picks{/*gtin}`, async (request, response) => {
-    const gtin = getParameter(request.params, 'gtin')
-    const address = widgets.parsePicksAddress({ ...toAddressParts(request, surface), gtin })
-    await send(request, response, { address, getWidget: () => widgets.getPicks(address) })
+  return createSurfaceRouter(context, details, router)
+}
+
+/** Create a router that refuses all addresses of a surface, with the reason. */
+export function createClosedRouter(context: Context, details: SurfaceDetails, reason: string): Router {
+  const router = Router()
+  router.use(() => {
+    throw new ClosedAddressError(reason)
   })
-  router.get(`/${surface}s/:channel/deals`, async (request, response) => {
-    const address = widgets.parseGridAddress(toAddressParts(request, surface))
-    const visitor = findClientAddress(request, context.config.trustProxy)
-    await send(request, response, { address, getWidget: () => widgets.getGrid(address, visitor) })
-  })
-  router.use(`/${surface}s`, () => {
-    throw new UnknownAddressError(`no such ${surface}`)
-  })
-  router.use(`/${surface}s`, createWidgetErrorHandler(context, details))
+  return createSurfaceRouter(context, details, router)
+}
+
+function createSurfaceRouter(context: Context, details: SurfaceDetails, routes: Router): Router {
+  const router = Router()
+  router.use(details.prefix, routes, createWidgetErrorHandler(context, details))
   return router
+}
+
+/** Parse requests, by kind of the widget. Each function throws `BadOptionError`, `InvalidGtinError` or `GtinCountError`. */
+function createWidgetRequests(
+  { widgets, config }: Context,
+  surface: Surface,
+): Readonly<Record<WidgetKind, (request: Request) => WidgetRequest>> {
+  return {
+    'where-to-buy'(request) {
+      const gtin = getParameter(request.params, 'gtin')
+      const address = widgets.parseBoxAddress({ ...toAddressParts(request, surface), gtin })
+      return { address, getWidget: () => widgets.getBox(address) }
+    },
+    picks(request) {
+      const gtin = getParameter(request.params, 'gtin')
+      const address = widgets.parsePicksAddress({ ...toAddressParts(request, surface), gtin })
+      return { address, getWidget: () => widgets.getPicks(address) }
+    },
+    deals(request) {
+      const address = widgets.parseGridAddress(toAddressParts(request, surface))
+      const visitor = findClientAddress(request, config.trustProxy)
+      return { address, getWidget: () => widgets.getGrid(address, visitor) }
+    },
+  }
+}
+
+/** Compress a text with slots for the id of the placement. */
+export async function encodeTemplate(text: string): Promise<WidgetBodies> {
+  const { gzip, br } = await encodeBody(removeSubSlots(text))
+  return { template: toSubTemplate(toUtf8ByteString(text)), gzip, br }
 }
 
 /** Render a view as a fragment with slots for the id of the placement; empty for a hidden widget. */
@@ -117,7 +174,7 @@ function createSender(
   const prepare = createPreparer(context, details)
   return async (request, response, { address, getWidget }) => {
     const { sub } = address
-    const key = `${details.surface}s/${address.path}`
+    const key = `${details.prefix}/${address.path}`
     const target = request.originalUrl
     const isCacheable = !hasEncodedOptionName(getQueryString(target))
     // The key may be cached even if this spelling of the target is not.
@@ -246,7 +303,7 @@ function createHeaderBlocks(
     const known = blocks.get(key)
     if (known !== undefined) return known
     const headers = {
-      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Type': details.contentType,
       'Vitrine-State': state,
       ...details.toHeaders(channelUrl),
     }
@@ -258,7 +315,7 @@ function createHeaderBlocks(
 
 /** Return the headers of this response only: alternating names and values. */
 function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolean): readonly string[] {
-  const reason = isShown ? widget.missingReason : widget.hiddenReason
+  const reason = findReason(widget, isShown)
   if (reason === null && config.cacheTagHeader === null) return NO_HEADERS
   const { address, channel, gtins } = widget
   const taggedResource = { channelId: channel.id, gtins, isGrid: address.kind === 'deals' }
@@ -266,6 +323,17 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
     'Vitrine-Reason': reason === null ? undefined : toHeaderText(reason),
     ...toCacheTags(config.cacheTagHeader, taggedResource),
   }).flat()
+}
+
+/** Explain to the author of the page what is not shown; `null`: nothing. */
+export function findReason(
+  { address, missingReason, hiddenReason }: AnyWidget,
+  isShown: boolean,
+): string | null {
+  if (isShown) return missingReason
+  return address.surface === 'mail'
+    ? `${hiddenReason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`
+    : hiddenReason
 }
 
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {
@@ -283,10 +351,11 @@ function createWidgetErrorHandler(context: Context, details: SurfaceDetails): Er
       status: computeFailureStatus(failure, error, request),
       headers: {
         ...toFailureHeaders(context, failure, channelId),
+        'Content-Type': details.contentType,
         ...details.toHeaders(channel?.url ?? null),
       },
       etag: null,
-      getBody: () => Buffer.from(details.renderFailure(failure)),
+      getBody: () => Buffer.from(details.renderFailure(failure, channelId)),
     })
   }
 }
@@ -308,7 +377,6 @@ function toFailureHeaders(
     isGrid: true,
   }
   return {
-    'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': isCacheable ? toCacheControl(lifetime, nowMs) : 'no-store',
     'Vitrine-State': state,
     'Vitrine-Error': message === null ? undefined : toHeaderText(message),

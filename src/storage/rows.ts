@@ -181,7 +181,9 @@ export function parseProductRow(row: Omit<ProductContent, 'digest'>): Product | 
 type DealRow = Pick<ProductsTable, 'gtin' | 'title' | 'brand' | 'images' | 'checked_at'> &
   Pick<DealsTable, 'offer' | 'offer_index'>
 
-export function parseDealRow(row: Readonly<DealRow>): Omit<DealEntry, 'asOfMs' | 'hasFall'> | undefined {
+export function parseDealRow(
+  row: Readonly<DealRow>,
+): Omit<DealEntry, 'asOfMs' | 'hasFall' | 'firstSeenMs'> | undefined {
   const offer = parseOfferJson(row.offer)
   const images = imagesSchema.safeParse(parseJson(row.images))
   const checkedAtMs = parseCheckedAt(row.checked_at)

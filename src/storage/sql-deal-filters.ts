@@ -30,7 +30,7 @@ type Condition = RawBuilder<SqlBool>
 
 /** A filter of a grid on one column. `isIndexed`: an index finds the matching deals. */
 type ColumnFilter = Readonly<{
-  column: 'brand_key' | 'merchant_key' | 'price_key' | 'is_in_stock'
+  column: 'brand_key' | 'merchant_key' | 'price_key' | 'is_in_stock' | 'offer'
   isIndexed: boolean
   toCondition(column: RawBuilder<unknown>): Condition
 }>
@@ -62,7 +62,7 @@ export async function planDealQuery(
   const wordFilter = query.searchText === null ? null : await createWordFilter(database, copy, query)
   let rareFilter: DealPlan['rareFilter'] = wordFilter === null ? null : 'words'
   let lowestCount = wordFilter?.count ?? Infinity
-  for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
+  for (const { column, isIndexed, toCondition } of listColumnFilters(database, query)) {
     if (!isIndexed) continue
     // Count deals of all versions: the index does not contain the walk, and a rough count is enough.
     const count = await countUpToBound(
@@ -78,8 +78,11 @@ export async function planDealQuery(
   return { query, wordFilter, rareFilter: lowestCount <= RARE_DEALS ? rareFilter : null }
 }
 
-function listColumnFilters(query: Omit<DealQuery, 'channelId'>): readonly ColumnFilter[] {
-  const { brand, merchants, excluded, maxPrice } = query
+function listColumnFilters(
+  database: Kysely<CopyTables>,
+  query: Omit<DealQuery, 'channelId'>,
+): readonly ColumnFilter[] {
+  const { brand, merchants, excluded, networks = null, maxPrice } = query
   const filters: ColumnFilter[] = []
   const add = (
     ...[column, isIndexed, toCondition]: [ColumnFilter['column'], boolean, ColumnFilter['toCondition']]
@@ -89,7 +92,14 @@ function listColumnFilters(query: Omit<DealQuery, 'channelId'>): readonly Column
   if (merchants.length > 0) add('merchant_key', true, (column) => sql`${column} in (${toKeys(merchants)})`)
   if (excluded.length > 0) add('merchant_key', false, (column) => sql`${column} not in (${toKeys(excluded)})`)
   if (maxPrice !== null) add('price_key', true, (column) => sql`${column} <= ${toPriceKey(maxPrice)}`)
+  if (networks !== null)
+    add('offer', false, (column) => sql`lower(${selectNetwork(database, column)}) in (${toKeys(networks)})`)
   return filters
+}
+
+/** Select the network in the JSON of an offer. */
+function selectNetwork(database: Kysely<CopyTables>, offer: RawBuilder<unknown>): RawBuilder<string> {
+  return isPostgres(database) ? sql`(${offer}::json ->> 'network')` : sql`json_extract(${offer}, '$.network')`
 }
 
 function toKeys(names: readonly string[]): RawBuilder<unknown> {
@@ -145,9 +155,9 @@ export function createFilterCondition(
 ): Condition {
   const conditions: Condition[] = [
     sql`discount_percent >= ${query.minDiscountPercent}`,
-    createBestDealCondition(copy, query),
+    createBestDealCondition(database, copy, query),
   ]
-  for (const { column, isIndexed, toCondition } of listColumnFilters(query)) {
+  for (const { column, isIndexed, toCondition } of listColumnFilters(database, query)) {
     // Without a rare filter, scanning `deals_by_discount` is cheaper than any other index. A plus sign keeps SQLite from
     // using an index for the column.
     const canUseColumnIndex =
@@ -168,7 +178,7 @@ export async function createCountCondition(
   copy: CopyView,
   query: DealQuery,
 ): Promise<Condition> {
-  const filters = listColumnFilters({ ...query, brand: null, merchants: [], excluded: [] })
+  const filters = listColumnFilters(database, { ...query, brand: null, merchants: [], excluded: [] })
   const conditions = filters.map(({ column, toCondition }) => toCondition(sql.ref(`deals.${column}`)))
   if (query.searchText !== null)
     conditions.push((await createWordFilter(database, copy, query)).toCondition(false))
@@ -183,14 +193,16 @@ function joinConditions(conditions: readonly Condition[]): Condition {
  * Build the condition that a deal is the best matching one of its product: either it is the best of all offers, or no better
  * offer matches. The latter needs offer filters or an ended sale of the product. `offer_index` breaks ties.
  */
-function createBestDealCondition(copy: CopyView, query: DealQuery): Condition {
+function createBestDealCondition(database: Kysely<CopyTables>, copy: CopyView, query: DealQuery): Condition {
   const isBest: Condition = query.isInStockOnly ? sql`deals.is_best_in_stock = 1` : sql`deals.is_best = 1`
-  const hasOfferFilters = query.merchants.length > 0 || query.excluded.length > 0 || query.maxPrice !== null
+  const { merchants, excluded, networks = null, maxPrice } = query
+  const hasOfferFilters =
+    merchants.length > 0 || excluded.length > 0 || networks !== null || maxPrice !== null
   const canBeReplaced: Condition = hasOfferFilters
     ? sql`1 = 1`
     : sql`exists (select 1 from ${selectDealTable(query.evidence)} as ended
         where ended.product_id = deals.product_id and ended.sale_ends_ms <= ${copy.nowMs})`
-  const filters = listColumnFilters({ ...query, brand: null })
+  const filters = listColumnFilters(database, { ...query, brand: null })
   const otherPassesFilters = joinConditions(
     filters.map(({ column, toCondition }) => toCondition(sql.ref(`other.${column}`))),
   )

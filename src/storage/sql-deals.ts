@@ -71,7 +71,7 @@ async function findIds(
   const isCovered = query.sort === 'discount' || query.sort === 'drop'
   if (rareFilter === null && (isCovered || isShortRead({ ...query, offset: 0 })))
     return findPage(deals, sql`${createDeadlineCondition(database)} and ${isVisible}`)
-  if (rareFilter === null && query.offset + query.limit <= WINDOW_CARDS) {
+  if (rareFilter === null && canUseWindow(query)) {
     const window = sql`(select ${WINDOW_COLUMNS} from ${deals} as deals where ${isVisible}
       order by ${toOrderBy(query.sort)} limit ${WINDOW_DEALS})`
     const ids = await findPage(window, sql`1 = 1`)
@@ -88,6 +88,11 @@ async function findIds(
   )
 }
 
+/** The window has no column with the network. */
+function canUseWindow({ networks = null, offset, limit }: DealQuery): boolean {
+  return networks === null && offset + limit <= WINDOW_CARDS
+}
+
 /** `shouldSort` keeps SQLite from reading the deals in the order of an index. */
 function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
   const terms = ORDERS[sort].map((column) => {
@@ -99,7 +104,7 @@ function toOrderBy(sort: DealSort, shouldSort = false): RawBuilder<unknown> {
 
 type DealRow = Parameters<typeof parseDealRow>[0] &
   RowTimes &
-  Pick<DealsTable, 'drop_key'> &
+  Pick<DealsTable, 'drop_key' | 'first_seen_ms'> &
   Readonly<{ id: number }>
 
 /** Read deals in the order of `ids`, without damaged rows. */
@@ -109,13 +114,20 @@ async function readDeals(
   { ids, evidence }: Pick<DealQuery, 'evidence'> & Readonly<{ ids: readonly number[] }>,
 ): Promise<readonly DealEntry[]> {
   const { rows } = await sql<DealRow>`
-    select deals.id, offer, offer_index, drop_key, p.gtin, title, brand, images, checked_at, p.as_of_ms, ${selectPageTime(copy)}
+    select deals.id, offer, offer_index, drop_key, first_seen_ms, p.gtin, title, brand, images, checked_at, p.as_of_ms, ${selectPageTime(copy)}
     from ${selectDealTable(evidence)} as deals join products p on p.id = deals.product_id where ${createInCondition(database, 'deals.id', ids)}`.execute(
     database,
   )
   const toEntry = (row: DealRow): DealEntry | undefined => {
     const card = parseDealRow(row)
-    return card && { asOfMs: toAsOfMs(row, copy.nowMs), hasFall: row.drop_key !== NO_FALL_KEY, ...card }
+    return (
+      card && {
+        asOfMs: toAsOfMs(row, copy.nowMs),
+        hasFall: row.drop_key !== NO_FALL_KEY,
+        firstSeenMs: row.first_seen_ms,
+        ...card,
+      }
+    )
   }
   const byId = new Map(rows.map((row) => [row.id, toEntry(row)]))
   return ids.flatMap((id) => byId.get(id) ?? [])

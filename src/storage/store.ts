@@ -66,6 +66,8 @@ export type DealQuery = Readonly<{
   isInStockOnly: boolean
   merchants: readonly string[]
   excluded: readonly string[]
+  /** Case-folded networks; absent or `null`: all. */
+  networks?: readonly string[] | null
   minDiscountPercent: number
   maxPrice: string | null
   brand: string | null
@@ -82,9 +84,10 @@ const MAX_SHORT_OFFSETS = { discount: 1_000, other: 200 } as const
 
 /** `true` when the page is near the start of an index. Any other page can scan all deals of a channel. */
 export function isShortRead(query: Omit<DealQuery, 'channelId' | 'currency'>): boolean {
-  const { merchants, excluded, brand, searchText, maxPrice, minDiscountPercent, sort, offset } = query
-  const hasFilter =
-    merchants.length > 0 || excluded.length > 0 || brand !== null || searchText !== null || maxPrice !== null
+  const { merchants, excluded, networks = null, brand, searchText, maxPrice } = query
+  const { minDiscountPercent, sort, offset } = query
+  const texts = [networks, brand, searchText, maxPrice]
+  const hasFilter = merchants.length > 0 || excluded.length > 0 || texts.some((text) => text !== null)
   if (hasFilter) return false
   return sort === 'discount'
     ? offset <= MAX_SHORT_OFFSETS.discount
@@ -100,6 +103,8 @@ export type DealEntry = Readonly<{
   offer: Offer
   /** Whether our own observation confirms that the price has fallen. */
   hasFall: boolean
+  /** When this server first saw the deal, Unix milliseconds. */
+  firstSeenMs: number
   asOfMs: number
 }>
 

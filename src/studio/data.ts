@@ -73,6 +73,7 @@ export async function readStudioData(
     pictures: context.pictures,
     shops: context.shopFile.book,
     defaults,
+    openForms: { data: context.config.isJsonOpen, mail: context.config.mailNetworks !== null },
     pinnedScript: { url: `${publicUrl}${loader.path}`, integrity: loader.integrity },
     studioUrl,
     // Relative: the page may be opened at another address than the public one.

@@ -26,6 +26,7 @@ export function toStudioUpdate(view: StudioView) {
             ['embed', widget.embedUrl],
             ['fragment', widget.fragmentUrl],
             ['oembed', widget.oembedUrl],
+            ...widget.otherForms.map(({ name, url }): Entry => [name, url]),
           ] as const)),
     ]),
     selected: facetEntries.filter(({ isSelected }) => isSelected).map(({ key }) => key),

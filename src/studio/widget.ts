@@ -22,12 +22,15 @@ export type EmbeddedWidget = Readonly<{
 type LoaderDetails = Readonly<{
   publicUrl: string
   pinnedScript: Readonly<{ url: string; integrity: string }>
+  /** Whether the settings open the addresses of JSON and newsletters. */
+  openForms: Readonly<{ data: boolean; mail: boolean }>
 }>
 
 export type StudioWidgetView = ReturnType<typeof toStudioWidget>
 
 /** Build addresses, previews and snippets. `background`: the page background that is previewed first. */
-export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript }: LoaderDetails) {
+export function toStudioWidget(widget: EmbeddedWidget, details: LoaderDetails) {
+  const { publicUrl, pinnedScript, openForms } = details
   const { kind, channelId, query, title, caption, size } = widget
   const path = [channelId, kind, ...toProductValues(widget)].join('/')
   const frameQuery = toFrameQuery(query)
@@ -53,6 +56,14 @@ export function toStudioWidget(widget: EmbeddedWidget, { publicUrl, pinnedScript
     caption,
     fragmentUrl,
     embedUrl,
+    otherForms: [
+      ...(openForms.data ? [{ name: 'data', text: 'as JSON' }] : []),
+      ...(openForms.mail ? [{ name: 'mail', text: 'for a newsletter' }] : []),
+      ...(kind === 'deals' ? [{ name: 'feeds', text: 'as an Atom feed' }] : []),
+    ].map(({ name, text }) => {
+      const file = name === 'feeds' ? `${path}.atom` : path
+      return { name, text, url: withQuery(`${publicUrl}/${name}/${file}`, frameQuery) }
+    }),
     oembedUrl: `${publicUrl}/oembed?${new URLSearchParams({ url: embedUrl, format: 'json' }).toString()}`,
     previews: isSentence(query) ? listSentencePreviews(widget) : listPreviews(attributes, { theme, title }),
     snippets,

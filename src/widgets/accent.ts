@@ -19,18 +19,30 @@ const MIX_STEPS = 50
  * @param hex six hexadecimal digits without `#`, in any case, validated by the caller
  */
 export function renderAccentCss(hex: string): string {
-  const accent = toRgb(hex)
-  const onAccent = computeContrastRatio(accent, WHITE) >= computeContrastRatio(accent, BLACK) ? WHITE : BLACK
+  const light = toAccentColours(hex, 'light')
+  const dark = toAccentColours(hex, 'dark')
   return [
     `.vitrine[data-accent="${hex.toLowerCase()}"]{`,
-    `--vitrine-accent:${toHex(accent)};`,
-    `--vitrine-accent-dark:${toHex(accent)};`,
-    `--vitrine-on-accent:${toHex(onAccent)};`,
-    `--vitrine-on-accent-dark:${toHex(onAccent)};`,
-    `--vitrine-accent-text:${toHex(toReadable(accent, LIGHT_SURFACE, BLACK))};`,
-    `--vitrine-accent-text-dark:${toHex(toReadable(accent, DARK_SURFACE, WHITE))}`,
+    `--vitrine-accent:${light.accent};`,
+    `--vitrine-accent-dark:${dark.accent};`,
+    `--vitrine-on-accent:${light.onAccent};`,
+    `--vitrine-on-accent-dark:${dark.onAccent};`,
+    `--vitrine-accent-text:${light.accentText};`,
+    `--vitrine-accent-text-dark:${dark.accentText}`,
     '}\n',
   ].join('')
+}
+
+/** An accent, text on it, and text in it, such as `#0f5257`. */
+export type AccentColours = Readonly<{ accent: string; onAccent: string; accentText: string }>
+
+/** Compute the colours of an accent in a theme. `hex`: as above. */
+export function toAccentColours(hex: string, theme: 'light' | 'dark'): AccentColours {
+  const accent = toRgb(hex)
+  const onAccent = computeContrastRatio(accent, WHITE) >= computeContrastRatio(accent, BLACK) ? WHITE : BLACK
+  const text =
+    theme === 'light' ? toReadable(accent, LIGHT_SURFACE, BLACK) : toReadable(accent, DARK_SURFACE, WHITE)
+  return { accent: toHex(accent), onAccent: toHex(onAccent), accentText: toHex(text) }
 }
 
 function toReadable(colour: Rgb, surface: Rgb, target: Rgb): Rgb {

@@ -31,7 +31,7 @@ export async function getBox(
   address: BoxAddress,
 ): Promise<Widget<BoxView>> {
   const options = expandShops(address.options, details.shops)
-  const { channel, isGone, deadlineMs, findProduct } = await openChannel(details, address.channelId)
+  const { channel, isGone, deadlineMs, findProduct } = await openChannel(details, address)
   const viewContext = createViewContext(details, address)
   const { products, shown, isStandIn } = await findBoxProducts(findProduct, address.gtins, {
     options,

@@ -25,6 +25,7 @@ export function toDealQuery<Currency extends string | null>(
   channelId: string,
   currency: Currency,
   options: GridOptions,
+  networks: readonly string[] | null = null,
 ): Omit<DealQuery, 'currency'> & Readonly<{ currency: Currency }> {
   return {
     channelId,
@@ -32,6 +33,7 @@ export function toDealQuery<Currency extends string | null>(
     isInStockOnly: options.stock === 'in',
     merchants: options.merchants,
     excluded: options.excluded,
+    networks,
     minDiscountPercent: options.minDiscountPercent,
     maxPrice: options.maxPrice,
     brand: options.brand,
@@ -97,6 +99,8 @@ function toDealView(
   })
   return {
     ...offerView,
+    /** When this server first saw the deal, RFC 3339. */
+    firstSeen: new Date(deal.firstSeenMs).toISOString(),
     title,
     brand: findShownBrand(deal),
     picture: toPictureView(imageUrl, layout === 'list' ? 96 : 240, viewContext),

@@ -3,10 +3,18 @@ import { isFuture } from '../clock.ts'
 import { StoreError, UnavailableError } from '../errors.ts'
 import type { CacheStatus, Cached } from '../freshness/age.ts'
 import { type PriceRules, createPriceCheck } from '../offers/price-age.ts'
+import { foldCase } from '../offers/text.ts'
+import type { WidgetAddress } from './address.ts'
 import type { BoxFilters } from './offer-selection.ts'
 import { type ShownProduct, findProductTimes, findShownProduct } from './picks.ts'
 import type { ViewContext } from './view-parts.ts'
-import { PARTIAL_VALID_MS, type ProductState, type WidgetDetails, toEmptyResult } from './widget.ts'
+import {
+  PARTIAL_VALID_MS,
+  type ProductState,
+  type WidgetDetails,
+  findAllowedNetworks,
+  toEmptyResult,
+} from './widget.ts'
 
 /** The result for a product of an address. `found` is `null` when it is unavailable; its value is `null` when no shop sells it. */
 export type FoundProduct = Readonly<{ gtin: string }> &
@@ -22,14 +30,19 @@ export type OpenChannel = Readonly<{
 }>
 
 /** @throws UnknownChannelError, UnavailableError */
-export async function openChannel(details: WidgetDetails, channelId: string): Promise<OpenChannel> {
+export async function openChannel(
+  details: WidgetDetails,
+  { channelId, surface }: Pick<WidgetAddress, 'channelId' | 'surface'>,
+): Promise<OpenChannel> {
   const { channels, products, clock, config } = details
+  const networks = findAllowedNetworks(details, surface)
   const deadlineMs = clock.nowMs() + config.freshness.visitorTimeoutMs
   const { channel, isGone } = await channels.getChannel(channelId)
   const findProduct = async (gtin: string): Promise<FoundProduct> => {
     if (isGone) return { gtin, found: toEmptyResult(details, null), failure: null }
     try {
-      return { gtin, found: await products.getProduct(channel.id, gtin, deadlineMs), failure: null }
+      const found = await products.getProduct(channel.id, gtin, deadlineMs)
+      return { gtin, found: networks === null ? found : keepNetworks(found, networks), failure: null }
     } catch (error) {
       if (error instanceof UnavailableError || error instanceof StoreError)
         return { gtin, found: null, failure: error }
@@ -37,6 +50,14 @@ export async function openChannel(details: WidgetDetails, channelId: string): Pr
     }
   }
   return { channel, isGone, deadlineMs, findProduct }
+}
+
+/** Remove the offers of other networks. `networks`: case-folded. */
+function keepNetworks(found: Cached<Product | null>, networks: readonly string[]): Cached<Product | null> {
+  const { value: product } = found
+  if (product === null) return found
+  const offers = product.offers.filter(({ network }) => networks.includes(foldCase(network)))
+  return { ...found, value: { ...product, offers } }
 }
 
 /** Return the products with offers to show, in the same order. */

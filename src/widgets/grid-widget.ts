@@ -5,18 +5,25 @@ import type { GridAddress } from './address.ts'
 import { toDealQuery, toGridView } from './deals.ts'
 import { CHANNEL_GONE_REASON, explainHiddenGrid } from './hidden-reasons.ts'
 import { expandShops } from './offer-selection.ts'
-import type { OptionDefaults } from './options.ts'
+import type { OptionDefaults, Surface } from './options.ts'
 import type { GridView } from './view-models.ts'
 import {
   type Widget,
   type WidgetDetails,
   createDigestFunction,
   createViewContext,
+  findAllowedNetworks,
   limitToPrices,
   toEmptyResult,
 } from './widget.ts'
 
 const NO_DEALS: DealPage = { deals: [], hasNext: false }
+
+/** Surfaces with links to the next page, and the prefixes of their addresses. */
+const PAGED_SURFACES: ReadonlyMap<Surface, string> = new Map([
+  ['embed', 'embeds'],
+  ['data', 'data'],
+])
 
 /** Read the data of a grid. `visitor`: who waits. @throws UnknownChannelError, UnavailableError */
 export async function getGrid(
@@ -27,16 +34,19 @@ export async function getGrid(
   const { surface } = address
   const options = expandShops(address.options, details.shops)
   const { channel, isGone } = await details.channels.getChannel(address.channelId)
+  const networks = findAllowedNetworks(details, surface)
+  const query = toDealQuery(channel.id, options.currency, options, networks)
   const { value, asOfMs, status, validUntilMs } = isGone
     ? toEmptyResult(details, NO_DEALS)
-    : await details.deals.getDeals({ visitor, query: toDealQuery(channel.id, options.currency, options) })
+    : await details.deals.getDeals({ visitor, query })
   const viewContext = createViewContext(details, address)
   const { oldestPriceMs, ...times } = findPriceTimes(value.deals, viewContext)
   const checkedAtMs = times.checkedAtMs ?? asOfMs
   // A deal disappears at the end of its sale, even if its price is not shown.
   const saleEndMs = findSaleEndMs(value.deals.map(({ offer }) => offer))
+  const prefix = PAGED_SURFACES.get(surface)
   const pages =
-    surface === 'embed' ? { path: `${details.publicUrl}/embeds/${channel.id}/deals`, defaults } : null
+    prefix === undefined ? null : { path: `${details.publicUrl}/${prefix}/${channel.id}/deals`, defaults }
   return {
     address,
     computeDigest: createDigestFunction(

@@ -18,8 +18,11 @@ import { type ParameterReader, createParameterReader } from './parameters.ts'
 /** Defaults of the server. */
 export type OptionDefaults = Readonly<{ locale: string; currency: string | null }>
 
-/** A fragment is part of a host page; an embed is a separate document in a frame. */
-export type Surface = 'fragment' | 'embed'
+/**
+ * A fragment is part of a host page; an embed is a separate document in a frame; data is JSON; mail is part of a newsletter; a feed
+ * is Atom.
+ */
+export type Surface = 'fragment' | 'embed' | 'data' | 'mail' | 'feed'
 
 /** Parsed and normalized options of a where-to-buy box. */
 export type BoxOptions = ReturnType<typeof parseBoxOptions>
@@ -37,7 +40,7 @@ export function parseBoxOptions(query: URLSearchParams, defaults: OptionDefaults
   const standIns = reader.gtins('else')
   const markup = reader.oneOf('markup', MARKUPS, 'none')
   const common = parseCommonOptions(reader, { defaults, surface, stock: 'any' })
-  return { ...common, layout, limit, history, standIns, markup: surface === 'embed' ? 'none' : markup }
+  return { ...common, layout, limit, history, standIns, markup: surface === 'fragment' ? markup : 'none' }
 }
 
 /** Parsed and normalized options of a round-up. */
@@ -105,8 +108,8 @@ function parseCommonOptions(reader: ParameterReader, { defaults, surface, stock 
     /** Id of the placement; `null`: none. */
     sub: reader.sub('sub'),
   }
-  // An embed is a separate document that always links its styles, so neither option has an effect.
-  if (surface === 'embed') return { ...own, isolate: 'none' as const, css: 'none' as const }
+  // An embed is a separate document that always links its styles, and the others have none.
+  if (surface !== 'fragment') return { ...own, isolate: 'none' as const, css: 'none' as const }
   // Styles of the page do not apply inside a shadow root, so it always links its own.
   return { ...own, isolate, css: isolate === 'shadow' ? ('link' as const) : css }
 }

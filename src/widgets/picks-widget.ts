@@ -21,7 +21,7 @@ export async function getPicks(
 ): Promise<Widget<PicksView>> {
   const { gtins } = address
   const options = expandShops(address.options, details.shops)
-  const { channel, isGone, findProduct } = await openChannel(details, address.channelId)
+  const { channel, isGone, findProduct } = await openChannel(details, address)
   const products = await Promise.all(gtins.map(findProduct))
   const viewContext = createViewContext(details, address)
   const shown = listShown(products, options, viewContext)

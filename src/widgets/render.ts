@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { AtomView } from '../events/atom.ts'
 import { VIEWS_FOLDER } from '../lib/paths.ts'
+import type { DealsFeedView } from './deals-feed.ts'
+import type { MailView } from './mail.ts'
 import type {
   BoxView,
   DemoShopView,
@@ -18,18 +20,21 @@ export type Renderer = ReturnType<typeof createRenderer>
 
 /** Templates by name; they include each other as `@name`. The catalog service has separate ones. */
 const PAGE_TEMPLATES = [
+  'deals-atom',
   'demo-shop',
   'embed',
   'error-page',
   'events-atom',
   'fragment',
   'gallery',
+  'mail',
   'sentence',
   'studio',
 ]
 const PARTIAL_TEMPLATES = (
   'box cost deal facts grid header history history-text inline links logo masthead notices picture price price-chart ' +
   'shop shop-link state ' +
+  'deals-atom-entry mail-offer mail-product ' +
   'link-attributes pick pick-label pick-shops picks picks-rank picks-row picks-table ' +
   'offers-button offers-list offers-table ' +
   'studio-coverage studio-deals studio-feeds studio-fields studio-health studio-preview studio-prices studio-snippets ' +
@@ -61,7 +66,11 @@ export function createRenderer(viewsFolder: string = VIEWS_FOLDER) {
     renderStudio: (view: object): string => eta.render('@studio', view),
     /** A document. `view.body` is inserted unescaped: it must come from `renderBox`, or be empty. */
     renderSentence: (view: SentenceView): string => eta.render('@sentence', view),
-    /** An Atom feed. */
+    /** A table for a newsletter: first bytes `<table`, no document tags. */
+    renderMail: (view: MailView): string => eta.render('@mail', view).trim(),
+    /** An Atom feed of deals. */
+    renderDealsFeed: (view: DealsFeedView): string => eta.render('@deals-atom', view),
+    /** An Atom feed of events. */
     renderAtom: (view: AtomView): string => eta.render('@events-atom', view),
     /** A document; `view` is a `GalleryView`. HTML of examples is inserted unescaped: it must come from `renderBox` or `renderGrid`. */
     renderGallery: (view: object): string => eta.render('@gallery', view),

@@ -118,9 +118,12 @@ export function toOfferView(
   const shop = viewContext.shops.find(offer.merchant)
   const merchant = viewContext.shops.toShownName(offer.merchant)
   const price = isPriced ? toPriceView(offer, evidence, localization) : null
-  const redirectPath = `${gtin}/${computeOfferId(offer)}${createSubSlot('?sub=')}`
+  const id = computeOfferId(offer)
+  const redirectPath = `${gtin}/${id}${createSubSlot('?sub=')}`
   const { countedBaseUrl } = viewContext
   return {
+    /** Unique within the product. */
+    id,
     gtin,
     merchant,
     /** The name in the catalog, the same for all names of a shop, for the publisher's own counts. */
@@ -161,6 +164,8 @@ function toPriceView(offer: Offer, evidence: Evidence, { texts, locale }: Locali
   const percent = oldPrice === null ? 0 : computeDiscountPercent(offer.price, oldPrice)
   return {
     price: formatPrice(offer.price, offer.currency, locale),
+    /** The decimal texts of the catalog, for JSON. */
+    exact: { amount: offer.price, oldAmount: oldPrice, currency: offer.currency, evidence },
     priceHint: texts.priceNow,
     /** `null` when not on sale. */
     oldPrice: oldPrice === null ? null : formatPrice(oldPrice, offer.currency, locale),

@@ -42,7 +42,7 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
   const localization = getLocalization(options.locale)
   const { messages, texts } = localization
   const rows = toOfferRows(boxData, { localization, viewContext })
-  const more = rows.slice(options.limit)
+  const { visible, more } = splitRows(rows, options)
   const header = toHeaderView(options, texts.boxHeading, viewContext)
   const variantsView = toVariantsView(variants, { localization, viewContext })
   const allRows = [...rows, ...listFirstOffers(variantsView)]
@@ -52,6 +52,7 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     /** Accessible name of the box: `Where to buy Lumen Arc`. */
     label: formatLabel(title, options, localization),
     header,
+    gtin: product.gtin,
     title,
     /** `Not available. Instead: Lumen Arc`; `null` for the product itself. */
     standIn: isStandIn ? messages.formatStandIn({ title }) : null,
@@ -61,7 +62,7 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     columns: texts.columns,
     /** Whether any shop has a logo: then the others have their initial in its place. */
     hasLogos: allRows.some(({ logo }) => logo.url !== null),
-    offers: rows.slice(0, options.limit),
+    offers: visible,
     /** Folded offers; empty when all are shown. */
     more,
     moreLabel: messages.formatMoreShops({
@@ -83,6 +84,13 @@ export function toBoxView(boxData: BoxData, options: BoxOptions, viewContext: Vi
     /** JSON-LD; `null` without `markup=schema`, and for a stand-in, which is not the product of the page. */
     schema: toSchema(boxData, priced, options),
   }
+}
+
+/** A sentence shows the first offer, and has no fold. */
+function splitRows<Row>(rows: readonly Row[], { layout, limit }: Pick<BoxOptions, 'layout' | 'limit'>) {
+  return layout === 'inline'
+    ? { visible: rows.slice(0, 1), more: [] }
+    : { visible: rows.slice(0, limit), more: rows.slice(limit) }
 }
 
 function toVariantsView(

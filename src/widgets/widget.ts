@@ -82,6 +82,14 @@ export function createViewContext(
   }
 }
 
+/** Return the networks whose offers a surface may show, case-folded; `null`: all. */
+export function findAllowedNetworks(
+  { config }: Pick<WidgetDetails, 'config'>,
+  surface: WidgetAddress['surface'],
+): readonly string[] | null {
+  return surface === 'mail' ? (config.mailNetworks ?? []) : null
+}
+
 /** A widget changes when its oldest price becomes too old to be shown, and when a sale ends. */
 export function limitToPrices(
   { config }: WidgetDetails,

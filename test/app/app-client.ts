@@ -10,6 +10,7 @@ import { type Harness, type HarnessOptions, createHarness } from '../helpers/har
 export const GTIN = '09521234567899'
 export const BOX = `/fragments/${CHANNEL_ID}/where-to-buy/${GTIN}`
 export const BOX_EMBED = `/embeds/${CHANNEL_ID}/where-to-buy/${GTIN}`
+export const BOX_DATA = `/data/${CHANNEL_ID}/where-to-buy/${GTIN}`
 export const GRID = `/fragments/${CHANNEL_ID}/deals`
 export const GRID_EMBED = `/embeds/${CHANNEL_ID}/deals`
 

@@ -1,10 +1,10 @@
-import { SaxesParser } from 'saxes'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { WireProduct } from '../../src/catalog/contract.ts'
 import { DAY_MS, HOUR_MS } from '../../src/clock.ts'
 import type { Demo } from '../../src/context.ts'
 import { toDay } from '../../src/offers/price-history.ts'
 import type { FeedState } from '../../src/observability/feed-report.ts'
+import { findAtomProblems, readAtom } from '../helpers/atom.ts'
 import { EVENT_SECRET, startEventReceiver } from '../helpers/event-receiver.ts'
 import { CHANNEL_ID, makeWireOffer, makeWireProduct, sendJson } from '../helpers/fake-catalog.ts'
 import type { Harness, HarnessOptions } from '../helpers/harness.ts'
@@ -192,7 +192,7 @@ test('webhook that fails - the health tab shows it without the address, and no p
 test('Atom - only with the password, private, with an ETag', async () => {
   expect((await fetchPath(harness, '/events.atom')).status).toBe(401)
   const empty = await fetchAtom()
-  expect(checkAtom(empty.text)).toEqual([])
+  expect(findProblems(empty.text)).toEqual([])
   expect(empty.headers).toMatchObject({
     'content-type': 'application/atom+xml; charset=utf-8',
     'cache-control': 'private, no-cache',
@@ -215,84 +215,21 @@ test('hostile names - the feed is well-formed, has no markup of them, and the sh
   await walk()
   await walk(makeProducts(() => ['Kopje'], 1))
   const { text } = await fetchAtom()
-  expect(checkAtom(text)).toEqual([])
+  expect(findProblems(text)).toEqual([])
   const clean = '</title><script>alert("&amp;")</script> ]]> &#x0; \'<![CDATA['
-  expect(readEntries(text).map(({ title }) => title)).toEqual([
+  expect(readAtom(text).entries.map(({ title }) => title)).toEqual([
     `${clean} shop has no offers any more (Test magazine)`,
     `No shop sells ${toGtin(1)} ${clean} any more (Test magazine)`,
   ])
-  expect(readEntries(text)[1]).toMatchObject({
+  expect(readAtom(text).entries[1]).toMatchObject({
     category: 'product.gone',
     content: `GTIN ${toGtin(1)}. Placements: post-1.`,
     link: `https://widgets.example/studio?channel=${CHANNEL_ID}&gtin=${toGtin(1)}`,
   })
 })
 
-type Entry = Record<string, string>
-
-/** Read the entries of a feed with a strict parser of XML 1.0. @throws Error when it is not well-formed */
-function readEntries(xml: string): readonly Entry[] {
-  return readAtom(xml).entries
-}
-
-/** A `link` has its address as text, a `category` its term. */
-function readAtom(
-  xml: string,
-): Readonly<{ feed: Entry; entries: readonly Entry[]; problems: readonly string[] }> {
-  const parser = new SaxesParser({ xmlns: true })
-  const feed: Entry = {}
-  const entries: Entry[] = []
-  const problems: string[] = []
-  const path: string[] = []
-  let text = ''
-  parser.on('error', (error) => {
-    throw error
-  })
-  parser.on('opentag', ({ local, uri, attributes }) => {
-    if (uri !== 'http://www.w3.org/2005/Atom') problems.push(`element ${local} of ${uri}`)
-    if (path.at(-1) === 'feed' && local === 'entry') entries.push({})
-    else if (entries.length > 0 && path.length === 1) problems.push(`${local} after an entry`)
-    const values = Object.fromEntries(Object.values(attributes).map((one) => [one.local, one.value]))
-    path.push(local === 'link' && values['rel'] === 'self' ? 'self' : local)
-    text = values['href'] ?? values['term'] ?? ''
-  })
-  parser.on('text', (more) => (text += more))
-  parser.on('closetag', () => {
-    const name = path.pop() ?? ''
-    const owner = path.includes('entry') ? (entries.at(-1) ?? {}) : feed
-    if (path.length === 1 || path.at(-1) === 'entry') {
-      if (name in owner) problems.push(`${name} twice`)
-      if (name !== 'entry') owner[name] = text
-    }
-  })
-  parser.write(xml).close()
-  return { feed, entries, problems }
-}
-
-/** Check the rules of RFC 4287 for the elements that the feed uses. Return the problems. */
-function checkAtom(xml: string): readonly string[] {
-  const { feed, entries, problems } = readAtom(xml)
-  const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
-  const address = /^https:\/\/widgets\.example\/[!-~]+$/
-  const common = { title: /./, updated: dateTime, link: address }
-  return [
-    ...problems,
-    ...findMismatches('feed', feed, { ...common, id: address, self: address, author: /^/ }),
-    ...entries.flatMap((entry) =>
-      findMismatches('entry', entry, {
-        ...common,
-        id: /^urn:uuid:[0-9a-f-]{36}$/,
-        category: /./,
-        content: /./,
-      }),
-    ),
-    ...(new Set(entries.map(({ id }) => id)).size === entries.length ? [] : ['an id twice']),
-    ...(feed['updated'] === (entries[0]?.['updated'] ?? feed['updated']) ? [] : ['the newest is not first']),
-  ]
-}
-
-function findMismatches(name: string, entry: Entry, rules: Record<string, RegExp>): readonly string[] {
-  return Object.entries(rules).flatMap(([key, rule]) =>
-    rule.test(entry[key] ?? '') ? [] : [`${name}: ${key} is ${JSON.stringify(entry[key])}`],
-  )
+function findProblems(xml: string): readonly string[] {
+  const { feed, entries } = readAtom(xml)
+  const isNewestFirst = feed['updated'] === (entries[0]?.['updated'] ?? feed['updated'])
+  return [...findAtomProblems(xml, { category: /./ }), ...(isNewestFirst ? [] : ['the newest is not first'])]
 }

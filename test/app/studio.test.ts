@@ -295,7 +295,7 @@ test('page at any address - its links are relative, and widget links use the pub
         .filter(({ name }) => /^(?:href|src|action|data-live)$/.test(name) && element.tagName !== 'img')
         .map(({ value }) => ({
           value,
-          isWidget: /^(?:embed|fragment|oembed)$/.test(getAttribute(element, 'data-leads')),
+          isWidget: /^(?:embed|fragment|oembed|data|mail|feeds)$/.test(getAttribute(element, 'data-leads')),
         })),
     )
     expect(links.length).toBeGreaterThan(5)

@@ -5,13 +5,16 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HOUR_MS } from '../../src/clock.ts'
 import type { SubData } from '../../src/config/sub-ids-file.ts'
+import { readAtom } from '../helpers/atom.ts'
 import { CHANNEL_ID, makeWireOffer } from '../helpers/fake-catalog.ts'
+import type { WhereToBuyJson } from '../../src/widgets/json-types.ts'
 import { withSub } from '../../src/widgets/address.ts'
 import type { Harness } from '../helpers/harness.ts'
 import {
   BOX,
   BOX_EMBED,
   GRID_EMBED,
+  GTIN,
   fetchPath,
   getAttribute,
   listElements,
@@ -82,6 +85,27 @@ describe('id of the placement', () => {
       expect(tagged).toEqual(
         plain.map((link) => link.replace('https://a.example/?', 'https://a.example/?s=p-1_2345&')),
       )
+    }
+  })
+
+  test('JSON, newsletter and feed - the link has the id, as in a page', async () => {
+    const settings = { VITRINE_JSON: 'on', VITRINE_MAIL_NETWORKS: 'RULED' }
+    const harness = await startRuledHarness(settings)
+    const data = `/data/${CHANNEL_ID}/where-to-buy/${GTIN}`
+    const mail = data.replace('data', 'mail')
+    const feed = `/feeds/${CHANNEL_ID}/deals.atom?merchant=%C3%9C%20%26%20Co`
+    const tagged = 'https://a.example/?s=p-1_2345&x=1&y=2'
+    const json = JSON.parse((await fetchPath(harness, withSub(data, 'p-1_2345678'))).text) as WhereToBuyJson
+    expect(json.offers.map(({ link }) => link)).toContain(tagged)
+    expect(listLinks((await fetchPath(harness, withSub(mail, 'p-1_2345678'))).text)).toEqual([tagged])
+    const { entries } = readAtom((await fetchPath(harness, withSub(feed, 'p-1_2345678'))).text)
+    expect(entries[0]).toMatchObject({
+      link: tagged,
+      content: expect.stringContaining('?s=p-1_2345&amp;x=1'),
+    })
+    for (const path of [data, mail, feed]) {
+      const { text } = await fetchPath(harness, path)
+      expect(text).not.toMatch(/~sub|[?&;]s=/)
     }
   })
 

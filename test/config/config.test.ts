@@ -59,6 +59,8 @@ describe('settings: defaults', () => {
       subIdsFile: null,
       trustProxy: false,
       logLevel: 'info',
+      isJsonOpen: false,
+      mailNetworks: null,
       links: 'direct',
       pictures: 'direct',
       picturesMaxBytes: 1_073_741_824,
@@ -124,6 +126,8 @@ const SETTING_CASES: Readonly<
     ['h.example', 'ftp://h.example', 'https://u:p@h.example'],
   ],
   VITRINE_EVENTS_SECRET: ['0123456789abcdef', ['0123456789abcde', '0123456789 abcdef']],
+  VITRINE_JSON: ['on', ['yes', 'true']],
+  VITRINE_MAIL_NETWORKS: ['awin, Partner Net', [',', 'awin,']],
   VITRINE_LOG_LEVEL: ['silent', ['INFO', 'loud']],
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { BOX, BOX_EMBED } from '../app/app-client.ts'
+import { BOX, BOX_DATA, BOX_EMBED } from '../app/app-client.ts'
 import { CHANNEL_ID } from '../helpers/fake-catalog.ts'
 import { toGtin } from '../helpers/products.ts'
 import { IS_FULL } from '../helpers/property-runs.ts'
@@ -13,6 +13,7 @@ import {
   expectCleanProcess,
   createFallbackState,
   expectRecovery,
+  expectSameJson,
   readBoxState,
   startScenario,
 } from './scenario.ts'
@@ -60,7 +61,9 @@ async function visitWithinWindow(scenario: Scenario, windowMs: number): Promise<
     scenario.advance(isLast ? windowMs - 1 - stepMs * (count - 1) : stepMs)
     const agoMs = isLast ? windowMs - 1 : stepMs * count
     const path = count % 2 === 0 ? BOX : BOX_EMBED
-    expect(readBoxState(path, await scenario.visit(path))).toEqual(createLaterState(scenario, agoMs))
+    const expected = createLaterState(scenario, agoMs)
+    expect(readBoxState(path, await scenario.visit(path))).toEqual(expected)
+    expectSameJson(await scenario.visit(BOX_DATA), expected)
     if (scenario.row.isCatalogWide) {
       expect((await scenario.visit(OTHER_BOX)).headers['vitrine-state']).toBe('unavailable')
     }

@@ -13,6 +13,7 @@ import {
   startHarness,
   stockCatalog,
 } from '../app/app-client.ts'
+import type { WhereToBuyData } from '../../src/widgets/json-types.ts'
 import { CHANNEL_ID, FAKE_KEY, makeWireProduct } from '../helpers/fake-catalog.ts'
 import { type Harness, NOON_MS } from '../helpers/harness.ts'
 import { type TestServer, startTestServer } from './test-server.ts'
@@ -64,6 +65,7 @@ export async function startScenario(row: FaultRow, initialState: InitialState): 
     settings: {
       VITRINE_ADMIN_PASSWORD: PASSWORD,
       VITRINE_CATALOG_MAX_BYTES: String(MAX_BYTES),
+      VITRINE_JSON: 'on',
       // Without a schedule no copy counts as complete, so unknown products are looked up.
       VITRINE_SYNC_CRON: 'off',
     },
@@ -166,6 +168,21 @@ export function readBoxState(path: string, response: TestResponse): BoxState {
     cacheStatus: response.headers['cache-status'] ?? '',
     cacheControl: response.headers['cache-control'] ?? '',
   }
+}
+
+/** Check that the JSON of the box has the same state, title and headers. */
+export function expectSameJson(response: TestResponse, expected: BoxState): void {
+  const json = JSON.parse(response.text) as WhereToBuyData
+  expect(response.status).toBe(200)
+  expect({
+    isShown: json.state === 'shown',
+    title: json.state === 'shown' ? json.product.title : null,
+    cacheControl: response.headers['cache-control'],
+  }).toEqual({
+    isShown: expected.state === 'shown',
+    title: expected.title,
+    cacheControl: expected.cacheControl,
+  })
 }
 
 /** Return the product's title, or a description of any other text in the box. */

@@ -305,6 +305,7 @@ export function makeStudioData(query = '', over: Partial<StudioData> = {}): Stud
     shops: createShopBook([]),
     studioUrl: 'https://widgets.example/studio',
     defaults,
+    openForms: { data: true, mail: true },
     pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
     styles: ['/assets/studio.00000000.css'],
     studioScript: '/assets/studio.00000000.js',

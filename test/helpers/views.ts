@@ -50,6 +50,7 @@ export function makeWrapper(changes: Partial<WrapperView> = {}): WrapperView {
 /** Create an offer in stock without a former price. */
 export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
   return {
+    id: '0123456789abcdef',
     gtin: '09520001001024',
     countedMerchant: 'Kopje',
     merchant: 'Kopje',
@@ -58,6 +59,7 @@ export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
     href: 'https://shop.example/a?id=1&ref=x',
     price: {
       price: '€12.99',
+      exact: { amount: '12.99', oldAmount: null, currency: 'EUR', evidence: 'shop' },
       priceHint: 'now',
       oldPrice: null,
       oldPriceHint: 'Shop’s former price',
@@ -76,6 +78,7 @@ export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
 /** The price of an offer on sale. */
 export const SALE_PRICE: NonNullable<OfferView['price']> = {
   price: '€12.99',
+  exact: { amount: '12.99', oldAmount: '15.99', currency: 'EUR', evidence: 'shop' },
   priceHint: 'now',
   oldPrice: '€15.99',
   oldPriceHint: 'Shop’s former price',
@@ -89,6 +92,7 @@ export function makeBox(changes: Partial<BoxView> = {}): BoxView {
     layout: 'list',
     label: 'Where to buy Lumen Arc',
     header: makeHeader(),
+    gtin: '09520001001024',
     title: 'Lumen Arc',
     standIn: null,
     variants: null,
@@ -143,6 +147,8 @@ export function makeHistory(changes: Partial<HistoryView> = {}): HistoryView {
 /** Create a product on sale. */
 export function makeDeal(changes: Partial<DealView> = {}): DealView {
   return {
+    id: '0123456789abcdef',
+    firstSeen: '2026-11-20T05:12:00.000Z',
     title: 'Lumen Arc',
     brand: 'Lumen',
     picture: { src: 'https://images.example/arc.jpg', srcset: null, sizes: null },

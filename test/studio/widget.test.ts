@@ -9,6 +9,7 @@ const GTIN = toGtin(1)
 const DEFAULTS = { locale: 'en', currency: null }
 const LOADER = {
   publicUrl: 'https://widgets.example',
+  openForms: { data: false, mail: false },
   pinnedScript: { url: 'https://widgets.example/assets/embed.00000000.js', integrity: 'sha384-abc' },
 }
 const BOX_SIZE = {
@@ -65,6 +66,20 @@ describe('addresses', () => {
       embedUrl: `https://widgets.example/embeds/${path}`,
       oembedUrl: `https://widgets.example/oembed?url=${encodeURIComponent(`https://widgets.example/embeds/${path}`)}&format=json`,
     })
+  })
+
+  test('JSON and newsletter - only if the settings open them; a feed for a grid', () => {
+    const openForms = { data: true, mail: true }
+    const listUrls = (widget: EmbeddedWidget, details = LOADER): readonly string[] =>
+      toStudioWidget(widget, details).otherForms.map(({ url }) => url)
+    expect(listUrls(makeBox())).toEqual([])
+    expect(listUrls(makeBox(), { ...LOADER, openForms })).toEqual([
+      `https://widgets.example/data/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+      `https://widgets.example/mail/${CHANNEL_ID}/where-to-buy/${GTIN}`,
+    ])
+    expect(listUrls(makeGrid('sort=price&css=none'))).toEqual([
+      `https://widgets.example/feeds/${CHANNEL_ID}/deals.atom?sort=price`,
+    ])
   })
 
   test('grid - the same without a product', () => {

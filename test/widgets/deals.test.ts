@@ -38,6 +38,7 @@ const makeEntry = (over: Partial<DealEntry> = {}): DealEntry => ({
   imageUrl: 'https://pictures.example/lamp.jpg',
   offer: makeParsedOffer({ oldPrice: '99.80' }),
   hasFall: false,
+  firstSeenMs: NOON_MS,
   asOfMs: NOON_MS,
   ...over,
 })
@@ -59,6 +60,7 @@ describe('query of the stored copy', () => {
       isInStockOnly: true,
       merchants: [],
       excluded: [],
+      networks: null,
       minDiscountPercent: 1,
       maxPrice: null,
       brand: null,
@@ -79,6 +81,7 @@ describe('query of the stored copy', () => {
       isInStockOnly: false,
       merchants: ['a'],
       excluded: ['b'],
+      networks: null,
       minDiscountPercent: 7,
       maxPrice: '9.5',
       brand: 'Br',
@@ -124,6 +127,8 @@ describe('view of a grid', () => {
   test('card - product, shop, unchanged link and both prices', () => {
     expect(view()?.deals).toEqual([
       {
+        id: expect.stringMatching(/^[0-9a-f]{16}$/),
+        firstSeen: new Date(NOON_MS).toISOString(),
         title: 'Lumen Arc desk lamp',
         // The title contains it.
         brand: null,
@@ -136,6 +141,7 @@ describe('view of a grid', () => {
         merchantText: 'at Kopje',
         href: 'https://links.example/c?shop=Kopje',
         price: {
+          exact: { amount: '49.90', oldAmount: '99.80', currency: 'EUR', evidence: 'shop' },
           price: '€49.90',
           priceHint: 'now',
           oldPrice: '€99.80',

@@ -238,6 +238,7 @@ describe('view of a box', () => {
   test('row - shop, unchanged link, price, stock and labels', () => {
     expect(view([makePricedOffer('a', '7.5', { oldPrice: '10' })], 'locale=en').offers).toEqual([
       {
+        id: expect.stringMatching(/^[0-9a-f]{16}$/),
         gtin: expect.stringMatching(/^\d{14}$/),
         countedMerchant: 'a',
         merchant: 'a',
@@ -245,6 +246,7 @@ describe('view of a box', () => {
         terms: null,
         href: 'https://links.example/c?shop=a',
         price: {
+          exact: { amount: '7.5', oldAmount: '10', currency: 'EUR', evidence: 'shop' },
           price: '€7.50',
           priceHint: 'now',
           oldPrice: '€10.00',

@@ -2,7 +2,7 @@
 /**
  * Plugin Name:       Vitrine
  * Description:       Where-to-buy boxes, round-ups and deal grids of your Vitrine server, as a shortcode, a block or a plain link.
- * Version:           0.2.0
+ * Version:           1.0.0
  * Requires at least: 6.1
  * Requires PHP:      7.4
  * Author:            The Vitrine contributors
@@ -16,7 +16,7 @@
 defined( 'ABSPATH' ) || exit;
 
 define( 'VITRINE_FILE', __FILE__ );
-define( 'VITRINE_VERSION', '0.2.0' );
+define( 'VITRINE_VERSION', '1.0.0' );
 
 require_once __DIR__ . '/includes/clock.php';
 require_once __DIR__ . '/includes/settings.php';

@@ -178,6 +178,7 @@ function findDeal(
     imageUrl: images[0] ?? null,
     offer: deal.offer,
     hasFall: options.sort === 'drop' || options.evidence === 'observed',
+    firstSeenMs: PRICES_CHECKED_AT_MS,
     asOfMs: PRICES_CHECKED_AT_MS,
   }
   return [{ entry, ratioKey: deal.ratioKey }]

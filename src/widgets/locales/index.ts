@@ -49,6 +49,7 @@ export type LocaleTexts = Readonly<{
   atMerchant: string
   /** When the prices were checked, with `{time}`: a date and a time of day. */
   pricesChecked: string
+  pricesAtSending: string
   shippingNotIncluded: string
   coverage: string
   boxOrder: string

@@ -2,13 +2,18 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
 
-/** The page with the recipes that the tests run verbatim. */
-export const PAGE: string = readFileSync(join(PACKAGE_FOLDER, 'docs/publish/embedding.md'), 'utf8')
+const readPage = (name: string): string => readFileSync(join(PACKAGE_FOLDER, 'docs/publish', name), 'utf8')
+
+/** The page with most recipes, which the tests run verbatim. */
+export const PAGE: string = readPage('embedding.md')
 
 const RESULTS: string = readFileSync(join(PACKAGE_FOLDER, 'bench/results/includes.md'), 'utf8')
 
-/** A code block of the page; `index` counts the blocks of this language below the heading. */
-export type CodeBlockLocation = Readonly<{ heading: string; language: string; index?: number }>
+/**
+ * A code block of a page in docs/publish, by default of embedding.md. `index` counts the blocks of this language below the
+ * heading.
+ */
+export type CodeBlockLocation = Readonly<{ page?: string; heading: string; language: string; index?: number }>
 
 /** A replacement in a recipe, only for addresses, ports and folders. */
 export type Substitution = readonly [from: string, to: string]
@@ -19,7 +24,7 @@ export function readRecipe(location: CodeBlockLocation, substitutions: readonly 
   const found = blocks[location.index ?? 0]
   if (found === undefined)
     throw new Error(
-      `docs/publish/embedding.md has no ${location.language} block ${location.index ?? 0} below "${location.heading}"`,
+      `docs/publish/${location.page ?? 'embedding.md'} has no ${location.language} block ${location.index ?? 0} below "${location.heading}"`,
     )
   return substitutions.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the recipe below "${location.heading}" has no "${from}"`)
@@ -69,8 +74,12 @@ function readSection(page: string, heading: string): string {
   return lines.slice(start + 1, end === -1 ? undefined : end).join('\n')
 }
 
-function listBlocks({ heading, language }: CodeBlockLocation): readonly string[] {
-  return [...readSection(PAGE, heading).matchAll(/^```(\S+)\n([\s\S]*?)^```$/gm)]
+function listBlocks({ page, heading, language }: CodeBlockLocation): readonly string[] {
+  return [
+    ...readSection(page === undefined ? PAGE : readPage(page), heading).matchAll(
+      /^```(\S+)\n([\s\S]*?)^```$/gm,
+    ),
+  ]
     .filter(([, name]) => name === language)
     .map(([, , text = '']) => text)
 }

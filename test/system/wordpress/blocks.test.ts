@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useBrowser } from '../use-browser.ts'
 import {
@@ -33,6 +33,9 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     fixture = await createWordPressFixture()
     page = await browser.newPage({ viewport: { width: 1300, height: 900 } })
     page.on('pageerror', (error) => problems.push(error.message))
+    page.on('console', (message) => {
+      if (message.text().includes(' is deprecated ')) problems.push(message.text())
+    })
     await page.goto(`${fixture.site.origin}/wp-login.php`)
     await page.fill('#user_login', 'author')
     await page.fill('#user_pass', 'author')
@@ -41,17 +44,26 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
   })
   afterAll(() => fixture.close())
 
-  /** Open a new post with one block. */
-  const openEditor = async (block: string): Promise<void> => {
+  /** Return the content in the editor. WordPress 7 puts it into a frame. */
+  const findCanvas = async (): Promise<Locator> => {
+    const frame = page.locator('iframe[name="editor-canvas"]')
+    await frame.or(page.locator('.block-editor-block-list__layout')).first().waitFor()
+    const isFramed = (await frame.count()) > 0
+    return (isFramed ? frame.contentFrame() : page).locator('.block-editor-block-list__layout').first()
+  }
+
+  /** Open a new post with one block and return the content. */
+  const openEditor = async (block: string): Promise<Locator> => {
     await page.goto(`${fixture.site.origin}/wp-admin/post-new.php`)
-    await page.locator('.block-editor-block-list__layout').waitFor()
+    const canvas = await findCanvas()
+    await canvas.waitFor()
     await page.evaluate(`wp.data.dispatch('core/preferences').set('core/edit-post', 'welcomeGuide', false)
       wp.data.dispatch('core/block-editor').insertBlock(wp.blocks.createBlock('${block}'))`)
+    return canvas
   }
 
   it('a box - GTIN typed and layout selected - is previewed, saved, and shown to readers', async () => {
-    await openEditor('vitrine/where-to-buy')
-    const canvas = page.locator('.block-editor-block-list__layout')
+    const canvas = await openEditor('vitrine/where-to-buy')
     await canvas.getByLabel('GTIN').fill(GTIN)
     await canvas.getByRole('button', { name: 'Show' }).click()
     await canvas.locator('.vitrine-box[data-layout="list"]').waitFor()
@@ -62,14 +74,13 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     const fragment = await fixture.fetchFragment(`where-to-buy/${GTIN}?layout=card`)
     expect(removeTimes(post)).toContain(removeTimes(fragment))
     await page.goto(`${fixture.site.origin}/wp-admin/post.php?post=${id}&action=edit`)
-    await page.locator('.vitrine-box[data-layout="card"]').waitFor()
+    await (await findCanvas()).locator('.vitrine-box[data-layout="card"]').waitFor()
     expect(await page.evaluate<unknown>(BLOCKS)).toEqual([{ isValid: true, layout: 'card' }])
     expect(problems).toEqual([])
   })
 
   it('a box - of a product that no shop sells - shows a note instead', async () => {
-    await openEditor('vitrine/where-to-buy')
-    const canvas = page.locator('.block-editor-block-list__layout')
+    const canvas = await openEditor('vitrine/where-to-buy')
     await canvas.getByLabel('GTIN').fill(UNSOLD_GTIN)
     await canvas.getByRole('button', { name: 'Show' }).click()
     await canvas.getByText('No shop of this channel sells it').waitFor()
@@ -77,8 +88,7 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
   })
 
   it('a round-up - GTINs typed, layout and labels set - is previewed, saved, and shown to readers', async () => {
-    await openEditor('vitrine/picks')
-    const canvas = page.locator('.block-editor-block-list__layout')
+    const canvas = await openEditor('vitrine/picks')
     await canvas.getByLabel('GTINs').fill(`${GTIN}, ${OTHER_GTIN}`)
     await canvas.getByRole('button', { name: 'Show' }).click()
     await canvas.locator('.vitrine-picks[data-layout="rank"]').waitFor()
@@ -93,17 +103,16 @@ describe.skipIf(isSkipped)('the blocks in the editor', () => {
     )
     expect(removeTimes(post)).toContain(removeTimes(fragment))
     await page.goto(`${fixture.site.origin}/wp-admin/post.php?post=${id}&action=edit`)
-    await page.locator('.vitrine-picks[data-layout="table"]').waitFor()
+    await (await findCanvas()).locator('.vitrine-picks[data-layout="table"]').waitFor()
     expect(await page.evaluate<unknown>(BLOCKS)).toEqual([{ isValid: true, layout: 'table' }])
     expect(problems).toEqual([])
   })
 
   it('a grid - with a number of cards - is previewed', async () => {
-    await openEditor('vitrine/deals')
-    const canvas = page.locator('.block-editor-block-list__layout')
+    const canvas = await openEditor('vitrine/deals')
     await canvas.locator('.vitrine-grid').waitFor()
     await page.getByRole('region', { name: 'Editor settings' }).getByLabel('Maximum number').fill('2')
-    await page.waitForFunction('document.querySelectorAll(".vitrine-grid li").length === 2')
+    await expect.poll(() => canvas.locator('.vitrine-grid li').count()).toBe(2)
     expect(problems).toEqual([])
   })
 

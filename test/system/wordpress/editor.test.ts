@@ -190,7 +190,7 @@ describe.skipIf(isSkipped)('the editor', () => {
   it('the editor page - loads the script of the blocks; the front end loads no script', async () => {
     const { html } = await admin.get('/wp-admin/post-new.php')
     expect(html).toContain('/plugins/vitrine/assets/blocks.js')
-    expect(html).toContain('"vitrine\\/where-to-buy"')
+    expect(html.replaceAll('\\/', '/')).toContain('"vitrine/where-to-buy"')
     const page = await reader.get(await fixture.publish(`[vitrine gtin="${GTIN}"]`))
     expect(page.html).toContain(BOX)
     expect(page.html).not.toContain('blocks.js')

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Folder of WordPress on Debian. */
-export const WORDPRESS_FOLDER = '/usr/share/wordpress'
-
 /* oxlint-disable node/no-process-env -- what the machine has, not a setting */
 const PATH = `${process.env['PATH'] ?? ''}${delimiter}/usr/sbin`
 const isRequired = process.env['REQUIRE_PROGRAMS'] === '1'
+
+/** Folder of WordPress: that of Debian's package, unless `TEST_WORDPRESS_FOLDER` has another version. */
+export const WORDPRESS_FOLDER: string = process.env['TEST_WORDPRESS_FOLDER'] ?? '/usr/share/wordpress'
 /* oxlint-enable node/no-process-env */
 
 function findInstalled(name: string): string | undefined {

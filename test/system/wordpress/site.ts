@@ -86,6 +86,7 @@ async function openSite(
     const environment = {
       PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
       VITRINE_TEST_SITE: folder,
+      VITRINE_TEST_WORDPRESS: WORDPRESS_FOLDER,
       VITRINE_TEST_SOCKET: database.socket,
       VITRINE_TEST_DATABASE: database.name,
       VITRINE_TEST_TOKEN: token,

@@ -178,6 +178,9 @@
       help: option.help,
       value: attributes[name],
       onChange: (value) => setAttributes({ [name]: value }),
+      // The sizes of WordPress 7.1, which 6.7 to 7.0 ask for.
+      __next40pxDefaultSize: true,
+      __nextHasNoMarginBottom: true,
     }
     return option.choices === undefined
       ? createElement(TextControl, { ...common, type: option.type ?? 'text' })

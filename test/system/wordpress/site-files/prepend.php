@@ -9,6 +9,6 @@ set_error_handler(
 	function ( $level, $message, $file ) {
 		$is_deprecation = E_DEPRECATED === $level || E_USER_DEPRECATED === $level;
 		$is_call  = E_USER_WARNING === $level && false !== strpos( $message, 'wordpress.org/support' );
-		return ( $is_deprecation || $is_call ) && 0 === strpos( $file, '/usr/share/wordpress/wp-' );
+		return ( $is_deprecation || $is_call ) && 0 === strpos( $file, getenv( 'VITRINE_TEST_WORDPRESS' ) . '/wp-' );
 	}
 );

@@ -1,0 +1,43 @@
+import type { Router } from 'express'
+import type { Context } from '../context.ts'
+import { toUtf8ByteString } from '../http/response.ts'
+import { crossOriginHeaders, toFragmentPolicy } from '../http/security-headers.ts'
+import { toSubTemplate } from '../lib/sub-template.ts'
+import { toMailView } from '../widgets/mail.ts'
+import { toFailureComment } from './fragments.ts'
+import {
+  HTML_TYPE,
+  type SurfaceDetails,
+  WIDGET_PATHS,
+  createClosedRouter,
+  createWidgetRouter,
+} from './widget-routes.ts'
+
+/** Create the routes `/mail/…`: tables for newsletters, with offers of the allowed networks only. Hidden is 200 without bytes. */
+export function createMailRouter(context: Context): Router {
+  const headers = {
+    ...crossOriginHeaders,
+    'Content-Security-Policy': `${toFragmentPolicy(context.pageSources)}; style-src-attr 'unsafe-inline'`,
+    'X-Robots-Tag': 'noindex',
+  }
+  const details: SurfaceDetails = {
+    surface: 'mail',
+    prefix: '/mail',
+    paths: WIDGET_PATHS,
+    contentType: HTML_TYPE,
+    toHeaders: () => headers,
+    toEtag: (digest, isShown) => (isShown ? `"${digest}"` : null),
+    render(view, { address }) {
+      const html = view === undefined ? '' : context.renderer.renderMail(toMailView(view, address.options))
+      return { template: toSubTemplate(toUtf8ByteString(html)) }
+    },
+    renderFailure: toFailureComment,
+  }
+  return context.config.mailNetworks === null
+    ? createClosedRouter(
+        context,
+        details,
+        'The newsletter addresses are closed. The setting VITRINE_MAIL_NETWORKS names the networks that allow links in e-mail.',
+      )
+    : createWidgetRouter(context, details)
+}

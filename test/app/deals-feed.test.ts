@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import { HOUR_MS } from '../../src/clock.ts'
+import { findAtomProblems, readAtom } from '../helpers/atom.ts'
+import { CHANNEL_ID, makeWireOffer, makeWireProduct } from '../helpers/fake-catalog.ts'
+import { toGtin } from '../helpers/products.ts'
+import { fetchPath, startHarness, startStockedHarness, stockCatalog } from './app-client.ts'
+
+const FEED = `/feeds/${CHANNEL_ID}/deals.atom`
+
+const makeDeal = (gtin: string, price: string, title = 'Lumen Arc') =>
+  makeWireProduct({ gtin, title, offers: [makeWireOffer({ price, old_price: '100' })] })
+
+const ENTRY_RULES = { published: /Z$/, content: /We may earn a commission.*Prices checked on/s }
+
+describe('feed of deals', () => {
+  test('deals - an entry for each, with disclosure, price, link and date, and no price in the title', async () => {
+    const harness = await startStockedHarness([makeDeal(toGtin(1), '50'), makeDeal(toGtin(2), '60', 'Kvist')])
+    const { text, headers, status } = await fetchPath(harness, FEED)
+    expect(status).toBe(200)
+    expect(headers).toMatchObject({
+      'content-type': 'application/atom+xml; charset=utf-8',
+      'cache-control': expect.stringMatching(/^public, max-age=/),
+      'vitrine-state': 'shown',
+      vary: 'Accept-Encoding',
+    })
+    expect(findAtomProblems(text, ENTRY_RULES)).toEqual([])
+    const { feed, entries } = readAtom(text)
+    expect(feed).toMatchObject({
+      id: `https://widgets.example${FEED}`,
+      self: `https://widgets.example${FEED}`,
+      title: 'Deals – Test magazine',
+    })
+    expect(entries.map(({ title }) => title)).toEqual(['Lumen Arc – Kopje', 'Kvist – Kopje'])
+    expect(entries[0]?.['content']).toContain('<b>€50.00</b> <s>€100.00</s> −50% at Kopje')
+    const again = await fetchPath(harness, FEED, { 'If-None-Match': headers['etag'] ?? '' })
+    expect(again.status).toBe(304)
+  })
+
+  test('another price and a later walk - the entry keeps its id and time', async () => {
+    const harness = await startStockedHarness([makeDeal(toGtin(1), '50')])
+    const before = readAtom((await fetchPath(harness, FEED)).text).entries
+    harness.clock.advance(HOUR_MS)
+    await stockCatalog(harness, [makeDeal(toGtin(1), '40'), makeDeal(toGtin(2), '60')])
+    const after = readAtom((await fetchPath(harness, FEED)).text).entries
+    expect(after.length).toBe(2)
+    expect(after[0]).toMatchObject({ id: before[0]?.['id'], updated: before[0]?.['updated'] })
+    expect(after[0]?.['content']).toContain('€40.00')
+  })
+
+  test('options, also the placement - apply as in a grid', async () => {
+    const harness = await startStockedHarness([makeDeal(toGtin(1), '50'), makeDeal(toGtin(2), '60')])
+    const { feed, entries } = readAtom(
+      (await fetchPath(harness, `${FEED}?limit=1&sort=price&locale=de`)).text,
+    )
+    expect(feed).toMatchObject({ self: `https://widgets.example${FEED}?locale=de&limit=1&sort=price` })
+    expect(entries.map(({ content }) => content?.includes('50,00'))).toEqual([true])
+    expect((await fetchPath(harness, `${FEED}?limit=x`)).status).toBe(400)
+  })
+
+  test('no deals, and no copy yet - an empty feed, which is valid', async () => {
+    const withoutDeals = await startStockedHarness([makeWireProduct()])
+    const withoutCopy = await startHarness()
+    for (const harness of [withoutDeals, withoutCopy]) {
+      const { status, text } = await fetchPath(harness, FEED)
+      expect(status).toBe(200)
+      expect(findAtomProblems(text, {})).toEqual([])
+      expect(readAtom(text).entries).toEqual([])
+    }
+    const { headers } = await fetchPath(withoutCopy, FEED)
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'vitrine-state': 'unavailable' })
+  })
+
+  test('other widgets, and other addresses below the prefix - 404', async () => {
+    const harness = await startHarness()
+    for (const path of [
+      `/feeds/${CHANNEL_ID}/deals`,
+      `/feeds/${CHANNEL_ID}/where-to-buy/${toGtin(1)}`,
+      '/feeds',
+    ])
+      expect((await fetchPath(harness, path)).status).toBe(404)
+  })
+})
