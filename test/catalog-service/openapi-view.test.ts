@@ -33,6 +33,10 @@ test('document without optional parts - the view has texts for what is there', (
   expect(view.operations).toMatchObject([
     { title: '/feeds/{channel}/deals.atom', example: '<feed/>', curl: '', statuses: '200, 404' },
   ])
+  expect(view.operations[0]?.responses).toMatchObject([
+    { status: '200', segments: [{ text: 'A feed.' }] },
+    { status: '404', segments: [{ text: 'No such channel.' }] },
+  ])
   expect(view.operations[0]?.parameters).toMatchObject([
     { details: 'integer, query, optional', notes: [{ text: 'From 1 to 60.' }] },
     { details: 'query, optional' },

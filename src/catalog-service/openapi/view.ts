@@ -83,6 +83,10 @@ function toOperationView(document: ApiDocument, path: string, operation: ApiOper
     curl: operation['x-codeSamples']?.[0]?.source ?? '',
     example: formatExample(Object.values(success?.content ?? {})[0]),
     statuses: Object.keys(responses).join(', '),
+    responses: Object.entries(responses).map(([status, response]) => ({
+      status,
+      segments: toTextSegments(resolve(document, response).description),
+    })),
   }
 }
 
