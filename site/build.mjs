@@ -48,7 +48,7 @@ async function buildSite(outFolder, siteUrl) {
     version,
     fullVersion,
     versions,
-    apis: [...(await readCatalogApi()), ...sample.apis],
+    apis: [...sample.apis, await readCatalogApi()],
   }
   const groups = JSON.parse(await readFile(join(SITE_FOLDER, 'navigation.json'), 'utf8'))
   data.navigation = toNavigation(groups, data)
@@ -98,14 +98,14 @@ async function findAccentStyle({ query }, addFile) {
 
 async function readCatalogApi() {
   const json = await readFile(join(ROOT_FOLDER, 'docs/operate/openapi.json'), 'utf8')
-  return [toApiPage('catalog-openapi', 'Catalog interface', json, 'operate/openapi.json')]
+  return toApiPage('catalog-openapi', 'Catalog interface', json, 'operate/openapi.json')
 }
 
 function toApiPage(name, navigationTitle, json, document) {
   const view = toApiView(JSON.parse(json))
   return {
     path: `reference/${name}.html`,
-    title: view.title,
+    title: navigationTitle,
     navigationTitle,
     description: `${navigationTitle}: every operation, parameter, field and status.`,
     document,
