@@ -25,6 +25,8 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
 /** Words of readers for words of the documentation. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   old: ['age'],
+  postgresql: ['database'],
+  postgres: ['database'],
   hide: ['exclude'],
   down: ['fails', 'lost'],
   update: ['upgrade'],

@@ -71,7 +71,13 @@ describe('markup', () => {
   test('every page but the gallery - two validators - no error', async () => {
     for (const [path, html] of pages) {
       if (/\/gallery\/.+-\w+\.html|^0\.0\//.test(path)) continue
-      expect(await findHtmlErrors(html), path).toEqual([])
+      const errors = await findHtmlErrors(html)
+      // GitHub's anchor of a version in the changelog begins with its number.
+      const isAnchorOfVersion = /^valid-id, .*"\d+---\d/
+      expect(
+        errors.filter((error) => !isAnchorOfVersion.test(error)),
+        path,
+      ).toEqual([])
     }
   })
 
