@@ -81,7 +81,7 @@ function toTerm(word: string): string | null {
 }
 
 function withSynonyms(query: string): string {
-  const words = query.toLowerCase().split(/\s+/)
+  const words = query.toLowerCase().split(/[^\p{L}\p{N}]+/u)
   return [query, ...words.flatMap((word) => SYNONYMS[word] ?? [])].join(' ')
 }
 
