@@ -6,8 +6,11 @@
 # For a reproducible build give a digest: --build-arg NODE_IMAGE=node:24-trixie-slim@sha256:…
 ARG NODE_IMAGE=node:24-trixie-slim
 
-# Build the server and the browser files, with the development packages.
-FROM ${NODE_IMAGE} AS build
+# Build the server and the browser files, with the development packages. Both first stages run on the machine that builds,
+# whatever it builds for, and the last one runs no command. So an image for another processor needs no emulation:
+#
+#   docker buildx build --platform linux/amd64,linux/arm64 --tag REGISTRY/vitrine --push .
+FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
@@ -16,29 +19,33 @@ COPY scripts scripts
 COPY views views
 COPY public public
 COPY src src
-RUN npm run build
+RUN npm run build && find dist -name '*.map' -delete
 
-# Packages of the server. This Node has SQLite, so it does not need the optional package for it.
-FROM ${NODE_IMAGE} AS packages
+# Packages of the server, with the native ones of the target. This Node has SQLite, so it does not need the package for it.
+FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS packages
+ARG TARGETARCH
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts \
+RUN --mount=type=cache,target=/root/.npm \
+  npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
   && rm -r node_modules/@photostructure
+RUN mkdir --parents /data
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Vitrine" \
       org.opencontainers.image.description="Where-to-buy boxes and deal grids, rendered on the server from a product catalog" \
       org.opencontainers.image.licenses="MIT"
 WORKDIR /app
-COPY package.json LICENSE ./
+COPY package.json LICENSE compose.yaml ./
+COPY deploy deploy
 COPY --from=packages /app/node_modules node_modules
 COPY views views
 COPY --from=build /app/public public
 COPY --from=build /app/dist dist
 
 # The only writable folder. It is also the current one, so that imports can write rejected rows there.
+COPY --from=packages --chown=1000:1000 /data /data
 WORKDIR /data
-RUN chown 1000:1000 /data
 
 # The user "node" by its number, so that an orchestrator can check that it is not root.
 USER 1000:1000

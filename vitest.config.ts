@@ -18,7 +18,7 @@ export default defineConfig({
         test: {
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/system/**', 'test/clients/**'],
+          exclude: ['test/system/**', 'test/clients/**', 'test/frameworks/**'],
           globalSetup: ['test/helpers/bundle-page.ts', 'test/helpers/temporary-folder.ts'],
           pool: 'threads',
           isolate: false,
@@ -54,7 +54,7 @@ export default defineConfig({
       // Run in a browser, in a thread or as a process of their own, where this coverage does not see them.
       exclude: [
         'src/browser/**',
-        'src/main.ts',
+        'src/{bin,main}.ts',
         'src/lib/shutdown.ts',
         'src/storage/{read-thread,long-reads}.ts',
         'src/sync/walk-thread.ts',

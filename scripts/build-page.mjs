@@ -31,7 +31,7 @@ const COMPRESSIONS = {
 
 /**
  * Bundle the browser scripts and style sheets into public/built/ with a content hash in the name. Add compressed variants, also
- * of the released scripts. Write manifest.json last: name -> { file, integrity, bytes }.
+ * of the released files. Write manifest.json last: name -> { file, integrity, bytes }.
  */
 export async function buildPage() {
   const [assets, released] = await Promise.all([
@@ -39,7 +39,7 @@ export async function buildPage() {
     readReleased(),
   ])
   await Promise.all(assets.map(({ file, content }) => replaceFile(join(BUILT_FOLDER, file), content)))
-  // The current scripts are among the released ones, under the same names.
+  // Current files can be among the released ones, under the same names.
   const contents = new Map([...released, ...assets.map(({ file, content }) => [file, content])])
   await Promise.all([...contents].map(compress))
   const manifest = Object.fromEntries(
@@ -60,7 +60,7 @@ function describe(file, content) {
   return { file, integrity, bytes: content.byteLength }
 }
 
-/** Read all released scripts, by file name. */
+/** Read all released files, by file name. */
 async function readReleased() {
   const files = (await readdir(RELEASED_FOLDER)).filter((file) => /\.(?:css|js)$/.test(file))
   return Promise.all(files.map(async (file) => [file, await readFile(join(RELEASED_FOLDER, file))]))

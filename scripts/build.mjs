@@ -23,7 +23,7 @@ async function buildServer() {
     const files = await listFiles(folder)
     await Promise.all(files.map(async (file) => moveFile(folder, file)))
     await removeOthers(new Set(files))
-    await chmod(join(DIST_FOLDER, 'main.js'), 0o755).catch(ignoreMissing)
+    for (const file of ['bin.js', 'main.js']) await chmod(join(DIST_FOLDER, file), 0o755).catch(ignoreMissing)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -1,6 +1,7 @@
 /**
- * `npm run release:assets`: copy the built scripts that other sites load to public/released/, with their hashed names.
- * Publishers pin them by digest, so a released file is never changed or deleted.
+ * `npm run release:assets`: copy the built files that other sites load to public/released/, with their hashed names.
+ * Publishers pin scripts by digest, and stored pages and fragments link the style sheet, so a released file is never changed
+ * or deleted.
  */
 import { copyFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ const RELEASED_FOLDER = join(PUBLIC_FOLDER, 'released')
 
 const manifest = JSON.parse(await readFile(join(PUBLIC_FOLDER, 'built/manifest.json'), 'utf8'))
 await mkdir(RELEASED_FOLDER, { recursive: true })
-for (const name of ['embed.js', 'frame.js']) {
+for (const name of ['embed.js', 'frame.js', 'vitrine.css']) {
   const { file } = manifest[name]
   await copyFile(join(PUBLIC_FOLDER, 'built', file), join(RELEASED_FOLDER, file))
   process.stdout.write(`added ${file}\n`)

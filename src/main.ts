@@ -3,6 +3,7 @@ import { setPriority } from 'node:os'
 import { isRunByNpm, readEnvironment } from './config/env.ts'
 import { HOUR_MS } from './clock.ts'
 import { createCommandIo } from './cli/command.ts'
+import { openPrompt } from './cli/prompt.ts'
 import { runCommandLine } from './cli/program.ts'
 import { createShutdown } from './lib/shutdown.ts'
 import { createLogger } from './observability/logger.ts'
@@ -53,6 +54,13 @@ const io = createCommandIo({
   isTerminal: process.stderr.isTTY,
   onHangUp: (listener) => void process.on('SIGHUP', listener),
   signal: shutdown.signal,
+  openPrompt: () =>
+    openPrompt({
+      input: process.stdin,
+      output: process.stderr,
+      signal: shutdown.signal,
+      onInterrupt: () => shutdown.begin('SIGINT'),
+    }),
 })
 
 // The clock's timers do not keep the process alive: without this one, Node would exit in the middle of a command.

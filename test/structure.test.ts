@@ -27,6 +27,7 @@ const LAYERS = [
   ['cluster', 'catalog-service'],
   ['cli'],
   ['main.ts'],
+  ['bin.ts'],
 ]
 
 /** Self-contained folders, each with the list of what it may import. */

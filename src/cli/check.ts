@@ -11,6 +11,7 @@ import { openSqlStore } from '../storage/sql-store.ts'
 import { checkClocks, checkEmbeddedCatalog, checkQuota } from './checks/catalog.ts'
 import { type Finding, CheckReport, findCodeRemedy } from './checks/report.ts'
 import { checkListener, checkProxy } from './checks/listener.ts'
+import { checkMailNetworks } from './checks/mail-networks.ts'
 import { checkPictures } from './checks/pictures.ts'
 import { checkChannels, checkStoredCopy } from './checks/stored-copy.ts'
 import { checkWebhook } from './checks/webhook.ts'
@@ -93,8 +94,12 @@ async function checkCatalog(
       store,
       nowMs: clock.nowMs(),
     })
-    if (subRules !== null && store !== undefined && storedList !== undefined)
-      await report.attempt('stored copy', () => checkSubIds(report, subRules, { store, storedList }))
+    if (store !== undefined && storedList !== undefined) {
+      if (subRules !== null)
+        await report.attempt('stored copy', () => checkSubIds(report, subRules, { store, storedList }))
+      if (config.mailNetworks !== null)
+        await report.attempt('stored copy', () => checkMailNetworks(report, { store, storedList }))
+    }
   } finally {
     await client.close()
     await store?.close()

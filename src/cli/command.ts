@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Secrets } from '../config/secrets.ts'
 import type { Logger } from '../observability/logger.ts'
+import type { Prompt } from './prompt.ts'
 
 /** Terminal codes that move to the start of the line and clear it. */
 const CLEAR_LINE = '\r\u001b[2K'
@@ -20,6 +21,8 @@ export function createCommandIo(
     onHangUp(listener: () => void): void
     /** Aborts when the process has to stop; the reason is the name of the signal. */
     signal: AbortSignal
+    /** Read answers from standard input. */
+    openPrompt(): Prompt
   }>,
 ) {
   return {
@@ -66,7 +69,11 @@ export function addExamples(command: Command, path: string, lines: readonly stri
   }
 }
 
-export function print({ io, isJson }: CommandContext, value: unknown, lines: readonly string[]): void {
+export function print(
+  { io, isJson }: Pick<CommandContext, 'io' | 'isJson'>,
+  value: unknown,
+  lines: readonly string[],
+): void {
   if (isJson) io.out(toTerminalSafeJson(value))
   else for (const line of lines) io.out(line)
 }

@@ -6,6 +6,8 @@ import { VERSION } from '../lib/paths.ts'
 import { createLogger } from '../observability/logger.ts'
 import { type CommandIo, type ExitCode, type Runner, addExamples } from './command.ts'
 import type { ExplainArguments } from './explain.ts'
+import type { InitOptions } from './init.ts'
+import { SETUPS } from './init/answers.ts'
 import type { ReportList, ReportOptions } from './report.ts'
 
 /** Exit codes of sysexits.h for wrong usage and invalid settings, and 1 for every other failure. */
@@ -30,7 +32,11 @@ export async function runCommandLine(
       code = (await work({ config, secrets, logger, clock: systemClock, io, isJson }, ...args)) ?? 0
     }
   try {
-    const program = createProgram(run, io)
+    const program = createProgram(run, io, async (options, command) => {
+      const isJson = command.optsWithGlobals<{ json?: boolean }>().json === true
+      const context = { io, isJson, environment: readEnvironment(), folder: '' }
+      await (await import('./init.ts')).runInit(context, options)
+    })
     const catalog = program.command('catalog').description('run and manage the catalog service')
     // Load the catalog commands only when they are used, so that the server starts faster.
     if (args.includes('catalog')) (await import('./catalog/program.ts')).addCatalogCommands(catalog, run)
@@ -42,7 +48,10 @@ export async function runCommandLine(
   }
 }
 
-function createProgram(run: Runner, io: CommandIo): Command {
+/** Runs `init`, which reads no settings, because it writes them. */
+type InitAction = (options: InitOptions, command: Command) => Promise<void>
+
+function createProgram(run: Runner, io: CommandIo, init: InitAction): Command {
   const program = new Command('vitrine')
     .description('Where-to-buy boxes and deal grids for publishers, rendered on the server.')
     .version(VERSION, '--version', 'print the version')
@@ -53,6 +62,12 @@ function createProgram(run: Runner, io: CommandIo): Command {
       writeOut: (text) => printLines(text, io.out),
       writeErr: (text) => printLines(text, io.err),
     })
+  program
+    .command('init')
+    .description('write .env, and files for systemd or Docker Compose, from your answers to questions')
+    .option('--yes', 'give the default answers; settings in the environment are the defaults')
+    .addOption(new Option('--setup <what>', 'what to write, without the question').choices(SETUPS))
+    .action(init)
   program
     .command('serve')
     .description('run the widget server')
@@ -94,6 +109,8 @@ function createProgram(run: Runner, io: CommandIo): Command {
   addHistory(program, run)
   addReport(program, run)
   addExamples(program, 'vitrine', [
+    'vitrine init',
+    'vitrine init --yes --setup systemd',
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024',
     'vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 stock=in "merchant=Kiln & Kettle"',
     "vitrine explain 952a0000-0000-4000-8000-000000000001 09520001001024 '?stock=in&currency=SEK'",

@@ -5,9 +5,18 @@ import { PACKAGE_FOLDER } from '../lib/paths.ts'
 import { ConfigError } from '../errors.ts'
 import type { Environment } from './config.ts'
 
-/** Read the environment, which takes precedence, and the `.env` file. @throws ConfigError if the file is unreadable. */
-export function readEnvironment(folder: string = PACKAGE_FOLDER): Environment {
-  return { ...readEnvFile(join(folder, '.env')), ...process.env }
+/**
+ * Read the environment, which takes precedence, and one `.env` file: that of the current folder, or if there is none, the one
+ * beside package.json. @throws ConfigError if the file is unreadable.
+ */
+export function readEnvironment(
+  currentFolder: string = '',
+  packageFolder: string = PACKAGE_FOLDER,
+): Environment {
+  const fromFile =
+    readEnvFile(join(currentFolder, '.env'), 'in the current folder') ??
+    readEnvFile(join(packageFolder, '.env'), 'beside package.json')
+  return { ...fromFile, ...process.env }
 }
 
 /** Whether `npm start` or `npm run` started this process. */
@@ -15,12 +24,13 @@ export function isRunByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined
 }
 
-function readEnvFile(path: string): Environment {
+/** Return `undefined` if there is no such file. */
+function readEnvFile(path: string, place: string): Environment | undefined {
   try {
     return parseEnv(readFileSync(path, 'utf8'))
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
-    if (code === 'ENOENT') return {}
-    throw new ConfigError([`cannot read the file .env next to package.json: ${code}`])
+    if (code === 'ENOENT') return undefined
+    throw new ConfigError([`cannot read the file .env ${place}: ${code}`])
   }
 }

@@ -38,20 +38,22 @@ export function loadAssets(builtFolder: string, releasedFolder: string = RELEASE
       return [name, loadAsset(builtFolder, { file, integrity, body: readBuilt(builtFolder, file) })]
     }),
   )
-  const releasedAssets = new Map<string, Asset>(
-    readdirSync(releasedFolder)
-      .filter((file) => HASHED_NAME.test(file))
-      .map((file) => {
-        const body = readFileSync(join(releasedFolder, file))
-        return [file, loadAsset(builtFolder, { file, integrity: '', body })]
-      }),
+  const releasedAssets = readdirSync(releasedFolder)
+    .filter((file) => HASHED_NAME.test(file))
+    .map((file) => {
+      const body = readFileSync(join(releasedFolder, file))
+      return loadAsset(builtFolder, { file, integrity: '', body })
+    })
+  // A current file can be a released one, too.
+  const assetsByFile = new Map(
+    [...releasedAssets, ...assets.values()].map((asset) => [asset.fileName, asset]),
   )
   return {
     get: (name: AssetName): Asset => assets.get(name) as Asset,
     /** Find a file by name. A name with an unknown hash finds the current file with `isImmutable: false`: cache it briefly. */
     findByFileName(fileName: string): Readonly<{ asset: Asset; isImmutable: boolean }> | undefined {
       const [, stem, ending] = HASHED_NAME.exec(fileName) ?? []
-      const asset = releasedAssets.get(fileName) ?? assets.get(`${stem}.${ending}`)
+      const asset = assetsByFile.get(fileName) ?? assets.get(`${stem}.${ending}`)
       return asset && { asset, isImmutable: asset.fileName === fileName }
     },
   }
@@ -79,6 +81,8 @@ function readBuilt(builtFolder: string, file: string): Buffer {
   try {
     return readFileSync(join(builtFolder, file))
   } catch (cause) {
-    throw new Error(`Cannot read public/built/${file}. Run "npm run build".`, { cause })
+    throw new Error(`Cannot read public/built/${file}. Run "npm run build", or install the package again.`, {
+      cause,
+    })
   }
 }

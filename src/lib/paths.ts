@@ -7,6 +7,11 @@ export const PACKAGE_FOLDER: string = fileURLToPath(new URL('../..', import.meta
 
 export const VIEWS_FOLDER: string = join(PACKAGE_FOLDER, 'views')
 
+/** Configurations of other programs. */
+export const DEPLOY_FOLDER: string = join(PACKAGE_FOLDER, 'deploy')
+
+export const COMPOSE_FILE: string = join(PACKAGE_FOLDER, 'compose.yaml')
+
 /** Code and texts that turn data into views. */
 export const WIDGETS_FOLDER: string = fileURLToPath(new URL('../widgets', import.meta.url))
 
@@ -22,7 +27,7 @@ export const LOGO_FILE: string = join(PACKAGE_FOLDER, 'public/logo.svg')
 /** Built scripts and styles with hashed names, and their manifest. Created by `npm run build`. */
 export const BUILT_FOLDER: string = join(PACKAGE_FOLDER, 'public/built')
 
-/** Scripts of all releases by hashed name. `npm run release:assets` adds the current ones. */
+/** Scripts and style sheets of all releases by hashed name. `npm run release:assets` adds the current ones. */
 export const RELEASED_FOLDER: string = join(PACKAGE_FOLDER, 'public/released')
 
 export const VERSION: string = (

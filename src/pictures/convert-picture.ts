@@ -5,7 +5,7 @@ import { createFairQueue } from '../lib/fair-queue.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 import type { PictureWidth } from '../offers/pictures.ts'
 import { failAfter } from '../lib/with-timeout.ts'
-import { type PictureFormat, findFormat, toMediaType } from './formats.ts'
+import { type PictureFormat, type ServedFormat, findFormat, toMediaType } from './formats.ts'
 import { countDeclaredPixels } from './measure-picture.ts'
 
 /** Most pixels of a picture, which limits the memory of decoding. */
@@ -29,6 +29,9 @@ const CONVERSION_TIMEOUT_SECONDS = 10
 /** Product pictures look the same as the original, at a fifth of the bytes. */
 const WEBP_QUALITY = 78
 
+/** About as good, for programs that cannot show WebP. */
+const JPEG_QUALITY = 80
+
 /** Part of the names of converted files: change it with the settings of the conversion. */
 const RECIPE = 1
 
@@ -36,7 +39,7 @@ const RECIPE = 1
 const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((name) => `VipsForeignLoad${name}`)
 
 /** `visitor`: who waits, so that one visitor cannot block the others. */
-export type ConversionRequest = Readonly<{ width: PictureWidth; visitor: string }>
+export type ConversionRequest = Readonly<{ width: PictureWidth; format: ServedFormat; visitor: string }>
 
 export type PictureConverter = Readonly<{
   /**
@@ -49,11 +52,11 @@ export type PictureConverter = Readonly<{
    * @throws PictureError
    */
   convert: ((read: () => Promise<Buffer>, request: ConversionRequest) => Promise<Buffer>) | null
-  /** End of the names of converted files. */
+  /** Part of the version of a picture: it changes with the settings of the conversion. */
   recipe: string
 }>
 
-/** Create the converter to WebP, or without the optional package `sharp` one that only checks pictures. */
+/** Create the converter to WebP and JPEG, or without the optional package `sharp` one that only checks pictures. */
 export async function openPictureConverter(clock: Clock): Promise<PictureConverter> {
   const module = await importSharp()
   return module === undefined ? createPictureChecker() : createSharpConverter(module, clock)
@@ -111,18 +114,21 @@ function createSharpConverter(createSharp: SharpModule, clock: Clock): PictureCo
   createSharp.unblock({ operation: READERS })
   const conversions = createFairQueue(clock, CONVERSION_LIMITS)
   const largeConversions = createSemaphore(1, clock)
-  const convertNow = async (read: () => Promise<Buffer>, width: PictureWidth): Promise<Buffer> => {
+  const convertNow = async (
+    read: () => Promise<Buffer>,
+    request: Omit<ConversionRequest, 'visitor'>,
+  ): Promise<Buffer> => {
     const bytes = await read()
     const pixels = await weighPicture(createSharp, bytes, clock)
-    const run = (): Promise<Buffer> => toWebp(createSharp(bytes, OPEN_OPTIONS), width)
+    const run = (): Promise<Buffer> => scalePicture(createSharp(bytes, OPEN_OPTIONS), request)
     return pixels > LARGE_PIXELS ? runInTurn(largeConversions, run) : run()
   }
   const convert = async (
     read: () => Promise<Buffer>,
-    { width, visitor }: ConversionRequest,
+    { visitor, ...request }: ConversionRequest,
   ): Promise<Buffer> => {
     try {
-      return await conversions.run({ visitor, timeoutMs: QUEUE_TIMEOUT_MS }, () => convertNow(read, width))
+      return await conversions.run({ visitor, timeoutMs: QUEUE_TIMEOUT_MS }, () => convertNow(read, request))
     } catch (cause) {
       throw cause instanceof UnavailableError ? new PictureError('busy', { cause }) : cause
     }
@@ -131,11 +137,11 @@ function createSharpConverter(createSharp: SharpModule, clock: Clock): PictureCo
     async check(bytes, visitor) {
       const format = getFormat(bytes)
       // Only decoding shows whether the picture is complete.
-      await convert(() => Promise.resolve(bytes), { width: 96, visitor })
+      await convert(() => Promise.resolve(bytes), { width: 96, format: 'webp', visitor })
       return toMediaType(format)
     },
     convert,
-    recipe: `webp${RECIPE}`,
+    recipe: String(RECIPE),
   }
 }
 
@@ -189,11 +195,17 @@ async function runInTurn<T>(
 }
 
 /** Scale to fit into a square, as widgets show pictures; never enlarge. Metadata, such as a location, is not kept. */
-async function toWebp(picture: Sharp, width: PictureWidth): Promise<Buffer> {
+async function scalePicture(
+  picture: Sharp,
+  { width, format }: Omit<ConversionRequest, 'visitor'>,
+): Promise<Buffer> {
   try {
-    return await picture
-      .resize(width, width, { fit: 'inside', withoutEnlargement: true })
-      .webp({ quality: WEBP_QUALITY })
+    const scaled = picture.resize(width, width, { fit: 'inside', withoutEnlargement: true })
+    return await (
+      format === 'webp'
+        ? scaled.webp({ quality: WEBP_QUALITY })
+        : scaled.flatten({ background: '#ffffff' }).jpeg({ quality: JPEG_QUALITY })
+    )
       .timeout({ seconds: CONVERSION_TIMEOUT_SECONDS })
       .toBuffer()
   } catch (cause) {

@@ -1,6 +1,9 @@
 /** A raster format that pictures may have. Vector formats and documents can contain scripts. */
 export type PictureFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif'
 
+/** Formats of converted pictures: JPEG for programs that cannot show WebP. */
+export type ServedFormat = 'webp' | 'jpeg'
+
 /** Return the media type of a format. */
 export function toMediaType(format: PictureFormat): string {
   return `image/${format}`

@@ -3,7 +3,7 @@
  *
  * 1. The stored copy tells the address of a hash. No request contains an address, so nobody can make this server fetch one.
  * 2. `fetch-picture.ts` fetches the original, only from public addresses (`public-lookup.ts`), within its limits.
- * 3. `convert-picture.ts` checks it, and makes each width as WebP if the package `sharp` is installed.
+ * 3. `convert-picture.ts` checks it, and makes each width as WebP, or JPEG for newsletters, if the package `sharp` is installed.
  * 4. `picture-files.ts` stores originals and widths in a folder of bounded size, which all processes of a machine share.
  *
  * A picture that left the copy is served from its file until a day after its last fetch, because pages with it can be cached.
@@ -20,11 +20,12 @@ import { parseUrl } from '../lib/urls.ts'
 import { failAfter } from '../lib/with-timeout.ts'
 import { LogRateLimiter } from '../observability/log-rate-limiter.ts'
 import type { Logger } from '../observability/logger.ts'
-import { type PictureWidth, toPictureHash } from '../offers/pictures.ts'
+import { toPictureHash } from '../offers/pictures.ts'
 import type { CopyStore } from '../storage/store.ts'
 import type { ConversionRequest, PictureConverter } from './convert-picture.ts'
 import { type FailingHosts, createFailingHosts } from './failing-hosts.ts'
 import { FETCH_TIMEOUT_MS, type FetchedPicture, type PictureFetcher } from './fetch-picture.ts'
+import { toMediaType } from './formats.ts'
 import { type Original, parseOriginal, toDigest, toEtag, toOriginalName } from './originals.ts'
 import type { PictureFiles } from './picture-files.ts'
 import { RememberedFailures } from './remembered-failures.ts'
@@ -53,7 +54,7 @@ const QUEUE_TIMEOUT_MS: number = 2 * VISITOR_TIMEOUT_MS
 const NO_VISITOR = ''
 
 /** `visitor`: who waits, such as an IP address, so that one visitor cannot block the others. */
-export type PictureRequest = Readonly<{ hash: string; width: PictureWidth; visitor: string }>
+export type PictureRequest = ConversionRequest & Readonly<{ hash: string }>
 
 /** A picture that is sent from its file. The file may have been replaced since it was found, so all data come with the stream. */
 export type PictureStream = Readonly<{
@@ -151,7 +152,7 @@ class PictureService {
     return hash
   }
 
-  async find({ hash, width, visitor }: PictureRequest): Promise<PictureResponse | undefined> {
+  async find({ hash, ...request }: PictureRequest): Promise<PictureResponse | undefined> {
     const found = await this.#findAddress(hash)
     if (found === undefined && !(await this.#isRecent(hash))) return undefined
     const address = found ?? null
@@ -159,7 +160,7 @@ class PictureService {
       return await failAfter(
         { clock: this.#details.clock, timeoutMs: VISITOR_TIMEOUT_MS },
         () => new PictureError('busy'),
-        this.#getPicture({ hash, address, visitor }, width),
+        this.#getPicture({ hash, address, visitor: request.visitor }, request),
       )
     } catch (error) {
       if (!(error instanceof PictureError)) throw error
@@ -201,13 +202,13 @@ class PictureService {
     return address
   }
 
-  async #getPicture(source: Source, width: PictureWidth): Promise<PictureResponse> {
+  async #getPicture(source: Source, request: ConversionRequest): Promise<PictureResponse> {
     const stored = await this.#findOriginal(source.hash)
     const isStale = stored !== undefined && !this.#isFresh(stored)
     if (isStale) this.#revalidate(source)
     const original = stored ?? (await this.#getOriginal(source))
     const freshCache = stored === undefined ? 'miss' : 'hit'
-    const found = await this.#getBody(source, original, width)
+    const found = await this.#getBody(source, original, request)
     return { ...found, standInSeconds: null, cache: isStale ? 'stale' : freshCache }
   }
 
@@ -226,16 +227,15 @@ class PictureService {
     return isWithin(fetchedAtMs, ORIGINAL_FRESH_MS, this.#details.clock.nowMs())
   }
 
-  async #getBody({ hash, visitor }: Source, original: Original, width: PictureWidth) {
+  async #getBody({ hash }: Source, original: Original, request: ConversionRequest) {
     const { files } = this.#details
     const { convert, recipe } = await this.#getConverter()
     if (convert === null) return this.#getOriginalBody(hash, recipe)
     const { digest } = original
-    const version = `${width}.${recipe}`
+    const version = `${request.width}.${request.format}${recipe}`
     const name = `${hash}.${digest}.${version}`
-    const body =
-      (await files.read(name))?.body ?? (await this.#convert({ hash, digest, name, width, visitor }))
-    return { body, mediaType: 'image/webp', etag: toEtag(digest, version) }
+    const body = (await files.read(name))?.body ?? (await this.#convert({ hash, digest, name, ...request }))
+    return { body, mediaType: toMediaType(request.format), etag: toEtag(digest, version) }
   }
 
   /** Everything about the body comes from one file: it may have been replaced since it was found. */
@@ -260,7 +260,7 @@ class PictureService {
   }
 
   /** Convert the original once for all visitors. If the result cannot be stored, it is still served. */
-  async #convert({ hash, digest, name, width, visitor }: Conversion): Promise<Buffer> {
+  async #convert({ hash, digest, name, ...request }: Conversion): Promise<Buffer> {
     const { files } = this.#details
     this.#failures.check(name)
     const readOriginal = async (): Promise<Buffer> => {
@@ -272,7 +272,7 @@ class PictureService {
     return this.#conversions.run(name, async () => {
       try {
         const { convert } = await this.#getConverter()
-        const body = await convert?.(readOriginal, { width, visitor })
+        const body = await convert?.(readOriginal, request)
         if (body === undefined) throw new PictureError('busy')
         await files.write(name, {}, body).catch((error: unknown) => this.#logFailure({ hash, error }))
         return body

@@ -11,7 +11,7 @@ import { renderAccentCss } from '../widgets/accent.ts'
 import { getParameter } from './requests.ts'
 
 const IMMUTABLE_CACHE_CONTROL = `public, max-age=${365 * DAY_SECONDS}, immutable`
-/** A name with an old hash returns the current file, so that cached fragments keep their style. */
+/** A name with a hash that was never released returns the current file, so that cached fragments keep a style. */
 const SHORT_CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}`
 /** `/embed.js` has no hash, because publishers paste it once. */
 const LOADER_CACHE_CONTROL = `public, max-age=${5 * MINUTE_SECONDS}, stale-while-revalidate=${DAY_SECONDS}, stale-if-error=${DAY_SECONDS}`

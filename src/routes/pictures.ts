@@ -18,7 +18,10 @@ const POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
 
 const HASH = /^[0-9a-f]{32}$/
 
-/** Create the route `/pictures/{hash}/{width}`, which exists only with `VITRINE_PICTURES=proxy`. */
+/** The end of the addresses of JPEG pictures. Others are WebP. */
+const JPEG_END = /\.jpg$/
+
+/** Create the routes `/pictures/{hash}/{width}` and, for newsletters, `/pictures/{hash}/{width}.jpg`, which exists only with `VITRINE_PICTURES=proxy`. */
 export function createPicturesRouter(context: Context): Router {
   const router = Router()
   const { pictures } = context
@@ -26,11 +29,12 @@ export function createPicturesRouter(context: Context): Router {
   const headers = createCrossOriginHeaders({ 'Content-Security-Policy': POLICY })
   router.get('/pictures/:hash/:width', headers, async (request, response) => {
     const hash = getParameter(request.params, 'hash')
-    const widthText = getParameter(request.params, 'width')
-    const width = PICTURE_WIDTHS.find((candidate) => String(candidate) === widthText)
+    const name = getParameter(request.params, 'width')
+    const format = JPEG_END.test(name) ? 'jpeg' : 'webp'
+    const width = PICTURE_WIDTHS.find((candidate) => String(candidate) === name.replace(JPEG_END, ''))
     if (width === undefined || !HASH.test(hash)) throw new UnknownAddressError('no such picture')
     const visitor = findClientAddress(request, context.config.trustProxy)
-    const picture = await pictures.find({ hash, width, visitor })
+    const picture = await pictures.find({ hash, width, format, visitor })
     if (picture === undefined) throw new UnknownAddressError('no product of the copy has this picture')
     const state = picture.standInSeconds === null ? 'shown' : 'unavailable'
     logResponse(context, { surface: 'picture', state, cache: picture.cache, request, response })

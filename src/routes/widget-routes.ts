@@ -330,10 +330,10 @@ export function findReason(
   { address, missingReason, hiddenReason }: AnyWidget,
   isShown: boolean,
 ): string | null {
-  if (isShown) return missingReason
-  return address.surface === 'mail'
-    ? `${hiddenReason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`
-    : hiddenReason
+  const reason = isShown ? missingReason : hiddenReason
+  return reason !== null && address.surface === 'mail'
+    ? `${reason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`
+    : reason
 }
 
 function createWidgetErrorHandler(context: Context, details: SurfaceDetails): ErrorRequestHandler {

@@ -1,9 +1,10 @@
+import { parseUrl } from '../lib/urls.ts'
 import { type AccentColours, toAccentColours } from './accent.ts'
 import { getLocalization } from './locales/index.ts'
 import type { CommonOptions } from './options.ts'
 import type { BoxView, DealView, GridView, OfferView, PicksView } from './view-models.ts'
 
-type Colours = AccentColours & Readonly<Record<'surface' | 'ink' | 'quiet' | 'hairline', string>>
+type Colours = AccentColours & Readonly<Record<'surface' | 'ink' | 'quiet' | 'hairline' | 'edge', string>>
 
 /** Colours of a newsletter. Mail programs know no custom properties. They are those of public/styles/vitrine.css. */
 const COLOURS: Readonly<Record<'light' | 'dark', Colours>> = {
@@ -12,6 +13,7 @@ const COLOURS: Readonly<Record<'light' | 'dark', Colours>> = {
     ink: '#1d1b18',
     quiet: '#625c52',
     hairline: '#ddd7cb',
+    edge: '#8d8577',
     accent: '#0f5257',
     onAccent: '#ffffff',
     accentText: '#0f5257',
@@ -21,8 +23,9 @@ const COLOURS: Readonly<Record<'light' | 'dark', Colours>> = {
     ink: '#f2efe9',
     quiet: '#b5aea2',
     hairline: '#3a3732',
+    edge: '#7f786c',
     accent: '#8fcbc6',
-    onAccent: '#10211f',
+    onAccent: '#10201f',
     accentText: '#8fcbc6',
   },
 }
@@ -32,33 +35,45 @@ type MailOffer = Pick<
   OfferView,
   'merchant' | 'terms' | 'href' | 'linkLabel' | 'linkText' | 'price' | 'seePrice' | 'availability' | 'isBest'
 >
-/** A product with its offers. `title` is `null` below a header without one. */
-type MailProduct = Readonly<{
-  label: string | null
-  title: string | null
-  brand: string | null
-  pictureUrl: string | null
-  offers: readonly MailOffer[]
-}>
+/** `pictureUrl`: `null` when none is shown. */
+type MailTitle = Readonly<{ title: string | null; brand: string | null; pictureUrl: string | null }>
+/** A product with one offer. `number` and `label`: `null` for none. `isFilled`: whether its button stands out. */
+type MailProduct = MailTitle &
+  Readonly<{
+    number: string | null
+    label: string | null
+    offer: MailOffer
+    merchantText: string
+    isFilled: boolean
+  }>
+type AnyView = BoxView | PicksView | GridView
 
 /** Build the view of a widget for a newsletter: the same offers in the same order as on a page, without what is folded there. */
 export function toMailView(
-  view: BoxView | PicksView | GridView,
+  view: AnyView,
   { theme, accent, locale }: Pick<CommonOptions, 'theme' | 'accent' | 'locale'>,
 ) {
   const { wrapper, header, notices } = view
   const { texts } = getLocalization(locale)
   const { terms, formerPrice, checkedAt, coverage } = notices
+  const isBox = 'offers' in view
+  const products = listProducts(view, locale)
   return {
     lang: wrapper.lang,
     dir: wrapper.dir,
     start: wrapper.dir === 'rtl' ? 'right' : 'left',
-    end: wrapper.dir === 'rtl' ? 'left' : 'right',
     colours: toColours(theme === 'dark' ? 'dark' : 'light', accent),
     heading: header.head === 'none' ? null : header.heading,
+    /** Whether the heading is the title. A box has that of its product. */
+    isTitle: !isBox,
     disclosure: header.disclosure,
     lowestLabel: texts.lowestPrice,
-    products: listProducts(view),
+    /** The product that the offers are of; without any, `products` have their own. */
+    main: isBox ? toMainTitle(view) : { title: null, brand: null, pictureUrl: null },
+    offers: isBox ? view.offers : [],
+    products,
+    /** Whether products without a picture keep its space. */
+    hasPictures: products.some(({ pictureUrl }) => pictureUrl !== null),
     /** What a struck price is; `null` without any. */
     formerPrice,
     notices: [
@@ -74,30 +89,46 @@ function toColours(theme: 'light' | 'dark', accent: string | null): Colours {
   return accent === null ? COLOURS[theme] : { ...COLOURS[theme], ...toAccentColours(accent, theme) }
 }
 
-function listProducts(view: BoxView | PicksView | GridView): readonly MailProduct[] {
-  const hasPictures = view.header.head === 'full'
-  if ('deals' in view) return view.deals.map((deal) => toDealProduct(deal, view.linkText, hasPictures))
-  if ('products' in view) return view.products.map((product) => toRowProduct(product, hasPictures))
-  const { title, brand, standIn, picture, offers, variants } = view
-  const main = {
-    label: null,
-    title: standIn ?? (view.header.head === 'none' ? null : title),
-    brand,
-    pictureUrl: hasPictures ? (picture?.src ?? null) : null,
-    offers,
+function toMainTitle({ header, standIn, title, brand, picture }: BoxView): MailTitle {
+  const isNamed = header.head !== 'none'
+  return {
+    title: standIn ?? (isNamed ? title : null),
+    brand: isNamed ? brand : null,
+    pictureUrl: findPictureUrl(header, picture),
   }
-  return [main, ...(variants?.rows ?? []).map((row) => toRowProduct({ ...row, label: null }, hasPictures))]
 }
 
-function toRowProduct(
-  { label, title, brand, picture, offer }: Omit<PicksView['products'][number], 'number'>,
-  hasPictures: boolean,
-): MailProduct {
-  return { label, title, brand, pictureUrl: hasPictures ? (picture?.src ?? null) : null, offers: [offer] }
+function listProducts(view: AnyView, locale: string): readonly MailProduct[] {
+  const { messages } = getLocalization(locale)
+  const toProduct = (
+    { title, brand, picture }: Pick<DealView, 'title' | 'brand' | 'picture'>,
+    offer: MailOffer,
+    { number = null, label = null, isFilled = false }: Partial<MailProduct> = {},
+  ): MailProduct => ({
+    title,
+    brand,
+    pictureUrl: findPictureUrl(view.header, picture),
+    number,
+    label,
+    isFilled,
+    offer,
+    merchantText: messages.formatAtMerchant({ merchant: offer.merchant }),
+  })
+  if ('deals' in view)
+    return view.deals.map((deal) => toProduct(deal, { ...deal, isBest: false, linkText: view.linkText }))
+  if ('offers' in view) return (view.variants?.rows ?? []).map((row) => toProduct(row, row.offer))
+  const isRanked = view.layout === 'rank'
+  return view.products.map((product) =>
+    toProduct(product, product.offer, {
+      number: isRanked ? product.number : null,
+      label: product.label,
+      isFilled: true,
+    }),
+  )
 }
 
-function toDealProduct(deal: DealView, linkText: string, hasPictures: boolean): MailProduct {
-  const { title, brand, picture } = deal
-  const offers = [{ ...deal, isBest: false, linkText }]
-  return { label: null, title, brand, pictureUrl: hasPictures ? (picture?.src ?? null) : null, offers }
+/** Return the address of the picture; `null`: none is shown. Gmail shows no SVG. */
+function findPictureUrl({ head }: AnyView['header'], picture: DealView['picture']): string | null {
+  if (head !== 'full' || picture === null) return null
+  return /\.svg$/i.test(parseUrl(picture.src)?.pathname ?? '') ? null : picture.src
 }

@@ -11,28 +11,32 @@ const BOX_CANDIDATES = 4
 /** Minimum width of a window in which the picture of a box stands above the title, in 208 instead of 96 px. */
 const WIDE_BOX = '(min-width: 820px) 208px'
 
+/** `surface`: absent in the studio. */
+type PictureContext = Pick<ViewContext, 'publicUrl' | 'publishPicture'> &
+  Partial<Pick<ViewContext, 'surface'>>
+
 /** Build the view of the picture of a box; `null` without a picture. */
-export function toBoxPictureView(
-  imageUrl: string | null,
-  layout: BoxLayout,
-  viewContext: Pick<ViewContext, 'publicUrl' | 'publishPicture'>,
-) {
+export function toBoxPictureView(imageUrl: string | null, layout: BoxLayout, viewContext: PictureContext) {
   if (layout === 'card') return toPictureView(imageUrl, 96, viewContext)
   const view = toPictureView(imageUrl, 96, viewContext, BOX_CANDIDATES)
   return view?.sizes ? { ...view, sizes: `${WIDE_BOX}, ${view.sizes}` } : view
 }
 
+/** Pictures of newsletters are at most half as wide, and JPEG, because Outlook for Windows cannot show WebP. */
+const MAIL_PICTURE = '192.jpg'
+
 /** Build the view of a picture that is at most `widthPx` CSS pixels wide; `null` without a picture. */
 export function toPictureView(
   imageUrl: string | null,
   widthPx: number,
-  { publicUrl, publishPicture }: Pick<ViewContext, 'publicUrl' | 'publishPicture'>,
+  { publicUrl, publishPicture, surface }: PictureContext,
   candidates = CANDIDATES,
 ) {
   if (imageUrl === null) return null
   const hash = publishPicture?.(imageUrl)
   if (hash === undefined) return { src: imageUrl, srcset: null, sizes: null }
   const address = `${publicUrl}/pictures/${hash}`
+  if (surface === 'mail') return { src: `${address}/${MAIL_PICTURE}`, srcset: null, sizes: null }
   const widths = PICTURE_WIDTHS.filter((width) => width >= widthPx).slice(0, candidates)
   return {
     src: `${address}/${widths[0] ?? PICTURE_WIDTHS[0]}`,

@@ -1,4 +1,5 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import sharp from 'sharp'
 import request from 'supertest'
 import { describe, expect, test, vi } from 'vitest'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/clock.ts'
@@ -65,6 +66,18 @@ describe('pages', () => {
       expect(describeResponse(await fetchPath(harness, `${pathOfPicture}${width}`))).toBe(SHOWN_WEBP)
     expect(headers['content-security-policy']).toContain("img-src 'self' https://widgets.example;")
     expect(text).not.toContain('pictures.example')
+  })
+
+  test('newsletter - pictures are JPEG, which is served', async () => {
+    const app = await startPictureApp({ settings: { VITRINE_MAIL_NETWORKS: 'Brightlink' } })
+    const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
+    await stockPicture(app, address)
+    for (const path of [BOX, GRID]) {
+      const [image] = listImages((await fetchPath(app.harness, path.replace('/fragments', '/mail'))).text)
+      const picturePath = `${toPicturePath(address, 192)}.jpg`
+      expect(image && getAttribute(image, 'src')).toBe(`https://widgets.example${picturePath}`)
+      expect((await fetchPath(app.harness, picturePath)).headers['content-type']).toBe('image/jpeg')
+    }
   })
 
   test('studio - matches have pictures of this server, and the policy allows no others', async () => {
@@ -152,6 +165,18 @@ describe('route', () => {
     expect(headers).not.toHaveProperty('set-cookie')
   })
 
+  test('for a newsletter - JPEG with its own ETag, and WebP stays', async () => {
+    const { harness } = getApp()
+    const jpegPath = `${getPath(192)}.jpg`
+    const found = await fetchPath(harness, jpegPath)
+    expect(describeResponse(found)).toBe('200 image/jpeg, public, max-age=86400, immutable')
+    expect((await sharp(found.body).metadata()).format).toBe('jpeg')
+    const etag = found.headers['etag'] ?? ''
+    expect((await fetchPath(harness, jpegPath, { 'if-none-match': etag })).status).toBe(304)
+    const webp = await fetchPath(harness, getPath(192), { 'if-none-match': etag })
+    expect(describeResponse(webp)).toBe(SHOWN_WEBP)
+  })
+
   test('known picture - 304; HEAD - only headers', async () => {
     const { harness } = getApp()
     const { headers, body } = await fetchPath(harness, getPath(192))
@@ -170,12 +195,25 @@ describe('route', () => {
     expect(queried.body).toEqual(plain.body)
   })
 
-  test.each(['95', '097', '1000', '96.0', '0x60', '', 'original', '320w', '-96', '96%20', '٩٦'])(
-    'width "%s" - 404',
-    async (width) => {
-      expect((await fetchPath(getApp().harness, getPath(encodeURI(width)))).status).toBe(404)
-    },
-  )
+  test.each([
+    '95',
+    '097',
+    '1000',
+    '96.0',
+    '0x60',
+    '',
+    'original',
+    '320w',
+    '-96',
+    '96%20',
+    '٩٦',
+    '96.jpeg',
+    '97.jpg',
+    '.jpg',
+    '96.jpg.jpg',
+  ])('width "%s" - 404', async (width) => {
+    expect((await fetchPath(getApp().harness, getPath(encodeURI(width)))).status).toBe(404)
+  })
 
   test.each([
     ['of no product', 'f'.repeat(32)],

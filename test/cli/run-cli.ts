@@ -9,6 +9,7 @@ import { runCommandLine } from '../../src/cli/program.ts'
 import type { Environment } from '../../src/config/config.ts'
 import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
 import { addCleanup } from '../helpers/cleanup.ts'
+import { createFakePrompt } from './fake-prompt.ts'
 import { FAKE_KEY, type FakeCatalog, startFakeCatalog } from '../helpers/fake-catalog.ts'
 
 /** Exit code and output of a command line. */
@@ -60,6 +61,7 @@ export async function runInProcess(
     isTerminal: false,
     onHangUp: () => undefined,
     signal: new AbortController().signal,
+    openPrompt: () => createFakePrompt([]),
   })
   const code = await runCommandLine(args, () => environment, io)
   return { code, out: out.join('\n'), err }

@@ -77,13 +77,31 @@ describe('loadAssets', () => {
     expect([changed?.isImmutable, changed?.asset.fileName]).toEqual([false, assets.get('embed.js').fileName])
   })
 
+  test('released style sheet - is found by its name and is immutable; another old one is the current file', () => {
+    const { built, released } = makeReleasedFolder()
+    for (const [folder, file, body] of [
+      [released, 'vitrine.0a1b2c3d.css', 'a{}'],
+      [built, 'vitrine.0a1b2c3d.css.gz', gzipSync('a{}')],
+      [built, 'vitrine.0a1b2c3d.css.br', brotliCompressSync('a{}')],
+    ] as const)
+      writeFileSync(join(folder, file), body)
+    const loaded = loadAssets(built, released)
+    const found = loaded.findByFileName('vitrine.0a1b2c3d.css')
+    expect([found?.isImmutable, found?.asset.bodies.identity.toString()]).toEqual([true, 'a{}'])
+    expect(found?.asset.contentType).toBe('text/css; charset=utf-8')
+    expect(loaded.findByFileName('vitrine.00000000.css')).toMatchObject({
+      isImmutable: false,
+      asset: { fileName: loaded.get('vitrine.css').fileName },
+    })
+  })
+
   test.each(['gz', 'br'])(
     'missing .%s of a released script - throws and names the command that creates it',
     (ending) => {
       const { built, released } = makeReleasedFolder()
       rmSync(join(built, `${RELEASED}.${ending}`))
       expect(() => loadAssets(built, released)).toThrow(
-        `Cannot read public/built/${RELEASED}.${ending}. Run "npm run build".`,
+        `Cannot read public/built/${RELEASED}.${ending}. Run "npm run build", or install the package again.`,
       )
     },
   )

@@ -3,6 +3,7 @@ import sharp from 'sharp'
 import { describe, expect, test, vi } from 'vitest'
 import { PictureError } from '../../src/errors.ts'
 import { createPictureChecker, openPictureConverter } from '../../src/pictures/convert-picture.ts'
+import type { ServedFormat } from '../../src/pictures/formats.ts'
 import { countDeclaredPixels } from '../../src/pictures/measure-picture.ts'
 import { PICTURE_WIDTHS, type PictureWidth } from '../../src/offers/pictures.ts'
 import { createFakeClock } from '../helpers/fake-clock.ts'
@@ -17,11 +18,10 @@ const SMALL = { width: 60, height: 40 }
 
 const openConverter = () => openPictureConverter(createFakeClock(0))
 
-async function convert(bytes: Buffer, width: PictureWidth): Promise<Buffer> {
+async function convert(bytes: Buffer, width: PictureWidth, format: ServedFormat = 'webp'): Promise<Buffer> {
   const converter = await openConverter()
-  return (
-    (await converter.convert?.(() => Promise.resolve(bytes), { width, visitor: VISITOR })) ?? Buffer.alloc(0)
-  )
+  const request = { width, format, visitor: VISITOR }
+  return (await converter.convert?.(() => Promise.resolve(bytes), request)) ?? Buffer.alloc(0)
 }
 
 async function measure(bytes: Buffer): Promise<string> {
@@ -34,6 +34,18 @@ describe('conversion', () => {
     const bytes = await makePicture(format)
     expect(await (await openConverter()).check(bytes, VISITOR)).toBe(`image/${format}`)
     expect(await measure(await convert(bytes, 96))).toBe('webp 96 x 72')
+  })
+
+  test('transparent picture as JPEG - has a white background', async () => {
+    const channels = 4
+    const transparent = await sharp({
+      create: { width: 40, height: 40, channels, background: { r: 200, g: 0, b: 0, alpha: 0 } },
+    })
+      .png()
+      .toBuffer()
+    const jpeg = await convert(transparent, 192, 'jpeg')
+    expect(await measure(jpeg)).toBe('jpeg 40 x 40')
+    expect([...(await sharp(jpeg).raw().toBuffer()).subarray(0, 3)]).toEqual([255, 255, 255])
   })
 
   test.each([
@@ -105,7 +117,7 @@ describe('conversion', () => {
       return Promise.resolve(bytes)
     }
     const done = Array.from({ length: 20 }, async () => {
-      await converter.convert?.(read, { width: 96, visitor: VISITOR })
+      await converter.convert?.(read, { width: 96, format: 'webp', visitor: VISITOR })
       reading -= 1
     })
     await Promise.all(done)
@@ -121,7 +133,7 @@ describe('conversion', () => {
         order.push(visitor)
         return Promise.resolve(bytes)
       }
-      const converted = converter.convert?.(read, { width: 96, visitor })
+      const converted = converter.convert?.(read, { width: 96, format: 'webp', visitor })
       return (
         converted?.then(
           () => 'converted',

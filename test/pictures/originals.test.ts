@@ -256,7 +256,12 @@ describe('without sharp', () => {
     const { pictures } = app.harness.context
     const address = app.host.serve('/lamp.jpg', sendBody(jpeg))
     const first = await app.request(address)
-    const found = await pictures?.find({ hash: toPictureHash(address), width: 96, visitor: 'a' })
+    const found = await pictures?.find({
+      hash: toPictureHash(address),
+      width: 96,
+      format: 'webp',
+      visitor: 'a',
+    })
     const png = await makePicture('png')
     app.host.serve('/lamp.jpg', sendBody(png))
     app.harness.clock.advance(DAY_MS)

@@ -6,6 +6,7 @@ import { SHARED_PROGRAMS, type SharedPrograms } from './shared.ts'
 import { startSite } from './site/start-site.ts'
 import { startChromium } from './start-chromium.ts'
 import { startFirefox } from './start-firefox.ts'
+import { startSites } from './start-sites.ts'
 import { startWebkit } from './start-webkit.ts'
 import { startWordPressTemplate } from './wordpress/template.ts'
 
@@ -20,7 +21,8 @@ const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program
     const { addresses, ended, stop } = await startBuiltServer()
     return { address: addresses, ended, stop }
   },
-  site: startSite,
+  documentation: startSite,
+  sites: startSites,
   async wordpress() {
     const { template, stop } = await startWordPressTemplate()
     return { address: template, stop }

@@ -1,6 +1,7 @@
 import { assert, integer, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderAccentCss } from '../../src/widgets/accent.ts'
+import { getContrastRatio } from '../helpers/contrast.ts'
 import { toRunCount } from '../helpers/property-runs.ts'
 
 const LIGHT_SURFACE = '#faf8f4'
@@ -8,20 +9,6 @@ const DARK_SURFACE = '#1b1a18'
 
 function readColour(css: string, name: string): string {
   return new RegExp(`${name}:(#[0-9a-f]{6})[;}]`).exec(css)?.[1] ?? ''
-}
-
-/** Relative luminance of `#rrggbb` (WCAG 2.2). */
-function getLuminance(hex: string): number {
-  const [red = 0, green = 0, blue = 0] = (hex.match(/[0-9a-f]{2}/g) ?? []).map((digits) => {
-    const share = Number.parseInt(digits, 16) / 255
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-  })
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-}
-
-function getContrastRatio(one: string, other: string): number {
-  const [darker = 0, lighter = 0] = [getLuminance(one), getLuminance(other)].sort((a, b) => a - b)
-  return (lighter + 0.05) / (darker + 0.05)
 }
 
 describe('renderAccentCss', () => {

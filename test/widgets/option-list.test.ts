@@ -29,7 +29,7 @@ const rows = OPTION_LIST.flatMap((row) => listWidgets(row).map((widget) => [widg
 
 describe('list of options', () => {
   test('loader - reads exactly the options of frames', async () => {
-    const source = await readFile(new URL('../../src/browser/loader.ts', import.meta.url), 'utf8')
+    const source = await readFile(new URL('../../src/browser/address.ts', import.meta.url), 'utf8')
     const [, names = ''] = /const OPTIONS =\s+'([^']+)'/.exec(source) ?? []
     const inFrames = OPTION_LIST.filter(({ isFragmentOnly }) => isFragmentOnly !== true)
     expect(new Set(names.split(' '))).toEqual(new Set(inFrames.map(({ name }) => name)))

@@ -4,7 +4,7 @@ import { findPictureFolder, openPictureFiles } from '../../pictures/picture-file
 import type { CommandContext } from '../command.ts'
 import type { CheckReport } from './report.ts'
 
-const SHARP_REMEDY = 'Run "npm ci" without --omit=optional, so that the package sharp is installed.'
+const SHARP_REMEDY = 'Install Vitrine again without --omit=optional, so that it gets the package sharp.'
 
 /** Check the folder of pictures and the package that resizes them, with `VITRINE_PICTURES=proxy`. */
 export async function checkPictures({ config, clock }: CommandContext, report: CheckReport): Promise<void> {

@@ -8,6 +8,7 @@ import { type CommandContext, createCommandIo } from '../../../src/cli/command.t
 import { parseConfig } from '../../../src/config/config.ts'
 import { createLogger } from '../../../src/observability/logger.ts'
 import { type FakeClock, createFakeClock } from '../../helpers/fake-clock.ts'
+import { createFakePrompt } from '../fake-prompt.ts'
 
 /** The context of a command, with its output. */
 export type TestCommand = {
@@ -47,6 +48,7 @@ export function createTestCommand(options: { json?: boolean; isTerminal?: boolea
       isTerminal: options.isTerminal ?? false,
       onHangUp: () => undefined,
       signal: stopController.signal,
+      openPrompt: () => createFakePrompt([]),
     }),
   }
   return { context, out, err, clock, folder, stopController }

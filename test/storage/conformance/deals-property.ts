@@ -15,7 +15,7 @@ const price = fc
 const offer: fc.Arbitrary<Offer> = fc
   .record({
     merchant: fc.constantFrom('Kopje', 'KOPJE', 'Zaal', 'Ärger', 'alpha'),
-    network: fc.constantFrom('a', 'b'),
+    network: fc.constantFrom('a', 'B', 'b'),
     price,
     oldPrice: fc.option(price),
     currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'USD'),
@@ -44,6 +44,7 @@ export const dealQuery: fc.Arbitrary<DealQuery> = fc
     isInStockOnly: fc.boolean(),
     merchants: fc.constantFrom([], [], ['kopje'], ['ärger', 'ZAAL']),
     excluded: fc.constantFrom([], [], ['Kopje'], ['alpha', 'nobody']),
+    networks: fc.constantFrom(null, null, ['a'], ['b', 'c']),
     minDiscountPercent: fc.constantFrom(1, 1, 20, 50),
     maxPrice: fc.constantFrom(null, null, '6', '6.3333'),
     brand: fc.constantFrom(null, null, 'lumen'),
@@ -104,6 +105,7 @@ function findCard(product: Product, query: DealQuery): Card | undefined {
         : [{ gtin: product.gtin, price: toSteps(one.price), old: toSteps(one.oldPrice), offer: one }],
     )
     .filter((card) => card.old > card.price && !isEnded(card.offer))
+    .filter((card) => query.networks?.includes(card.offer.network.toLowerCase()) ?? true)
     .filter((card) => {
       const percent = Math.round(Number(((card.old - card.price) * 1_000_000n) / card.old) / 10_000)
       const shop = card.offer.merchant.toLowerCase()

@@ -121,6 +121,25 @@ export function describeDeals(subject: Subject): void {
       expect(await pick({ merchants: ['nobody'] })).toEqual([])
     })
 
+    test('networks - ignoring case - make another offer the best of its product', async () => {
+      const products = [
+        makeSale('lamp', [{ network: 'Tradeloom', price: '90.00' }]),
+        makeSale('kettle', [
+          { network: 'Awin', merchant: 'Zaal', price: '50.00' },
+          { network: 'TRADELOOM', merchant: 'Kopje', price: '80.00' },
+        ]),
+        makeSale('bench', [{ network: 'Awin', price: '70.00' }]),
+      ]
+      await walkAll(copy, products, 100)
+      const networks = ['tradeloom']
+      expect(await readGrid(copy, { networks })).toEqual(['kettle', 'lamp'])
+      expect(await readGrid(copy, { networks, sort: 'price', limit: 1 })).toEqual(['kettle'])
+      expect(await readGrid(copy, { networks, isInStockOnly: true, maxPrice: '85' })).toEqual(['kettle'])
+      expect(await readGrid(copy, { networks: ['trade', 'awin'] })).toEqual(['kettle', 'bench'])
+      const [kettle] = await copy.findDeals(makeQuery({ networks }))
+      expect(kettle?.offer.merchant).toBe('Kopje')
+    })
+
     test('equal offers of two shops - with and without a filter - the card shows the same one', async () => {
       const product = makeSale('one', [
         { merchant: 'Beta', network: 'a' },

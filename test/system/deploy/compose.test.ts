@@ -1,9 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DCLinter } from 'dclint'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { createFiles } from '../../../src/cli/init/files.ts'
 import { parseConfig } from '../../../src/config/config.ts'
 import { PACKAGE_FOLDER, VERSION } from '../../../src/lib/paths.ts'
+import { makeFolder } from '../../cli/run-cli.ts'
 import { readStartOptions } from './dockerfile.ts'
 import { readYaml } from './manifests.ts'
 
@@ -62,6 +65,24 @@ describe('compose.yaml', () => {
     const results: Results = linter.lintFiles([join(PACKAGE_FOLDER, file)], false)
     expect(results).toHaveLength(1)
     expect(results.flatMap(({ messages }) => messages)).toEqual([])
+  })
+
+  it('the file that vitrine init writes - has no errors, and mounts files beside it', () => {
+    const folder = makeFolder()
+    const files = createFiles({
+      setup: 'compose',
+      catalogUrl: null,
+      catalogKey: null,
+      publicUrl: null,
+      databaseUrl: null,
+    })
+    for (const { name, text } of files) writeFileSync(join(folder, name), text)
+    const linter = new DCLinter({ rules: RULES, quiet: false, debug: false, exclude: [] })
+    const results: Results = linter.lintFiles([join(folder, 'compose.yaml')], false)
+    expect(results.map(({ messages }) => messages)).toEqual([[]])
+    const written = parse(readFileSync(join(folder, 'compose.yaml'), 'utf8'), { merge: true }) as Compose
+    expect(written.services['balancer']?.volumes?.[0]).toMatch(/^\.\/haproxy\.cfg:/)
+    expect(written.services['vitrine-a']).toEqual(servers[0])
   })
 
   it('the environment - only with a password - is accepted by the server', () => {

@@ -23,8 +23,20 @@ describeWithProgram('bwrap', 'the image', () => {
     it('files - after the build - are only those that the server needs', () => {
       const app = join(image.root, 'app')
       expect(readdirSync(app).toSorted()).toEqual(
-        ['LICENSE', 'dist', 'node_modules', 'package.json', 'public', 'views'].toSorted(),
+        [
+          'LICENSE',
+          'compose.yaml',
+          'deploy',
+          'dist',
+          'node_modules',
+          'package.json',
+          'public',
+          'views',
+        ].toSorted(),
       )
+      expect(
+        readdirSync(join(app, 'dist'), { recursive: true }).filter((name) => String(name).endsWith('.map')),
+      ).toEqual([])
       const packages = readdirSync(join(app, 'node_modules'))
       expect(packages).toContain('express')
       expect(packages).toContain('sharp')

@@ -9,7 +9,13 @@ export const DOCKERFILE: string = readFileSync(join(PACKAGE_FOLDER, 'Dockerfile'
 /** An instruction that changes the files of the image. */
 export type Step =
   | Readonly<{ kind: 'workdir'; folder: string }>
-  | Readonly<{ kind: 'copy'; from: string | null; sources: readonly string[]; target: string }>
+  | Readonly<{
+      kind: 'copy'
+      from: string | null
+      sources: readonly string[]
+      target: string
+      owner: string | null
+    }>
   | Readonly<{ kind: 'run'; command: string }>
 
 /** A build stage. */
@@ -72,11 +78,21 @@ function toStep(instruction: Instruction): Step | null {
   if (keyword === 'WORKDIR') return { kind: 'workdir', folder: args.join(' ') }
   if (keyword === 'RUN') return { kind: 'run', command: args.join(' ') }
   if (keyword === 'COPY') {
-    const from = (instruction as Copy).getFromFlag()?.getValue() ?? null
-    return { kind: 'copy', from, sources: args.slice(0, -1), target: args.at(-1) ?? '' }
+    const [from, owner] = ['from', 'chown'].map((name) => findFlag(instruction as Copy, name))
+    const [sources, target] = [args.slice(0, -1), args.at(-1) ?? '']
+    return { kind: 'copy', from: from ?? null, owner: owner ?? null, sources, target }
   }
   if (!METADATA_INSTRUCTIONS.has(keyword)) throw new Error(`unsupported instruction: ${keyword}`)
   return null
+}
+
+function findFlag(instruction: Copy, name: string): string | null {
+  return (
+    instruction
+      .getFlags()
+      .find((flag) => flag.getName() === name)
+      ?.getValue() ?? null
+  )
 }
 
 function getLastInstruction(keyword: string): Instruction {

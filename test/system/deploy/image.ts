@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { basename, dirname, join, posix, relative } from 'node:path'
 import { promisify } from 'node:util'
@@ -104,7 +113,19 @@ async function copySources(
     const path = join(from, source)
     if (!isVisible(path)) throw new Error(`.dockerignore excludes ${source}`)
     cpSync(path, join(root, target), { recursive: true, filter: isVisible, verbatimSymlinks: true })
+    if (step.owner !== null) changeOwner(join(root, target), step.owner)
   }
+}
+
+/** Change the owner of a folder. An empty one is all that the Dockerfile copies with another owner. */
+function changeOwner(folder: string, owner: string): void {
+  const [user = NaN, group = NaN] = owner.split(':').map(Number)
+  chownSync(folder, user, group)
+}
+
+/** The name of a processor in `TARGETARCH`. */
+function toDockerArch(arch: string): string {
+  return arch === 'x64' ? 'amd64' : arch
 }
 
 /**
@@ -136,7 +157,13 @@ async function runSandboxed(command: string, folder: string, { root, base }: Bui
   ]
   const settings = { npm_config_registry: registry, npm_config_prefer_offline: 'true' }
   const bwrapArgs = [...base, ...homeArgs, ...folderArgs, '--chdir', folder, 'sh', '-c', command]
-  const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/root', ...readProxySettings(), ...settings }
+  const env = {
+    PATH: '/usr/local/bin:/usr/bin:/bin',
+    HOME: '/root',
+    TARGETARCH: toDockerArch(process.arch),
+    ...readProxySettings(),
+    ...settings,
+  }
   await execute(findProgram('bwrap') ?? 'bwrap', bwrapArgs, { env, maxBuffer: 2 ** 24 })
 }
 

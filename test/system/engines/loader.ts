@@ -301,13 +301,16 @@ export const loaderSuite = defineSuite('loader', (engine) => {
       `<script>timers = []; wait = setTimeout; setTimeout = (...timer) => [4_000, 15_000].includes(timer[1]) ? timers.push(timer) : wait(...timer)</script>${toPlaceholder('where-to-buy', 'data-gtin="3" data-height="240"')}`,
     )
     await waitUntil(page, 'document.querySelector("iframe")')
-    expect(await readHeights(page)).toEqual([240])
+    const readReserved = (): Promise<number> =>
+      page.evaluate<number>('document.querySelector("[data-vitrine]").offsetHeight')
+    expect(await readReserved()).toBe(240)
     expect(await page.evaluate('getComputedStyle(document.querySelector("iframe")).visibility')).toBe(
       'hidden',
     )
     await waitUntil(page, 'timers.length > 0')
     await run(page, 'for (const [action, , ...values] of timers) action(...values)')
     expect(await readHeights(page)).toEqual([0])
+    expect(await readReserved()).toBe(0)
   })
 
   test('sufficient reserved height - nothing moves', async () => {

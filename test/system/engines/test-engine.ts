@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { findProgram } from '../includes/program.ts'
 import { clicksSuite } from './clicks.ts'
+import { elementsSuite } from './elements.ts'
 import type { Engine } from './engine.ts'
+import { frameworksSuite } from './frameworks.ts'
 import { gallerySuite } from './gallery-fit.ts'
 import { isolationSuite } from './isolation.ts'
 import { keyboardSuite } from './keyboard.ts'
@@ -16,6 +18,8 @@ const ARE_REQUIRED = process.env['REQUIRE_PROGRAMS'] === '1'
 
 const SUITES = [
   clicksSuite,
+  elementsSuite,
+  frameworksSuite,
   gallerySuite,
   isolationSuite,
   keyboardSuite,

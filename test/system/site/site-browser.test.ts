@@ -27,7 +27,7 @@ const browser = useBrowser()
 let site: BuiltSite
 
 beforeAll(async () => {
-  site = await getShared('site')
+  site = await getShared('documentation')
 })
 
 const toUrl = (path: string): string => `${site.url}${site.version}/${path}`

@@ -14,7 +14,7 @@ const pages = new Map<string, string>()
 const files = new Set<string>()
 
 beforeAll(async () => {
-  site = await getShared('site')
+  site = await getShared('documentation')
   for (const entry of readdirSync(site.folder, { recursive: true, encoding: 'utf8' })) {
     const path = entry.replaceAll('\\', '/')
     files.add(path)

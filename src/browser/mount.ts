@@ -1,0 +1,110 @@
+import type { ReadAttribute } from './address.ts'
+import { dispatchClick } from './click-event.ts'
+import { type FrameMessage, PROTOCOL_VERSION } from './messages.ts'
+import { toFrameTitle } from './titles.ts'
+
+/** Maximum height, so that no frame can make a page unusable. */
+const MAX_HEIGHT_PX = 10_000
+
+/** Style of a closed frame: even a block without height would prevent margins around the element from collapsing. */
+const CLOSED = 'float:left;height:0;visibility:hidden'
+
+/** How long a loaded frame may send nothing before its reserved space is released. */
+const SILENCE_MS = 4_000
+
+/** How long a frame in view may send nothing: Firefox and Safari report no load event if the server is down. */
+const LOAD_TIMEOUT_MS = 15_000
+
+/**
+ * Append the frame of a widget to an element, reserve its height, and follow its messages. `onAnswer` is called when the frame is
+ * shown, or hidden without a height, but not if the server is silent. Return a function that removes the frame.
+ */
+export function mount(
+  element: HTMLElement,
+  address: string,
+  read: ReadAttribute,
+  onAnswer?: (heightPx?: number) => void,
+): () => void {
+  const frame = createFrame(element, address, read)
+  const reservedPx = Number(read('height')) || 0
+  const { minHeight } = element.style
+  const { origin } = new URL(address)
+  let timer = 0
+
+  if (reservedPx) element.style.minHeight = `${reservedPx}px`
+
+  /** `undefined`: close the frame. */
+  const show = (heightPx?: number): void => {
+    clearTimeout(timer)
+    // The page may have reserved the space before this script ran; now the frame reserves it.
+    element.style.minHeight = '0px'
+    // Keep the reserved height: a lower box must not shift the page.
+    frame.style.cssText +=
+      heightPx === undefined
+        ? CLOSED
+        : `float:none;height:${Math.max(heightPx, reservedPx)}px;visibility:visible`
+  }
+  const listen = ({ source, origin: from, data }: MessageEvent<FrameMessage | null>): void => {
+    if (source !== frame.contentWindow || from !== origin || data?.vitrine !== PROTOCOL_VERSION) return
+    const { type } = data
+    const heightPx = toHeightPx(data)
+    if (type === 'ready') scrollToTop(frame)
+    if (type === 'click') dispatchClick(element, data)
+    if (type === 'hidden' || heightPx !== undefined) {
+      show(heightPx)
+      onAnswer?.(heightPx)
+    }
+  }
+
+  const startTimer = (timeoutMs: number): void => {
+    clearTimeout(timer)
+    if (frame.style.visibility === 'hidden') timer = window.setTimeout(show, timeoutMs)
+  }
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return
+    observer.disconnect()
+    if (!timer) startTimer(LOAD_TIMEOUT_MS)
+  })
+
+  addEventListener('message', listen)
+  // The frame sends messages before its load event; an error page of the browser never does.
+  frame.addEventListener('load', () => startTimer(SILENCE_MS))
+  observer.observe(element)
+  element.append(frame)
+  return () => {
+    observer.disconnect()
+    clearTimeout(timer)
+    removeEventListener('message', listen)
+    frame.remove()
+    element.style.minHeight = minHeight
+    // Chromium does not remove the attribute before it was read.
+    if (!element.getAttribute('style')) element.removeAttribute('style')
+  }
+}
+
+function createFrame(element: HTMLElement, address: string, read: ReadAttribute): HTMLIFrameElement {
+  const frame = document.createElement('iframe')
+  const theme = read('theme')
+  // Scripts do not know the default of the server; the language of the page is the best guess.
+  frame.title =
+    read('title') ??
+    toFrameTitle(read('vitrine'), read('locale') || element.closest<HTMLElement>('[lang]')?.lang || '')
+  frame.loading = 'lazy'
+  // A scroll bar in a closed frame would narrow the content and increase its height.
+  frame.setAttribute('scrolling', 'no')
+  // The same colour scheme as the document inside; otherwise browsers paint an opaque background.
+  const colorScheme = theme === 'light' || theme === 'dark' ? theme : 'light dark'
+  frame.style.cssText = `${CLOSED};display:block;width:100%;border:0;color-scheme:${colorScheme}`
+  frame.src = address
+  return frame
+}
+
+function toHeightPx(message: FrameMessage): number | undefined {
+  const value: unknown = message.type === 'height' && message.heightPx
+  return typeof value === 'number' && value >= 0 ? Math.min(Math.ceil(value), MAX_HEIGHT_PX) : undefined
+}
+
+/** "ready" from an open frame means another page of deals. */
+function scrollToTop(frame: HTMLIFrameElement): void {
+  if (frame.style.visibility === 'visible' && frame.getBoundingClientRect().top < 0) frame.scrollIntoView()
+}

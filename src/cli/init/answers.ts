@@ -1,0 +1,13 @@
+/** How the server will run: with `.env` only, by systemd, or in containers. */
+export const SETUPS = ['env', 'systemd', 'compose'] as const
+export type Setup = (typeof SETUPS)[number]
+
+/** The values of settings; `null`: not set. */
+export type Answers = Readonly<{
+  setup: Setup
+  catalogUrl: string | null
+  catalogKey: string | null
+  publicUrl: string | null
+  /** Address of PostgreSQL; `null`: SQLite, or the database of `compose.yaml`. */
+  databaseUrl: string | null
+}>

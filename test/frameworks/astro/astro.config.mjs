@@ -1,0 +1,1 @@
+export default { outDir: './dist/client', devToolbar: { enabled: false } }

@@ -1,0 +1,1 @@
+export default { envPrefix: 'VITRINE_', build: { outDir: 'dist/client' } }

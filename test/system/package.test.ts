@@ -1,0 +1,112 @@
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, it, vi } from 'vitest'
+import { PACKAGE_FOLDER } from '../../src/lib/paths.ts'
+import { makeFolder } from '../cli/run-cli.ts'
+import { addCleanup, setUpOnce } from '../helpers/cleanup.ts'
+import { killGroup } from './kill-group.ts'
+
+const execute = promisify(execFile)
+
+/** Limit of an installation without optional packages. */
+const MAX_INSTALLED_BYTES = 40_000_000
+
+/** Files occupy whole blocks. */
+const BLOCK_BYTES = 4_096
+
+/** What `npm pack --json` prints about a package. */
+type Packed = Readonly<{ filename: string; files: readonly Readonly<{ path: string }>[] }>
+
+/** Pack the built package, as `npm publish` does after its build. */
+async function pack() {
+  const folder = makeFolder()
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
+  const { stdout } = await execute('npm', args, { cwd: PACKAGE_FOLDER, maxBuffer: 2 ** 24 })
+  const [packed] = JSON.parse(stdout) as Packed[]
+  return { file: join(folder, packed?.filename ?? ''), paths: packed?.files.map(({ path }) => path) ?? [] }
+}
+
+async function install(folder: string, file: string, ...options: readonly string[]): Promise<void> {
+  await execute('npm', ['install', '--prefer-offline', '--ignore-scripts', ...options, file], { cwd: folder })
+}
+
+function sumFileSizes(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => statSync(join(entry.parentPath, entry.name)).size)
+    .reduce((sum, bytes) => sum + Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES, 0)
+}
+
+describe('the npm package', () => {
+  const getPackage = setUpOnce(pack)
+
+  it('files - are what a user needs, without tests, benchmarks, sources and source maps', () => {
+    const { paths } = getPackage()
+    const folders = new Set(paths.map((path) => path.replace(/[^/]+$/, '').split('/')[0]))
+    expect(folders).toEqual(new Set(['', 'deploy', 'dist', 'docs', 'integrations', 'public', 'views']))
+    const unwanted = /\.map$|\.test\.|^dist\/(?:.*\.ts$|\.)|\.tmp$|^docs\/(?:contribute|images)/
+    expect(paths.filter((path) => unwanted.test(path))).toEqual([])
+    const expected = [
+      'LICENSE',
+      'README.md',
+      'CHANGELOG.md',
+      'compose.yaml',
+      '.env.example',
+      'dist/bin.js',
+      'dist/packages/LICENSES.txt',
+      'public/styles/catalog.css',
+      'deploy/sub-ids.json',
+      'deploy/systemd/vitrine.service',
+      'deploy/compose/Dockerfile',
+      'docs/operate/configuration.md',
+    ]
+    expect(paths).toEqual(expect.arrayContaining(expected))
+  })
+
+  it('packages that the server imports - are dependencies', () => {
+    const scripts = getPackage().paths.filter((path) => /^dist\/(?!packages\/).*\.js$/.test(path))
+    const texts = scripts.map((path) => readFileSync(join(PACKAGE_FOLDER, path), 'utf8')).join('\n')
+    const imports = [
+      ...texts.matchAll(/(?:from |import\(|require\(import\.meta\.url\)\()'([a-z@][\w/@.-]*)'/g),
+    ]
+    const names = new Set(imports.map(([, name]) => name ?? ''))
+    const { dependencies, optionalDependencies } = JSON.parse(
+      readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8'),
+    ) as Record<'dependencies' | 'optionalDependencies', Record<string, string>>
+    expect(names).toContain('pg')
+    expect(names).toContain('sharp')
+    const installed = Object.keys({ ...dependencies, ...optionalDependencies })
+    expect([...names].filter((name) => !installed.includes(name))).toEqual([])
+  })
+
+  it('an installation without optional packages - is smaller than 40 MB', async () => {
+    const folder = makeFolder()
+    await install(folder, getPackage().file, '--omit=optional')
+    expect(sumFileSizes(join(folder, 'node_modules'))).toBeLessThan(MAX_INSTALLED_BYTES)
+    expect(existsSync(join(folder, 'node_modules/express'))).toBe(true)
+  })
+
+  it('npx vitrine serve - in an empty folder - shows a box, and keeps its data there', async () => {
+    const installation = makeFolder()
+    await install(installation, getPackage().file)
+    const folder = join(installation, 'empty')
+    mkdirSync(folder)
+    // oxlint-disable-next-line node/no-process-env -- npm's, not settings
+    const env = { ...process.env, VITRINE_PORT: '0' }
+    const args = ['--prefix', installation, '--no-install', 'vitrine', 'serve', '--json']
+    const child = spawn('npx', args, { cwd: folder, env, detached: true })
+    addCleanup(() => killGroup(child))
+    let output = ''
+    child.stdout.on('data', (chunk) => (output += String(chunk)))
+    child.stderr.on('data', (chunk) => (output += String(chunk)))
+    // Match the closing quote, because the line may arrive in parts.
+    const findBox = (): string => /http[^"\s]+where-to-buy[^"\s]+(?=")/.exec(output)?.[0] ?? ''
+    await vi.waitFor(() => expect(findBox(), output).not.toBe(''))
+    const response = await fetch(findBox())
+    expect([response.status, response.headers.get('vitrine-state')]).toEqual([200, 'shown'])
+    expect(readdirSync(join(folder, 'data'))).toContain('vitrine.db')
+    expect(existsSync(join(installation, 'node_modules/vitrine/data'))).toBe(false)
+  })
+})
