@@ -1,11 +1,12 @@
 /**
- * `npm run docs`: write docs/operate/configuration.md and .env.example from the settings, docs/publish/options.md from the options
- * and docs/operate/openapi.json from the catalog service's file. `npm run docs:check`: exit 1 if one of them is outdated.
+ * `npm run docs`: write docs/operate/configuration.md and .env.example from the settings, docs/publish/options.md from the options,
+ * and both OpenAPI documents. `npm run docs:check`: exit 1 if one of them is outdated.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { databaseAddressParser } from '../dist/config/database-address.js'
 import { SETTINGS } from '../dist/config/settings.js'
+import { createOpenApiDocument } from '../dist/routes/openapi-document.js'
 import { OPTION_LIST } from '../dist/widgets/option-list.js'
 import { describeAccepted } from '../dist/widgets/parameters.js'
 
@@ -109,6 +110,10 @@ for (const [file, text] of [
   ['docs/operate/configuration.md', configuration],
   ['.env.example', env],
   ['docs/publish/options.md', options],
+  [
+    'docs/publish/openapi.json',
+    `${JSON.stringify(createOpenApiDocument('https://widgets.example'), null, 2)}\n`,
+  ],
   [
     'docs/operate/openapi.json',
     await readFile(new URL('../src/catalog-service/openapi/openapi.json', import.meta.url), 'utf8'),

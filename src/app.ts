@@ -14,6 +14,7 @@ import { createMailRouter } from './routes/mail.ts'
 import { createOfferRedirectRouter } from './routes/offer-redirect.ts'
 import { createHealthRouter } from './routes/health.ts'
 import { createOembedRouter } from './routes/oembed.ts'
+import { createOpenApiRouter } from './routes/openapi.ts'
 import { createPicturesRouter } from './routes/pictures.ts'
 import { createRequestCheck } from './routes/requests.ts'
 import { createStudioRouter } from './routes/studio.ts'
@@ -44,6 +45,7 @@ function createRoutes(context: Context, isStopping: () => boolean): Express {
   app.use(createOembedRouter(context))
   app.use(createOfferRedirectRouter(context))
   app.use(createAssetsRouter(context))
+  app.use(createOpenApiRouter(context))
   app.use(createPicturesRouter(context))
   app.use(createHealthRouter(context, { isStopping, adminAuth }))
   app.use(createEventsRouter(context, adminAuth))

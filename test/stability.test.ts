@@ -12,6 +12,7 @@ import { PACKAGE_FOLDER } from '../src/lib/paths.ts'
 import { createMetrics } from '../src/observability/metrics.ts'
 import { POSTGRES_COPY_MIGRATIONS } from '../src/storage/migrations/postgres.ts'
 import { COPY_MIGRATIONS } from '../src/storage/migrations/sqlite.ts'
+import { createOpenApiDocument } from '../src/routes/openapi-document.ts'
 import { OPTION_LIST } from '../src/widgets/option-list.ts'
 import { BOX, BOX_EMBED, fetchPath, startHarness, useWalkedCopy } from './app/app-client.ts'
 import { runInProcess } from './cli/run-cli.ts'
@@ -87,6 +88,34 @@ function listMigrations(): Names {
   )
 }
 
+type Schema = Readonly<{
+  type?: string | Names
+  $ref?: string
+  oneOf?: readonly Schema[]
+  properties?: Readonly<Record<string, Schema>>
+}>
+
+function describeType({ type = [], $ref = '', oneOf = [] }: Schema): string {
+  return [type, $ref.split('/').at(-1) ?? '', oneOf.map(describeType)]
+    .flat(2)
+    .filter((name) => name !== '')
+    .join('|')
+}
+
+/** Properties of the JSON with their types: `OfferJson.link string`. */
+function listProperties(): Names {
+  const { schemas } = createOpenApiDocument('https://widgets.example').components
+  return Object.entries(schemas as Record<string, Schema>).flatMap(([schema, { properties = {} }]) =>
+    Object.entries(properties).map(([name, property]) => `${schema}.${name} ${describeType(property)}`),
+  )
+}
+
+/** Names of functions in generated clients. */
+function listOperations(): Names {
+  const { paths } = createOpenApiDocument('https://widgets.example')
+  return Object.values(paths).map(({ get }) => get.operationId)
+}
+
 /** Headers of a widget that other programs read. */
 async function listHeaders(): Promise<Names> {
   const responses = await Promise.all(
@@ -109,6 +138,8 @@ const LISTS: Readonly<Record<string, () => Names | Promise<Names>>> = {
   commands: () => listCommands(),
   errorCodes: () => Object.values(errors).flatMap((error) => ('code' in error ? [error.code] : [])),
   migrations: listMigrations,
+  operations: listOperations,
+  properties: listProperties,
 }
 
 const promised = JSON.parse(read('test/stability.json')) as Record<string, Names>

@@ -2,9 +2,9 @@ import type { Router } from 'express'
 import type { Context } from '../context.ts'
 import { crossOriginHeaders, emptyPolicy } from '../http/security-headers.ts'
 import type {
-  HiddenJson,
   DealsData,
   DealsJson,
+  NotShownJson,
   PicksData,
   PicksJson,
   WhereToBuyData,
@@ -19,8 +19,10 @@ import {
   createClosedRouter,
   createWidgetRouter,
   encodeTemplate,
-  findReason,
 } from './widget-routes.ts'
+
+/** Readers of the data need to know that the next request may succeed. */
+const UNAVAILABLE_REASON = 'The data cannot be read now. Keep the last copy, and try again.'
 
 /** Create the routes `/data/…`: the views of the widgets as JSON. Data that are hidden or unavailable are no error. */
 export function createDataRouter(context: Context): Router {
@@ -39,9 +41,9 @@ export function createDataRouter(context: Context): Router {
     toHeaders: () => headers,
     toEtag: (digest) => `W/"${digest}"`,
     render: (view, widget) => encodeTemplate(toJsonText(view, widget)),
-    renderFailure({ body, message }) {
-      const hidden: HiddenJson = { state: body === 'message' ? 'invalid' : 'hidden', reason: message }
-      return JSON.stringify(hidden)
+    renderFailure({ state, message }) {
+      const notShown: NotShownJson = { state, reason: message ?? UNAVAILABLE_REASON }
+      return JSON.stringify(notShown)
     },
   }
   return context.config.isJsonOpen
@@ -54,9 +56,10 @@ export function createDataRouter(context: Context): Router {
 }
 
 function toJsonText(view: AnyView | undefined, widget: AnyWidget): string {
-  const reason = findReason(widget, view !== undefined)
   const json: WhereToBuyData | PicksData | DealsData =
-    view === undefined ? { state: 'hidden', reason } : toShownJson(view, reason)
+    view === undefined
+      ? { state: 'hidden', reason: widget.hiddenReason }
+      : toShownJson(view, widget.missingReason)
   return JSON.stringify(json)
 }
 

@@ -37,9 +37,34 @@ function findRefusal({ method, originalUrl }: Request): Refusal | undefined {
   return originalUrl.includes('#') ? HASH_NOT_ALLOWED : undefined
 }
 
+/** First segments of all addresses of this server. */
+export const FIRST_SEGMENTS = [
+  'fragments',
+  'embeds',
+  'data',
+  'mail',
+  'feeds',
+  'assets',
+  'accents',
+  'logos',
+  'pictures',
+  'go',
+  'demo',
+  'studio',
+  'oembed',
+  'metrics',
+  'embed.js',
+  'events.atom',
+  'openapi.json',
+  'favicon.ico',
+  'healthz',
+  'readyz',
+] as const
+
 /** What may follow a prefix: a path of this server, or nothing. */
-const OWN_ADDRESS =
-  /^(?:\/(?:fragments|embeds|data|mail|feeds|assets|accents|logos|pictures|go|demo|studio|oembed|metrics|embed\.js|events\.atom|openapi\.json|favicon\.ico|healthz|readyz)(?=[/?]|$)|\/?(?:\?|$))/
+const OWN_ADDRESS = new RegExp(
+  String.raw`^(?:\/(?:${FIRST_SEGMENTS.join('|').replaceAll('.', String.raw`\.`)})(?=[/?]|$)|\/?(?:\?|$))`,
+)
 
 /** Create a function that removes the path of `VITRINE_PUBLIC_URL`, at most once, if the proxy forwards it. */
 function createPrefixRemover(publicUrl: string): (address: string) => string {

@@ -326,10 +326,7 @@ function toWidgetHeaders({ config }: Context, widget: AnyWidget, isShown: boolea
 }
 
 /** Explain to the author of the page what is not shown; `null`: nothing. */
-export function findReason(
-  { address, missingReason, hiddenReason }: AnyWidget,
-  isShown: boolean,
-): string | null {
+function findReason({ address, missingReason, hiddenReason }: AnyWidget, isShown: boolean): string | null {
   const reason = isShown ? missingReason : hiddenReason
   return reason !== null && address.surface === 'mail'
     ? `${reason} Newsletters show only the networks in VITRINE_MAIL_NETWORKS.`

@@ -1,71 +1,80 @@
 /**
  * The JSON of `/data/…`, published with the package as `vitrine/data`. `/openapi.json` describes the same; a test compares them.
- * New properties may be added in any version.
+ * Later versions add properties, so ignore those that you do not know. `null` always means: none. Properties are never absent.
  */
 
-/** What `/data/{channel}/where-to-buy/{gtin}` sends. */
-export type WhereToBuyData = WhereToBuyJson | HiddenJson
+/** What `/data/{channel}/where-to-buy/{gtin}` sends. `state` tells the types apart. */
+export type WhereToBuyData = WhereToBuyJson | NotShownJson
 /** What `/data/{channel}/picks/{gtins}` sends. */
-export type PicksData = PicksJson | HiddenJson
+export type PicksData = PicksJson | NotShownJson
 /** What `/data/{channel}/deals` sends. */
-export type DealsData = DealsJson | HiddenJson
+export type DealsData = DealsJson | NotShownJson
 
-/** Nothing is to be shown. `hidden`: no shop sells it, or the data cannot be had now; `invalid`: the address is wrong. */
-export type HiddenJson = Readonly<{
-  state: 'hidden' | 'invalid'
-  /** Why, for the author; `null` if this server does not say. */
-  reason: string | null
-}>
+/** Nothing is to be shown. `reason`: why, in English, for the author of the page, not for readers. */
+export type NotShownJson = HiddenJson | UnavailableJson | InvalidJson
+/** Nothing is sold, or the options hide it. */
+export type HiddenJson = Readonly<{ state: 'hidden'; reason: string }>
+/** The data cannot be read now: keep the last copy and try again. */
+export type UnavailableJson = Readonly<{ state: 'unavailable'; reason: string }>
+/** The address is wrong. */
+export type InvalidJson = Readonly<{ state: 'invalid'; reason: string }>
 
-/** What all shown widgets have. Show `disclosure` before the first link, and `checkedAt` or the notices near the prices. */
+/** What all shown widgets have. Show `disclosure` before the first link, and all `notices`. */
 export type ShownJson = Readonly<{
   state: 'shown'
-  /** Which products are missing, and why, for the author; `null`: none. */
+  /** Which products are missing, and why, in English, for the author of the page. */
   reason: string | null
-  /** Language of all texts (BCP 47), and its direction. */
+  /** Language of all texts (BCP 47). */
   lang: string
   dir: 'ltr' | 'rtl'
-  /** Accessible name of the widget. */
-  label: string
   heading: string
-  /** Advertising disclosure; `null` if the operator has turned it off. */
+  /** Name of the whole widget for screen readers. */
+  accessibleName: string
+  /** Advertising disclosure; `null` only if the operator has turned it off. */
   disclosure: string | null
-  /** When the oldest shown price was checked (RFC 3339, UTC); `null`: unknown. */
+  /** When the oldest price was checked (RFC 3339, UTC); `null` if the time is unknown. */
   checkedAt: string | null
-  /** Sentences about the order, shipping, the age of the prices, and which shops are compared. */
+  /** Sentences about the order, shipping, the time of the prices, and which shops are compared. */
   notices: readonly string[]
 }>
 
+/** A where-to-buy box. */
 export type WhereToBuyJson = ShownJson &
   Readonly<{
     kind: 'where-to-buy'
-    product: Omit<ProductJson, 'offers'>
-    /** Says that the product stands in for another one; `null`: it does not. */
+    product: ProductJson
+    /** Says that the product stands in for the one of the address: show it in place of the title. */
     standIn: string | null
-    /** The lowest price and its shop as a part of a sentence; empty without a price. */
-    sentence: string
-    /** The first offers, as many as the option `limit`, in the order in which they must be shown. */
+    /** The first price and its shop as a part of a sentence. */
+    sentence: string | null
+    /** The first offers, as many as the option `limit`, in the order in which you must show them. */
     offers: readonly OfferJson[]
     /** All other offers, in order. */
     moreOffers: readonly OfferJson[]
+    /** How many they are, such as `3 more shops`. */
+    moreOffersLabel: string | null
     /** Other variants of the product, in the order of the address. */
-    variants: readonly ProductJson[]
-    /** What the option `history` tells; `null`: nothing. */
-    history: Readonly<{ text: string; chart: string | null }> | null
+    variants: readonly ProductWithOffersJson[]
+    /** How many they are, such as `2 more variants`. */
+    variantsLabel: string | null
+    /** What the option `history` tells. */
+    history: HistoryJson | null
   }>
 
+/** A round-up. */
 export type PicksJson = ShownJson &
   Readonly<{
     kind: 'picks'
     /** In the order of the address. */
-    products: readonly (ProductJson & Readonly<{ label: string | null }>)[]
+    products: readonly PickJson[]
   }>
 
+/** A page of deals. */
 export type DealsJson = ShownJson &
   Readonly<{
     kind: 'deals'
     deals: readonly DealJson[]
-    /** Address of the next page; `null` on the last one. */
+    /** Address of the next page. */
     nextPage: string | null
   }>
 
@@ -73,56 +82,99 @@ export type ProductJson = Readonly<{
   /** 14 digits. */
   gtin: string
   title: string
-  /** `null` if there is none, or the title has it. */
+  /** `null` also if the title contains it. */
   brand: string | null
   picture: PictureJson | null
-  /** At most 20, the best one first. */
-  offers: readonly OfferJson[]
 }>
 
-export type DealJson = Omit<ProductJson, 'offers'> & Readonly<{ offer: OfferJson }>
+export type ProductWithOffersJson = ProductJson &
+  Readonly<{
+    /** At least one and at most 20, in the order in which you must show them. */
+    offers: readonly OfferJson[]
+    /** How many shops sell it, such as `25 shops`; `null` for a single one. */
+    offersLabel: string | null
+  }>
 
-/** Attributes of an `img` element; `srcset` and `sizes` are `null` for a picture of one size. */
-export type PictureJson = Readonly<{ src: string; srcset: string | null; sizes: string | null }>
+/** A product of a round-up. */
+export type PickJson = ProductWithOffersJson &
+  Readonly<{
+    /** The option `label`, such as `Best overall`. */
+    label: string | null
+  }>
+
+/** A product with the offer that is reduced. */
+export type DealJson = ProductJson &
+  Readonly<{
+    offer: OfferJson
+    /** When this server first saw the deal (RFC 3339, UTC). */
+    firstSeenAt: string
+  }>
+
+/** Attributes of an `img` element. */
+export type PictureJson = Readonly<{
+  src: string
+  /** Several widths; `null` for a picture of one size. */
+  srcset: string | null
+}>
 
 export type OfferJson = Readonly<{
   /** Unique within the product, and the same at each request. */
   id: string
-  merchant: string
-  /** Address of the logo; `null`: none. */
-  logo: string | null
-  /** A line of the publisher about the shop; `null`: none. */
-  terms: string | null
+  merchant: MerchantJson
   /** Affiliate link: use it unchanged, with `rel="sponsored nofollow"`. */
   link: string
-  /** Accessible name of the link, with shop and price. */
+  /** Short text of the link, such as `To the shop`. */
+  linkText: string
+  /** Name of the link for screen readers, with shop and price. */
   linkLabel: string
-  availability: Readonly<{ kind: 'in' | 'out' | 'other'; text: string }>
-  /** Whether it is the lowest of several prices in stock. */
-  isLowest: boolean
+  availability: AvailabilityJson
   /** `null` if the price is too old to be shown. */
   price: PriceJson | null
   /** The formatted price, or the words to show in its place. */
   priceText: string
+  /** Words such as `Lowest listed price`, if it is the lowest of several prices in stock. */
+  lowestLabel: string | null
 }>
+
+export type MerchantJson = Readonly<{
+  name: string
+  /** Address of the logo. */
+  logo: string | null
+  /** A line of the publisher about the shop. */
+  terms: string | null
+}>
+
+/** `in`: in stock. `out`: sold out. `other`: such as a pre-order. */
+export type AvailabilityJson = Readonly<{ kind: 'in' | 'out' | 'other'; text: string }>
 
 export type PriceJson = Readonly<{
   /** Exact decimal text, such as `199.00`. */
   amount: string
   /** ISO 4217. */
   currency: string
-  text: string
-  /** The former or observed price that makes the offer a deal; `null`: none. */
+  /** The higher price that makes the offer a deal. */
   reference: ReferencePriceJson | null
 }>
 
+/** Show it only with `label`: readers must know what the price is. */
 export type ReferencePriceJson = Readonly<{
+  /** Exact decimal text, in the currency of the price. */
   amount: string
+  /** The formatted price, to be struck through. */
   text: string
-  /** Who says so: the shop, or the observation of this server. */
-  source: 'shop' | 'observed'
-  /** What the price is, such as "Shop's former price". */
+  /** `shop`: the shop's former price. `observed`: the lowest price that this server observed before. */
+  evidence: 'shop' | 'observed'
+  /** What the price is, such as `Shop's former price`. */
   label: string
-  /** Such as `−20%`; `null` below one per cent. */
-  discount: string | null
+  /** Whole per cent, rounded. */
+  discountPercent: number
+  /** Such as `−20%`; `null` for 0 per cent. */
+  discountText: string | null
+}>
+
+/** Prices that this server has observed. */
+export type HistoryJson = Readonly<{
+  text: string
+  /** What the chart shows, as a sentence; `null` without `history=chart`. */
+  chartText: string | null
 }>

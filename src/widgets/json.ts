@@ -5,6 +5,7 @@ import type {
   PicksJson,
   PriceJson,
   ProductJson,
+  ProductWithOffersJson,
   ShownJson,
   WhereToBuyJson,
 } from './json-types.ts'
@@ -16,22 +17,24 @@ import type { BoxView, DealView, GridView, OfferView, PicksView } from './view-m
  */
 
 export function toBoxJson(view: BoxView, reason: string | null): WhereToBuyJson {
-  const { gtin, title, brand, picture } = view
+  const { lowestLabel, more, history } = view
   return {
     kind: 'where-to-buy',
     ...toShownJson(view, reason),
-    product: { gtin, title, brand, picture },
+    product: toProductJson(view),
     standIn: view.standIn,
-    sentence: view.sentence,
-    offers: view.offers.map(toOfferJson),
-    moreOffers: view.more.map(toOfferJson),
-    variants: (view.variants?.rows ?? []).map(toProductJson),
+    sentence: view.sentence || null,
+    offers: view.offers.map((offer) => toOfferJson(offer, lowestLabel)),
+    moreOffers: more.map((offer) => toOfferJson(offer, lowestLabel)),
+    moreOffersLabel: more.length === 0 ? null : view.moreLabel,
+    variants: (view.variants?.rows ?? []).map((row) => toProductWithOffers(row, lowestLabel)),
+    variantsLabel: view.variants?.label ?? null,
     history:
-      view.history === null
+      history === null
         ? null
         : {
-            text: view.history.sentence.map(({ text }) => text).join(''),
-            chart: view.history.chart?.label ?? null,
+            text: history.sentence.map(({ text }) => text).join(''),
+            chartText: history.chart?.label ?? null,
           },
   }
 }
@@ -40,7 +43,10 @@ export function toPicksJson(view: PicksView, reason: string | null): PicksJson {
   return {
     kind: 'picks',
     ...toShownJson(view, reason),
-    products: view.products.map((product) => ({ ...toProductJson(product), label: product.label })),
+    products: view.products.map((product) => ({
+      ...toProductWithOffers(product, view.lowestLabel),
+      label: product.label,
+    })),
   }
 }
 
@@ -48,7 +54,7 @@ export function toDealsJson(view: GridView, reason: string | null): DealsJson {
   return {
     kind: 'deals',
     ...toShownJson(view, reason),
-    deals: view.deals.map(toDealJson),
+    deals: view.deals.map((deal) => toDealJson(deal, view.linkText)),
     nextPage: view.paging?.next?.href ?? null,
   }
 }
@@ -63,8 +69,8 @@ function toShownJson(
     reason,
     lang: wrapper.lang,
     dir: wrapper.dir,
-    label,
     heading: header.heading,
+    accessibleName: label,
     disclosure: header.disclosure,
     checkedAt: checkedAt?.iso ?? null,
     notices: [
@@ -75,55 +81,75 @@ function toShownJson(
   }
 }
 
-type ProductRow = Omit<PicksView['products'][number], 'label' | 'number'>
-
-/** A product with its first offers, the best one first. */
-function toProductJson({ title, brand, picture, offer, shops }: ProductRow): ProductJson {
+function toProductJson({
+  gtin,
+  title,
+  brand,
+  picture,
+}: Pick<BoxView, 'gtin' | 'title' | 'brand' | 'picture'>): ProductJson {
   return {
-    gtin: offer.gtin,
+    gtin,
     title,
     brand,
-    picture,
-    offers: (shops?.offers ?? [offer]).map(toOfferJson),
+    // `sizes` is that of the own layouts.
+    picture: picture === null ? null : { src: picture.src, srcset: picture.srcset },
   }
 }
 
-function toDealJson(deal: DealView): DealJson {
-  const { gtin, title, brand, picture } = deal
-  return { gtin, title, brand, picture, offer: toOfferJson({ ...deal, isBest: false }) }
+type ProductRow = Omit<PicksView['products'][number], 'label' | 'number'>
+
+function toProductWithOffers(
+  { title, brand, picture, offer, shops }: ProductRow,
+  lowestLabel: string,
+): ProductWithOffersJson {
+  return {
+    ...toProductJson({ gtin: offer.gtin, title, brand, picture }),
+    offers: (shops?.offers ?? [offer]).map((one) => toOfferJson(one, lowestLabel)),
+    offersLabel: shops?.label ?? null,
+  }
 }
 
-function toOfferJson(offer: Omit<OfferView, 'linkText'>): OfferJson {
-  const { id, merchant, logo, terms, href, linkLabel, availability, price, seePrice, isBest } = offer
+/** A grid never says that a price is the lowest one. */
+function toDealJson(deal: DealView, linkText: string): DealJson {
+  const offer = toOfferJson({ ...deal, isBest: false, linkText }, null)
+  return { ...toProductJson(deal), offer, firstSeenAt: deal.firstSeen }
+}
+
+function toOfferJson(offer: OfferView, lowestLabel: string | null): OfferJson {
+  const { id, merchant, logo, terms, href, linkText, linkLabel, availability, price } = offer
   return {
     id,
-    merchant,
-    logo: logo.url,
-    terms,
+    merchant: { name: merchant, logo: logo.url, terms },
     link: href,
+    linkText,
     linkLabel,
     availability: { kind: availability.kind, text: availability.text },
-    isLowest: isBest,
     price: price === null ? null : toPriceJson(price),
-    priceText: price === null ? seePrice : price.price,
+    priceText: price === null ? offer.seePrice : price.price,
+    lowestLabel: offer.isBest ? lowestLabel : null,
   }
 }
 
 function toPriceJson({
-  price,
   oldPrice,
-  discount,
   oldPriceHint,
+  discount,
   exact,
 }: NonNullable<OfferView['price']>): PriceJson {
-  const { amount, oldAmount, currency, evidence } = exact
+  const { amount, oldAmount, currency, evidence, discountPercent } = exact
   return {
     amount,
     currency,
-    text: price,
     reference:
       oldAmount === null || oldPrice === null
         ? null
-        : { amount: oldAmount, text: oldPrice, source: evidence, label: oldPriceHint, discount },
+        : {
+            amount: oldAmount,
+            text: oldPrice,
+            evidence,
+            label: oldPriceHint,
+            discountPercent,
+            discountText: discount,
+          },
   }
 }

@@ -4,14 +4,14 @@ import { normalizeCurrency, isPrice } from '../offers/money.ts'
 import { foldCase } from '../offers/text.ts'
 
 /** Maximum length of a text, in UTF-16 units. */
-const MAX_TEXT_CHARACTERS = 100
+export const MAX_TEXT_CHARACTERS = 100
 /** Maximum length of a heading, in UTF-16 units. */
-const MAX_HEADING_CHARACTERS = 80
+export const MAX_HEADING_CHARACTERS = 80
 /** Maximum number of names in `merchant` or `exclude`. */
-const MAX_NAMES = 20
+export const MAX_NAMES = 20
 /** Maximum length of a label, in UTF-16 units, and number of labels: one for each product of a round-up. */
 export const MAX_LABEL_CHARACTERS = 40
-const MAX_LABELS = 20
+export const MAX_LABELS = 20
 /** Maximum number of products that may stand in for one that is not sold. */
 export const MAX_STAND_INS = 5
 

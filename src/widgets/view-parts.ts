@@ -164,8 +164,14 @@ function toPriceView(offer: Offer, evidence: Evidence, { texts, locale }: Locali
   const percent = oldPrice === null ? 0 : computeDiscountPercent(offer.price, oldPrice)
   return {
     price: formatPrice(offer.price, offer.currency, locale),
-    /** The decimal texts of the catalog, for JSON. */
-    exact: { amount: offer.price, oldAmount: oldPrice, currency: offer.currency, evidence },
+    /** Values for JSON: the amounts are the decimal texts of the catalog. */
+    exact: {
+      amount: offer.price,
+      oldAmount: oldPrice,
+      currency: offer.currency,
+      evidence,
+      discountPercent: percent,
+    },
     priceHint: texts.priceNow,
     /** `null` when not on sale. */
     oldPrice: oldPrice === null ? null : formatPrice(oldPrice, offer.currency, locale),

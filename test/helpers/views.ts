@@ -59,7 +59,7 @@ export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
     href: 'https://shop.example/a?id=1&ref=x',
     price: {
       price: '€12.99',
-      exact: { amount: '12.99', oldAmount: null, currency: 'EUR', evidence: 'shop' },
+      exact: { amount: '12.99', oldAmount: null, currency: 'EUR', evidence: 'shop', discountPercent: 0 },
       priceHint: 'now',
       oldPrice: null,
       oldPriceHint: 'Shop’s former price',
@@ -78,7 +78,7 @@ export function makeOffer(changes: Partial<OfferView> = {}): OfferView {
 /** The price of an offer on sale. */
 export const SALE_PRICE: NonNullable<OfferView['price']> = {
   price: '€12.99',
-  exact: { amount: '12.99', oldAmount: '15.99', currency: 'EUR', evidence: 'shop' },
+  exact: { amount: '12.99', oldAmount: '15.99', currency: 'EUR', evidence: 'shop', discountPercent: 19 },
   priceHint: 'now',
   oldPrice: '€15.99',
   oldPriceHint: 'Shop’s former price',

@@ -46,10 +46,11 @@ describe('the npm package', () => {
     const { paths } = getPackage()
     const folders = new Set(paths.map((path) => path.replace(/[^/]+$/, '').split('/')[0]))
     expect(folders).toEqual(new Set(['', 'deploy', 'dist', 'docs', 'integrations', 'public', 'views']))
-    const unwanted = /\.map$|\.test\.|^dist\/(?:.*\.ts$|\.)|\.tmp$|^docs\/(?:contribute|images)/
+    const unwanted = /\.map$|\.test\.|^dist\/(?:.*(?<!\.d)\.ts$|\.)|\.tmp$|^docs\/(?:contribute|images)/
     expect(paths.filter((path) => unwanted.test(path))).toEqual([])
     const expected = [
       'LICENSE',
+      'dist/widgets/json-types.d.ts',
       'README.md',
       'CHANGELOG.md',
       'compose.yaml',

@@ -141,7 +141,13 @@ describe('view of a grid', () => {
         merchantText: 'at Kopje',
         href: 'https://links.example/c?shop=Kopje',
         price: {
-          exact: { amount: '49.90', oldAmount: '99.80', currency: 'EUR', evidence: 'shop' },
+          exact: {
+            amount: '49.90',
+            oldAmount: '99.80',
+            currency: 'EUR',
+            evidence: 'shop',
+            discountPercent: 50,
+          },
           price: '€49.90',
           priceHint: 'now',
           oldPrice: '€99.80',

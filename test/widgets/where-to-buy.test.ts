@@ -246,7 +246,7 @@ describe('view of a box', () => {
         terms: null,
         href: 'https://links.example/c?shop=a',
         price: {
-          exact: { amount: '7.5', oldAmount: '10', currency: 'EUR', evidence: 'shop' },
+          exact: { amount: '7.5', oldAmount: '10', currency: 'EUR', evidence: 'shop', discountPercent: 25 },
           price: '€7.50',
           priceHint: 'now',
           oldPrice: '€10.00',

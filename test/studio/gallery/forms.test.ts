@@ -16,7 +16,7 @@ import type {
   DealsJson,
   OfferJson,
   PicksJson,
-  ProductJson,
+  ProductWithOffersJson,
   WhereToBuyJson,
 } from '../../../src/widgets/json-types.ts'
 import { toBoxJson, toDealsJson, toPicksJson } from '../../../src/widgets/json.ts'
@@ -112,7 +112,7 @@ function listPageOffers(json: Json): readonly OfferJson[] {
   return [...json.offers, ...json.moreOffers, ...json.variants.flatMap(listFoldedOffers)]
 }
 
-function listFoldedOffers({ offers }: Pick<ProductJson, 'offers'>): readonly OfferJson[] {
+function listFoldedOffers({ offers }: Pick<ProductWithOffersJson, 'offers'>): readonly OfferJson[] {
   return offers.length > 1 ? [...offers.slice(0, 1), ...offers] : offers
 }
 
