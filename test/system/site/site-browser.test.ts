@@ -17,6 +17,7 @@ const PAGES = [
   'operate/configuration.html',
   'contribute/architecture.html',
   'reference/catalog-openapi.html',
+  'reference/openapi.html',
   'gallery/where-to-buy-inline.html',
   'files/integrations/php/vitrine.php.html',
   '../versions.html',

@@ -149,9 +149,12 @@ describe('versions', () => {
 })
 
 describe('interfaces', () => {
-  test('page of the catalog interface - has every path and schema', () => {
-    const html = getPage('reference/catalog-openapi.html')
-    const { paths, components } = JSON.parse(readFileSync('docs/operate/openapi.json', 'utf8')) as {
+  test.each([
+    ['catalog-openapi', 'docs/operate/openapi.json'],
+    ['openapi', 'docs/publish/openapi.json'],
+  ])('page %s - has every path and schema of %s', (name, file) => {
+    const html = getPage(`reference/${name}.html`)
+    const { paths, components } = JSON.parse(readFileSync(file, 'utf8')) as {
       paths: object
       components: { schemas: object }
     }
