@@ -1,17 +1,20 @@
 import type { ServedAddresses } from '../helpers/built-server.ts'
+import type { BuiltSite } from './site/start-site.ts'
 import type { Sites } from './start-sites.ts'
 import type { WebkitAddress } from './start-webkit.ts'
 import type { DatabaseReference } from './wordpress/database.ts'
 
 /**
  * Programs that all test files share, and how to reach them: the endpoints of Playwright and Firefox, a driver of WebKit, the
- * addresses of a built server with sample data, the origins of sites that frameworks have built, and the database of an installed WordPress, which tests only copy.
+ * addresses of a built server with sample data, the origins of sites that frameworks have built, the built documentation, and
+ * the database of an installed WordPress, which tests only copy.
  */
 export type SharedPrograms = Readonly<{
   browser: string
   firefox: string
   webkit: WebkitAddress
   server: ServedAddresses
+  documentation: BuiltSite
   sites: Sites
   wordpress: DatabaseReference
 }>

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { startBuiltServer } from '../helpers/built-server.ts'
 import { SHARED_PROGRAMS, type SharedPrograms } from './shared.ts'
+import { startSite } from './site/start-site.ts'
 import { startChromium } from './start-chromium.ts'
 import { startFirefox } from './start-firefox.ts'
 import { startSites } from './start-sites.ts'
@@ -20,6 +21,7 @@ const STARTERS: { readonly [Name in keyof SharedPrograms]: () => Promise<Program
     const { addresses, ended, stop } = await startBuiltServer()
     return { address: addresses, ended, stop }
   },
+  documentation: startSite,
   sites: startSites,
   async wordpress() {
     const { template, stop } = await startWordPressTemplate()
