@@ -22,6 +22,7 @@ const JSON_VERSION = /(?<=^\s*"version": ")[^"]+/m
 
 /** Files with a pattern of each version in them. */
 const places = [
+  ['docs/publish/openapi.json', JSON_VERSION],
   ['compose.yaml', /(?<=image: vitrine:)\S+/],
   ['deploy/kubernetes/deployment.yaml', /(?<=image: vitrine:)\S+/],
   ['deploy/kubernetes/kustomization.yaml', /(?<=newTag: ).+/],
@@ -43,7 +44,7 @@ for (const [path, pattern] of places) {
   if (!isCheck) await writeFile(fileURLToPath(new URL(path, root)), synced)
 }
 
-// npm itself knows nothing of the version of a workspace.
+// `npm version` changes only the entry of the root package in the lock file.
 const lockText = await read('package-lock.json')
 const lock = JSON.parse(lockText)
 const entries = Object.entries(lock.packages).filter(([path]) => /^(?:packages\/[^/]+)?$/.test(path))

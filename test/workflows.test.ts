@@ -13,6 +13,7 @@ const read = (path: string): string => readFileSync(join(GITHUB_FOLDER, path), '
 type Step = Readonly<{ uses?: string; run?: string; with?: Readonly<Record<string, unknown>> }>
 type Job = Readonly<{
   uses?: string
+  needs?: string | readonly string[]
   steps?: readonly Step[]
   permissions?: Readonly<Record<string, string>>
   'timeout-minutes'?: number
@@ -61,6 +62,23 @@ describe.each(listNames('workflows'))('workflow %s', (name) => {
         stderr: '',
       })
     }
+  })
+})
+
+describe('the release workflow', () => {
+  const { jobs } = parse(read('workflows/release.yml')) as Workflow
+
+  it.each(['npm', 'image'])('job %s - publishes only after all builds', (name) => {
+    expect(jobs[name]?.needs).toEqual(expect.arrayContaining(['packages', 'site']))
+  })
+
+  it('jobs with rights - run no code of dependencies', () => {
+    const withRights = Object.values(jobs).filter(({ permissions }) =>
+      Object.values(permissions ?? {}).includes('write'),
+    )
+    expect(withRights.length).toBe(4)
+    const scripts = withRights.flatMap(({ steps = [] }) => steps.map(({ run = '' }) => run))
+    expect(scripts.join('\n')).not.toMatch(/npm (?:ci|install|run|pack)|npx/)
   })
 })
 
@@ -145,6 +163,12 @@ it('renovate.json - pins actions by digest, waits for a week, groups packages, a
     constraintsFiltering: 'strict',
   })
   const rules = config['packageRules'] as readonly Readonly<Record<string, unknown>>[]
-  const known = /^(?:groupName|matchManagers|matchDepTypes|matchUpdateTypes|matchPackageNames)$/
+  const known = /^(?:groupName|matchManagers|matchDepTypes|matchUpdateTypes|matchPackageNames|rangeStrategy)$/
+  // Versions that users may have are a choice, not an update.
+  expect(rules).toContainEqual({
+    matchManagers: ['npm'],
+    matchDepTypes: ['engines', 'peerDependencies'],
+    rangeStrategy: 'replace',
+  })
   for (const rule of rules) for (const key of Object.keys(rule)) expect(key).toMatch(known)
 })

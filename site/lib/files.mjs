@@ -1,5 +1,7 @@
-import { readFile, readdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
 
 const LINK = /\]\((?!https?:|#)([^)\s]+)\)/g
 
@@ -25,13 +27,20 @@ export async function readFiles(rootFolder, sources, links) {
   return { folders, shown }
 }
 
+/** List the files that git does not ignore: results of measurements, for example, stay on the machine. */
 async function listFolder(rootFolder, folder, links) {
-  const entries = await readdir(join(rootFolder, folder), { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
-    .map((entry) =>
-      relative(rootFolder, join(entry.parentPath ?? entry.path, entry.name)).replaceAll('\\', '/'),
+  const args = ['ls-files', '--cached', '--others', '--exclude-standard', '-z', '--', folder]
+  const { stdout } = await promisify(execFile)('git', args, { cwd: rootFolder }).catch((error) => {
+    throw new Error(
+      `Cannot list the files of ${folder}: build the site in a clone of the repository, with git.`,
+      {
+        cause: error,
+      },
     )
+  })
+  return stdout
+    .split('\0')
+    .filter((file) => file !== '' && !basename(file).startsWith('.'))
     .toSorted()
     .map((file) => ({ file, href: `/${links.addFile(file)}` }))
 }

@@ -28,6 +28,12 @@ async function pack() {
   return { file: join(folder, packed?.filename ?? ''), paths: packed?.files.map(({ path }) => path) ?? [] }
 }
 
+const readManifest = () =>
+  JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8')) as Record<
+    'dependencies' | 'optionalDependencies',
+    Record<string, string>
+  >
+
 async function install(folder: string, file: string, ...options: readonly string[]): Promise<void> {
   await execute('npm', ['install', '--prefer-offline', '--ignore-scripts', ...options, file], { cwd: folder })
 }
@@ -46,7 +52,8 @@ describe('the npm package', () => {
     const { paths } = getPackage()
     const folders = new Set(paths.map((path) => path.replace(/[^/]+$/, '').split('/')[0]))
     expect(folders).toEqual(new Set(['', 'deploy', 'dist', 'docs', 'integrations', 'public', 'views']))
-    const unwanted = /\.map$|\.test\.|^dist\/(?:.*(?<!\.d)\.ts$|\.)|\.tmp$|^docs\/(?:contribute|images)/
+    const unwanted =
+      /\.map$|\.test\.|^dist\/(?:.*(?<!\.d)\.ts$|\.)|\.tmp$|^docs\/(?:contribute|images)|\.png$/
     expect(paths.filter((path) => unwanted.test(path))).toEqual([])
     const expected = [
       'LICENSE',
@@ -73,13 +80,33 @@ describe('the npm package', () => {
       ...texts.matchAll(/(?:from |import\(|require\(import\.meta\.url\)\()'([a-z@][\w/@.-]*)'/g),
     ]
     const names = new Set(imports.map(([, name]) => name ?? ''))
-    const { dependencies, optionalDependencies } = JSON.parse(
-      readFileSync(join(PACKAGE_FOLDER, 'package.json'), 'utf8'),
-    ) as Record<'dependencies' | 'optionalDependencies', Record<string, string>>
+    const { dependencies, optionalDependencies } = readManifest()
     expect(names).toContain('pg')
     expect(names).toContain('sharp')
     const installed = Object.keys({ ...dependencies, ...optionalDependencies })
     expect([...names].filter((name) => !installed.includes(name))).toEqual([])
+  })
+
+  it('bill of materials - has the dependencies with their own, and the bundled packages, but no other', async () => {
+    const { stdout } = await execute(process.execPath, ['scripts/sbom.mjs'], {
+      cwd: PACKAGE_FOLDER,
+      maxBuffer: 2 ** 24,
+    })
+    const { metadata, components } = JSON.parse(stdout) as Readonly<{
+      metadata: Readonly<{ component: Readonly<{ name: string }> }>
+      components: readonly Readonly<{ name: string }>[]
+    }>
+    const names = components.map(({ name }) => name)
+    expect(metadata.component.name).toBe('vitrine')
+    const { dependencies, optionalDependencies } = readManifest()
+    expect(names).toEqual(expect.arrayContaining(Object.keys({ ...dependencies, ...optionalDependencies })))
+    const licences = readFileSync(join(PACKAGE_FOLDER, 'dist/packages/LICENSES.txt'), 'utf8')
+    const bundled = licences.split(`${'-'.repeat(80)}\n\n`).map((text) => text.split(' ')[0])
+    expect(bundled).toEqual(expect.arrayContaining(['kysely', 'prom-client', 'zod', '@opentelemetry/core']))
+    expect(names).toEqual(expect.arrayContaining(bundled))
+    // Required only by others: by pg, and by sharp.
+    expect(names).toEqual(expect.arrayContaining(['pg-protocol', 'semver']))
+    for (const name of ['vitest', 'typescript', 'esbuild', 'react']) expect(names).not.toContain(name)
   })
 
   it('an installation without optional packages - is smaller than 40 MB', async () => {

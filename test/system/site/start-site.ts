@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { PACKAGE_FOLDER } from '../../../src/lib/paths.ts'
@@ -34,7 +34,8 @@ export async function startSite(): Promise<Readonly<{ address: BuiltSite; stop()
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [join(PACKAGE_FOLDER, 'site/build.mjs'), '--out', folder],
-    { cwd: PACKAGE_FOLDER, env: { SITE_URL, TMPDIR: tmpdir() } },
+    // HOME: git reads there which folders of other owners it trusts.
+    { cwd: PACKAGE_FOLDER, env: { SITE_URL, TMPDIR: tmpdir(), HOME: homedir() } },
   )
   const version = stdout.trim().split('/').at(-1) ?? ''
   const server = createServer((request, response) => void respond(folder, request, response))
