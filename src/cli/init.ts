@@ -5,9 +5,11 @@ import { type CommandContext, print } from './command.ts'
 import type { Answers, Setup } from './init/answers.ts'
 import {
   FILE_NAMES,
+  SYSTEM_NODE,
   SYSTEM_PREFIX,
   createFiles,
   findPermanentFolder,
+  isPermanent,
   listExisting,
   writeFiles,
 } from './init/files.ts'
@@ -71,9 +73,10 @@ function listNextSteps(answers: Answers): readonly string[] {
 }
 
 /** Steps for root. */
-function listSystemdSteps(): readonly string[] {
+export function listSystemdSteps(node: string = process.execPath): readonly string[] {
   const install = `npm install --prefix ${SYSTEM_PREFIX} vitrine@${VERSION} && `
   return [
+    ...(isPermanent(node) ? [] : [`Install Node as ${SYSTEM_NODE}: the service cannot read ${node}`]),
     `${findPermanentFolder() === null ? install : ''}useradd --system --home-dir /var/lib/vitrine vitrine`,
     'install -D -m 600 .env /etc/vitrine/vitrine.env && install -m 644 vitrine.service /etc/systemd/system/',
     'systemctl daemon-reload && systemctl enable --now vitrine && journalctl -u vitrine -n 20',

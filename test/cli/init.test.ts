@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createCommandIo } from '../../src/cli/command.ts'
 import { createUnit, findPermanentFolder } from '../../src/cli/init/files.ts'
-import { type InitOptions, runInit } from '../../src/cli/init.ts'
+import { type InitOptions, listSystemdSteps, runInit } from '../../src/cli/init.ts'
 import { type Environment, parseConfig } from '../../src/config/config.ts'
 import { UsageError } from '../../src/errors.ts'
 import { PACKAGE_FOLDER, VERSION } from '../../src/lib/paths.ts'
@@ -212,6 +212,20 @@ describe('vitrine init, files for other programs', () => {
     expect(createUnit('/root/.nvm/node', null)).toContain(
       '\nExecStart=/usr/bin/node /opt/vitrine/node_modules/vitrine/dist/main.js serve\n',
     )
+  })
+
+  it('systemd, paths with characters that systemd or a replacement would change - are quoted', () =>
+    expect(createUnit('/opt/my %b/node', '/srv/a "$&"$$')).toContain(
+      String.raw`
+ExecStart="/opt/my %%b/node" "/srv/a \"$$&\"$$$$/dist/main.js" serve
+`,
+    ))
+
+  it('systemd, Node in a home folder - the first step installs the one of the unit', () => {
+    expect(listSystemdSteps('/root/.nvm/node')[0]).toBe(
+      'Install Node as /usr/bin/node: the service cannot read /root/.nvm/node',
+    )
+    expect(listSystemdSteps('/usr/local/bin/node')[0]).not.toContain('Install Node')
   })
 
   it.each([

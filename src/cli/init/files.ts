@@ -20,6 +20,9 @@ export const FILE_NAMES: Readonly<Record<Setup, readonly string[]>> = {
 /** Where `npm install --prefix` puts the package for systemd. */
 export const SYSTEM_PREFIX = '/opt/vitrine'
 
+/** The program of the unit where the sandbox hides the present one. */
+export const SYSTEM_NODE = '/usr/bin/node'
+
 /** Create the files of a setup in the order of `FILE_NAMES`. Those of systemd and Compose are copies of files in deploy/. */
 export function createFiles(answers: Answers): readonly NewFile[] {
   const files: readonly NewFile[] = [{ name: '.env', text: createEnvFile(answers), mode: OWNER_ONLY }]
@@ -38,7 +41,7 @@ export function findPermanentFolder(folder: string = PACKAGE_FOLDER): string | n
 }
 
 /** Whether `ProtectHome=` and `PrivateTmp=` let the server read a path. */
-function isPermanent(path: string): boolean {
+export function isPermanent(path: string): boolean {
   return !/^\/(?:home|root|run\/user|tmp|var\/tmp)\//.test(path)
 }
 
@@ -48,9 +51,16 @@ export function createUnit(
   packageFolder: string | null = findPermanentFolder(),
 ): string {
   const template = readFileSync(join(DEPLOY_FOLDER, 'systemd/vitrine.service'), 'utf8')
-  const program = isPermanent(node) ? node : '/usr/bin/node'
   const folder = packageFolder ?? `${SYSTEM_PREFIX}/node_modules/vitrine`
-  return template.replace(/^ExecStart=.*$/m, `ExecStart=${program} ${join(folder, 'dist/main.js')} serve`)
+  const program = quoteForUnit(isPermanent(node) ? node : SYSTEM_NODE)
+  // Systemd replaces variables in arguments, but not in the path of the program.
+  const main = quoteForUnit(join(folder, 'dist/main.js')).replaceAll('$', () => '$$')
+  return template.replace(/^ExecStart=.*$/m, () => `ExecStart=${program} ${main} serve`)
+}
+
+function quoteForUnit(path: string): string {
+  const text = path.replaceAll('%', '%%')
+  return /^[\w./@:+$%-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, String.raw`\$&`)}"`
 }
 
 function createComposeFiles(): readonly NewFile[] {
