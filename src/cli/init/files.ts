@@ -1,9 +1,17 @@
-import { linkSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  type Stats,
+  existsSync,
+  linkSync,
+  lstatSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import { COMPOSE_FILE, DEPLOY_FOLDER, PACKAGE_FOLDER, VERSION } from '../../lib/paths.ts'
-import type { Answers, Setup } from './answers.ts'
-import { createEnvFile } from './env-file.ts'
+import type { Setup } from './answers.ts'
 
 const OWNER_ONLY = 0o600
 const READABLE = 0o644
@@ -24,10 +32,10 @@ export const SYSTEM_PREFIX = '/opt/vitrine'
 export const SYSTEM_NODE = '/usr/bin/node'
 
 /** Create the files of a setup in the order of `FILE_NAMES`. Those of systemd and Compose are copies of files in deploy/. */
-export function createFiles(answers: Answers): readonly NewFile[] {
-  const files: readonly NewFile[] = [{ name: '.env', text: createEnvFile(answers), mode: OWNER_ONLY }]
-  if (answers.setup === 'systemd') return [...files, toFile('vitrine.service', createUnit())]
-  if (answers.setup === 'compose') return [...files, ...createComposeFiles()]
+export function createFiles(setup: Setup, envText: string): readonly NewFile[] {
+  const files: readonly NewFile[] = [{ name: '.env', text: envText, mode: OWNER_ONLY }]
+  if (setup === 'systemd') return [...files, toFile('vitrine.service', createUnit())]
+  if (setup === 'compose') return [...files, ...createComposeFiles()]
   return files
 }
 
@@ -77,35 +85,57 @@ function createComposeFiles(): readonly NewFile[] {
   ]
 }
 
-/** List the names that exist in a folder. */
+/** List the names that exist in a folder. @throws UsageError when one cannot be replaced by a file, or the folder is locked. */
 export function listExisting(folder: string, names: readonly string[]): readonly string[] {
-  return names.filter((name) => lstatSync(join(folder, name), { throwIfNoEntry: false }) !== undefined)
+  return names.filter((name) => {
+    const file = findFile(join(folder, name))
+    if (file && !file.isFile() && !file.isSymbolicLink())
+      throw new UsageError(`${name} is not a file; nothing was written. Move it away, and start again`)
+    return file !== undefined
+  })
+}
+
+function findFile(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw toUsageError(error)
+  }
+}
+
+/** Return the text of the present `.env`; an empty text if there is none. */
+export function readPresentEnv(folder: string): string {
+  const path = join(folder, '.env')
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
 }
 
 /**
- * Write all files. Only names in `replaced` may exist.
- * @throws UsageError when another one exists by now, or a file cannot be written.
+ * Write all files, `.env` last. Only names in `replaced` may exist.
+ * @throws UsageError when another one exists by now, or a file cannot be written; `.env` is then unchanged.
  */
 export function writeFiles(folder: string, files: readonly NewFile[], replaced: readonly string[]): void {
   const parts = files.map((file) => ({ file, part: join(folder, `${file.name}.${process.pid}.part`) }))
   try {
     for (const { file, part } of parts) writeFileSync(part, file.text, { flag: 'wx', mode: file.mode })
-    for (const { file, part } of parts) {
+    // The first is `.env`.
+    for (const { file, part } of parts.toReversed()) {
       const path = join(folder, file.name)
       if (replaced.includes(file.name)) renameSync(part, path)
       // Unlike a rename, a link fails if the file exists.
       else linkSync(part, path)
     }
   } catch (error) {
-    const {
-      code = 'unknown reason',
-      path = 'a file',
-      dest = path,
-    } = error as NodeJS.ErrnoException & {
-      dest?: string
-    }
-    throw new UsageError(`cannot write ${dest}: ${code}`, { cause: error })
+    throw toUsageError(error)
   } finally {
     for (const { part } of parts) rmSync(part, { force: true })
   }
+}
+
+function toUsageError(error: unknown): UsageError {
+  const {
+    code = 'unknown reason',
+    path = 'a file',
+    dest = path,
+  } = error as NodeJS.ErrnoException & { dest?: string }
+  return new UsageError(`cannot write ${dest}: ${code}`, { cause: error })
 }
